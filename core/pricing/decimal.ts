@@ -1,0 +1,46 @@
+/** Pico-USD (10^-12 USD) in one USD. Source: decisions, "Tokens and money". */
+export const PICO_USD_PER_USD = 1_000_000_000_000n;
+
+/** Digits after the decimal point that a pico-USD amount keeps. */
+const PICO_PLACES = 12;
+
+/** Longer texts are no amount of money; the bound keeps a hostile answer from costing big-integer time. */
+const MAX_TEXT_LENGTH = 100;
+
+const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
+
+/** Divides and rounds half to even, for either sign; the denominator is positive. */
+export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
+  if (denominator <= 0n)
+    throw new RangeError(`denominator must be positive: current value is ${denominator}`);
+  const magnitude = numerator < 0n ? -numerator : numerator;
+  let quotient = magnitude / denominator;
+  const twiceRest = (magnitude % denominator) * 2n;
+  if (twiceRest > denominator || (twiceRest === denominator && (quotient & 1n) === 1n)) quotient += 1n;
+  return numerator < 0n ? -quotient : quotient;
+}
+
+/**
+ * Reads a decimal number (JSON's notation, a leading `+` or a bare `.5` too) as an integer count of 10^-`places`,
+ * rounded half to even; `null` when the text is no such number or longer than 100 characters.
+ */
+export function parseDecimal(text: string, places: number): bigint | null {
+  if (text.length > MAX_TEXT_LENGTH) return null;
+  const match = DECIMAL.exec(text);
+  if (match === null) return null;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  if (whole === "" && fraction === "") return null;
+  const digits = BigInt(whole + fraction);
+  const shift = Number(exponent) - fraction.length + places;
+  const magnitude =
+    shift >= 0 ? digits * 10n ** BigInt(shift) : divideHalfEven(digits, 10n ** BigInt(-shift));
+  return sign === "-" ? -magnitude : magnitude;
+}
+
+/**
+ * Reads a decimal amount of USD as pico-USD, exactly up to twelve places and half to even beyond; `null` when the text
+ * is no decimal number. No floating point is involved: pass the text that the provider sent, not a parsed number.
+ */
+export function parseDecimalToPico(text: string): bigint | null {
+  return parseDecimal(text, PICO_PLACES);
+}
