@@ -1,0 +1,23 @@
+import { createHash, randomFillSync } from "node:crypto";
+import type { Sha256 } from "../../core/hash.ts";
+
+/** SHA-256 by `node:crypto`. */
+export const sha256: Sha256 = (bytes) => createHash("sha256").update(bytes).digest();
+
+/** SHA-256 of the text's UTF-8 bytes, in lower-case hex. */
+export function sha256Hex(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** A source of random bytes that asks the system for many at a time, since each asking costs microseconds. */
+export function createRandomBytes(poolBytes = 4096): (count: number) => Uint8Array {
+  const pool = new Uint8Array(poolBytes);
+  let at = poolBytes;
+  return (count) => {
+    if (at + count > poolBytes) {
+      randomFillSync(pool);
+      at = 0;
+    }
+    return pool.slice(at, (at += count));
+  };
+}
