@@ -1,0 +1,98 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+import { StoreError } from "../../core/ports/sqlite.ts";
+
+/** Files that belong together; the rollback journal only exists before the first switch to WAL. */
+const companions = ["", "-wal", "-shm", "-journal"];
+
+const posix = process.platform !== "win32";
+
+function statOrNull(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    throw new StoreError("cannot_open", `the database can't be looked at: ${path}`, { cause: error });
+  }
+}
+
+function refuse(path: string, why: string): never {
+  throw new StoreError("unsafe_file", `the database is refused, because ${why}: ${path}`);
+}
+
+/** A file that somebody else could have put there, or could change, is refused: links, foreign owners. */
+function checkFile(path: string, stats: Stats): void {
+  if (stats.isSymbolicLink()) refuse(path, "it is a symbolic link");
+  if (!stats.isFile()) refuse(path, "it is not a regular file");
+  if (stats.nlink > 1) refuse(path, "it has a second name (hard link)");
+  const owner = process.geteuid?.();
+  if (owner !== undefined && stats.uid !== owner) refuse(path, `it belongs to user ${stats.uid}`);
+}
+
+/**
+ * Makes the file (0600) and its folder (0700) or checks those that exist.
+ *
+ * Decision: an existing folder keeps its mode, which may be the user's home, but one in which everybody may rename files
+ * is refused unless sticky; a file that others may read or write is set back to 0600.
+ */
+export function prepareDatabaseFile(path: string, readOnly: boolean): void {
+  if (path === ":memory:") return;
+  const stats = statOrNull(path);
+  const folder = dirname(path);
+  try {
+    if (!readOnly) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const folderMode = statSync(folder).mode;
+    if (posix && (folderMode & 0o022) !== 0 && (folderMode & 0o1000) === 0) {
+      refuse(folder, "others may write to its folder");
+    }
+    if (stats === null) {
+      if (readOnly) throw new StoreError("missing", `there is no database yet: ${path}`);
+      // Made before SQLite opens it, so that it is never readable by others, whatever the umask.
+      closeSync(openSync(path, "wx", 0o600));
+      return;
+    }
+    checkFile(path, stats);
+    if (posix && !readOnly && (stats.mode & 0o077) !== 0) chmodSync(path, 0o600);
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const { code } = error as { code?: unknown };
+    // Another process made it in between: it is checked like any other file.
+    if (code === "EEXIST") return checkFile(path, lstatSync(path));
+    if (code === "ENOENT" && readOnly) throw new StoreError("missing", `there is no database yet: ${path}`);
+    if (code === "ENOSPC")
+      throw new StoreError("disk_full", `no space for the database: ${path}`, { cause: error });
+    if (code === "EROFS") {
+      throw new StoreError("read_only", `the database's folder is read-only: ${path}`, { cause: error });
+    }
+    throw new StoreError("cannot_open", `the database can't be made: ${path}`, { cause: error });
+  }
+}
+
+/** Device and inode: they change when a file is restored or copied over, and stay through every write. */
+export function fileIdentity(path: string): string | null {
+  const stats = path === ":memory:" ? null : statOrNull(path);
+  return stats === null || stats.ino === 0 ? null : `${stats.dev}:${stats.ino}`;
+}
+
+/**
+ * Renames database, -wal and -shm. Nothing is overwritten: a taken name gets a number. The -wal goes first: left behind by
+ * a crash in between, it would be replayed into the next database of that name.
+ */
+export function setAside(path: string, suffix: string): string {
+  let target = `${path}.${suffix}`;
+  for (let n = 2; companions.some((end) => existsSync(target + end)); n++) target = `${path}.${suffix}-${n}`;
+  for (const end of companions.toReversed()) {
+    if (statOrNull(path + end) !== null) renameSync(path + end, target + end);
+  }
+  return target;
+}

@@ -1,0 +1,59 @@
+import { StoreError, type StoreErrorReason } from "../../core/ports/sqlite.ts";
+
+/** SQLite's primary result codes (sqlite.org/rescode.html), as far as somebody can act on them. */
+const reasons: Record<number, StoreErrorReason> = {
+  5: "busy",
+  6: "busy",
+  8: "read_only",
+  10: "io",
+  11: "corrupt",
+  13: "disk_full",
+  14: "cannot_open",
+  18: "invalid_value",
+  19: "constraint",
+  20: "invalid_value",
+  23: "cannot_open",
+  26: "corrupt",
+};
+
+/** Deno's `exec()` and constructor give no code, only SQLite's own words (`sqlite3_errstr`). */
+const messages: readonly (readonly [text: string, reason: StoreErrorReason])[] = [
+  ["database is locked", "busy"],
+  ["database table is locked", "busy"],
+  ["readonly database", "read_only"],
+  ["disk I/O error", "io"],
+  ["malformed", "corrupt"],
+  ["not a database", "corrupt"],
+  ["database or disk is full", "disk_full"],
+  ["unable to open database file", "cannot_open"],
+  ["constraint failed", "constraint"],
+];
+
+/** SQLITE_IOERR_CORRUPTFS: the file system itself says that the file is damaged. */
+const corruptFileSystem = 10 | (33 << 8);
+
+function codeOf(error: Error): number | null {
+  const { errcode, errno } = error as { errcode?: unknown; errno?: unknown };
+  if (typeof errcode === "number") return errcode;
+  return typeof errno === "number" && errno > 0 ? errno : null;
+}
+
+function reasonOf(error: Error): StoreErrorReason {
+  const code = codeOf(error);
+  if (code === corruptFileSystem) return "corrupt";
+  if (code !== null) return reasons[code & 0xff] ?? "other";
+  if (error instanceof RangeError || error instanceof TypeError) return "invalid_value";
+  return messages.find(([text]) => error.message.includes(text))?.[1] ?? "other";
+}
+
+/** The port's error for whatever a driver threw. */
+export function toStoreError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  if (!(error instanceof Error)) return new StoreError("other", `SQLite failed: ${String(error)}`);
+  const reason = reasonOf(error);
+  const where =
+    reason === "cannot_open"
+      ? " (a WAL database needs its -shm file, which can't be made in a folder that is read-only)"
+      : "";
+  return new StoreError(reason, `SQLite failed: ${error.message}${where}`, { cause: error });
+}

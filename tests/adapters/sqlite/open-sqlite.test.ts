@@ -1,0 +1,452 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, describe, it } from "node:test";
+import { type Dialect, Kysely, sql } from "kysely";
+import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
+import { toStoreError } from "../../../adapters/sqlite/store-errors.ts";
+import {
+  type SqliteConnection,
+  type SqliteOptions,
+  StoreError,
+  type StoreErrorReason,
+} from "../../../core/ports/sqlite.ts";
+
+interface Item {
+  id: number | bigint;
+  name: string | null;
+  data: Uint8Array | null;
+}
+interface Tables {
+  item: Item;
+}
+
+const opener = createSqliteOpener();
+const folder = mkdtempSync(join(tmpdir(), "meter-sqlite-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+const newPath = () => join(folder, `${++files}.db`);
+
+async function withItems(
+  work: (connection: SqliteConnection<Dialect>, path: string) => void | Promise<void>,
+  options: SqliteOptions = {},
+): Promise<void> {
+  const path = newPath();
+  const connection = await opener.open(path, options);
+  try {
+    connection.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE, data BLOB) STRICT");
+    await work(connection, path);
+  } finally {
+    connection.close();
+  }
+}
+
+const fails = (reason: StoreErrorReason) => (error: unknown) => {
+  assert.ok(error instanceof StoreError, String(error));
+  assert.equal(error.reason, reason, error.message);
+  return true;
+};
+
+const rowsOf = (rows: readonly unknown[]) => rows.map((row) => ({ ...(row as object) }));
+const insertItem = "INSERT INTO item (id, name, data) VALUES (?, ?, ?)";
+
+describe("a prepared statement", () => {
+  const numbers: [text: string, bound: number | bigint, read: number | bigint][] = [
+    ["a small number", 7, 7],
+    ["2^53 - 1", 9007199254740991, 9007199254740991],
+    ["2^53 - 1 as bigint", 9007199254740991n, 9007199254740991],
+    ["2^53", 9007199254740992n, 9007199254740992n],
+    ["2^53 + 1", 9007199254740993n, 9007199254740993n],
+    ["the largest", 9223372036854775807n, 9223372036854775807n],
+    ["the smallest", -9223372036854775808n, -9223372036854775808n],
+    ["-(2^53 - 1)", -9007199254740991n, -9007199254740991],
+    ["-(2^53 + 1)", -9007199254740993n, -9007199254740993n],
+  ];
+  for (const [text, bound, read] of numbers) {
+    it(`keeps an integer exactly: ${text}`, () =>
+      withItems((connection) => {
+        connection.prepare(insertItem).run([bound, null, null]);
+        const select = connection.prepare<Item>("SELECT id FROM item");
+        assert.equal(select.get([])?.id, read);
+        assert.equal(select.all([])[0]?.id, read);
+        assert.equal([...select.iterate([])][0]?.id, read);
+      }));
+  }
+
+  it("keeps blobs, text and NULL", () =>
+    withItems((connection) => {
+      const data = Uint8Array.from({ length: 70_000 }, (_, index) => index % 256);
+      const insert = connection.prepare(insertItem);
+      insert.run([1, "grüße 🌍", data]);
+      insert.run([2, null, new Uint8Array(0)]);
+      const [first, second] = connection.prepare<Item>("SELECT * FROM item ORDER BY id").all([]);
+      assert.equal(first?.name, "grüße 🌍");
+      assert.deepEqual(new Uint8Array(first?.data ?? []), data);
+      assert.equal(second?.name, null);
+      assert.equal(second?.data?.length, 0);
+    }));
+
+  it("says how many rows it changed, and gives null for no row", () =>
+    withItems((connection) => {
+      const insert = connection.prepare(insertItem);
+      assert.equal(insert.run([1, "a", null]), 1);
+      assert.equal(insert.run([2, "b", null]), 1);
+      assert.equal(connection.prepare("UPDATE item SET data = NULL").run([]), 2);
+      assert.equal(connection.prepare("DELETE FROM item WHERE id = ?").run([9]), 0);
+      assert.equal(connection.prepare("SELECT * FROM item WHERE id = ?").get([9]), null);
+    }));
+
+  it("returns rows from RETURNING", () =>
+    withItems((connection) => {
+      const insert = connection.prepare<Item>(`${insertItem} RETURNING id, name`);
+      assert.deepEqual(rowsOf(insert.all([5, "x", null])), [{ id: 5, name: "x" }]);
+    }));
+
+  it("iterates twice at once over the same SQL", () =>
+    withItems((connection) => {
+      for (const id of [1, 2, 3]) connection.prepare(insertItem).run([id, null, null]);
+      const select = connection.prepare<Item>("SELECT id FROM item ORDER BY id");
+      const pairs: string[] = [];
+      for (const outer of select.iterate([])) {
+        for (const inner of select.iterate([])) pairs.push(`${outer.id}${inner.id}`);
+      }
+      assert.deepEqual(pairs, ["11", "12", "13", "21", "22", "23", "31", "32", "33"]);
+    }));
+
+  it("is found again, also after more statements than the cache holds and after a schema change", () =>
+    withItems((connection) => {
+      const first = connection.prepare("SELECT * FROM item");
+      assert.equal(connection.prepare("SELECT * FROM item"), first);
+      for (let n = 0; n < 300; n++) connection.prepare(`SELECT ${n}`).get([]);
+      connection.execute("ALTER TABLE item ADD COLUMN more TEXT");
+      connection.prepare(insertItem).run([1, "a", null]);
+      assert.equal(first.all([]).length, 1);
+    }));
+});
+
+describe("transaction()", () => {
+  it("commits, gives the work's result, and rolls back when the work throws", () =>
+    withItems((connection) => {
+      const insert = connection.prepare(insertItem);
+      const result = connection.transaction(() => insert.run([1, "kept", null]));
+      assert.equal(result, 1);
+      assert.throws(
+        () =>
+          connection.transaction(() => {
+            insert.run([2, "lost", null]);
+            throw new RangeError("planned");
+          }),
+        /planned/,
+      );
+      assert.deepEqual(rowsOf(connection.prepare("SELECT name FROM item").all([])), [{ name: "kept" }]);
+    }));
+
+  it("leaves the connection usable after a failed statement", () =>
+    withItems((connection) => {
+      const insert = connection.prepare(insertItem);
+      insert.run([1, "a", null]);
+      assert.throws(() => connection.transaction(() => insert.run([2, "a", null])), fails("constraint"));
+      connection.transaction(() => insert.run([2, "b", null]));
+      assert.equal(connection.prepare("SELECT id FROM item").all([]).length, 2);
+    }));
+});
+
+describe("the Kysely dialect", () => {
+  it("inserts, returns, updates and streams", () =>
+    withItems(async (connection) => {
+      const db = new Kysely<Tables>({ dialect: connection.dialect });
+      const inserted = await db
+        .insertInto("item")
+        .values([
+          { id: 9007199254740993n, name: "big", data: null },
+          { id: 2, name: null, data: Uint8Array.of(1, 2) },
+        ])
+        .returning("id")
+        .execute();
+      assert.deepEqual(rowsOf(inserted), [{ id: 9007199254740993n }, { id: 2 }]);
+      const updated = await db
+        .updateTable("item")
+        .set({ name: "two" })
+        .where("id", "=", 2)
+        .executeTakeFirst();
+      assert.equal(updated.numUpdatedRows, 1n);
+      const names: (string | null)[] = [];
+      for await (const row of db.selectFrom("item").select("name").orderBy("id").stream())
+        names.push(row.name);
+      assert.deepEqual(names, ["two", "big"]);
+    }));
+
+  it("runs concurrent transactions one after the other, and rolls back alone what failed", () =>
+    withItems(async (connection) => {
+      const db = new Kysely<Tables>({ dialect: connection.dialect });
+      const one = (id: number, fail: boolean) =>
+        db.transaction().execute(async (trx) => {
+          await trx
+            .insertInto("item")
+            .values({ id, name: `a${id}`, data: null })
+            .execute();
+          await sql`SELECT 1`.execute(trx);
+          await trx
+            .insertInto("item")
+            .values({ id: id + 10, name: fail ? `a${id}` : `b${id}`, data: null })
+            .execute();
+        });
+      const ended = await Promise.allSettled([one(1, false), one(2, true), one(3, false)]);
+      assert.deepEqual(
+        ended.map(({ status }) => status),
+        ["fulfilled", "rejected", "fulfilled"],
+      );
+      const rows = await db.selectFrom("item").select("id").orderBy("id").execute();
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        [1, 3, 11, 13],
+      );
+    }));
+
+  it("throws the port's errors and outlives destroy()", () =>
+    withItems(async (connection) => {
+      const db = new Kysely<Tables>({ dialect: connection.dialect });
+      await db.insertInto("item").values({ id: 1, name: "a", data: null }).execute();
+      await assert.rejects(
+        db.insertInto("item").values({ id: 1, name: "b", data: null }).execute(),
+        fails("constraint"),
+      );
+      await db.destroy();
+      assert.equal(connection.prepare("SELECT 1 FROM item").all([]).length, 1);
+    }));
+});
+
+describe("errors", () => {
+  it("say constraint and invalid_value, with the driver's error as cause", () =>
+    withItems((connection) => {
+      const insert = connection.prepare(insertItem);
+      insert.run([1, "a", null]);
+      for (const work of [
+        () => insert.run([1, "b", null]),
+        () => insert.run([2, "a", null]),
+        () => insert.run([3, Uint8Array.of(1), null]),
+      ]) {
+        assert.throws(work, (error) => fails("constraint")(error) && (error as Error).cause instanceof Error);
+      }
+      assert.throws(() => insert.run([2n ** 63n, null, null]), fails("invalid_value"));
+    }));
+
+  it("say other for wrong SQL", () =>
+    withItems((connection) => {
+      assert.throws(() => connection.prepare("SELEC 1"), fails("other"));
+      assert.throws(() => connection.execute("SELEC 1"), fails("other"));
+    }));
+
+  it("say busy to a second writer, at once with a timeout of 0, while reading goes on", () =>
+    withItems(async (connection, path) => {
+      const second = await opener.open(path, { busyTimeoutMs: 0 });
+      connection.execute("BEGIN IMMEDIATE");
+      connection.prepare(insertItem).run([1, "a", null]);
+      assert.throws(() => second.transaction(() => 0), fails("busy"));
+      assert.throws(() => second.execute("BEGIN IMMEDIATE"), fails("busy"));
+      assert.throws(() => second.prepare("DELETE FROM item").run([]), fails("busy"));
+      assert.equal(second.prepare("SELECT * FROM item").all([]).length, 0);
+      connection.execute("COMMIT");
+      assert.equal(second.prepare("SELECT * FROM item").all([]).length, 1);
+      assert.equal(
+        second.transaction(() => 1),
+        1,
+      );
+      second.close();
+    }));
+
+  it("say disk_full when the file may not grow, and the connection recovers", () =>
+    withItems((connection) => {
+      connection.execute("PRAGMA max_page_count = 8");
+      const insert = connection.prepare(insertItem);
+      assert.throws(
+        () => connection.transaction(() => insert.run([1, null, new Uint8Array(100_000)])),
+        fails("disk_full"),
+      );
+      connection.transaction(() => insert.run([2, "small", null]));
+      assert.equal(connection.prepare("SELECT * FROM item").all([]).length, 1);
+    }));
+
+  it("are read from SQLite's words where the driver gives no code, as Deno's exec() does", () => {
+    const cases: [string, StoreErrorReason][] = [
+      ["database is locked", "busy"],
+      ["attempt to write a readonly database", "read_only"],
+      ["disk I/O error", "io"],
+      ["database disk image is malformed", "corrupt"],
+      ["file is not a database", "corrupt"],
+      ["database or disk is full", "disk_full"],
+      ["unable to open database file: /x", "cannot_open"],
+      ["UNIQUE constraint failed: t.b", "constraint"],
+      ["something new", "other"],
+    ];
+    for (const [message, reason] of cases) assert.equal(toStoreError(new Error(message)).reason, reason);
+    assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 266 })).reason, "io");
+    assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 8458 })).reason, "corrupt");
+    assert.equal(toStoreError(Object.assign(new Error("x"), { errno: 5 })).reason, "busy");
+    assert.equal(toStoreError("text").reason, "other");
+  });
+});
+
+describe("open()", () => {
+  it("makes folder and file for the owner alone, in WAL mode", {
+    skip: process.platform === "win32",
+  }, async () => {
+    const path = join(folder, "new", "home", "meter.db");
+    const connection = await opener.open(path);
+    connection.execute("CREATE TABLE t (a) ");
+    assert.equal(statSync(join(folder, "new", "home")).mode & 0o777, 0o700);
+    for (const end of ["", "-wal", "-shm"]) assert.equal(statSync(path + end).mode & 0o777, 0o600);
+    assert.equal(
+      connection.prepare<{ journal_mode: string }>("PRAGMA journal_mode").get([])?.journal_mode,
+      "wal",
+    );
+    connection.close();
+    connection.close();
+  });
+
+  it("sets what the options say", async () => {
+    const path = newPath();
+    const value = (connection: SqliteConnection<Dialect>, name: string) =>
+      Object.values(connection.prepare<Record<string, unknown>>(`PRAGMA ${name}`).get([]) ?? {})[0];
+    const normal = await opener.open(path, { synchronous: "normal", busyTimeoutMs: 7 });
+    assert.equal(value(normal, "synchronous"), 1);
+    assert.equal(value(normal, "busy_timeout"), 7);
+    const full = await opener.open(path);
+    assert.equal(value(full, "synchronous"), 2);
+    assert.equal(value(full, "trusted_schema"), 0);
+    assert.equal(value(full, "secure_delete"), 1);
+    assert.equal(value(full, "foreign_keys"), 1);
+    normal.close();
+    full.close();
+  });
+
+  it("takes a mode that others can read back to 0600", { skip: process.platform === "win32" }, async () => {
+    const path = newPath();
+    (await opener.open(path)).close();
+    chmodSync(path, 0o666);
+    (await opener.open(path)).close();
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
+  it("refuses links, folders and a place where others may write", {
+    skip: process.platform === "win32",
+  }, async () => {
+    const real = newPath();
+    (await opener.open(real)).close();
+    const link = newPath();
+    symlinkSync(real, link);
+    await assert.rejects(opener.open(link), fails("unsafe_file"));
+    await assert.rejects(opener.open(link, { readOnly: true }), fails("unsafe_file"));
+    const dangling = newPath();
+    symlinkSync(join(folder, "nowhere"), dangling);
+    await assert.rejects(opener.open(dangling), fails("unsafe_file"));
+    const hard = newPath();
+    linkSync(real, hard);
+    await assert.rejects(opener.open(hard), fails("unsafe_file"));
+    await assert.rejects(opener.open(folder), fails("unsafe_file"));
+    const open = join(folder, "open");
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    await assert.rejects(opener.open(join(open, "meter.db")), fails("unsafe_file"));
+    assert.equal(existsSync(join(open, "meter.db")), false);
+  });
+
+  it("reads only when told so, beside a writer, and creates nothing", async () => {
+    const path = newPath();
+    await assert.rejects(opener.open(path, { readOnly: true }), fails("missing"));
+    await assert.rejects(opener.open(join(folder, "none", "x.db"), { readOnly: true }), fails("missing"));
+    assert.equal(existsSync(path), false);
+    const writer = await opener.open(path);
+    writer.execute("CREATE TABLE t (a INTEGER) STRICT");
+    const reader = await opener.open(path, { readOnly: true });
+    assert.throws(() => reader.prepare("INSERT INTO t VALUES (1)").run([]), fails("read_only"));
+    assert.throws(() => reader.execute("DROP TABLE t"), fails("read_only"));
+    const rows = reader.prepare("SELECT a FROM t").iterate([]);
+    rows.next();
+    writer.prepare("INSERT INTO t VALUES (?)").run([1]);
+    rows.return?.();
+    assert.equal(reader.prepare("SELECT a FROM t").all([]).length, 1);
+    reader.close();
+    writer.close();
+    const alone = await opener.open(path, { readOnly: true });
+    assert.equal(alone.prepare("SELECT a FROM t").all([]).length, 1);
+    alone.close();
+  });
+
+  it("says corrupt for a file that is no database, a damaged page, and a cut file", async () => {
+    const garbage = newPath();
+    writeFileSync(garbage, "not a database ".repeat(1_000));
+    await assert.rejects(opener.open(garbage), fails("corrupt"));
+    const path = newPath();
+    const whole = await opener.open(path);
+    whole.execute("CREATE TABLE t (a TEXT) STRICT");
+    whole.transaction(() => {
+      for (let n = 0; n < 1_000; n++) whole.prepare("INSERT INTO t VALUES (?)").run(["x".repeat(100)]);
+    });
+    whole.close();
+    assert.equal(existsSync(`${path}-wal`), false, "closing writes the WAL back");
+    const bytes = readFileSync(path);
+    const damaged = newPath();
+    writeFileSync(damaged, bytes.fill(0x5a, 8_192, 20_000));
+    const connection = await opener.open(damaged);
+    assert.throws(() => connection.prepare("SELECT * FROM t").all([]), fails("corrupt"));
+    connection.close();
+    truncateSync(path, 6_000);
+    await assert.rejects(async () => {
+      const cut = await opener.open(path);
+      try {
+        cut.prepare("SELECT * FROM t").all([]);
+      } finally {
+        cut.close();
+      }
+    }, fails("corrupt"));
+  });
+});
+
+describe("setAside()", () => {
+  it("renames database and WAL, keeps every byte, and never overwrites", () => {
+    const path = newPath();
+    const contents: Record<string, string> = { "": "one", "-wal": "two" };
+    for (const round of [1, 2]) {
+      for (const [end, text] of Object.entries(contents)) writeFileSync(path + end, text + round);
+      const target = opener.setAside(path, "corrupt");
+      assert.equal(target, round === 1 ? `${path}.corrupt` : `${path}.corrupt-2`);
+      for (const [end, text] of Object.entries(contents)) {
+        assert.equal(readFileSync(target + end, "utf8"), text + round);
+        assert.equal(existsSync(path + end), false);
+      }
+    }
+    assert.equal(readFileSync(`${path}.corrupt`, "utf8"), "one1");
+  });
+});
+
+describe("fileIdentity()", () => {
+  it("stays through writes, changes with a copy, and is null for memory", async () => {
+    const path = newPath();
+    const connection = await opener.open(path);
+    const before = opener.fileIdentity(path);
+    connection.execute("CREATE TABLE t (a)");
+    connection.close();
+    assert.equal(opener.fileIdentity(path), before);
+    const copy = newPath();
+    writeFileSync(copy, readFileSync(path));
+    assert.notEqual(opener.fileIdentity(copy), before);
+    assert.equal(opener.fileIdentity(":memory:"), null);
+    assert.equal(opener.fileIdentity(newPath()), null);
+  });
+});
