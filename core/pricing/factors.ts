@@ -1,0 +1,88 @@
+import { divideHalfEven } from "./decimal.ts";
+import { PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
+import { matchesRule } from "./model-match.ts";
+import { USAGE_EXTRAS, type UsageExtraName } from "./usage-extras.ts";
+
+/** Words for the tier that the list price is for, without the prefixes that `normaliseServiceTier` takes off. */
+const STANDARD_TIERS: ReadonlySet<string> = new Set([
+  "",
+  "auto",
+  "default",
+  "on_demand",
+  "standard",
+  "standard_only",
+  "unspecified",
+]);
+
+/** Several words for one tier: OpenAI answers `priority` for `fast` and sells both at one price. */
+const SAME_TIER: Readonly<Record<string, string>> = { fast: "priority" };
+
+const FLAGS = Object.keys(USAGE_EXTRAS).filter(
+  (name) => USAGE_EXTRAS[name as UsageExtraName].partOf === "flag",
+) as UsageExtraName[];
+
+/**
+ * The service tier in our words, `null` for the one that the list price is for. Google writes `SERVICE_TIER_FLEX` and,
+ * on Vertex, `ON_DEMAND_FLEX` for what others call `flex`.
+ */
+export function normaliseServiceTier(serviceTier: string | null): string | null {
+  if (serviceTier === null) return null;
+  const word = serviceTier
+    .trim()
+    .toLowerCase()
+    .replace(/^service_tier_|^on_demand_/, "");
+  if (STANDARD_TIERS.has(word)) return null;
+  return Object.hasOwn(SAME_TIER, word) ? SAME_TIER[word]! : word;
+}
+
+/** The factors that apply, and, in words, the first thing that changes the price by a factor that we don't know. */
+export interface FoundFactors {
+  factors: readonly PriceFactor[];
+  unknown: string | null;
+}
+
+const NONE: FoundFactors = { factors: [], unknown: null };
+
+/** Finds what multiplies the token rates of a request on this price list, for a model known by any of the names. */
+export function findFactors(
+  provider: string,
+  modelNames: readonly string[],
+  serviceTier: string | null,
+  extras: Readonly<Record<string, number>> | null,
+  inContextTier: boolean,
+): FoundFactors {
+  const tier = normaliseServiceTier(serviceTier);
+  const flags = extras === null ? [] : FLAGS.filter((name) => (extras[name] ?? 0) > 0);
+  if (tier === null && flags.length === 0) return NONE;
+
+  const factors: PriceFactor[] = [];
+  let unknown: string | null = null;
+  const add = (label: string, isWanted: (when: PriceFactor["when"]) => boolean): void => {
+    const found = PRICE_FACTORS.find(
+      (item) =>
+        item.provider === provider &&
+        isWanted(item.when) &&
+        !(item.baseTierOnly && inContextTier) &&
+        (item.models === null || modelNames.some((name) => matchesRule(item.models!, name))),
+    );
+    if (found !== undefined) factors.push(found);
+    else unknown ??= `no published price for ${label}${inContextTier ? " in a long context" : ""}`;
+  };
+  if (tier !== null)
+    add(`service tier "${tier}"`, (when) => "serviceTier" in when && when.serviceTier === tier);
+  for (const flag of flags) {
+    add(USAGE_EXTRAS[flag].label, (when) => "extra" in when && when.extra === flag);
+  }
+  return { factors, unknown };
+}
+
+/** A rate times the factors, in integer micro-USD, half to even. */
+export function applyFactors(rate: number, factors: readonly PriceFactor[]): number {
+  let numerator = 1n;
+  let denominator = 1n;
+  for (const item of factors) {
+    numerator *= BigInt(item.numerator);
+    denominator *= BigInt(item.denominator);
+  }
+  return Number(divideHalfEven(BigInt(rate) * numerator, denominator));
+}

@@ -1,0 +1,241 @@
+import type { Millis } from "../time.ts";
+import {
+  dashDate,
+  matchesRule,
+  normaliseModelName,
+  withoutResourcePath,
+  withoutSnapshot,
+} from "./model-match.ts";
+import { FALLBACK_PRICE_LISTS, priceListOf } from "./provider-names.ts";
+import type { RateRow } from "./rates.ts";
+
+/** Which price is wanted: of what, and as of when. */
+export interface RateQuery {
+  provider: string;
+  /** The model as answered. */
+  model: string;
+  /** The model as asked for. */
+  requestedModel: string | null;
+  at: Millis;
+}
+
+/** Finds the rate that applies to a request. Pure but for a cache of names already looked up. */
+export interface PriceBook {
+  readonly rows: readonly RateRow[];
+  /** The row that applies: operator wins; else the newer provenance date; on the same date auto over bundled. */
+  find(query: RateQuery): RateRow | null;
+  /** The same without operator rows: what a pull is compared with. */
+  findPublished(query: RateQuery): RateRow | null;
+}
+
+/** Names looked up are remembered up to this many, so that a client that invents names costs bounded memory. */
+const MAX_REMEMBERED_NAMES = 10_000;
+
+const MILLIS_PER_DAY = 86_400_000;
+
+interface DatedRow {
+  row: RateRow;
+  fromMillis: number;
+  toMillis: number;
+}
+
+/** The bundled rows of one model, oldest first. */
+interface Group {
+  provider: string;
+  model: string;
+  rows: DatedRow[];
+}
+
+interface PriceList {
+  groups: Map<string, Group>;
+  auto: Map<string, DatedRow[]>;
+  operator: Map<string, DatedRow[]>;
+}
+
+/** All rows that could price a name, before the date decides. */
+interface Candidates {
+  operator: readonly DatedRow[];
+  auto: readonly DatedRow[];
+  bundled: readonly DatedRow[];
+}
+
+const NO_ROWS: readonly DatedRow[] = [];
+const NO_CANDIDATES: Candidates = { operator: NO_ROWS, auto: NO_ROWS, bundled: NO_ROWS };
+
+/**
+ * Makes a price book of rows from all sources. Bundled rows match by their rules, the first in order wins, and rows of
+ * one model are one history in which a later row wins where both apply. Other rows match their own name; an operator's
+ * may end in `*`. Throws a RangeError on a date that is none.
+ */
+export function createPriceBook(rows: readonly RateRow[]): PriceBook {
+  const lists = new Map<string, PriceList>();
+  for (const row of rows) addRow(lists, row);
+  for (const list of lists.values()) {
+    for (const history of list.auto.values()) history.sort(byProvenance);
+    for (const history of list.operator.values()) history.sort((a, b) => a.fromMillis - b.fromMillis);
+  }
+
+  const remembered = new Map<string, Map<string, Candidates>>();
+  let rememberedNames = 0;
+
+  function candidatesFor(provider: string, model: string): Candidates {
+    let ofProvider = remembered.get(provider);
+    const known = ofProvider?.get(model);
+    if (known !== undefined) return known;
+    const found = findCandidates(lists, priceListOf(provider), normaliseModelName(model));
+    if (rememberedNames >= MAX_REMEMBERED_NAMES) {
+      remembered.clear();
+      rememberedNames = 0;
+      ofProvider = undefined;
+    }
+    if (ofProvider === undefined) remembered.set(provider, (ofProvider = new Map()));
+    ofProvider.set(model, found);
+    rememberedNames++;
+    return found;
+  }
+
+  function find(query: RateQuery, withOperator: boolean): RateRow | null {
+    let candidates = candidatesFor(query.provider, query.model);
+    if (candidates === NO_CANDIDATES && query.requestedModel !== null && answersFor(query)) {
+      candidates = candidatesFor(query.provider, query.requestedModel);
+    }
+    const operator = withOperator ? applicable(candidates.operator, query.at) : null;
+    if (operator !== null) return operator;
+    const auto = applicable(candidates.auto, query.at);
+    const bundled = applicable(candidates.bundled, query.at);
+    if (auto === null || bundled === null) return auto ?? bundled;
+    return bundled.provenanceDate > auto.provenanceDate ? bundled : auto;
+  }
+
+  return {
+    rows,
+    find: (query) => find(query, true),
+    findPublished: (query) => find(query, false),
+  };
+}
+
+/**
+ * Decision: the answered model is what is billed, so the requested one prices a request only where the answer names
+ * none, or names a snapshot of it that no list knows yet.
+ */
+function answersFor({ model, requestedModel }: RateQuery): boolean {
+  return model === "" || model === "unknown" || model.startsWith(`${requestedModel}-`);
+}
+
+function addRow(lists: Map<string, PriceList>, row: RateRow): void {
+  const listName = priceListOf(row.provider);
+  let list = lists.get(listName);
+  if (list === undefined) {
+    list = { groups: new Map(), auto: new Map(), operator: new Map() };
+    lists.set(listName, list);
+  }
+  const dated = {
+    row,
+    fromMillis: dayStart(row.effectiveFrom, -Infinity),
+    toMillis: dayStart(row.effectiveTo, Infinity),
+  };
+  if (row.source === "bundled") {
+    const group = list.groups.get(row.model);
+    if (group === undefined)
+      list.groups.set(row.model, { provider: listName, model: row.model, rows: [dated] });
+    else group.rows.push(dated);
+    return;
+  }
+  const names = list[row.source];
+  const name = normaliseModelName(row.model);
+  const history = names.get(name);
+  if (history === undefined) names.set(name, [dated]);
+  else history.push(dated);
+}
+
+function dayStart(date: string | null, otherwise: number): number {
+  if (date === null) return otherwise;
+  const millis = Date.parse(`${date}T00:00:00Z`);
+  if (Number.isNaN(millis))
+    throw new RangeError(`effective date must be YYYY-MM-DD: current value is "${date}"`);
+  return millis;
+}
+
+function byProvenance(a: DatedRow, b: DatedRow): number {
+  if (a.row.provenanceDate !== b.row.provenanceDate)
+    return a.row.provenanceDate < b.row.provenanceDate ? -1 : 1;
+  return a.fromMillis === b.fromMillis ? 0 : a.fromMillis - b.fromMillis;
+}
+
+function findCandidates(lists: Map<string, PriceList>, listName: string, name: string): Candidates {
+  const bare = withoutResourcePath(name);
+  const group =
+    findGroup(lists, listName, name) ??
+    findGroup(lists, listName, dashDate(name)) ??
+    findGroup(lists, listName, bare) ??
+    findGroup(lists, listName, dashDate(bare)) ??
+    findGroup(lists, listName, withoutSnapshot(bare));
+
+  const names = [name, bare, dashDate(bare)];
+  // A snapshot may have a price of its own, so the name without its date stands for it only where the bundled list,
+  // too, takes the two for one model.
+  const base = withoutSnapshot(bare);
+  if (group === null || findGroup(lists, listName, base) === group) names.push(base);
+  if (group !== null) names.push(normaliseModelName(group.model));
+
+  const list = lists.get(listName);
+  const makers = group === null ? undefined : lists.get(group.provider);
+  const operator = byName(list?.operator, names) ?? byPrefix(list?.operator, [name, bare]) ?? NO_ROWS;
+  const auto = byName(list?.auto, names) ?? byName(makers?.auto, names) ?? NO_ROWS;
+  const bundled = group?.rows ?? NO_ROWS;
+  return operator === NO_ROWS && auto === NO_ROWS && bundled === NO_ROWS
+    ? NO_CANDIDATES
+    : { operator, auto, bundled };
+}
+
+function findGroup(lists: Map<string, PriceList>, listName: string, name: string): Group | null {
+  const fallbacks = Object.hasOwn(FALLBACK_PRICE_LISTS, listName) ? FALLBACK_PRICE_LISTS[listName]! : [];
+  for (const candidate of [listName, ...fallbacks]) {
+    for (const group of lists.get(candidate)?.groups.values() ?? []) {
+      const rule = group.rows[0]!.row.match;
+      if (rule === null ? normaliseModelName(group.model) === name : matchesRule(rule, name)) return group;
+    }
+  }
+  return null;
+}
+
+function byName(
+  map: Map<string, DatedRow[]> | undefined,
+  names: readonly string[],
+): readonly DatedRow[] | null {
+  if (map === undefined || map.size === 0) return null;
+  for (const name of names) {
+    const found = map.get(name);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+/** The operator's longest pattern (`claude-*`) that one of the names begins with. */
+function byPrefix(
+  map: Map<string, DatedRow[]> | undefined,
+  names: readonly string[],
+): readonly DatedRow[] | null {
+  let longest = "";
+  for (const pattern of map?.keys() ?? []) {
+    if (!pattern.endsWith("*") || pattern.length <= longest.length) continue;
+    if (names.some((name) => name.startsWith(pattern.slice(0, -1)))) longest = pattern;
+  }
+  return map?.get(longest) ?? null;
+}
+
+function applicable(history: readonly DatedRow[], at: Millis): RateRow | null {
+  for (let index = history.length - 1; index >= 0; index--) {
+    const { row, fromMillis, toMillis } = history[index]!;
+    if (at >= fromMillis && at < toMillis && inDailyWindow(row, at)) return row;
+  }
+  return null;
+}
+
+function inDailyWindow({ daily }: RateRow, at: Millis): boolean {
+  if (daily === null) return true;
+  const second = (((at % MILLIS_PER_DAY) + MILLIS_PER_DAY) % MILLIS_PER_DAY) / 1000;
+  return daily.toSecond < daily.fromSecond
+    ? second >= daily.fromSecond || second < daily.toSecond
+    : second >= daily.fromSecond && second < daily.toSecond;
+}

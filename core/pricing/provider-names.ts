@@ -1,0 +1,48 @@
+/**
+ * The provider whose price list applies, where the registry's name differs from the price list's: an API that is sold
+ * under several names has one list.
+ */
+const PRICE_LIST_OF: Readonly<Record<string, string>> = {
+  gemini: "google",
+  "google-gemini": "google",
+  google_ai: "google",
+  vertex: "google",
+  vertex_ai: "google",
+  "vertex-ai": "google",
+  "code-assist": "google",
+  code_assist: "google",
+  bedrock: "aws",
+  "aws-bedrock": "aws",
+  aws_bedrock: "aws",
+  amazon: "aws",
+  azure_openai: "azure",
+  "azure-openai": "azure",
+  "azure.openai": "azure",
+  xai: "x-ai",
+  x_ai: "x-ai",
+  codex: "openai",
+  chatgpt: "openai",
+  moonshot: "moonshotai",
+  mistralai: "mistral",
+  mistral_ai: "mistral",
+  "together-ai": "together",
+  together_ai: "together",
+  "fireworks-ai": "fireworks",
+  fireworks_ai: "fireworks",
+  voyage: "voyageai",
+};
+
+/**
+ * Whose lists are asked next when a reseller's own list lacks the model: it sells these makers' models at their price.
+ * Source: `fallback_model_providers` of `@pydantic/genai-prices`; a test compares the two.
+ */
+export const FALLBACK_PRICE_LISTS: Readonly<Record<string, readonly string[]>> = {
+  azure: ["openai", "anthropic", "deepseek", "x-ai", "moonshotai"],
+  google: ["anthropic"],
+};
+
+/** The name under which the price list knows a provider. */
+export function priceListOf(provider: string): string {
+  const name = provider.trim().toLowerCase();
+  return Object.hasOwn(PRICE_LIST_OF, name) ? PRICE_LIST_OF[name]! : name;
+}
