@@ -1,0 +1,57 @@
+/** What one SDK call came to, as the program that made it saw it. */
+export interface CallOutcome {
+  name: string;
+  ok: boolean;
+  /** HTTP requests that the SDK is expected to have sent for this call. */
+  requests: number;
+  /** The provider's id of the answer, where it has one. */
+  responseId: string | null;
+  /** The usage object as the SDK parsed it. */
+  usage: unknown;
+  error: { name: string; status: number | null; message: string } | null;
+}
+
+/** What a call hands to the log. */
+export interface Seen {
+  responseId?: string | null | undefined;
+  usage?: unknown;
+}
+
+/** Runs calls one after the other, keeps their outcomes, and prints them at the end as one line of JSON. */
+export function createCallLog() {
+  const calls: CallOutcome[] = [];
+  return {
+    /** Makes one call; an error is an outcome like another. */
+    async run(name: string, call: () => Promise<Seen>, requests = 1): Promise<void> {
+      try {
+        const seen = await call();
+        calls.push({
+          name,
+          ok: true,
+          requests,
+          responseId: seen.responseId ?? null,
+          usage: seen.usage ?? null,
+          error: null,
+        });
+      } catch (thrown) {
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        const status: unknown = Reflect.get(error, "status");
+        calls.push({
+          name,
+          ok: false,
+          requests,
+          responseId: null,
+          usage: null,
+          error: {
+            name: error.constructor.name,
+            status: typeof status === "number" ? status : null,
+            message: error.message.slice(0, 200),
+          },
+        });
+      }
+    },
+    print(): void {
+      process.stdout.write(`${JSON.stringify(calls)}\n`);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { nothingStated, stated } from "./answer.ts";
+import { expectedCostPicoUsd } from "./expected-cost.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import { readScenario } from "./scenario.ts";
+
+const empty = Buffer.alloc(0);
+const entry: LedgerEntry = {
+  ...nothingStated,
+  ordinal: 0,
+  connection: 0,
+  provider: "anthropic",
+  host: "api.anthropic.com",
+  method: "POST",
+  path: "/v1/messages",
+  api: "anthropic.messages",
+  model: "claude-sonnet-4-5-20250929",
+  requestedModel: "claude-sonnet-4-5",
+  streaming: false,
+  scenario: readScenario(""),
+  status: 200,
+  serviceTier: "standard",
+  extras: {},
+  error: null,
+  responseId: null,
+  delivery: "whole",
+  requestHeaders: [],
+  requestBody: empty,
+  contentEncoding: null,
+  responsePlain: empty,
+  responseEncoded: empty,
+};
+const at = new Date("2026-11-21T00:00:00Z");
+
+describe("expectedCostPicoUsd()", () => {
+  // Worked out by hand from Anthropic's price page: 3 USD in, 15 out, 0.30 read, 3.75 and 6 written, 10 for a thousand
+  // searches; from 200,000 tokens of input on 6 and 22.50.
+  it("is count times rate", () => {
+    const tokens = {
+      promptTokens: 1_000,
+      cacheReadTokens: 10_000,
+      cacheWriteTokens: 500,
+      cacheWrite1hTokens: 200,
+      completionTokens: 100,
+      thinkingTokens: 50,
+    };
+    const cost = expectedCostPicoUsd({ ...entry, ...stated(tokens), extras: { web_search_requests: 2 } }, at);
+    // 0.003 + 0.003 + 0.001125 + 0.0012 + 0.00225 + 0.02 USD
+    assert.equal(cost, 30_575_000_000n);
+  });
+
+  it("takes the rates of the tier that the whole input reaches", () => {
+    const above = stated({ promptTokens: 1, cacheReadTokens: 200_000, completionTokens: 2 });
+    assert.equal(
+      expectedCostPicoUsd({ ...entry, ...above }, at),
+      6_000_000n + 120_000_000_000n + 45_000_000n,
+    );
+    const below = stated({ promptTokens: 1, cacheReadTokens: 199_999, completionTokens: 2 });
+    assert.equal(expectedCostPicoUsd({ ...entry, ...below }, at), 3_000_000n + 59_999_700_000n + 30_000_000n);
+  });
+
+  it("prefers what the provider said", () => {
+    assert.equal(expectedCostPicoUsd({ ...entry, ...stated({ promptTokens: 1 }, true, 7n) }, at), 7n);
+  });
+
+  it("is null without counts or without a price list", () => {
+    assert.equal(expectedCostPicoUsd(entry, at), null);
+    const home = { ...entry, provider: "ollama", model: "llama3.2", serviceTier: null } as const;
+    assert.equal(expectedCostPicoUsd({ ...home, ...stated({ promptTokens: 1 }) }, at), null);
+  });
+
+  it("refuses what it can't price", () => {
+    const flex = { ...entry, ...stated({ promptTokens: 1 }), serviceTier: "flex" };
+    assert.throws(() => expectedCostPicoUsd(flex, at), /no factor for the service tier: flex/);
+  });
+});
