@@ -1,0 +1,204 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type CertificatePair, CertificateStoreError } from "../../core/ports/certificates.ts";
+import type { Millis } from "../../core/time.ts";
+import {
+  authorityExtensions,
+  issueCertificate,
+  keyIdentifier,
+  nameConstraints,
+} from "./issue-certificate.ts";
+
+const dayMs = 86_400_000;
+
+/** How long an authority's certificate is valid. */
+export const authorityDays = 1_095;
+
+/** An authority with less than this left is replaced when it is opened. */
+export const authorityRenewDays = 60;
+
+/** The installation's certificate authority, as opened. */
+export interface CertificateAuthority extends CertificatePair {
+  /** Where clients find the certificate. */
+  readonly certificatePath: string;
+  /** Whether this call wrote a new certificate, and why; clients that read the old one must read again. */
+  readonly issued: "first" | "hosts_changed" | "expiring" | "damaged" | null;
+  /** What was found wrong and mended, for `doctor` and the log. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Opens the certificate authority in the folder and makes or re-issues what is missing, damaged, close to its end or
+ * constrained to another list of hosts. The key stays the same unless its certificate is about to end, so that
+ * clients that read the earlier certificate go on trusting it. Throws a `CertificateStoreError` where the folder or a
+ * file is a symbolic link, belongs to somebody else or can't be read or written.
+ */
+export function openCertificateAuthority(options: {
+  readonly directory: string;
+  readonly hosts: readonly string[];
+  readonly now: Millis;
+}): CertificateAuthority {
+  const { directory, now } = options;
+  const hosts = [...new Set(options.hosts.map((host) => host.toLowerCase()))].sort();
+  const keyPath = join(directory, "key.pem");
+  const certificatePath = join(directory, "ca.pem");
+  const warnings: string[] = [];
+  try {
+    prepareFolder(directory, warnings);
+    const stored = readPrivateFile(keyPath, warnings);
+    let keyPem = stored ?? createKeyFile(directory, keyPath);
+    const certificate = readCertificate(certificatePath);
+    let issued = stored === null ? "first" : reasonToIssue(certificate, keyPem, hosts, now);
+    if (issued === null && certificate !== null) {
+      return { certificatePem: certificate.toString(), keyPem, certificatePath, issued: null, warnings };
+    }
+    issued ??= "damaged";
+    if (issued === "expiring") {
+      rmSync(keyPath);
+      keyPem = createKeyFile(directory, keyPath);
+    }
+    const certificatePem = issueAuthority(createPrivateKey(keyPem), hosts, now);
+    replaceFile(directory, certificatePath, certificatePem);
+    return { certificatePem, keyPem, certificatePath, issued, warnings };
+  } catch (error) {
+    if (error instanceof CertificateStoreError) throw error;
+    throw new CertificateStoreError(`certificate authority in ${directory}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function reasonToIssue(
+  certificate: X509Certificate | null,
+  keyPem: string,
+  hosts: readonly string[],
+  now: Millis,
+): CertificateAuthority["issued"] {
+  if (certificate === null) return "damaged";
+  const publicKey = createPublicKey(keyPem);
+  if (!certificate.verify(publicKey)) return "damaged";
+  if (Date.parse(certificate.validTo) - now < authorityRenewDays * dayMs) return "expiring";
+  if (Date.parse(certificate.validFrom) > now) return "damaged"; // made by a clock that ran ahead
+  return certificate.raw.includes(Buffer.from(nameConstraints(hosts))) ? null : "hosts_changed";
+}
+
+function issueAuthority(key: KeyObject, hosts: readonly string[], now: Millis): string {
+  const publicKey = createPublicKey(key);
+  // The name carries the key's identifier: two installations never share an issuer name.
+  const subject = `meter local CA ${Buffer.from(keyIdentifier(publicKey)).toString("hex").slice(0, 16)}`;
+  return issueCertificate({
+    subject,
+    issuer: subject,
+    publicKey,
+    signingKey: key,
+    notBefore: now - 2 * dayMs,
+    notAfter: now + authorityDays * dayMs,
+    extensions: authorityExtensions(publicKey, hosts),
+  });
+}
+
+function prepareFolder(directory: string, warnings: string[]): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const found = lstatSync(directory);
+  if (!found.isDirectory()) throw new CertificateStoreError(`${directory} is not a folder of its own`);
+  refuseForeign(directory, found.uid);
+  if (process.platform !== "win32" && (found.mode & 0o777) !== 0o700) {
+    if ((found.mode & 0o022) !== 0) warnings.push(`${directory} was writable by others`);
+    chmodSync(directory, 0o700);
+  }
+}
+
+function refuseForeign(path: string, uid: number): void {
+  if (process.getuid && uid !== process.getuid())
+    throw new CertificateStoreError(`${path} belongs to user ${uid}`);
+}
+
+function readPrivateFile(path: string, warnings: string[]): string | null {
+  let file: number;
+  try {
+    refuseLink(path);
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+  try {
+    const found = fstatSync(file);
+    refuseForeign(path, found.uid);
+    if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
+      warnings.push(`${path} was open to others (mode ${(found.mode & 0o777).toString(8)})`);
+      fchmodSync(file, 0o600);
+    }
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
+}
+
+function refuseLink(path: string): void {
+  if (!lstatSync(path).isFile()) throw new CertificateStoreError(`${path} is not a plain file`);
+}
+
+/** Writes a new key beside its place and links it there: whole or not at all, and never over an existing file. */
+function createKeyFile(directory: string, path: string): string {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const keyPem = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+  const draft = writeDraft(directory, "key", keyPem, 0o600);
+  try {
+    linkSync(draft, path);
+    return keyPem;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    refuseLink(path); // another process was first: its key counts
+    return readFileSync(path, "utf8");
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function replaceFile(directory: string, path: string, text: string): void {
+  renameSync(writeDraft(directory, "ca", text, 0o644), path);
+}
+
+function writeDraft(directory: string, stem: string, text: string, mode: number): string {
+  const draft = join(directory, `.${stem}-${process.pid}-${Math.trunc(performance.now() * 1_000)}`);
+  const file = openSync(draft, "wx", mode); // O_CREAT | O_EXCL: a planted link is not followed
+  try {
+    fchmodSync(file, mode); // whatever the umask is
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
+  }
+  return draft;
+}
+
+function readCertificate(path: string): X509Certificate | null {
+  try {
+    refuseLink(path);
+    return new X509Certificate(readFileSync(path));
+  } catch (error) {
+    if (error instanceof CertificateStoreError) throw error;
+    return null; // missing or unreadable: a new one is issued
+  }
+}

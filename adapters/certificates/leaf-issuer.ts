@@ -1,0 +1,43 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from "node:crypto";
+import type { CertificatePair, LeafIssuer } from "../../core/ports/certificates.ts";
+import { ipBytes, issueCertificate, keyIdentifier, serverExtensions } from "./issue-certificate.ts";
+
+const dayMs = 86_400_000;
+
+/** How long a server certificate is valid; short, since a new one costs a fraction of a millisecond. */
+export const leafDays = 30;
+
+/** How far back its validity starts, for clients whose clock is behind. */
+export const leafBackdateDays = 2;
+
+const hostName =
+  /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** Issues leaves below the given authority. One key, never stored, serves all leaves of one issuer. */
+export function createLeafIssuer(authority: CertificatePair): LeafIssuer {
+  const certificate = new X509Certificate(authority.certificatePem);
+  const signingKey = createPrivateKey(authority.keyPem);
+  const issuer = certificate.subject.replace(/^CN=/, "");
+  const authorityKey = keyIdentifier(createPublicKey(signingKey));
+  const authorityEnd = Date.parse(certificate.validTo);
+  const leaf = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const keyPem = leaf.privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+  return {
+    issue(host, now) {
+      if (!hostName.test(host) && ipBytes(host) === null)
+        throw new RangeError(`not a host: ${JSON.stringify(host)}`);
+      const notBefore = now - leafBackdateDays * dayMs;
+      const notAfter = Math.min(now + leafDays * dayMs, authorityEnd);
+      const certificatePem = issueCertificate({
+        subject: host.slice(0, 64), // X.520's bound on common names; clients read the alternative name
+        issuer,
+        publicKey: leaf.publicKey,
+        signingKey,
+        notBefore,
+        notAfter,
+        extensions: serverExtensions(leaf.publicKey, authorityKey, host),
+      });
+      return { certificatePem, keyPem, notBefore, notAfter };
+    },
+  };
+}
