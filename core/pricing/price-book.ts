@@ -26,6 +26,8 @@ export interface PriceBook {
   find(query: RateQuery): RateRow | null;
   /** The same without operator rows: what a pull is compared with. */
   findPublished(query: RateQuery): RateRow | null;
+  /** Among the bundled rows alone. */
+  findBundled(query: RateQuery): RateRow | null;
 }
 
 /** Names looked up are remembered up to this many, so that a client that invents names costs bounded memory. */
@@ -94,23 +96,28 @@ export function createPriceBook(rows: readonly RateRow[]): PriceBook {
     return found;
   }
 
-  function find(query: RateQuery, withOperator: boolean): RateRow | null {
-    let candidates = candidatesFor(query.provider, query.model);
-    if (candidates === NO_CANDIDATES && query.requestedModel !== null && answersFor(query)) {
-      candidates = candidatesFor(query.provider, query.requestedModel);
-    }
-    const operator = withOperator ? applicable(candidates.operator, query.at) : null;
-    if (operator !== null) return operator;
-    const auto = applicable(candidates.auto, query.at);
-    const bundled = applicable(candidates.bundled, query.at);
+  function candidatesOf(query: RateQuery): Candidates {
+    const candidates = candidatesFor(query.provider, query.model);
+    return candidates === NO_CANDIDATES && query.requestedModel !== null && answersFor(query)
+      ? candidatesFor(query.provider, query.requestedModel)
+      : candidates;
+  }
+
+  function published(candidates: Candidates, at: Millis): RateRow | null {
+    const auto = applicable(candidates.auto, at);
+    const bundled = applicable(candidates.bundled, at);
     if (auto === null || bundled === null) return auto ?? bundled;
     return bundled.provenanceDate > auto.provenanceDate ? bundled : auto;
   }
 
   return {
     rows,
-    find: (query) => find(query, true),
-    findPublished: (query) => find(query, false),
+    find(query) {
+      const candidates = candidatesOf(query);
+      return applicable(candidates.operator, query.at) ?? published(candidates, query.at);
+    },
+    findPublished: (query) => published(candidatesOf(query), query.at),
+    findBundled: (query) => applicable(candidatesOf(query).bundled, query.at),
   };
 }
 

@@ -6,7 +6,7 @@ import { applyFactors, findFactors } from "./factors.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
 import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
-import type { RateRow, RateTier, TokenRates } from "./rates.ts";
+import type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
 import { USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
 
 /** What a request used, and of what. */
@@ -87,12 +87,21 @@ const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtra
  */
 export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
   const row = book.find(usage);
-  const computed = row === null ? withoutRow(usage) : computeLines(usage, row);
+  const computed =
+    row === null ? withoutRow(usage) : computeLines(usage, row, besideTokens(usage, row, book));
   const stated = usage.providerCostPicoUsd;
   if (stated !== null && stated >= 0n) {
     return { ...computed, costPicoUsd: stated, costSource: "provider", ratesSource: null };
   }
   return computed;
+}
+
+/**
+ * The row that speaks of what is billed beside the four rates. Pulled and operators' rows cannot, so for them that is
+ * the bundled row: a price of one's own for tokens does not change what a search costs.
+ */
+function besideTokens(usage: UsageToPrice, row: RateRow, book: PriceBook): Rates {
+  return row.source === "bundled" ? row.rates : (book.findBundled(usage)?.rates ?? row.rates);
 }
 
 function withoutRow(usage: UsageToPrice): PricedUsage {
@@ -119,7 +128,7 @@ function unpriced(
   };
 }
 
-function computeLines(usage: UsageToPrice, row: RateRow): PricedUsage {
+function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedUsage {
   const { tokens, extras } = usage;
   const { rates } = row;
   const prompt = tokens.promptTokens ?? 0;
@@ -165,7 +174,7 @@ function computeLines(usage: UsageToPrice, row: RateRow): PricedUsage {
     for (const [name, extra] of BILLED_EXTRAS) {
       const quantity = extras[name] ?? 0;
       if (quantity === 0) continue;
-      const rate = rates.extras[name] ?? null;
+      const rate = beside.extras[name] ?? null;
       if (extra.partOf === null || extra.partOf === "flag") {
         fees.push([extra.label, quantity, rate, extra.perUnit]);
         isBilledByOtherThanTokens ||= BILLED_INSTEAD_OF_TOKENS.has(name);
@@ -192,9 +201,9 @@ function computeLines(usage: UsageToPrice, row: RateRow): PricedUsage {
     );
   }
   add("output", rest.completionTokens, output);
-  add("thinking", thinking, rates.thinking ?? output);
+  add("thinking", thinking, beside.thinking ?? output);
   for (const [label, quantity, rate, perUnit] of fees) add(label, quantity, rate, perUnit, true);
-  if (rates.perRequest !== null) add("request", 1, rates.perRequest, 1, true);
+  if (beside.perRequest !== null) add("request", 1, beside.perRequest, 1, true);
 
   if (!isBilledByOtherThanTokens) reason = missingCount(usage) ?? reason;
   if (reason !== null) return unpriced(row, tier, factors, lines, reason);

@@ -1,0 +1,141 @@
+import type { RateSource } from "../record.ts";
+import type { CalendarDate } from "../time.ts";
+import { MAX_MODEL_NAME_LENGTH } from "./model-match.ts";
+import { formatRateText, parseRateText } from "./money.ts";
+import { NO_RATES, type RateRow, type RateTier, type TokenRates } from "./rates.ts";
+
+/** Token rates as published: decimal texts in USD per million tokens. */
+export interface PublishedTokenRates {
+  input: string | null;
+  output: string | null;
+  cache_read: string | null;
+  cache_write: string | null;
+  cache_write_1h?: string | null | undefined;
+}
+
+/** One rate as the cloud publishes it and as an operator's configuration states it. Source: decisions, "Reading". */
+export interface PublishedRate extends PublishedTokenRates {
+  provider: string;
+  model: string;
+  tiers?: readonly (PublishedTokenRates & { above_tokens: number })[] | null | undefined;
+  effective_from?: CalendarDate | null | undefined;
+}
+
+/** What is wrong with a published rate: where, and in words. */
+export interface RateProblem {
+  provider: string;
+  model: string;
+  field: string;
+  problem: string;
+}
+
+/** The published fields with their names in a row. */
+const FIELDS = [
+  ["input", "input"],
+  ["output", "output"],
+  ["cache_read", "cacheRead"],
+  ["cache_write", "cacheWrite"],
+  ["cache_write_1h", "cacheWrite1h"],
+] as const satisfies readonly (readonly [keyof PublishedTokenRates, keyof TokenRates])[];
+
+/** Reads a published rate into a row, or says everything that is wrong with it. Nothing is guessed or repaired. */
+export function readPublishedRate(
+  item: PublishedRate,
+  source: Exclude<RateSource, "bundled">,
+  provenanceDate: CalendarDate,
+): { ok: true; row: RateRow } | { ok: false; problems: readonly RateProblem[] } {
+  const problems: RateProblem[] = [];
+  const report = (field: string, problem: string): void => {
+    problems.push({ provider: String(item.provider), model: String(item.model), field, problem });
+  };
+  for (const field of ["provider", "model"] as const) {
+    if (!isName(item[field])) report(field, `must be a name of 1 to ${MAX_MODEL_NAME_LENGTH} characters`);
+  }
+  const effectiveFrom = item.effective_from ?? null;
+  if (effectiveFrom !== null && !isCalendarDate(effectiveFrom)) {
+    report("effective_from", `must be a date YYYY-MM-DD: current value is ${JSON.stringify(effectiveFrom)}`);
+  }
+  const base = readTokenRates(item, "", report);
+  const tiers: RateTier[] = [];
+  let above = 0;
+  for (const tier of item.tiers ?? []) {
+    if (!Number.isSafeInteger(tier.above_tokens) || tier.above_tokens <= above) {
+      report("tiers", `above_tokens must be whole and ascending: current value is ${tier.above_tokens}`);
+    }
+    above = tier.above_tokens;
+    tiers.push({ aboveTokens: above, ...readTokenRates(tier, `above ${above} tokens: `, report) });
+  }
+  if (problems.length > 0) return { ok: false, problems };
+  const row: RateRow = {
+    provider: item.provider,
+    model: item.model,
+    source,
+    match: null,
+    effectiveFrom,
+    effectiveTo: null,
+    daily: null,
+    provenanceDate,
+    rates: { ...NO_RATES, ...base, tiers },
+  };
+  return { ok: true, row };
+}
+
+/** Writes a row as it is published; what is billed beside the tokens is not said. */
+export function toPublishedRate(row: RateRow): PublishedRate {
+  return {
+    provider: row.provider,
+    model: row.model,
+    ...writeTokenRates(row.rates),
+    tiers: row.rates.tiers.map((tier) => ({ above_tokens: tier.aboveTokens, ...writeTokenRates(tier) })),
+    effective_from: row.effectiveFrom,
+  };
+}
+
+/** Whether the text is a date `YYYY-MM-DD` that exists. */
+export function isCalendarDate(text: unknown): text is CalendarDate {
+  if (typeof text !== "string" || !/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "" && value.length <= MAX_MODEL_NAME_LENGTH;
+}
+
+function readTokenRates(
+  rates: PublishedTokenRates,
+  where: string,
+  report: (field: string, problem: string) => void,
+): TokenRates {
+  const read: TokenRates = {
+    input: null,
+    output: null,
+    cacheRead: null,
+    cacheWrite: null,
+    cacheWrite1h: null,
+  };
+  for (const [field, name] of FIELDS) {
+    const text: unknown = rates[field] ?? null;
+    if (text === null) continue;
+    const rate = typeof text === "string" ? parseRateText(text) : null;
+    if (rate === null) {
+      report(
+        `${where}${field}`,
+        `must be a decimal text from zero up: current value is ${JSON.stringify(text)}`,
+      );
+    }
+    read[name] = rate;
+  }
+  return read;
+}
+
+function writeTokenRates(rates: TokenRates): PublishedTokenRates {
+  const text = (rate: number | null): string | null => (rate === null ? null : formatRateText(rate));
+  return {
+    input: text(rates.input),
+    output: text(rates.output),
+    cache_read: text(rates.cacheRead),
+    cache_write: text(rates.cacheWrite),
+    cache_write_1h: text(rates.cacheWrite1h),
+  };
+}
