@@ -148,10 +148,12 @@ export async function createProviderSimulation(
         responsePlain: keepBytes ? sent.plain : nothing,
         responseEncoded: keepBytes ? sent.encoded : nothing,
       });
-      if (sent.closes || requestHeader(request, "connection")?.toLowerCase() === "close") {
-        closing = true;
-        if (!socket.destroyed) socket.end();
-      }
+      if (sent.closes || wantsClose(request)) hangUp();
+    }
+
+    function hangUp(): void {
+      closing = true;
+      if (!socket.destroyed) socket.end();
     }
 
     async function sendPlain(request: ReceivedRequest, host: string, plain: PlainAnswer): Promise<void> {
@@ -174,6 +176,7 @@ export async function createProviderSimulation(
       await target.write(
         Buffer.concat([Buffer.from(head), request.method === "HEAD" ? Buffer.alloc(0) : body]),
       );
+      if (wantsClose(request)) hangUp();
     }
 
     function enqueue(work: () => Promise<void>): void {
@@ -269,6 +272,10 @@ export async function createProviderSimulation(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function wantsClose(request: ReceivedRequest): boolean {
+  return requestHeader(request, "connection")?.toLowerCase() === "close";
 }
 
 /** Waits until the client has had enough. */
