@@ -66,12 +66,21 @@ describe("expectedCostPicoUsd()", () => {
 
   it("is null without counts or without a price list", () => {
     assert.equal(expectedCostPicoUsd(entry, at), null);
+    assert.equal(expectedCostPicoUsd({ ...entry, ...stated({ promptTokens: 1 }) }, at), null);
     const home = { ...entry, provider: "ollama", model: "llama3.2", serviceTier: null } as const;
-    assert.equal(expectedCostPicoUsd({ ...home, ...stated({ promptTokens: 1 }) }, at), null);
+    assert.equal(
+      expectedCostPicoUsd({ ...home, ...stated({ promptTokens: 1, completionTokens: 1 }) }, at),
+      null,
+    );
   });
 
-  it("refuses what it can't price", () => {
-    const flex = { ...entry, ...stated({ promptTokens: 1 }), serviceTier: "flex" };
-    assert.throws(() => expectedCostPicoUsd(flex, at), /no factor for the service tier: flex/);
+  it("halves the tokens of OpenAI's flex tier, and refuses what it can't price", () => {
+    const used = stated({ promptTokens: 1_000, completionTokens: 100 });
+    const openai = { ...entry, ...used, provider: "openai", model: "gpt-5" } as const;
+    // 1.25 USD in, 10 out: 0.00125 + 0.001 USD, and half of it.
+    assert.equal(expectedCostPicoUsd({ ...openai, serviceTier: "default" }, at), 2_250_000_000n);
+    assert.equal(expectedCostPicoUsd({ ...openai, serviceTier: "flex" }, at), 1_125_000_000n);
+    const priority = { ...entry, ...used, serviceTier: "priority" };
+    assert.throws(() => expectedCostPicoUsd(priority, at), /no factor for the service tier: priority/);
   });
 });

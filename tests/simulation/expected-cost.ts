@@ -5,46 +5,40 @@ const priceLists: Readonly<Record<string, string>> = { xai: "x-ai" };
 
 /**
  * What a call costs in pico-USD by the published price list, worked out in the plainest way and apart from
- * `core/pricing`: a count times its rate, summed. `null` where nothing is known to price. A cost that the provider
- * states wins. Throws for what this table can't price (service tiers other than the usual one, a count without rate),
- * so that a test does not take a guess for the truth.
+ * `core/pricing`: a count times its rate, summed. `null` where input or output were not told or no list has the model.
+ * A cost that the provider states wins. Throws for what this can't price (service tiers besides OpenAI's flex at half
+ * the price), so that a test does not take a guess for the truth.
  */
 export function expectedCostPicoUsd(entry: LedgerEntry, at: Date = new Date()): bigint | null {
   if (entry.providerCostPicoUsd !== null) return entry.providerCostPicoUsd;
-  const {
-    promptTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    cacheWrite1hTokens,
-    completionTokens,
-    thinkingTokens,
-  } = entry.tokens;
-  if (promptTokens === null && completionTokens === null) return null;
-  if (!["standard", "default", null].includes(entry.serviceTier)) {
-    throw new RangeError(`no factor for the service tier: ${entry.serviceTier}`);
-  }
+  const { promptTokens, completionTokens } = entry.tokens;
+  const hasOutput = !/embed/.test(entry.api);
+  if (promptTokens === null || (hasOutput && completionTokens === null)) return null;
   const model = entry.model ?? entry.requestedModel ?? "";
-  const providerId = priceLists[entry.provider] ?? entry.provider;
-  const prices = findPrices(model, providerId, at);
+  const prices = findPrices(model, priceLists[entry.provider] ?? entry.provider, at);
   if (prices === null) return null;
 
-  const read = cacheReadTokens ?? 0;
-  const write = cacheWriteTokens ?? 0;
-  const write1h = cacheWrite1hTokens ?? 0;
-  const totalInput = (promptTokens ?? 0) + read + write;
-  const costOf = (count: number, key: string): bigint => {
-    if (count === 0) return 0n;
-    return BigInt(count) * microUsdPerMillion(prices, key, totalInput);
-  };
-  return (
-    costOf(promptTokens ?? 0, "input_mtok") +
-    costOf(read, "cache_read_mtok") +
-    costOf(write - write1h, "cache_write_mtok") +
+  const read = entry.tokens.cacheReadTokens ?? 0;
+  const write = entry.tokens.cacheWriteTokens ?? 0;
+  const write1h = entry.tokens.cacheWrite1hTokens ?? 0;
+  const totalInput = promptTokens + read + write;
+  const costOf = (count: number, key: string): bigint =>
+    count === 0 ? 0n : BigInt(count) * microUsdPerMillion(prices, key, totalInput);
+  const tokenCost =
+    costOf(promptTokens, "input_mtok") +
+    costOf(read, prices.cache_read_mtok === undefined ? "input_mtok" : "cache_read_mtok") +
+    costOf(write - write1h, prices.cache_write_mtok === undefined ? "input_mtok" : "cache_write_mtok") +
     costOf(write1h, "cache_write_1h_mtok") +
-    costOf((completionTokens ?? 0) + (thinkingTokens ?? 0), "output_mtok") +
-    // Priced for a thousand: a thousand times the price for a million tokens.
-    costOf(entry.extras.web_search_requests ?? 0, "web_searches_kcount") * 1_000n
-  );
+    costOf((completionTokens ?? 0) + (entry.tokens.thinkingTokens ?? 0), "output_mtok");
+  // Priced for a thousand: a thousand times the price for a million tokens.
+  const searches = costOf(entry.extras.web_search_requests ?? 0, "web_searches_kcount") * 1_000n;
+  return tokenCost / tierDivisor(entry) + searches;
+}
+
+function tierDivisor({ provider, serviceTier }: LedgerEntry): bigint {
+  if (serviceTier === null || serviceTier === "standard" || serviceTier === "default") return 1n;
+  if (provider === "openai" && serviceTier === "flex") return 2n;
+  throw new RangeError(`no factor for the service tier: ${serviceTier}`);
 }
 
 function findPrices(model: string, providerId: string, timestamp: Date): ModelPrice | null {
