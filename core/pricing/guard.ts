@@ -19,6 +19,9 @@ export const MIN_PULL_INTERVAL_MS = 3_600_000;
 /** How far ahead of our clock a pull may be dated: a later date would win over every bundled row to come. */
 const MAX_CLOCK_LEAD_MS = 86_400_000;
 
+/** A date, or a time that says its zone: without one it would be read in ours. */
+const INSTANT = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/;
+
 /** Published rates, as the cloud or a configured address answers. Source: decisions, "Reading". */
 export interface RatePull {
   published_at: string;
@@ -31,9 +34,9 @@ export type PullVerdict =
   | { ok: true; rows: readonly RateRow[] }
   | { ok: false; problems: readonly RateProblem[] };
 
-/** The interval between pulls; what is shorter than the floor, or no time at all, is the floor. */
+/** The interval between pulls: never below the floor; the default where the configured one is no number. */
 export function clampPullInterval(intervalMs: number): number {
-  return intervalMs >= MIN_PULL_INTERVAL_MS ? intervalMs : MIN_PULL_INTERVAL_MS;
+  return Number.isFinite(intervalMs) ? Math.max(intervalMs, MIN_PULL_INTERVAL_MS) : DEFAULT_PULL_INTERVAL_MS;
 }
 
 /** Whether rates may be pulled from this address: https with a host and no credentials, loopback too. */
