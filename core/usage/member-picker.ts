@@ -1,0 +1,294 @@
+import { createByteStore } from "../exchange/byte-store.ts";
+import { decodeUtf8 } from "../exchange/bytes.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/**
+ * A wanted member longer than this many bytes is passed over: usage objects are a few hundred bytes, error objects a few
+ * thousand. It bounds the memory that a hostile answer can take.
+ */
+const MAX_MEMBER_BYTES = 64 * 1024;
+
+/** From here on a string is searched by the engine's own loop, whose call costs about as much as this many steps. */
+const LONG_STRING_BYTES = 48;
+
+interface WantedMember {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** Where its text is kept, or -1 where only members of it are wanted. */
+  readonly slot: number;
+  readonly members: readonly WantedMember[];
+}
+
+/** The members of a JSON object that somebody wants, made once by `wantMembers`. */
+export interface MemberPaths {
+  readonly slots: ReadonlyMap<string, number>;
+  readonly members: readonly WantedMember[];
+}
+
+/** The JSON texts of the wanted members of one object. */
+export interface PickedMembers {
+  /** Whether the object was closed; false for a body that was cut, or that is no JSON object. */
+  readonly closed: boolean;
+  /** The source text of the member, or null when it is absent, too long or not a path that was asked for. */
+  text(path: string): string | null;
+  /** The member's value; undefined when it is absent or no JSON. */
+  value(path: string): unknown;
+  /** The member's value when it is a string that is not empty, else null. */
+  string(path: string): string | null;
+}
+
+/** Names the members to pick: `usage`, or `response.usage` for a member of a member. Not both `a` and `a.b`. */
+export function wantMembers(paths: readonly string[]): MemberPaths {
+  const slots = new Map<string, number>();
+  const tree = new Map<string, string[]>();
+  for (const path of new Set(paths)) {
+    slots.set(path, slots.size);
+    const [head = "", ...rest] = path.split(".");
+    const below = tree.get(head) ?? [];
+    if (rest.length > 0) below.push(rest.join("."));
+    tree.set(head, below);
+  }
+  const encoder = new TextEncoder();
+  const level = (prefix: string, names: Map<string, string[]>): WantedMember[] =>
+    [...names].map(([name, below]) => ({
+      name,
+      bytes: encoder.encode(name),
+      slot: below.length > 0 ? -1 : (slots.get(prefix + name) as number),
+      members: level(`${prefix}${name}.`, new Map(below.map((leaf) => [leaf, []]))),
+    }));
+  return { slots, members: level("", tree) };
+}
+
+/** Reads one JSON object, cut anywhere, and keeps the texts of the wanted members alone. */
+export interface MemberPicker {
+  push(bytes: Uint8Array): void;
+  end(): PickedMembers;
+}
+
+/**
+ * Creates a picker for one JSON object. It looks at brackets and strings only and does not check the rest of the
+ * grammar, so that a body of any size costs one pass and the memory of its wanted members; a member given twice counts
+ * as last given, as in `JSON.parse`. It never throws: what is no object just yields nothing.
+ */
+export function createMemberPicker(paths: MemberPaths): MemberPicker {
+  const texts: (string | null)[] = new Array(paths.slots.size).fill(null);
+  /** The wanted members at each level that is looked into; its length is the depth of that level. */
+  const trail: (readonly WantedMember[])[] = [paths.members];
+  let depth = 0;
+  let state: "before" | "inside" | "closed" | "broken" = "before";
+  let inString = false;
+  /** Whether the byte before the cut was a backslash that escapes the next one. */
+  let escaping = false;
+  let isKey = false;
+  let afterColon = false;
+  let wanted: WantedMember | null = null;
+  let capturing = false;
+  /** Where the key or value that is being kept begins in this push; 0 when it began in an earlier one. */
+  let from = 0;
+  const store = createByteStore();
+  let tooLong = false;
+
+  const keep = (bytes: Uint8Array, to: number) => {
+    if (tooLong || to <= from) return;
+    if (store.length + to - from > MAX_MEMBER_BYTES) {
+      tooLong = true;
+      store.clear();
+    } else store.append(bytes, from, to);
+  };
+
+  /** The kept bytes up to `to`, without a copy where no cut lies between; null when there were too many. */
+  const kept = (bytes: Uint8Array, to: number): Uint8Array | null => {
+    let view: Uint8Array | null;
+    if (store.length === 0 && !tooLong) view = to - from > MAX_MEMBER_BYTES ? null : bytes.subarray(from, to);
+    else {
+      keep(bytes, to);
+      view = tooLong ? null : store.view();
+    }
+    store.clear();
+    tooLong = false;
+    return view;
+  };
+
+  const endCapture = (bytes: Uint8Array, at: number) => {
+    if (!capturing) return;
+    capturing = false;
+    const view = kept(bytes, at);
+    texts[(wanted as WantedMember).slot] = view === null ? null : decodeUtf8(view);
+  };
+
+  /** Where the string that holds `at` ends: the index after its closing quote, or -1 when the push ends before. */
+  const skipString = (bytes: Uint8Array, start: number): number => {
+    let at = start;
+    if (escaping) {
+      escaping = false;
+      at++;
+    }
+    const near = Math.min(bytes.length, at + LONG_STRING_BYTES);
+    while (at < near) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at + 1;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+    while (at < bytes.length) {
+      const quote = bytes.indexOf(QUOTE, at);
+      const end = quote === -1 ? bytes.length : quote;
+      let slashes = 0;
+      while (end - slashes > at && bytes[end - slashes - 1] === BACKSLASH) slashes++;
+      if (quote === -1) {
+        escaping = slashes % 2 === 1;
+        return -1;
+      }
+      if (slashes % 2 === 0) return quote + 1;
+      at = quote + 1;
+    }
+    escaping = at > bytes.length;
+    return -1;
+  };
+
+  const scan = (bytes: Uint8Array) => {
+    const length = bytes.length;
+    let at = 0;
+    while (at < length) {
+      if (inString) {
+        const end = skipString(bytes, at);
+        if (end === -1) return;
+        inString = false;
+        at = end;
+        if (isKey) {
+          isKey = false;
+          const key = kept(bytes, end - 1);
+          wanted = key === null ? null : findWanted(trail[depth - 1] as readonly WantedMember[], key);
+        }
+        continue;
+      }
+      const byte = bytes[at];
+      switch (byte) {
+        case QUOTE:
+          inString = true;
+          if (depth === trail.length && !afterColon) {
+            isKey = true;
+            from = at + 1;
+          }
+          break;
+        case OPEN_BRACE:
+        case OPEN_BRACKET:
+          if (byte === OPEN_BRACE && depth === trail.length && afterColon && wanted !== null && !capturing) {
+            trail.push(wanted.members);
+            wanted = null;
+            afterColon = false;
+          }
+          depth++;
+          break;
+        case CLOSE_BRACE:
+        case CLOSE_BRACKET:
+          if (depth === trail.length) {
+            endCapture(bytes, at);
+            wanted = null;
+            if (depth > 1) {
+              trail.pop();
+              // Back behind the value of the outer member: the next thing to come is a comma.
+              afterColon = true;
+            }
+          }
+          depth--;
+          if (depth === 0) {
+            state = "closed";
+            return;
+          }
+          break;
+        case COMMA:
+          if (depth === trail.length) {
+            endCapture(bytes, at);
+            afterColon = false;
+            wanted = null;
+          }
+          break;
+        case COLON:
+          if (depth === trail.length && !afterColon) {
+            afterColon = true;
+            if (wanted !== null && wanted.slot >= 0) {
+              capturing = true;
+              from = at + 1;
+            }
+          }
+          break;
+        default:
+      }
+      at++;
+    }
+  };
+
+  return {
+    push(bytes) {
+      let rest = bytes;
+      if (state === "before") {
+        let at = 0;
+        while (at < bytes.length && isBlank(bytes[at] as number)) at++;
+        if (at === bytes.length) return;
+        if (bytes[at] !== OPEN_BRACE) {
+          state = "broken";
+          return;
+        }
+        state = "inside";
+        depth = 1;
+        rest = bytes.subarray(at + 1);
+      }
+      if (state !== "inside") return;
+      from = 0;
+      scan(rest);
+      if (capturing || isKey) keep(rest, rest.length);
+    },
+    end: () => ({
+      closed: state === "closed",
+      text: (path) => texts[paths.slots.get(path) ?? -1] ?? null,
+      value: (path) => parseJson(texts[paths.slots.get(path) ?? -1] ?? null),
+      string(path) {
+        const value = parseJson(texts[paths.slots.get(path) ?? -1] ?? null);
+        return typeof value === "string" && value !== "" ? value : null;
+      },
+    }),
+  };
+}
+
+/** Picks from an object that is there whole. */
+export function pickMembers(bytes: Uint8Array, paths: MemberPaths): PickedMembers {
+  const picker = createMemberPicker(paths);
+  picker.push(bytes);
+  return picker.end();
+}
+
+/** A JSON text's value, or undefined when the text is null or no JSON. */
+export function parseJson(text: string | null): unknown {
+  if (text === null) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function findWanted(members: readonly WantedMember[], key: Uint8Array): WantedMember | null {
+  for (const member of members) if (equalBytes(member.bytes, key)) return member;
+  if (!key.includes(BACKSLASH)) return null;
+  // No provider escapes a key, but JSON allows it.
+  const name = parseJson(`"${decodeUtf8(key)}"`);
+  return members.find((member) => member.name === name) ?? null;
+}
+
+function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
+}

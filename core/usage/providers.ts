@@ -1,0 +1,103 @@
+import type { Dialect } from "./dialects.ts";
+
+/** A provider that is metered out of the box. */
+export interface Provider {
+  /** The name in records and reports. */
+  readonly provider: string;
+  /** Lower-case host names; `*.` stands for one or more labels before the rest. The first is the gateway's. */
+  readonly hosts: readonly string[];
+  readonly port: number;
+  readonly scheme: "https" | "http";
+  /** The dialects that it speaks, and below which paths. */
+  readonly apis: readonly (readonly [dialect: Dialect, basePath: RegExp])[];
+  /** Further paths that are not billed by usage: telemetry, accounts, a web site on the same host. */
+  readonly free?: RegExp;
+  /** The first path segment that stands for it in gateway mode. */
+  readonly gatewayPrefix: string;
+}
+
+const openai = (basePath: RegExp) => ["openai", basePath] as const;
+const anthropic = (basePath: RegExp) => ["anthropic", basePath] as const;
+
+const V1 = /^\/v1(?=\/)/;
+
+/** An OpenAI-compatible host on HTTPS. */
+const compatible = (provider: string, hosts: readonly string[], basePath: RegExp): Provider => ({
+  provider,
+  hosts,
+  port: 443,
+  scheme: "https",
+  apis: [openai(basePath)],
+  gatewayPrefix: provider,
+});
+
+/** The providers. A new one is one entry here. */
+export const PROVIDERS: readonly Provider[] = [
+  {
+    ...compatible("anthropic", ["api.anthropic.com"], V1),
+    // Beside its own API it offers a Chat Completions one for trials.
+    apis: [anthropic(V1), openai(V1)],
+    // Claude Code's telemetry, profile and settings.
+    free: /^\/(api\/.*|v1\/oauth\/.*)?$/,
+  },
+  compatible("openai", ["api.openai.com", "*.api.openai.com"], V1),
+  {
+    provider: "gemini",
+    hosts: ["generativelanguage.googleapis.com"],
+    port: 443,
+    scheme: "https",
+    apis: [openai(/^\/v1[a-z0-9]*\/openai(?=\/)/), ["gemini", /^\/v1[a-z0-9]*(?=\/)/]],
+    free: /^\/(resumable\/)?upload\/.*$/,
+    gatewayPrefix: "gemini",
+  },
+  {
+    ...compatible("xai", ["api.x.ai", "*.api.x.ai"], V1),
+    apis: [openai(V1), anthropic(V1)],
+    free: /^\/v1\/(api-key|tokenize-text|language-models(\/.*)?)$/,
+  },
+  {
+    ...compatible("openrouter", ["openrouter.ai"], /^\/api\/v1(?=\/)/),
+    apis: [openai(/^\/api\/v1(?=\/)/), anthropic(/^\/api\/v1(?=\/)/)],
+    // Accounts, later truth about a generation, and the web site.
+    free: /^\/(api\/v1\/(generation|credits|keys?|auth|providers|activity)(\/.*)?|(?!api\/).*)$/,
+  },
+  {
+    provider: "ollama",
+    hosts: ["localhost", "127.0.0.1", "::1", "host.docker.internal"],
+    port: 11434,
+    scheme: "http",
+    apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
+    free: /^\/$/,
+    gatewayPrefix: "ollama",
+  },
+  {
+    ...compatible("ollama", ["ollama.com"], V1),
+    apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
+    free: /^\/(?!api\/|v1\/).*$/,
+    gatewayPrefix: "ollama-cloud",
+  },
+  compatible("groq", ["api.groq.com"], /^\/openai\/v1(?=\/)/),
+  compatible("mistral", ["api.mistral.ai", "codestral.mistral.ai"], V1),
+  {
+    ...compatible("deepseek", ["api.deepseek.com"], /^(\/v1|\/beta)?(?=\/)/),
+    apis: [anthropic(/^\/anthropic(\/v1)?(?=\/)/), openai(/^(\/v1|\/beta)?(?=\/)/)],
+    free: /^\/user\/balance$/,
+  },
+  compatible("together", ["api.together.xyz", "api.together.ai"], V1),
+  {
+    ...compatible("fireworks", ["api.fireworks.ai"], /^\/inference\/v1(?=\/)/),
+    apis: [openai(/^\/inference\/v1(?=\/)/), anthropic(/^\/inference\/v1(?=\/)/)],
+  },
+  compatible("perplexity", ["api.perplexity.ai"], /^(\/v1)?(?=\/)/),
+  compatible("cerebras", ["api.cerebras.ai"], V1),
+  compatible("cohere", ["api.cohere.ai", "api.cohere.com"], /^\/compatibility\/v1(?=\/)/),
+];
+
+/** Below which paths the dialects of a host stand that an operator adds: with or without a version, and nothing else. */
+export const EXTRA_HOST_APIS: Readonly<Record<Dialect, Provider["apis"]>> = {
+  anthropic: [anthropic(/^(\/.*)?\/v1(?=\/)/)],
+  // A gateway such as LiteLLM or vLLM may stand below a path of its own.
+  openai: [openai(/^(\/.*)?\/v1(?=\/)/), openai(/^(?=\/)/)],
+  gemini: [["gemini", /^(\/.*)?\/v1[a-z0-9]*(?=\/)/]],
+  ollama: [["ollama", /^(\/.*)?\/api(?=\/)/], openai(V1), anthropic(V1)],
+};

@@ -1,0 +1,61 @@
+import type { ApiReader } from "./api-reader.ts";
+import { API_READERS } from "./api-readers.ts";
+import { canonicalJson } from "./canonical-json.ts";
+import { pickMembers, wantMembers } from "./member-picker.ts";
+import type { MeteredRoute } from "./route.ts";
+import { isObject } from "./token-counts.ts";
+
+/** What a request says about itself; null for what it does not say or what cannot be read. */
+export interface RequestFacts {
+  requestedModel: string | null;
+  streaming: boolean | null;
+  /** The text whose SHA-256 is `prompt_hash`. It is the prompt: hash it and let go of it. */
+  canonicalPrompt: string | null;
+  requestedServiceTier: string | null;
+}
+
+const FACTS = wantMembers(["model", "stream", "service_tier", "serviceTier"]);
+
+/**
+ * Reads a request's decoded body. Of a body that is cut or no JSON, what can be seen at its start still counts; its prompt
+ * is then not readable. Never throws.
+ *
+ * The prompt is, by API: Anthropic `{system, messages}`, Chat `{messages}`, Responses `{instructions, input}`, Gemini
+ * `{systemInstruction, contents}`, Ollama `{system, prompt | messages}`, embeddings `{input}`; members that are absent are
+ * left out. Source: decisions, "Bodies".
+ */
+export function readRequest(route: MeteredRoute, body: Uint8Array | null): RequestFacts {
+  const api: ApiReader = API_READERS[route.api];
+  const facts = body === null ? null : pickMembers(body, FACTS);
+  const stream = facts?.value("stream");
+  const unsaid = facts?.closed ? api.streamsByDefault : null;
+  return {
+    requestedModel: facts?.string("model") ?? route.model,
+    streaming: route.streaming ?? (typeof stream === "boolean" ? stream : unsaid),
+    canonicalPrompt: body === null ? null : canonicalPrompt(body, api.promptMembers),
+    requestedServiceTier: facts?.string("service_tier") ?? facts?.string("serviceTier") ?? null,
+  };
+}
+
+function canonicalPrompt(body: Uint8Array, members: readonly string[]): string | null {
+  const request = parseStrictly(body);
+  if (!isObject(request)) return null;
+  const prompt: Record<string, unknown> = {};
+  for (const member of members) {
+    const value = request[member] ?? request[SNAKE_CASE[member] ?? member];
+    if (value !== undefined) prompt[member] = value;
+  }
+  return Object.keys(prompt).length === 0 ? null : canonicalJson(prompt);
+}
+
+/** Google's APIs take the names of proto fields in both spellings. */
+const SNAKE_CASE: Readonly<Record<string, string>> = { systemInstruction: "system_instruction" };
+
+/** JSON in valid UTF-8, or undefined. */
+function parseStrictly(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}

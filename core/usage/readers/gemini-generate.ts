@@ -1,0 +1,158 @@
+import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import {
+  addCounts,
+  firstCount,
+  isObject,
+  membersOf,
+  NO_TOKENS,
+  readCount,
+  splitTotal,
+} from "../token-counts.ts";
+import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
+import { setPart } from "../usage-extras.ts";
+
+const KNOWN: KnownMembers = {
+  promptTokenCount: true,
+  initialPromptTokenCount: true,
+  candidatesTokenCount: true,
+  thoughtsTokenCount: true,
+  toolUsePromptTokenCount: true,
+  cachedContentTokenCount: true,
+  totalTokenCount: true,
+  promptTokensDetails: true,
+  candidatesTokensDetails: true,
+  toolUsePromptTokensDetails: true,
+  cacheTokensDetails: true,
+  trafficType: true,
+  serviceTier: true,
+};
+
+/**
+ * Gemini's generateContent and streamGenerateContent, the latter as server-sent events or as one JSON array.
+ *
+ * - `promptTokenCount` is **inclusive** of `cachedContentTokenCount`; `toolUsePromptTokenCount` comes **on top** of it.
+ * - `candidatesTokenCount` is **exclusive** of `thoughtsTokenCount`: all output is the sum.
+ * - `totalTokenCount` is the sum of prompt, tool use, candidates and thoughts.
+ * - These are proto3 fields, whose zero is left out: an absent one is 0, but for the prompt, which cannot be empty. Its
+ *   count is then what the total leaves, or unknown.
+ * - Every chunk of a stream may carry usage, cumulative: the last one wins.
+ */
+export const geminiGenerate = defineApiReader({
+  members: ["usageMetadata", "modelVersion", "responseId"],
+  keys: ["usageMetadata"],
+  lastWins: true,
+  promptMembers: ["systemInstruction", "contents"],
+  start: startGenerate,
+});
+
+function startGenerate(): MessageReader {
+  let model: string | null = null;
+  let responseId: string | null = null;
+  let usage: Readonly<Record<string, unknown>> | null = null;
+  let wholeSeen = false;
+  return {
+    knowsModel: () => model !== null,
+    read(message, whole) {
+      model = message.string("modelVersion") ?? model;
+      responseId = message.string("responseId") ?? responseId;
+      const stated = message.value("usageMetadata");
+      if (!isObject(stated)) return;
+      usage = stated;
+      wholeSeen = whole;
+    },
+    end(ended) {
+      const extras: Record<string, number> = {};
+      if (usage === null || !statesCounts(usage))
+        return {
+          tokens: NO_TOKENS,
+          tokensComplete: false,
+          model,
+          responseId,
+          serviceTier: usage === null ? null : tierOf(usage),
+          extras,
+          providerCostPicoUsd: null,
+          unknownUsage: usage === null ? null : unknownUsage(usage, KNOWN),
+        };
+      const toolUse = readCount(usage.toolUsePromptTokenCount) ?? 0;
+      const candidates = readCount(usage.candidatesTokenCount) ?? 0;
+      const thoughts = readCount(usage.thoughtsTokenCount) ?? 0;
+      const prompt = promptCount(usage, toolUse + candidates + thoughts);
+      const input = prompt === null ? null : addCounts(prompt, toolUse);
+      const inputs = splitTotal(input, [readCount(usage.cachedContentTokenCount) ?? 0]);
+      const cached = inputs.parts[0] ?? null;
+      setModalities(extras, usage, inputs.rest, cached, candidates);
+      return {
+        tokens: {
+          promptTokens: inputs.rest,
+          cacheReadTokens: cached,
+          cacheWriteTokens: null,
+          cacheWrite1hTokens: null,
+          completionTokens: candidates,
+          thinkingTokens: thoughts,
+        },
+        tokensComplete: inputs.consistent && input !== null && (wholeSeen || ended),
+        model,
+        responseId,
+        serviceTier: tierOf(usage),
+        extras,
+        providerCostPicoUsd: null,
+        unknownUsage: unknownUsage(usage, KNOWN),
+      };
+    },
+  };
+}
+
+function statesCounts(usage: Readonly<Record<string, unknown>>): boolean {
+  const counts = [usage.promptTokenCount, usage.candidatesTokenCount, usage.totalTokenCount];
+  return firstCount(...counts) !== null;
+}
+
+function promptCount(usage: Readonly<Record<string, unknown>>, others: number): number | null {
+  const prompt = readCount(usage.promptTokenCount);
+  if (prompt !== null) return prompt;
+  const total = readCount(usage.totalTokenCount);
+  return total === null ? null : readCount(total - others);
+}
+
+/** Gemini names the tier of the request in `serviceTier`, Vertex in `trafficType`. */
+function tierOf(usage: Readonly<Record<string, unknown>>): string | null {
+  const tier = usage.serviceTier ?? usage.trafficType;
+  return typeof tier === "string" ? tier.toLowerCase() : null;
+}
+
+/**
+ * Sets the counts by modality. The prompt's include the cached ones, which are taken out where `cacheTokensDetails` tells
+ * them; a document counts as an image, as it is priced.
+ */
+function setModalities(
+  extras: Record<string, number>,
+  usage: Readonly<Record<string, unknown>>,
+  fresh: number | null,
+  cached: number | null,
+  candidates: number,
+): void {
+  for (const [medium, modalities] of MEDIA) {
+    const sum = (member: string) => modalityCount(usage[member], modalities);
+    const inCache = sum("cacheTokensDetails");
+    const input = sum("promptTokensDetails") + sum("toolUsePromptTokensDetails");
+    setPart(extras, `${medium}_input_tokens`, Math.max(0, input - inCache), fresh);
+    if (medium !== "video") setPart(extras, `${medium}_cache_read_tokens`, inCache, cached);
+    setPart(extras, `${medium}_output_tokens`, sum("candidatesTokensDetails"), candidates);
+  }
+}
+
+const MEDIA = [
+  ["audio", ["AUDIO"]],
+  ["image", ["IMAGE", "DOCUMENT"]],
+  ["video", ["VIDEO"]],
+] as const;
+
+function modalityCount(details: unknown, modalities: readonly string[]): number {
+  if (!Array.isArray(details)) return 0;
+  let sum = 0;
+  for (const entry of details) {
+    const { modality, tokenCount } = membersOf(entry);
+    if (typeof modality === "string" && modalities.includes(modality)) sum += readCount(tokenCount) ?? 0;
+  }
+  return sum;
+}

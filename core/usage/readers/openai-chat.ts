@@ -1,0 +1,67 @@
+import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import { isObject, membersOf } from "../token-counts.ts";
+import { readOpenaiUsage } from "./openai-usage.ts";
+
+const spec = {
+  members: ["id", "model", "service_tier", "usage", "choices", "x_groq.usage"],
+  keys: ["usage"],
+  lastWins: true,
+  start: startChat,
+};
+
+/**
+ * OpenAI Chat Completions and the many hosts that imitate it; see `readOpenaiUsage` for what the totals include.
+ *
+ * A stream states usage in its last chunk, with an empty `choices`, and only if the caller asked for it; a cut stream has
+ * none. Mistral, DeepSeek, OpenRouter and others put it into the chunk that has the `finish_reason`, Groq (there) into
+ * `x_groq.usage`, and some hosts repeat it, cumulative, in every chunk: the last one wins.
+ */
+export const openaiChat = defineApiReader({ ...spec, promptMembers: ["messages"] });
+
+/**
+ * The older text completions (`/completions`, Mistral's `/fim/completions`): the answer's usage is Chat's.
+ * Decision: their prompt is hashed over `{prompt, suffix}`, which decisions leaves silent.
+ */
+export const openaiCompletions = defineApiReader({ ...spec, promptMembers: ["prompt", "suffix"] });
+
+function startChat(provider: string): MessageReader {
+  let model: string | null = null;
+  let responseId: string | null = null;
+  let serviceTier: string | null = null;
+  let usageText: string | null = null;
+  let usage: unknown;
+  let final = false;
+  return {
+    knowsModel: () => model !== null,
+    read(message, whole) {
+      model = message.string("model") ?? model;
+      responseId = message.string("id") ?? responseId;
+      serviceTier = message.string("service_tier") ?? serviceTier;
+      const path = isObject(message.value("usage")) ? "usage" : "x_groq.usage";
+      const stated = message.value(path);
+      if (!isObject(stated)) return;
+      usage = stated;
+      usageText = message.text(path);
+      if (whole || isLastChunk(message.value("choices"))) final = true;
+    },
+    end: (ended) =>
+      readOpenaiUsage({
+        provider,
+        model,
+        responseId,
+        serviceTier,
+        usageText,
+        usage,
+        final: final || ended,
+        style: "chat",
+      }),
+  };
+}
+
+/** Whether a chunk with usage is the last: it has no choices, or one that is finished. */
+function isLastChunk(choices: unknown): boolean {
+  return (
+    Array.isArray(choices) &&
+    (choices.length === 0 || choices.some((choice) => typeof membersOf(choice).finish_reason === "string"))
+  );
+}

@@ -1,0 +1,157 @@
+import { createByteStore } from "../exchange/byte-store.ts";
+import { decodeUtf8 } from "../exchange/bytes.ts";
+import { createJsonArrayReader } from "../exchange/json-array-reader.ts";
+import { createNdjsonReader } from "../exchange/ndjson-reader.ts";
+import { createSseReader, type SseEvent } from "../exchange/sse-reader.ts";
+import type { ApiReader } from "./api-reader.ts";
+import { API_READERS } from "./api-readers.ts";
+import { createMemberPicker, type PickedMembers, pickMembers } from "./member-picker.ts";
+import { errorFromText, readProviderError } from "./provider-error.ts";
+import type { MeteredRoute } from "./route.ts";
+import type { ProviderError, UsageReport } from "./usage-report.ts";
+
+/**
+ * A longer event, line or element is passed over, in bytes. The last event of a Responses stream repeats the whole
+ * response, generated images included.
+ */
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+
+/** Messages without usage that are read at the start of a stream for its model; some hosts send a first one without it. */
+const MAX_MODEL_LOOKS = 4;
+
+/** As much of an error that is no JSON is looked at, in bytes. */
+const MAX_ERROR_TEXT_BYTES = 2048;
+
+/** The bit of `error` in what a reader's `findKeys` answers. */
+const ERROR_BIT = 1;
+
+/** What is known of a response before its body. */
+export interface ResponseContext {
+  status: number;
+  /** Not trusted, and not needed: the bytes say what they are. Errors come as `text/html`, streams as JSON. */
+  contentType: string | null;
+  streaming: boolean | null;
+}
+
+/** Reads the usage out of one response's body. */
+export interface UsageReader {
+  /** Takes decoded bytes (no content-encoding), cut anywhere. They are not kept beyond what a cut leaves open. */
+  push(bytes: Uint8Array): void;
+  /** The body is over; `complete` is false when the connection ended before the framing said so. */
+  end(complete: boolean): UsageReport;
+}
+
+/** What the framings have in common; `dropped` counts the messages that were passed over as too long. */
+interface BodyReader {
+  push(bytes: Uint8Array): void;
+  end(): void;
+  readonly dropped: number;
+}
+
+/**
+ * Creates the reader of one response. Whether the body is JSON, a JSON array, lines of JSON or server-sent events is seen
+ * from its first byte, since content types lie. It never throws, and its memory is bounded whatever comes.
+ */
+export function createUsageReader(route: MeteredRoute, context: ResponseContext): UsageReader {
+  const api: ApiReader = API_READERS[route.api];
+  const messages = api.start(route.provider);
+  const failed = context.status >= 400;
+  let error: ProviderError | null = null;
+  let body: BodyReader | null = null;
+  /** The last message with usage, where only the last one counts. */
+  const kept = createByteStore();
+  const errorText = createByteStore();
+  let modelLooks = 0;
+  let doneSeen = false;
+  let flushing = false;
+  /** What was passed over before the last usage does not make it any less the last. */
+  let droppedBeforeUsage = 0;
+
+  const take = (message: PickedMembers, whole: boolean) => {
+    error = readProviderError(message, failed) ?? error;
+    messages.read(message, whole);
+  };
+
+  /** Takes one message of a stream; most of them hold nothing wanted and are left after one search. */
+  const onMessage = (bytes: Uint8Array, isError: boolean) => {
+    if (isDone(bytes)) {
+      doneSeen = true;
+      return;
+    }
+    const keys = api.findKeys(bytes) | (isError ? ERROR_BIT : 0);
+    if (keys === 0 && (messages.knowsModel() || ++modelLooks > MAX_MODEL_LOOKS)) return;
+    if (keys > ERROR_BIT) {
+      droppedBeforeUsage = body?.dropped ?? 0;
+      if (api.lastWins && (keys & ERROR_BIT) === 0 && messages.knowsModel() && !flushing) {
+        kept.clear();
+        kept.append(bytes, 0, bytes.length);
+        return;
+      }
+      // Read at once, with its error say, it is later than what was kept.
+      if (!flushing) kept.clear();
+    }
+    take(pickMembers(bytes, api.members), false);
+  };
+
+  const onElement = (json: Uint8Array) => onMessage(json, false);
+
+  const createBodyReader = (firstByte: number): BodyReader => {
+    if (firstByte === OPEN_BRACKET)
+      return createJsonArrayReader(onElement, { maxElementBytes: MAX_MESSAGE_BYTES });
+    if (firstByte !== OPEN_BRACE) {
+      // A page or plain text has no events, and is not told from a stream before its end.
+      const onEvent = (event: SseEvent) => onMessage(event.data, event.event === "error");
+      return createSseReader(onEvent, { maxEventBytes: MAX_MESSAGE_BYTES });
+    }
+    if (api.lines && !failed) return createNdjsonReader(onElement, { maxLineBytes: MAX_MESSAGE_BYTES });
+    const picker = createMemberPicker(api.members);
+    return { push: picker.push, end: () => take(picker.end(), true), dropped: 0 };
+  };
+
+  return {
+    push(bytes) {
+      let text = bytes;
+      if (body === null) {
+        const start = firstTextByte(bytes);
+        if (start === bytes.length) return;
+        body = createBodyReader(bytes[start] as number);
+        text = bytes.subarray(start);
+      }
+      if (failed && errorText.length < MAX_ERROR_TEXT_BYTES)
+        errorText.append(text, 0, Math.min(text.length, MAX_ERROR_TEXT_BYTES - errorText.length));
+      body.push(text);
+    },
+    end(complete) {
+      if (kept.length > 0) take(pickMembers(kept.view(), api.members), false);
+      // The last event of a stream that lacks its empty line: whatever of it was closed is as good as the others.
+      flushing = true;
+      if (body !== null) {
+        body.push(EMPTY_LINE);
+        body.end();
+      }
+      if (failed && error === null) error = errorFromText(decodeUtf8(errorText.view()));
+      const ended = doneSeen || (complete && (body?.dropped ?? 0) === droppedBeforeUsage);
+      return { ...messages.end(ended), error };
+    },
+  };
+}
+
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+
+/** Ends the last event of a stream, and is blank to JSON. */
+const EMPTY_LINE = Uint8Array.of(0x0a, 0x0a);
+
+/** Where the text begins behind blanks and a byte order mark, whose bytes no text begins with. */
+function firstTextByte(bytes: Uint8Array): number {
+  let at = 0;
+  while (at < bytes.length && BLANKS.has(bytes[at] as number)) at++;
+  return at;
+}
+
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09, 0xef, 0xbb, 0xbf]);
+
+/** Whether an event is the `[DONE]` that ends the streams of OpenAI's family. */
+function isDone(bytes: Uint8Array): boolean {
+  return bytes.length === 6 && bytes[0] === OPEN_BRACKET && bytes[1] === 0x44 && bytes[5] === 0x5d;
+}
