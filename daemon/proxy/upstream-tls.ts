@@ -1,0 +1,67 @@
+import { isIP, type Socket } from "node:net";
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
+import { formatAuthority } from "./authority.ts";
+import { normaliseHost } from "./host-patterns.ts";
+
+/** What came of a TLS handshake with an upstream. On failure nothing of the client's bytes was sent. */
+export type Secured =
+  | { readonly ok: true; readonly socket: TLSSocket }
+  | { readonly ok: false; readonly reason: "upstream_tls" | "upstream_timeout"; readonly code: string };
+
+/** Speaks TLS with upstreams: always verified, HTTP/1.1 alone, sessions resumed. */
+export interface UpstreamTls {
+  readonly secureContext: SecureContext;
+  /** Starts TLS on a connected socket. `done` is called exactly once. */
+  secure(socket: Socket, host: string, port: number, done: (secured: Secured) => void): void;
+}
+
+/** Upstreams whose sessions are kept; the oldest goes first. */
+const maxSessions = 256;
+
+/** Makes the upstream side of TLS from the roots that are trusted. */
+export function createUpstreamTls(roots: readonly string[], timeoutMs: number): UpstreamTls {
+  const secureContext = createSecureContext({ ca: [...roots], minVersion: "TLSv1.2" });
+  const sessions = new Map<string, Buffer>();
+  return {
+    secureContext,
+    secure(transport, hostAsGiven, port, done) {
+      const host = normaliseHost(hostAsGiven);
+      const key = formatAuthority({ host, port });
+      const session = sessions.get(key);
+      let settled = false;
+      const socket = connect({
+        socket: transport,
+        secureContext,
+        // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment changes nothing.
+        rejectUnauthorized: true,
+        ALPNProtocols: ["http/1.1"],
+        ...(isIP(host) === 0 ? { servername: host } : { host }),
+        ...(session && { session }),
+      });
+      const settle = (secured: Secured) => {
+        if (settled) return;
+        settled = true;
+        clearTimeout(timer);
+        if (!secured.ok) {
+          sessions.delete(key);
+          socket.destroy();
+        }
+        done(secured);
+      };
+      const timer = setTimeout(() => {
+        settle({ ok: false, reason: "upstream_timeout", code: "TLS_HANDSHAKE_TIMEOUT" });
+      }, timeoutMs);
+      socket.on("error", (error: NodeJS.ErrnoException) => {
+        settle({ ok: false, reason: "upstream_tls", code: error.code ?? "TLS_ERROR" });
+      });
+      socket.once("close", () => settle({ ok: false, reason: "upstream_tls", code: "ECONNRESET" }));
+      socket.on("session", (fresh: Buffer) => {
+        if (!socket.authorized) return;
+        sessions.delete(key);
+        sessions.set(key, fresh);
+        if (sessions.size > maxSessions) sessions.delete(sessions.keys().next().value as string);
+      });
+      socket.once("secureConnect", () => settle({ ok: true, socket }));
+    },
+  };
+}
