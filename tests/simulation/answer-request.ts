@@ -98,14 +98,14 @@ function findRoute(provider: ProviderName, path: string): Route | null {
       ? { api: "anthropic.messages", model: null, answer: answerAnthropicMessages }
       : null;
   }
-  if (provider === "google") {
+  if (provider === "gemini") {
     const match = /^\/v1(?:beta|alpha)?\/models\/([^/:]+):(\w+)$/.exec(path);
     const model = decodeURIComponent(match?.[1] ?? "");
     if (match?.[2] === "generateContent" || match?.[2] === "streamGenerateContent") {
       return { api: "gemini.generate", model, answer: (call) => answerGeminiGenerate(call, model) };
     }
     if (match?.[2] === "embedContent" || match?.[2] === "batchEmbedContents") {
-      return { api: "gemini.embed", model, answer: (call) => answerGeminiEmbed(call, model) };
+      return { api: "gemini.embed", model, answer: answerGeminiEmbed };
     }
     return null;
   }
@@ -129,7 +129,7 @@ function findRoute(provider: ProviderName, path: string): Route | null {
 
 function failureHeaders(call: ProviderCall, failed: Answer): Answer["headers"] {
   if (call.provider === "anthropic") return [...failed.headers, ...anthropicHeaders(call)];
-  if (call.provider === "google" || call.provider === "ollama") return failed.headers;
+  if (call.provider === "gemini" || call.provider === "ollama") return failed.headers;
   return [...failed.headers, ...openaiHeaders(call)];
 }
 
@@ -155,7 +155,7 @@ function answerPlain(provider: ProviderName, request: ReceivedRequest, path: str
     return plain(
       path,
       200,
-      provider === "google"
+      provider === "gemini"
         ? { models: [{ name: "models/gemini-2.5-flash" }] }
         : { object: "list", data: [] },
     );

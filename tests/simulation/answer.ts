@@ -4,7 +4,7 @@ import type { ReceivedRequest } from "./request-parser.ts";
 import type { Scenario } from "./scenario.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
-export type ProviderName = "anthropic" | "openai" | "google" | "xai" | "openrouter" | "ollama";
+export type ProviderName = "anthropic" | "openai" | "gemini" | "xai" | "openrouter" | "ollama";
 
 /** What the provider has told about usage so far, in our disjoint counts. */
 export interface Stated {

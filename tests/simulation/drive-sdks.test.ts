@@ -166,13 +166,13 @@ function readAsSdkUser(entry: LedgerEntry, usage: Usage): TokenCounts {
       };
     }
     case "gemini.generate": {
-      const cached = usage.cachedContentTokenCount ?? null;
+      const cached = usage.cachedContentTokenCount ?? 0;
       return {
         ...none,
-        promptTokens: usage.promptTokenCount! - (cached ?? 0) + (usage.toolUsePromptTokenCount ?? 0),
+        promptTokens: usage.promptTokenCount! - cached + (usage.toolUsePromptTokenCount ?? 0),
         cacheReadTokens: cached,
         completionTokens: usage.candidatesTokenCount!,
-        thinkingTokens: usage.thoughtsTokenCount ?? null,
+        thinkingTokens: usage.thoughtsTokenCount ?? 0,
       };
     }
     default:

@@ -12,9 +12,20 @@ export interface BaseUrls {
   anthropic: string;
   /** With the version, as OpenAI's SDK wants it: `…/openai/v1`. */
   openai: string;
-  google: string;
+  gemini: string;
   xai: string;
   openrouter: string;
+}
+
+/** Where the clients find the providers behind a gateway of ours at this address. */
+export function gatewayBaseUrls(gatewayUrl: string): BaseUrls {
+  return {
+    anthropic: `${gatewayUrl}/anthropic`,
+    openai: `${gatewayUrl}/openai/v1`,
+    gemini: `${gatewayUrl}/gemini`,
+    xai: `${gatewayUrl}/xai/v1`,
+    openrouter: `${gatewayUrl}/openrouter/api/v1`,
+  };
 }
 
 export interface DriveOptions {
@@ -94,7 +105,7 @@ function clientEnvironment(options: DriveOptions): NodeJS.ProcessEnv {
       : {
           ANTHROPIC_BASE_URL: baseUrls.anthropic,
           OPENAI_BASE_URL: baseUrls.openai,
-          GOOGLE_GEMINI_BASE_URL: baseUrls.google,
+          GOOGLE_GEMINI_BASE_URL: baseUrls.gemini,
           XAI_BASE_URL: baseUrls.xai,
           OPENROUTER_BASE_URL: baseUrls.openrouter,
         }),

@@ -3,7 +3,7 @@ import { commonHeaders } from "./openai-chat.ts";
 
 const dimensions = 8;
 
-/** OpenAI's Embeddings API: input only; floats or, as its SDK asks for, their bytes in base64. */
+/** OpenAI's Embeddings API: input only, so that no output was billed; floats or, as its SDK asks for, their bytes in base64. */
 export function answerOpenAiEmbeddings(call: ProviderCall): Answer {
   const model = textField(call.body, "model", "text-embedding-3-small");
   const inputs = Array.isArray(call.body.input) ? call.body.input.length : 1;
@@ -18,7 +18,9 @@ export function answerOpenAiEmbeddings(call: ProviderCall): Answer {
   return {
     status: 200,
     headers: [["content-type", "application/json"], ...commonHeaders(call)],
-    parts: [{ text: JSON.stringify(body, null, 2), stated: stated({ promptTokens: prompt }) }],
+    parts: [
+      { text: JSON.stringify(body, null, 2), stated: stated({ promptTokens: prompt, completionTokens: 0 }) },
+    ],
     streaming: false,
     model,
     responseId: null,
@@ -28,8 +30,8 @@ export function answerOpenAiEmbeddings(call: ProviderCall): Answer {
   };
 }
 
-/** Gemini's embedContent and batchEmbedContents. The model is in the path alone. */
-export function answerGeminiEmbed(call: ProviderCall, model: string): Answer {
+/** Gemini's embedContent and batchEmbedContents. The model is in the path alone, not in the answer. */
+export function answerGeminiEmbed(call: ProviderCall): Answer {
   const requests = call.body.requests;
   const batch = call.path.endsWith(":batchEmbedContents");
   const embedding = () => ({ values: chooseVector(call) });
@@ -54,11 +56,11 @@ export function answerGeminiEmbed(call: ProviderCall, model: string): Answer {
     parts: [
       {
         text: `${JSON.stringify(body, null, 2)}\n`,
-        stated: tellsUsage ? stated({ promptTokens: prompt }) : nothingStated,
+        stated: tellsUsage ? stated({ promptTokens: prompt, completionTokens: 0 }) : nothingStated,
       },
     ],
     streaming: false,
-    model,
+    model: null,
     responseId: null,
     serviceTier: null,
     extras: {},

@@ -1,7 +1,7 @@
 import { calcPrice, type ModelPrice } from "@pydantic/genai-prices";
 import type { LedgerEntry } from "./ledger.ts";
 
-const priceLists: Readonly<Record<string, string>> = { xai: "x-ai" };
+const priceLists: Readonly<Record<string, string>> = { xai: "x-ai", gemini: "google" };
 
 /**
  * What a call costs in pico-USD by the published price list, worked out in the plainest way and apart from
@@ -12,8 +12,7 @@ const priceLists: Readonly<Record<string, string>> = { xai: "x-ai" };
 export function expectedCostPicoUsd(entry: LedgerEntry, at: Date = new Date()): bigint | null {
   if (entry.providerCostPicoUsd !== null) return entry.providerCostPicoUsd;
   const { promptTokens, completionTokens } = entry.tokens;
-  const hasOutput = !/embed/.test(entry.api);
-  if (promptTokens === null || (hasOutput && completionTokens === null)) return null;
+  if (promptTokens === null || completionTokens === null) return null;
   const model = entry.model ?? entry.requestedModel ?? "";
   const prices = findPrices(model, priceLists[entry.provider] ?? entry.provider, at);
   if (prices === null) return null;
@@ -29,7 +28,7 @@ export function expectedCostPicoUsd(entry: LedgerEntry, at: Date = new Date()): 
     costOf(read, prices.cache_read_mtok === undefined ? "input_mtok" : "cache_read_mtok") +
     costOf(write - write1h, prices.cache_write_mtok === undefined ? "input_mtok" : "cache_write_mtok") +
     costOf(write1h, "cache_write_1h_mtok") +
-    costOf((completionTokens ?? 0) + (entry.tokens.thinkingTokens ?? 0), "output_mtok");
+    costOf(completionTokens + (entry.tokens.thinkingTokens ?? 0), "output_mtok");
   // Priced for a thousand: a thousand times the price for a million tokens.
   const searches = costOf(entry.extras.web_search_requests ?? 0, "web_searches_kcount") * 1_000n;
   return tokenCost / tierDivisor(entry) + searches;

@@ -11,7 +11,7 @@ import { midStreamError } from "./provider-errors.ts";
 /**
  * Gemini's generateContent and streamGenerateContent. `promptTokenCount` holds the cached content,
  * `candidatesTokenCount` leaves out the thoughts, and what tools brought stands apart. A stream repeats the usage in
- * each piece with what is known by then; it is server-sent events with `alt=sse`, else one JSON array.
+ * each piece with what is known by then; a count of zero is left out, as proto3 has it, which says zero. It is server-sent events with `alt=sse`, else one JSON array.
  */
 export function answerGeminiGenerate(call: ProviderCall, requestedModel: string): Answer {
   const { numbers, random, scenario } = call;
@@ -48,9 +48,9 @@ export function answerGeminiGenerate(call: ProviderCall, requestedModel: string)
       ? stated(
           {
             promptTokens: numbers.freshInput + numbers.toolResultInput,
-            cacheReadTokens: numbers.cacheRead > 0 ? numbers.cacheRead : null,
-            completionTokens: candidates,
-            thinkingTokens: withThoughts ? numbers.thinking : null,
+            cacheReadTokens: numbers.cacheRead,
+            completionTokens: candidates ?? 0,
+            thinkingTokens: numbers.thinking,
           },
           complete,
         )

@@ -18,7 +18,8 @@ export type Delivery = "whole" | "cut" | "client_gone";
 
 /**
  * What a provider would have in its books for one call on a metered path. `stated` holds what it had told by the
- * last byte that it wrote, in our disjoint counts; it is made from the chosen numbers, not read from the answer.
+ * last byte that it wrote, in our disjoint counts; it is made from the chosen numbers, not read from the answer. Model,
+ * tier and id are those of the whole answer: of a cut one they may not have been told.
  */
 export interface LedgerEntry extends Stated {
   /** Counts up over the whole simulation, in the order in which requests were complete. */

@@ -82,7 +82,7 @@ export function answerOllamaEmbed(call: ProviderCall): Answer {
     parts: [
       {
         text: JSON.stringify({ ...body, prompt_eval_count: call.numbers.freshInput }),
-        stated: stated({ promptTokens: call.numbers.freshInput }),
+        stated: stated({ promptTokens: call.numbers.freshInput, completionTokens: 0 }),
       },
     ],
     streaming: false,

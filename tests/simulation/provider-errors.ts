@@ -125,7 +125,7 @@ const failures: Readonly<Record<ProviderName, Readonly<Record<FailureOutcome, Fa
     "not-found": failure(404, ["not_found_error", null], "model: claude-nowhere", badRequest),
   },
   openai: openaiFailures,
-  google: {
+  gemini: {
     unauthorised: failure(
       403,
       ["PERMISSION_DENIED", null],
@@ -160,25 +160,55 @@ const failures: Readonly<Record<ProviderName, Readonly<Record<FailureOutcome, Fa
     ),
   },
   xai: {
-    ...openaiFailures,
     unauthorised: failure(
       400,
       [null, "Client specified an invalid argument"],
       "Incorrect API key provided: si***ed.",
+      auth,
+    ),
+    "rate-limit": failure(
+      429,
+      [null, "Some resource has been exhausted"],
+      "Too many requests for team 0000: 3 per minute.",
+      limited,
+      [["retry-after", "1"]],
+    ),
+    quota: failure(
+      403,
+      [null, "The caller does not have permission to execute the specified operation"],
+      "Your team has either used all available credits or reached its monthly spending limit.",
+      auth,
+    ),
+    overloaded: failure(
+      503,
+      [null, "The service is currently unavailable"],
+      "Service temporarily unavailable. The model is at capacity.",
+      serverError,
+    ),
+    "server-error": failure(500, [null, "Internal error"], "Failed to generate a response.", serverError),
+    "bad-request": failure(
+      400,
+      [null, "Client specified an invalid argument"],
+      "Argument not supported on this model: simulation.",
+      badRequest,
+    ),
+    "not-found": failure(
+      404,
+      [null, "Some requested entity was not found"],
+      "The model nowhere does not exist.",
       badRequest,
     ),
   },
   openrouter: {
-    ...openaiFailures,
-    unauthorised: failure(401, [null, "401"], "No auth credentials found", auth),
-    "rate-limit": failure(429, [null, "429"], "Rate limit exceeded: free-models-per-min.", limited, [
+    unauthorised: failure(401, [null, null], "No auth credentials found", auth),
+    "rate-limit": failure(429, [null, null], "Rate limit exceeded: free-models-per-min.", limited, [
       ["retry-after", "1"],
     ]),
-    quota: failure(402, [null, "402"], "Insufficient credits. Add more to continue.", auth),
-    overloaded: failure(503, [null, "503"], "No instances available", serverError),
-    "server-error": failure(502, [null, "502"], "Provider returned error", serverError),
-    "bad-request": failure(400, [null, "400"], "Input required: specify prompt or messages", badRequest),
-    "not-found": failure(404, [null, "404"], "No endpoints found for the model", badRequest),
+    quota: failure(402, [null, null], "Insufficient credits. Add more to continue.", auth),
+    overloaded: failure(503, [null, null], "No instances available", serverError),
+    "server-error": failure(502, [null, null], "Provider returned error", serverError),
+    "bad-request": failure(400, [null, null], "Input required: specify prompt or messages", badRequest),
+    "not-found": failure(404, [null, null], "No endpoints found for the model", badRequest),
   },
   ollama: {
     unauthorised: failure(401, [null, null], "unauthorized", auth),
@@ -249,12 +279,12 @@ function errorBody(call: ProviderCall, found: Failure): unknown {
     case "openai":
       return { error: { message, type, param: null, code } };
     case "xai":
-      return { code: code ?? type, error: message };
+      return { code, error: message };
     case "openrouter":
-      return { error: { message, code: Number(code) }, user_id: "user_simulated" };
+      return { error: { message, code: found.status }, user_id: "user_simulated" };
     case "ollama":
       return { error: message };
-    case "google":
+    case "gemini":
       return { error: { code: found.status, message, status: type, details: googleDetails(found) } };
   }
 }

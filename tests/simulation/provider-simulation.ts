@@ -17,7 +17,7 @@ import { webSocketAccept } from "./web-socket-accept.ts";
 export const simulatedHosts: Readonly<Record<string, ProviderName>> = {
   "api.anthropic.com": "anthropic",
   "api.openai.com": "openai",
-  "generativelanguage.googleapis.com": "google",
+  "generativelanguage.googleapis.com": "gemini",
   "api.x.ai": "xai",
   "openrouter.ai": "openrouter",
 };
