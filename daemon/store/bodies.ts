@@ -1,0 +1,182 @@
+import type { SqliteConnection } from "../../core/ports/sqlite.ts";
+import type { Millis } from "../../core/time.ts";
+import type { StoreConnections } from "./connections.ts";
+
+/** Which leg of a request. Source: contract, "Body envelope". */
+export type BodyDirection = "request" | "response";
+
+/** One leg as capture hands it over: decoded, redacted, cut. */
+export interface CapturedBody {
+  requestId: string;
+  direction: BodyDirection;
+  capturedAt: Millis;
+  contentType: string | null;
+  /** UTF-8. */
+  content: Uint8Array;
+  /** Decoded size before redaction and cuts. */
+  originalSizeBytes: number;
+  truncated: boolean;
+  redactionApplied: boolean;
+  /** Names of the rules that fired. */
+  redactionSummary: readonly string[];
+}
+
+/** A stored leg. */
+export interface StoredBody extends CapturedBody {
+  uploadedAt: Millis | null;
+}
+
+/** What is stored of bodies. */
+export interface BodyStats {
+  bodies: number;
+  requests: number;
+  sizeBytes: number;
+  truncated: number;
+  redacted: number;
+  /** Not uploaded. */
+  pending: number;
+  oldestAt: Millis | null;
+  newestAt: Millis | null;
+}
+
+/** Captured bodies. */
+export interface BodyStore {
+  /** Stores the legs in one transaction; a leg that is there already is replaced and pending again. */
+  insertBodies(bodies: readonly CapturedBody[]): void;
+  /** Request before response; empty when none is stored. */
+  readBodies(requestId: string): StoredBody[];
+  bodyStats(): BodyStats;
+  /** How many legs were captured before the instant: what a sweep would delete. */
+  countBodies(before: Millis): number;
+  /** Deletes legs captured before the instant, for good: no copy stays in the file or the WAL. Gives their number. */
+  deleteBodies(before: Millis): number;
+}
+
+/** Legs deleted in one transaction, so that capture is not kept waiting. */
+const sweepBatch = 100;
+
+interface BodyRow {
+  request_id: string;
+  direction: string;
+  captured_at: number;
+  content_type: string | null;
+  content: Uint8Array;
+  original_size_bytes: number;
+  truncated: number;
+  redaction_applied: number;
+  redaction_summary: string;
+  uploaded_at: number | null;
+}
+
+const toStoredBody = (row: BodyRow): StoredBody => ({
+  requestId: row.request_id,
+  direction: row.direction as BodyDirection,
+  capturedAt: row.captured_at,
+  contentType: row.content_type,
+  content: row.content,
+  originalSizeBytes: row.original_size_bytes,
+  truncated: row.truncated === 1,
+  redactionApplied: row.redaction_applied === 1,
+  redactionSummary: JSON.parse(row.redaction_summary) as string[],
+  uploadedAt: row.uploaded_at,
+});
+
+/** Inserts within a transaction that the caller has begun. */
+export function insertBodyRows(connection: SqliteConnection, bodies: readonly CapturedBody[]): void {
+  const insert = connection.prepare<{ body_id: number }>(
+    `INSERT INTO request_bodies (request_id, direction, captured_at, content_type, size_bytes, original_size_bytes,
+           truncated, redaction_applied, redaction_summary)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (request_id, direction) DO UPDATE SET captured_at = excluded.captured_at,
+           content_type = excluded.content_type, size_bytes = excluded.size_bytes,
+           original_size_bytes = excluded.original_size_bytes, truncated = excluded.truncated,
+           redaction_applied = excluded.redaction_applied, redaction_summary = excluded.redaction_summary,
+           uploaded_at = NULL
+         RETURNING body_id`,
+  );
+  const content = connection.prepare(
+    `INSERT INTO request_body_contents (body_id, content) VALUES (?, ?)
+         ON CONFLICT (body_id) DO UPDATE SET content = excluded.content`,
+  );
+  for (const body of bodies) {
+    const [row] = insert.all([
+      body.requestId,
+      body.direction,
+      Math.round(body.capturedAt),
+      body.contentType,
+      body.content.length,
+      body.originalSizeBytes,
+      body.truncated ? 1 : 0,
+      body.redactionApplied ? 1 : 0,
+      JSON.stringify(body.redactionSummary),
+    ]);
+    if (row !== undefined) content.run([row.body_id, body.content]);
+  }
+}
+
+/** Makes the part of the store that holds captured bodies. */
+export function createBodyStore({ capture, state }: Pick<StoreConnections, "capture" | "state">): BodyStore {
+  const countBefore = (before: Millis) =>
+    state
+      .prepare<{ n: number }>("SELECT count(*) AS n FROM request_bodies WHERE captured_at < ?")
+      .get([before])?.n ?? 0;
+  return {
+    insertBodies: (bodies) => capture.transaction(() => insertBodyRows(capture, bodies)),
+
+    readBodies: (requestId) =>
+      state
+        .prepare<BodyRow>(
+          `SELECT * FROM request_bodies JOIN request_body_contents USING (body_id)
+           WHERE request_id = ? ORDER BY direction`,
+        )
+        .all([requestId])
+        .map(toStoredBody),
+
+    bodyStats() {
+      const row = state
+        .prepare<
+          Record<"bodies" | "requests" | "size" | "truncated" | "redacted" | "pending", number> & {
+            oldest: number | null;
+            newest: number | null;
+          }
+        >(
+          `SELECT count(*) AS bodies, count(DISTINCT request_id) AS requests, coalesce(sum(size_bytes), 0) AS size,
+             count(*) FILTER (WHERE truncated = 1) AS truncated,
+             count(*) FILTER (WHERE redaction_applied = 1) AS redacted,
+             count(*) FILTER (WHERE uploaded_at IS NULL) AS pending,
+             min(captured_at) AS oldest, max(captured_at) AS newest
+           FROM request_bodies`,
+        )
+        .get([]);
+      return {
+        bodies: row?.bodies ?? 0,
+        requests: row?.requests ?? 0,
+        sizeBytes: row?.size ?? 0,
+        truncated: row?.truncated ?? 0,
+        redacted: row?.redacted ?? 0,
+        pending: row?.pending ?? 0,
+        oldestAt: row?.oldest ?? null,
+        newestAt: row?.newest ?? null,
+      };
+    },
+
+    countBodies: countBefore,
+
+    deleteBodies(before) {
+      // `secure_delete` overwrites freed pages; the contents go with their row by the foreign key.
+      const remove = state.prepare(
+        `DELETE FROM request_bodies WHERE body_id IN
+           (SELECT body_id FROM request_bodies WHERE captured_at < ? ORDER BY captured_at LIMIT ${sweepBatch})`,
+      );
+      let deleted = 0;
+      for (;;) {
+        const n = state.transaction(() => remove.run([before]));
+        deleted += n;
+        if (n < sweepBatch) break;
+      }
+      // Else the WAL would keep the old pages until it is written over.
+      if (deleted > 0) state.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
+      return deleted;
+    },
+  };
+}

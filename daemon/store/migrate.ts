@@ -1,0 +1,101 @@
+import { type SqliteConnection, StoreError } from "../../core/ports/sqlite.ts";
+import { applicationId, latestSchemaVersion, type Migration, migrations } from "./migrations.ts";
+
+function pragmaNumber(connection: SqliteConnection, name: string): number {
+  const row = connection.prepare<Record<string, number>>(`PRAGMA ${name}`).get([]);
+  return Number(row?.[name] ?? 0);
+}
+
+/** The schema version of the file; 0 for a new one. */
+export function readSchemaVersion(connection: SqliteConnection): number {
+  return pragmaNumber(connection, "user_version");
+}
+
+function missingFrom(connection: SqliteConnection, { expects }: Migration): string[] {
+  const columns = connection.prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)");
+  const index = connection.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?");
+  const missing: string[] = [];
+  for (const [table, names] of Object.entries(expects.columns ?? {})) {
+    const present = new Set(columns.all([table]).map(({ name }) => name));
+    missing.push(...names.filter((name) => !present.has(name)).map((name) => `${table}.${name}`));
+  }
+  missing.push(...(expects.indexes ?? []).filter((name) => index.get([name]) === null));
+  return missing;
+}
+
+function verify(connection: SqliteConnection, step: Migration): void {
+  const missing = missingFrom(connection, step);
+  if (missing.length > 0) {
+    throw new StoreError("migration", `schema version ${step.to} lacks ${missing.join(", ")}`);
+  }
+}
+
+/**
+ * Refuses a database that is not ours, is newer than this version, or holds triggers, which we never make: somebody
+ * else's code would run on each record.
+ */
+export function checkSchema(connection: SqliteConnection): void {
+  const version = readSchemaVersion(connection);
+  if (version > latestSchemaVersion) {
+    throw new StoreError(
+      "newer_schema",
+      `the database was written by a newer meter (schema ${version}, this one knows ${latestSchemaVersion}): upgrade meter`,
+    );
+  }
+  const objects = connection.prepare<{ type: string }>("SELECT DISTINCT type FROM sqlite_schema").all([]);
+  const isNew = version === 0 && objects.length === 0;
+  if (!isNew && (version < 1 || pragmaNumber(connection, "application_id") !== applicationId)) {
+    throw new StoreError("not_a_store", "the database is not one of meter's");
+  }
+  if (objects.some(({ type }) => type === "trigger")) {
+    throw new StoreError("not_a_store", "the database holds triggers, which meter never makes");
+  }
+}
+
+/** For opens that may not write: refuses what `migrate` would have to change. */
+export function requireLatestSchema(connection: SqliteConnection): void {
+  checkSchema(connection);
+  const version = readSchemaVersion(connection);
+  if (version < latestSchemaVersion) {
+    throw new StoreError(
+      "older_schema",
+      `the database has schema ${version} of ${latestSchemaVersion}: start the daemon once, which migrates it`,
+    );
+  }
+  for (const step of migrations) verify(connection, step);
+}
+
+/**
+ * Steps the schema up to `target`, each step in one transaction that checks its result before `user_version` moves. A
+ * step that fails is rolled back and stops the chain; a process killed in between leaves a whole version. Running it
+ * again, or from two processes at once, does nothing twice.
+ */
+export function migrate(
+  connection: SqliteConnection,
+  target: number = latestSchemaVersion,
+  chain: readonly Migration[] = migrations,
+): void {
+  checkSchema(connection);
+  for (const step of chain) {
+    if (step.to > target || readSchemaVersion(connection) >= step.to) continue;
+    try {
+      connection.transaction(() => {
+        // Read again under the lock: another process may have been quicker.
+        const version = readSchemaVersion(connection);
+        if (version >= step.to) return;
+        if (version !== step.to - 1)
+          throw new StoreError("migration", `no step leads from ${version} to ${step.to}`);
+        for (const statement of step.statements) connection.execute(statement);
+        verify(connection, step);
+        connection.execute(`PRAGMA user_version = ${step.to}`);
+      });
+    } catch (error) {
+      if (error instanceof StoreError && error.reason !== "other" && error.reason !== "constraint")
+        throw error;
+      throw new StoreError("migration", `the step to schema version ${step.to} failed and was undone`, {
+        cause: error,
+      });
+    }
+  }
+  for (const step of chain) if (step.to <= target) verify(connection, step);
+}

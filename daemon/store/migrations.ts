@@ -1,0 +1,256 @@
+/** One step of the chain: additive, run in one transaction, checked before `user_version` moves. */
+export interface Migration {
+  to: number;
+  /** One statement each. */
+  statements: readonly string[];
+  /** What must exist afterwards. */
+  expects: {
+    columns?: Readonly<Record<string, readonly string[]>>;
+    indexes?: readonly string[];
+  };
+}
+
+/** Marks the file as ours (`PRAGMA application_id`): "mter" in ASCII. */
+export const applicationId = 0x6d746572;
+
+const syncState = (table: string, cursor: string) =>
+  `CREATE TABLE ${table} (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    paused_reason TEXT,
+    consecutive_failures INTEGER NOT NULL DEFAULT 0,
+    last_error TEXT,
+    ${cursor}
+  ) STRICT`;
+
+/**
+ * The chain 0 → 14. The steps to 6, 7, 11, 12 and 14 stand at the numbers that the contract names ("Versioning", 4);
+ * later work adds above 14 and never changes a step that has shipped.
+ *
+ * Decision: what a report reads stands first in `requests`, since SQLite walks a row from its start; and there is no
+ * index on `provider_response_id` or on what is not synced yet. The first would touch a random page for each record
+ * (10 µs, three times the price of the record itself): lookups go by time instead. The second would hold every row of
+ * somebody who never connects a cloud: a cursor over `seq` does its work.
+ */
+export const migrations: readonly Migration[] = [
+  {
+    to: 1,
+    statements: [
+      `PRAGMA application_id = ${applicationId}`,
+      "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+      `CREATE TABLE requests (
+        seq INTEGER PRIMARY KEY,
+        request_id TEXT NOT NULL UNIQUE,
+        requested_at INTEGER NOT NULL,
+        provider TEXT NOT NULL,
+        model TEXT NOT NULL,
+        project TEXT NOT NULL,
+        client TEXT,
+        prompt_tokens INTEGER,
+        completion_tokens INTEGER,
+        cache_read_tokens INTEGER,
+        cache_write_tokens INTEGER,
+        cache_write_1h_tokens INTEGER,
+        thinking_tokens INTEGER,
+        tokens_complete INTEGER NOT NULL,
+        cost_pico_usd INTEGER,
+        cost_source TEXT NOT NULL,
+        error_class TEXT,
+        requested_model TEXT,
+        request_kind TEXT NOT NULL,
+        streaming INTEGER NOT NULL,
+        provider_cost_pico_usd INTEGER,
+        rates_source TEXT,
+        service_tier TEXT,
+        usage_extras TEXT,
+        latency_ms INTEGER NOT NULL,
+        ttfb_ms INTEGER,
+        http_status INTEGER,
+        provider_error_code TEXT,
+        retryable INTEGER,
+        attribution_tier TEXT NOT NULL,
+        prompt_hash TEXT,
+        method TEXT NOT NULL,
+        path TEXT NOT NULL,
+        source_workdir TEXT,
+        host TEXT NOT NULL,
+        api TEXT NOT NULL,
+        provider_response_id TEXT,
+        error_message_hash TEXT
+      ) STRICT`,
+      "CREATE INDEX requests_requested_at ON requests (requested_at)",
+    ],
+    expects: {
+      columns: {
+        meta: ["key", "value"],
+        requests: ["seq", "request_id", "cost_pico_usd", "error_message_hash"],
+      },
+      indexes: ["requests_requested_at"],
+    },
+  },
+  {
+    to: 2,
+    statements: [
+      `CREATE TABLE project_settings (
+        project TEXT PRIMARY KEY,
+        body_capture INTEGER,
+        updated_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: { columns: { project_settings: ["project", "body_capture", "updated_at"] } },
+  },
+  {
+    to: 3,
+    statements: [
+      `CREATE TABLE pricing_rates (
+        source TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        model TEXT NOT NULL,
+        provenance_date TEXT NOT NULL,
+        stored_at INTEGER NOT NULL,
+        rate_row TEXT NOT NULL
+      ) STRICT`,
+    ],
+    expects: { columns: { pricing_rates: ["source", "provenance_date", "rate_row"] } },
+  },
+  {
+    to: 4,
+    statements: [
+      `CREATE TABLE cloud_state (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        enabled INTEGER NOT NULL DEFAULT 0,
+        workspace_id TEXT,
+        workspace_name TEXT,
+        machine_id TEXT,
+        hostname TEXT,
+        last_connected_at INTEGER,
+        paused_reason TEXT,
+        api_key_mirror BLOB
+      ) STRICT`,
+      syncState("cloud_sync_state", "cursor_seq INTEGER NOT NULL DEFAULT 0"),
+      "INSERT INTO cloud_state (id) VALUES (1)",
+      "INSERT INTO cloud_sync_state (id) VALUES (1)",
+    ],
+    expects: {
+      columns: {
+        cloud_state: ["enabled", "api_key_mirror"],
+        cloud_sync_state: ["paused_reason", "cursor_seq"],
+      },
+    },
+  },
+  {
+    to: 5,
+    statements: [
+      `CREATE TABLE request_bodies (
+        body_id INTEGER PRIMARY KEY,
+        request_id TEXT NOT NULL,
+        direction TEXT NOT NULL CHECK (direction IN ('request', 'response')),
+        captured_at INTEGER NOT NULL,
+        content_type TEXT,
+        size_bytes INTEGER NOT NULL,
+        original_size_bytes INTEGER NOT NULL,
+        truncated INTEGER NOT NULL,
+        redaction_applied INTEGER NOT NULL,
+        redaction_summary TEXT NOT NULL,
+        UNIQUE (request_id, direction)
+      ) STRICT`,
+      // Apart from the row, so that stamping `uploaded_at` does not write half a megabyte again. A blob, because text
+      // may hold U+0000.
+      `CREATE TABLE request_body_contents (
+        body_id INTEGER PRIMARY KEY REFERENCES request_bodies ON DELETE CASCADE,
+        content BLOB NOT NULL
+      ) STRICT`,
+      syncState(
+        "cloud_body_sync_state",
+        `cursor_body_id INTEGER NOT NULL DEFAULT 0,
+        upload_from INTEGER,
+        records_policy_rejected INTEGER NOT NULL DEFAULT 0`,
+      ),
+      "INSERT INTO cloud_body_sync_state (id) VALUES (1)",
+    ],
+    expects: {
+      columns: {
+        request_bodies: ["request_id", "direction", "captured_at"],
+        request_body_contents: ["body_id", "content"],
+        cloud_body_sync_state: ["paused_reason", "cursor_body_id"],
+      },
+    },
+  },
+  {
+    to: 6,
+    statements: ["ALTER TABLE request_bodies ADD COLUMN uploaded_at INTEGER"],
+    expects: { columns: { request_bodies: ["uploaded_at"] } },
+  },
+  {
+    to: 7,
+    statements: [
+      "ALTER TABLE cloud_sync_state ADD COLUMN last_error_at INTEGER",
+      "ALTER TABLE cloud_body_sync_state ADD COLUMN last_error_at INTEGER",
+    ],
+    expects: { columns: { cloud_sync_state: ["last_error_at"], cloud_body_sync_state: ["last_error_at"] } },
+  },
+  {
+    to: 8,
+    statements: [
+      `CREATE TABLE cloud_quarantine (
+        kind TEXT NOT NULL CHECK (kind IN ('metadata', 'body')),
+        request_id TEXT NOT NULL,
+        direction TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL,
+        http_status INTEGER,
+        quarantined_at INTEGER NOT NULL,
+        PRIMARY KEY (kind, request_id, direction)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: { columns: { cloud_quarantine: ["kind", "request_id", "reason"] } },
+  },
+  {
+    to: 9,
+    statements: [
+      "ALTER TABLE requests ADD COLUMN synced_at INTEGER",
+      "ALTER TABLE requests ADD COLUMN sync_skipped_at INTEGER",
+    ],
+    expects: { columns: { requests: ["synced_at", "sync_skipped_at"] } },
+  },
+  {
+    to: 10,
+    statements: [
+      `CREATE TABLE coverage (
+        slot INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (slot, host, kind)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: { columns: { coverage: ["slot", "host", "kind", "count"] } },
+  },
+  {
+    to: 11,
+    statements: ["ALTER TABLE cloud_sync_state ADD COLUMN last_tick_at INTEGER"],
+    expects: { columns: { cloud_sync_state: ["last_tick_at"] } },
+  },
+  {
+    to: 12,
+    statements: ["ALTER TABLE cloud_body_sync_state ADD COLUMN last_body_tick_at INTEGER"],
+    expects: { columns: { cloud_body_sync_state: ["last_body_tick_at"] } },
+  },
+  {
+    to: 13,
+    statements: [
+      "ALTER TABLE requests ADD COLUMN recomputed_at INTEGER",
+      "ALTER TABLE requests ADD COLUMN reassigned_at INTEGER",
+      "ALTER TABLE requests ADD COLUMN reassigned_from TEXT",
+    ],
+    expects: { columns: { requests: ["recomputed_at", "reassigned_at", "reassigned_from"] } },
+  },
+  {
+    to: 14,
+    statements: [
+      "CREATE INDEX request_bodies_captured_uploaded ON request_bodies (captured_at, uploaded_at)",
+    ],
+    expects: { indexes: ["request_bodies_captured_uploaded"] },
+  },
+];
+
+/** The newest schema that this version knows. */
+export const latestSchemaVersion = 14;

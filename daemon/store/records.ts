@@ -1,0 +1,164 @@
+import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
+import type { CostSource, RateSource, RequestRecord } from "../../core/record.ts";
+import type { Millis } from "../../core/time.ts";
+import type { Period, StoreConnections } from "./connections.ts";
+import {
+  bindRecord,
+  capturedColumns,
+  type RequestRow,
+  type StoredRequest,
+  toStoredRequest,
+} from "./request-rows.ts";
+
+/** What a search by id found. */
+export type FoundRequest =
+  | { kind: "found"; request: StoredRequest }
+  /** Several ids begin so; the first ten of them. */
+  | { kind: "ambiguous"; requestIds: readonly string[] }
+  | { kind: "not_found" };
+
+/** A new price for a stored request. */
+export interface CostUpdate {
+  requestId: string;
+  costPicoUsd: bigint | null;
+  costSource: CostSource;
+  ratesSource: RateSource | null;
+}
+
+/** Which stored requests to walk over. */
+export interface RequestRange extends Period {
+  /** The `seq` of the last one seen; 0 to begin. */
+  afterSeq: number;
+  limit: number;
+}
+
+/** Reading and writing of requests. */
+export interface RecordStore {
+  /**
+   * Stores the records in one transaction. An id that is there already is left as it is, so a retry is safe. Throws a
+   * `StoreError`, and then nothing is stored: `busy` and `disk_full` pass, `invalid_value` and `constraint` do not.
+   */
+  insertRecords(records: readonly RequestRecord[]): void;
+  /** Finds by request id or a unique beginning of it, or else by the provider's own response id. */
+  findRequest(text: string): Promise<FoundRequest>;
+  /** Whether a response with this id is stored within ten minutes of the time: metered on two ways at once. */
+  hasResponse(providerResponseId: string, near: Millis): boolean;
+  /** The next requests in the order of arrival. */
+  readRequests(range: RequestRange): StoredRequest[];
+  countRequests(period: Period): number;
+  /** Writes new costs in one transaction and stamps `recomputed_at`. Gives the number of requests found. */
+  updateCosts(updates: readonly CostUpdate[], at: Millis): number;
+}
+
+/**
+ * How far apart two captures of one response may lie. Decision: a search through the index over time within these
+ * bounds instead of an index over the ids; see `migrations.ts`.
+ */
+const sameResponseMs = 10 * 60_000;
+
+/** How many ids an ambiguous beginning lists. */
+const maxAmbiguous = 10;
+
+const insertSql = `INSERT INTO requests (${capturedColumns.join(", ")})
+  VALUES (${capturedColumns.map(() => "?").join(", ")}) ON CONFLICT (request_id) DO NOTHING`;
+
+/** SQL and values of a period; `requested_at` is indexed. */
+function periodSql(period: Period): { sql: string; values: number[] } {
+  const parts: [string, number][] = [];
+  if (period.from !== null) parts.push(["requested_at >= ?", period.from]);
+  if (period.to !== null) parts.push(["requested_at < ?", period.to]);
+  return { sql: parts.map(([sql]) => ` AND ${sql}`).join(""), values: parts.map(([, value]) => value) };
+}
+
+/** One array for all rows: the driver reads it during the call. */
+const values: SqliteValue[] = [];
+
+/** Inserts within a transaction that the caller has begun. */
+export function insertRecordRows(connection: SqliteConnection, records: readonly RequestRecord[]): void {
+  const insert = connection.prepare(insertSql);
+  for (const record of records) {
+    bindRecord(record, values);
+    insert.run(values);
+  }
+}
+
+/** Makes the part of the store that holds the requests. */
+export function createRecordStore({ capture, state, reader }: StoreConnections): RecordStore {
+  return {
+    insertRecords: (records) => capture.transaction(() => insertRecordRows(capture, records)),
+
+    async findRequest(text) {
+      const id = text.trim();
+      const found = (row: unknown): FoundRequest => ({
+        kind: "found",
+        request: toStoredRequest(row as RequestRow),
+      });
+      if (/^[0-9a-f-]{1,36}$/i.test(id)) {
+        const start = id.toLowerCase();
+        const rows = await reader
+          .selectFrom("requests")
+          .selectAll()
+          .where("request_id", ">=", start)
+          .where("request_id", "<", `${start}~`)
+          .orderBy("request_id")
+          .limit(maxAmbiguous)
+          .execute();
+        if (rows.length === 1) return found(rows[0]);
+        if (rows.length > 1) return { kind: "ambiguous", requestIds: rows.map((row) => row.request_id) };
+      }
+      // No index: reads the whole table, about 0.3 s for a million requests, and only when a person asks.
+      const row =
+        id === ""
+          ? undefined
+          : await reader
+              .selectFrom("requests")
+              .selectAll()
+              .where("provider_response_id", "=", id)
+              .orderBy("seq", "desc")
+              .limit(1)
+              .executeTakeFirst();
+      return row === undefined ? { kind: "not_found" } : found(row);
+    },
+
+    hasResponse(providerResponseId, near) {
+      const row = capture
+        .prepare(
+          "SELECT 1 FROM requests WHERE requested_at BETWEEN ? AND ? AND provider_response_id = ? LIMIT 1",
+        )
+        .get([near - sameResponseMs, near + sameResponseMs, providerResponseId]);
+      return row !== null;
+    },
+
+    readRequests({ afterSeq, limit, ...period }) {
+      const bounds = periodSql(period);
+      return state
+        .prepare<RequestRow>(
+          `SELECT * FROM requests NOT INDEXED WHERE seq > ?${bounds.sql} ORDER BY seq LIMIT ?`,
+        )
+        .all([afterSeq, ...bounds.values, limit])
+        .map(toStoredRequest);
+    },
+
+    countRequests(period) {
+      const bounds = periodSql(period);
+      const row = state
+        .prepare<{ n: number }>(`SELECT count(*) AS n FROM requests WHERE 1${bounds.sql}`)
+        .get(bounds.values);
+      return row?.n ?? 0;
+    },
+
+    updateCosts(updates, at) {
+      const update = state.prepare(
+        `UPDATE requests SET cost_pico_usd = ?, cost_source = ?, rates_source = ?, recomputed_at = ?
+         WHERE request_id = ?`,
+      );
+      return state.transaction(() => {
+        let found = 0;
+        for (const { requestId, costPicoUsd, costSource, ratesSource } of updates) {
+          found += update.run([costPicoUsd, costSource, ratesSource, at, requestId]);
+        }
+        return found;
+      });
+    },
+  };
+}

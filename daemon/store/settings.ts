@@ -1,0 +1,89 @@
+import type { RateRow } from "../../core/pricing/rates.ts";
+import type { RateSource } from "../../core/record.ts";
+import type { Millis } from "../../core/time.ts";
+import type { StoreConnections } from "./connections.ts";
+
+/** What the user set for a project. */
+export interface ProjectSettings {
+  project: string;
+  /** `null` leaves it to `.meter.toml`, which may only switch it off. */
+  bodyCapture: boolean | null;
+}
+
+/** Settings, stored rates, and odds and ends by key. */
+export interface SettingStore {
+  /** `null` when nothing was set. */
+  projectSettings(project: string): ProjectSettings | null;
+  listProjectSettings(): ProjectSettings[];
+  setBodyCapture(project: string, on: boolean | null, at: Millis): void;
+  /** The stored rate rows, in the order in which they were stored. */
+  readRates(): RateRow[];
+  /** Replaces all rows of the source in one transaction, or leaves all as they were. */
+  replaceRates(source: RateSource, rows: readonly RateRow[], at: Millis): void;
+  /** A note under a key; `null` when there is none. */
+  readMeta(key: string): string | null;
+  /** Replaces the note; `null` takes it away. */
+  writeMeta(key: string, value: string | null): void;
+}
+
+interface ProjectRow {
+  project: string;
+  body_capture: number | null;
+}
+
+const toProjectSettings = (row: ProjectRow): ProjectSettings => ({
+  project: row.project,
+  bodyCapture: row.body_capture === null ? null : row.body_capture === 1,
+});
+
+/** Makes the part of the store that holds settings. */
+export function createSettingStore({ state }: Pick<StoreConnections, "state">): SettingStore {
+  const select = "SELECT project, body_capture FROM project_settings";
+  return {
+    projectSettings(project) {
+      const row = state.prepare<ProjectRow>(`${select} WHERE project = ?`).get([project]);
+      return row === null ? null : toProjectSettings(row);
+    },
+
+    listProjectSettings: () =>
+      state.prepare<ProjectRow>(`${select} ORDER BY project`).all([]).map(toProjectSettings),
+
+    setBodyCapture(project, on, at) {
+      state
+        .prepare(
+          `INSERT INTO project_settings (project, body_capture, updated_at) VALUES (?, ?, ?)
+           ON CONFLICT (project) DO UPDATE SET body_capture = excluded.body_capture, updated_at = excluded.updated_at`,
+        )
+        .run([project, on === null ? null : on ? 1 : 0, at]);
+    },
+
+    readRates: () =>
+      state
+        .prepare<{ rate_row: string }>("SELECT rate_row FROM pricing_rates ORDER BY rowid")
+        .all([])
+        .map((row) => JSON.parse(row.rate_row) as RateRow),
+
+    replaceRates(source, rows, at) {
+      const insert = state.prepare(
+        `INSERT INTO pricing_rates (source, provider, model, provenance_date, stored_at, rate_row)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+      );
+      state.transaction(() => {
+        state.prepare("DELETE FROM pricing_rates WHERE source = ?").run([source]);
+        for (const row of rows) {
+          if (row.source !== source)
+            throw new RangeError(`a rate row of ${source} must say so: ${row.source}`);
+          insert.run([source, row.provider, row.model, row.provenanceDate, at, JSON.stringify(row)]);
+        }
+      });
+    },
+
+    readMeta: (key) =>
+      state.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get([key])?.value ?? null,
+
+    writeMeta(key, value) {
+      if (value === null) state.prepare("DELETE FROM meta WHERE key = ?").run([key]);
+      else state.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run([key, value]);
+    },
+  };
+}

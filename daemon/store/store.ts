@@ -1,0 +1,152 @@
+import type { Dialect } from "kysely";
+import {
+  type SqliteConnection,
+  type SqliteOpener,
+  type SqliteOptions,
+  StoreError,
+} from "../../core/ports/sqlite.ts";
+import type { RequestRecord } from "../../core/record.ts";
+import { type BodyStore, type CapturedBody, createBodyStore, insertBodyRows } from "./bodies.ts";
+import { type CloudStore, createCloudStore } from "./cloud-records.ts";
+import { createReader, type StoreConnections } from "./connections.ts";
+import { addCoverageRows, type CoverageCount, type CoverageStore, createCoverageStore } from "./coverage.ts";
+import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
+import { createRecordStore, insertRecordRows, type RecordStore } from "./records.ts";
+import { createReportStore, type ReportStore } from "./reports.ts";
+import { createSettingStore, type SettingStore } from "./settings.ts";
+
+/** What one turn of the event loop captured. */
+export interface CaptureBatch {
+  records: readonly RequestRecord[];
+  bodies: readonly CapturedBody[];
+  coverage: readonly CoverageCount[];
+}
+
+/** The daemon's database. */
+export interface Store extends RecordStore, ReportStore, BodyStore, CoverageStore, SettingStore, CloudStore {
+  /** Where a corrupt database was moved when this one was opened in its place; else `null`. */
+  readonly setAsidePath: string | null;
+  /** Records, bodies and counters in one transaction: all or nothing. */
+  insertBatch(batch: CaptureBatch): void;
+  /** Safe to call twice. */
+  close(): void;
+}
+
+/** How a store is opened. */
+export interface StoreOptions {
+  /** For reports beside the daemon, or without it: nothing is created, migrated or repaired. Default: false. */
+  readOnly?: boolean;
+}
+
+/**
+ * How long a capture waits for a lock that another process holds before it is queued again: the daemon's main thread
+ * stands still meanwhile.
+ */
+const captureBusyTimeoutMs = 10;
+
+const identityKey = "file_identity";
+
+/**
+ * Reads the whole file once when it is not the one that this store last wrote: restored, copied, or handed over by
+ * somebody. A file that only crashed is as SQLite promises and needs no check, which takes seconds for a large one.
+ */
+function checkStrangeFile(state: SqliteConnection, identity: string | null): void {
+  if (identity === null || readSchemaVersion(state) === 0) return;
+  const known = state.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get([identityKey]);
+  if (known?.value === identity) return;
+  const found = state.prepare<{ quick_check: string }>("PRAGMA quick_check(1)").get([])?.quick_check;
+  if (found !== "ok") throw new StoreError("corrupt", `the database is damaged: ${found}`);
+}
+
+async function openState(opener: SqliteOpener<Dialect>, path: string): Promise<SqliteConnection<Dialect>> {
+  const state = await opener.open(path, { synchronous: "full" });
+  try {
+    checkSchema(state);
+    const identity = opener.fileIdentity(path);
+    checkStrangeFile(state, identity);
+    migrate(state);
+    if (identity !== null) {
+      state.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run([identityKey, identity]);
+    }
+    return state;
+  } catch (error) {
+    state.close();
+    throw error;
+  }
+}
+
+function createStore(connections: StoreConnections, setAsidePath: string | null, close: () => void): Store {
+  const { capture } = connections;
+  return {
+    ...createRecordStore(connections),
+    ...createReportStore(connections),
+    ...createBodyStore(connections),
+    ...createCoverageStore(connections),
+    ...createSettingStore(connections),
+    ...createCloudStore(connections),
+    setAsidePath,
+    insertBatch: ({ records, bodies, coverage }) =>
+      capture.transaction(() => {
+        insertRecordRows(capture, records);
+        insertBodyRows(capture, bodies);
+        addCoverageRows(capture, coverage);
+      }),
+    close,
+  };
+}
+
+async function openReadOnly(opener: SqliteOpener<Dialect>, path: string): Promise<Store> {
+  const connection = await opener.open(path, { readOnly: true });
+  try {
+    requireLatestSchema(connection);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  const reader = createReader(connection);
+  return createStore({ capture: connection, state: connection, reader }, null, () => connection.close());
+}
+
+/**
+ * Opens, migrates and checks the database at the path; `:memory:` makes an empty one. Rejects with a `StoreError`.
+ *
+ * Decision: a corrupt database is moved aside, whole, and a fresh one begun: metering goes on, the evidence stays, and
+ * `setAsidePath` says so. A read-only open only reports it.
+ */
+export async function openStore(
+  opener: SqliteOpener<Dialect>,
+  path: string,
+  options: StoreOptions = {},
+): Promise<Store> {
+  if (options.readOnly === true) return await openReadOnly(opener, path);
+  let setAsidePath: string | null = null;
+  let state: SqliteConnection<Dialect>;
+  try {
+    state = await openState(opener, path);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== "corrupt") throw error;
+    setAsidePath = opener.setAside(path, "corrupt");
+    state = await openState(opener, path);
+  }
+  if (path === ":memory:") {
+    return createStore({ capture: state, state, reader: createReader(state) }, null, () => state.close());
+  }
+  const opened = [state];
+  const close = () => {
+    // The first one opened goes last: it writes the WAL back.
+    for (const connection of opened.toReversed()) connection.close();
+  };
+  const open = async (how: SqliteOptions) => {
+    const connection = await opener.open(path, how);
+    opened.push(connection);
+    return connection;
+  };
+  try {
+    const capture = await open({ synchronous: "normal", busyTimeoutMs: captureBusyTimeoutMs });
+    const reader = createReader(await open({ readOnly: true }));
+    return createStore({ capture, state, reader }, setAsidePath, close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}

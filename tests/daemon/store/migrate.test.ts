@@ -1,0 +1,316 @@
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { type SqliteConnection, StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
+import { migrate, readSchemaVersion, requireLatestSchema } from "../../../daemon/store/migrate.ts";
+import { latestSchemaVersion, type Migration, migrations } from "../../../daemon/store/migrations.ts";
+import { inNewFolder, opener } from "./open-sample-store.ts";
+
+const fails = (reason: StoreErrorReason, text: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof StoreError, String(error));
+  assert.equal(error.reason, reason, error.message);
+  assert.match(error.message, text);
+  return true;
+};
+
+const versions = Array.from({ length: latestSchemaVersion }, (_, index) => index + 1);
+
+/** Every table that we made, with all its rows. */
+function dump(connection: SqliteConnection): Record<string, Record<string, unknown>[]> {
+  const tables = connection
+    .prepare<{ name: string }>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )
+    .all([]);
+  return Object.fromEntries(
+    tables.map(({ name }) => [
+      name,
+      connection
+        .prepare<Record<string, unknown>>(`SELECT * FROM ${name} ORDER BY 1`)
+        .all([])
+        .map((row) => ({ ...row })),
+    ]),
+  );
+}
+
+/** Puts two rows into each table that the version has, whatever its columns are. */
+function fill(connection: SqliteConnection): void {
+  for (const [table, rows] of Object.entries(dump(connection))) {
+    if (/^cloud_.*state$/.test(table)) {
+      connection.execute(`UPDATE ${table} SET paused_reason = 'paused_manual'`);
+      continue;
+    }
+    const columns = connection
+      .prepare<{ name: string; type: string }>("SELECT name, type FROM pragma_table_info(?)")
+      .all([table]);
+    for (const n of [rows.length + 1, rows.length + 2]) {
+      const values = columns.map(({ name, type }) => {
+        if (name === "direction") return "request";
+        if (name === "kind" && table === "cloud_quarantine") return "body";
+        return type === "INTEGER" ? BigInt(n) : type === "BLOB" ? Uint8Array.of(n) : `${name} ${n}`;
+      });
+      connection.prepare(`INSERT INTO ${table} VALUES (${columns.map(() => "?").join(", ")})`).run(values);
+    }
+  }
+}
+
+/** What was there before is there after, with the columns that it had. */
+function assertKept(before: ReturnType<typeof dump>, after: ReturnType<typeof dump>): void {
+  for (const [table, rows] of Object.entries(before)) {
+    const kept = (after[table] ?? []).map((row) =>
+      Object.fromEntries(Object.keys(rows[0] ?? {}).map((column) => [column, row[column]])),
+    );
+    assert.deepEqual(kept, rows, table);
+  }
+}
+
+describe("the chain of migrations", () => {
+  it("counts 1 to 14 without a gap", () => {
+    assert.deepEqual(
+      migrations.map(({ to }) => to),
+      versions,
+    );
+    assert.equal(latestSchemaVersion, 14);
+  });
+
+  it("is additive: no step drops, renames or rewrites", () => {
+    const statements = migrations.flatMap(({ statements }) => statements);
+    assert.deepEqual(
+      statements.filter((statement) =>
+        /\b(DROP|RENAME|UPDATE|DELETE)\b/.test(statement.replace("ON DELETE CASCADE", "")),
+      ),
+      [],
+    );
+  });
+
+  it("makes strict tables alone", () => {
+    for (const statement of migrations.flatMap(({ statements }) => statements)) {
+      if (statement.startsWith("CREATE TABLE")) assert.match(statement, /\) STRICT(, WITHOUT ROWID)?$/);
+    }
+  });
+
+  // Contract, "Versioning", 4.
+  const contractSteps: [to: number, statement: RegExp][] = [
+    [6, /ALTER TABLE request_bodies ADD COLUMN uploaded_at/],
+    [7, /ALTER TABLE cloud_sync_state ADD COLUMN last_error_at/],
+    [11, /ADD COLUMN last_tick_at/],
+    [12, /ADD COLUMN last_body_tick_at/],
+    [14, /INDEX \w+ ON request_bodies \(captured_at, uploaded_at\)/],
+  ];
+  for (const [to, statement] of contractSteps) {
+    it(`has the contract's step to ${to}`, () => {
+      const step = migrations.find((candidate) => candidate.to === to);
+      assert.match(step?.statements.join("\n") ?? "", statement);
+    });
+  }
+});
+
+describe("migrate()", () => {
+  for (const version of [0, ...versions]) {
+    it(`leads from version ${version} to 14 and keeps every row`, () =>
+      inNewFolder(async (folder) => {
+        const connection = await opener.open(join(folder, "meter.db"));
+        migrate(connection, version);
+        assert.equal(readSchemaVersion(connection), version);
+        fill(connection);
+        const before = dump(connection);
+        migrate(connection);
+        assert.equal(readSchemaVersion(connection), 14);
+        assertKept(before, dump(connection));
+        requireLatestSchema(connection);
+        assert.equal(
+          Object.values(connection.prepare<object>("PRAGMA integrity_check").get([]) ?? {})[0],
+          "ok",
+        );
+        connection.close();
+      }));
+  }
+
+  it("does nothing the second time", () =>
+    inNewFolder(async (folder) => {
+      const connection = await opener.open(join(folder, "meter.db"));
+      migrate(connection);
+      fill(connection);
+      const before = dump(connection);
+      migrate(connection);
+      assert.deepEqual(dump(connection), before);
+      connection.close();
+    }));
+
+  // A killed process leaves its files as they were at that moment, and nothing else: so the files are copied before
+  // each statement, BEGIN and COMMIT included, and opened again. Planted: steps without a transaction, which leaves
+  // version 5 with the column of version 6, whose step then fails.
+  it("is safe to kill before any statement of any step", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const real = await opener.open(path);
+      migrate(real, 5);
+      fill(real);
+      const before = dump(real);
+      const copies: string[] = [];
+      const copy = () => {
+        const target = join(folder, `${copies.length}`);
+        mkdirSync(target, { mode: 0o700 });
+        for (const end of ["", "-wal"]) {
+          if (existsSync(path + end)) copyFileSync(path + end, join(target, `meter.db${end}`));
+        }
+        copies.push(join(target, "meter.db"));
+      };
+      const watched: SqliteConnection = {
+        ...real,
+        execute: (sql) => {
+          copy();
+          real.execute(sql);
+        },
+        transaction: (work) => {
+          copy();
+          const result = real.transaction(() => {
+            const inner = work();
+            copy();
+            return inner;
+          });
+          copy();
+          return result;
+        },
+      };
+      migrate(watched);
+      real.close();
+      assert.ok(copies.length > 40, `${copies.length} copies`);
+      const seen = new Set<number>();
+      for (const copied of copies) {
+        const connection = await opener.open(copied);
+        seen.add(readSchemaVersion(connection));
+        assertKept(before, dump(connection));
+        migrate(connection);
+        assert.equal(readSchemaVersion(connection), 14);
+        assertKept(before, dump(connection));
+        connection.close();
+      }
+      assert.deepEqual(
+        [...seen].sort((a, b) => a - b),
+        [5, 6, 7, 8, 9, 10, 11, 12, 13, 14],
+      );
+    }));
+
+  const broken: [text: string, step: Migration, reason: StoreErrorReason, message: RegExp][] = [
+    [
+      "a statement that fails",
+      { to: 15, statements: ["CREATE TABLE more (a) STRICT", "SELEC 1"], expects: {} },
+      "migration",
+      /step to schema version 15 failed and was undone/,
+    ],
+    [
+      "a result that is not there",
+      {
+        to: 15,
+        statements: ["CREATE TABLE more (a TEXT) STRICT"],
+        expects: { columns: { more: ["a", "b"] } },
+      },
+      "migration",
+      /version 15 lacks more\.b/,
+    ],
+    [
+      "an index that is not there",
+      { to: 15, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: { indexes: ["more_a"] } },
+      "migration",
+      /version 15 lacks more_a/,
+    ],
+    [
+      "a gap",
+      { to: 16, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: {} },
+      "migration",
+      /from 14 to 16/,
+    ],
+  ];
+  for (const [text, step, reason, message] of broken) {
+    it(`undoes the step and stops at ${text}`, () =>
+      inNewFolder(async (folder) => {
+        const connection = await opener.open(join(folder, "meter.db"));
+        migrate(connection);
+        const after: Migration = {
+          to: step.to + 1,
+          statements: ["CREATE TABLE last (a TEXT) STRICT"],
+          expects: {},
+        };
+        assert.throws(() => migrate(connection, 99, [...migrations, step, after]), fails(reason, message));
+        assert.equal(readSchemaVersion(connection), 14);
+        const names = Object.keys(dump(connection));
+        assert.equal(names.includes("more"), false);
+        assert.equal(names.includes("last"), false);
+        connection.close();
+      }));
+  }
+
+  it("waits for another process that migrates, and then does nothing", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const first = await opener.open(path);
+      migrate(first, 3);
+      const second = await opener.open(path);
+      // The second has read version 3 when it asks for the lock; meanwhile the first goes all the way.
+      const late: SqliteConnection = {
+        ...second,
+        transaction: (work) => {
+          migrate(first);
+          return second.transaction(work);
+        },
+      };
+      migrate(late);
+      assert.equal(readSchemaVersion(second), 14);
+      first.close();
+      second.close();
+    }));
+
+  it("refuses a newer database, and leaves it as it is", () =>
+    inNewFolder(async (folder) => {
+      const connection = await opener.open(join(folder, "meter.db"));
+      migrate(connection);
+      connection.execute("PRAGMA user_version = 15");
+      assert.throws(
+        () => migrate(connection),
+        fails("newer_schema", /schema 15, this one knows 14.*upgrade/),
+      );
+      assert.throws(() => requireLatestSchema(connection), fails("newer_schema", /upgrade/));
+      assert.equal(readSchemaVersion(connection), 15);
+      connection.close();
+    }));
+
+  it("refuses somebody else's database, and one with triggers", () =>
+    inNewFolder(async (folder) => {
+      const foreign = await opener.open(join(folder, "foreign.db"));
+      foreign.execute("CREATE TABLE notes (a TEXT)");
+      assert.throws(() => migrate(foreign), fails("not_a_store", /not one of meter's/));
+      foreign.execute("PRAGMA user_version = 9");
+      assert.throws(() => migrate(foreign), fails("not_a_store", /not one of meter's/));
+      foreign.close();
+      const ours = await opener.open(join(folder, "ours.db"));
+      migrate(ours);
+      ours.execute("CREATE TRIGGER spy AFTER INSERT ON requests BEGIN DELETE FROM requests; END");
+      assert.throws(() => migrate(ours), fails("not_a_store", /triggers/));
+      ours.close();
+    }));
+});
+
+describe("requireLatestSchema()", () => {
+  it("refuses an older database with what to do", () =>
+    inNewFolder(async (folder) => {
+      const connection = await opener.open(join(folder, "meter.db"));
+      migrate(connection, 13);
+      assert.throws(
+        () => requireLatestSchema(connection),
+        fails("older_schema", /schema 13 of 14: start the daemon/),
+      );
+      connection.close();
+    }));
+
+  it("refuses a database whose tables are not what the version says", () =>
+    inNewFolder(async (folder) => {
+      const connection = await opener.open(join(folder, "meter.db"));
+      migrate(connection);
+      connection.execute("DROP TABLE coverage");
+      assert.throws(() => requireLatestSchema(connection), fails("migration", /version 10 lacks coverage/));
+      assert.throws(() => migrate(connection), fails("migration", /version 10 lacks coverage/));
+      connection.close();
+    }));
+});
