@@ -1,0 +1,150 @@
+import { COLON, CR, DEL, decodeLatin1, HTAB, LF, SPACE } from "./bytes.ts";
+import type { Unreadable, UnreadableReason } from "./unreadable.ts";
+import { isUnreadable } from "./unreadable.ts";
+
+/** Header lines in the order and case of the wire; repeated names stay repeated. Values are ISO 8859-1, trimmed. */
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+/** The head of a request. The target stands as it was sent: origin, absolute, authority or asterisk form. */
+export interface RequestHead {
+  readonly method: string;
+  readonly target: string;
+  /** `HTTP/1.1` or `HTTP/1.0`. */
+  readonly version: string;
+  readonly headers: HeaderList;
+}
+
+/** The head of a response. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly reason: string;
+  /** `HTTP/1.1` or `HTTP/1.0`. */
+  readonly version: string;
+  readonly headers: HeaderList;
+}
+
+/** The first value of a header, or null. The name is given in lower case; values of repeated lines are not joined. */
+export function headerValue(headers: HeaderList, lowerCaseName: string): string | null {
+  for (const header of headers) {
+    const name = header[0]; // not taken apart: this runs several times for each head
+    if (name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) return header[1];
+  }
+  return null;
+}
+
+/**
+ * Finds where a head that starts at `start` ends: the index after its empty line, or -1. An end made with bare line
+ * feeds is found as well, so that the strict reader can refuse it at once instead of waiting for a better one.
+ * `from` says up to where an earlier search came. Each end has a CR or LF before its last byte: every second byte is enough.
+ */
+export function findHeadEnd(bytes: Uint8Array, start: number, from: number): number {
+  for (let at = Math.max(start, from); at < bytes.length; at += 2) {
+    if (bytes[at]! > CR) continue;
+    if (endsHead(bytes, start, at)) return at + 1;
+    if (endsHead(bytes, start, at + 1)) return at + 2;
+  }
+  return -1;
+}
+
+function endsHead(bytes: Uint8Array, start: number, at: number): boolean {
+  if (bytes[at] !== LF || at - 1 < start) return false;
+  return bytes[at - 1] === LF || (bytes[at - 1] === CR && at - 2 >= start && bytes[at - 2] === LF);
+}
+
+/** Reads a whole request head, its empty line included. Anything outside RFC 9112's grammar is unreadable. */
+export function readRequestHead(raw: Uint8Array): RequestHead | Unreadable {
+  const methodEnd = endOfToken(raw, 0);
+  if (methodEnd === 0 || raw[methodEnd] !== SPACE) return refuse(raw, methodEnd, "bad_request_line");
+  const targetStart = methodEnd + 1;
+  const targetEnd = endOfTarget(raw, targetStart);
+  if (targetEnd === targetStart || raw[targetEnd] !== SPACE)
+    return refuse(raw, targetEnd, "bad_request_line");
+  const lineEnd = endOfText(raw, targetEnd + 1);
+  if (!isLineEnd(raw, lineEnd)) return refuse(raw, lineEnd, "bad_request_line");
+  const text = decodeLatin1(raw);
+  const version = text.slice(targetEnd + 1, lineEnd);
+  if (!isKnownVersion(version)) return { unreadable: "bad_http_version" };
+  const headers = readHeaderLines(raw, text, lineEnd + 2);
+  if (isUnreadable(headers)) return headers;
+  return { method: text.slice(0, methodEnd), target: text.slice(targetStart, targetEnd), version, headers };
+}
+
+/** Reads a whole response head, its empty line included. A missing reason phrase passes, as it does everywhere. */
+export function readResponseHead(raw: Uint8Array): ResponseHead | Unreadable {
+  const lineEnd = endOfText(raw, 0);
+  if (!isLineEnd(raw, lineEnd)) return refuse(raw, lineEnd, "bad_status_line");
+  const text = decodeLatin1(raw);
+  const [, version, status, reason = ""] = STATUS_LINE.exec(text.slice(0, lineEnd)) ?? [];
+  if (version === undefined) return { unreadable: "bad_status_line" };
+  if (!isKnownVersion(version)) return { unreadable: "bad_http_version" };
+  const headers = readHeaderLines(raw, text, lineEnd + 2);
+  if (isUnreadable(headers)) return headers;
+  return { status: Number(status), reason, version, headers };
+}
+
+const STATUS_LINE = /^(HTTP\/\d\.\d) ([1-9]\d\d)(?: (.*))?$/;
+
+function readHeaderLines(raw: Uint8Array, text: string, from: number): HeaderList | Unreadable {
+  const headers: (readonly [string, string])[] = [];
+  let at = from;
+  while (!isLineEnd(raw, at)) {
+    const nameEnd = endOfToken(raw, at);
+    if (nameEnd === at && isBlank(raw[at]!)) return { unreadable: "folded_header" };
+    if (nameEnd === at || raw[nameEnd] !== COLON) return refuse(raw, nameEnd, "bad_header_name");
+    const lineEnd = endOfText(raw, nameEnd + 1);
+    if (!isLineEnd(raw, lineEnd)) return refuse(raw, lineEnd, "bad_header_name");
+    let valueStart = nameEnd + 1;
+    let valueEnd = lineEnd;
+    while (valueStart < valueEnd && isBlank(raw[valueStart]!)) valueStart++;
+    while (valueEnd > valueStart && isBlank(raw[valueEnd - 1]!)) valueEnd--;
+    headers.push([text.slice(at, nameEnd), text.slice(valueStart, valueEnd)]);
+    at = lineEnd + 2;
+  }
+  return headers;
+}
+
+/** Names what is wrong at `at`: the byte itself where it may stand nowhere in a line, or else the place. */
+function refuse(raw: Uint8Array, at: number, place: UnreadableReason): Unreadable {
+  if (raw[at] === LF) return { unreadable: "bare_lf_in_head" };
+  if (raw[at] === CR && raw[at + 1] !== LF) return { unreadable: "bare_cr_in_head" };
+  return { unreadable: raw[at] === CR || isText(raw[at]!) ? place : "control_byte_in_head" };
+}
+
+/** Message versions whose framing this reader knows. `HTTP/2.0` is what an HTTP/2 preface calls itself. */
+function isKnownVersion(version: string): boolean {
+  return version === "HTTP/1.1" || version === "HTTP/1.0";
+}
+
+/** The characters of a token (RFC 9110 section 5.6.2) as a bit set of the 256 bytes, 32 to a word. */
+const TOKEN_BITS = [0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff, 0, 0, 0, 0];
+
+function endOfToken(raw: Uint8Array, from: number): number {
+  let at = from;
+  while (at < raw.length && (TOKEN_BITS[raw[at]! >> 5]! >>> (raw[at]! & 31)) & 1) at++;
+  return at;
+}
+
+function endOfTarget(raw: Uint8Array, from: number): number {
+  let at = from;
+  while (at < raw.length && raw[at]! > SPACE && raw[at] !== DEL) at++;
+  return at;
+}
+
+function endOfText(raw: Uint8Array, from: number): number {
+  let at = from;
+  while (at < raw.length && isText(raw[at]!)) at++;
+  return at;
+}
+
+/** What a header value may hold: visible characters, blanks and the bytes above ASCII (RFC 9110 section 5.5). */
+function isText(byte: number): boolean {
+  return (byte >= SPACE && byte !== DEL) || byte === HTAB;
+}
+
+function isBlank(byte: number): boolean {
+  return byte === SPACE || byte === HTAB;
+}
+
+function isLineEnd(raw: Uint8Array, at: number): boolean {
+  return raw[at] === CR && raw[at + 1] === LF;
+}
