@@ -69,13 +69,7 @@ export function createLineReader({ endsAtReturn, maxLineBytes, onLine }: LineRea
 function lineEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   const last = bytes.length - 3;
-  while (
-    at < last &&
-    bytes[at]! > CR &&
-    bytes[at + 1]! > CR &&
-    bytes[at + 2]! > CR &&
-    bytes[at + 3]! > CR
-  ) {
+  while (at < last && bytes[at]! > CR && bytes[at + 1]! > CR && bytes[at + 2]! > CR && bytes[at + 3]! > CR) {
     at += 4;
   }
   while (at < bytes.length && bytes[at]! > CR) at++;
