@@ -1,0 +1,348 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
+import {
+  type BacklogLimits,
+  type CaptureBatch,
+  type CapturedBody,
+  createRecordWriter,
+  openStore,
+  type RecordWriterEvent,
+  type Store,
+} from "../../../daemon/store/mod.ts";
+import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
+import { noon, sampleRecord } from "./sample-records.ts";
+
+const host = "api.anthropic.com";
+
+const sampleBody = (requestId: string, size = 10): CapturedBody => ({
+  requestId,
+  direction: "response",
+  capturedAt: noon,
+  contentType: "application/json",
+  content: new Uint8Array(size),
+  originalSizeBytes: size,
+  truncated: false,
+  redactionApplied: false,
+  redactionSummary: [],
+});
+
+/** A writer whose turns and timers are called by hand, over a store that fails as told. */
+function createBench(store: Pick<Store, "insertBatch">, limits?: BacklogLimits) {
+  const turns: (() => void)[] = [];
+  const timers: { work: () => void; delayMs: number }[] = [];
+  const events: RecordWriterEvent[] = [];
+  let failure: Error | null = null;
+  const batches: CaptureBatch[] = [];
+  const writer = createRecordWriter(
+    {
+      store: {
+        insertBatch: (batch) => {
+          if (failure !== null) throw failure;
+          store.insertBatch(batch);
+          batches.push({ ...batch, records: [...batch.records] });
+        },
+      },
+      atTurnEnd: (work) => turns.push(work),
+      later: (work, delayMs) => timers.push({ work, delayMs }),
+      now: () => noon,
+      onEvent: (event) => events.push(event),
+    },
+    limits,
+  );
+  return {
+    writer,
+    turns,
+    timers,
+    events,
+    batches,
+    failWith: (error: Error | StoreErrorReason | null) => {
+      failure = typeof error === "string" ? new StoreError(error, `planned ${error}`) : error;
+    },
+    endTurn: () => {
+      for (const work of turns.splice(0)) work();
+    },
+    fireTimer: () => timers.shift()?.work(),
+  };
+}
+
+const nowhere: Pick<Store, "insertBatch"> = { insertBatch: () => {} };
+
+describe("createRecordWriter()", () => {
+  it("stores what a turn brought in one transaction at its end", () =>
+    withStore((store) => {
+      const bench = createBench(store);
+      const records = [sampleRecord(), sampleRecord(), sampleRecord()];
+      for (const record of records) {
+        bench.writer.add(record);
+        bench.writer.count("metered", host);
+      }
+      bench.writer.addBody(sampleBody(records[0]?.requestId ?? ""));
+      assert.equal(bench.turns.length, 1);
+      assert.equal(store.countRequests({ from: null, to: null }), 0);
+      bench.endTurn();
+      assert.equal(bench.batches.length, 1);
+      assert.equal(store.countRequests({ from: null, to: null }), 3);
+      assert.equal(store.bodyStats().bodies, 1);
+      assert.deepEqual(store.readCoverage({ from: null, to: null }), [{ host, kind: "metered", count: 3 }]);
+      assert.deepEqual(bench.writer.health(), {
+        capturing: "ok",
+        lastError: null,
+        pending: 0,
+        stored: 3,
+        dropped: {},
+      });
+      assert.equal(bench.turns.length, 0);
+    }));
+
+  it("spreads a large backlog over turns of 500", () => {
+    const bench = createBench(nowhere);
+    for (let n = 0; n < 1_100; n++) bench.writer.add(sampleRecord());
+    bench.endTurn();
+    bench.endTurn();
+    bench.endTurn();
+    assert.deepEqual(
+      bench.batches.map(({ records }) => records.length),
+      [500, 500, 100],
+    );
+    assert.equal(bench.turns.length, 0);
+  });
+
+  for (const reason of ["busy", "disk_full", "io", "read_only", "corrupt", "cannot_open"] as const) {
+    it(`keeps everything while the store says ${reason}, tries again later and later, and recovers`, () =>
+      withStore((store) => {
+        const bench = createBench(store);
+        bench.failWith(reason);
+        bench.writer.add(sampleRecord());
+        bench.endTurn();
+        bench.writer.add(sampleRecord());
+        assert.equal(bench.turns.length, 0, "no turn is spent while a retry is due");
+        for (let n = 0; n < 10; n++) bench.fireTimer();
+        const health = bench.writer.health();
+        assert.equal(health.capturing, "failing");
+        assert.deepEqual(health.lastError, { reason, message: `planned ${reason}`, at: noon });
+        assert.equal(health.pending, 2);
+        assert.equal(bench.timers[0]?.delayMs, 2_000);
+        bench.failWith(null);
+        bench.fireTimer();
+        assert.equal(store.countRequests({ from: null, to: null }), 2);
+        assert.equal(bench.writer.health().capturing, "ok");
+        assert.equal(bench.writer.health().lastError?.reason, reason);
+        assert.deepEqual(bench.events, [
+          { kind: "failing", reason, message: `planned ${reason}` },
+          { kind: "recovered", pending: 0, dropped: 0 },
+        ]);
+        assert.equal(bench.timers.length, 0);
+      }));
+  }
+
+  it("waits 10, 20, 40 ms between the first tries", () => {
+    const bench = createBench(nowhere);
+    bench.failWith("busy");
+    bench.writer.add(sampleRecord());
+    bench.endTurn();
+    const delays: (number | undefined)[] = [];
+    for (let n = 0; n < 3; n++) {
+      delays.push(bench.timers[0]?.delayMs);
+      bench.fireTimer();
+    }
+    assert.deepEqual(delays, [10, 20, 40]);
+  });
+
+  it("drops what the backlog can't hold, counted under the reason of the trouble and in the coverage", () =>
+    withStore((store) => {
+      const bench = createBench(store, { records: 2, bodyBytes: 100 });
+      bench.failWith("disk_full");
+      const kept = [sampleRecord(), sampleRecord()];
+      bench.writer.add(kept[0]!);
+      bench.endTurn();
+      bench.writer.add(kept[1]!);
+      bench.writer.add(sampleRecord());
+      bench.writer.addBody(sampleBody("a", 60));
+      bench.writer.addBody(sampleBody("b", 60));
+      assert.deepEqual(bench.writer.health().dropped, { disk_full: 2 });
+      bench.failWith(null);
+      bench.fireTimer();
+      assert.equal(store.countRequests({ from: null, to: null }), 2);
+      assert.equal(store.bodyStats().bodies, 1);
+      assert.deepEqual(store.readCoverage({ from: null, to: null }), [{ host, kind: "dropped", count: 1 }]);
+      assert.deepEqual(bench.events.at(-1), { kind: "recovered", pending: 0, dropped: 2 });
+      bench.writer.addBody(sampleBody("c", 90));
+      bench.endTurn();
+      assert.equal(store.bodyStats().bodies, 2, "room again after recovery");
+    }));
+
+  it("says backlog where the store is well and a turn brings too much", () => {
+    const bench = createBench(nowhere, { records: 1, bodyBytes: 0 });
+    bench.writer.add(sampleRecord());
+    bench.writer.add(sampleRecord());
+    assert.deepEqual(bench.writer.health().dropped, { backlog: 1 });
+  });
+
+  it("takes a record that can't be stored out alone", () =>
+    withStore((store) => {
+      const bench = createBench(store);
+      const poison = sampleRecord({ providerCostPicoUsd: 2n ** 70n });
+      for (const record of [sampleRecord(), poison, sampleRecord()]) bench.writer.add(record);
+      bench.writer.addBody({ ...sampleBody("x"), direction: "sideways" as "request" });
+      bench.writer.addBody(sampleBody("y"));
+      bench.writer.count("metered", host);
+      bench.endTurn();
+      assert.equal(store.countRequests({ from: null, to: null }), 2);
+      assert.equal(store.bodyStats().bodies, 1);
+      assert.deepEqual(store.readCoverage({ from: null, to: null }), [
+        { host, kind: "dropped", count: 1 },
+        { host, kind: "metered", count: 1 },
+      ]);
+      const health = bench.writer.health();
+      assert.equal(health.capturing, "ok");
+      assert.equal(health.stored, 2);
+      assert.deepEqual(health.dropped, { invalid_value: 1, constraint: 1 });
+      assert.deepEqual(
+        bench.events.map((event) => [event.kind, event.kind === "refused" ? event.requestId : null]),
+        [
+          ["refused", poison.requestId],
+          ["refused", "x"],
+        ],
+      );
+      assert.equal(bench.turns.length, 0);
+    }));
+
+  it("refuses to loop over counters that can't be stored", () => {
+    const bench = createBench(nowhere);
+    bench.failWith(new TypeError("planned"));
+    bench.writer.count("metered", host);
+    bench.endTurn();
+    assert.equal(bench.turns.length, 0);
+    assert.equal(bench.writer.flush(), true);
+  });
+
+  it("keeps the rest when the trouble begins between the single tries", () => {
+    let calls = 0;
+    const bench = createBench({
+      insertBatch: () => {
+        calls++;
+        if (calls === 1) throw new StoreError("constraint", "planned");
+        if (calls === 3) throw new StoreError("busy", "planned");
+      },
+    });
+    for (let n = 0; n < 3; n++) bench.writer.add(sampleRecord());
+    bench.endTurn();
+    assert.equal(bench.writer.health().stored, 1);
+    assert.equal(bench.writer.health().pending, 2);
+    assert.equal(bench.writer.health().capturing, "failing");
+    bench.fireTimer();
+    assert.equal(bench.writer.health().stored, 3);
+  });
+
+  it("flushes on demand, and on close stores what it can and counts the rest", () => {
+    const bench = createBench(nowhere);
+    bench.writer.add(sampleRecord());
+    assert.equal(bench.writer.flush(), true);
+    bench.endTurn();
+    assert.equal(bench.batches.length, 1);
+    bench.failWith("busy");
+    bench.writer.add(sampleRecord());
+    bench.writer.addBody(sampleBody("a"));
+    assert.equal(bench.writer.flush(), false);
+    bench.writer.close();
+    bench.writer.close();
+    bench.writer.add(sampleRecord());
+    assert.deepEqual(bench.writer.health().dropped, { closed: 3 });
+    bench.fireTimer();
+    bench.endTurn();
+    assert.equal(bench.batches.length, 1);
+  });
+
+  it("outlives a log that throws", () => {
+    const turns: (() => void)[] = [];
+    const writer = createRecordWriter({
+      store: {
+        insertBatch: () => {
+          throw new StoreError("busy", "planned");
+        },
+      },
+      atTurnEnd: (work) => turns.push(work),
+      later: () => {},
+      now: () => noon,
+      onEvent: () => {
+        throw new Error("planned");
+      },
+    });
+    writer.add(sampleRecord());
+    for (const work of turns) work();
+    assert.equal(writer.health().capturing, "failing");
+  });
+
+  it("gets through a lock that another process holds", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path);
+      const other = await opener.open(path);
+      const bench = createBench(store);
+      other.execute("BEGIN IMMEDIATE");
+      bench.writer.add(sampleRecord());
+      bench.endTurn();
+      assert.equal(bench.writer.health().lastError?.reason, "busy");
+      other.execute("COMMIT");
+      bench.fireTimer();
+      assert.equal(bench.writer.health().stored, 1);
+      other.close();
+      store.close();
+    }));
+
+  // Planted: `records = []` instead of `records.slice(n)` after a full batch, which lost what was beyond 500.
+  it("accounts for every record: stored, waiting or dropped, in order and once", () => {
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({ kind: fc.constant("add" as const), n: fc.integer({ min: 1, max: 700 }) }),
+      },
+      { weight: 3, arbitrary: fc.constant({ kind: "turn" as const }) },
+      { weight: 3, arbitrary: fc.constant({ kind: "timer" as const }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          kind: fc.constant("fail" as const),
+          reason: fc.constantFrom<StoreErrorReason | null>("busy", "disk_full", null, null),
+        }),
+      },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const storedIds: string[] = [];
+        const bench = createBench(
+          { insertBatch: ({ records }) => storedIds.push(...records.map(({ requestId }) => requestId)) },
+          { records: 1_000, bodyBytes: 0 },
+        );
+        const added: string[] = [];
+        for (const action of steps) {
+          if (action.kind === "turn") bench.endTurn();
+          else if (action.kind === "timer") bench.fireTimer();
+          else if (action.kind === "fail") bench.failWith(action.reason);
+          else {
+            for (let n = 0; n < action.n; n++) {
+              const record = sampleRecord();
+              added.push(record.requestId);
+              bench.writer.add(record);
+            }
+          }
+          const { stored, pending, dropped } = bench.writer.health();
+          const lost = Object.values(dropped).reduce((sum, n) => sum + n, 0);
+          assert.equal(stored, storedIds.length);
+          assert.equal(stored + pending + lost, added.length);
+          assert.ok(pending <= 1_000);
+          if (pending > 0) assert.ok(bench.turns.length + bench.timers.length > 0, "something is due");
+        }
+        const places = storedIds.map((id) => added.indexOf(id));
+        assert.deepEqual(
+          places,
+          [...new Set(places)].sort((a, b) => a - b),
+        );
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

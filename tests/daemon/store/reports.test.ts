@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { CostSource, RequestRecord } from "../../../core/record.ts";
+import { dayOf, type ReportGrouping, type ReportRow } from "../../../daemon/store/mod.ts";
+import { withStore } from "./open-sample-store.ts";
+import { noon, sampleRecord } from "./sample-records.ts";
+
+const ever = { from: null, to: null };
+const noTokens: RequestRecord["tokens"] = {
+  promptTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  cacheWrite1hTokens: null,
+  completionTokens: null,
+  thinkingTokens: null,
+};
+
+/** Runs the work in a time zone; a runtime that ignores a change of TZ would fail the first assertion. */
+async function inZone(zone: string, work: () => void | Promise<void>): Promise<void> {
+  const before = process.env.TZ;
+  process.env.TZ = zone;
+  try {
+    await work();
+  } finally {
+    if (before === undefined) delete process.env.TZ;
+    else process.env.TZ = before;
+  }
+}
+
+const keys = (rows: readonly ReportRow[]) => rows.map(({ key, requests }) => `${key} ${requests}`);
+
+describe("report()", () => {
+  const records = () => [
+    sampleRecord({ project: "a", model: "m1", costPicoUsd: 10n, requestedAt: noon }),
+    sampleRecord({ project: "b", model: "m1", costPicoUsd: 500n, requestedAt: noon + 1, client: null }),
+    sampleRecord({ project: "a", model: "m2", provider: "openai", costPicoUsd: 20n, requestedAt: noon + 2 }),
+    sampleRecord({
+      project: "a",
+      model: "m2",
+      provider: "openai",
+      requestedAt: noon + 3,
+      costPicoUsd: null,
+      costSource: "unpriced",
+      errorClass: "timeout",
+      tokens: noTokens,
+      tokensComplete: false,
+    }),
+  ];
+
+  const tables: [by: ReportGrouping, query: object, expected: string[]][] = [
+    ["project", {}, ["b 1", "a 3"]],
+    ["model", {}, ["m1 2", "m2 2"]],
+    ["provider", {}, ["anthropic 2", "openai 2"]],
+    ["client", {}, ["null 1", "claude 3"]],
+    ["total", {}, ["null 4"]],
+    ["day", { days: "utc" }, ["2026-05-12 4"]],
+    ["project", { from: noon + 1, to: noon + 3 }, ["b 1", "a 1"]],
+    ["project", { project: "a" }, ["a 3"]],
+    ["model", { project: "a", provider: "anthropic" }, ["m1 1"]],
+    ["total", { model: "m2" }, ["null 2"]],
+    ["day", { days: "utc", model: "m2", to: noon + 3 }, ["2026-05-12 1"]],
+    ["day", { days: "utc", model: "none" }, []],
+    ["total", { project: "none" }, []],
+    ["project", { from: noon + 9 }, []],
+  ];
+  for (const [by, query, expected] of tables) {
+    it(`groups by ${by} with ${JSON.stringify(query)}`, () =>
+      withStore(async (store) => {
+        store.insertRecords(records());
+        assert.deepEqual(keys(await store.report({ ...ever, ...query, by })), expected);
+      }));
+  }
+
+  it("counts and sums, and keeps the sources apart", () =>
+    withStore(async (store) => {
+      store.insertRecords([
+        ...records(),
+        sampleRecord({ project: "a", costPicoUsd: 5n, costSource: "provider" }),
+        sampleRecord({ project: "a", costPicoUsd: 7n, costSource: "estimated" }),
+      ]);
+      const [row] = await store.report({ ...ever, by: "project", project: "a" });
+      assert.deepEqual(row, {
+        key: "a",
+        requests: 5,
+        errors: 1,
+        unpriced: 1,
+        incomplete: 1,
+        tokens: {
+          prompt: 400n,
+          cacheRead: 8_000n,
+          cacheWrite: 120n,
+          cacheWrite1h: 40n,
+          completion: 200n,
+          thinking: null,
+        },
+        costPicoUsd: 42n,
+        bySource: {
+          computed: { requests: 2, costPicoUsd: 30n },
+          provider: { requests: 1, costPicoUsd: 5n },
+          estimated: { requests: 1, costPicoUsd: 7n },
+          unpriced: { requests: 1, costPicoUsd: 0n },
+        },
+      });
+    }));
+
+  it("sums beyond 64 bits of pico-USD and beyond 2^53 tokens", () =>
+    withStore(async (store) => {
+      const largest = 2n ** 63n - 1n;
+      const tokens = { ...noTokens, promptTokens: 2 ** 40 };
+      store.insertRecords(
+        Array.from({ length: 10_000 }, () => sampleRecord({ costPicoUsd: largest, tokens })),
+      );
+      const [row] = await store.report({ ...ever, by: "total" });
+      assert.equal(row?.costPicoUsd, largest * 10_000n);
+      assert.equal(row?.tokens.prompt, 2n ** 40n * 10_000n);
+    }));
+
+  // Planted: `cost_pico_usd % 1000000000` left out of the sum; and a filter `<=` on the end of the period.
+  it("agrees with adding up by hand, whatever the records and the period", async () => {
+    const record = fc.record({
+      at: fc.integer({ min: 0, max: 6 }),
+      project: fc.constantFrom("a", "b"),
+      cost: fc.option(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n })),
+      prompt: fc.option(fc.integer({ min: 0, max: 9 })),
+    });
+    const bound = fc.option(fc.integer({ min: 0, max: 7 }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { maxLength: 8 }), bound, bound, (given, from, to) =>
+        withStore(async (store) => {
+          store.insertRecords(
+            given.map(({ at, project, cost, prompt }) =>
+              sampleRecord({
+                requestedAt: noon + at,
+                project,
+                costPicoUsd: cost,
+                costSource: cost === null ? "unpriced" : "computed",
+                tokens: { ...noTokens, promptTokens: prompt },
+              }),
+            ),
+          );
+          const inside = given.filter(({ at }) => (from === null || at >= from) && (to === null || at < to));
+          const rows = await store.report({
+            by: "project",
+            from: from === null ? null : noon + from,
+            to: to === null ? null : noon + to,
+          });
+          for (const project of ["a", "b"]) {
+            const own = inside.filter((one) => one.project === project);
+            const row = rows.find(({ key }) => key === project);
+            assert.equal(row?.requests ?? 0, own.length);
+            assert.equal(
+              row?.costPicoUsd ?? 0n,
+              own.reduce((sum, { cost }) => sum + (cost ?? 0n), 0n),
+            );
+            const prompts = own.flatMap(({ prompt }) => (prompt === null ? [] : [prompt]));
+            const expected = prompts.length === 0 ? null : BigInt(prompts.reduce((sum, n) => sum + n, 0));
+            assert.equal(row?.tokens.prompt ?? null, expected);
+          }
+        }),
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("adds up: every grouping has the same total", () =>
+    withStore(async (store) => {
+      const sources: CostSource[] = ["computed", "provider", "estimated"];
+      store.insertRecords(
+        Array.from({ length: 60 }, (_, n) =>
+          sampleRecord({
+            requestedAt: noon + n * 7_000_000,
+            project: `p${n % 3}`,
+            model: `m${n % 5}`,
+            costPicoUsd: BigInt(n) ** 9n,
+            costSource: sources[n % 3] as CostSource,
+          }),
+        ),
+      );
+      const totals = [];
+      for (const by of ["project", "model", "provider", "client", "day", "total"] as const) {
+        const rows = await store.report({ ...ever, by });
+        totals.push(rows.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n));
+      }
+      assert.equal(new Set(totals).size, 1);
+    }));
+});
+
+describe("days", () => {
+  const hour = 3_600_000;
+  const zones: [zone: string, at: number, date: string, hours: number, text: string][] = [
+    ["UTC", Date.UTC(2026, 4, 12, 23, 59), "2026-05-12", 24, "an ordinary day"],
+    ["Europe/Berlin", Date.UTC(2026, 2, 29, 12), "2026-03-29", 23, "clocks forward"],
+    ["Europe/Berlin", Date.UTC(2026, 9, 25, 12), "2026-10-25", 25, "clocks back"],
+    ["Europe/Berlin", Date.UTC(2026, 9, 24, 22), "2026-10-25", 25, "the first instant of that day"],
+    ["America/New_York", Date.UTC(2026, 2, 8, 12), "2026-03-08", 23, "clocks forward, behind UTC"],
+    ["Asia/Kathmandu", Date.UTC(2026, 4, 12, 18, 15), "2026-05-13", 24, "an offset of 5:45"],
+    ["Pacific/Kiritimati", Date.UTC(2026, 4, 12, 10), "2026-05-13", 24, "an offset of 14 hours"],
+    ["America/Sao_Paulo", Date.UTC(2017, 9, 15, 12), "2017-10-15", 23, "a midnight that was skipped"],
+    [
+      "America/Sao_Paulo",
+      Date.UTC(2018, 1, 18, 2, 30),
+      "2018-02-17",
+      25,
+      "an hour before midnight that came twice",
+    ],
+    ["America/Havana", Date.UTC(2026, 10, 1, 4, 30), "2026-11-01", 25, "a midnight that came twice"],
+    ["Pacific/Apia", Date.UTC(2011, 11, 30, 9, 59), "2011-12-29", 24, "before the day that was left out"],
+    ["Pacific/Apia", Date.UTC(2011, 11, 30, 10), "2011-12-31", 24, "after it"],
+  ];
+  for (const [zone, at, date, hours, text] of zones) {
+    it(`dayOf() knows ${text}: ${zone} ${date}`, () =>
+      inZone(zone, () => {
+        const day = dayOf(at, "local");
+        assert.deepEqual({ date: day.date, hours: (day.to - day.from) / hour }, { date, hours });
+        assert.ok(day.from <= at && at < day.to);
+        assert.equal(dayOf(day.from, "local").date, date);
+        assert.equal(dayOf(day.to - 1, "local").date, date);
+        assert.notEqual(dayOf(day.to, "local").date, date);
+      }));
+  }
+
+  it("dayOf() takes UTC's days in any zone", () =>
+    inZone("Asia/Kathmandu", () => {
+      assert.deepEqual(dayOf(Date.UTC(2026, 4, 12, 23, 59), "utc"), {
+        date: "2026-05-12",
+        from: Date.UTC(2026, 4, 12),
+        to: Date.UTC(2026, 4, 13),
+      });
+      assert.equal(dayOf(-1, "utc").date, "1969-12-31");
+    }));
+
+  it("report() splits local days where the clocks change, and cuts them at the period's ends", () =>
+    inZone("Europe/Berlin", () =>
+      withStore(async (store) => {
+        // 2026-10-25 runs from 22:00 UTC the day before to 23:00 UTC.
+        const from = Date.UTC(2026, 9, 24, 22);
+        const to = Date.UTC(2026, 9, 25, 23);
+        store.insertRecords(
+          [from - 1, from, from + 1, to - 1, to].map((requestedAt) => sampleRecord({ requestedAt })),
+        );
+        assert.deepEqual(keys(await store.report({ ...ever, by: "day" })), [
+          "2026-10-24 1",
+          "2026-10-25 3",
+          "2026-10-26 1",
+        ]);
+        assert.deepEqual(keys(await store.report({ by: "day", from: from + 1, to: to - 1 })), [
+          "2026-10-25 1",
+        ]);
+        assert.deepEqual(keys(await store.report({ ...ever, by: "day", days: "utc" })), [
+          "2026-10-24 3",
+          "2026-10-25 2",
+        ]);
+      }),
+    ));
+
+  it("report() is not held up by records from far away", () =>
+    withStore(async (store) => {
+      store.insertRecords(
+        [0, noon, Date.UTC(9999, 0, 1)].map((requestedAt, n) =>
+          sampleRecord({ requestedAt, requestId: `id-${n}` }),
+        ),
+      );
+      assert.deepEqual(keys(await store.report({ ...ever, by: "day", days: "utc" })), [
+        "1970-01-01 1",
+        "2026-05-12 1",
+        "9999-01-01 1",
+      ]);
+    }));
+});

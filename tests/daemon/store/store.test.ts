@@ -1,0 +1,583 @@
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
+import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
+import type { RequestRecord } from "../../../core/record.ts";
+import { migrate } from "../../../daemon/store/migrate.ts";
+import { type CapturedBody, openStore, type QuarantineEntry, type Store } from "../../../daemon/store/mod.ts";
+import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
+import { noon, sampleRecord } from "./sample-records.ts";
+
+const fails = (reason: StoreErrorReason) => (error: unknown) => {
+  assert.ok(error instanceof StoreError, String(error));
+  assert.equal(error.reason, reason, error.message);
+  return true;
+};
+const ever = { from: null, to: null };
+
+async function stored(store: Store, requestId: string) {
+  const found = await store.findRequest(requestId);
+  assert.equal(found.kind, "found");
+  return found.kind === "found" ? found.request : assert.fail();
+}
+
+const everything: RequestRecord = sampleRecord({
+  requestedAt: noon,
+  costPicoUsd: 9_007_199_254_740_993n,
+  providerCostPicoUsd: 9_223_372_036_854_775_807n,
+  tokens: {
+    promptTokens: 0,
+    cacheReadTokens: 2 ** 40,
+    cacheWriteTokens: 3,
+    cacheWrite1hTokens: 2,
+    completionTokens: 1,
+    thinkingTokens: 7,
+  },
+  errorClass: "server_error",
+  providerErrorCode: "overloaded_error",
+  retryable: true,
+  errorMessageHash: "cd".repeat(32),
+  httpStatus: 529,
+  model: "modèle 🌍",
+});
+
+const nothing: RequestRecord = sampleRecord({
+  requestedModel: null,
+  streaming: false,
+  tokens: {
+    promptTokens: null,
+    cacheReadTokens: null,
+    cacheWriteTokens: null,
+    cacheWrite1hTokens: null,
+    completionTokens: null,
+    thinkingTokens: null,
+  },
+  tokensComplete: false,
+  costPicoUsd: null,
+  costSource: "unpriced",
+  ratesSource: null,
+  serviceTier: null,
+  usageExtras: null,
+  ttfbMs: null,
+  httpStatus: null,
+  retryable: false,
+  promptHash: null,
+  sourceWorkdir: null,
+  providerResponseId: null,
+  client: null,
+});
+
+describe("insertRecords()", () => {
+  for (const [text, record] of [
+    ["every field filled", everything],
+    ["every field empty that may be", nothing],
+  ] as const) {
+    it(`gives back what it took: ${text}`, () =>
+      withStore(async (store) => {
+        store.insertRecords([record]);
+        assert.deepEqual(await stored(store, record.requestId), {
+          ...record,
+          seq: 1,
+          syncedAt: null,
+          syncSkippedAt: null,
+          recomputedAt: null,
+          reassignedAt: null,
+          reassignedFrom: null,
+        });
+      }));
+  }
+
+  it("rounds times to milliseconds", () =>
+    withStore(async (store) => {
+      const record = sampleRecord({ requestedAt: noon + 0.4, latencyMs: 12.6, ttfbMs: 1.2 });
+      store.insertRecords([record]);
+      const { requestedAt, latencyMs, ttfbMs } = await stored(store, record.requestId);
+      assert.deepEqual({ requestedAt, latencyMs, ttfbMs }, { requestedAt: noon, latencyMs: 13, ttfbMs: 1 });
+    }));
+
+  it("leaves a record that is there already as it is, so that a retry is safe", () =>
+    withStore(async (store) => {
+      const record = sampleRecord();
+      store.insertRecords([record, record]);
+      store.insertRecords([{ ...record, project: "other" }, sampleRecord()]);
+      assert.equal(store.countRequests(ever), 2);
+      assert.equal((await stored(store, record.requestId)).project, record.project);
+    }));
+
+  const tokens = (promptTokens: number) => ({ ...everything.tokens, promptTokens });
+  const refused: [text: string, given: Partial<RequestRecord>, reason: StoreErrorReason][] = [
+    ["a cost beyond 64 bits", { costPicoUsd: 2n ** 63n }, "invalid_value"],
+    ["a count beyond 2^40", { tokens: tokens(2 ** 40 + 1) }, "invalid_value"],
+    ["a negative count", { tokens: tokens(-1) }, "invalid_value"],
+    ["half a token", { tokens: tokens(0.5) }, "invalid_value"],
+    ["NaN tokens", { tokens: tokens(Number.NaN) }, "invalid_value"],
+    ["a time that is none", { requestedAt: Number.NaN, requestId: "a" }, "invalid_value"],
+    ["a time beyond Date", { requestedAt: 8.65e15, requestId: "a" }, "invalid_value"],
+    ["a latency that is none", { latencyMs: Number.NaN }, "constraint"],
+    ["a broken status", { httpStatus: 200.5 }, "constraint"],
+  ];
+  for (const [text, given, reason] of refused) {
+    it(`refuses ${text}, and the whole batch with it`, () =>
+      withStore((store) => {
+        assert.throws(() => store.insertRecords([sampleRecord(), sampleRecord(given)]), fails(reason));
+        assert.equal(store.countRequests(ever), 0);
+        store.insertRecords([sampleRecord()]);
+        assert.equal(store.countRequests(ever), 1);
+      }));
+  }
+});
+
+describe("findRequest()", () => {
+  it("finds by whole id, by unique beginning in any case, and by the provider's id", () =>
+    withStore(async (store) => {
+      const one = sampleRecord({ requestId: "0197aaaa-0000-7000-8000-000000000001" });
+      const two = sampleRecord({
+        requestId: "0197aabb-0000-7000-8000-000000000002",
+        providerResponseId: "0197",
+      });
+      store.insertRecords([one, two]);
+      for (const [text, id] of [
+        [one.requestId, one.requestId],
+        ["0197aaa", one.requestId],
+        [" 0197AABB-0 ", two.requestId],
+        [one.providerResponseId ?? "", one.requestId],
+      ] as const) {
+        assert.equal((await stored(store, text)).requestId, id);
+      }
+      assert.deepEqual(await store.findRequest("0197"), {
+        kind: "ambiguous",
+        requestIds: [one.requestId, two.requestId],
+      });
+      for (const text of ["0198", "", "msg_none", "%", "'; DROP TABLE requests"]) {
+        assert.deepEqual(await store.findRequest(text), { kind: "not_found" });
+      }
+    }));
+
+  it("lists ten of many", () =>
+    withStore(async (store) => {
+      store.insertRecords(Array.from({ length: 15 }, () => sampleRecord()));
+      const found = await store.findRequest("0");
+      assert.equal(found.kind === "ambiguous" && found.requestIds.length, 10);
+    }));
+});
+
+describe("hasResponse()", () => {
+  it("knows a response within ten minutes, and no further", () =>
+    withStore((store) => {
+      store.insertRecords([sampleRecord({ requestedAt: noon, providerResponseId: "msg_x" })]);
+      assert.equal(store.hasResponse("msg_x", noon + 600_000), true);
+      assert.equal(store.hasResponse("msg_x", noon - 600_000), true);
+      assert.equal(store.hasResponse("msg_x", noon + 600_001), false);
+      assert.equal(store.hasResponse("msg_y", noon), false);
+    }));
+});
+
+describe("recomputing", () => {
+  it("walks in the order of arrival within the period, and stamps what changed", () =>
+    withStore(async (store) => {
+      const records = [5, 3, 9, 1, 7].map((n) => sampleRecord({ requestedAt: noon + n }));
+      store.insertRecords(records);
+      const period = { from: noon + 3, to: noon + 9 };
+      const seen: number[] = [];
+      let afterSeq = 0;
+      for (;;) {
+        const batch = store.readRequests({ ...period, afterSeq, limit: 2 });
+        if (batch.length === 0) break;
+        afterSeq = batch.at(-1)?.seq ?? 0;
+        seen.push(...batch.map(({ requestedAt }) => requestedAt - noon));
+      }
+      assert.deepEqual(seen, [5, 3, 7]);
+      assert.equal(store.countRequests(period), 3);
+      const [first, second] = records as [RequestRecord, RequestRecord];
+      const found = store.updateCosts(
+        [
+          {
+            requestId: first.requestId,
+            costPicoUsd: 2n ** 60n,
+            costSource: "computed",
+            ratesSource: "operator",
+          },
+          { requestId: second.requestId, costPicoUsd: null, costSource: "unpriced", ratesSource: null },
+          { requestId: "none", costPicoUsd: 1n, costSource: "computed", ratesSource: null },
+        ],
+        noon,
+      );
+      assert.equal(found, 2);
+      const changed = await stored(store, first.requestId);
+      assert.equal(changed.costPicoUsd, 2n ** 60n);
+      assert.equal(changed.ratesSource, "operator");
+      assert.equal(changed.recomputedAt, noon);
+      assert.equal((await stored(store, second.requestId)).costPicoUsd, null);
+      assert.equal((await stored(store, (records[2] as RequestRecord).requestId)).recomputedAt, null);
+    }));
+
+  it("changes nothing when one update is refused", () =>
+    withStore(async (store) => {
+      const record = sampleRecord();
+      store.insertRecords([record]);
+      const update = { requestId: record.requestId, costSource: "computed", ratesSource: null } as const;
+      assert.throws(
+        () =>
+          store.updateCosts(
+            [
+              { ...update, costPicoUsd: 1n },
+              { ...update, costPicoUsd: 2n ** 64n },
+            ],
+            noon,
+          ),
+        fails("invalid_value"),
+      );
+      assert.equal((await stored(store, record.requestId)).costPicoUsd, record.costPicoUsd);
+    }));
+});
+
+describe("bodies", () => {
+  const body = (given: Partial<CapturedBody> = {}): CapturedBody => ({
+    requestId: "r1",
+    direction: "request",
+    capturedAt: noon,
+    contentType: "application/json",
+    content: new TextEncoder().encode('{"a":"\0 ü"}'),
+    originalSizeBytes: 4_000,
+    truncated: true,
+    redactionApplied: true,
+    redactionSummary: ["jwt", "pem"],
+    ...given,
+  });
+
+  it("come back byte for byte, both legs, U+0000 included", () =>
+    withStore((store) => {
+      const request = body();
+      const response = body({
+        direction: "response",
+        contentType: null,
+        redactionSummary: [],
+        truncated: false,
+      });
+      store.insertBodies([response, request]);
+      const found = store.readBodies("r1").map((leg) => ({ ...leg, content: new Uint8Array(leg.content) }));
+      assert.deepEqual(found, [
+        { ...request, uploadedAt: null },
+        { ...response, uploadedAt: null },
+      ]);
+      assert.deepEqual(store.readBodies("r2"), []);
+    }));
+
+  it("are replaced by a second capture of the same leg", () =>
+    withStore((store) => {
+      store.insertBodies([body(), body({ content: Uint8Array.of(65), capturedAt: noon + 1 })]);
+      const [only, more] = store.readBodies("r1");
+      assert.equal(more, undefined);
+      assert.deepEqual(new Uint8Array(only?.content ?? []), Uint8Array.of(65));
+      assert.equal(only?.capturedAt, noon + 1);
+    }));
+
+  it("are counted", () =>
+    withStore((store) => {
+      assert.deepEqual(store.bodyStats(), {
+        bodies: 0,
+        requests: 0,
+        sizeBytes: 0,
+        truncated: 0,
+        redacted: 0,
+        pending: 0,
+        oldestAt: null,
+        newestAt: null,
+      });
+      store.insertBodies([
+        body({ content: new Uint8Array(10) }),
+        body({ direction: "response", truncated: false, content: new Uint8Array(5), capturedAt: noon + 5 }),
+        body({ requestId: "r2", redactionApplied: false, content: new Uint8Array(1) }),
+      ]);
+      assert.deepEqual(store.bodyStats(), {
+        bodies: 3,
+        requests: 2,
+        sizeBytes: 16,
+        truncated: 2,
+        redacted: 2,
+        pending: 3,
+        oldestAt: noon,
+        newestAt: noon + 5,
+      });
+    }));
+
+  it("are deleted before an instant, so that nothing of them stays in any file", () =>
+    inNewFolder(async (folder) => {
+      const store = await openStore(opener, join(folder, "meter.db"));
+      const canary = (n: number) => new TextEncoder().encode(`CANARY-${n}-`.repeat(3_000));
+      store.insertBodies(
+        Array.from({ length: 250 }, (_, n) =>
+          body({ requestId: `r${n}`, capturedAt: noon + n, content: canary(n) }),
+        ),
+      );
+      assert.equal(store.countBodies(noon + 249), 249);
+      assert.equal(store.deleteBodies(noon + 249), 249);
+      assert.equal(store.deleteBodies(noon + 249), 0);
+      const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
+      const left = new Set(files.flatMap((text) => text.match(/CANARY-\d+/g) ?? []));
+      assert.deepEqual([...left], ["CANARY-249"]);
+      assert.equal(store.readBodies("r249").length, 1);
+      store.close();
+    }));
+});
+
+describe("coverage", () => {
+  it("adds up by host and kind, per quarter of an hour", () =>
+    withStore((store) => {
+      const quarter = 15 * 60_000;
+      store.addCoverage([
+        { at: noon, host: "api.openai.com", kind: "metered", count: 2 },
+        { at: noon + 1, host: "api.openai.com", kind: "metered", count: 1 },
+        { at: noon + quarter, host: "api.openai.com", kind: "free", count: 4 },
+        { at: noon, host: null, kind: "tunnelled_not_provider", count: 5 },
+      ]);
+      store.addCoverage([{ at: noon + quarter - 1, host: "api.openai.com", kind: "metered", count: 10 }]);
+      assert.deepEqual(store.readCoverage(ever), [
+        { host: null, kind: "tunnelled_not_provider", count: 5 },
+        { host: "api.openai.com", kind: "free", count: 4 },
+        { host: "api.openai.com", kind: "metered", count: 13 },
+      ]);
+      assert.deepEqual(store.readCoverage({ from: noon + quarter, to: null }), [
+        { host: "api.openai.com", kind: "free", count: 4 },
+      ]);
+      assert.equal(store.readCoverage({ from: null, to: noon }).length, 0);
+    }));
+});
+
+describe("settings", () => {
+  it("keep body capture per project, three-valued", () =>
+    withStore((store) => {
+      assert.equal(store.projectSettings("a"), null);
+      store.setBodyCapture("a", true, noon);
+      store.setBodyCapture("b", false, noon);
+      assert.deepEqual(store.projectSettings("a"), { project: "a", bodyCapture: true });
+      store.setBodyCapture("a", null, noon);
+      assert.deepEqual(store.listProjectSettings(), [
+        { project: "a", bodyCapture: null },
+        { project: "b", bodyCapture: false },
+      ]);
+    }));
+
+  it("keep notes", () =>
+    withStore((store) => {
+      assert.equal(store.readMeta("k"), null);
+      store.writeMeta("k", "1");
+      store.writeMeta("k", "2");
+      assert.equal(store.readMeta("k"), "2");
+      store.writeMeta("k", null);
+      assert.equal(store.readMeta("k"), null);
+    }));
+
+  it("replace the rates of one source, or none", () =>
+    withStore((store) => {
+      const row = (source: RateRow["source"], model: string): RateRow => ({
+        provider: "openai",
+        model,
+        source,
+        match: null,
+        effectiveFrom: null,
+        effectiveTo: null,
+        daily: null,
+        provenanceDate: "2026-05-01",
+        rates: { ...NO_RATES, input: 1_250_000 },
+      });
+      store.replaceRates("auto", [row("auto", "a"), row("auto", "b")], noon);
+      store.replaceRates("operator", [row("operator", "c")], noon);
+      store.replaceRates("auto", [row("auto", "d")], noon);
+      assert.deepEqual(store.readRates(), [row("operator", "c"), row("auto", "d")]);
+      assert.throws(
+        () => store.replaceRates("auto", [row("auto", "e"), row("operator", "f")], noon),
+        RangeError,
+      );
+      assert.equal(store.readRates().length, 2);
+    }));
+});
+
+describe("the sync's state", () => {
+  const entry = (requestId: string): QuarantineEntry => ({
+    kind: "metadata",
+    requestId,
+    direction: null,
+    reason: "invalid_model",
+    httpStatus: 422,
+    quarantinedAt: noon,
+  });
+  const pending = (store: Store, limit = 10) => store.pendingRequests(limit).map(({ seq }) => seq);
+  const cursor = (store: Store) => store.readCloudState("cloud_sync_state").cursor_seq;
+
+  it("begins empty and keeps what is set", () =>
+    withStore((store) => {
+      assert.deepEqual(store.readCloudState("cloud_sync_state"), {
+        paused_reason: null,
+        consecutive_failures: 0,
+        last_error: null,
+        cursor_seq: 0,
+        last_error_at: null,
+        last_tick_at: null,
+      });
+      store.updateCloudState("cloud_sync_state", { paused_reason: "paused_manual", last_error_at: noon });
+      store.updateCloudState("cloud_sync_state", {});
+      const { paused_reason, last_error_at } = store.readCloudState("cloud_sync_state");
+      assert.deepEqual([paused_reason, last_error_at], ["paused_manual", noon]);
+      store.updateCloudState("cloud_state", { enabled: 1, api_key_mirror: Uint8Array.of(1, 2) });
+      assert.equal(store.readCloudState("cloud_state").enabled, 1);
+      assert.equal(store.readCloudState("cloud_body_sync_state").last_body_tick_at, null);
+    }));
+
+  it("gives pending requests in order, and moves the cursor over what is settled", () =>
+    withStore((store) => {
+      const records = Array.from({ length: 6 }, () => sampleRecord());
+      store.insertRecords(records);
+      const id = (n: number) => (records[n - 1] as RequestRecord).requestId;
+      assert.deepEqual(pending(store, 2), [1, 2]);
+      assert.equal(store.countPending(), 6);
+      store.settleRequests({ synced: [id(1), id(3)], skipped: [], quarantined: [], at: noon });
+      assert.deepEqual(pending(store), [2, 4, 5, 6]);
+      assert.equal(cursor(store), 1);
+      store.settleRequests({ synced: [], skipped: [id(2)], quarantined: [entry(id(4))], at: noon });
+      assert.deepEqual(pending(store), [5, 6]);
+      assert.equal(cursor(store), 4);
+      store.settleRequests({ synced: [id(5), id(6)], skipped: [], quarantined: [], at: noon });
+      assert.deepEqual([cursor(store), store.countPending()], [6, 0]);
+      assert.deepEqual(store.listQuarantine(), [entry(id(4))]);
+      store.settleRequests({ synced: [id(1)], skipped: [], quarantined: [entry(id(4))], at: noon + 9 });
+      assert.equal(store.readRequests({ ...ever, afterSeq: 0, limit: 1 })[0]?.syncedAt, noon);
+      assert.equal(store.releaseQuarantine("metadata", [id(4), id(5)]), 1);
+      assert.deepEqual(pending(store), [4]);
+      assert.deepEqual(store.listQuarantine(), []);
+    }));
+});
+
+describe("openStore()", () => {
+  it("serves readers while it writes, in other processes too", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path);
+      store.insertRecords([sampleRecord()]);
+      const reader = await openStore(opener, path, { readOnly: true });
+      store.insertRecords([sampleRecord()]);
+      assert.equal((await reader.report({ by: "total", ...ever }))[0]?.requests, 2);
+      assert.equal(reader.countRequests(ever), 2);
+      assert.equal((await store.report({ by: "total", ...ever }))[0]?.requests, 2);
+      assert.throws(() => reader.insertRecords([sampleRecord()]), fails("read_only"));
+      assert.throws(() => reader.setBodyCapture("a", true, noon), fails("read_only"));
+      store.close();
+      store.close();
+      assert.equal(reader.countRequests(ever), 2);
+      reader.close();
+      const alone = await openStore(opener, path, { readOnly: true });
+      assert.equal(alone.countRequests(ever), 2);
+      alone.close();
+    }));
+
+  it("reads nothing into being: missing, older and corrupt files stay as they are", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      await assert.rejects(openStore(opener, path, { readOnly: true }), fails("missing"));
+      assert.deepEqual(readdirSync(folder), []);
+      const old = await opener.open(path);
+      migrate(old, 5);
+      old.close();
+      await assert.rejects(openStore(opener, path, { readOnly: true }), fails("older_schema"));
+      const garbage = join(folder, "garbage.db");
+      writeFileSync(garbage, "garbage ".repeat(1_000));
+      await assert.rejects(openStore(opener, garbage, { readOnly: true }), fails("corrupt"));
+      assert.equal(readFileSync(garbage, "utf8"), "garbage ".repeat(1_000));
+      assert.equal(existsSync(`${garbage}.corrupt`), false);
+    }));
+
+  it("moves a corrupt file aside whole, and goes on with a fresh one", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const garbage = "garbage ".repeat(1_000);
+      writeFileSync(path, garbage);
+      const store = await openStore(opener, path);
+      assert.equal(store.setAsidePath, `${path}.corrupt`);
+      assert.equal(readFileSync(`${path}.corrupt`, "utf8"), garbage);
+      store.insertRecords([sampleRecord()]);
+      store.close();
+      const again = await openStore(opener, path);
+      assert.equal(again.setAsidePath, null);
+      assert.equal(again.countRequests(ever), 1);
+      again.close();
+    }));
+
+  it("checks every page of a file that it did not write itself, and no other", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path);
+      store.insertRecords(Array.from({ length: 500 }, () => sampleRecord()));
+      store.close();
+      const copy = join(folder, "restored.db");
+      copyFileSync(path, copy);
+      const whole = await openStore(opener, copy);
+      assert.equal(whole.setAsidePath, null);
+      assert.equal(whole.countRequests(ever), 500);
+      whole.close();
+      // Damage in the middle: nothing on the way of opening reads that page.
+      const bytes = readFileSync(path);
+      const page = 4_096 * Math.floor(bytes.length / 4_096 / 2);
+      bytes.fill(0x5a, page, page + 4_096);
+      const damaged = join(folder, "damaged.db");
+      writeFileSync(damaged, bytes);
+      const fresh = await openStore(opener, damaged);
+      assert.equal(fresh.setAsidePath, `${damaged}.corrupt`);
+      assert.equal(fresh.countRequests(ever), 0);
+      fresh.close();
+      writeFileSync(path, bytes);
+      const trusted = await openStore(opener, path);
+      assert.equal(trusted.setAsidePath, null);
+      trusted.close();
+    }));
+
+  it("refuses a newer and a foreign database without touching it", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      (await openStore(opener, path)).close();
+      const connection = await opener.open(path);
+      connection.execute("PRAGMA user_version = 15");
+      connection.close();
+      const before = readFileSync(path);
+      await assert.rejects(openStore(opener, path), fails("newer_schema"));
+      await assert.rejects(openStore(opener, path, { readOnly: true }), fails("newer_schema"));
+      assert.deepEqual(readFileSync(path), before);
+      const foreign = join(folder, "foreign.db");
+      const other = await opener.open(foreign);
+      other.execute("CREATE TABLE t (a)");
+      other.close();
+      await assert.rejects(openStore(opener, foreign), fails("not_a_store"));
+      assert.equal(existsSync(`${foreign}.corrupt`), false);
+    }));
+
+  it("commits captures as NORMAL and the sync's state as FULL", () =>
+    inNewFolder(async (folder) => {
+      const levels: string[] = [];
+      const watching = {
+        ...opener,
+        open: async (...[path, options]: Parameters<typeof opener.open>) => {
+          const connection = await opener.open(path, options);
+          const level = connection
+            .prepare<{ synchronous: number }>("PRAGMA synchronous")
+            .get([])?.synchronous;
+          return {
+            ...connection,
+            transaction: <T>(work: () => T) => {
+              levels.push(level === 2 ? "full" : level === 1 ? "normal" : String(level));
+              return connection.transaction(work);
+            },
+          };
+        },
+      };
+      const store = await openStore(watching, join(folder, "meter.db"));
+      levels.length = 0;
+      const record = sampleRecord();
+      store.insertRecords([record]);
+      store.insertBatch({ records: [sampleRecord()], bodies: [], coverage: [] });
+      store.settleRequests({ synced: [record.requestId], skipped: [], quarantined: [], at: noon });
+      store.releaseQuarantine("metadata", []);
+      assert.deepEqual(levels, ["normal", "normal", "full", "full"]);
+      store.close();
+    }));
+});
