@@ -72,15 +72,8 @@ export const PRICE_FACTORS: readonly PriceFactor[] = [
   factor("openai", ["=gpt-5.4", "=gpt-5.4-mini"], priority, [2, 1], OPENAI_PRIORITY, true),
   // $3.50 / $0.35 / $28 against $1.75 / $0.175 / $14.
   factor("openai", "=gpt-5.2", priority, [2, 1], OPENAI_PRIORITY, true),
-  // $2.50 / $0.25 / $20 against $1.25 / $0.125 / $10.
-  factor(
-    "openai",
-    ["=gpt-5", "=gpt-5.1", "=gpt-5-codex", "=gpt-5.1-codex"],
-    priority,
-    [2, 1],
-    OPENAI_PRIORITY,
-    true,
-  ),
+  // $2.50 / $0.25 / $20 against $1.25 / $0.125 / $10; their codex variants have the same rows in both tables.
+  factor("openai", ["=gpt-5", "=gpt-5.1"], priority, [2, 1], OPENAI_PRIORITY, true),
   // $0.45 / $0.045 / $3.60 against $0.25 / $0.025 / $2.
   factor("openai", "=gpt-5-mini", priority, [9, 5], OPENAI_PRIORITY, true),
   // $3.50 / $0.875 / $14 against $2 / $0.50 / $8.

@@ -60,9 +60,7 @@ export function judgePull(pull: RatePull, book: PriceBook, now: Millis): PullVer
   if (pull.unit !== "usd_per_million_tokens") {
     refuse("unit", `must be usd_per_million_tokens: current value is ${JSON.stringify(pull.unit)}`);
   }
-  const publishedAt = /^\d{4}-\d\d-\d\d(?:T|$)/.test(pull.published_at)
-    ? Date.parse(pull.published_at)
-    : Number.NaN;
+  const publishedAt = INSTANT.test(pull.published_at) ? Date.parse(pull.published_at) : Number.NaN;
   if (!(publishedAt <= now + MAX_CLOCK_LEAD_MS)) {
     refuse(
       "published_at",

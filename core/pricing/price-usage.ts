@@ -193,7 +193,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
   add("input", rest.promptTokens, input);
   add("cache read", rest.cacheReadTokens, rateOf("cacheRead", row, tier) ?? input);
   add("cache write", cacheWrite - cacheWrite1h, write);
-  if (cacheWrite1h > 0) {
+  if (cacheWrite1h !== 0) {
     add(
       "cache write 1h",
       cacheWrite1h,

@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  clampPullInterval,
+  createPriceBook,
+  DEFAULT_PULL_INTERVAL_MS,
+  isPullUrlAllowed,
+  judgePull,
+  loadBundledRates,
+  MAX_RATE_MOVE,
+  MIN_PULL_INTERVAL_MS,
+  type PublishedRate,
+  RATE_CEILING_MICRO_USD,
+  type RatePull,
+  type RateRow,
+  toPublishedRate,
+} from "../../../core/pricing/mod.ts";
+import { NO_RATES } from "../../../core/pricing/rates.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+function row(change: Partial<RateRow> = {}, rates: Partial<RateRow["rates"]> = {}): RateRow {
+  return {
+    provider: "openai",
+    model: "gpt-x",
+    source: "bundled",
+    match: null,
+    effectiveFrom: null,
+    effectiveTo: null,
+    daily: null,
+    provenanceDate: "2026-09-23",
+    rates: { ...NO_RATES, input: 1_000_000, output: 5_000_000, cacheRead: 0, ...rates },
+    ...change,
+  };
+}
+
+const known: PublishedRate = {
+  provider: "openai",
+  model: "gpt-x",
+  input: "1",
+  output: "5",
+  cache_read: "0",
+  cache_write: null,
+};
+
+function pullOf(...rates: PublishedRate[]): RatePull {
+  return { published_at: "2026-11-20T08:00:00Z", unit: "usd_per_million_tokens", rates };
+}
+
+function judge(pull: RatePull, rows: readonly RateRow[] = [row()]) {
+  return judgePull(pull, createPriceBook(rows), NOW);
+}
+
+describe("numbers of the contract", () => {
+  it("are those of its Limits table", () => {
+    assert.equal(RATE_CEILING_MICRO_USD, 1000 * 1e6);
+    assert.equal(MAX_RATE_MOVE, 10);
+    assert.equal(DEFAULT_PULL_INTERVAL_MS, 6 * 60 * 60 * 1000);
+    assert.equal(MIN_PULL_INTERVAL_MS, 60 * 60 * 1000);
+  });
+});
+
+describe("judgePull() on a known model at 1 USD input, 5 output, 0 cache read and no cache write", () => {
+  const cases: [what: string, change: Partial<PublishedRate>, problem: RegExp | null][] = [
+    ["the same", {}, null],
+    ["10 times up", { input: "10" }, null],
+    ["a hair more than 10 times up", { input: "10.000001" }, /input.* more than 10 times: 1 to 10.000001/],
+    ["10 times down", { input: "0.1" }, null],
+    ["a hair more than 10 times down", { input: "0.099999" }, /input.* more than 10 times: 1 to 0.099999/],
+    ["zero to nonzero", { cache_read: "0.000001" }, /cacheRead.* between free and paid: 0 to 0.000001/],
+    ["nonzero to zero", { output: "0" }, /output.* between free and paid: 5 to 0/],
+    ["nonzero to what rounds to zero", { output: "0.0000001" }, /output.* between free and paid: 5 to 0/],
+    ["null to a number", { cache_write: "1" }, /cacheWrite.* appear on a known model: none to 1/],
+    ["null to zero", { cache_write: "0" }, /cacheWrite.* appear on a known model: none to 0/],
+    ["a number to null", { input: null }, /input.* vanish from a known model: 1 to none/],
+    ["a new one-hour rate", { cache_write_1h: "2" }, /cacheWrite1h.* appear/],
+    ["a new tier", { tiers: [{ ...known, above_tokens: 9 }] }, /above 9 tokens: input.* appear/],
+    ["a known model by another of its names", { model: "GPT-X", input: "11" }, /input/],
+    ["a price from a coming day", { effective_from: "2027-01-01", input: "11" }, /input/],
+    ["not a number", { input: "NaN" }, /input.* must be a decimal text/],
+    ["a negative number", { input: "-1" }, /input.* must be a decimal text/],
+    [
+      "a number that is no text",
+      { input: 1 as unknown as string },
+      /input.* must be a decimal text.*: current value is 1/,
+    ],
+    ["an empty text", { input: "" }, /input.* must be a decimal text/],
+    ["no model", { model: " " }, /model.* must be a name/],
+    ["no provider", { provider: 7 as unknown as string }, /provider.* must be a name/],
+    [
+      "a datetime where a date is wanted",
+      { effective_from: "2026-11-20T00:00:00Z" },
+      /effective_from.* must be a date/,
+    ],
+    ["a day that does not exist", { effective_from: "2026-02-30" }, /effective_from.* must be a date/],
+    [
+      "a date that is no text",
+      { effective_from: 20261120 as unknown as string },
+      /effective_from.* must be a date/,
+    ],
+    ["a tier above a fraction", { tiers: [{ ...known, above_tokens: 0.5 }] }, /tiers.* whole and ascending/],
+  ];
+  for (const [what, change, problem] of cases) {
+    it(`${problem === null ? "takes" : "rejects"} ${what}`, () => {
+      const verdict = judge(pullOf({ ...known, ...change }));
+      assert.equal(verdict.ok, problem === null);
+      if (verdict.ok) return;
+      const said = verdict.problems.map(({ field, problem: text }) => `${field} ${text}`);
+      assert.ok(
+        said.some((text) => problem?.test(text)),
+        said.join("; "),
+      );
+    });
+  }
+
+  it("compares with the row that a pull left, not with the operator's", () => {
+    const pulled = row({ source: "auto", provenanceDate: "2026-11-01" }, { input: 8_000_000 });
+    const operator = row({ source: "operator" }, { input: 80_000_000 });
+    assert.equal(judge(pullOf({ ...known, input: "80" }), [row(), pulled, operator]).ok, true);
+    assert.equal(judge(pullOf({ ...known, input: "0.5" }), [row(), pulled, operator]).ok, false);
+  });
+
+  it("keeps tiers and one-hour rates that the pull does not speak of, and judges those it does", () => {
+    const tier = { ...NO_RATES, aboveTokens: 200, input: 2_000_000, output: 7_000_000 };
+    const rows = [row({}, { cacheWrite1h: 2_000_000, tiers: [tier] })];
+    const silent = judge(pullOf({ ...known, input: "2" }), rows);
+    assert.ok(silent.ok);
+    assert.deepEqual(silent.rows[0]?.rates.tiers, [tier]);
+    assert.equal(silent.rows[0]?.rates.cacheWrite1h, 2_000_000);
+    assert.equal(judge(pullOf({ ...known, cache_write_1h: null, tiers: undefined }), rows).ok, false);
+    const offered = { above_tokens: 200, input: "3", output: "7", cache_read: null, cache_write: null };
+    assert.equal(judge(pullOf({ ...known, tiers: [offered] }), rows).ok, true);
+    assert.equal(judge(pullOf({ ...known, tiers: [{ ...offered, input: "21" }] }), rows).ok, false);
+    assert.equal(judge(pullOf({ ...known, tiers: null }), rows).ok, false);
+  });
+});
+
+describe("judgePull() on a new model", () => {
+  const cases: [input: string, isTaken: boolean][] = [
+    ["0", true],
+    ["1000", true],
+    ["1000.000001", false],
+    ["1e12", false],
+  ];
+  for (const [input, isTaken] of cases) {
+    it(`${isTaken ? "takes" : "rejects"} ${input} USD under the ceiling alone`, () => {
+      assert.equal(judge(pullOf({ ...known, model: "gpt-y", input })).ok, isTaken);
+    });
+  }
+});
+
+describe("judgePull() on the pull as a whole", () => {
+  it("makes rows with the source auto and the day of publication", () => {
+    const verdict = judge({
+      ...pullOf({ ...known, effective_from: "2026-12-01" }),
+      published_at: "2026-11-20T23:30:00-05:00",
+    });
+    assert.ok(verdict.ok);
+    assert.deepEqual(verdict.rows, [
+      row({ source: "auto", provenanceDate: "2026-11-21", effectiveFrom: "2026-12-01" }),
+    ]);
+  });
+
+  it("rejects the same model twice, but not two dates of it", () => {
+    assert.equal(judge(pullOf(known, { ...known, provider: "OpenAI" })).ok, false);
+    assert.equal(judge(pullOf(known, { ...known, effective_from: "2026-12-01" })).ok, true);
+  });
+
+  it("rejects all for one, and says everything that is wrong", () => {
+    const verdict = judge(
+      pullOf(
+        known,
+        { ...known, model: "gpt-y", input: "1001", output: "x" },
+        { ...known, model: "gpt-z", output: "2000" },
+      ),
+    );
+    assert.ok(!verdict.ok);
+    assert.deepEqual(
+      verdict.problems.map(({ model, field }) => `${model} ${field}`),
+      ["gpt-y output", "gpt-z output"],
+    );
+  });
+
+  for (const published_at of ["2026-11-22T12:00:00.001Z", "2026-11-20T08:00:00", "soon", ""]) {
+    it(`rejects one that was published at ${JSON.stringify(published_at)}`, () => {
+      assert.equal(judge({ ...pullOf(known), published_at }).ok, false);
+    });
+  }
+
+  it("takes a day's lead of the publisher's clock, and a plain date", () => {
+    assert.equal(judge({ ...pullOf(known), published_at: "2026-11-22T12:00:00Z" }).ok, true);
+    assert.equal(judge({ ...pullOf(known), published_at: "2026-11-20" }).ok, true);
+  });
+
+  it("rejects another unit", () => {
+    const verdict = judge({ ...pullOf(known), unit: "usd_per_thousand_tokens" });
+    assert.ok(!verdict.ok && verdict.problems[0]?.field === "unit");
+  });
+
+  it("takes what we publish ourselves, whole", () => {
+    const bundled = loadBundledRates().filter(
+      (item) => item.source === "bundled" && item.provider === "anthropic",
+    );
+    const latest = new Map(bundled.map((item) => [item.model, item]));
+    const rates = [...latest.values()].map((item) => ({ ...toPublishedRate(item), effective_from: null }));
+    const verdict = judge(pullOf(...rates), bundled);
+    assert.deepEqual(verdict.ok ? [] : verdict.problems, []);
+  });
+
+  it("changes nothing when it rejects: any pull with one bad rate gives no rows", () => {
+    // Planted: problems of a rate reported only when it is the last; seen to fail.
+    const rate = fc.constantFrom("0.5", "1", "2", "9.5");
+    const good = fc.record({ input: rate, name: fc.constantFrom("a", "b", "c", "d", "e") });
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(good, { maxLength: 5, selector: (item) => item.name }),
+        fc.constantFrom("1001", "-1", "NaN", "", "11"),
+        fc.nat({ max: 5 }),
+        (items, bad, place) => {
+          const rates: PublishedRate[] = items.map(({ input, name }) => ({
+            ...known,
+            model: `gpt-${name}`,
+            input,
+          }));
+          assert.equal(judge(pullOf(...rates)).ok, true);
+          rates.splice(place, 0, { ...known, input: bad });
+          const verdict = judge(pullOf(...rates));
+          assert.equal(verdict.ok, false);
+          assert.equal("rows" in verdict, false);
+        },
+      ),
+    );
+  });
+});
+
+describe("clampPullInterval()", () => {
+  const cases: [intervalMs: number, clampedMs: number][] = [
+    [21_600_000, 21_600_000],
+    [3_600_000, 3_600_000],
+    [3_599_999, 3_600_000],
+    [0, 3_600_000],
+    [-1, 3_600_000],
+    [Number.NaN, 21_600_000],
+    [Number.POSITIVE_INFINITY, 21_600_000],
+  ];
+  for (const [intervalMs, clampedMs] of cases) {
+    it(`makes ${intervalMs} ms ${clampedMs} ms`, () =>
+      assert.equal(clampPullInterval(intervalMs), clampedMs));
+  }
+});
+
+describe("isPullUrlAllowed()", () => {
+  const cases: [url: string, isAllowed: boolean][] = [
+    ["https://rates.example.com/v1/rates.json?x=1#y", true],
+    ["HTTPS://rates.example.com", true],
+    ["https://127.0.0.1:8443/", true],
+    ["https://[::1]/", true],
+    ["http://rates.example.com/", false],
+    ["http://127.0.0.1/", false],
+    ["https://", false],
+    ["https:///path", false],
+    ["https:rates.example.com", false],
+    ["https://user:secret@rates.example.com/", false],
+    ["https://rates.example.com\\@evil.example/", false],
+    ["https://rates.example.com/ x", false],
+    [" https://rates.example.com/", false],
+    ["file:///etc/passwd", false],
+    ["javascript:https://x/", false],
+    ["", false],
+  ];
+  for (const [url, isAllowed] of cases) {
+    it(`${isAllowed ? "takes" : "refuses"} ${JSON.stringify(url)}`, () =>
+      assert.equal(isPullUrlAllowed(url), isAllowed));
+  }
+});

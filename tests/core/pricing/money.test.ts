@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  formatPicoUsd,
+  formatRateText,
+  formatUsd,
+  fromMinorUnits,
+  parseDecimalToPico,
+  parseRateText,
+  toMinorUnits,
+} from "../../../core/pricing/mod.ts";
+
+describe("toMinorUnits()", () => {
+  const cases: [picoUsd: bigint, minorUnits: bigint][] = [
+    [0n, 0n],
+    [4_999_999n, 0n],
+    [5_000_000n, 0n],
+    [5_000_001n, 1n],
+    [15_000_000n, 2n],
+    [25_000_000n, 2n],
+    [1_000_000_000_000n, 100_000n],
+    [-15_000_000n, -2n],
+  ];
+  for (const [picoUsd, minorUnits] of cases) {
+    it(`rounds ${picoUsd} pico-USD half to even to ${minorUnits} millicents`, () => {
+      assert.equal(toMinorUnits(picoUsd), minorUnits);
+    });
+  }
+
+  it("undoes fromMinorUnits()", () => {
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), (units) =>
+        assert.equal(toMinorUnits(fromMinorUnits(units)), BigInt(units)),
+      ),
+    );
+  });
+});
+
+describe("formatUsd()", () => {
+  const cases: [picoUsd: bigint, text: string][] = [
+    [0n, "$0.00"],
+    [1n, "$0.000000000001"],
+    [123_456_789n, "$0.0001235"],
+    [10_000_000n, "$0.00001"],
+    [5_000_000_000n, "$0.005"],
+    [500_000_000_000n, "$0.50"],
+    [123_456_000_000n, "$0.1235"],
+    [999_999_999_999n, "$1.00"],
+    [1_000_000_000_000n, "$1.00"],
+    [1_005_000_000_000n, "$1.00"],
+    [1_015_000_000_000n, "$1.02"],
+    [1_234_567_890_000_000_000n, "$1,234,567.89"],
+    [-2_500_000_000_000n, "-$2.50"],
+    [-5n, "-$0.000000000005"],
+  ];
+  for (const [picoUsd, text] of cases) {
+    it(`writes ${picoUsd} pico-USD as ${text}`, () => assert.equal(formatUsd(picoUsd), text));
+  }
+});
+
+describe("formatPicoUsd()", () => {
+  it("is read back exactly, whatever the amount", () => {
+    // Planted: padding to 11 places; seen to fail.
+    fc.assert(
+      fc.property(fc.bigInt(), (picoUsd) => {
+        const text = formatPicoUsd(picoUsd);
+        if (text.length <= 100) assert.equal(parseDecimalToPico(text), picoUsd);
+      }),
+    );
+  });
+});
+
+describe("parseRateText()", () => {
+  const cases: [text: string, rate: number | null][] = [
+    ["3", 3_000_000],
+    ["0.075", 75_000],
+    ["0.0000005", 0],
+    ["0.0000015", 2],
+    ["1e9", 1_000_000_000_000_000],
+    ["1000000000.000001", null],
+    ["-1", null],
+    ["-0.0000001", 0],
+    ["three", null],
+  ];
+  for (const [text, rate] of cases) {
+    it(`reads ${text} USD per million tokens as ${rate}`, () => assert.equal(parseRateText(text), rate));
+  }
+
+  it("reads what formatRateText() writes", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 2 ** 31 - 1 }), (rate) =>
+        assert.equal(parseRateText(formatRateText(rate)), rate),
+      ),
+    );
+  });
+});

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { createPriceBook, loadBundledRates, type RateRow } from "../../../core/pricing/mod.ts";
+import { NO_RATES } from "../../../core/pricing/rates.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+function row(model: string, change: Partial<RateRow> = {}): RateRow {
+  return {
+    provider: "openai",
+    model,
+    source: "bundled",
+    match: null,
+    effectiveFrom: null,
+    effectiveTo: null,
+    daily: null,
+    provenanceDate: "2026-09-23",
+    rates: NO_RATES,
+    ...change,
+  };
+}
+
+function find(
+  rows: readonly RateRow[],
+  model: string,
+  change: { provider?: string; requestedModel?: string; at?: number } = {},
+) {
+  const { provider = "openai", requestedModel = null, at = NOW } = change;
+  return createPriceBook(rows).find({ provider, model, requestedModel, at });
+}
+
+describe("PriceBook.find() between sources", () => {
+  const bundled = row("gpt-5");
+  const auto = (provenanceDate: string, change: Partial<RateRow> = {}) =>
+    row("gpt-5", { source: "auto", provenanceDate, ...change });
+  const operator = row("gpt-5", { source: "operator", provenanceDate: "2020-01-01" });
+
+  const cases: [what: string, rows: RateRow[], winner: RateRow][] = [
+    ["bundled alone", [bundled], bundled],
+    ["a newer auto over bundled", [bundled, auto("2026-09-24")], auto("2026-09-24")],
+    ["auto over bundled on the same date", [auto("2026-09-23"), bundled], auto("2026-09-23")],
+    ["bundled over an older auto", [auto("2026-09-22"), bundled], bundled],
+    ["the newest auto", [auto("2026-11-02"), auto("2026-11-01"), bundled], auto("2026-11-02")],
+    ["operator over everything newer", [auto("2026-11-02"), operator, bundled], operator],
+    [
+      "an older auto before the newer one takes effect",
+      [auto("2026-11-01"), auto("2026-11-10", { effectiveFrom: "2026-12-01" })],
+      auto("2026-11-01"),
+    ],
+    [
+      "the later price of one pull once it is in effect",
+      [
+        auto("2026-11-01", { effectiveFrom: "2026-11-20" }),
+        auto("2026-11-01", { effectiveFrom: "2026-11-05" }),
+      ],
+      auto("2026-11-01", { effectiveFrom: "2026-11-20" }),
+    ],
+    [
+      "bundled while the operator's row is not in effect",
+      [row("gpt-5", { ...operator, effectiveFrom: "2026-12-01" }), bundled],
+      bundled,
+    ],
+    [
+      "bundled once the operator's row has ended",
+      [row("gpt-5", { ...operator, effectiveTo: "2026-11-21" }), bundled],
+      bundled,
+    ],
+  ];
+  for (const [what, rows, winner] of cases) {
+    it(`takes ${what}`, () => assert.deepEqual(find(rows, "gpt-5"), winner));
+  }
+
+  it("takes the operator's row that is in effect later", () => {
+    const later = { ...operator, effectiveFrom: "2026-11-01" };
+    assert.equal(find([later, operator], "gpt-5"), later);
+  });
+
+  it("findPublished() leaves the operator out, findBundled() pulled rows too", () => {
+    const pulled = auto("2026-11-01");
+    const book = createPriceBook([bundled, pulled, operator]);
+    const query = { provider: "openai", model: "gpt-5", requestedModel: null, at: NOW };
+    assert.equal(book.findPublished(query), pulled);
+    assert.equal(book.findBundled(query), bundled);
+  });
+
+  it("obeys the precedence for any rows in any order", () => {
+    // Planted: `<` for `>` between provenance dates, then auto and bundled the other way round on one date; both seen to fail.
+    const anyRow = fc.record({
+      source: fc.constantFrom("bundled" as const, "auto" as const, "operator" as const),
+      provenanceDate: fc.constantFrom("2026-11-01", "2026-11-02", "2026-11-03"),
+    });
+    const oneBundled = (rows: { source: string }[]) => rows.filter((r) => r.source === "bundled").length <= 1;
+    fc.assert(
+      fc.property(fc.array(anyRow, { minLength: 1, maxLength: 6 }).filter(oneBundled), (changes) => {
+        const winner = find(
+          changes.map((change) => row("gpt-5", change)),
+          "gpt-5",
+        )!;
+        const rank = { operator: 2, auto: 1, bundled: 0 };
+        const isOperated = changes.some((change) => change.source === "operator");
+        assert.equal(winner.source === "operator", isOperated);
+        if (isOperated) return;
+        for (const other of changes) {
+          assert.ok(
+            winner.provenanceDate > other.provenanceDate ||
+              (winner.provenanceDate === other.provenanceDate && rank[winner.source] >= rank[other.source]),
+          );
+        }
+      }),
+    );
+  });
+});
+
+describe("PriceBook.find() by time", () => {
+  it("takes the price of the day, from midnight UTC", () => {
+    const old = row("gpt-5");
+    const next = row("gpt-5", { effectiveFrom: "2027-01-01" });
+    assert.equal(find([old, next], "gpt-5", { at: Date.UTC(2026, 11, 31, 23, 59, 59, 999) }), old);
+    assert.equal(find([old, next], "gpt-5", { at: Date.UTC(2027, 0, 1) }), next);
+  });
+
+  it("finds nothing before the first price and after the last", () => {
+    const only = row("gpt-5", { effectiveFrom: "2026-01-01", effectiveTo: "2026-02-01" });
+    assert.equal(find([only], "gpt-5", { at: Date.UTC(2025, 11, 31) }), null);
+    assert.equal(find([only], "gpt-5", { at: Date.UTC(2026, 0, 31, 23) }), only);
+    assert.equal(find([only], "gpt-5", { at: Date.UTC(2026, 1, 1) }), null);
+  });
+
+  const hours: [from: number, to: number, hour: number, isIn: boolean][] = [
+    [1, 4, 0, false],
+    [1, 4, 1, true],
+    [1, 4, 4, false],
+    [22, 2, 21, false],
+    [22, 2, 23, true],
+    [22, 2, 1, true],
+    [22, 2, 2, false],
+  ];
+  for (const [from, to, hour, isIn] of hours) {
+    it(`takes the price of ${from} to ${to} o'clock ${isIn ? "" : "not "}at ${hour}`, () => {
+      const always = row("gpt-5");
+      const daily = row("gpt-5", { daily: { fromSecond: from * 3600, toSecond: to * 3600 } });
+      assert.equal(
+        find([always, daily], "gpt-5", { at: Date.UTC(2026, 10, 21, hour) }),
+        isIn ? daily : always,
+      );
+      assert.equal(
+        find([always, daily], "gpt-5", { at: Date.UTC(1969, 10, 21, hour) }),
+        isIn ? daily : always,
+      );
+    });
+  }
+
+  it("refuses a date that is none", () => {
+    assert.throws(
+      () => createPriceBook([row("a", { effectiveFrom: "soon" })]),
+      /effective date must be YYYY-MM-DD/,
+    );
+  });
+});
+
+describe("PriceBook.find() by name", () => {
+  const list = loadBundledRates();
+  const cases: [provider: string, model: string, found: string | null][] = [
+    ["anthropic", "claude-sonnet-4-5-20250929", "claude-sonnet-4-5"],
+    ["anthropic", "CLAUDE-OPUS-5", "claude-opus-5"],
+    ["openai", "gpt-5-2025-08-07", "gpt-5"],
+    ["openai", "gpt-4o-2024-05-13", "gpt-4o-2024-05-13"],
+    ["openai", "gpt-4o-2024-08-06", "gpt-4o"],
+    ["openai", "ft:gpt-4o-2024-08-06:acme::abc", "ft:gpt-4o"],
+    ["openai", "text-nothing-1", null],
+    ["codex", "gpt-5", "gpt-5"],
+    ["gemini", "models/gemini-2.5-pro", "gemini-2.5-pro"],
+    ["vertex", "publishers/google/models/gemini-2.5-flash", "gemini-2.5-flash"],
+    ["vertex", "publishers/anthropic/models/claude-opus-5@20260724", "claude-opus-5"],
+    [
+      "bedrock",
+      "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+      "regional.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    ],
+    ["openrouter", "anthropic/claude-opus-5", "anthropic/claude-opus-5"],
+    ["xai", "grok-4.3-20260401", "grok-4.3"],
+    ["azure", "claude-opus-5", "claude-opus-5"],
+    ["nobody", "gpt-5", null],
+    ["openai", "x".repeat(300), null],
+    ["__proto__", "constructor", null],
+    ["openai", "constructor", null],
+  ];
+  const book = createPriceBook(list);
+  for (const [provider, model, found] of cases) {
+    it(`knows ${provider} ${model.slice(0, 60)} as ${found}`, () => {
+      assert.equal(book.find({ provider, model, requestedModel: null, at: NOW })?.model ?? null, found);
+    });
+  }
+
+  const requested: [model: string, requestedModel: string, found: string | null][] = [
+    ["unknown", "gpt-5", "gpt-5"],
+    ["", "gpt-5", "gpt-5"],
+    ["gpt-9-turbo", "gpt-5", null],
+    ["chatgpt-z", "unheard-of", null],
+  ];
+  for (const [model, requestedModel, found] of requested) {
+    it(`prices ${model || "no model"} asked for as ${requestedModel} as ${found}`, () => {
+      assert.equal(book.find({ provider: "openai", model, requestedModel, at: NOW })?.model ?? null, found);
+    });
+  }
+
+  it("prices a snapshot that no list knows as the model that was asked for", () => {
+    const asked = row("nova", { match: "=nova" });
+    assert.equal(find([asked], "nova-0725x", { requestedModel: "nova" }), asked);
+    assert.equal(find([asked], "novation", { requestedModel: "nova" }), null);
+  });
+
+  it("finds an auto or operator row by the snapshot, by its base and by the bundled name", () => {
+    for (const source of ["auto", "operator"] as const) {
+      const own = (model: string) => row(model, { source, provenanceDate: "2026-11-01" });
+      assert.equal(find([own("gpt-7")], "gpt-7-2027-01-01")?.source, source);
+      assert.equal(find([...list, own("gpt-5")], "gpt-5-2025-08-07")?.source, source);
+      assert.equal(
+        find(
+          [...list, { ...own("claude-3-5-haiku-latest"), provider: "anthropic" }],
+          "claude-3-5-haiku-20241022",
+          { provider: "anthropic" },
+        )?.source,
+        source,
+      );
+    }
+  });
+
+  it("does not give a snapshot with a price of its own the price of its base", () => {
+    const pulled = row("gpt-4o", { source: "auto", provenanceDate: "2026-11-01" });
+    assert.equal(find([...list, pulled], "gpt-4o-2024-05-13")?.source, "bundled");
+    assert.equal(find([...list, pulled], "gpt-4o-2024-08-06")?.source, "auto");
+  });
+
+  it("gives a reseller the pulled row of the maker whose list it falls back to", () => {
+    const claude = row("claude-opus-5", {
+      provider: "anthropic",
+      source: "auto",
+      provenanceDate: "2026-11-01",
+    });
+    assert.equal(find([...list, claude], "claude-opus-5", { provider: "azure" })?.source, "auto");
+  });
+
+  it("lets an operator price many models by the longest pattern, an exact name first", () => {
+    const own = (model: string) => row(model, { source: "operator" });
+    const rows = [...list, own("gpt-*"), own("gpt-5*"), own("gpt-5-mini"), own("*")];
+    assert.equal(find(rows, "gpt-5.1")?.model, "gpt-5*");
+    assert.equal(find(rows, "gpt-5-mini")?.model, "gpt-5-mini");
+    assert.equal(find(rows, "gpt-4o")?.model, "gpt-*");
+    assert.equal(find(rows, "o3")?.model, "*");
+  });
+
+  it("stays right and bounded when a client invents names", () => {
+    const crowd = createPriceBook([row("gpt-5")]);
+    for (let index = 0; index < 10_050; index++) {
+      crowd.find({ provider: "openai", model: `m${index}`, requestedModel: null, at: NOW });
+    }
+    assert.equal(
+      crowd.find({ provider: "openai", model: "gpt-5", requestedModel: null, at: NOW })?.model,
+      "gpt-5",
+    );
+  });
+});
