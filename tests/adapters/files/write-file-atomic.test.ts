@@ -21,6 +21,9 @@ describe("writeFileAtomic()", () => {
     const path = join(folder, "occupied");
     mkdirSync(join(path, "inside"), { recursive: true });
     assert.throws(() => writeFileAtomic(path, "x", { mode: 0o600 }));
-    assert.deepEqual(readdirSync(folder).filter((name) => name.endsWith(".tmp")), []);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.endsWith(".tmp")),
+      [],
+    );
   });
 });
