@@ -30,8 +30,13 @@ export function createLog(sink: LogSink, level: LogLevel): Log {
   });
   logger.attachTransport({
     write(record) {
-      const { message, level: name, levelId, time, _logMeta, ...fields } = record as Record<string, unknown>;
-      const line = { time, level: String(name).toLowerCase(), event: message, ...fields };
+      const { 0: fields, 1: event, _logMeta: meta } = record as Record<string, unknown> & typeof record;
+      const line = {
+        time: meta.date.toISOString(),
+        level: meta.logLevelName.toLowerCase(),
+        event,
+        ...(fields as object),
+      };
       sink.write(`${JSON.stringify(line, (_key, value) => plain(value))}\n`);
     },
   });
