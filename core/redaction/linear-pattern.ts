@@ -148,12 +148,13 @@ function createFind(positions: readonly Position[]): RedactionRule["find"] {
   const canBegin = tabulate((code) => heads.some((position) => position.accepts(code)));
   /** Notes that the position may come next, and those behind it as far as it may be left out. */
   const reach = (starts: Int32Array, position: number, start: number): void => {
-    for (let index = position; ; index += 1) {
+    let index = position;
+    do {
       const known = starts[index] as number;
       if (known !== -1 && known <= start) return;
       starts[index] = start;
-      if (positions[index]?.optional !== true) return;
-    }
+      index += 1;
+    } while (positions[index - 1]?.optional === true);
   };
   return (text, report) => {
     // For each position that may come next, the earliest start from which it was reached; -1 where it was not.
