@@ -28,8 +28,10 @@ export function readProviderError(message: PickedMembers, failed: boolean): Prov
   if (!told && !failed && message.value("type") !== "error") return null;
   const detail = message.value("detail");
   const firstDetail = membersOf(Array.isArray(detail) ? detail[0] : undefined);
+  const type = word(message.value("type"));
   const found: ProviderError = {
-    type: word(message.value("type")) ?? word(message.value("__type")) ?? word(firstDetail.type),
+    // The type of an error event is `error`, which says nothing.
+    type: (type === "error" ? null : type) ?? word(message.value("__type")) ?? word(firstDetail.type),
     code: word(message.value("code")),
     message: told ? error : firstText(message.value("message"), detail, firstDetail.msg),
     status: statusOf(message.value("status")),
