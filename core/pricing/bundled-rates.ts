@@ -11,7 +11,7 @@ type PriceText = readonly [
   from: string | 0,
   daily: readonly [number, number] | 0,
   base: TokenRatesText,
-  tiers?: readonly TokenRatesText[] | 0,
+  tiers?: readonly (readonly [above: number, ...rates: TokenRatesText])[] | 0,
   extras?: Readonly<Partial<Record<UsageExtraName, number>>> | 0,
   thinking?: number,
   perRequest?: number,
@@ -48,9 +48,7 @@ function rateRow(provider: string, model: string, match: MatchRule | null, price
     rates: {
       ...tokenRates(base),
       tiers:
-        tiers === 0
-          ? []
-          : tiers.map(([above, ...rates]) => ({ aboveTokens: above ?? 0, ...tokenRates(rates) })),
+        tiers === 0 ? [] : tiers.map(([above, ...rates]) => ({ aboveTokens: above, ...tokenRates(rates) })),
       extras: extras === 0 ? {} : extras,
       thinking: thinking === 0 ? null : thinking,
       perRequest: perRequest === 0 ? null : perRequest,

@@ -171,12 +171,10 @@ function byProvenance(a: DatedRow, b: DatedRow): number {
 
 function findCandidates(lists: Map<string, PriceList>, listName: string, name: string): Candidates {
   const bare = withoutResourcePath(name);
-  const group =
-    findGroup(lists, listName, name) ??
-    findGroup(lists, listName, dashDate(name)) ??
-    findGroup(lists, listName, bare) ??
-    findGroup(lists, listName, dashDate(bare)) ??
-    findGroup(lists, listName, withoutSnapshot(bare));
+  let group: Group | null = null;
+  for (const form of new Set([name, dashDate(name), bare, dashDate(bare), withoutSnapshot(bare)])) {
+    group ??= findGroup(lists, listName, form);
+  }
 
   const names = [name, bare, dashDate(bare)];
   // A snapshot may have a price of its own, so the name without its date stands for it only where the bundled list,

@@ -4,32 +4,12 @@
  */
 const PRICE_LIST_OF: Readonly<Record<string, string>> = {
   gemini: "google",
-  "google-gemini": "google",
-  google_ai: "google",
   vertex: "google",
-  vertex_ai: "google",
-  "vertex-ai": "google",
   "code-assist": "google",
-  code_assist: "google",
   bedrock: "aws",
-  "aws-bedrock": "aws",
-  aws_bedrock: "aws",
-  amazon: "aws",
-  azure_openai: "azure",
-  "azure-openai": "azure",
-  "azure.openai": "azure",
-  xai: "x-ai",
-  x_ai: "x-ai",
   codex: "openai",
-  chatgpt: "openai",
   moonshot: "moonshotai",
-  mistralai: "mistral",
-  mistral_ai: "mistral",
-  "together-ai": "together",
-  together_ai: "together",
-  "fireworks-ai": "fireworks",
-  fireworks_ai: "fireworks",
-  voyage: "voyageai",
+  xai: "x-ai",
 };
 
 /**

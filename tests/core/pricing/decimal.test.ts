@@ -44,7 +44,7 @@ describe("parseDecimalToPico()", () => {
   }
 
   it("reads what it would be as a plain decimal, wherever the exponent puts the point", () => {
-    // Planted: `shift` without `fraction.length`; seen to fail.
+    // Planted: the exponent's sign dropped; seen to fail.
     const digits = fc.stringMatching(/^[0-9]{1,12}$/);
     fc.assert(
       fc.property(digits, digits, fc.integer({ min: -9, max: 9 }), (whole, fraction, exponent) => {

@@ -209,7 +209,7 @@ describe("judgePull() on the pull as a whole", () => {
   });
 
   it("changes nothing when it rejects: any pull with one bad rate gives no rows", () => {
-    // Planted: problems of a rate reported only when it is the last; seen to fail.
+    // Planted: problems heeded only where the last rate has one; seen to fail.
     const rate = fc.constantFrom("0.5", "1", "2", "9.5");
     const good = fc.record({ input: rate, name: fc.constantFrom("a", "b", "c", "d", "e") });
     fc.assert(

@@ -61,7 +61,7 @@ describe("formatUsd()", () => {
 
 describe("formatPicoUsd()", () => {
   it("is read back exactly, whatever the amount", () => {
-    // Planted: padding to 11 places; seen to fail.
+    // Planted: `padStart(places - 1, …)`; seen to fail.
     fc.assert(
       fc.property(fc.bigInt(), (picoUsd) => {
         const text = formatPicoUsd(picoUsd);

@@ -85,7 +85,7 @@ describe("PriceBook.find() between sources", () => {
   });
 
   it("obeys the precedence for any rows in any order", () => {
-    // Planted: `<` for `>` between provenance dates, then auto and bundled the other way round on one date; both seen to fail.
+    // Planted: pulls sorted newest first, then bundled over auto on the same date; both seen to fail.
     const anyRow = fc.record({
       source: fc.constantFrom("bundled" as const, "auto" as const, "operator" as const),
       provenanceDate: fc.constantFrom("2026-11-01", "2026-11-02", "2026-11-03"),

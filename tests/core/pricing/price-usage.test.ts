@@ -393,7 +393,7 @@ describe("priceUsage() always", () => {
   });
 
   it("has lines that sum to the cost", () => {
-    // Planted: the one-hour part also left in the plain write's line's cost but not in `total`; seen to fail.
+    // Planted: the line of one-hour writes left out of the total; seen to fail.
     fc.assert(
       fc.property(change, ({ what: [provider, model], ...rest }) => {
         const priced = price({ provider, model, ...rest });
