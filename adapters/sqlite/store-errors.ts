@@ -16,7 +16,7 @@ const reasons: Record<number, StoreErrorReason> = {
   26: "corrupt",
 };
 
-/** Deno's `exec()` and constructor give no code, only SQLite's own words (`sqlite3_errstr`). */
+/** For what has no code (Deno's `exec()` and constructor) or only the general one: SQLite's own words. */
 const messages: readonly (readonly [text: string, reason: StoreErrorReason])[] = [
   ["database is locked", "busy"],
   ["database table is locked", "busy"],
@@ -24,6 +24,7 @@ const messages: readonly (readonly [text: string, reason: StoreErrorReason])[] =
   ["disk I/O error", "io"],
   ["malformed", "corrupt"],
   ["not a database", "corrupt"],
+  ["unsupported file format", "corrupt"],
   ["database or disk is full", "disk_full"],
   ["unable to open database file", "cannot_open"],
   ["constraint failed", "constraint"],
@@ -41,7 +42,8 @@ function codeOf(error: Error): number | null {
 function reasonOf(error: Error): StoreErrorReason {
   const code = codeOf(error);
   if (code === corruptFileSystem) return "corrupt";
-  if (code !== null) return reasons[code & 0xff] ?? "other";
+  const known = code === null ? undefined : reasons[code & 0xff];
+  if (known !== undefined) return known;
   if (error instanceof RangeError || error instanceof TypeError) return "invalid_value";
   return messages.find(([text]) => error.message.includes(text))?.[1] ?? "other";
 }

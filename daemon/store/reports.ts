@@ -3,6 +3,7 @@ import type { CostSource } from "../../core/record.ts";
 import type { Millis } from "../../core/time.ts";
 import type { Period, StoreConnections } from "./connections.ts";
 import { type DayZone, dayOf } from "./days.ts";
+import { lastInstant } from "./request-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** What a report is grouped by; `total` is one row. */
@@ -124,7 +125,8 @@ function emptyRow(key: string | null): ReportRow {
 
 function added(row: ReportRow, part: SumRow): ReportRow {
   const cost = (big(part.cost_high) ?? 0n) * half + (big(part.cost_low) ?? 0n);
-  const source = part.cost_source as CostSource;
+  // A word that is none of ours (a damaged cell) vouches for nothing.
+  const source = part.cost_source in row.bySource ? (part.cost_source as CostSource) : "estimated";
   const share = row.bySource[source];
   return {
     key: row.key,
@@ -190,17 +192,17 @@ export function createReportStore({ reader }: Pick<StoreConnections, "reader">):
    */
   async function byDay(query: ReportQuery): Promise<ReportRow[]> {
     const rows: ReportRow[] = [];
-    let from: Millis | null = query.from;
+    const end = Math.min(query.to ?? Number.POSITIVE_INFINITY, lastInstant + 1);
+    let from: Millis = Math.max(query.from ?? 0, 0);
     for (;;) {
       const first = await reader
         .selectFrom("requests")
         .select((eb) => eb.fn.min<number | null>("requested_at").as("at"))
-        .where(filtered({ by: "total", from, to: query.to }))
+        .where(filtered({ by: "total", from, to: end }))
         .executeTakeFirst();
       if (first === undefined || first.at === null) return rows;
       const day = dayOf(first.at, query.days ?? "local");
-      const to = query.to === null ? day.to : Math.min(day.to, query.to);
-      const parts = await sumsOf({ ...query, from: first.at, to }, null);
+      const parts = await sumsOf({ ...query, from: first.at, to: Math.min(day.to, end) }, null);
       rows.push(...folded(parts.map((part) => ({ ...part, key: day.date }))));
       from = day.to;
     }

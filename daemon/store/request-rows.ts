@@ -80,11 +80,13 @@ function tokenCount(count: number | null): number | null {
   throw new StoreError("invalid_value", `a token count must be an integer of 0 to 2^40: ${count}`);
 }
 
-/** `Date` ends at 8.64e15 ms (ECMA-262, "Time Values"); beyond, no report could name the day. */
+/** The last instant that reports can place on a day with a year of four digits, in any time zone. */
+export const lastInstant: Millis = Date.UTC(9999, 11, 31) - 1;
+
 function instant(at: Millis): number {
   const ms = Math.round(at);
-  if (Math.abs(ms) <= 8.64e15) return ms;
-  throw new StoreError("invalid_value", `requestedAt must be a time that Date can hold: ${at}`);
+  if (ms >= 0 && ms <= lastInstant) return ms;
+  throw new StoreError("invalid_value", `requestedAt must lie between 1970 and 9999: ${at}`);
 }
 
 const truth = (value: boolean | null): number | null => (value === null ? null : value ? 1 : 0);
@@ -146,6 +148,15 @@ function tokensOf(row: RequestRow): TokenCounts {
 const pico = (value: number | bigint | null): bigint | null => (value === null ? null : BigInt(value));
 const flag = (value: number | null): boolean | null => (value === null ? null : value === 1);
 
+function readExtras(text: string | null): Record<string, number> | null {
+  if (text === null) return null;
+  try {
+    return JSON.parse(text) as Record<string, number>;
+  } catch (error) {
+    throw new StoreError("corrupt", "usage_extras of a stored request is no JSON", { cause: error });
+  }
+}
+
 /** Reads a row back. The words of closed sets were written by `bindRecord` and are trusted. */
 export function toStoredRequest(row: RequestRow): StoredRequest {
   return {
@@ -164,7 +175,7 @@ export function toStoredRequest(row: RequestRow): StoredRequest {
     providerCostPicoUsd: pico(row.provider_cost_pico_usd),
     ratesSource: row.rates_source as RateSource | null,
     serviceTier: row.service_tier,
-    usageExtras: row.usage_extras === null ? null : (JSON.parse(row.usage_extras) as Record<string, number>),
+    usageExtras: readExtras(row.usage_extras),
     latencyMs: row.latency_ms,
     ttfbMs: row.ttfb_ms,
     httpStatus: row.http_status,

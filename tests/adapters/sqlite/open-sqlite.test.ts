@@ -298,6 +298,10 @@ describe("errors", () => {
     assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 266 })).reason, "io");
     assert.equal(toStoreError(Object.assign(new Error("x"), { errcode: 8458 })).reason, "corrupt");
     assert.equal(toStoreError(Object.assign(new Error("x"), { errno: 5 })).reason, "busy");
+    assert.equal(
+      toStoreError(Object.assign(new Error("unsupported file format"), { errcode: 1 })).reason,
+      "corrupt",
+    );
     assert.equal(toStoreError("text").reason, "other");
   });
 });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { CostSource, RequestRecord } from "../../../core/record.ts";
-import { dayOf, type ReportGrouping, type ReportRow } from "../../../daemon/store/mod.ts";
-import { withStore } from "./open-sample-store.ts";
+import { dayOf, openStore, type ReportGrouping, type ReportRow } from "../../../daemon/store/mod.ts";
+import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
 import { noon, sampleRecord } from "./sample-records.ts";
 
 const ever = { from: null, to: null };
@@ -115,6 +116,21 @@ describe("report()", () => {
       const [row] = await store.report({ ...ever, by: "total" });
       assert.equal(row?.costPicoUsd, largest * 10_000n);
       assert.equal(row?.tokens.prompt, 2n ** 40n * 10_000n);
+    }));
+
+  it("keeps cells that damage made senseless out of the groups' way", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path);
+      store.insertRecords([sampleRecord({ costPicoUsd: 3n }), sampleRecord({ costPicoUsd: 4n })]);
+      const other = await opener.open(path);
+      other.execute("UPDATE requests SET cost_source = 'compted', requested_at = 1 << 62 WHERE seq = 1");
+      other.close();
+      const [row] = await store.report({ ...ever, by: "total" });
+      assert.equal(row?.costPicoUsd, 7n);
+      assert.deepEqual(row?.bySource.estimated, { requests: 1, costPicoUsd: 3n });
+      assert.deepEqual(keys(await store.report({ ...ever, by: "day", days: "utc" })), ["2026-05-12 1"]);
+      store.close();
     }));
 
   // Planted: `cost_pico_usd % 1000000000` left out of the sum; and a filter `<=` on the end of the period.
@@ -258,14 +274,14 @@ describe("days", () => {
   it("report() is not held up by records from far away", () =>
     withStore(async (store) => {
       store.insertRecords(
-        [0, noon, Date.UTC(9999, 0, 1)].map((requestedAt, n) =>
+        [0, noon, Date.UTC(9999, 11, 30)].map((requestedAt, n) =>
           sampleRecord({ requestedAt, requestId: `id-${n}` }),
         ),
       );
       assert.deepEqual(keys(await store.report({ ...ever, by: "day", days: "utc" })), [
         "1970-01-01 1",
         "2026-05-12 1",
-        "9999-01-01 1",
+        "9999-12-30 1",
       ]);
     }));
 });

@@ -114,7 +114,8 @@ describe("insertRecords()", () => {
     ["half a token", { tokens: tokens(0.5) }, "invalid_value"],
     ["NaN tokens", { tokens: tokens(Number.NaN) }, "invalid_value"],
     ["a time that is none", { requestedAt: Number.NaN, requestId: "a" }, "invalid_value"],
-    ["a time beyond Date", { requestedAt: 8.65e15, requestId: "a" }, "invalid_value"],
+    ["a time beyond the year 9999", { requestedAt: Date.UTC(9999, 11, 31), requestId: "a" }, "invalid_value"],
+    ["a time before 1970", { requestedAt: -1, requestId: "a" }, "invalid_value"],
     ["a latency that is none", { latencyMs: Number.NaN }, "constraint"],
     ["a broken status", { httpStatus: 200.5 }, "constraint"],
   ];
