@@ -1,5 +1,6 @@
 /**
- * The log: one JSON line an event, by tslog, to any sink; a rotating file is one.
+ * The daemon's log: one JSON object a line with the event's name and the fields that `core/ports/log.ts` lists for it,
+ * written by tslog to any sink; a rotating file is one.
  *
  * ```ts
  * import { createLog } from "./mod.ts";
@@ -8,6 +9,8 @@
  * createLog({ write: (line) => lines.push(line) }, "info").info("proxy.restarted", { port: 8081 });
  * console.log(JSON.parse(lines[0] as string).event); // "proxy.restarted"
  * ```
+ *
+ * @module
  */
-export { createLog, type LogLevel, type LogSink } from "./create-log.ts";
+export { createLog, type LogSink, MAX_TEXT_LENGTH, MAX_WORD_LENGTH } from "./create-log.ts";
 export { LOG_BACKUPS, type LogFile, MAX_LOG_FILE_MIB, openLogFile } from "./rotating-log-file.ts";

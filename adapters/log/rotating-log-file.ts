@@ -1,5 +1,5 @@
 import { chmodSync, existsSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { createStream } from "rotating-file-stream";
 import type { LogSink } from "./create-log.ts";
 
@@ -9,27 +9,51 @@ export const MAX_LOG_FILE_MIB = 100;
 /** How many closed log files are kept. Source: contract, "Limits", log rotation. */
 export const LOG_BACKUPS = 5;
 
+/** Most bytes that may wait for the disk; beyond it lines are dropped rather than memory filled. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
 /** A log file and its closed predecessors, `name.1.log` being the youngest. */
 export interface LogFile extends LogSink {
-  /** Resolves when everything is written. */
+  /** Lines that could not be written. */
+  lost(): number;
+  /** Resolves when everything is written, or can't be. */
   close(): Promise<void>;
 }
 
-/** Opens the log file for appending; it and its backups are readable by their owner alone. A failing disk costs lines, nothing else. */
-export function openLogFile(path: string): LogFile {
-  const folder = dirname(path);
+/**
+ * Opens the log file for appending; it and its backups are readable by their owner alone. A failing disk costs lines,
+ * nothing else. `maxBytes` is there for tests.
+ */
+export function openLogFile(path: string, maxBytes = MAX_LOG_FILE_MIB * 1024 * 1024): LogFile {
   const name = basename(path, ".log");
-  const stream = createStream((time) => (time ? `${name}.${time}.log` : `${name}.log`), {
-    path: folder,
-    size: `${MAX_LOG_FILE_MIB}M`,
+  const stream = createStream((index) => (index ? `${name}.${index}.log` : `${name}.log`), {
+    path: dirname(path),
+    size: `${maxBytes}B`,
     rotate: LOG_BACKUPS,
     mode: 0o600,
   });
-  stream.on("error", () => {});
+  let lost = 0;
+  let failed = false;
+  const closed = new Promise<void>((resolve) => {
+    // An error ends the stream; the daemon goes on without its log, and `lost()` tells.
+    stream.on("error", () => {
+      failed = true;
+      resolve();
+    });
+    stream.on("close", resolve);
+    stream.on("finish", resolve);
+  });
   stream.on("warning", () => {});
-  if (existsSync(join(folder, `${name}.log`))) chmodSync(join(folder, `${name}.log`), 0o600);
+  if (existsSync(path)) chmodSync(path, 0o600);
   return {
-    write: (line) => void stream.write(line),
-    close: () => new Promise((resolve) => stream.end(() => resolve())),
+    write(line) {
+      if (failed || stream.writableLength > MAX_WAITING_BYTES) lost += 1;
+      else stream.write(line);
+    },
+    lost: () => lost,
+    close() {
+      if (!failed) stream.end();
+      return closed;
+    },
   };
 }

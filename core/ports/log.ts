@@ -1,29 +1,80 @@
 /**
- * The daemon's log events with their fields. A field is a number, a boolean or a short text that we chose ourselves:
- * nothing that a client or a provider sent, so that no secret can be in it. Dotted names as the contract lists them
- * ("Events").
+ * What a field may hold: `count` a number, `flag` a boolean, `word` a machine's word without spaces (an error's code, a
+ * slug, an identifier, a host), `text` a sentence or path of our own, each of them or null. Nothing that a client or a
+ * provider sent goes into a `text`, so that no prompt, key or provider's message can get into the log.
  */
-export interface LogEvents {
-  "daemon.started": { version: string; proxy_port: number; api_port: number };
-  "daemon.stopped": Record<string, never>;
-  "daemon.warning": { warning: string };
-  "daemon.heartbeat": { records: number; pending: number; connections: number };
-  "daemon.task_crashed": { task: string; restart_delay_ms: number };
-  "proxy.restarted": { port: number };
-  "capture.failed": { host?: string; error: string };
-  "capture.unreadable": { host: string; reason: string };
-  "store.failing": { reason: string };
-  "store.refused": { reason: string };
-  "store.recovered": { pending: number; dropped: number };
-  "store.set_aside": { path: string };
-  "attribution.tier_hit": { tier: string; project: string };
-  "addon.body_capture.skip": { reason: "body_too_large"; size_bytes: number; gate_bytes: number };
+export type LogFieldKind = "count" | "flag" | "word" | "text";
+
+/**
+ * Every event that the daemon logs, with its fields. The first block is the contract's list ("Events", item 4), whose
+ * names and fields stay as they are there; below it are our own.
+ */
+export const LOG_EVENTS = {
+  "cloud.supervisor.spawned": { task: "word", attempt: "count" },
+  "cloud.supervisor.skip": { task: "word", reason: "word" },
+  "cloud.supervisor.worker_exited": {
+    task: "word",
+    reason: "word",
+    ran_ms: "count",
+    restart_delay_ms: "count",
+  },
+  "cloud.worker.sync_paused": { reason: "word" },
+  "sync.paused": { reason: "word", http_status: "count", last_request_id: "word" },
+  "cloud.body_uploader.policy_rejected_tick": { count: "count", hint: "text" },
+  "cloud.transport_error": { task: "word", reason: "word", http_status: "count", retry_delay_ms: "count" },
+  "pricing.pull_failed": { reason: "word", http_status: "count" },
+  "pricing.pull_invalid": { reason: "word", provider: "word", model: "word" },
+  "bodies.retention_sweep": { deleted: "count", retention_days: "count", elapsed_ms: "count" },
+  "addon.body_capture.skip": { reason: "word", size_bytes: "count", gate_bytes: "count" },
+  "daemon.heartbeat": { uptime_ms: "count", records: "count", pending: "count", connections: "count" },
+  "daemon.task_crashed": { task: "word", error: "word", restart_delay_ms: "count" },
+  "watchdog.mitm_unhealthy": { failures: "count", action: "word" },
+  "attribution.tier_hit": { tier: "word", project: "word", runner_up: "word", client: "word" },
+  upload_truncated_request: { request_id: "word", size_bytes: "count", cap_bytes: "count" },
+  upload_truncated_response: { request_id: "word", size_bytes: "count", cap_bytes: "count" },
+
+  "daemon.started": { version: "word", proxy_port: "count", api_port: "count" },
+  "daemon.stopped": { reason: "word" },
+  "daemon.warning": { warning: "text" },
+  "daemon.non_loopback": { listener: "word", authorised: "flag" },
+  "proxy.restarted": { port: "count" },
+  "proxy.backlog_dropped": { frames: "count" },
+  "capture.failed": { host: "word", error: "word" },
+  "capture.unreadable": { host: "word", reason: "word" },
+  "attribution.failed": { error: "word" },
+  "store.failing": { reason: "word" },
+  "store.refused": { reason: "word" },
+  "store.recovered": { pending: "count", dropped: "count" },
+  "store.migrated": { from_version: "count", to_version: "count" },
+  "store.set_aside": { path: "text" },
+} as const satisfies Record<string, Readonly<Record<string, LogFieldKind>>>;
+
+/** The name of an event. */
+export type LogEvent = keyof typeof LOG_EVENTS;
+
+interface LogFieldTypes {
+  count: number;
+  flag: boolean;
+  word: string;
+  text: string;
 }
 
-/** Writes one line an event. Never throws. */
-export interface Log {
-  debug<Name extends keyof LogEvents>(event: Name, fields: LogEvents[Name]): void;
-  info<Name extends keyof LogEvents>(event: Name, fields: LogEvents[Name]): void;
-  warn<Name extends keyof LogEvents>(event: Name, fields: LogEvents[Name]): void;
-  error<Name extends keyof LogEvents>(event: Name, fields: LogEvents[Name]): void;
-}
+/** The fields of an event; each may be left out or null. */
+export type LogFields<Event extends LogEvent> = {
+  readonly [Field in keyof (typeof LOG_EVENTS)[Event]]?:
+    | LogFieldTypes[Extract<(typeof LOG_EVENTS)[Event][Field], LogFieldKind>]
+    | null
+    | undefined;
+};
+
+/** From the most talkative to the most silent. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+
+/** How much an event matters. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Writes one event to the log. Never throws and never waits; a line that can't be written is lost. */
+export type WriteEvent = <Event extends LogEvent>(event: Event, fields: LogFields<Event>) => void;
+
+/** The daemon's structured log. Events keep the order in which they were written. */
+export type Log = Readonly<Record<LogLevel, WriteEvent>>;

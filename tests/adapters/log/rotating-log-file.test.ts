@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -8,19 +8,51 @@ import { LOG_BACKUPS, MAX_LOG_FILE_MIB, openLogFile } from "../../../adapters/lo
 const folder = mkdtempSync(join(tmpdir(), "meter-log-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0;
+
 describe("openLogFile()", () => {
-  it("appends lines to a file that only its owner can read", async () => {
+  it("appends lines to a file that only its owner can read, whatever its mode was", async () => {
     const path = join(folder, "daemon.log");
+    writeFileSync(path, "", { mode: 0o644 });
     for (const line of ["one\n", "two\n"]) {
       const file = openLogFile(path);
       file.write(line);
       await file.close();
     }
     assert.equal(readFileSync(path, "utf8"), "one\ntwo\n");
-    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.ok(process.platform === "win32" || !isOpenToOthers(path));
   });
 
   it("rotates as the contract says", () => {
     assert.deepEqual([MAX_LOG_FILE_MIB, LOG_BACKUPS], [100, 5]);
+  });
+
+  it("closes a full file and keeps five, whole lines in each", async () => {
+    const rotated = join(folder, "rotated");
+    const line = `${"x".repeat(99)}\n`;
+    for (let round = 0; round < LOG_BACKUPS + 3; round += 1) {
+      const file = openLogFile(join(rotated, "meter.log"), 1000);
+      for (let count = 0; count < 10; count += 1) file.write(line);
+      await file.close();
+      assert.equal(file.lost(), 0);
+    }
+    const backups = Array.from({ length: LOG_BACKUPS }, (_, index) => `meter.${index + 1}.log`);
+    const files = readdirSync(rotated).sort();
+    assert.deepEqual(
+      files.filter((file) => file !== "meter.log"),
+      backups,
+    );
+    for (const file of files) {
+      assert.match(readFileSync(join(rotated, file), "utf8"), /^(?:x{99}\n)*$/);
+      assert.ok(process.platform === "win32" || !isOpenToOthers(join(rotated, file)));
+    }
+  });
+
+  it("counts what it can't write instead of throwing", async () => {
+    writeFileSync(join(folder, "file"), "");
+    const file = openLogFile(join(folder, "file", "meter.log"));
+    await file.close();
+    file.write("line\n");
+    assert.equal(file.lost(), 1);
   });
 });
