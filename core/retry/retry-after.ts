@@ -77,11 +77,10 @@ function readValue(match: RegExpExecArray, now: Millis): number | null {
   return untilDate([year3, month3, day3, h3, m3, s3], now);
 }
 
-/** RFC 9110 section 5.6.7: a two-digit year more than 50 years ahead means the last past year with those digits. */
+/** RFC 9110 section 5.6.7: the last year with those digits that is not more than 50 years ahead. */
 function fullYear(twoDigits: number, now: Millis): number {
-  const thisYear = new Date(now).getUTCFullYear();
-  const year = thisYear - (thisYear % 100) + twoDigits;
-  return year > thisYear + 50 ? year - 100 : year;
+  const latest = new Date(now).getUTCFullYear() + 50;
+  return latest - ((latest - twoDigits) % 100);
 }
 
 function untilDate(parts: readonly (string | undefined)[], now: Millis): number | null {

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  BACKOFF_BASE_MS,
+  BACKOFF_CAP_MS,
+  backoffDelay,
+  clampRetryAfter,
+  describeAnswer,
+  exponentialDelay,
+  parseRetryAfter,
+  RETRY_AFTER_CAP_MS,
+  remainingDelay,
+  retryAfterOf,
+  retryDelay,
+  TIMER_CAP_MS,
+} from "../../../core/retry/mod.ts";
+
+const now = Date.UTC(1994, 10, 6, 8, 49, 0);
+
+describe("parseRetryAfter()", () => {
+  const rows: readonly [header: string | null, expected: number | null][] = [
+    // Seconds.
+    ["0", 0],
+    ["5", 5_000],
+    [" 120\t", 120_000],
+    ["3600", 3_600_000],
+    ["3601", RETRY_AFTER_CAP_MS],
+    ["1000000000000", RETRY_AFTER_CAP_MS],
+    ["9".repeat(400), RETRY_AFTER_CAP_MS],
+    // The three forms of a date: all mean 37 s from now.
+    ["Sun, 06 Nov 1994 08:49:37 GMT", 37_000],
+    ["Sunday, 06-Nov-94 08:49:37 GMT", 37_000],
+    ["Sun Nov  6 08:49:37 1994", 37_000],
+    ["Sun Nov 06 08:49:37 1994", 37_000],
+    ["sun, 06 nov 1994 08:49:37 gmt", 37_000],
+    // A leap second rolls over.
+    ["Sun, 06 Nov 1994 08:49:60 GMT", 60_000],
+    // Past and far ahead.
+    ["Sun, 06 Nov 1994 08:48:59 GMT", 0],
+    ["Thu, 01 Jan 1970 00:00:00 GMT", 0],
+    ["Mon, 06 Nov 2034 08:49:37 GMT", RETRY_AFTER_CAP_MS],
+    ["Tue, 29 Feb 2000 00:00:00 GMT", RETRY_AFTER_CAP_MS],
+    // Two digits of a year: 44 is 2044 (50 years ahead), 45 is 1945 (51 would be too many).
+    ["Sunday, 06-Nov-44 08:49:37 GMT", RETRY_AFTER_CAP_MS],
+    ["Sunday, 06-Nov-45 08:49:37 GMT", 0],
+    ["Sunday, 06-Nov-00 08:49:37 GMT", RETRY_AFTER_CAP_MS],
+    // Sent twice, joined: the longer one.
+    ["5, 10", 10_000],
+    ["10 ,5", 10_000],
+    ["5, Sun, 06 Nov 1994 08:49:37 GMT", 37_000],
+    ["Sun, 06 Nov 1994 08:49:37 GMT, 60", 60_000],
+    // Neither form.
+    [null, null],
+    ["", null],
+    ["-1", null],
+    ["1.5", null],
+    ["1e12", null],
+    ["5 s", null],
+    ["5,", null],
+    ["5, soon", null],
+    ["soon", null],
+    ["Sun, 06 Nov 1994 08:49:37", null],
+    ["Sun, 06 Nov 1994 08:49:37 CET", null],
+    ["Sun, 06 Foo 1994 08:49:37 GMT", null],
+    ["Sun, 00 Nov 1994 08:49:37 GMT", null],
+    ["Sun, 31 Nov 1994 08:49:37 GMT", null],
+    ["Tue, 29 Feb 1994 08:49:37 GMT", null],
+    ["Sun, 06 Nov 1994 24:00:00 GMT", null],
+    ["Sun, 06 Nov 1994 08:60:00 GMT", null],
+    ["Sun, 06 Nov 1994 08:49:61 GMT", null],
+    ["1994-11-06T08:49:37Z", null],
+  ];
+  for (const [header, expected] of rows) {
+    it(`reads ${JSON.stringify(header)?.slice(0, 40)} as ${expected}`, () => {
+      assert.equal(parseRetryAfter(header, now), expected);
+    });
+  }
+
+  it("reads a two-digit year across the turn of a century", () => {
+    const newYear = Date.UTC(2000, 0, 1);
+    assert.equal(parseRetryAfter("Saturday, 01-Jan-00 00:00:00 GMT", newYear - 1_000), 1_000);
+    assert.equal(parseRetryAfter("Friday, 31-Dec-99 23:59:59 GMT", newYear), 0);
+  });
+
+  // Planted: the cap taken out. Planted: `-?` before the digits.
+  it("gives null or a whole number within 0 and the cap, for whatever comes", () => {
+    const piece = fc.constantFrom(
+      "0",
+      "5",
+      "999999999999",
+      "-",
+      "1",
+      ".",
+      ",",
+      " ",
+      ", ",
+      "Sun",
+      "06",
+      "Nov",
+      "1994",
+      "08:49:37",
+      "GMT",
+      ":",
+      "e",
+      "Sunday, 06-Nov-94 08:49:37 GMT",
+      "Sun Nov  6 08:49:37 1994",
+      "Sun, 06 Nov 2094 08:49:37 GMT",
+      "99:99:99",
+    );
+    const header = fc.array(piece, { maxLength: 6, size: "max" }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(header, fc.integer({ min: 0, max: 4e12 }), (text, at) => {
+        const delayMs = parseRetryAfter(text, at);
+        if (text.trim().startsWith("-")) assert.equal(delayMs, null);
+        if (delayMs === null) return;
+        assert.ok(Number.isInteger(delayMs) && delayMs >= 0 && delayMs <= RETRY_AFTER_CAP_MS, `${delayMs}`);
+      }),
+    );
+  });
+});
+
+describe("backoffDelay()", () => {
+  it("doubles from 1 s to its cap, before the jitter", () => {
+    const windows = [1, 2, 3, 4, 9, 10, 11, 1_000, Number.MAX_SAFE_INTEGER].map((failures) =>
+      exponentialDelay(failures, BACKOFF_BASE_MS, BACKOFF_CAP_MS),
+    );
+    assert.deepEqual(windows, [1e3, 2e3, 4e3, 8e3, 256e3, 300e3, 300e3, 300e3, 300e3]);
+    assert.equal(exponentialDelay(0, BACKOFF_BASE_MS, BACKOFF_CAP_MS), 1_000);
+  });
+
+  it("takes the injected part of the window: full jitter", () => {
+    assert.deepEqual(
+      [0, 0.25, 0.5, 0.999].map((random) => backoffDelay(3, random)),
+      [0, 1_000, 2_000, 3_996],
+    );
+  });
+
+  it("takes the whole window for what is no fraction", () => {
+    assert.deepEqual(
+      [-1, 2, Number.NaN].map((random) => backoffDelay(1, random)),
+      [1_000, 1_000, 1_000],
+    );
+  });
+
+  // Planted: no cap on the window. Planted: the exponent not bounded (Infinity * 0 is NaN).
+  it("stays within the cap for any count of failures and any random number", () => {
+    fc.assert(
+      fc.property(fc.nat(Number.MAX_SAFE_INTEGER), fc.double({ min: 0, max: 1 }), (failures, random) => {
+        const delayMs = backoffDelay(failures, random);
+        assert.ok(Number.isInteger(delayMs) && delayMs >= 0 && delayMs <= BACKOFF_CAP_MS, `${delayMs}`);
+      }),
+    );
+  });
+});
+
+describe("retryDelay()", () => {
+  const rows: readonly [failures: number, random: number, retryAfterMs: number | null, expected: number][] = [
+    [1, 0.5, null, 500],
+    [1, 0.5, 0, 500],
+    [1, 0.5, 5_000, 5_000],
+    [9, 0.5, 5_000, 128_000],
+    [1, 0.5, 7_200_000, 3_600_000],
+    [1, 0.5, -5, 500],
+    [1, 0.5, Number.NaN, 500],
+  ];
+  for (const [failures, random, retryAfterMs, expected] of rows) {
+    it(`waits ${expected} ms after ${failures} failures, random ${random}, Retry-After ${retryAfterMs}`, () => {
+      assert.equal(retryDelay(failures, random, retryAfterMs), expected);
+    });
+  }
+});
+
+describe("remainingDelay()", () => {
+  it("waits for what is left, nothing once it is past, and no longer than the cap when the clock was set back", () => {
+    assert.equal(remainingDelay(1_000, 400, 5_000), 600);
+    assert.equal(remainingDelay(1_000, 1_400, 5_000), 0);
+    assert.equal(remainingDelay(86_400_000, 0, 5_000), 5_000);
+  });
+});
+
+describe("describeAnswer()", () => {
+  it("says the real status, or why there is none", () => {
+    assert.equal(describeAnswer({ kind: "http", status: 503, retryAfterMs: null }), "HTTP 503");
+    assert.equal(describeAnswer({ kind: "transport", reason: "dns_failure" }), "no answer: dns_failure");
+  });
+});
+
+describe("retryAfterOf()", () => {
+  it("is what the answer carried, and null for no answer", () => {
+    assert.equal(retryAfterOf({ kind: "http", status: 429, retryAfterMs: 7 }), 7);
+    assert.equal(retryAfterOf({ kind: "transport", reason: "timeout" }), null);
+    assert.equal(clampRetryAfter(null), 0);
+  });
+});
+
+describe("the numbers of core/retry", () => {
+  it("are the contract's and the decisions'", () => {
+    assert.deepEqual(
+      { BACKOFF_BASE_MS, BACKOFF_CAP_MS, RETRY_AFTER_CAP_MS, TIMER_CAP_MS },
+      {
+        BACKOFF_BASE_MS: 1_000,
+        BACKOFF_CAP_MS: 300_000,
+        RETRY_AFTER_CAP_MS: 3_600_000,
+        TIMER_CAP_MS: 2_147_483_647,
+      },
+    );
+  });
+});

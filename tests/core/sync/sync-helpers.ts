@@ -1,0 +1,70 @@
+import {
+  type BatchAnswer,
+  createSyncState,
+  type SyncEvent,
+  type SyncState,
+  syncTable,
+  syncTransition,
+} from "../../../core/sync/mod.ts";
+
+export const machine = { transition: syncTransition, table: syncTable };
+
+/** An HTTP answer without outcomes. */
+export function http(status: number, retryAfterMs: number | null = null): BatchAnswer {
+  return { kind: "http", status, retryAfterMs, outcomes: null };
+}
+
+/** A 200 with outcomes. */
+export function ok(
+  accepted: number,
+  duplicates = 0,
+  rejected: readonly string[] = [],
+  skipped: readonly string[] = [],
+): BatchAnswer {
+  return {
+    kind: "http",
+    status: 200,
+    retryAfterMs: null,
+    outcomes: {
+      accepted,
+      duplicates,
+      rejected: rejected.map((requestId) => ({ requestId, code: "invalid", message: "no" })),
+      skipped,
+    },
+  };
+}
+
+export const noAnswer: BatchAnswer = { kind: "transport", reason: "connection_reset" };
+
+export function answered(batchNumber: number, answer: BatchAnswer, random = 0.5): SyncEvent {
+  return { kind: "batch_answered", batchNumber, answer, random };
+}
+
+export function found(...requestIds: string[]): SyncEvent {
+  return { kind: "records_found", requestIds };
+}
+
+export function whoami(status: number): SyncEvent {
+  return { kind: "whoami_answered", answer: { kind: "http", status, retryAfterMs: null } };
+}
+
+/** The state of a row that is paused for the reason, after two failures. */
+export function pausedState(pausedReason: string | null): SyncState {
+  return createSyncState({
+    pausedReason,
+    consecutiveFailures: 2,
+    lastError: "HTTP 503",
+    lastErrorAt: 1,
+    lastTickAt: 1,
+  });
+}
+
+/** A state with these records in flight as batch 1. */
+export function sendingState(...requestIds: string[]): SyncState {
+  const started = syncTransition(
+    createSyncState({ ...pausedState(null), consecutiveFailures: 0 }),
+    { kind: "tick_due" },
+    0,
+  );
+  return syncTransition(started.state, found(...requestIds), 0).state;
+}

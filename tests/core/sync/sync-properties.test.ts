@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  type BatchAnswer,
+  createSyncState,
+  judgeBatch,
+  type SyncEvent,
+  type SyncState,
+  syncTable,
+} from "../../../core/sync/mod.ts";
+import { declaredArrows, type StepCheck, walk } from "../machine-checks.ts";
+import { answered, found, http, machine, noAnswer, ok } from "./sync-helpers.ts";
+
+type Check = StepCheck<SyncState, SyncEvent, ReturnType<typeof machine.transition>["effects"][number]>;
+
+/** What is done next; `next` follows the run, so that walks get deep, the others come at any time. */
+type Move =
+  | { do: "next" | "late"; status: number; retryAfterMs: number | null; random: number; share: number }
+  | { do: "event"; event: SyncEvent };
+
+const status = fc.constantFrom(200, 200, 200, 422, 422, 400, 413, 401, 403, 429, 500, 503, 204, 302, 0);
+const retryAfterMs = fc.constantFrom(null, null, 0, 5_000, 3_600_000, 1e13, -1);
+const random = fc.constantFrom(0, 0.5, 0.999999);
+const whoami = fc.constantFrom(200, 200, 401, 403, 500).map(
+  (code): SyncEvent => ({
+    kind: "whoami_answered",
+    answer: { kind: "http", status: code, retryAfterMs: null },
+  }),
+);
+const event: fc.Arbitrary<SyncEvent> = fc.oneof(
+  whoami,
+  random.map((fraction): SyncEvent => ({ kind: "started", random: fraction })),
+  fc.constantFrom<SyncEvent>(
+    { kind: "tick_due" },
+    { kind: "sync_requested" },
+    { kind: "pause_requested" },
+    { kind: "resume_requested" },
+    { kind: "resume_requested" },
+    { kind: "credentials_replaced" },
+    { kind: "uploader_cleared" },
+    found("a", "b"),
+    { kind: "whoami_answered", answer: { kind: "transport", reason: "timeout" } },
+  ),
+);
+const move: fc.Arbitrary<Move> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constantFrom("next", "next", "next", "late"),
+      status,
+      retryAfterMs,
+      random,
+      share: fc.nat(4),
+    }),
+  },
+  { weight: 2, arbitrary: event.map((one): Move => ({ do: "event", event: one })) },
+) as fc.Arbitrary<Move>;
+const moves = fc.array(
+  fc.record({ afterMs: fc.constantFrom(0, 1, 500, 30_000, 3_600_000, -86_400_000, 1e10), move }),
+  { maxLength: 40, size: "max" },
+);
+const initial = fc
+  .constantFrom(null, null, null, "paused_manual", "paused_unauthorised", "paused_forbidden", "quota")
+  .map((pausedReason) =>
+    createSyncState({
+      pausedReason,
+      consecutiveFailures: 1,
+      lastError: null,
+      lastErrorAt: null,
+      lastTickAt: null,
+    }),
+  );
+
+function toEvent(one: Move, state: SyncState): SyncEvent {
+  if (one.do === "event") return one.event;
+  const { run, batchNumber } = state;
+  if (run === null || run.phase === "waiting") return { kind: "tick_due" };
+  if (run.phase === "selecting") return found(...["a", "b", "c", "d", "e"].slice(one.share));
+  const size = run.inFlight.length;
+  // Mostly answers that fit the batch; now and then one that does not.
+  const answers: readonly BatchAnswer[] = [
+    ok(size),
+    ok(0, size),
+    ok(size - 1, 0, run.inFlight.slice(0, 1)),
+    ok(size - 1, 0, [], run.inFlight.slice(0, 1)),
+    ok(size + 1),
+  ];
+  const answer =
+    one.status === 200
+      ? (answers[one.share] as BatchAnswer)
+      : one.status === 0
+        ? noAnswer
+        : http(one.status, one.retryAfterMs);
+  return answered(one.do === "late" ? batchNumber - 1 : batchNumber, answer, one.random);
+}
+
+/** Walks at random; each walk makes its own check, which may remember what it saw. */
+function holds(createCheck: () => Check): void {
+  fc.assert(
+    fc.property(initial, moves, (state, list) => {
+      walk(machine, state, list, toEvent, createCheck());
+    }),
+    { numRuns: 150 },
+  );
+}
+
+describe("properties of core/sync", () => {
+  // Planted: `state.run.phase = "sending"` written into the frozen state. Planted: `lastErrorAt: undefined` on a pause.
+  // Planted: an active machine that leads to paused_other.
+  it("is total and pure, its steps are plain JSON, and it goes only where the table says", () => {
+    holds(() => () => {});
+  });
+
+  // Planted: `records_found` handled under paused_manual as it is while active.
+  it("never selects or sends while paused", () => {
+    holds(() => (_, __, { state, effects }) => {
+      if (state.status === "active") return;
+      for (const { kind } of effects) assert.ok(kind !== "select_records" && kind !== "send_batch", kind);
+    });
+  });
+
+  // Planted: 422 pauses as paused_forbidden.
+  it("pauses by itself only for 401 and 403, and leaves a pause only for its reasons", () => {
+    holds(() => (before, happened, { state }) => {
+      if (before.status === state.status) return;
+      if (before.status === "active") {
+        const byCloud =
+          happened.kind === "batch_answered" && happened.answer.kind === "http"
+            ? happened.answer.status
+            : null;
+        const expected = { paused_unauthorised: 401, paused_forbidden: 403, paused_manual: null };
+        assert.equal(byCloud, expected[state.status as keyof typeof expected]);
+        if (byCloud === null) assert.equal(happened.kind, "pause_requested");
+        return;
+      }
+      assert.equal(state.status, "active");
+      if (happened.kind === "whoami_answered") {
+        assert.ok(before.resuming && happened.answer.kind === "http" && happened.answer.status === 200);
+      } else if (before.status === "paused_manual") assert.equal(happened.kind, "resume_requested");
+      else assert.equal(happened.kind, "credentials_replaced");
+    });
+  });
+
+  // Planted: the cap of clampRetryAfter taken out. Planted: retryDelay with twice the window.
+  it("never waits longer than 300 s by itself, nor than 3,600 s for the cloud", () => {
+    holds(() => (_, happened, { effects }) => {
+      for (const effect of effects) {
+        if (effect.kind !== "set_timer") continue;
+        const { delayMs } = effect;
+        assert.ok(Number.isInteger(delayMs) && delayMs >= 0 && delayMs <= 3_600_000, `${delayMs}`);
+        if (happened.kind !== "batch_answered") continue;
+        const asked = happened.answer.kind === "http" && happened.answer.retryAfterMs !== null;
+        if (!asked) assert.ok(delayMs <= 300_000, `${delayMs}`);
+      }
+    });
+  });
+
+  // Planted: a tick while sending begins a new run.
+  it("has one batch in flight at a time", () => {
+    holds(() => {
+      let open: number | null = null;
+      return (_, happened, { effects }) => {
+        if (happened.kind === "started" || happened.kind === "credentials_replaced") open = null;
+        if (happened.kind === "batch_answered" && happened.batchNumber === open) open = null;
+        for (const effect of effects) {
+          if (effect.kind !== "send_batch") continue;
+          assert.equal(open, null);
+          open = effect.batchNumber;
+        }
+      };
+    });
+  });
+
+  // Planted: marks the whole batch, rejected ones too. Planted: marks on 204.
+  it("marks only what the cloud took of the batch in flight", () => {
+    holds(() => (before, happened, { effects }) => {
+      for (const effect of effects) {
+        if (effect.kind !== "mark_synced") continue;
+        assert.ok(happened.kind === "batch_answered" && happened.answer.kind === "http");
+        assert.equal(happened.answer.status, 200);
+        const out = happened.answer.outcomes?.rejected.map((one) => one.requestId) ?? [];
+        for (const id of effect.requestIds) {
+          assert.ok(before.run?.inFlight.includes(id) && !out.includes(id), id);
+        }
+      }
+    });
+  });
+
+  // Planted: a record refused alone goes to quarantine at once.
+  it("quarantines a record refused alone only where another one of the run was taken", () => {
+    holds(() => (before, _, { effects }) => {
+      for (const effect of effects) {
+        if (effect.kind !== "quarantine_records") continue;
+        for (const { requestId, code } of effect.records) {
+          if (!code.startsWith("http_")) continue;
+          assert.ok(before.run?.takenId && before.run.takenId !== requestId, requestId);
+        }
+      }
+    });
+  });
+
+  // Planted: a failure that leaves the counter as it is.
+  it("counts every failure while active, and forgets them with the first success", () => {
+    holds(() => (before, happened, { state }) => {
+      if (before.status !== "active" || happened.kind !== "batch_answered") return;
+      if (before.run === null || state === before) return;
+      const verdict = judgeBatch(happened.answer, before.run.inFlight).kind;
+      if (verdict === "settled") assert.equal(state.consecutiveFailures, 0);
+      else if (verdict === "transient" || verdict === "refused") {
+        assert.equal(state.consecutiveFailures, before.consecutiveFailures + 1);
+      } else assert.equal(state.consecutiveFailures, before.consecutiveFailures);
+    });
+  });
+
+  // Planted: an arrow `active resume_requested paused_manual` added to the table.
+  it("can go everywhere that the table declares", () => {
+    const seen = new Set<string>();
+    for (const [state, list] of fc.sample(fc.tuple(initial, moves), { numRuns: 600, seed: 7 })) {
+      walk(machine, state, list, toEvent, (before, happened, step) =>
+        seen.add(`${before.status} ${happened.kind} ${step.state.status}`),
+      );
+    }
+    assert.deepEqual(
+      declaredArrows(syncTable).filter((arrow) => !seen.has(arrow)),
+      [],
+    );
+  });
+});
