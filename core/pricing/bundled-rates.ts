@@ -1,21 +1,33 @@
 import { BUNDLED_RATES_DATE, BUNDLED_RATES_TEXT } from "./bundled-rates.data.ts";
 import type { MatchRule } from "./model-match.ts";
-import type { RateRow, TokenRates } from "./rates.ts";
+import type { RateRow, RateTier } from "./rates.ts";
 import type { UsageExtraName } from "./usage-extras.ts";
 
 /** Input, output, cache read, cache write, one-hour cache write; what is missing at the end is `null`. */
 type TokenRatesText = readonly (number | null)[];
+
+type PriceExtras = Readonly<Partial<Record<UsageExtraName, number>>>;
+
+type TierText = readonly [
+  above: number,
+  input: number | null,
+  output: number | null,
+  ...rest: TokenRatesText,
+];
 
 /** From, hours, base rates, tiers, extras, thinking, per request; what is missing at the end, or 0, is none. */
 type PriceText = readonly [
   from: string | 0,
   daily: readonly [number, number] | 0,
   base: TokenRatesText,
-  tiers?: readonly (readonly [above: number, ...rates: TokenRatesText])[] | 0,
-  extras?: Readonly<Partial<Record<UsageExtraName, number>>> | 0,
+  tiers?: readonly TierText[] | 0,
+  extras?: PriceExtras | 0,
   thinking?: number,
   perRequest?: number,
 ];
+
+const NO_TIERS: readonly RateTier[] = [];
+const NO_EXTRAS: PriceExtras = {};
 
 type ModelText = readonly [model: string, rule: MatchRule | 0, ...prices: PriceText[]];
 
@@ -27,39 +39,49 @@ export function loadBundledRates(): RateRow[] {
   const lists = JSON.parse(BUNDLED_RATES_TEXT) as Record<string, readonly ModelText[]>;
   const rows: RateRow[] = [];
   for (const [provider, models] of Object.entries(lists)) {
-    for (const [model, rule, ...prices] of models) {
-      for (const price of prices) rows.push(rateRow(provider, model, rule === 0 ? null : rule, price));
+    // Indexes instead of destructuring: this runs once and cold, where iterators cost the most.
+    for (const entry of models) {
+      const match = entry[1] || null;
+      for (let index = 2; index < entry.length; index++) {
+        rows.push(rateRow(provider, entry[0], match, entry[index] as PriceText));
+      }
     }
   }
   return rows;
 }
 
 function rateRow(provider: string, model: string, match: MatchRule | null, price: PriceText): RateRow {
-  const [from, daily, base, tiers = 0, extras = 0, thinking = 0, perRequest = 0] = price;
+  const daily = price[1];
+  const base = price[2];
+  const tiers = price[3];
   return {
     provider,
     model,
     source: "bundled",
     match,
-    effectiveFrom: from === 0 ? null : from,
+    effectiveFrom: price[0] || null,
     effectiveTo: null,
-    daily: daily === 0 ? null : { fromSecond: daily[0], toSecond: daily[1] },
+    daily: daily ? { fromSecond: daily[0], toSecond: daily[1] } : null,
     provenanceDate: BUNDLED_RATES_DATE,
     rates: {
-      ...tokenRates(base),
-      tiers:
-        tiers === 0 ? [] : tiers.map(([above, ...rates]) => ({ aboveTokens: above, ...tokenRates(rates) })),
-      extras: extras === 0 ? {} : extras,
-      thinking: thinking === 0 ? null : thinking,
-      perRequest: perRequest === 0 ? null : perRequest,
+      input: base[0] ?? null,
+      output: base[1] ?? null,
+      cacheRead: base[2] ?? null,
+      cacheWrite: base[3] ?? null,
+      cacheWrite1h: base[4] ?? null,
+      tiers: tiers ? tiers.map(rateTier) : NO_TIERS,
+      extras: price[4] || NO_EXTRAS,
+      thinking: price[5] || null,
+      perRequest: price[6] || null,
     },
   };
 }
 
-function tokenRates([input, output, cacheRead, cacheWrite, cacheWrite1h]: TokenRatesText): TokenRates {
+function rateTier([aboveTokens, input, output, cacheRead, cacheWrite, cacheWrite1h]: TierText): RateTier {
   return {
-    input: input ?? null,
-    output: output ?? null,
+    aboveTokens,
+    input,
+    output,
     cacheRead: cacheRead ?? null,
     cacheWrite: cacheWrite ?? null,
     cacheWrite1h: cacheWrite1h ?? null,
