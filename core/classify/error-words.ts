@@ -85,7 +85,7 @@ export const INBAND_WORDS: ReadonlyMap<string, Verdict> = new Map(
  * follows it in an `x-amzn-errortype`; `Insufficient Balance`, `insufficient_balance` and `InsufficientBalance` are one.
  */
 export function plainWord(word: string): string {
-  const name = word.slice(word.lastIndexOf("#") + 1).split(":", 1)[0] ?? "";
+  const name = word.slice(word.lastIndexOf("#") + 1).replace(/:.*$/s, "");
   return name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, "")

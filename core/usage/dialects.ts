@@ -10,20 +10,22 @@ export interface PathRule {
   /** Matched against the whole path behind the base; a group named `model` is the model. */
   readonly path: RegExp;
   /** Null for what is not billed by usage. */
-  readonly api: ApiId | null;
-  readonly requestKind?: RequestKind;
-  readonly streaming?: boolean;
+  readonly metered: {
+    readonly api: ApiId;
+    readonly requestKind: RequestKind;
+    /** Whether the answer streams; null where the request's body says so. */
+    readonly streaming: boolean | null;
+  } | null;
 }
 
-const post = (path: RegExp, api: ApiId, requestKind: RequestKind, streaming?: boolean): PathRule => ({
-  method: "POST",
-  path,
-  api,
-  requestKind,
-  ...(streaming === undefined ? {} : { streaming }),
-});
+const post = (
+  path: RegExp,
+  api: ApiId,
+  requestKind: RequestKind,
+  streaming: boolean | null = null,
+): PathRule => ({ method: "POST", path, metered: { api, requestKind, streaming } });
 
-const free = (path: RegExp, method: PathRule["method"] = "any"): PathRule => ({ method, path, api: null });
+const free = (path: RegExp): PathRule => ({ method: "any", path, metered: null });
 
 /**
  * The paths of each dialect. What may bill and is not read yet (batches, images, audio, realtime, background responses
@@ -36,8 +38,9 @@ export const DIALECTS: Readonly<Record<Dialect, readonly PathRule[]>> = {
     free(/^\/(models|files|skills|organizations)(\/.*)?$/),
   ],
   openai: [
-    post(/^\/chat\/completions$/, "openai.chat", "chat"),
-    post(/^\/(agents|fim)?\/?completions$/, "openai.completions", "chat"),
+    // Mistral has agents of its own.
+    post(/^\/(chat|agents)\/completions$/, "openai.chat", "chat"),
+    post(/^(\/fim)?\/completions$/, "openai.completions", "chat"),
     post(/^\/responses(\/compact)?$/, "openai.responses", "chat"),
     post(/^\/embeddings$/, "openai.embeddings", "embedding"),
     // What was stored is read, listed or deleted.

@@ -104,16 +104,9 @@ function matchPath({ provider, apis, free }: HostEntry, method: string, path: st
   return free?.test(path) ? { kind: "free", provider } : { kind: "unknown_path", provider };
 }
 
-function routeOf(provider: string, rule: PathRule, model: string | null): RouteMatch {
-  if (rule.api === null) return { kind: "free", provider };
-  return {
-    kind: "metered",
-    provider,
-    api: rule.api,
-    requestKind: rule.requestKind ?? "other",
-    model: model === null ? null : decodeSegment(model),
-    streaming: rule.streaming ?? null,
-  };
+function routeOf(provider: string, { metered }: PathRule, model: string | null): RouteMatch {
+  if (metered === null) return { kind: "free", provider };
+  return { kind: "metered", provider, ...metered, model: model === null ? null : decodeSegment(model) };
 }
 
 /** Lower case, without IPv6 brackets and the root's dot. */

@@ -17,30 +17,37 @@ export function unknownUsage(usage: unknown, known: KnownMembers): string | null
   const unknown = unknownMembers(usage, known);
   if (unknown === null) return null;
   const encoder = new TextEncoder();
-  const fitting: Record<string, unknown> = {};
+  const fitting: [name: string, value: unknown][] = [];
   let bytes = 2;
-  for (const [name, value] of Object.entries(unknown)) {
+  for (const [name, value] of unknown) {
     const size = encoder.encode(`${JSON.stringify(name)}:${JSON.stringify(value)},`).length;
     if (bytes + size > MAX_UNKNOWN_USAGE_BYTES) continue;
     bytes += size;
-    fitting[name] = value;
+    fitting.push([name, value]);
   }
-  return bytes === 2 ? null : JSON.stringify(fitting);
+  return fitting.length === 0 ? null : JSON.stringify(Object.fromEntries(fitting));
 }
 
-function unknownMembers(usage: unknown, known: KnownMembers): Record<string, unknown> | null {
+function unknownMembers(
+  usage: unknown,
+  known: KnownMembers,
+): readonly (readonly [name: string, value: unknown])[] | null {
   if (!isObject(usage)) return null;
-  let found: Record<string, unknown> | null = null;
+  let found: [string, unknown][] | null = null;
   for (const name of Object.keys(usage)) {
     const rule = Object.hasOwn(known, name) ? known[name] : undefined;
     if (rule === true) continue;
-    const value = rule === undefined ? something(usage[name]) : unknownMembers(usage[name], rule);
+    const value = rule === undefined ? something(usage[name]) : unknownObject(usage[name], rule);
     if (value === null) continue;
-    // A null prototype takes any name, `__proto__` too, as a plain member.
-    found ??= Object.create(null) as Record<string, unknown>;
-    found[name] = value;
+    found ??= [];
+    found.push([name, value]);
   }
   return found;
+}
+
+function unknownObject(value: unknown, known: KnownMembers): unknown {
+  const members = unknownMembers(value, known);
+  return members === null ? null : Object.fromEntries(members);
 }
 
 function something(value: unknown): unknown {

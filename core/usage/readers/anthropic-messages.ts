@@ -135,8 +135,7 @@ function overwrite(
   earlier: Record<string, unknown> | null,
   later: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const merged = { ...earlier };
-  for (const [name, value] of Object.entries(later))
-    if (value !== null || !Object.hasOwn(merged, name)) merged[name] = value;
+  const merged: Record<string, unknown> = { ...earlier, ...later };
+  for (const name of Object.keys(later)) merged[name] = later[name] ?? earlier?.[name] ?? null;
   return merged;
 }

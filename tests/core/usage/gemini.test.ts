@@ -68,6 +68,7 @@ describe("geminiGenerate", () => {
     assert.equal(tier({ serviceTier: "FLEX" }), "flex");
     assert.equal(tier({ trafficType: "ON_DEMAND_PRIORITY" }), "on_demand_priority");
     assert.equal(tier({}), null);
+    assert.equal(tier({ serviceTier: 5 }), null);
   });
 
   it("splits modalities, the cached ones apart, a document as an image", () => {

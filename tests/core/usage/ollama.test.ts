@@ -51,6 +51,15 @@ describe("ollamaChat", () => {
       }
     });
 
+  it("reads /api/generate alike", () => {
+    const url = ADDRESSES.ollamaChat.replace("chat", "generate");
+    const report = readAnswer(
+      url,
+      lines({ model: "m", response: "a", done: false }, last({ eval_count: 1, prompt_eval_count: 2 })),
+    );
+    assert.deepEqual(countsOf(report), [2, null, null, null, 1, null]);
+  });
+
   it("knows the model of a stream that is cut", () => {
     const report = readAnswer(ADDRESSES.ollamaChat, lines(piece, piece), { complete: false });
     assert.deepEqual([countsOf(report), report.tokensComplete, report.model], [NOTHING, false, "qwen-test"]);

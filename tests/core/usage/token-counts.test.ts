@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { addCounts, readCount, splitTotal } from "../../../core/usage/token-counts.ts";
+
+describe("readCount()", () => {
+  for (const value of [-1, 1.5, Number.NaN, 2 ** 53, "5", null, undefined, {}, true])
+    it(`takes ${String(value)} for not stated`, () => assert.equal(readCount(value), null));
+  it("takes non-negative safe integers", () => {
+    assert.deepEqual([0, 7, Number.MAX_SAFE_INTEGER].map(readCount), [0, 7, Number.MAX_SAFE_INTEGER]);
+  });
+});
+
+describe("addCounts()", () => {
+  it("adds what is stated, and states no sum beyond the safe integers", () => {
+    assert.equal(addCounts(1, null, 2), 3);
+    assert.equal(addCounts(Number.MAX_SAFE_INTEGER, 1), null);
+  });
+});
+
+describe("splitTotal()", () => {
+  it("sums to the total, never goes below 0, and says when the parts exceed it", () => {
+    // Planted: the rest taken as total minus all parts.
+    const count = fc.nat(10);
+    fc.assert(
+      fc.property(count, fc.array(fc.option(count), { maxLength: 3 }), (total, parts) => {
+        const split = splitTotal(total, parts);
+        const sum = (split.rest ?? 0) + addCounts(...split.parts)!;
+        assert.equal(sum, total);
+        assert.ok(
+          split.parts.every((part, at) => (part === null) === (parts[at] === null) && (part ?? 0) >= 0),
+        );
+        assert.equal(split.consistent, addCounts(...parts)! <= total);
+      }),
+    );
+  });
+
+  it("keeps the parts of a total that is not stated", () => {
+    assert.deepEqual(splitTotal(null, [3, null]), { rest: null, parts: [3, null], consistent: false });
+    assert.deepEqual(splitTotal(null, [null]), { rest: null, parts: [null], consistent: true });
+  });
+});
