@@ -24,12 +24,12 @@ export function decodeUtf8(bytes: Uint8Array): string {
 
 /**
  * Bytes as ISO 8859-1: one character for each byte, so that an index into the text is an index into the bytes.
- * Nearly every head is ASCII, which the UTF-8 decoder reads many times faster than a loop could.
+ * Nearly every head is ASCII, which the UTF-8 decoder reads many times faster than a loop could. Text that has as many
+ * units as there were bytes holds no sequence of several bytes: without U+FFFD among them, it was ASCII.
  */
 export function decodeLatin1(bytes: Uint8Array): string {
-  let union = 0;
-  for (let at = 0; at < bytes.length; at++) union |= bytes[at]!;
-  if (union < 0x80) return decodeUtf8(bytes);
+  const ascii = decodeUtf8(bytes);
+  if (ascii.length === bytes.length && !ascii.includes("\ufffd")) return ascii;
   let text = "";
   for (let at = 0; at < bytes.length; at++) text += String.fromCharCode(bytes[at]!);
   return text;

@@ -35,20 +35,20 @@ export function headerValue(headers: HeaderList, lowerCaseName: string): string 
 /**
  * Finds where a head that starts at `start` ends: the index after its empty line, or -1. An end made with bare line
  * feeds is found as well, so that the strict reader can refuse it at once instead of waiting for a better one.
- * `from` says up to where an earlier search came. Each end has a CR or LF before its last byte: every second byte is enough.
+ * `from` is the last byte that an earlier search saw. An end spans two bytes or more: every second one is looked at.
  */
 export function findHeadEnd(bytes: Uint8Array, start: number, from: number): number {
-  for (let at = Math.max(start, from); at < bytes.length; at += 2) {
-    if (bytes[at]! > CR) continue;
-    if (endsHead(bytes, start, at)) return at + 1;
-    if (endsHead(bytes, start, at + 1)) return at + 2;
+  for (let at = from; ; at += 2) {
+    while (at < bytes.length && bytes[at]! > CR) at += 2;
+    if (at >= bytes.length) return -1;
+    const afterLine = at > start && bytes[at - 1] === LF;
+    const next = bytes[at + 1];
+    if (bytes[at] === LF) {
+      if (afterLine) return at + 1;
+      if (next === LF) return at + 2;
+      if (next === CR && bytes[at + 2] === LF) return at + 3;
+    } else if (afterLine && bytes[at] === CR && next === LF) return at + 2;
   }
-  return -1;
-}
-
-function endsHead(bytes: Uint8Array, start: number, at: number): boolean {
-  if (bytes[at] !== LF || at - 1 < start) return false;
-  return bytes[at - 1] === LF || (bytes[at - 1] === CR && at - 2 >= start && bytes[at - 2] === LF);
 }
 
 /** Reads a whole request head, its empty line included. Anything outside RFC 9112's grammar is unreadable. */
@@ -115,8 +115,8 @@ function isKnownVersion(version: string): boolean {
   return version === "HTTP/1.1" || version === "HTTP/1.0";
 }
 
-/** The characters of a token (RFC 9110 section 5.6.2) as a bit set of the 256 bytes, 32 to a word. */
-const TOKEN_BITS = [0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff, 0, 0, 0, 0];
+/** The characters of a token (RFC 9110 section 5.6.2) as a bit set of the 256 bytes, 32 to a signed word. */
+const TOKEN_BITS = [0, 0x03ff6cfa, 0xc7fffffe | 0, 0x57ffffff, 0, 0, 0, 0];
 
 function endOfToken(raw: Uint8Array, from: number): number {
   let at = from;
