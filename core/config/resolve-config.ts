@@ -1,0 +1,259 @@
+import { DEFAULT_PROJECT } from "../attribution/mod.ts";
+import {
+  clampPullInterval,
+  DEFAULT_PULL_INTERVAL_MS,
+  isPullUrlAllowed,
+  MIN_PULL_INTERVAL_MS,
+  type PublishedRate,
+  type RateRow,
+  readPublishedRate,
+} from "../pricing/mod.ts";
+import { type RedactionRule, readLinearPattern } from "../redaction/mod.ts";
+import { normaliseSlug } from "../slug/mod.ts";
+import type { CalendarDate } from "../time.ts";
+import { parseUploadFrom, UPLOAD_CAP_DEFAULT_BYTES, UPLOAD_CAP_MAX_BYTES } from "../uploader/mod.ts";
+import type { ExtraHost } from "../usage/mod.ts";
+import { resolveBaseUrl, type StatedBaseUrls } from "./base-url.ts";
+import type { Config, ResolvedConfig } from "./config.ts";
+import { parseDuration } from "./duration.ts";
+import {
+  DEFAULT_API_PORT,
+  DEFAULT_BODY_RETENTION_DAYS,
+  DEFAULT_BODY_SYNC_INTERVAL_SECONDS,
+  DEFAULT_PROXY_PORT,
+  DEFAULT_STORE_CAP_BYTES,
+  MAX_STORE_CAP_BYTES,
+  MIN_BODY_SYNC_INTERVAL_SECONDS,
+} from "./numbers.ts";
+import { createSectionReader, isTable, type SectionReader } from "./section-reader.ts";
+
+const anyPort = { min: 0, max: 65_535 };
+const farFuture = { min: 1, max: 36_500 };
+
+/**
+ * Resolves what a parsed TOML file says. Never throws: what is wrong takes its default and is told of. `today` dates
+ * the operator's rates.
+ */
+export function resolveConfig(
+  raw: unknown,
+  context: { today: CalendarDate; baseUrl?: Omit<StatedBaseUrls, "file"> },
+): ResolvedConfig {
+  const warnings: string[] = [];
+  const root = createSectionReader(raw ?? {}, "", warnings);
+  const config: Config = {
+    proxy: readProxy(root.table("proxy")),
+    api: readApi(root.table("api")),
+    cloud: readCloud(root.table("cloud"), context.baseUrl ?? {}, warnings),
+    bodies: readBodies(root.table("bodies")),
+    pricing: readPricing(root.table("pricing"), context.today),
+    attribution: {
+      defaultProject: readDefaultProject(root.table("attribution")),
+      autoClassifyUnknownProcesses: root.boolean("auto_classify_unknown_processes", true),
+    },
+    providers: root.tables("providers").flatMap(readExtraHost),
+    azureDeployments: readTexts(root.table("azure"), "deployments"),
+    usage: { estimateMissing: root.table("usage").boolean("estimate_missing", false) },
+    redactionRules: root.table("redaction").tables("rules").flatMap(readRedactionRule),
+    log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },
+  };
+  root.finish();
+  return { config, warnings };
+}
+
+function readProxy(section: SectionReader): Config["proxy"] {
+  return {
+    host: section.text("host", "127.0.0.1") as string,
+    port: section.integer("port", DEFAULT_PROXY_PORT, anyPort),
+    parent: section.text("parent", null),
+    parentFromEnvironment: section.boolean("parent_from_environment", false),
+    extraCa: section.text("extra_ca", null),
+    password: section.text("password", null),
+    requireAuthorization: section.boolean("require_authorization", true),
+  };
+}
+
+function readApi(section: SectionReader): Config["api"] {
+  return {
+    host: section.text("host", "127.0.0.1") as string,
+    port: section.integer("port", DEFAULT_API_PORT, anyPort),
+    dashboardOrigins: section.texts("dashboard_origins"),
+  };
+}
+
+function readCloud(
+  section: SectionReader,
+  stated: Omit<StatedBaseUrls, "file">,
+  warnings: string[],
+): Config["cloud"] {
+  const { url, warning } = resolveBaseUrl({ ...stated, file: section.text("base_url", null) });
+  if (warning !== null) warnings.push(warning);
+  const enabled = section.boolean("enabled", false);
+  const bodies = section.table("bodies");
+  return {
+    enabled,
+    baseUrl: url,
+    bodies: {
+      enabled: bodies.boolean("enabled", false),
+      syncIntervalSeconds: bodies.integer("sync_interval_seconds", DEFAULT_BODY_SYNC_INTERVAL_SECONDS, {
+        min: MIN_BODY_SYNC_INTERVAL_SECONDS,
+        max: 86_400,
+      }),
+      maxBodyBytesPerUpload: bodies.integer("max_body_bytes_per_upload", UPLOAD_CAP_DEFAULT_BYTES, {
+        min: 1,
+        max: UPLOAD_CAP_MAX_BYTES,
+      }),
+      perProject: readSwitches(bodies, "per_project", (value) => (typeof value === "boolean" ? value : null)),
+      uploadFrom: readUploadFrom(bodies, warnings),
+    },
+    upload: readUpload(section.table("upload")),
+  };
+}
+
+/** Beside preset and projects each key is a field's override, as the contract spells `source_workdir`. */
+function readUpload(section: SectionReader): Config["cloud"]["upload"] {
+  const preset = section.choice("preset", "standard", ["minimal", "standard", "full"]);
+  const perProject = readSwitches(section, "per_project", (value) =>
+    isTable(value) && typeof value.upload === "boolean" ? value.upload : null,
+  );
+  const fields: Record<string, boolean> = {};
+  for (const [name, value] of section.remaining()) {
+    if (typeof value === "boolean") fields[name] = value;
+    else section.warn(name, "must be true or false; ignored");
+  }
+  return { preset, fields, perProject };
+}
+
+/** TOML's own dates are as good as texts: whoever parses the file hands them over as texts or with `toISOString`. */
+function readUploadFrom(section: SectionReader, warnings: string[]): Config["cloud"]["bodies"]["uploadFrom"] {
+  const text = section.value(
+    "upload_from",
+    (value) => (typeof value === "string" ? value : null),
+    "now, none, a date or a datetime",
+  );
+  if (text === null) return null;
+  const uploadFrom = parseUploadFrom(text);
+  if (uploadFrom.kind === "malformed") warnings.push(uploadFrom.warning);
+  return uploadFrom;
+}
+
+/** Switches by project: the names are normalised, as projects are. */
+function readSwitches(
+  section: SectionReader,
+  key: string,
+  read: (value: unknown) => boolean | null,
+): Record<string, boolean> {
+  const switches: Record<string, boolean> = {};
+  for (const [name, value] of section.entries(key)) {
+    const found = read(value);
+    if (found === null) section.warn(`${key}.${name}`, "must say true or false; ignored");
+    else switches[normaliseSlug(name)] = found;
+  }
+  return switches;
+}
+
+function readBodies(section: SectionReader): Config["bodies"] {
+  return {
+    maxBodyBytes: section.integer("max_body_bytes", DEFAULT_STORE_CAP_BYTES, {
+      min: 1,
+      max: MAX_STORE_CAP_BYTES,
+    }),
+    retentionDays: section.integer("retention_days", DEFAULT_BODY_RETENTION_DAYS, farFuture),
+  };
+}
+
+function readPricing(section: SectionReader, today: CalendarDate): Config["pricing"] {
+  const wishedMs = section.value(
+    "pull_interval",
+    (value) => (typeof value === "string" ? parseDuration(value) : null),
+    'a length of time such as "6h"',
+  );
+  const pullIntervalMs = clampPullInterval(wishedMs ?? DEFAULT_PULL_INTERVAL_MS);
+  if (wishedMs !== null && pullIntervalMs !== wishedMs) {
+    section.warn("pull_interval", `is below the floor; ${MIN_PULL_INTERVAL_MS / 3_600_000}h is used`);
+  }
+  return {
+    autoPull: section.boolean("auto_pull", false),
+    pullIntervalMs,
+    pullUrl: section.value(
+      "pull_url",
+      (value) => (typeof value === "string" && isPullUrlAllowed(value) ? value : null),
+      "a public https address",
+    ),
+    operator: section.tables("operator").flatMap((each) => readOperatorRate(each, today)),
+  };
+}
+
+const rateFields = ["input", "output", "cache_read", "cache_write", "cache_write_1h"] as const;
+
+/** A rate as a decimal text; a number's shortest text is what was written. */
+function rateText(section: SectionReader, key: string): string | null {
+  return section.value(
+    key,
+    (value) => (typeof value === "string" ? value : typeof value === "number" ? String(value) : null),
+    "a price in USD per million tokens",
+  );
+}
+
+function readOperatorRate(section: SectionReader, today: CalendarDate): RateRow[] {
+  const rates = (from: SectionReader) =>
+    Object.fromEntries(rateFields.map((field) => [field, rateText(from, field)])) as Record<
+      (typeof rateFields)[number],
+      string | null
+    >;
+  const item: PublishedRate = {
+    provider: section.text("provider", "") as string,
+    model: section.text("model", "") as string,
+    ...rates(section),
+    tiers: section.tables("tiers").map((tier) => ({
+      ...rates(tier),
+      above_tokens: tier.integer("above_tokens", 0, { min: 0, max: 1e9 }),
+    })),
+    effective_from: section.text("effective_from", null),
+  };
+  const read = readPublishedRate(item, "operator", today);
+  if (read.ok) return [read.row];
+  for (const { field, problem } of read.problems) section.warn(field, `${problem}; this rate is ignored`);
+  return [];
+}
+
+function readDefaultProject(section: SectionReader): string {
+  return normaliseSlug(section.text("default_project", DEFAULT_PROJECT) as string) || DEFAULT_PROJECT;
+}
+
+function readExtraHost(section: SectionReader): ExtraHost[] {
+  const host = section.text("host", "") as string;
+  const port = section.integer("port", 0, anyPort);
+  const provider = section.text("provider", "") as string;
+  const api = section.choice("api", "openai", ["openai", "anthropic", "gemini", "ollama"]);
+  if (!/^(\*\.)?[a-z0-9.:-]+$/i.test(host)) {
+    section.warn("host", "must be a host's name; this provider is ignored");
+    return [];
+  }
+  if (provider === "") {
+    section.warn("provider", "must be named; this provider is ignored");
+    return [];
+  }
+  return [{ host: host.toLowerCase(), ...(port > 0 && { port }), provider, api }];
+}
+
+function readTexts(section: SectionReader, key: string): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [name, value] of section.entries(key)) {
+    if (typeof value === "string") texts[name] = value;
+    else section.warn(`${key}.${name}`, "must be a text; ignored");
+  }
+  return texts;
+}
+
+function readRedactionRule(section: SectionReader): RedactionRule[] {
+  const name = section.text("name", "") as string;
+  const pattern = section.text("pattern", "") as string;
+  if (!/^[a-z][a-z0-9_]{0,63}$/.test(name)) {
+    section.warn("name", "must be a name in snake case; this rule is ignored");
+    return [];
+  }
+  const read = readLinearPattern(pattern);
+  if (read.ok) return [{ name, find: read.find }];
+  section.warn("pattern", `${read.problem}; this rule is ignored`);
+  return [];
+}

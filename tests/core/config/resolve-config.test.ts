@@ -1,0 +1,378 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseDuration, resolveBaseUrl, resolveConfig } from "../../../core/config/mod.ts";
+
+const today = "2026-11-21";
+const resolve = (raw: unknown) => resolveConfig(raw, { today });
+
+describe("resolveConfig()", () => {
+  it("has the contract's defaults", () => {
+    const { config, warnings } = resolve({});
+    assert.deepEqual(warnings, []);
+    assert.deepEqual(config, {
+      proxy: {
+        host: "127.0.0.1",
+        port: 8081,
+        parent: null,
+        parentFromEnvironment: false,
+        extraCa: null,
+        password: null,
+        requireAuthorization: true,
+      },
+      api: { host: "127.0.0.1", port: 8765, dashboardOrigins: [] },
+      cloud: {
+        enabled: false,
+        baseUrl: null,
+        bodies: {
+          enabled: false,
+          syncIntervalSeconds: 60,
+          maxBodyBytesPerUpload: 1_048_576,
+          perProject: {},
+          uploadFrom: null,
+        },
+        upload: { preset: "standard", fields: {}, perProject: {} },
+      },
+      bodies: { maxBodyBytes: 524_288, retentionDays: 90 },
+      pricing: { autoPull: false, pullIntervalMs: 21_600_000, pullUrl: null, operator: [] },
+      attribution: { defaultProject: "misc", autoClassifyUnknownProcesses: true },
+      providers: [],
+      azureDeployments: {},
+      usage: { estimateMissing: false },
+      redactionRules: [],
+      log: { level: "info" },
+    });
+  });
+
+  it("reads every setting", () => {
+    const { config, warnings } = resolve({
+      auto_classify_unknown_processes: false,
+      proxy: {
+        host: "::1",
+        port: 0,
+        parent: "http://proxy:3128",
+        parent_from_environment: true,
+        extra_ca: "/ca.pem",
+        password: "p",
+        require_authorization: false,
+      },
+      api: { host: "localhost", port: 1, dashboard_origins: ["https://a.dev"] },
+      cloud: {
+        enabled: true,
+        base_url: "https://cloud.dev/",
+        bodies: {
+          enabled: true,
+          sync_interval_seconds: 5,
+          max_body_bytes_per_upload: 1000,
+          per_project: { "My Web": false },
+          upload_from: "2026-01-02",
+        },
+        upload: { preset: "full", source_workdir: false, per_project: { Secret: { upload: false } } },
+      },
+      bodies: { max_body_bytes: 1_048_576, retention_days: 7 },
+      pricing: {
+        auto_pull: true,
+        pull_interval: "1h30m",
+        pull_url: "https://rates.dev/x",
+        operator: [{ provider: "acme", model: "m-1", input: 1.5, output: "3", cache_read: "0.1" }],
+      },
+      attribution: { default_project: "Other Things" },
+      providers: [{ host: "LLM.corp.dev", port: 8443, provider: "corp", api: "anthropic" }],
+      azure: { deployments: { "our-gpt": "gpt-5" } },
+      usage: { estimate_missing: true },
+      redaction: { rules: [{ name: "badge", pattern: "EMP-\\d{4}" }] },
+      log: { level: "debug" },
+    });
+    assert.deepEqual(warnings, []);
+    assert.equal(config.cloud.baseUrl, "https://cloud.dev");
+    assert.deepEqual(config.cloud.bodies, {
+      enabled: true,
+      syncIntervalSeconds: 5,
+      maxBodyBytesPerUpload: 1000,
+      perProject: { "my-web": false },
+      uploadFrom: { kind: "instant", at: Date.UTC(2026, 0, 2) },
+    });
+    assert.deepEqual(config.cloud.upload, {
+      preset: "full",
+      fields: { source_workdir: false },
+      perProject: { secret: false },
+    });
+    assert.deepEqual(config.bodies, { maxBodyBytes: 1_048_576, retentionDays: 7 });
+    assert.equal(config.pricing.pullIntervalMs, 5_400_000);
+    assert.equal(config.pricing.pullUrl, "https://rates.dev/x");
+    const [row] = config.pricing.operator;
+    assert.deepEqual(
+      [row?.source, row?.provenanceDate, row?.rates.input, row?.rates.output, row?.rates.cacheRead],
+      ["operator", today, 1_500_000, 3_000_000, 100_000],
+    );
+    assert.deepEqual(config.attribution, {
+      defaultProject: "other-things",
+      autoClassifyUnknownProcesses: false,
+    });
+    assert.deepEqual(config.providers, [
+      { host: "llm.corp.dev", port: 8443, provider: "corp", api: "anthropic" },
+    ]);
+    assert.deepEqual(config.azureDeployments, { "our-gpt": "gpt-5" });
+    assert.equal(config.redactionRules[0]?.name, "badge");
+    assert.equal(config.log.level, "debug");
+    assert.equal(config.proxy.parent, "http://proxy:3128");
+  });
+
+  const wrong: [
+    what: string,
+    raw: unknown,
+    warning: RegExp,
+    left: (c: ReturnType<typeof resolve>["config"]) => unknown,
+    is: unknown,
+  ][] = [
+    [
+      "a setting that is none",
+      { proxy: { prot: 1 } },
+      /^proxy\.prot: is not a setting; did you mean port\?$/,
+      (c) => c.proxy.port,
+      8081,
+    ],
+    ["an unknown table", { zzzzzzzz: {} }, /^zzzzzzzz: is not a setting$/, (c) => c.cloud.enabled, false],
+    [
+      "a wrong type",
+      { cloud: { enabled: "yes" } },
+      /^cloud\.enabled: must be true or false; false is used$/,
+      (c) => c.cloud.enabled,
+      false,
+    ],
+    ["a table that is none", { proxy: 5 }, /^proxy: must be a table; ignored$/, (c) => c.proxy.port, 8081],
+    [
+      "a port beyond the bound",
+      { proxy: { port: 70_000 } },
+      /70000 is outside 0 to 65535; 65535 is used/,
+      (c) => c.proxy.port,
+      65_535,
+    ],
+    [
+      "a store cap above 1 MiB",
+      { bodies: { max_body_bytes: 2_000_000 } },
+      /1048576 is used/,
+      (c) => c.bodies.maxBodyBytes,
+      1_048_576,
+    ],
+    [
+      "an upload cap above 1.4 MiB",
+      { cloud: { bodies: { max_body_bytes_per_upload: 2_000_000 } } },
+      /1468006 is used/,
+      (c) => c.cloud.bodies.maxBodyBytesPerUpload,
+      1_468_006,
+    ],
+    [
+      "an interval below the floor",
+      { pricing: { pull_interval: "5m" } },
+      /below the floor; 1h is used/,
+      (c) => c.pricing.pullIntervalMs,
+      3_600_000,
+    ],
+    [
+      "an interval without a unit",
+      { pricing: { pull_interval: "5" } },
+      /length of time/,
+      (c) => c.pricing.pullIntervalMs,
+      21_600_000,
+    ],
+    [
+      "a pull address without TLS",
+      { pricing: { pull_url: "http://rates.dev" } },
+      /public https address/,
+      (c) => c.pricing.pullUrl,
+      null,
+    ],
+    [
+      "a preset that is none",
+      { cloud: { upload: { preset: "all" } } },
+      /one of minimal, standard, full/,
+      (c) => c.cloud.upload.preset,
+      "standard",
+    ],
+    [
+      "an override that is none",
+      { cloud: { upload: { latency_ms: 3 } } },
+      /must be true or false/,
+      (c) => c.cloud.upload.fields,
+      {},
+    ],
+    [
+      "a malformed watermark",
+      { cloud: { bodies: { upload_from: "soon" } } },
+      /upload_from/,
+      (c) => c.cloud.bodies.uploadFrom?.kind,
+      "malformed",
+    ],
+    [
+      "a project switch that is none",
+      { cloud: { bodies: { per_project: { a: 1 } } } },
+      /per_project\.a/,
+      (c) => c.cloud.bodies.perProject,
+      {},
+    ],
+    [
+      "an operator rate without a model",
+      { pricing: { operator: [{ provider: "p", input: "1" }] } },
+      /pricing\.operator\[0\]\.model/,
+      (c) => c.pricing.operator,
+      [],
+    ],
+    [
+      "a host that is none",
+      { providers: [{ host: "https://x/", provider: "x" }] },
+      /providers\[0\]\.host/,
+      (c) => c.providers,
+      [],
+    ],
+    [
+      "a nameless provider",
+      { providers: [{ host: "x.dev" }] },
+      /providers\[0\]\.provider/,
+      (c) => c.providers,
+      [],
+    ],
+    [
+      "an origin that is no text",
+      { api: { dashboard_origins: [1] } },
+      /no text; left out/,
+      (c) => c.api.dashboardOrigins,
+      [],
+    ],
+    [
+      "a deployment that is no text",
+      { azure: { deployments: { a: 1 } } },
+      /azure\.deployments\.a/,
+      (c) => c.azureDeployments,
+      {},
+    ],
+    [
+      "a redaction rule without a name",
+      { redaction: { rules: [{ pattern: "x" }] } },
+      /rules\[0\]\.name/,
+      (c) => c.redactionRules,
+      [],
+    ],
+    [
+      "a redaction pattern that is none",
+      { redaction: { rules: [{ name: "x", pattern: "(" }] } },
+      /rules\[0\]\.pattern/,
+      (c) => c.redactionRules,
+      [],
+    ],
+    [
+      "a base address without TLS",
+      { cloud: { base_url: "http://cloud.dev" } },
+      /not an https address/,
+      (c) => c.cloud.baseUrl,
+      null,
+    ],
+  ];
+  for (const [what, raw, warning, left, is] of wrong) {
+    it(`warns of ${what} and goes on without it`, () => {
+      const { config, warnings } = resolve(raw);
+      assert.equal(warnings.length, 1, warnings.join("\n"));
+      assert.match(warnings[0] as string, warning);
+      assert.deepEqual(left(config), is);
+    });
+  }
+
+  // Planted and found: a section reader that trusted `Object.entries(null)`; an integer reader that let 1.5 pass.
+  it("never throws, and gives values within their bounds, whatever the file holds", () => {
+    const keys = fc.constantFrom(
+      "proxy",
+      "cloud",
+      "bodies",
+      "upload",
+      "pricing",
+      "operator",
+      "providers",
+      "port",
+      "host",
+      "per_project",
+      "pull_interval",
+      "upload_from",
+      "max_body_bytes",
+      "retention_days",
+      "rules",
+      "redaction",
+      "x",
+    );
+    const raw = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom(null, true, 1.5, -1, 1e300, "", "now", Number.NaN, 5n),
+        tie("table"),
+        fc.array(tie("value"), { maxLength: 2 }),
+      ),
+      table: fc.dictionary(keys, tie("value"), { maxKeys: 5 }),
+    })).value;
+    fc.assert(
+      fc.property(raw, (each) => {
+        const { config } = resolve(each);
+        assert.ok(
+          config.proxy.port >= 0 && config.proxy.port <= 65_535 && Number.isInteger(config.proxy.port),
+        );
+        assert.ok(config.bodies.maxBodyBytes <= 1_048_576 && config.bodies.retentionDays >= 1);
+        assert.ok(config.cloud.bodies.maxBodyBytesPerUpload <= 1_468_006);
+        assert.ok(config.pricing.pullIntervalMs >= 3_600_000);
+      }),
+    );
+  });
+});
+
+describe("resolveBaseUrl()", () => {
+  const production = "https://cloud.meter.dev";
+  const table: [stated: Parameters<typeof resolveBaseUrl>[0], url: string | null, warns: boolean][] = [
+    [{}, production, false],
+    [{ file: "" }, production, false],
+    [{ flag: "https://a.dev", environment: "https://b.dev", file: "https://c.dev" }, "https://a.dev", false],
+    [{ environment: "https://b.dev", file: "https://c.dev" }, "https://b.dev", false],
+    [{ flag: "  ", file: "https://C.dev:8443/meter/" }, "https://c.dev:8443/meter", false],
+    [{ file: "http://127.0.0.1:9000" }, "http://127.0.0.1:9000", false],
+    [{ file: "http://localhost" }, "http://localhost", false],
+    [{ file: "http://[::1]:80" }, "http://[::1]:80", false],
+    [{ file: "http://cloud.dev" }, null, true],
+    [{ file: "https://good@evil.dev" }, null, true],
+    [{ file: "https://good#.evil.dev" }, null, true],
+    [{ file: "https://a.dev:99999" }, null, true],
+    [{ file: "https://." }, null, true],
+    [{ file: "ftp://a.dev" }, null, true],
+    ...[".test", ".example", ".invalid", ".local", ".TEST", ".local."].map(
+      (suffix): [{ file: string }, string, boolean] => [{ file: `https://cloud${suffix}` }, production, true],
+    ),
+    [{ flag: "https://x.test" }, production, true],
+    [{ environment: "https://x.test" }, production, true],
+  ];
+  for (const [stated, url, warns] of table) {
+    it(`of ${JSON.stringify(stated)} gives ${url}`, () => {
+      const found = resolveBaseUrl(stated, production);
+      assert.equal(found.url, url);
+      assert.equal(found.warning !== null, warns);
+    });
+  }
+
+  it("means not configured where there is no production address to rewrite to", () => {
+    assert.deepEqual(resolveBaseUrl({}), { url: null, warning: null });
+    const rewritten = resolveBaseUrl({ file: "https://cloud.example" });
+    assert.equal(rewritten.url, null);
+    assert.match(rewritten.warning ?? "", /no cloud is configured/);
+  });
+});
+
+describe("parseDuration()", () => {
+  const table: [string, number | null][] = [
+    ["6h", 21_600_000],
+    ["90m", 5_400_000],
+    ["1d12h", 129_600_000],
+    ["30s", 30_000],
+    ["6", null],
+    ["h", null],
+    ["", null],
+    ["6 h", null],
+    ["-6h", null],
+    ["9999999h", null],
+  ];
+  for (const [text, ms] of table)
+    it(`reads ${JSON.stringify(text)} as ${ms}`, () => assert.equal(parseDuration(text), ms));
+});
