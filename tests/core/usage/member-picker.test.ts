@@ -62,7 +62,8 @@ describe("pickMembers()", () => {
     // Planted: an escaped quote ended a string long enough for `indexOf`.
     const text = fc.string({
       unit: fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", "a", "é", "\n"),
-      maxLength: 70,
+      maxLength: 120,
+      size: "max",
     });
     const leaf = fc.oneof(text, fc.integer(), fc.constant(null), fc.boolean());
     const value = fc.oneof(
@@ -74,7 +75,7 @@ describe("pickMembers()", () => {
     fc.assert(
       fc.property(
         object,
-        fc.array(fc.nat(300), { maxLength: 6 }),
+        fc.array(fc.nat(600), { maxLength: 6 }),
         fc.constantFrom(undefined, 1, "\t"),
         (source, cuts, indent) => {
           const bytes = bytesOf(JSON.stringify(source, null, indent));

@@ -256,7 +256,11 @@ describe("createUsageReader()", () => {
 
   // One answer of each framing and API, with quotes, escapes and bytes beyond ASCII where cuts could hurt.
   const samples: [url: string, body: string, status: number][] = [
-    [ADDRESSES.chat, JSON.stringify({ ...chat, text: 'é "\\\\" \\" 😀', 'k"ey': "\\" }), 200],
+    [
+      ADDRESSES.chat,
+      JSON.stringify({ text: 'é "\\\\" \\" 😀', 'k"ey': "\\", long: `${"x".repeat(60)}"\\`, ...chat }),
+      200,
+    ],
     [ADDRESSES.chat, sse({ model: "m", text: 'é"' }, { ...chat, usage: null }, chat, "[DONE]"), 200],
     [
       ADDRESSES.anthropic,
