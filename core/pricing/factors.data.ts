@@ -14,22 +14,31 @@ export interface PriceFactor {
   denominator: number;
   /** True where the provider publishes this price for the base context tier alone. */
   baseTierOnly: boolean;
+  /** True where cache reads keep their own price. */
+  exceptCacheReads: boolean;
   /** Where the provider says so. */
   page: string;
-  readOn: CalendarDate;
+  /** When we read it there; `null` where it is common knowledge that wants a check on that page. */
+  readOn: CalendarDate | null;
 }
+
+const READ_ON = "2026-11-21";
+const UNREAD = null;
 
 const ANTHROPIC_BATCH = "https://platform.claude.com/docs/en/build-with-claude/batch-processing";
 const ANTHROPIC_FAST = "https://platform.claude.com/docs/en/build-with-claude/fast-mode";
-const ANTHROPIC_GEO = "https://platform.claude.com/docs/en/build-with-claude/data-residency";
-const OPENAI_PRICING = "https://developers.openai.com/api/docs/pricing";
+const ANTHROPIC_GEO = "https://platform.claude.com/docs/en/manage-claude/data-residency";
+const OPENAI_BATCH = "https://developers.openai.com/api/docs/guides/batch";
 const OPENAI_FLEX = "https://developers.openai.com/api/docs/guides/flex-processing";
 const OPENAI_PRIORITY = "https://openai.com/api-priority-processing/";
 const GEMINI_TIERS = "https://ai.google.dev/gemini-api/docs/optimization";
+const GEMINI_BATCH =
+  "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/capabilities/batch-prediction-gemini";
 const GROQ_FLEX = "https://console.groq.com/docs/flex-processing";
 const GROQ_BATCH = "https://console.groq.com/docs/batch";
 const MISTRAL_BATCH = "https://docs.mistral.ai/capabilities/batch/";
-const BEDROCK_BATCH = "https://aws.amazon.com/bedrock/pricing/";
+const BEDROCK_BATCH =
+  "https://docs.aws.amazon.com/bedrock/latest/userguide/capacity-limits-cost-optimization.html";
 
 function factor(
   provider: string,
@@ -37,9 +46,10 @@ function factor(
   when: PriceFactor["when"],
   [numerator, denominator]: readonly [number, number],
   page: string,
-  baseTierOnly = false,
+  readOn: CalendarDate | null,
+  { baseTierOnly = false, exceptCacheReads = false } = {},
 ): PriceFactor {
-  return { provider, models, when, numerator, denominator, baseTierOnly, page, readOn: "2026-11-21" };
+  return { provider, models, when, numerator, denominator, baseTierOnly, exceptCacheReads, page, readOn };
 }
 
 const batch = { serviceTier: "batch" };
@@ -53,47 +63,52 @@ const fast = { extra: "fast_mode" } as const;
  * look as good as a right one.
  */
 export const PRICE_FACTORS: readonly PriceFactor[] = [
-  // "All usage is charged at 50% of the standard API prices", cache reads and writes included.
-  factor("anthropic", null, batch, [1, 2], ANTHROPIC_BATCH),
+  // Half of the standard price for all usage, cache reads and writes included.
+  factor("anthropic", null, batch, [1, 2], ANTHROPIC_BATCH, UNREAD),
   // $30 / $150 where the standard price is $5 / $25, over the whole context window; cache multipliers apply on top.
-  factor("anthropic", ["=claude-opus-4-6", "=claude-opus-4-7"], fast, [6, 1], ANTHROPIC_FAST),
+  factor("anthropic", ["=claude-opus-4-6", "=claude-opus-4-7"], fast, [6, 1], ANTHROPIC_FAST, READ_ON),
   // $10 / $50 where the standard price is $5 / $25.
-  factor("anthropic", ["=claude-opus-4-8", "=claude-opus-5"], fast, [2, 1], ANTHROPIC_FAST),
+  factor("anthropic", ["=claude-opus-4-8", "=claude-opus-5"], fast, [2, 1], ANTHROPIC_FAST, READ_ON),
   // US-only inference costs 1.1 times as much for every token category; models since Opus 4.6 alone can ask for it.
-  factor("anthropic", null, { extra: "us_inference" }, [11, 10], ANTHROPIC_GEO),
+  factor("anthropic", null, { extra: "us_inference" }, [11, 10], ANTHROPIC_GEO, UNREAD),
 
-  // Batch and flex are the same column of the price table: half of standard, cached input included.
-  factor("openai", null, batch, [1, 2], OPENAI_PRICING),
-  factor("openai", null, flex, [1, 2], OPENAI_FLEX),
+  // Half of standard; prompt caching discounts come on top, and flex has the price of batch.
+  factor("openai", null, batch, [1, 2], OPENAI_BATCH, UNREAD),
+  factor("openai", null, flex, [1, 2], OPENAI_FLEX, READ_ON),
   // The priority table, input / cached input / output against standard; it excludes long context.
   // $12.50 / $1.25 / $75 against $5 / $0.50 / $30.
-  factor("openai", "=gpt-5.5", priority, [5, 2], OPENAI_PRIORITY, true),
+  factor("openai", "=gpt-5.5", priority, [5, 2], OPENAI_PRIORITY, READ_ON, { baseTierOnly: true }),
   // $5 / $0.50 / $30 against $2.50 / $0.25 / $15, and $1.50 / $0.15 / $9 against $0.75 / $0.075 / $4.50.
-  factor("openai", ["=gpt-5.4", "=gpt-5.4-mini"], priority, [2, 1], OPENAI_PRIORITY, true),
+  factor("openai", ["=gpt-5.4", "=gpt-5.4-mini"], priority, [2, 1], OPENAI_PRIORITY, READ_ON, {
+    baseTierOnly: true,
+  }),
   // $3.50 / $0.35 / $28 against $1.75 / $0.175 / $14.
-  factor("openai", "=gpt-5.2", priority, [2, 1], OPENAI_PRIORITY, true),
+  factor("openai", "=gpt-5.2", priority, [2, 1], OPENAI_PRIORITY, READ_ON, { baseTierOnly: true }),
   // $2.50 / $0.25 / $20 against $1.25 / $0.125 / $10; their codex variants have the same rows in both tables.
-  factor("openai", ["=gpt-5", "=gpt-5.1"], priority, [2, 1], OPENAI_PRIORITY, true),
+  factor("openai", ["=gpt-5", "=gpt-5.1"], priority, [2, 1], OPENAI_PRIORITY, READ_ON, {
+    baseTierOnly: true,
+  }),
   // $0.45 / $0.045 / $3.60 against $0.25 / $0.025 / $2.
-  factor("openai", "=gpt-5-mini", priority, [9, 5], OPENAI_PRIORITY, true),
+  factor("openai", "=gpt-5-mini", priority, [9, 5], OPENAI_PRIORITY, READ_ON, { baseTierOnly: true }),
   // $3.50 / $0.875 / $14 against $2 / $0.50 / $8.
-  factor("openai", "=gpt-4.1", priority, [7, 4], OPENAI_PRIORITY, true),
+  factor("openai", "=gpt-4.1", priority, [7, 4], OPENAI_PRIORITY, READ_ON, { baseTierOnly: true }),
 
-  // "50% discount" for both; priority is "75% to 100% more" and so no factor.
-  factor("google", null, batch, [1, 2], GEMINI_TIERS),
-  factor("google", "^gemini", flex, [1, 2], GEMINI_TIERS),
+  // Half of standard, but the discounts for batch and for cache hits do not add up: the cache's takes precedence.
+  factor("google", null, batch, [1, 2], GEMINI_BATCH, READ_ON, { exceptCacheReads: true }),
+  // Half of standard; priority is "75% to 100% more" and so no factor.
+  factor("google", "^gemini", flex, [1, 2], GEMINI_TIERS, READ_ON),
 
-  // "Pricing matches the on-demand tier."
-  factor("groq", null, flex, [1, 1], GROQ_FLEX),
-  factor("groq", null, batch, [1, 2], GROQ_BATCH),
-  factor("mistral", null, batch, [1, 2], MISTRAL_BATCH),
-  // Batch inference at half the on-demand price for the models that support it.
-  factor("aws", null, batch, [1, 2], BEDROCK_BATCH),
+  // The price of on-demand.
+  factor("groq", null, flex, [1, 1], GROQ_FLEX, READ_ON),
+  factor("groq", null, batch, [1, 2], GROQ_BATCH, UNREAD),
+  factor("mistral", null, batch, [1, 2], MISTRAL_BATCH, UNREAD),
+  // Batch inference saves half of on-demand.
+  factor("aws", null, batch, [1, 2], BEDROCK_BATCH, READ_ON),
 ];
 
 /**
  * Claude's one-hour cache write costs twice the base input, wherever the list does not state it.
- * Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching, "Pricing", read 2026-11-21.
+ * Source: https://platform.claude.com/docs/en/about-claude/pricing, "Model pricing", read 2026-11-21.
  */
 export const ONE_HOUR_WRITE_OF_INPUT: {
   models: MatchRule;

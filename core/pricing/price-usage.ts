@@ -147,11 +147,15 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
     tier !== null,
   );
 
+  const readFactors = factors.some(keepsCacheReads)
+    ? factors.filter((item) => !keepsCacheReads(item))
+    : factors;
+
   const lines: CostLine[] = [];
   let total = 0n;
   let reason = unknown;
   /** Adds a line; a quantity without a rate is a reason to price nothing. */
-  const add = (label: string, quantity: number, listRate: number | null, perUnit = 1, fee = false): void => {
+  const add = (label: string, quantity: number, listRate: number | null, by = factors, perUnit = 1): void => {
     if (quantity === 0) return;
     if (!(quantity > 0 && Number.isSafeInteger(quantity))) {
       reason ??= `impossible count of ${label}: ${quantity}`;
@@ -161,7 +165,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
       reason ??= `no rate for ${label} of ${row.provider} ${row.model}`;
       return;
     }
-    const rate = fee || factors.length === 0 ? listRate : applyFactors(listRate, factors);
+    const rate = by.length === 0 ? listRate : applyFactors(listRate, by);
     const costPicoUsd = multiply(quantity, rate, perUnit);
     total += costPicoUsd;
     lines.push({ label, quantity, rate, listRate, perUnit, costPicoUsd });
@@ -182,7 +186,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
         // More of a part than there is of the whole would bill tokens twice: the whole decides.
         const counted = Math.min(quantity, rest[extra.partOf]);
         rest[extra.partOf] -= counted;
-        add(extra.label, counted, rate);
+        add(extra.label, counted, rate, extra.partOf === "cacheReadTokens" ? readFactors : factors);
       }
     }
   }
@@ -191,7 +195,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
   const output = rateOf("output", row, tier);
   const write = rateOf("cacheWrite", row, tier) ?? input;
   add("input", rest.promptTokens, input);
-  add("cache read", rest.cacheReadTokens, rateOf("cacheRead", row, tier) ?? input);
+  add("cache read", rest.cacheReadTokens, rateOf("cacheRead", row, tier) ?? input, readFactors);
   add("cache write", cacheWrite - cacheWrite1h, write);
   if (cacheWrite1h !== 0) {
     add(
@@ -202,8 +206,8 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
   }
   add("output", rest.completionTokens, output);
   add("thinking", thinking, beside.thinking ?? output);
-  for (const [label, quantity, rate, perUnit] of fees) add(label, quantity, rate, perUnit, true);
-  if (beside.perRequest !== null) add("request", 1, beside.perRequest, 1, true);
+  for (const [label, quantity, rate, perUnit] of fees) add(label, quantity, rate, [], perUnit);
+  if (beside.perRequest !== null) add("request", 1, beside.perRequest, []);
 
   if (!isBilledByOtherThanTokens) reason = missingCount(usage) ?? reason;
   if (reason !== null) return unpriced(row, tier, factors, lines, reason);
@@ -226,6 +230,10 @@ function missingCount({ tokens, requestKind }: UsageToPrice): string | null {
     return "the provider stated no output count";
   }
   return null;
+}
+
+function keepsCacheReads(item: PriceFactor): boolean {
+  return item.exceptCacheReads;
 }
 
 /** The tier that total input (fresh, read and written) has passed; it re-rates the whole request. */

@@ -296,6 +296,15 @@ describe("priceUsage() tiers of service", () => {
     );
   });
 
+  it("leave cache reads alone where the provider's discounts do not add up", () => {
+    const tokens = { promptTokens: 2, cacheReadTokens: 3 };
+    const change: Change = { provider: "google", model: "gemini-2.5-flash", tokens, serviceTier: "batch" };
+    assert.deepEqual(sums(change), [
+      ["input", 2, 150_000],
+      ["cache read", 3, 30_000],
+    ]);
+  });
+
   it("leave a request unpriced where no factor is known", () => {
     const priced = price({ serviceTier: "priority", tokens: { promptTokens: 10 } });
     assert.equal(priced.costPicoUsd, null);
