@@ -207,21 +207,21 @@ function createEngine(sink: MessageSink, role: Role): Engine {
       sink.started?.();
     }
     const before = store.length;
-    if (before === 0) {
-      const end = findHeadEnd(bytes, start, start);
-      if ((end === -1 ? bytes.length : end) - start > MAX_HEAD_BYTES) fail("head_too_long");
-      else if (end === -1) store.append(bytes, start, bytes.length);
-      else open(viewOf(bytes, start, end));
-      return end === -1 ? bytes.length : end;
+    let whole = bytes.subarray(start);
+    if (before > 0) {
+      store.append(bytes, start, Math.min(bytes.length, start + MAX_HEAD_BYTES + 1 - before));
+      whole = store.view();
     }
-    store.append(bytes, start, Math.min(bytes.length, start + MAX_HEAD_BYTES + 1 - before));
-    const whole = store.view();
-    const end = findHeadEnd(whole, 0, before - 1);
-    if (whole.length > MAX_HEAD_BYTES && (end === -1 || end > MAX_HEAD_BYTES)) fail("head_too_long");
-    if (end === -1) return bytes.length;
-    store.clear();
-    open(whole.subarray(0, end));
-    return start + end - before;
+    const end = findHeadEnd(whole, 0, Math.max(0, before - 1));
+    if ((end === -1 ? whole.length : end) > MAX_HEAD_BYTES) fail("head_too_long");
+    else if (end === -1) {
+      if (before === 0) store.append(whole, 0, whole.length);
+    } else {
+      store.clear();
+      open(whole.subarray(0, end));
+      return start + end - before;
+    }
+    return bytes.length;
   };
 
   const readBody = (bytes: Uint8Array, from: number, to: number): number => {
