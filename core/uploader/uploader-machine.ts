@@ -225,7 +225,10 @@ function resumeManual(state: UploaderState, _: EventOf<"resume_requested">, now:
   return begin({ ...state, status: "active", pausedReason: null }, now);
 }
 
-/** Source: contract, "Daemon metadata sync": pause, counters and last error are cleared in both state tables. */
+/**
+ * Source: contract, "Daemon metadata sync": pause, counters and last error are cleared in both state tables. What is in
+ * flight may have gone out under an old key: its answer is stale, and the leg is sent again.
+ */
 function activate(state: UploaderState, _: EventOf<"credentials_confirmed">, now: Millis): UploaderStep {
   return begin(
     {
@@ -235,6 +238,7 @@ function activate(state: UploaderState, _: EventOf<"credentials_confirmed">, now
       consecutiveFailures: 0,
       lastError: null,
       lastErrorAt: null,
+      run: null,
     },
     now,
   );

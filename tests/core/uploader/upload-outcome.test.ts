@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { type BodyAnswer, decideUpload, type UploadOutcome } from "../../../core/uploader/mod.ts";
+import { http, noAnswer, notStored } from "./uploader-helpers.ts";
+
+describe("the contract's table: Daemon body uploader, the answers", () => {
+  const rows: readonly [trigger: string, answer: BodyAnswer, expected: UploadOutcome["kind"]][] = [
+    ["204", http(204), "stored"],
+    ["200 with stored=false", notStored, "policy_rejected"],
+    ["425", http(425), "not_yet_synced"],
+    ["404", http(404), "quarantined"],
+    ["other terminal 4xx: 400", http(400), "quarantined"],
+    ["other terminal 4xx: 409", http(409), "quarantined"],
+    ["other terminal 4xx: 413", http(413), "quarantined"],
+    ["other terminal 4xx: 422", http(422), "quarantined"],
+    ["other terminal 4xx: 499", http(499), "quarantined"],
+    ["schema mismatch", { kind: "unfit", reason: "no content type" }, "quarantined"],
+    ["transport", noAnswer, "transient"],
+    ["5xx: 500", http(500), "transient"],
+    ["5xx: 503", http(503), "transient"],
+    ["auth error: 401", http(401), "paused"],
+    // From the decisions, "Bodies".
+    ["403", http(403), "paused"],
+    ["408", http(408), "transient"],
+    ["429", http(429), "transient"],
+    ["a redirect", http(308), "transient"],
+    ["held back when sending", { kind: "held_back" }, "held_back"],
+    // Never stored without the exact success.
+    ["200 with a page of HTML", http(200), "transient"],
+    ["200 with stored=true", { kind: "http", status: 200, retryAfterMs: null, stored: true }, "transient"],
+    ["201", http(201), "transient"],
+    ["206", http(206), "transient"],
+    ["100", http(100), "transient"],
+    ["600", http(600), "transient"],
+  ];
+  for (const [trigger, answer, expected] of rows) {
+    it(`${trigger} -> ${expected}`, () => assert.equal(decideUpload(answer).kind, expected));
+  }
+
+  it("pauses under the name of the status", () => {
+    assert.deepEqual(decideUpload(http(401)), {
+      kind: "paused",
+      status: "paused_unauthorised",
+      httpStatus: 401,
+      error: "HTTP 401",
+    });
+    assert.deepEqual(decideUpload(http(403)), {
+      kind: "paused",
+      status: "paused_forbidden",
+      httpStatus: 403,
+      error: "HTTP 403",
+    });
+  });
+
+  it("quarantines with the reason", () => {
+    assert.deepEqual(decideUpload(http(404)), { kind: "quarantined", reason: "HTTP 404", httpStatus: 404 });
+    assert.deepEqual(decideUpload({ kind: "unfit", reason: "no content type" }), {
+      kind: "quarantined",
+      reason: "no content type",
+      httpStatus: null,
+    });
+  });
+
+  // Planted: 201 counts as stored. Planted: 407 pauses.
+  it("is stored by 204 alone, and paused by 401 and 403 alone", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 99, max: 600 }), fc.constantFrom(true, false, null), (status, stored) => {
+        const { kind } = decideUpload({ kind: "http", status, retryAfterMs: null, stored });
+        assert.equal(kind === "stored", status === 204);
+        assert.equal(kind === "paused", status === 401 || status === 403);
+        assert.equal(kind === "policy_rejected", status === 200 && stored === false);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
