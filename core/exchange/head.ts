@@ -38,9 +38,8 @@ export function headerValue(headers: HeaderList, lowerCaseName: string): string 
  * `from` is the last byte that an earlier search saw. An end spans two bytes or more: every second one is looked at.
  */
 export function findHeadEnd(bytes: Uint8Array, start: number, from: number): number {
-  for (let at = from; ; at += 2) {
+  for (let at = from; at < bytes.length; at += 2) {
     while (at < bytes.length && bytes[at]! > CR) at += 2;
-    if (at >= bytes.length) return -1;
     const afterLine = at > start && bytes[at - 1] === LF;
     const next = bytes[at + 1];
     if (bytes[at] === LF) {
@@ -49,6 +48,7 @@ export function findHeadEnd(bytes: Uint8Array, start: number, from: number): num
       if (next === CR && bytes[at + 2] === LF) return at + 3;
     } else if (afterLine && bytes[at] === CR && next === LF) return at + 2;
   }
+  return -1;
 }
 
 /** Reads a whole request head, its empty line included. Anything outside RFC 9112's grammar is unreadable. */
