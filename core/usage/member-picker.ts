@@ -1,4 +1,4 @@
-import { createByteStore } from "../exchange/byte-store.ts";
+import { type ByteStore, createByteStore } from "../exchange/byte-store.ts";
 import { decodeUtf8 } from "../exchange/bytes.ts";
 
 const QUOTE = 0x22;
@@ -93,11 +93,13 @@ export function createMemberPicker(paths: MemberPaths): MemberPicker {
   let capturing = false;
   /** Where the key or value that is being kept begins in this push; 0 when it began in an earlier one. */
   let from = 0;
-  const store = createByteStore();
+  /** What a cut left of it; made when the first cut goes through a key or value, which is rare. */
+  let store: ByteStore | null = null;
   let tooLong = false;
 
   const keep = (bytes: Uint8Array, to: number) => {
     if (tooLong || to <= from) return;
+    store ??= createByteStore();
     if (store.length + to - from > MAX_MEMBER_BYTES) {
       tooLong = true;
       store.clear();
@@ -106,12 +108,10 @@ export function createMemberPicker(paths: MemberPaths): MemberPicker {
 
   /** The kept bytes up to `to`, without a copy where no cut lies between; null when there were too many. */
   const kept = (bytes: Uint8Array, to: number): Uint8Array | null => {
-    let view: Uint8Array | null;
-    if (store.length === 0 && !tooLong) view = to - from > MAX_MEMBER_BYTES ? null : bytes.subarray(from, to);
-    else {
-      keep(bytes, to);
-      view = tooLong ? null : store.view();
-    }
+    if (store === null || (store.length === 0 && !tooLong))
+      return to - from > MAX_MEMBER_BYTES ? null : bytes.subarray(from, to);
+    keep(bytes, to);
+    const view = tooLong ? null : store.view();
     store.clear();
     tooLong = false;
     return view;
@@ -246,15 +246,18 @@ export function createMemberPicker(paths: MemberPaths): MemberPicker {
       scan(rest);
       if (capturing || isKey) keep(rest, rest.length);
     },
-    end: () => ({
-      closed: state === "closed",
-      text: (path) => texts[paths.slots.get(path) ?? -1] ?? null,
-      value: (path) => parseJson(texts[paths.slots.get(path) ?? -1] ?? null),
-      string(path) {
-        const value = parseJson(texts[paths.slots.get(path) ?? -1] ?? null);
-        return typeof value === "string" && value !== "" ? value : null;
-      },
-    }),
+    end() {
+      const text = (path: string) => texts[paths.slots.get(path) ?? -1] ?? null;
+      return {
+        closed: state === "closed",
+        text,
+        value: (path) => parseJson(text(path)),
+        string(path) {
+          const value = parseJson(text(path));
+          return typeof value === "string" && value !== "" ? value : null;
+        },
+      };
+    },
   };
 }
 

@@ -37,6 +37,8 @@ export interface Registry {
   isProviderHost(host: string, port: number): boolean;
   /** The names of all hosts reached over TLS, with `*.` for suffixes: what the local CA may sign for. */
   readonly hosts: readonly string[];
+  /** All hosts as `host:port`, `host` alone where any port counts; an IPv6 address stands in brackets. */
+  readonly hostPatterns: readonly string[];
   /** By the path's first segment, without slashes. */
   readonly gatewayPrefixes: ReadonlyMap<string, GatewayTarget>;
 }
@@ -81,6 +83,14 @@ export function createRegistry(extra: readonly ExtraHost[] = []): Registry {
         ...extra.map(({ host }) => normaliseHost(host)),
       ]),
     ],
+    hostPatterns: [
+      ...new Set(
+        entries.map(({ pattern, port }) => {
+          const host = pattern.includes(":") ? `[${pattern}]` : pattern;
+          return port === null ? host : `${host}:${port}`;
+        }),
+      ),
+    ],
     gatewayPrefixes: new Map(
       PROVIDERS.map(({ gatewayPrefix, provider, scheme, hosts, port }) => [
         gatewayPrefix,
@@ -91,6 +101,8 @@ export function createRegistry(extra: readonly ExtraHost[] = []): Registry {
 }
 
 function matchPath({ provider, apis, free }: HostEntry, method: string, path: string): RouteMatch {
+  // A preflight or a look at the headers is never billed, whatever its path.
+  if (method === "OPTIONS" || method === "HEAD") return { kind: "free", provider };
   for (const [dialect, basePath] of apis) {
     const base = basePath.exec(path);
     if (base === null) continue;

@@ -1,4 +1,4 @@
-import { createByteStore } from "../exchange/byte-store.ts";
+import { type ByteStore, createByteStore } from "../exchange/byte-store.ts";
 import { decodeUtf8 } from "../exchange/bytes.ts";
 import { createJsonArrayReader } from "../exchange/json-array-reader.ts";
 import { createNdjsonReader } from "../exchange/ndjson-reader.ts";
@@ -59,8 +59,8 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
   let error: ProviderError | null = null;
   let body: BodyReader | null = null;
   /** The last message with usage, where only the last one counts. */
-  const kept = createByteStore();
-  const errorText = createByteStore();
+  let kept: ByteStore | null = null;
+  const errorText = failed ? createByteStore() : null;
   let modelLooks = 0;
   let doneSeen = false;
   let flushing = false;
@@ -83,12 +83,13 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
     if (keys > ERROR_BIT) {
       droppedBeforeUsage = body?.dropped ?? 0;
       if (api.lastWins && (keys & ERROR_BIT) === 0 && messages.knowsModel() && !flushing) {
+        kept ??= createByteStore();
         kept.clear();
         kept.append(bytes, 0, bytes.length);
         return;
       }
-      // Read at once, with its error say, it is later than what was kept.
-      if (!flushing) kept.clear();
+      // This one is read at once, because of an error in it say, and is later than the one kept.
+      if (!flushing) kept?.clear();
     }
     take(pickMembers(bytes, api.members), false);
   };
@@ -117,19 +118,19 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
         body = createBodyReader(bytes[start] as number);
         text = bytes.subarray(start);
       }
-      if (failed && errorText.length < MAX_ERROR_TEXT_BYTES)
+      if (errorText !== null && errorText.length < MAX_ERROR_TEXT_BYTES)
         errorText.append(text, 0, Math.min(text.length, MAX_ERROR_TEXT_BYTES - errorText.length));
       body.push(text);
     },
     end(complete) {
-      if (kept.length > 0) take(pickMembers(kept.view(), api.members), false);
+      if (kept !== null && kept.length > 0) take(pickMembers(kept.view(), api.members), false);
       // The last event of a stream that lacks its empty line: whatever of it was closed is as good as the others.
       flushing = true;
       if (body !== null) {
         body.push(EMPTY_LINE);
         body.end();
       }
-      if (failed && error === null) error = errorFromText(decodeUtf8(errorText.view()));
+      if (errorText !== null && error === null) error = errorFromText(decodeUtf8(errorText.view()));
       const ended = doneSeen || (complete && (body?.dropped ?? 0) === droppedBeforeUsage);
       return { ...messages.end(ended), error };
     },

@@ -79,7 +79,7 @@ function startGenerate(): MessageReader {
       const prompt = promptCount(usage, toolUse + candidates + thoughts);
       const input = prompt === null ? null : addCounts(prompt, toolUse);
       const inputs = splitTotal(input, [readCount(usage.cachedContentTokenCount) ?? 0]);
-      const cached = inputs.parts[0] ?? null;
+      const cached = inputs.parts[0] as number;
       setModalities(extras, usage, inputs.rest, cached, candidates);
       return {
         tokens: {
@@ -128,7 +128,7 @@ function setModalities(
   extras: Record<string, number>,
   usage: Readonly<Record<string, unknown>>,
   fresh: number | null,
-  cached: number | null,
+  cached: number,
   candidates: number,
 ): void {
   for (const [medium, modalities] of MEDIA) {

@@ -37,9 +37,13 @@ function startChat(provider: string): MessageReader {
       model = message.string("model") ?? model;
       responseId = message.string("id") ?? responseId;
       serviceTier = message.string("service_tier") ?? serviceTier;
-      const path = isObject(message.value("usage")) ? "usage" : "x_groq.usage";
-      const stated = message.value(path);
-      if (!isObject(stated)) return;
+      let path = "usage";
+      let stated = message.value(path);
+      if (!isObject(stated)) {
+        path = "x_groq.usage";
+        stated = message.value(path);
+        if (!isObject(stated)) return;
+      }
       usage = stated;
       usageText = message.text(path);
       if (whole || isLastChunk(message.value("choices"))) final = true;

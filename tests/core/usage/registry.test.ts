@@ -34,6 +34,8 @@ const table: Record<string, string> = {
   "POST https://api.anthropic.com/v1/messages/batches": "anthropic unknown_path",
   "POST https://api.anthropic.com/v1/complete": "anthropic unknown_path",
   "GET https://api.anthropic.com/v1/messages": "anthropic unknown_path",
+  "OPTIONS https://api.anthropic.com/v1/messages": "anthropic free",
+  "HEAD https://api.anthropic.com/": "anthropic free",
   "GET https://api.anthropic.com/v1/models?limit=5": "anthropic free",
   "POST https://api.anthropic.com/api/event_logging/batch": "anthropic free",
   "POST https://api.anthropic.com/v1/chat/completions": "anthropic openai.chat chat",
