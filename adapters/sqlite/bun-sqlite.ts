@@ -11,6 +11,7 @@ interface BunStatement {
   get(...parameters: SqliteValue[]): unknown;
   iterate(...parameters: SqliteValue[]): IterableIterator<unknown>;
   finalize(): void;
+  safeIntegers(on: boolean): void;
 }
 interface BunDatabase {
   prepare(sql: string): BunStatement;
@@ -18,31 +19,33 @@ interface BunDatabase {
   close(throwOnError?: boolean): void;
 }
 interface BunSqliteModule {
-  Database: new (
-    path: string,
-    options: { readonly?: boolean; readwrite?: boolean; create?: boolean; safeIntegers: boolean },
-  ) => BunDatabase;
+  Database: new (location: string, flags: number) => BunDatabase;
 }
 interface BunDialectModule {
   BunSqliteDialect: new (config: { database: unknown }) => Dialect;
 }
 
+/** SQLite's own flags (sqlite.org/c3ref/open.html): only through them does Bun take a `file:` address. */
+const openReadOnly = 0x01;
+const openReadWrite = 0x02 | 0x04;
+const openUri = 0x40;
+
 /** `bun:sqlite` below Kysely's `kysely-bun-sqlite`, for Bun. */
-export async function openBunSqlite(path: string, options: SqliteOptions): Promise<SqliteDriver> {
+export async function openBunSqlite(location: string, options: SqliteOptions): Promise<SqliteDriver> {
   // By variable: other runtimes have no such module, and tools should not look for it.
   const [sqliteName, dialectName] = ["bun:sqlite", "kysely-bun-sqlite"];
   const { Database } = (await import(sqliteName)) as BunSqliteModule;
   const { BunSqliteDialect } = (await import(dialectName)) as BunDialectModule;
   let database: BunDatabase;
   try {
-    const access = options.readOnly === true ? { readonly: true } : { readwrite: true, create: true };
-    database = new Database(path, { ...access, safeIntegers: true });
+    database = new Database(location, openUri | (options.readOnly === true ? openReadOnly : openReadWrite));
   } catch (error) {
     throw toStoreError(error);
   }
   return {
     prepare: (sql) => {
       const statement = database.prepare(sql);
+      statement.safeIntegers(true);
       return {
         reader: statement.columnNames.length > 0,
         run: (parameters) => statement.run(...parameters),

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
+import { pathToFileURL } from "node:url";
 import { StoreError } from "../../core/ports/sqlite.ts";
 
 /** Files that belong together; the rollback journal only exists before the first switch to WAL. */
@@ -76,6 +77,15 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): void {
     }
     throw new StoreError("cannot_open", `the database can't be made: ${path}`, { cause: error });
   }
+}
+
+/**
+ * The address under which SQLite reads the file as one that nobody writes, so without making a -shm: for a file system
+ * that is read-only. `null` while there is a -wal, since then somebody may have it open, or its last rows are in there.
+ */
+export function immutableAddress(path: string): string | null {
+  if (path === ":memory:" || statOrNull(`${path}-wal`) !== null) return null;
+  return `${pathToFileURL(path).href}?immutable=1`;
 }
 
 /** Device and inode: they change when a file is restored or copied over, and stay through every write. */

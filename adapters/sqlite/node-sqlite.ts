@@ -5,10 +5,10 @@ import type { SqliteDriver } from "./driver.ts";
 import { toStoreError } from "./store-errors.ts";
 
 /** `node:sqlite`, for Node and Deno. */
-export function openNodeSqlite(path: string, options: SqliteOptions): SqliteDriver {
+export function openNodeSqlite(location: string, options: SqliteOptions): SqliteDriver {
   let database: DatabaseSync;
   try {
-    database = new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 0 });
+    database = new DatabaseSync(location, { readOnly: options.readOnly ?? false, timeout: 0 });
   } catch (error) {
     throw toStoreError(error);
   }

@@ -6,7 +6,8 @@ import type { Period, StoreConnections } from "./connections.ts";
  * What is counted beside the records, so that a person sees what the totals lack. `connections` are those to provider
  * hosts; `tunnelled_*` passed unread; of the exchanges on a provider host each is exactly one of `metered`, `free` (a
  * known path without usage), `unknown_path`, `unreadable`, `lost` (log frames dropped) and `dropped` (a record that could
- * not be stored). `without_usage` are those metered whose answer stated no tokens.
+ * not be stored), `websocket` (passed on unread) and `capture_failed` (the meter itself failed). `without_usage` are those
+ * metered whose answer stated no tokens; `body_*` are legs that capture left out.
  */
 export const coverageKinds = [
   "connections",
@@ -14,6 +15,7 @@ export const coverageKinds = [
   "tunnelled_http2_only",
   "tunnelled_sni_mismatch",
   "tunnelled_not_tls",
+  "tunnelled_no_certificate",
   "metered",
   "free",
   "unknown_path",
@@ -21,6 +23,11 @@ export const coverageKinds = [
   "lost",
   "dropped",
   "without_usage",
+  "websocket",
+  "capture_failed",
+  "body_too_large",
+  "body_not_utf8",
+  "body_not_redactable",
 ] as const;
 
 /** One of the counters. */

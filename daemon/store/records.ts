@@ -41,6 +41,8 @@ export interface RecordStore {
   insertRecords(records: readonly RequestRecord[]): void;
   /** Finds by request id or a unique beginning of it, or else by the provider's own response id. */
   findRequest(text: string): Promise<FoundRequest>;
+  /** The id of the request that began last; `null` when there is none. */
+  latestRequestId(): string | null;
   /** Whether a response with this id is stored within ten minutes of the time: metered on two ways at once. */
   hasResponse(providerResponseId: string, near: Millis): boolean;
   /** The next requests in the order of arrival. */
@@ -119,6 +121,11 @@ export function createRecordStore({ capture, state, reader }: StoreConnections):
               .executeTakeFirst();
       return row === undefined ? { kind: "not_found" } : found(row);
     },
+
+    latestRequestId: () =>
+      state
+        .prepare<{ id: string }>("SELECT request_id AS id FROM requests ORDER BY requested_at DESC LIMIT 1")
+        .get([])?.id ?? null,
 
     hasResponse(providerResponseId, near) {
       const row = capture

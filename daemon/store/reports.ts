@@ -42,7 +42,7 @@ export interface ReportRow {
   key: string | null;
   requests: number;
   errors: number;
-  /** Requests without a cost, which `costPicoUsd` therefore lacks. */
+  /** Requests without a cost, which `costPicoUsd` therefore lacks; not those that failed and used nothing. */
   unpriced: number;
   /** Requests whose tokens are missing or were cut off. */
   incomplete: number;
@@ -86,7 +86,10 @@ function sums(eb: ExpressionBuilder<Tables, "requests">) {
     "cost_source" as const,
     eb.fn.countAll<number>().as("requests"),
     count(sql`error_class IS NOT NULL`).as("errors"),
-    count(sql`cost_pico_usd IS NULL`).as("unpriced"),
+    count(sql`cost_pico_usd IS NULL
+      AND NOT (error_class IS NOT NULL AND prompt_tokens IS NULL AND completion_tokens IS NULL)`).as(
+      "unpriced",
+    ),
     count(sql`tokens_complete = 0`).as("incomplete"),
     sum(sql`prompt_tokens`).as("prompt"),
     sum(sql`cache_read_tokens`).as("cache_read"),

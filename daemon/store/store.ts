@@ -46,26 +46,31 @@ const captureBusyTimeoutMs = 10;
 
 const identityKey = "file_identity";
 
-/**
- * Reads the whole file once when it is not the one that this store last wrote: restored, copied, or handed over by
- * somebody. A file that only crashed is as SQLite promises and needs no check, which takes seconds for a large one.
- */
-function checkStrangeFile(state: SqliteConnection, identity: string | null): void {
-  if (identity === null || readSchemaVersion(state) === 0) return;
-  const known = state.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get([identityKey]);
-  if (known?.value === identity) return;
+function knownIdentity(state: SqliteConnection): string | null {
+  if (readSchemaVersion(state) === 0) return null;
+  return (
+    state.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get([identityKey])?.value ?? null
+  );
+}
+
+function checkEveryPage(state: SqliteConnection): void {
   const found = state.prepare<{ quick_check: string }>("PRAGMA quick_check(1)").get([])?.quick_check;
   if (found !== "ok") throw new StoreError("corrupt", `the database is damaged: ${found}`);
 }
 
+/**
+ * Opens and migrates. A file that is not the one that this store last wrote (restored, copied, handed over by somebody)
+ * is read through once; one that only crashed is as SQLite promises and needs no check.
+ */
 async function openState(opener: SqliteOpener<Dialect>, path: string): Promise<SqliteConnection<Dialect>> {
   const state = await opener.open(path, { synchronous: "full" });
   try {
     checkSchema(state);
     const identity = opener.fileIdentity(path);
-    checkStrangeFile(state, identity);
+    const isStrange = identity !== null && knownIdentity(state) !== identity;
+    if (isStrange && readSchemaVersion(state) > 0) checkEveryPage(state);
     migrate(state);
-    if (identity !== null) {
+    if (isStrange) {
       state.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run([identityKey, identity]);
     }
     return state;

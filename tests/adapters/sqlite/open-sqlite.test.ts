@@ -17,7 +17,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { after, describe, it } from "node:test";
 import { type Dialect, Kysely, sql } from "kysely";
-import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
+import { immutableAddress } from "../../../adapters/sqlite/database-file.ts";
+import { connect, createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import { toStoreError } from "../../../adapters/sqlite/store-errors.ts";
 import {
   type SqliteConnection,
@@ -419,6 +420,22 @@ describe("open()", () => {
         cut.close();
       }
     }, fails("corrupt"));
+  });
+});
+
+describe("immutableAddress()", () => {
+  it("reads a quiet file without writing anything beside it, and is refused while there is a WAL", async () => {
+    const path = join(folder, "with space #1.db");
+    const writer = await opener.open(path);
+    writer.execute("CREATE TABLE t (a INTEGER) STRICT; INSERT INTO t VALUES (9007199254740993)");
+    assert.equal(immutableAddress(path), null);
+    writer.close();
+    const address = immutableAddress(path) ?? "";
+    const reader = await connect(address, { readOnly: true });
+    assert.equal(reader.prepare<{ a: bigint }>("SELECT a FROM t").get([])?.a, 9007199254740993n);
+    assert.equal(existsSync(`${path}-shm`), false);
+    reader.close();
+    assert.equal(immutableAddress(":memory:"), null);
   });
 });
 

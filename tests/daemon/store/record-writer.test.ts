@@ -124,7 +124,7 @@ describe("createRecordWriter()", () => {
         assert.equal(health.capturing, "failing");
         assert.deepEqual(health.lastError, { reason, message: `planned ${reason}`, at: noon });
         assert.equal(health.pending, 2);
-        assert.equal(bench.timers[0]?.delayMs, 2_000);
+        assert.equal(bench.timers[0]?.delayMs, reason === "busy" ? 100 : 2_000);
         bench.failWith(null);
         bench.fireTimer();
         assert.equal(store.countRequests({ from: null, to: null }), 2);
@@ -137,6 +137,20 @@ describe("createRecordWriter()", () => {
         assert.equal(bench.timers.length, 0);
       }));
   }
+
+  it("says nothing of a lock that is gone within five tries", () => {
+    const bench = createBench(nowhere);
+    bench.failWith("busy");
+    bench.writer.add(sampleRecord());
+    bench.endTurn();
+    for (let n = 0; n < 4; n++) bench.fireTimer();
+    assert.equal(bench.writer.health().capturing, "ok");
+    bench.failWith(null);
+    bench.fireTimer();
+    assert.deepEqual(bench.events, []);
+    assert.equal(bench.writer.health().lastError?.reason, "busy");
+    assert.equal(bench.writer.health().stored, 1);
+  });
 
   it("waits 10, 20, 40 ms between the first tries", () => {
     const bench = createBench(nowhere);
@@ -225,7 +239,7 @@ describe("createRecordWriter()", () => {
       insertBatch: () => {
         calls++;
         if (calls === 1) throw new StoreError("constraint", "planned");
-        if (calls === 3) throw new StoreError("busy", "planned");
+        if (calls === 3) throw new StoreError("disk_full", "planned");
       },
     });
     for (let n = 0; n < 3; n++) bench.writer.add(sampleRecord());
@@ -261,7 +275,7 @@ describe("createRecordWriter()", () => {
     const writer = createRecordWriter({
       store: {
         insertBatch: () => {
-          throw new StoreError("busy", "planned");
+          throw new StoreError("io", "planned");
         },
       },
       atTurnEnd: (work) => turns.push(work),
