@@ -118,7 +118,7 @@ describe("readClientHello()", () => {
   });
 
   it("never throws, and never takes an answer back as more bytes come", () => {
-    // Planted: the bound of a vector was checked against its own length instead of its container's.
+    // Planted: the body was read as soon as its length was known.
     fc.assert(
       fc.property(fc.nat(whole.length - 1), fc.nat(255), fc.nat(40), (at, byte, size) => {
         const bytes = records(

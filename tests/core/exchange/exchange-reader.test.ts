@@ -268,7 +268,7 @@ describe("createExchangeReader()", () => {
   );
 
   it("reports the same however the bytes are cut", () => {
-    // Planted: the search for the end of a head went on one byte too late after a cut. Found after 5 runs.
+    // Planted: after a cut, the search for the end of a head went on one byte too late.
     fc.assert(
       fc.property(conversations, cutPlaces, (passed, places) => {
         const whole = reportOf(passed);
@@ -283,7 +283,7 @@ describe("createExchangeReader()", () => {
   });
 
   it("never reports anything after unreadable, and each exchange in order", () => {
-    // Planted: `stop` was not called for the other direction.
+    // Planted: one direction was not stopped when the other became unreadable (each in turn).
     fc.assert(
       fc.property(conversations, (passed) => {
         const report = reportOf(passed);
