@@ -107,7 +107,15 @@ describe("createSseReader()", () => {
     .array(
       fc.constantFrom(
         ...["data", "event", "id", ":", ": ", " ", "\n", "\r", "\r\n", "\n\n", "\r\n\r\n", "a", "é", "\0"],
-        ...["data: x\n", "data:", "event: e\n", "id: 7\r\n", "data: {}\n\n", "\ufeff"],
+        ...[
+          "data: x\n",
+          "data:",
+          "event: e\n",
+          "id: 7\r\n",
+          "data: {}\n\n",
+          "\ufeff",
+          "data:xx\ndata:xx\ndata:xx\ndata:xx\n\n",
+        ],
       ),
       { maxLength: 40, size: "max" },
     )
@@ -144,7 +152,7 @@ describe("createSseReader()", () => {
   it("drops and counts an event that is too large by a line, by lines, or by its name, and goes on", () => {
     for (const large of [
       "data: 0123456789abcdef\n\n",
-      "data: 01234567\ndata: 89abcdef\n\n",
+      "data: 01234567\ndata: 89abcde\n\n",
       "event: 0123456789abcdef\ndata: x\n\n",
       "id: 0123456789abcdef\ndata: x\n\n",
       "data: 0123456789abcdef\ndata: x\ndata: y\n\n",
