@@ -1,0 +1,18 @@
+/**
+ * Who is at the other end of a local connection: the process table of each platform behind the port
+ * `core/ports/process-table.ts`.
+ *
+ * ```ts
+ * import { createProcessTable } from "./mod.ts";
+ *
+ * const facts = await createProcessTable().lookup({ clientPort: 1, proxyPort: 8081 });
+ * console.log(facts); // null: nobody connects from port 1
+ * ```
+ *
+ * @module
+ */
+export { createProcessTable } from "./create-process-table.ts";
+export { createLinuxProcessTable, type LinuxProcessTableOptions } from "./linux.ts";
+export { createMacosProcessTable } from "./macos.ts";
+export type { RunCommand } from "./run-command.ts";
+export { createWindowsProcessTable } from "./windows.ts";
