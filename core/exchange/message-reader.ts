@@ -9,7 +9,7 @@ import { findHeadEnd, readRequestHead, readResponseHead } from "./head.ts";
 import type { Unreadable, UnreadableReason } from "./unreadable.ts";
 import { isUnreadable } from "./unreadable.ts";
 
-/** The longest head, in bytes with its empty line. Decision: four times what Node accepts, twice what curl sends. */
+/** The longest head, in bytes with its empty line. Decision: four times what Node accepts by default. */
 export const MAX_HEAD_BYTES = 65_536;
 
 /** How much may follow a request that asks to switch protocols before it is answered, in bytes. */
