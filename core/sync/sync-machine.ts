@@ -212,7 +212,7 @@ function pause(state: SyncState): SyncStep {
     effects: [
       { kind: "clear_timer", timer: "tick" },
       { kind: "pause_uploader" },
-      pausedLog("paused_manual", null, run?.inFlight.at(-1) ?? null),
+      pausedLog("paused_manual", null, run),
       ...reportOf(run, false, "paused", "sync is paused: paused_manual"),
     ],
   };

@@ -60,9 +60,10 @@ export function afterRefusal(run: SyncRun, httpStatus: number): SyncRun | null {
     const halves = [run.inFlight.slice(0, middle), run.inFlight.slice(middle)];
     return { ...waiting, queue: [...run.queue, ...halves] };
   }
-  const suspects = run.inFlight.map((requestId): Suspect => ({ requestId, httpStatus }));
-  if (run.takenId !== null) return { ...waiting, checking: suspects[0] ?? null };
-  return run.queue.length === 0 ? null : { ...waiting, suspects: [...run.suspects, ...suspects] };
+  // No batch is empty, so here it holds one record.
+  const suspect: Suspect = { requestId: run.inFlight[0] as string, httpStatus };
+  if (run.takenId !== null) return { ...waiting, checking: suspect };
+  return run.queue.length === 0 ? null : { ...waiting, suspects: [...run.suspects, suspect] };
 }
 
 /** The run after a 200, and the suspect that it settles. Suspects from before anything was taken get their second try. */

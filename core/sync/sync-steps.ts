@@ -207,18 +207,15 @@ function pauseByCloud(
     },
     effects: [
       { kind: "clear_timer", timer: "tick" },
-      pausedLog(status, httpStatus, run.inFlight.at(-1) ?? null),
+      pausedLog(status, httpStatus, run),
       ...reportOf(run, false, "paused", `sync is paused: ${status}`),
     ],
   };
 }
 
 /** Source: contract, "Events": `sync.paused` with reason, http_status, last_request_id. */
-export function pausedLog(
-  reason: string,
-  httpStatus: number | null,
-  lastRequestId: string | null,
-): SyncEffect {
+export function pausedLog(reason: string, httpStatus: number | null, run: SyncRun | null): SyncEffect {
+  const lastRequestId = run?.inFlight.at(-1) ?? null;
   return {
     kind: "log",
     level: "warn",

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createManualClock, systemClock } from "../../../adapters/clock/mod.ts";
+
+describe("createManualClock()", () => {
+  it("stands still until it is moved", () => {
+    const clock = createManualClock(1_000);
+    assert.equal(clock.now(), 1_000);
+    clock.advance(500);
+    assert.equal(clock.now(), 1_500);
+  });
+
+  it("fires in order of time, then of setting, at the very time, those set meanwhile included", () => {
+    const clock = createManualClock(0);
+    const fired: string[] = [];
+    const note = (name: string) => () => void fired.push(`${name} ${clock.now()}`);
+    clock.setTimer(20, note("late"));
+    clock.setTimer(10, () => {
+      note("early")();
+      clock.setTimer(5, note("nested"));
+    });
+    clock.setTimer(10, note("second"));
+    clock.setTimer(-5, note("now"));
+    clock.setTimer(21, note("beyond"));
+    clock.advance(20);
+    assert.deepEqual(fired, ["now 0", "early 10", "second 10", "nested 15", "late 20"]);
+    assert.equal(clock.now(), 20);
+    assert.equal(clock.nextTimerMs(), 1);
+  });
+
+  it("does not fire what was cancelled; cancelling twice, or too late, does nothing", () => {
+    const clock = createManualClock(0);
+    let fired = 0;
+    const cancel = clock.setTimer(10, () => fired++);
+    const done = clock.setTimer(5, () => fired++);
+    cancel();
+    cancel();
+    clock.advance(10);
+    done();
+    assert.equal(fired, 1);
+    assert.equal(clock.nextTimerMs(), null);
+  });
+
+  it("jumps without firing anything earlier or later", () => {
+    const clock = createManualClock(1_000);
+    let firedAt = 0;
+    clock.setTimer(100, () => {
+      firedAt = clock.now();
+    });
+    clock.jump(5_000_000);
+    assert.equal(clock.nextTimerMs(), 100);
+    clock.advance(100);
+    assert.equal(firedAt, 5_000_100);
+  });
+});
+
+describe("systemClock", () => {
+  it("tells the time and fires a timer once", async () => {
+    assert.ok(Math.abs(systemClock.now() - Date.now()) < 1_000);
+    await new Promise<void>((resolve) => systemClock.setTimer(0, resolve));
+  });
+
+  it("cuts a delay that the runtime's timers don't hold, rather than fire at once", async () => {
+    let fired = false;
+    const cancel = systemClock.setTimer(1e12, () => {
+      fired = true;
+    });
+    await new Promise<void>((resolve) => systemClock.setTimer(5, resolve));
+    assert.equal(fired, false);
+    cancel();
+    cancel();
+  });
+});

@@ -1,0 +1,277 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { createManualClock } from "../../../adapters/clock/mod.ts";
+import { inBackground } from "../../../adapters/driver/mod.ts";
+import { createMemoryStateStore } from "../../../adapters/memory/mod.ts";
+import {
+  initialWatchdogState,
+  PROBE_FAILURES_TO_LOG,
+  PROBE_FAILURES_TO_RESTART,
+  PROBE_INTERVAL_MS,
+  PROXY_RESTARTS_PER_HOUR,
+  type WatchdogEffect,
+  type WatchdogEvent,
+  type WatchdogState,
+  watchdogTable,
+  watchdogTransition,
+} from "../../../core/watchdog/mod.ts";
+import { command, createRig, pass } from "../crashing-rig.ts";
+import { DAY, declaredArrows, type ReplayLine, replay, type StepCheck, walk } from "../machine-checks.ts";
+
+const machine = { transition: watchdogTransition, table: watchdogTable };
+const start: WatchdogEvent = { kind: "started" };
+const due: WatchdogEvent = { kind: "probe_due" };
+const good: WatchdogEvent = { kind: "probe_answered", ok: true };
+const bad: WatchdogEvent = { kind: "probe_answered", ok: false };
+const next = "set probe 1500";
+const log = "log watchdog.mitm_unhealthy";
+
+/** Five failures in a row that begin at the second, and the effects of the fifth. */
+function outage(atSeconds: number, fifth: readonly string[]): ReplayLine<WatchdogEvent>[] {
+  return [[next], [next], [log, next], [next], [...fifth, next]].map((effects, at) => [
+    atSeconds + at,
+    bad,
+    effects,
+  ]);
+}
+
+describe("the contract's table: watchdog", () => {
+  it("probes every 1.5 s", () => {
+    replay(machine, initialWatchdogState, [
+      [0, start, [next]],
+      [1.5, due, ["probe_port"]],
+      [1.5, good, [next]],
+    ]);
+  });
+
+  it("3 consecutive failures log an error, 5 trigger a restart", () => {
+    const state = replay(machine, initialWatchdogState, outage(0, [log, "restart_proxy"]));
+    assert.deepEqual(state, { status: "failing", failures: 0, restartedAt: [DAY + 4_000] });
+  });
+
+  it("an answer in between begins the count anew", () => {
+    const state = replay(machine, initialWatchdogState, [
+      [0, bad, [next]],
+      [1, bad, [next]],
+      [2, good, [next]],
+      [3, bad, [next]],
+      [4, bad, [next]],
+      [5, bad, [log, next]],
+    ]);
+    assert.deepEqual([state.status, state.failures], ["unhealthy", 3]);
+  });
+
+  it("at most 3 restarts per hour, then it stops and shows; the fourth waits for the first to be an hour old", () => {
+    const state = replay(machine, initialWatchdogState, [
+      ...outage(0, [log, "restart_proxy"]),
+      ...outage(10, [log, "restart_proxy"]),
+      ...outage(20, [log, "restart_proxy"]),
+      ...outage(30, [log]),
+      [40, due, ["probe_port"]],
+      [40, bad, [next]],
+      [3_603, bad, [next]],
+      [3_604, bad, [log, "restart_proxy", next]],
+    ]);
+    assert.equal(state.restartedAt.length, 3);
+  });
+
+  it("forgets restarts that lie far ahead: the clock was set back", () => {
+    const before: WatchdogState = {
+      status: "exhausted",
+      failures: 5,
+      restartedAt: [DAY + 9e9, DAY + 9e9, DAY + 9e9],
+    };
+    replay(machine, before, [[0, bad, [log, "restart_proxy", next]]]);
+  });
+
+  it("begins healthy after a restart of the daemon, with the hour's restarts still counted", () => {
+    for (const status of ["healthy", "failing", "unhealthy", "exhausted"] as const) {
+      const state: WatchdogState = replay(machine, { status, failures: 4, restartedAt: [DAY] }, [
+        [0, due, ["probe_port"]],
+        [0, start, [next]],
+      ]);
+      assert.deepEqual(state, { status: "healthy", failures: 0, restartedAt: [DAY] });
+    }
+  });
+});
+
+type Check = StepCheck<WatchdogState, WatchdogEvent, WatchdogEffect>;
+/** Mostly whole outages, so that walks get to the hour's limit; anything in between; now and then a long wait. */
+const moves = fc
+  .array(
+    fc.record({
+      afterMs: fc.constantFrom(0, 1_500, 1_500, 1_500, 600_000, 1_800_000, 3_600_000),
+      events: fc.constantFrom<readonly WatchdogEvent[]>(
+        [bad, bad, bad, bad, bad],
+        [bad, bad, bad, bad, bad],
+        [bad],
+        [good],
+        [due],
+        [start],
+      ),
+    }),
+    { maxLength: 30, size: "max" },
+  )
+  .map((parts) =>
+    parts.flatMap(({ afterMs, events }) =>
+      events.map((move, at) => ({ afterMs: at === 0 ? afterMs : 1_500, move })),
+    ),
+  );
+
+function holds(createCheck: () => Check): void {
+  fc.assert(
+    fc.property(moves, (list) => {
+      walk(machine, initialWatchdogState, list, (event) => event, createCheck());
+    }),
+    { numRuns: 150 },
+  );
+}
+
+describe("properties of core/watchdog", () => {
+  // Planted: `restartedAt.push` on the frozen list. Planted: unhealthy leads to exhausted at the 4th failure.
+  it("is total and pure, its steps are plain JSON, and it goes only where the table says", () => {
+    holds(() => () => {});
+  });
+
+  // Planted: `<=` where restarts are compared with 3. Planted: the restarts of the last half hour are kept.
+  it("never restarts more than three times within any hour", () => {
+    holds(() => {
+      const restarts: number[] = [];
+      return (_, __, { effects }, now) => {
+        if (!effects.some(({ kind }) => kind === "restart_proxy")) return;
+        restarts.push(now);
+        assert.ok(restarts.filter((at) => now - at < 3_600_000).length <= PROXY_RESTARTS_PER_HOUR);
+      };
+    });
+  });
+
+  // Planted: 4 failures restart. Planted: an answer leaves the count as it is.
+  it("restarts only after five failures in a row, and never while the port answers", () => {
+    holds(() => {
+      let failures = 0;
+      return (_, happened, { effects }) => {
+        if (happened.kind === "probe_answered") failures = happened.ok ? 0 : failures + 1;
+        if (happened.kind === "started") failures = 0;
+        const restarts = effects.some(({ kind }) => kind === "restart_proxy");
+        if (restarts) assert.ok(failures >= PROBE_FAILURES_TO_RESTART, `${failures}`);
+        if (restarts) failures = 0;
+      };
+    });
+  });
+
+  // Planted: no timer after a restart of the proxy.
+  it("always probes again", () => {
+    holds(() => (_, happened, { effects }) => {
+      const expected = happened.kind === "probe_due" ? "probe_port" : "set_timer";
+      assert.equal(effects.filter(({ kind }) => kind === expected).length, 1);
+    });
+  });
+
+  // Planted: an arrow `healthy probe_answered exhausted` added to the table.
+  it("can go everywhere that the table declares", () => {
+    const seen = new Set<string>();
+    for (const list of fc.sample(moves, { numRuns: 300, seed: 7 })) {
+      walk(
+        machine,
+        initialWatchdogState,
+        list,
+        (event) => event,
+        (before, happened, step) => seen.add(`${before.status} ${happened.kind} ${step.state.status}`),
+      );
+    }
+    assert.deepEqual(
+      declaredArrows(watchdogTable).filter((arrow) => !seen.has(arrow)),
+      [],
+    );
+  });
+});
+
+function createWorld() {
+  const clock = createManualClock(DAY);
+  const facts = { stuck: false, mendable: true };
+  const restarts: number[] = [];
+  const rig = createRig<WatchdogState, WatchdogEvent, WatchdogEffect>(
+    {
+      transition: watchdogTransition,
+      initial: initialWatchdogState,
+      store: createMemoryStateStore(),
+      clock,
+      timers: { probe: { kind: "probe_due" } },
+      handlers: {
+        probe_port: () => {
+          const ok = !facts.stuck;
+          const answer: WatchdogEvent = { kind: "probe_answered", ok };
+          return inBackground(new Promise((resolve) => clock.setTimer(50, () => resolve(answer))));
+        },
+        restart_proxy: () => {
+          restarts.push(clock.now());
+          if (facts.mendable) facts.stuck = false;
+          return undefined;
+        },
+        log: () => undefined,
+      },
+    },
+    () => start,
+  );
+  return {
+    clock,
+    facts,
+    rig,
+    check() {
+      for (const at of restarts) {
+        const within = restarts.filter((other) => other >= at && other - at < 3_600_000);
+        assert.ok(within.length <= PROXY_RESTARTS_PER_HOUR);
+      }
+    },
+  };
+}
+
+type World = ReturnType<typeof createWorld>;
+const act = command<World>;
+const commands = [
+  fc.tuple(fc.boolean(), fc.boolean()).map(([stuck, mendable]) =>
+    act(`stuck ${stuck}, mendable ${mendable}`, (world) => {
+      world.facts.stuck = stuck;
+      world.facts.mendable = mendable;
+    }),
+  ),
+  fc.constantFrom(1_500, 9_000, 60_000).map((ms) => act(`pass ${ms}`, (world) => pass(world, ms))),
+  fc.nat(4).map((operations) => act(`crash ${operations}`, (world) => world.rig.crashAfter(operations))),
+];
+
+describe("core/watchdog in its real driver", () => {
+  // Planted: `started` sets no timer. Planted: `started` forgets the hour's restarts.
+  it("mends a stuck port within the hour's restarts, whatever crashes come", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.commands(commands, { maxCommands: 25, size: "max" }), async (list) => {
+        const world = createWorld();
+        await fc.asyncModelRun(() => ({ model: {}, real: world }), list);
+        world.rig.crashAfter(Number.POSITIVE_INFINITY);
+        world.facts.stuck = true;
+        world.facts.mendable = true;
+        world.clock.jump(world.clock.now() + 3_600_000);
+        await pass(world, 20_000);
+        assert.equal(world.facts.stuck, false);
+        assert.equal(world.rig.state.status, "healthy");
+        world.check();
+        await world.rig.stop();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("the numbers of core/watchdog", () => {
+  it("are the contract's", () => {
+    assert.deepEqual(
+      { PROBE_INTERVAL_MS, PROBE_FAILURES_TO_LOG, PROBE_FAILURES_TO_RESTART, PROXY_RESTARTS_PER_HOUR },
+      {
+        PROBE_INTERVAL_MS: 1_500,
+        PROBE_FAILURES_TO_LOG: 3,
+        PROBE_FAILURES_TO_RESTART: 5,
+        PROXY_RESTARTS_PER_HOUR: 3,
+      },
+    );
+  });
+});
