@@ -25,7 +25,7 @@ import {
   MAX_STORE_CAP_BYTES,
   MIN_BODY_SYNC_INTERVAL_SECONDS,
 } from "./numbers.ts";
-import { createSectionReader, isTable, type SectionReader } from "./section-reader.ts";
+import { asText, createSectionReader, isTable, type SectionReader } from "./section-reader.ts";
 
 const anyPort = { min: 0, max: 65_535 };
 const farFuture = { min: 1, max: 36_500 };
@@ -123,13 +123,8 @@ function readUpload(section: SectionReader): Config["cloud"]["upload"] {
   return { preset, fields, perProject };
 }
 
-/** TOML's own dates are as good as texts: whoever parses the file hands them over as texts or with `toISOString`. */
 function readUploadFrom(section: SectionReader, warnings: string[]): Config["cloud"]["bodies"]["uploadFrom"] {
-  const text = section.value(
-    "upload_from",
-    (value) => (typeof value === "string" ? value : null),
-    "now, none, a date or a datetime",
-  );
+  const text = section.value("upload_from", asText, "now, none, a date or a datetime");
   if (text === null) return null;
   const uploadFrom = parseUploadFrom(text);
   if (uploadFrom.kind === "malformed") warnings.push(uploadFrom.warning);

@@ -32,6 +32,12 @@ export interface SectionReader {
   finish(): void;
 }
 
+/** A text, or a date of TOML's own in the text that it was written as. */
+export function asText(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : null;
+}
+
 export function createSectionReader(raw: unknown, path: string, warnings: string[]): SectionReader {
   const table: RawTable = isTable(raw) ? raw : {};
   const known = new Set<string>();
@@ -54,8 +60,6 @@ export function createSectionReader(raw: unknown, path: string, warnings: string
     warn(key, `must be ${expected}; ${fallback === null ? "ignored" : `${String(fallback)} is used`}`);
     return fallback;
   };
-  const asText = (value: unknown) => (typeof value === "string" ? value : null);
-
   return {
     boolean: (key, fallback) =>
       take(key, fallback, (value) => (typeof value === "boolean" ? value : null), "true or false"),

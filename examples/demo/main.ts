@@ -49,7 +49,7 @@ function writeConfig(home: string, simulation: ProviderSimulation, parent: Paren
     [
       "[proxy]",
       "port = 0",
-      `parent_proxy = ${JSON.stringify(parent.url)}`,
+      `parent = ${JSON.stringify(parent.url)}`,
       `extra_ca = ${JSON.stringify(simulation.caFile)}`,
       "",
       "[api]",

@@ -118,6 +118,17 @@ describe("resolveConfig()", () => {
     assert.equal(config.proxy.parent, "http://proxy:3128");
   });
 
+  it("takes TOML's own dates for texts", () => {
+    const { config, warnings } = resolve({
+      cloud: { bodies: { upload_from: new Date("2026-01-02T03:04:05.000Z") } },
+      pricing: {
+        operator: [{ provider: "p", model: "m", input: 1, output: 1, effective_from: new Date(Number.NaN) }],
+      },
+    });
+    assert.deepEqual(config.cloud.bodies.uploadFrom, { kind: "instant", at: Date.UTC(2026, 0, 2, 3, 4, 5) });
+    assert.deepEqual(warnings, ["pricing.operator[0].effective_from: must be a text; ignored"]);
+  });
+
   const wrong: [
     what: string,
     raw: unknown,

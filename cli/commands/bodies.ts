@@ -1,0 +1,98 @@
+import { Command, Option, UsageError } from "clipanion";
+import { CommandFailure, exitCodes } from "../exit-codes.ts";
+import { MeterCommand } from "../meter-command.ts";
+
+const legs = ["request", "response"] as const;
+
+export class BodiesShowCommand extends MeterCommand {
+  static override paths = [["bodies", "show"]];
+  static override usage = Command.Usage({
+    category: "Captured bodies",
+    description: "print what was captured of one request",
+    details: "Bodies are captured only for projects that have it on, and redacted before they are stored.",
+    examples: [
+      ["Both directions", "meter bodies show 019aa8f2"],
+      ["The answer alone, as it is stored", "meter bodies show 019aa8f2 --leg response > answer.json"],
+    ],
+  });
+
+  id = Option.String({ name: "id" });
+  leg = Option.String("--leg", { description: "request or response: prints that text and nothing else" });
+  json = Option.Boolean("--json", false, { description: "for programs" });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { withStore } = await import("../open-store.ts");
+    if (this.leg !== undefined && !legs.includes(this.leg as (typeof legs)[number])) {
+      throw new UsageError(`--leg takes request or response: ${this.leg}`);
+    }
+    await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
+      const found = await store.findRequest(this.id);
+      if (found.kind === "ambiguous") {
+        throw new CommandFailure(
+          `several requests begin so:\n  ${found.requestIds.join("\n  ")}`,
+          exitCodes.notFound,
+        );
+      }
+      const bodies =
+        found.kind === "found"
+          ? store
+              .readBodies(found.request.requestId)
+              .filter(({ direction }) => this.leg === undefined || direction === this.leg)
+              .map(({ content, ...body }) => ({ ...body, text: new TextDecoder().decode(content) }))
+          : [];
+      if (bodies.length === 0) {
+        throw new CommandFailure(
+          found.kind === "found" ? "no body of this request was captured" : `no request ${this.id}`,
+          exitCodes.notFound,
+        );
+      }
+      if (this.json) return this.printJson(bodies);
+      if (this.leg !== undefined) return void this.context.stdout.write(bodies[0]?.text ?? "");
+      for (const body of bodies) {
+        const notes = [
+          body.contentType ?? "no content type",
+          `${body.originalSizeBytes} bytes`,
+          ...(body.truncated ? ["cut"] : []),
+          ...(body.redactionApplied ? [`redacted: ${body.redactionSummary.join(", ")}`] : []),
+        ];
+        this.print(`── ${body.direction} (${notes.join("; ")})`);
+        // What a provider or a prompt said must not steer the terminal.
+        this.print(body.text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\ufffd"));
+      }
+    });
+  }
+}
+
+export class BodiesStatsCommand extends MeterCommand {
+  static override paths = [["bodies", "stats"]];
+  static override usage = Command.Usage({
+    category: "Captured bodies",
+    description: "how much is captured",
+    examples: [["Numbers and sizes", "meter bodies stats"]],
+  });
+
+  json = Option.Boolean("--json", false, { description: "for programs" });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { withStore } = await import("../open-store.ts");
+    await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
+      const stats = store.bodyStats();
+      const capturing = store.listProjectSettings().filter(({ bodyCapture }) => bodyCapture === true);
+      const projects = capturing.map(({ project }) => project);
+      if (this.json) return this.printJson({ ...stats, projects });
+      const day = (at: number | null) => (at === null ? "–" : new Date(at).toISOString().slice(0, 10));
+      this.print(
+        [
+          `bodies      ${stats.bodies} of ${stats.requests} requests, ${(stats.sizeBytes / 1024 / 1024).toFixed(1)} MiB`,
+          `redacted    ${stats.redacted}`,
+          `cut         ${stats.truncated}`,
+          `not sent    ${stats.pending}`,
+          `captured    ${day(stats.oldestAt)} to ${day(stats.newestAt)} (UTC)`,
+          `capture on  ${projects.length === 0 ? "no project" : projects.join(", ")}`,
+        ].join("\n"),
+      );
+    });
+  }
+}

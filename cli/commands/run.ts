@@ -1,0 +1,88 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:os";
+import process from "node:process";
+import { Command, Option, UsageError } from "clipanion";
+import { CommandFailure, exitCodes } from "../exit-codes.ts";
+import { MeterCommand } from "../meter-command.ts";
+
+export class RunCommand extends MeterCommand {
+  static override paths = [["run"]];
+  static override usage = Command.Usage({
+    category: "Metering",
+    description: "run one program through the meter",
+    details: `
+      Sets the proxy and certificate variables for this program and those that it starts, and for nobody else.
+      Ends with the program's own exit code. Programs that ignore proxies need the gateway; see the README.
+    `,
+    examples: [
+      ["Meter a script", "meter run -- node agent.ts"],
+      ["Meter a coding agent", "meter run -- claude"],
+      ["Name the project yourself", "meter run --project billing -- python3 job.py"],
+      ["See what would be set", "meter run -- env"],
+    ],
+  });
+
+  project = Option.String("--project", { description: "the project that the calls are booked on" });
+  command = Option.Proxy({ name: "command" });
+
+  protected override async perform(): Promise<number> {
+    const words = this.command[0] === "--" ? this.command.slice(1) : this.command;
+    const [program, ...rest] = words;
+    if (program === undefined) throw new UsageError("name the program to run: meter run -- <command>");
+    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { authorityFiles } = await import("../home.ts");
+    const { findDaemon } = await import("../daemon-process.ts");
+    const { knownToIgnoreProxy, runEnvironment, trustVariables } = await import("../run-environment.ts");
+    const home = meterHome(this.context.env);
+    const running = await findDaemon(home);
+    if (running === null) {
+      throw new CommandFailure("the daemon is not running: start it with meter start", exitCodes.notRunning);
+    }
+    const { caFolder, caFile } = authorityFiles(home);
+    const trusted = trustVariables.flatMap((name) => this.context.env[name] ?? []);
+    const { bundleFor } = await import("../trust-bundle.ts");
+    const env = runEnvironment(this.context.env, {
+      proxyPort: running.proxy_port,
+      caFile,
+      bundleFile: bundleFor(caFolder, caFile, trusted),
+      project: this.project ?? null,
+    });
+    const warning = knownToIgnoreProxy(program, nodeVersionOf(program, env));
+    if (warning !== null) this.context.stderr.write(`meter: this call will not be metered: ${warning}\n`);
+
+    const child = spawn(program, rest, { stdio: "inherit", env });
+    // The terminal's own signals reach the child by themselves; those sent to us alone are passed on.
+    const passOn = (signal: NodeJS.Signals) => child.kill(signal);
+    const ignore = () => {};
+    process.on("SIGTERM", passOn).on("SIGHUP", passOn).on("SIGINT", ignore);
+    try {
+      const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+      return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      this.context.stderr.write(
+        `meter: ${program}: ${code === "ENOENT" ? "not found" : (cause as Error).message}\n`,
+      );
+      return code === "ENOENT" ? 127 : 126;
+    } finally {
+      process.off("SIGTERM", passOn).off("SIGHUP", passOn).off("SIGINT", ignore);
+    }
+  }
+}
+
+/** What the `node` that the program runs on says of itself, or null where the program is another or says nothing. */
+function nodeVersionOf(program: string, env: Record<string, string | undefined>): string | null {
+  const name = program.split(/[\\/]/).pop() as string;
+  if (!/^(node|npm|npx|tsx|ts-node)(\.exe|\.cmd)?$/i.test(name)) return null;
+  try {
+    const node = /^node/i.test(name) ? program : "node";
+    return execFileSync(node, ["--version"], {
+      env,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import { Command, Option } from "clipanion";
+import { CommandFailure, exitCodes } from "../exit-codes.ts";
+import { MeterCommand } from "../meter-command.ts";
+
+export class StatusCommand extends MeterCommand {
+  static override paths = [["status"]];
+  static override usage = Command.Usage({
+    category: "Daemon",
+    description: "whether it meters, and what it does not",
+    details:
+      "Ends with 3 when the daemon is not running, and with 1 when it runs and can't store what it meters.",
+    examples: [
+      ["For people", "meter status"],
+      ["For programs", "meter status --json"],
+    ],
+  });
+
+  json = Option.Boolean("--json", false, { description: "for programs" });
+
+  protected override async perform(): Promise<number> {
+    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { findDaemon, tokenFile } = await import("../daemon-process.ts");
+    const { askDaemon } = await import("../loopback-client.ts");
+    const { version } = await import("../version.ts");
+    const { withStore } = await import("../open-store.ts");
+    const { renderStatus } = await import("../render/status.ts");
+    const home = meterHome(this.context.env);
+    const running = await findDaemon(home);
+    let status = null;
+    if (running !== null) {
+      const answer = await askDaemon(
+        running.api_port,
+        "/v1/status",
+        readFileSync(tokenFile(home), "utf8").trim(),
+      );
+      if (answer.status !== 200)
+        throw new CommandFailure(`the daemon answered ${answer.status}: ${answer.body}`);
+      status = JSON.parse(answer.body);
+    }
+    let coverage = null;
+    try {
+      coverage = await withStore(home, { readOnly: true }, async (store) =>
+        store.readCoverage({ from: Date.now() - 86_400_000, to: null }),
+      );
+    } catch (cause) {
+      if (!(cause instanceof CommandFailure)) throw cause;
+    }
+    if (this.json)
+      this.printJson({
+        running: status !== null,
+        installed_version: version,
+        home,
+        daemon: status,
+        coverage_24h: coverage,
+      });
+    else this.print(renderStatus({ home, version, running, status, coverage }));
+    if (status === null) return exitCodes.notRunning;
+    return status.store.capturing === "ok" ? exitCodes.ok : exitCodes.failed;
+  }
+}

@@ -1,0 +1,22 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { CommandFailure } from "./exit-codes.ts";
+
+/** Makes the home and its folders, which nobody else may look into. */
+export function prepareHome(home: string): void {
+  try {
+    for (const folder of [home, join(home, "logs")]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      // The umask may have taken bits away or the folder be an old one.
+      chmodSync(folder, 0o700);
+    }
+  } catch (cause) {
+    throw new CommandFailure(`the home ${home} can't be made: ${(cause as Error).message}`);
+  }
+}
+
+/** Where the installation's own certificate authority keeps its files. */
+export function authorityFiles(home: string): { caFolder: string; caFile: string } {
+  const caFolder = join(home, "ca");
+  return { caFolder, caFile: join(caFolder, "ca.pem") };
+}

@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
+import { StoreError } from "../core/ports/sqlite.ts";
+import { openStore, type Store } from "../daemon/store/mod.ts";
+import { CommandFailure } from "./exit-codes.ts";
+
+export const databaseFile = (home: string) => join(home, "meter.db");
+
+/** Opens the store for a command and closes it afterwards. Readers never wait for the daemon. */
+export async function withStore<T>(
+  home: string,
+  how: { readOnly: boolean },
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  let store: Store;
+  try {
+    store = await openStore(createSqliteOpener(), databaseFile(home), how);
+  } catch (cause) {
+    if (cause instanceof StoreError) throw new CommandFailure(inWords(cause, home));
+    throw cause;
+  }
+  try {
+    return await work(store);
+  } catch (cause) {
+    if (cause instanceof StoreError) throw new CommandFailure(inWords(cause, home));
+    throw cause;
+  } finally {
+    store.close();
+  }
+}
+
+function inWords(error: StoreError, home: string): string {
+  switch (error.reason) {
+    case "missing":
+      return `nothing was metered yet: there is no database in ${home}. Start with: meter start`;
+    case "older_schema":
+      return "the database is from an older version: meter start brings it up to date";
+    case "newer_schema":
+      return "the database was written by a newer version of meter: update this one";
+    default:
+      return `${databaseFile(home)}: ${error.message}`;
+  }
+}

@@ -1,0 +1,64 @@
+import { UsageError } from "clipanion";
+import type { Millis } from "../core/time.ts";
+
+/** The span of time that a report covers: half-open, either end may be missing. */
+export interface ReportPeriod {
+  from: Millis | null;
+  to: Millis | null;
+}
+
+export interface PeriodWords {
+  since: string | undefined;
+  from: string | undefined;
+  to: string | undefined;
+}
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+/** The first instant of a calendar day, local or UTC; days later by `offset`. */
+function startOfDay(date: string, utc: boolean, offset: number): Millis | null {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date)?.map(Number) ?? [];
+  if (year === undefined || month === undefined || day === undefined) return null;
+  const check = new Date(Date.UTC(year, month - 1, day));
+  if (check.getUTCMonth() !== month - 1 || check.getUTCDate() !== day) return null;
+  return utc ? Date.UTC(year, month - 1, day + offset) : new Date(year, month - 1, day + offset).getTime();
+}
+
+function instant(words: string, utc: boolean, endOfDay: boolean): Millis {
+  const day = startOfDay(words, utc, endOfDay ? 1 : 0);
+  if (day !== null) return day;
+  const time = /^\d{4}-\d{2}-\d{2}T/.test(words) ? Date.parse(words) : Number.NaN;
+  if (Number.isNaN(time))
+    throw new UsageError(`not a date: ${words}. Write 2026-11-21 or 2026-11-21T15:00:00Z`);
+  return time;
+}
+
+/**
+ * Reads `--since`, `--from` and `--to`. `--since` takes a length of time back from now (`90m`, `24h`, `7d`, `4w`),
+ * `today`, `yesterday`, or what `--from` takes. `--to` names the last day that is in, as people say it.
+ */
+export function readPeriod({ since, from, to }: PeriodWords, now: Millis, utc: boolean): ReportPeriod {
+  if (since !== undefined && from !== undefined)
+    throw new UsageError("--since and --from say the same: give one");
+  const end = to === undefined ? null : instant(to, utc, true);
+  const begin = from ?? since;
+  let start: Millis | null = null;
+  if (begin !== undefined) {
+    const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(begin) ?? [];
+    const local = new Date(now);
+    const today = utc
+      ? Math.floor(now / unitMs.d) * unitMs.d
+      : new Date(local.getFullYear(), local.getMonth(), local.getDate()).getTime();
+    if (since !== undefined && count !== undefined)
+      start = now - Number(count) * unitMs[unit as keyof typeof unitMs];
+    else if (begin === "today") start = today;
+    else if (begin === "yesterday") {
+      start = utc
+        ? today - unitMs.d
+        : new Date(local.getFullYear(), local.getMonth(), local.getDate() - 1).getTime();
+    } else start = instant(begin, utc, false);
+  }
+  if (start !== null && end !== null && end <= start)
+    throw new UsageError("the period ends before it begins");
+  return { from: start, to: end };
+}

@@ -1,0 +1,146 @@
+import { divideHalfEven, formatPicoUsd } from "../../core/pricing/mod.ts";
+import type { CoverageKind, CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
+import { type Column, renderTable } from "./table.ts";
+
+/** Decimal places of a cost in a table, so that the points stand below each other. */
+const PLACES = 4;
+
+/** A cost with fixed places; what is above zero and rounds to it says so. */
+export function fixedUsd(picoUsd: bigint): string {
+  const unit = 10n ** BigInt(12 - PLACES);
+  const rounded = divideHalfEven(picoUsd, unit);
+  if (rounded === 0n && picoUsd > 0n) return `<$${(1 / 10 ** PLACES).toFixed(PLACES)}`;
+  const digits = rounded.toString().padStart(PLACES + 1, "0");
+  const whole = digits.slice(0, -PLACES).replace(/\B(?=(?:\d{3})+$)/g, ",");
+  return `$${whole}.${digits.slice(-PLACES)}`;
+}
+
+/** A count with thousands set apart; a dash where nobody stated it. */
+export function count(value: bigint | number | null): string {
+  return value === null ? "–" : value.toString().replace(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
+const right = "right" as const;
+
+/** The report as a table with its total, what the total lacks, and what was not metered. */
+export function renderReport(
+  by: ReportGrouping,
+  rows: readonly ReportRow[],
+  total: ReportRow | null,
+  coverage: readonly CoverageTotal[] | null,
+  width: number,
+): string {
+  if (total === null || total.requests === 0) {
+    const lines = ["No requests in this period."];
+    if (coverage !== null) lines.push(...coverageLines(coverage));
+    return lines.join("\n");
+  }
+  const thinking = total.tokens.thinking !== null && total.tokens.thinking > 0n;
+  const columns: Column[] = [
+    { title: by, shrink: true },
+    { title: "requests", align: right },
+    { title: "input", align: right },
+    { title: "cache read", align: right },
+    { title: "cache write", align: right },
+    { title: "output", align: right },
+    ...(thinking ? [{ title: "thinking", align: right }] : []),
+    { title: "cost", align: right },
+  ];
+  const cells = (name: string, row: ReportRow) => [
+    name,
+    count(row.requests),
+    count(row.tokens.prompt),
+    count(row.tokens.cacheRead),
+    count(row.tokens.cacheWrite),
+    count(row.tokens.completion),
+    ...(thinking ? [count(row.tokens.thinking)] : []),
+    row.unpriced === row.requests ? "unpriced" : fixedUsd(row.costPicoUsd),
+  ];
+  const body = rows.map((row) => cells(row.key ?? (by === "total" ? "total" : "(unknown)"), row));
+  if (by !== "total") body.push(cells("total", total));
+  const notes: string[] = [];
+  if (total.errors > 0) notes.push(`${count(total.errors)} of ${count(total.requests)} requests failed.`);
+  if (total.unpriced > 0) {
+    notes.push(
+      `${count(total.unpriced)} requests have no price and are not in the cost: meter explain says why.`,
+    );
+  }
+  const { provider, estimated } = total.bySource;
+  if (provider.requests > 0) {
+    notes.push(`${fixedUsd(provider.costPicoUsd)} of it was stated by the providers themselves.`);
+  }
+  if (estimated.requests > 0) notes.push(`${fixedUsd(estimated.costPicoUsd)} of it is estimated.`);
+  if (coverage !== null) notes.push(...coverageLines(coverage));
+  return [renderTable(columns, body, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
+}
+
+const unmeteredWords: Partial<Record<CoverageKind, string>> = {
+  tunnelled_http2_only: "connections whose client speaks only HTTP/2",
+  tunnelled_sni_mismatch: "connections to another name than they asked for",
+  tunnelled_not_tls: "connections that are not TLS",
+  tunnelled_no_certificate: "connections that no certificate could be made for",
+  unknown_path: "requests to paths that are not known",
+  websocket: "WebSocket sessions",
+  unreadable: "connections with unreadable HTTP",
+  lost: "connections that the meter fell behind on",
+  dropped: "records that could not be stored",
+  capture_failed: "calls that the meter failed on",
+  without_usage: "answers without usage",
+};
+
+/** How much of what was seen on providers' hosts is in the records, and what is not. */
+export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
+  const sum = (kind: CoverageKind) =>
+    coverage.filter((each) => each.kind === kind).reduce((total, each) => total + each.count, 0);
+  const metered = sum("metered");
+  const missing = (Object.keys(unmeteredWords) as CoverageKind[]).filter(
+    (kind) => kind !== "without_usage" && sum(kind) > 0,
+  );
+  const seen = missing.reduce((total, kind) => total + sum(kind), metered);
+  if (seen === 0) return [];
+  const share = Math.floor((metered / seen) * 1000) / 10;
+  const lines = [
+    `Metering coverage: ${share} % (${count(metered)} of ${count(seen)} seen on providers' hosts).`,
+  ];
+  for (const kind of [...missing, ...(sum("without_usage") > 0 ? (["without_usage"] as const) : [])]) {
+    lines.push(
+      `  ${kind === "without_usage" ? "of these" : "not metered"}: ${count(sum(kind))} ${unmeteredWords[kind]}`,
+    );
+  }
+  return lines;
+}
+
+/** A field of RFC 4180; text that a spreadsheet would take for a formula gets an apostrophe. */
+function csvField(value: string | number | bigint | null): string {
+  if (value === null) return "";
+  if (typeof value !== "string") return value.toString();
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** The report for a spreadsheet: exact sums, costs in USD as decimal text. */
+export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): string {
+  const head = [
+    ...[
+      by,
+      "requests",
+      "errors",
+      "unpriced",
+      "incomplete",
+      "prompt_tokens",
+      "cache_read_tokens",
+      "cache_write_tokens",
+    ],
+    ...["cache_write_1h_tokens", "completion_tokens", "thinking_tokens", "cost_usd"],
+  ];
+  const lines = rows.map(({ key, requests, errors, unpriced, incomplete, tokens, costPicoUsd }) =>
+    [
+      ...[key, requests, errors, unpriced, incomplete, tokens.prompt, tokens.cacheRead, tokens.cacheWrite],
+      ...[tokens.cacheWrite1h, tokens.completion, tokens.thinking],
+    ]
+      .map(csvField)
+      .concat(formatPicoUsd(costPicoUsd))
+      .join(","),
+  );
+  return [head.join(","), ...lines, ""].join("\r\n");
+}

@@ -1,0 +1,55 @@
+import type { DaemonStatus } from "../../daemon/daemon-status.ts";
+import type { CoverageTotal } from "../../daemon/store/mod.ts";
+import type { RunningDaemon } from "../daemon-process.ts";
+import { count, coverageLines } from "./report.ts";
+
+export interface StatusFacts {
+  home: string;
+  /** The version of the program that asks. */
+  version: string;
+  running: RunningDaemon | null;
+  status: DaemonStatus | null;
+  /** Of the last 24 hours; null where there is no database. */
+  coverage: readonly CoverageTotal[] | null;
+}
+
+/** The state of things for a person: the verdict first, what is wrong last. */
+export function renderStatus({ home, version, running, status, coverage }: StatusFacts): string {
+  const lines: string[] = [];
+  if (running === null || status === null) {
+    lines.push("Not metering: the daemon is not running. Start it with: meter start", `home      ${home}`);
+  } else {
+    const failing = status.store.capturing === "failing";
+    lines.push(
+      failing ? "DEGRADED: calls pass, but what is metered can't be stored." : "Metering.",
+      `proxy     http://127.0.0.1:${status.proxy.port}  (${count(status.proxy.connections)} connections to providers open)`,
+      `api       http://127.0.0.1:${status.api.port}`,
+      `process   ${running.pid}, version ${status.version}, since ${status.started_at}`,
+      `home      ${home}`,
+      `stored    ${count(status.store.stored)} requests since the start` +
+        (status.store.pending > 0 ? `, ${count(status.store.pending)} waiting` : ""),
+    );
+    if (status.version !== version) {
+      lines.push(`The installed version is ${version}: meter stop and meter start bring it in.`);
+    }
+    const { lastError, dropped } = status.store;
+    if (failing && lastError !== null) lines.push(`last error  ${lastError.reason}: ${lastError.message}`);
+    for (const [reason, lost] of Object.entries(dropped))
+      lines.push(`lost      ${count(lost ?? 0)} records: ${reason}`);
+    if (status.proxy.restarts > 0)
+      lines.push(`The proxy was restarted ${count(status.proxy.restarts)} times.`);
+    const { endedUnused } = status.proxy.counters;
+    if (endedUnused > 0) {
+      lines.push(
+        `${count(endedUnused)} connections to providers ended before a request, as those of clients do that don't trust` +
+          " the certificate: run them with meter run.",
+      );
+    }
+    for (const warning of status.warnings) lines.push(`warning   ${warning}`);
+    if (status.store.set_aside !== null)
+      lines.push(`A damaged database was moved to ${status.store.set_aside}.`);
+  }
+  if (coverage !== null)
+    lines.push(...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)));
+  return lines.join("\n");
+}

@@ -1,0 +1,223 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import type { Writable } from "node:stream";
+import { loadRootCertificates, openCertificateAuthority } from "../adapters/certificates/mod.ts";
+import { systemClock } from "../adapters/clock/mod.ts";
+import { createZlibDecoder } from "../adapters/content-decoder/zlib.ts";
+import { createRandomBytes, sha256, sha256Hex } from "../adapters/crypto/node-crypto.ts";
+import { createProjectFiles, writeFileAtomic } from "../adapters/files/mod.ts";
+import { serve } from "../adapters/http/serve.ts";
+import { takeExclusiveLock } from "../adapters/lock/exclusive-lock.ts";
+import { createLog, openLogFile } from "../adapters/log/mod.ts";
+import { createProcessTable } from "../adapters/process-table/mod.ts";
+import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
+import type { Config } from "../core/config/mod.ts";
+import { CertificateStoreError } from "../core/ports/certificates.ts";
+import { StoreError } from "../core/ports/sqlite.ts";
+import { createRedact } from "../core/redaction/mod.ts";
+import { createRegistry, type Registry } from "../core/usage/mod.ts";
+import { createAttributor } from "../daemon/attribution.ts";
+import { startDaemon } from "../daemon/daemon.ts";
+import {
+  NonLoopbackHostError,
+  type ProxyConfig,
+  ProxyListenError,
+  resolveListenHost,
+  resolveParentProxies,
+} from "../daemon/proxy/mod.ts";
+import { openStore } from "../daemon/store/mod.ts";
+import { type RunningDaemon, stateFile, tokenFile } from "./daemon-process.ts";
+import { CommandFailure } from "./exit-codes.ts";
+import { authorityFiles, prepareHome } from "./home.ts";
+import { databaseFile } from "./open-store.ts";
+import { openPriceBook } from "./price-book.ts";
+import { readConfig } from "./read-config.ts";
+import { version } from "./version.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How long calls in flight may go on after SIGTERM, in milliseconds. */
+const STOP_DEADLINE_MS = 10_000;
+
+/** Runs the daemon in this process until it is told to stop. Throws a `CommandFailure` where it can't start. */
+export async function runDaemon(home: string, env: Environment, stderr: Writable): Promise<number> {
+  prepareHome(home);
+  const { config, warnings } = await readConfig(home, env);
+  const opener = createSqliteOpener();
+  const lock = await takeExclusiveLock(opener, join(home, "daemon.lock"));
+  if (lock === null) throw new CommandFailure(`another daemon runs in ${home}`);
+  const logFile = openLogFile(join(home, "logs", "daemon.log"));
+  const log = createLog(logFile, config.log.level);
+  try {
+    const tell = (warning: string) => {
+      stderr.write(`meter: ${warning}\n`);
+      log.warn("daemon.warning", { warning });
+    };
+    const store = await openStore(opener, databaseFile(home));
+    if (store.setAsidePath !== null) {
+      tell(`the database was damaged; it was moved to ${store.setAsidePath} and a new one begun`);
+    }
+    const registry = createRegistry(config.providers);
+    const allWarnings = [...warnings];
+    const proxy = await proxyConfig(home, config, registry, env, allWarnings);
+    for (const warning of allWarnings) tell(warning);
+    const prices = openPriceBook(config.pricing.operator, store);
+    let proxyPort: number | null = null;
+    const attribution = createAttributor(
+      { processTable: createProcessTable(), projectFiles: createProjectFiles(), clock: systemClock, log },
+      { ...config.attribution, proxyPort: () => proxyPort },
+    );
+    const loopbackToken = readOrMakeToken(tokenFile(home));
+    const daemon = await startDaemon(
+      {
+        version,
+        log,
+        store,
+        registry,
+        prices: () => prices,
+        attribution,
+        redact: createRedact(config.redactionRules),
+        createDecoder: createZlibDecoder,
+        sha256Hex,
+        randomBytes: createRandomBytes(),
+        now: Date.now,
+        atTurnEnd: setImmediate,
+        later: (work, delayMs) => void setTimeout(work, delayMs),
+        equalSecrets: (one, other) => timingSafeEqual(sha256(Buffer.from(one)), sha256(Buffer.from(other))),
+        serve,
+      },
+      {
+        proxy,
+        api: { host: await listenAddress(config.api.host, env, allWarnings), port: config.api.port },
+        loopbackToken,
+        maxBodyBytes: config.bodies.maxBodyBytes,
+        warnings: allWarnings,
+      },
+    );
+    proxyPort = daemon.proxyPort;
+    const running: RunningDaemon = {
+      pid: process.pid,
+      version,
+      proxy_port: daemon.proxyPort,
+      api_port: daemon.apiPort,
+      started_at: daemon.status().started_at,
+    };
+    writeFileAtomic(stateFile(home), `${JSON.stringify(running, null, 2)}\n`, { mode: 0o600 });
+    await stopSignal();
+    rmSync(stateFile(home), { force: true });
+    await daemon.stop(STOP_DEADLINE_MS);
+    return 0;
+  } catch (cause) {
+    throw startFailure(cause, config);
+  } finally {
+    await logFile.close();
+    lock.release();
+  }
+}
+
+/** Resolves at the first signal that asks to stop; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+        process.off(signal, stop);
+        process.once(signal, () => process.exit(1));
+      }
+      resolve();
+    };
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, stop);
+  });
+}
+
+/** What keeps a daemon from starting, in words that say what to do. */
+function startFailure(cause: unknown, config: Config): unknown {
+  if (cause instanceof NonLoopbackHostError) {
+    return new CommandFailure(
+      `${cause.message}. Anybody who can reach that address could use it; HALTON_METER_ALLOW_NON_LOOPBACK=1 allows it all the same`,
+    );
+  }
+  if (cause instanceof ProxyListenError) {
+    return new CommandFailure(
+      cause.code === "EADDRINUSE"
+        ? `port ${config.proxy.port} is taken: set another one under [proxy] port in config.toml`
+        : cause.message,
+    );
+  }
+  if ((cause as NodeJS.ErrnoException).code === "EADDRINUSE") {
+    return new CommandFailure(
+      `port ${config.api.port} is taken: set another one under [api] port in config.toml`,
+    );
+  }
+  if (cause instanceof CertificateStoreError || cause instanceof StoreError)
+    return new CommandFailure(cause.message);
+  return cause;
+}
+
+/** Whether the contract's override for addresses beyond loopback is set. */
+const allowsNonLoopback = (env: Environment) => env.HALTON_METER_ALLOW_NON_LOOPBACK === "1";
+
+async function listenAddress(host: string, env: Environment, warnings: string[]): Promise<string> {
+  const { address, loopback } = await resolveListenHost(host, allowsNonLoopback(env));
+  if (!loopback)
+    warnings.push(`listening beyond this machine, on ${host}, because HALTON_METER_ALLOW_NON_LOOPBACK=1`);
+  return address;
+}
+
+async function proxyConfig(
+  home: string,
+  config: Config,
+  registry: Registry,
+  env: Environment,
+  warnings: string[],
+): Promise<ProxyConfig> {
+  const host = await listenAddress(config.proxy.host, env, warnings);
+  const ownPorts = [config.proxy.port, config.api.port].filter((port) => port !== 0);
+  const { parent, parentFromEnvironment } = config.proxy;
+  const setting =
+    parent !== null
+      ? ({ kind: "url", url: parent, noProxy: env.NO_PROXY ?? env.no_proxy ?? null } as const)
+      : ({ kind: parentFromEnvironment ? "environment" : "none" } as const);
+  const parents = await resolveParentProxies(setting, env, new Set(ownPorts));
+  warnings.push(...parents.warnings);
+  const { caFolder } = authorityFiles(home);
+  const authority = openCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now: Date.now() });
+  warnings.push(...authority.warnings);
+  const { password, requireAuthorization } = config.proxy;
+  const open = host !== "127.0.0.1" && host !== "::1";
+  if (open && requireAuthorization && password === null) {
+    throw new CommandFailure(
+      "beyond this machine the proxy wants a login: set [proxy] password, or require_authorization = false",
+    );
+  }
+  return {
+    host,
+    port: config.proxy.port,
+    ownPorts,
+    providerHosts: registry.hostPatterns,
+    gatewayRoutes: [...registry.gatewayPrefixes].map(([prefix, target]) => ({
+      prefix: `/${prefix}`,
+      host: target.host,
+      port: target.port,
+      tls: target.scheme === "https",
+      basePath: target.basePath,
+    })),
+    authority: { certificatePem: authority.certificatePem, keyPem: authority.keyPem },
+    roots: loadRootCertificates(config.proxy.extraCa),
+    parentProxies: parents.proxies,
+    proxyPassword: password,
+  };
+}
+
+/** The secret that the command line shows to the loopback API; made once. */
+function readOrMakeToken(path: string): string {
+  if (existsSync(path)) {
+    const token = readFileSync(path, "utf8").trim();
+    if (/^[0-9a-f]{64}$/.test(token)) return token;
+  }
+  const token = randomBytes(32).toString("hex");
+  rmSync(path, { force: true });
+  writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx" });
+  return token;
+}

@@ -1,0 +1,58 @@
+import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { PriceBook } from "../../core/pricing/mod.ts";
+import type { RequestRecord } from "../../core/record.ts";
+import type { Redact } from "../../core/redaction/mod.ts";
+import type { Millis } from "../../core/time.ts";
+import type { Registry } from "../../core/usage/mod.ts";
+import type { TapFrame } from "../proxy/tap-frames.ts";
+import type { CapturedBody, CoverageKind } from "../store/mod.ts";
+
+/** Which project a call belongs to, and how that was found. */
+export interface CallAttribution {
+  project: string;
+  tier: string;
+  workdir: string | null;
+  client: string | null;
+  /** What the project's own `.meter.toml` says of body capture: it may only switch it off. */
+  bodyCaptureRefused: boolean;
+}
+
+/** Attribution of all calls of one connection: what is known of the caller is looked up once. */
+export interface ConnectionAttribution {
+  attribute(headerProject: string | null): Promise<CallAttribution>;
+}
+
+/** What is known of a connection for as long as it lasts. */
+export interface ConnectionFacts {
+  host: string;
+  port: number;
+  attribution: ConnectionAttribution;
+}
+
+export interface BodyPorts {
+  /** Whether any project has capture on: where none has, no body is kept for a moment. */
+  wantedAnywhere(): boolean;
+  wantedFor(project: string): boolean;
+  /** The most that is stored of one leg, in UTF-8 bytes. */
+  readonly maxBytes: number;
+  redact: Redact;
+  add(body: CapturedBody): void;
+}
+
+export interface CapturePorts {
+  registry: Registry;
+  prices(): PriceBook;
+  attribution(opened: Extract<TapFrame, { kind: "opened" }>): ConnectionAttribution;
+  createDecoder: CreateContentDecoder;
+  sha256Hex(text: string): string;
+  randomBytes(count: number): Uint8Array;
+  wallClockMs(): Millis;
+  /** The clock of the tap log: it never jumps. */
+  monotonicMs(): number;
+  records: { add(record: RequestRecord): void };
+  bodies: BodyPorts;
+  /** `host` is null where its name is nobody's business. */
+  coverage: { count(host: string | null, what: CoverageKind): void };
+  log: Log;
+}

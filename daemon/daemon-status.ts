@@ -1,0 +1,23 @@
+import type { ProxyCounters } from "./proxy/counters.ts";
+import type { RecordWriterHealth } from "./store/mod.ts";
+
+/** What the daemon says of itself at `/v1/status`; times are ISO 8601 in UTC. */
+export interface DaemonStatus {
+  version: string;
+  started_at: string;
+  proxy: {
+    port: number;
+    /** Connections to providers' hosts that are open now. */
+    connections: number;
+    /** How often the proxy's thread was lost and replaced. */
+    restarts: number;
+    counters: ProxyCounters;
+  };
+  api: { port: number };
+  store: RecordWriterHealth & {
+    /** Where a corrupt database was moved when this daemon started, else null. */
+    set_aside: string | null;
+  };
+  /** What was found wrong with the configuration, for people. */
+  warnings: readonly string[];
+}

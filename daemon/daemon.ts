@@ -1,0 +1,160 @@
+import type { CreateContentDecoder } from "../core/ports/content-decoder.ts";
+import type { Log } from "../core/ports/log.ts";
+import type { PriceBook } from "../core/pricing/mod.ts";
+import type { Redact } from "../core/redaction/mod.ts";
+import type { Millis } from "../core/time.ts";
+import type { Registry } from "../core/usage/mod.ts";
+import { createApi } from "./api/app.ts";
+import { type Capture, createCapture } from "./capture/capture.ts";
+import type { ConnectionAttribution } from "./capture/ports.ts";
+import type { DaemonStatus } from "./daemon-status.ts";
+import { createProjectSettings } from "./project-settings.ts";
+import type { ProxyConfig } from "./proxy/proxy-config.ts";
+import { startProxy } from "./proxy/start-proxy.ts";
+import type { TapFrame } from "./proxy/tap-frames.ts";
+import { tapClock } from "./proxy/tap-log.ts";
+import { createRecordWriter, type Store } from "./store/mod.ts";
+
+/** What the daemon needs from outside. */
+export interface DaemonPorts {
+  version: string;
+  log: Log;
+  /** Open and migrated; closed by the daemon when it stops. */
+  store: Store;
+  registry: Registry;
+  prices(): PriceBook;
+  attribution(opened: Extract<TapFrame, { kind: "opened" }>): ConnectionAttribution;
+  redact: Redact;
+  createDecoder: CreateContentDecoder;
+  sha256Hex(text: string): string;
+  randomBytes(count: number): Uint8Array;
+  now(): Millis;
+  atTurnEnd(work: () => void): void;
+  later(work: () => void, delayMs: number): void;
+  equalSecrets(one: string, other: string): boolean;
+  serve(
+    fetch: (request: Request) => Response | Promise<Response>,
+    address: { host: string; port: number },
+  ): Promise<{ port: number; close(deadlineMs: number): Promise<void> }>;
+}
+
+export interface DaemonConfig {
+  proxy: ProxyConfig;
+  api: { host: string; port: number };
+  /** What stands in `<meter_home>/loopback-token`. */
+  loopbackToken: string;
+  /** The local store's cap on a captured body, in bytes. */
+  maxBodyBytes: number;
+  /** What was found wrong with the configuration, for people. */
+  warnings: readonly string[];
+}
+
+/** A running daemon. */
+export interface Daemon {
+  readonly proxyPort: number;
+  readonly apiPort: number;
+  status(): DaemonStatus;
+  /** Lets calls in flight finish until the deadline, stores what was captured, closes everything. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** How often, while stopping, connections between requests are looked for and closed, in milliseconds. */
+const QUIET_CHECK_MS = 100;
+
+/** Starts proxy, capture and loopback API. Rejects where a port can't be had; nothing is left running then. */
+export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Promise<Daemon> {
+  const { log, store } = ports;
+  const startedAt = ports.now();
+  const projects = createProjectSettings(store, tapClock);
+  const writer = createRecordWriter({
+    store,
+    atTurnEnd: ports.atTurnEnd,
+    later: ports.later,
+    now: ports.now,
+    onEvent(event) {
+      if (event.kind === "recovered")
+        log.info("store.recovered", { pending: event.pending, dropped: event.dropped });
+      else log.error(`store.${event.kind}`, { reason: event.reason });
+    },
+  });
+  const capture: Capture = createCapture({
+    ...ports,
+    wallClockMs: ports.now,
+    monotonicMs: tapClock,
+    records: writer,
+    bodies: {
+      wantedAnywhere: projects.anyBodyCapture,
+      wantedFor: projects.bodyCapture,
+      maxBytes: config.maxBodyBytes,
+      redact: ports.redact,
+      add: writer.addBody,
+    },
+    coverage: { count: (host, kind) => writer.count(kind, host) },
+  });
+
+  let restarts = 0;
+  const proxy = await startProxy(config.proxy, {
+    frames: capture.frames,
+    event(event) {
+      if (event.kind === "worker_lost") {
+        restarts += 1;
+        log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
+      } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
+      else
+        log.error("capture.failed", { error: event.error instanceof Error ? event.error.name : "unknown" });
+    },
+  });
+
+  let apiPort = config.api.port;
+  const status = (): DaemonStatus => ({
+    version: ports.version,
+    started_at: new Date(startedAt).toISOString(),
+    proxy: { port: proxy.port, connections: proxy.connections(), restarts, counters: proxy.counters() },
+    api: { port: apiPort },
+    store: { ...writer.health(), set_aside: store.setAsidePath },
+    warnings: config.warnings,
+  });
+  const allowedHosts = new Set<string>();
+  const api = createApi({
+    version: ports.version,
+    allowedHosts,
+    token: config.loopbackToken,
+    equalSecrets: ports.equalSecrets,
+    status,
+  });
+  let served: Awaited<ReturnType<DaemonPorts["serve"]>>;
+  try {
+    served = await ports.serve((request) => api.fetch(request), config.api);
+  } catch (cause) {
+    await proxy.stop(0);
+    writer.close();
+    throw cause;
+  }
+  apiPort = served.port;
+  for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host])
+    allowedHosts.add(`${name}:${apiPort}`);
+  log.info("daemon.started", { version: ports.version, proxy_port: proxy.port, api_port: apiPort });
+
+  return {
+    proxyPort: proxy.port,
+    apiPort,
+    status,
+    async stop(deadlineMs) {
+      let stopping = true;
+      const closeQuiet = () => {
+        if (!stopping) return;
+        proxy.closeQuiet(capture.quiet());
+        ports.later(closeQuiet, QUIET_CHECK_MS);
+      };
+      const stopped = proxy.stop(deadlineMs);
+      closeQuiet();
+      await stopped;
+      stopping = false;
+      await capture.idle();
+      await served.close(deadlineMs);
+      writer.close();
+      store.close();
+      log.info("daemon.stopped", {});
+    },
+  };
+}

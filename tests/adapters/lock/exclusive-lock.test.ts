@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
+import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "meter-lock-"));
+chmodSync(folder, 0o700);
+after(() => rmSync(folder, { recursive: true, force: true }));
+const opener = createSqliteOpener();
+
+describe("takeExclusiveLock()", () => {
+  it("gives the lock to one at a time", async () => {
+    const path = join(folder, "one.lock");
+    const first = await takeExclusiveLock(opener, path);
+    assert.ok(first);
+    assert.equal(await takeExclusiveLock(opener, path), null);
+    first.release();
+    const second = await takeExclusiveLock(opener, path);
+    assert.ok(second);
+    second.release();
+  });
+
+  it("is free again when its holder is killed", {
+    skip: "Deno" in globalThis || "Bun" in globalThis,
+  }, async () => {
+    const path = join(folder, "killed.lock");
+    const script = join(folder, "holder.ts");
+    const lockModule = new URL("../../../adapters/lock/exclusive-lock.ts", import.meta.url).href;
+    const sqliteModule = new URL("../../../adapters/sqlite/mod.ts", import.meta.url).href;
+    writeFileSync(
+      script,
+      `import { takeExclusiveLock } from ${JSON.stringify(lockModule)};
+       import { createSqliteOpener } from ${JSON.stringify(sqliteModule)};
+       const lock = await takeExclusiveLock(createSqliteOpener(), ${JSON.stringify(path)});
+       process.send(lock !== null);
+       setInterval(() => lock, 1000);`,
+    );
+    const holder = fork(script);
+    const [held] = await once(holder, "message");
+    assert.equal(held, true);
+    assert.equal(await takeExclusiveLock(opener, path), null);
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+    const lock = await takeExclusiveLock(opener, path);
+    assert.ok(lock);
+    lock.release();
+  });
+});
