@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { readLsofConnections, readPs, readPsEnvironment } from "../../../adapters/process-table/macos.ts";
+import { createMacosProcessTable, type RunCommand } from "../../../adapters/process-table/mod.ts";
+
+// Written after lsof(8), "Output for other programs", and ps(1) of macOS.
+const connections = `p410
+f24
+n127.0.0.1:8081->127.0.0.1:52514
+p2210
+f31
+n127.0.0.1:52513->127.0.0.1:8081
+f33
+n127.0.0.1:52514->127.0.0.1:8081
+`;
+const code = "/Applications/Visual Studio Code.app/Contents/MacOS/Electron";
+const commands = `    1     0 /sbin/launchd
+  900     1 ${code} /Users/u/shop
+  950   900 -zsh
+ 2210   950 /opt/homebrew/bin/claude -p hello  there
+`;
+const programs = `    1 /sbin/launchd
+  900 ${code}
+  950 -zsh
+ 2210 /opt/homebrew/bin/claude
+`;
+const command = "/opt/homebrew/bin/claude -p hello  there";
+
+function recorded(answers: Readonly<Record<string, string>>): RunCommand {
+  return async (program, words) => {
+    const answer = answers[[program, ...words].join(" ")];
+    if (answer === undefined) throw new Error("not recorded");
+    return answer;
+  };
+}
+
+const everything = {
+  "lsof -nP -iTCP:52514 -sTCP:ESTABLISHED -Fpn": connections,
+  "lsof -a -p 2210 -d cwd -Fn": "p2210\nfcwd\nn/Users/u/my shop/api\n",
+  "ps -axww -o pid=,ppid=,command=": commands,
+  "ps -axww -o pid=,comm=": programs,
+  "ps -ww -o command= -p 2210": `${command}\n`,
+  "ps -Eww -o command= -p 2210": `${command} PATH=/usr/bin METER_PROJECT=My Shop HOME=/Users/u\n`,
+};
+
+describe("createMacosProcessTable()", () => {
+  it("reads what lsof and ps print", async () => {
+    const table = createMacosProcessTable(recorded(everything));
+    assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), {
+      pid: 2210,
+      processName: "claude",
+      commandLines: [
+        ["/opt/homebrew/bin/claude", "-p", "hello", "there"],
+        ["-zsh"],
+        [code, "/Users/u/shop"],
+        ["/sbin/launchd"],
+      ],
+      environmentProject: "My Shop",
+      cwd: "/Users/u/my shop/api",
+    });
+  });
+
+  it("goes on with what is left when a program fails", async () => {
+    const only = "lsof -nP -iTCP:52514 -sTCP:ESTABLISHED -Fpn";
+    const table = createMacosProcessTable(recorded({ [only]: connections }));
+    assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), {
+      pid: 2210,
+      processName: null,
+      commandLines: [],
+      environmentProject: null,
+      cwd: null,
+    });
+  });
+
+  it("knows nobody where lsof does not run or shows nothing", async () => {
+    assert.equal(
+      await createMacosProcessTable(recorded({})).lookup({ clientPort: 1, proxyPort: 8081 }),
+      null,
+    );
+  });
+});
+
+describe("readLsofConnections()", () => {
+  it("takes the client's end, not the proxy's", () => {
+    assert.equal(readLsofConnections(connections, 52_514, 8081), 2210);
+    assert.equal(readLsofConnections(connections, 52_514, null), 2210);
+    assert.equal(readLsofConnections(connections, 52_514, 9), null);
+    assert.equal(readLsofConnections("p7\nn[::1]:52514->[::1]:8081\n", 52_514, 8081), 7);
+  });
+});
+
+describe("readPs()", () => {
+  it("cuts at spaces where the program is not known", () => {
+    assert.deepEqual(readPs(" 7 1 a b\n", "").get(7), { pid: 7, parent: 1, words: ["a", "b"] });
+    assert.deepEqual(readPs(" 7 1 node: worker\n", " 7 /bin/node\n").get(7)?.words, ["node:", "worker"]);
+  });
+});
+
+describe("readPsEnvironment()", () => {
+  const cases: readonly [output: string, project: string | null][] = [
+    ["cmd METER_PROJECT=a", "a"],
+    ["cmd A=1 METER_PROJECT=\n", ""],
+    ["cmd METER_PROJECT=a b c _X=1", "a b c"],
+    ["cmd OTHER_METER_PROJECT=a", null],
+    ["cmd", null],
+  ];
+  for (const [output, project] of cases) {
+    it(`of ${JSON.stringify(output)} gives ${project}`, () =>
+      assert.equal(readPsEnvironment(output, "cmd"), project));
+  }
+
+  it("does not take an argument for a variable", () => {
+    const line = "env METER_PROJECT=argument node";
+    assert.equal(readPsEnvironment(`${line} METER_PROJECT=variable`, line), "variable");
+    assert.equal(readPsEnvironment(`${line} HOME=/`, line), null);
+  });
+});
