@@ -18,8 +18,8 @@ export interface ProxyCounters {
   intercepted: number;
   gateway: number;
   absolute: number;
-  /** Clients that broke off the TLS handshake, as those do that don't trust the certificate authority. */
-  clientTlsFailed: number;
+  /** Intercepted connections that ended before a request, as those of clients that don't trust the authority. */
+  endedUnused: number;
   /** Connections that lost log frames, so that they are unmetered from there. */
   lost: number;
   readonly tunnelled: Record<TunnelReason, number>;
@@ -33,7 +33,7 @@ export function createCounters(): ProxyCounters {
     intercepted: 0,
     gateway: 0,
     absolute: 0,
-    clientTlsFailed: 0,
+    endedUnused: 0,
     lost: 0,
     tunnelled: { not_provider: 0, http2_only: 0, sni_mismatch: 0, not_tls: 0, no_certificate: 0 },
     refused: {

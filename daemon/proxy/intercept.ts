@@ -22,14 +22,12 @@ export function intercept(
     server.end();
   };
   const relayLog = openRelayLog(context, "intercepted", target, () => close());
-  let handshaken = false;
   let gone = false;
 
   const onGone = (code: string | null) => {
     if (gone) return;
     gone = true;
     clearTimeout(timer);
-    if (!handshaken) context.counters.clientTlsFailed += 1;
     relayLog.closed("client_aborted", code);
     server.destroy();
     reset(dialled.transport);
@@ -40,10 +38,7 @@ export function intercept(
   server.on("error", onError);
   server.on("_tlsError", onError);
   server.on("close", onClose);
-  server.once("secure", () => {
-    handshaken = true;
-    clearTimeout(timer);
-  });
+  server.once("secure", () => clearTimeout(timer));
 
   context.upstreamTls.secure(dialled.socket, target.host, target.port, (secured) => {
     if (gone) {
@@ -59,10 +54,7 @@ export function intercept(
     server.off("error", onError);
     server.off("_tlsError", onError);
     server.off("close", onClose);
-    server.once("close", () => {
-      clearTimeout(timer);
-      if (!handshaken) context.counters.clientTlsFailed += 1;
-    });
+    server.once("close", () => clearTimeout(timer));
     close = startTap({
       client: { stream: server, transport: client },
       upstream: { stream: secured.socket, transport: dialled.transport },

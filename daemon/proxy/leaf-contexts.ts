@@ -28,6 +28,7 @@ export function createLeafContexts(issuer: LeafIssuer, now: () => number): LeafC
               cert: leaf.certificatePem,
               key: leaf.keyPem,
               minVersion: "TLSv1.2",
+              sessionIdContext: "meter", // without one OpenSSL resumes no session
             }),
             from: leaf.notBefore,
             until: leaf.notBefore + (leaf.notAfter - leaf.notBefore) * renewAtPart,

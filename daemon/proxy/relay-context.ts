@@ -74,6 +74,7 @@ export function openRelayLog(
     log,
     closed(reason, code) {
       if (!relays.delete(entry.id)) return;
+      if (mode === "intercepted" && entry.lastAtMs === atMs) context.counters.endedUnused += 1;
       log.note({ kind: "closed", connection: entry.id, atMs: tapClock(), reason, code });
     },
   };

@@ -30,6 +30,12 @@ export function resetAfterFlush(side: TapSide): void {
 }
 
 /**
+ * How long an upstream may be silent once the client has sent its FIN. Most clients that do so are gone, and most
+ * upstreams then hang up by themselves; a client that does wait for its answer gets this long.
+ */
+const halfOpenMs = 900_000;
+
+/**
  * Passes bytes on both ways as they come, until both sides are done, and writes a copy of them to the log (none for
  * tunnels). The sockets' own backpressure holds: a side that doesn't take bytes stops the other from being read.
  * FIN is passed on as FIN, and what ends abruptly ends abruptly on the other side too. Nothing is ever timed out
@@ -82,11 +88,24 @@ export function startTap(options: {
   upstream.on("drain", () => client.resume());
   client.on("drain", () => upstream.resume());
 
+  /** Ends a half-open connection whose remaining side says nothing for so long. */
+  const watch = (side: Socket, silenceMs: number) => {
+    if (linger !== null) clearTimeout(linger);
+    let seen = side.bytesRead;
+    const look = () => {
+      if (side.bytesRead === seen) return finish("clean", null);
+      seen = side.bytesRead;
+      linger = setTimeout(look, silenceMs);
+    };
+    linger = setTimeout(look, silenceMs);
+  };
+
   const onClientEnd = () => {
     if (done) return;
     clientEnded = true;
     relayLog?.log.ended(relayLog.entry, "request");
     upstream.end();
+    watch(upstream, halfOpenMs);
   };
   client.on("end", onClientEnd);
   upstream.on("end", () => {
@@ -94,13 +113,7 @@ export function startTap(options: {
     upstreamEnded = true;
     relayLog?.log.ended(relayLog.entry, "response");
     client.end();
-    let seen = client.bytesRead;
-    const look = () => {
-      if (client.bytesRead === seen) return finish("clean", null);
-      seen = client.bytesRead;
-      linger = setTimeout(look, lingerMs);
-    };
-    linger = setTimeout(look, lingerMs);
+    watch(client, lingerMs);
   });
 
   const onClientError = (error: NodeJS.ErrnoException) => finish("client_aborted", error.code ?? null);
@@ -122,6 +135,9 @@ export function startTap(options: {
   };
   client.on("close", onClientClose);
   upstream.on("close", onUpstreamClose);
+  // They may have been paused while the connection was decided upon.
+  client.resume();
+  upstream.resume();
   // Either may have gone while the other was being connected.
   if (client.readableEnded) onClientEnd();
   if (client.destroyed) onClientClose();

@@ -33,7 +33,7 @@ export function testAuthority(name: string, hosts: readonly string[]): Certifica
     publicKey,
     signingKey: privateKey,
     notBefore: Date.now() - dayMs,
-    notAfter: Date.now() + dayMs,
+    notAfter: Date.now() + 400 * dayMs,
     extensions: authorityExtensions(publicKey, hosts),
   });
   return { certificatePem, keyPem: privateKey.export({ format: "pem", type: "pkcs8" }).toString() };
@@ -109,6 +109,7 @@ export async function listenTls(
     key: leaf.keyPem,
     ALPNProtocols: ["http/1.1"],
     allowHalfOpen: true,
+    noDelay: true,
     ...options,
   });
   server.on("tlsClientError", () => {});
@@ -121,7 +122,7 @@ export async function listenTls(
 
 /** A TCP server whose connections the test serves itself. */
 export async function listenTcp(cleanup: Cleanup, serve: (socket: Socket) => void): Promise<number> {
-  const server = createServer({ allowHalfOpen: true });
+  const server = createServer({ allowHalfOpen: true, noDelay: true });
   server.on("connection", serve);
   return listen(server, cleanup);
 }
@@ -236,6 +237,7 @@ export function collect(socket: Socket): {
       look();
     });
   const bytes = () => Buffer.concat(pieces);
+  socket.resume();
   return {
     bytes,
     until: (enough) => when(() => (enough(bytes()) ? bytes() : how === null ? null : bytes())),
@@ -289,6 +291,7 @@ export async function tlsThrough(
   port: number,
   options: object = {},
   headers = "",
+  onSession: (session: Buffer) => void = () => {},
 ): Promise<TLSSocket> {
   const { socket } = await connectThrough(proxyPort, `localhost:${port}`, headers);
   const tls = connectTls({
@@ -299,6 +302,7 @@ export async function tlsThrough(
     ...options,
   });
   tls.on("error", () => {});
+  tls.on("session", onSession);
   await once(tls, "secureConnect");
   return tls;
 }
