@@ -1,0 +1,56 @@
+import type { CalendarDate, Millis } from "../time.ts";
+
+const DAY_MS = 86_400_000;
+
+/** The earliest time that the wire can say: year 1, because PostgreSQL's dates have no year 0. */
+export const MIN_INSTANT: Millis = -62_135_596_800_000;
+
+/** The latest: the last millisecond of year 9999. */
+export const MAX_INSTANT: Millis = 253_402_300_799_999;
+
+const INSTANT =
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
+
+/**
+ * Reads a date and time of ISO 8601 as milliseconds; finer digits are cut off. `null` where the text is none, or names a
+ * day or hour that does not exist.
+ *
+ * Decision: a time without an offset is taken as UTC, as older daemons write it.
+ */
+export function parseInstant(text: string): Millis | null {
+  const match = INSTANT.exec(text);
+  if (match === null) return null;
+  const [, date = "", hour, minute, second = "0", fraction = "", sign, offsetHour = "0", offsetMinute = "0"] =
+    match;
+  const midnight = parseCalendarDate(date);
+  if (midnight === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
+  const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1);
+  const minutes = Number(hour) * 60 + Number(minute) - offsetMinutes;
+  const at =
+    midnight + minutes * 60_000 + Number(second) * 1_000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
+  return at >= MIN_INSTANT && at <= MAX_INSTANT ? at : null;
+}
+
+/** Writes a time as ISO 8601 in UTC with milliseconds; what lies outside the years 1 to 9999 becomes their nearest end. */
+export function formatInstant(at: Millis): string {
+  return new Date(Math.min(Math.max(at, MIN_INSTANT), MAX_INSTANT)).toISOString();
+}
+
+/** The midnight (UTC) that a date `YYYY-MM-DD` begins with; `null` where the text is no such date or the day does not exist. */
+export function parseCalendarDate(text: string): Millis | null {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || text.startsWith("0000")) return null;
+  const at = Date.parse(`${text}T00:00:00Z`);
+  // Some engines roll 30 February over into March.
+  return Number.isNaN(at) || formatCalendarDate(at) !== text ? null : at;
+}
+
+/** The UTC day of a time, `YYYY-MM-DD`. */
+export function formatCalendarDate(at: Millis): CalendarDate {
+  return formatInstant(at).slice(0, 10);
+}
+
+/** The midnight (UTC) after the day that a midnight begins. */
+export function nextMidnight(midnight: Millis): Millis {
+  return midnight + DAY_MS;
+}
