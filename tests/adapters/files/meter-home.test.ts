@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { describe, it } from "node:test";
+import { meterHome } from "../../../adapters/files/mod.ts";
+
+describe("meterHome()", () => {
+  const cases: readonly [home: string | undefined, path: string][] = [
+    [undefined, join(homedir(), ".meter")],
+    ["", join(homedir(), ".meter")],
+    ["/tmp/meter", resolve("/tmp/meter")],
+    ["relative/meter", resolve("relative/meter")],
+  ];
+  for (const [home, path] of cases) {
+    it(`of METER_HOME=${home} is ${path}`, () => assert.equal(meterHome({ METER_HOME: home }), path));
+  }
+});

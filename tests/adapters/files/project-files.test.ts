@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { createProjectFiles } from "../../../adapters/files/mod.ts";
+
+const files = createProjectFiles();
+let folder = "";
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "meter-project-")));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(path: string, content: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), content);
+}
+
+describe("createProjectFiles()", () => {
+  it("finds the nearest file that names a project", async () => {
+    write("a/.meter.toml", 'project = "Outer"\n');
+    write("a/b/.meter.toml", 'project = "Inner"\n');
+    write("a/b/c/.meter.toml", "body_capture = true\n");
+    write("a/b/c/d/x", "");
+    const found = await files.find(join(folder, "a/b/c/d"));
+    assert.deepEqual(found, {
+      projectFile: { path: join(folder, "a/b/.meter.toml"), project: "Inner" },
+      bodyCaptureRefused: false,
+      gitRoot: null,
+    });
+    assert.equal((await files.find(join(folder, "a"))).projectFile?.project, "Outer");
+    assert.equal((await files.find(folder)).projectFile, null);
+  });
+
+  it("lets any file on the way refuse body capture, and none allow it", async () => {
+    write("a/.meter.toml", "body_capture = false\n");
+    write("a/b/.meter.toml", 'project = "cloned"\nbody_capture = true\n');
+    assert.equal((await files.find(join(folder, "a/b"))).bodyCaptureRefused, true);
+  });
+
+  const refusing: readonly [why: string, content: string][] = [
+    ["says anything but true", 'body_capture = "off"\n'],
+    ["is no TOML", "project = \n"],
+    ["is too large", `# ${"x".repeat(70_000)}\n`],
+  ];
+  for (const [why, content] of refusing) {
+    it(`takes a file for a refusal that ${why}`, async () => {
+      write("a/.meter.toml", content);
+      const found = await files.find(join(folder, "a"));
+      assert.deepEqual([found.bodyCaptureRefused, found.projectFile], [true, null]);
+    });
+  }
+
+  it("takes a linked file for a refusal, and no name from it", {
+    skip: process.platform === "win32",
+  }, async () => {
+    write("elsewhere", 'project = "taken"\n');
+    write("a/x", "");
+    symlinkSync(join(folder, "elsewhere"), join(folder, "a/.meter.toml"));
+    const found = await files.find(join(folder, "a"));
+    assert.deepEqual([found.bodyCaptureRefused, found.projectFile], [true, null]);
+  });
+
+  it("takes no name that is no text", async () => {
+    write("a/.meter.toml", "project = 5\n");
+    assert.equal((await files.find(join(folder, "a"))).projectFile, null);
+  });
+
+  const repositories: readonly [why: string, gitFile: string | null, root: string][] = [
+    ["a repository", null, "repo"],
+    ["a submodule", "gitdir: ../.git/modules/repo\n", "repo"],
+    ["a worktree", "gitdir: FOLDER/main/.git/worktrees/repo\n", "main"],
+    ["a worktree with a relative link", "gitdir: ../main/.git/worktrees/repo", "main"],
+    ["a worktree of a bare repository", "gitdir: FOLDER/shop.git/worktrees/repo\r\n", "shop"],
+    ["a .git file that says nothing", "nonsense", "repo"],
+    ["a .git file that is too large", "x".repeat(9_000), "repo"],
+  ];
+  for (const [why, gitFile, root] of repositories) {
+    it(`finds the root of ${why}`, async () => {
+      write("repo/src/x", "");
+      if (gitFile === null) mkdirSync(join(folder, "repo/.git"));
+      else write("repo/.git", gitFile.replace("FOLDER", folder));
+      assert.equal((await files.find(join(folder, "repo/src"))).gitRoot, join(folder, root));
+    });
+  }
+
+  it("takes the nearest repository", async () => {
+    mkdirSync(join(folder, "a/.git"), { recursive: true });
+    mkdirSync(join(folder, "a/b/.git"), { recursive: true });
+    assert.equal((await files.find(join(folder, "a/b"))).gitRoot, join(folder, "a/b"));
+  });
+
+  it("says nothing of a folder that is gone", async () => {
+    const found = await files.find(join(folder, "gone/for/good"));
+    assert.deepEqual(found, { projectFile: null, bodyCaptureRefused: false, gitRoot: null });
+  });
+});
