@@ -81,22 +81,30 @@ export function createAttributor(
 
   return ({ clientPort, proxyUser }) => {
     const facts = lookUp(clientPort);
+    /** The last answer: a connection's calls nearly always say the same, or nothing, about their project. */
+    let latest: { headerProject: string | null; attribution: Promise<CallAttribution> } | null = null;
+    const attribute = async (headerProject: string | null): Promise<CallAttribution> => {
+      const { process, folders: found } = await facts;
+      const { project, tier, runnerUp } = attributeCall(
+        { headerProject, proxyUser, process, folders: found },
+        config,
+      );
+      const client = process?.processName ?? null;
+      log.info("attribution.tier_hit", { tier, project, runner_up: runnerUp?.project ?? null, client });
+      return {
+        project,
+        tier,
+        client,
+        workdir: process?.cwd ?? null,
+        bodyCaptureRefused: found?.bodyCaptureRefused ?? process?.cwd != null,
+      };
+    };
     return {
-      async attribute(headerProject): Promise<CallAttribution> {
-        const { process, folders: found } = await facts;
-        const { project, tier, runnerUp } = attributeCall(
-          { headerProject, proxyUser, process, folders: found },
-          config,
-        );
-        const client = process?.processName ?? null;
-        log.debug("attribution.tier_hit", { tier, project, runner_up: runnerUp?.project ?? null, client });
-        return {
-          project,
-          tier,
-          client,
-          workdir: process?.cwd ?? null,
-          bodyCaptureRefused: found?.bodyCaptureRefused ?? process?.cwd != null,
-        };
+      attribute(headerProject) {
+        if (latest === null || latest.headerProject !== headerProject) {
+          latest = { headerProject, attribution: attribute(headerProject) };
+        }
+        return latest.attribution;
       },
     };
   };

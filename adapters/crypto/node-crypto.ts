@@ -1,4 +1,4 @@
-import { createHash, randomFillSync } from "node:crypto";
+import { createHash, hash, randomFillSync } from "node:crypto";
 import type { Sha256 } from "../../core/hash.ts";
 
 /** SHA-256 by `node:crypto`. */
@@ -6,7 +6,7 @@ export const sha256: Sha256 = (bytes) => createHash("sha256").update(bytes).dige
 
 /** SHA-256 of the text's UTF-8 bytes, in lower-case hex. */
 export function sha256Hex(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text, "hex");
 }
 
 /** A source of random bytes that asks the system for many at a time, since each asking costs microseconds. */

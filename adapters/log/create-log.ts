@@ -67,11 +67,13 @@ export function createLog(sink: LogSink, level: LogLevel, now?: () => number): L
       );
     },
   });
-  const writers = LOG_LEVELS.map((name) => [
+  // What is below the level is not looked at, since some events come with each call.
+  const silent = LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level)).map((name) => [name, () => {}]);
+  const writers = LOG_LEVELS.slice(LOG_LEVELS.indexOf(level)).map((name) => [
     name,
     (event: keyof typeof LOG_EVENTS, fields: Readonly<Record<string, unknown>>) => {
       if (Object.hasOwn(LOG_EVENTS, event)) logger[name]({ event, ...toFields(event, fields) });
     },
   ]);
-  return Object.fromEntries(writers) as Log;
+  return Object.fromEntries([...silent, ...writers]) as Log;
 }

@@ -26,20 +26,34 @@ const FACTS = wantMembers(["model", "stream", "service_tier", "serviceTier"]);
  */
 export function readRequest(route: MeteredRoute, body: Uint8Array | null): RequestFacts {
   const api: ApiReader = API_READERS[route.api];
+  const request = body === null ? undefined : parseStrictly(body);
+  if (isObject(request)) {
+    const { model, stream, service_tier, serviceTier } = request;
+    return {
+      requestedModel: nonEmpty(model) ?? route.model,
+      streaming: route.streaming ?? (typeof stream === "boolean" ? stream : api.streamsByDefault),
+      canonicalPrompt: canonicalPrompt(request, api.promptMembers),
+      requestedServiceTier: nonEmpty(service_tier) ?? nonEmpty(serviceTier),
+    };
+  }
   const facts = body === null ? null : pickMembers(body, FACTS);
   const stream = facts?.value("stream");
   const unsaid = facts?.closed ? api.streamsByDefault : null;
   return {
     requestedModel: facts?.string("model") ?? route.model,
     streaming: route.streaming ?? (typeof stream === "boolean" ? stream : unsaid),
-    canonicalPrompt: body === null ? null : canonicalPrompt(body, api.promptMembers),
+    canonicalPrompt: null,
     requestedServiceTier: facts?.string("service_tier") ?? facts?.string("serviceTier") ?? null,
   };
 }
 
-function canonicalPrompt(body: Uint8Array, members: readonly string[]): string | null {
-  const request = parseStrictly(body);
-  if (!isObject(request)) return null;
+const nonEmpty = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value : null;
+
+function canonicalPrompt(
+  request: Readonly<Record<string, unknown>>,
+  members: readonly string[],
+): string | null {
   const prompt: Record<string, unknown> = {};
   for (const member of members) {
     const value = request[member] ?? request[SNAKE_CASE[member] ?? member];

@@ -63,12 +63,14 @@ describe("createAttributor()", () => {
       workdir: "/w/shop/api",
       bodyCaptureRefused: false,
     });
+    await connection.attribute(null);
+    assert.equal(lines.length, 1);
     assert.equal((await connection.attribute("Other One")).project, "other-one");
     assert.deepEqual(asked, [{ clientPort: 52_514, proxyPort: 8081 }]);
     assert.deepEqual(counts(), [1, 1]);
     const { time: _time, ...line } = lines[0] as Record<string, unknown>;
     assert.deepEqual(line, {
-      level: "debug",
+      level: "info",
       event: "attribution.tier_hit",
       tier: "git_root",
       project: "shop",
