@@ -11,8 +11,7 @@ export const TIMER_CAP_MS = 2 ** 31 - 1;
 
 /** The window that doubles with each failure: `baseMs` for the first, never more than `capMs`. */
 export function exponentialDelay(failures: number, baseMs: number, capMs: number): number {
-  // The exponent is bounded before the power, so that no count of failures gives Infinity.
-  return Math.min(capMs, baseMs * 2 ** Math.min(Math.max(failures, 1) - 1, 52));
+  return Math.min(capMs, baseMs * 2 ** (Math.max(failures, 1) - 1));
 }
 
 /** Full jitter: anything from 0 to the window, by `random` in [0, 1). Spreads out clients that failed together. */

@@ -185,12 +185,12 @@ const initial = fc
     ([status, count]) => ({ ...running(), status, fastRestarts: count, restarts: count }) as SupervisorState,
   );
 
-function holds(createCheck: () => Check): void {
+function holds(createCheck: () => Check, numRuns = 400): void {
   fc.assert(
     fc.property(initial, moves, (state, list) => {
       walk(machine, state, list, toEvent, createCheck());
     }),
-    { numRuns: 150 },
+    { numRuns },
   );
 }
 
@@ -224,10 +224,11 @@ describe("properties of core/supervisor", () => {
         if (happened.cause === "shutdown") count = 0;
         else if (happened.ranMs >= HEALTHY_RUN_MS && before.status === "running") count = 0;
         else if (happened.ranMs <= FAST_RUN_MS) count++;
+        if (happened.cause === "shutdown") assert.equal(state.status, "stopped");
         if (before.status !== "running" || happened.cause === "shutdown") return;
         assert.equal(state.status === "degraded", count >= FAST_RESTARTS_MAX, `${count}`);
       };
-    });
+    }, 1_500);
   });
 
   // Planted: `spawn_worker` on a resume while running.

@@ -60,12 +60,16 @@ const moves = fc.array(
   fc.record({ afterMs: fc.constantFrom(0, 1, 500, 30_000, 3_600_000, -86_400_000, 1e10), move }),
   { maxLength: 40, size: "max" },
 );
+/** Some begin with so many failures that the backoff stands at its cap. */
 const initial = fc
-  .constantFrom(null, null, null, "paused_manual", "paused_unauthorised", "paused_forbidden", "quota")
-  .map((pausedReason) =>
+  .tuple(
+    fc.constantFrom(null, null, null, "paused_manual", "paused_unauthorised", "paused_forbidden", "quota"),
+    fc.constantFrom(0, 1, 12),
+  )
+  .map(([pausedReason, consecutiveFailures]) =>
     createSyncState({
       pausedReason,
-      consecutiveFailures: 1,
+      consecutiveFailures,
       lastError: null,
       lastErrorAt: null,
       lastTickAt: null,
@@ -96,12 +100,12 @@ function toEvent(one: Move, state: SyncState): SyncEvent {
 }
 
 /** Walks at random; each walk makes its own check, which may remember what it saw. */
-function holds(createCheck: () => Check): void {
+function holds(createCheck: () => Check, numRuns = 400): void {
   fc.assert(
     fc.property(initial, moves, (state, list) => {
       walk(machine, state, list, toEvent, createCheck());
     }),
-    { numRuns: 150 },
+    { numRuns },
   );
 }
 
@@ -112,7 +116,7 @@ describe("properties of core/sync", () => {
     holds(() => () => {});
   });
 
-  // Planted: `records_found` handled under paused_manual as it is while active.
+  // Planted: `tick_due` handled under paused_manual as it is while active.
   it("never selects or sends while paused", () => {
     holds(() => (_, __, { state, effects }) => {
       if (state.status === "active") return;
@@ -120,7 +124,7 @@ describe("properties of core/sync", () => {
     });
   });
 
-  // Planted: 422 pauses as paused_forbidden.
+  // Planted: 500 pauses as paused_forbidden. Planted: a whoami that was not asked for ends a pause.
   it("pauses by itself only for 401 and 403, and leaves a pause only for its reasons", () => {
     holds(() => (before, happened, { state }) => {
       if (before.status === state.status) return;
@@ -142,18 +146,22 @@ describe("properties of core/sync", () => {
     });
   });
 
-  // Planted: the cap of clampRetryAfter taken out. Planted: retryDelay with twice the window.
+  // Planted: the cap of clampRetryAfter taken out. Planted: twice the cap of the own backoff.
   it("never waits longer than 300 s by itself, nor than 3,600 s for the cloud", () => {
-    holds(() => (_, happened, { effects }) => {
-      for (const effect of effects) {
-        if (effect.kind !== "set_timer") continue;
-        const { delayMs } = effect;
-        assert.ok(Number.isInteger(delayMs) && delayMs >= 0 && delayMs <= 3_600_000, `${delayMs}`);
-        if (happened.kind !== "batch_answered") continue;
-        const asked = happened.answer.kind === "http" && happened.answer.retryAfterMs !== null;
-        if (!asked) assert.ok(delayMs <= 300_000, `${delayMs}`);
-      }
-    });
+    holds(
+      () =>
+        (_, happened, { effects }) => {
+          for (const effect of effects) {
+            if (effect.kind !== "set_timer") continue;
+            const { delayMs } = effect;
+            assert.ok(Number.isInteger(delayMs) && delayMs >= 0 && delayMs <= 3_600_000, `${delayMs}`);
+            if (happened.kind !== "batch_answered") continue;
+            const asked = happened.answer.kind === "http" && happened.answer.retryAfterMs !== null;
+            if (!asked) assert.ok(delayMs <= 300_000, `${delayMs}`);
+          }
+        },
+      1_500,
+    );
   });
 
   // Planted: a tick while sending begins a new run.
@@ -172,7 +180,7 @@ describe("properties of core/sync", () => {
     });
   });
 
-  // Planted: marks the whole batch, rejected ones too. Planted: marks on 204.
+  // Planted: marks the whole batch, rejected ones too. Planted: the counts of the outcomes not compared with the batch.
   it("marks only what the cloud took of the batch in flight", () => {
     holds(() => (before, happened, { effects }) => {
       for (const effect of effects) {
@@ -183,21 +191,27 @@ describe("properties of core/sync", () => {
         for (const id of effect.requestIds) {
           assert.ok(before.run?.inFlight.includes(id) && !out.includes(id), id);
         }
+        const { accepted = 0, duplicates = 0 } = happened.answer.outcomes ?? {};
+        assert.equal(effect.requestIds.length, accepted + duplicates);
       }
     });
   });
 
-  // Planted: a record refused alone goes to quarantine at once.
+  // Planted: a record refused alone is checked with itself.
   it("quarantines a record refused alone only where another one of the run was taken", () => {
-    holds(() => (before, _, { effects }) => {
-      for (const effect of effects) {
-        if (effect.kind !== "quarantine_records") continue;
-        for (const { requestId, code } of effect.records) {
-          if (!code.startsWith("http_")) continue;
-          assert.ok(before.run?.takenId && before.run.takenId !== requestId, requestId);
-        }
-      }
-    });
+    holds(
+      () =>
+        (before, _, { effects }) => {
+          for (const effect of effects) {
+            if (effect.kind !== "quarantine_records") continue;
+            for (const { requestId, code } of effect.records) {
+              if (!code.startsWith("http_")) continue;
+              assert.ok(before.run?.takenId && before.run.takenId !== requestId, requestId);
+            }
+          }
+        },
+      1_500,
+    );
   });
 
   // Planted: a failure that leaves the counter as it is.

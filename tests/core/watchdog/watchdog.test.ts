@@ -129,7 +129,7 @@ function holds(createCheck: () => Check): void {
 }
 
 describe("properties of core/watchdog", () => {
-  // Planted: `restartedAt.push` on the frozen list. Planted: unhealthy leads to exhausted at the 4th failure.
+  // Planted: `restartedAt.push` on the frozen list.
   it("is total and pure, its steps are plain JSON, and it goes only where the table says", () => {
     holds(() => () => {});
   });
@@ -146,15 +146,19 @@ describe("properties of core/watchdog", () => {
     });
   });
 
-  // Planted: 4 failures restart. Planted: an answer leaves the count as it is.
-  it("restarts only after five failures in a row, and never while the port answers", () => {
+  // Planted: 4 failures restart. Planted: an answer leaves the count as it is. Planted: exhausted at the 4th failure.
+  it("restarts or gives up only after five failures in a row, and gives up only after three restarts", () => {
     holds(() => {
       let failures = 0;
-      return (_, happened, { effects }) => {
+      return (_, happened, { state, effects }) => {
         if (happened.kind === "probe_answered") failures = happened.ok ? 0 : failures + 1;
         if (happened.kind === "started") failures = 0;
         const restarts = effects.some(({ kind }) => kind === "restart_proxy");
         if (restarts) assert.ok(failures >= PROBE_FAILURES_TO_RESTART, `${failures}`);
+        if (state.status === "exhausted") {
+          assert.ok(failures >= PROBE_FAILURES_TO_RESTART, `${failures}`);
+          assert.equal(state.restartedAt.length, PROXY_RESTARTS_PER_HOUR);
+        }
         if (restarts) failures = 0;
       };
     });
