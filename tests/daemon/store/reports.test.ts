@@ -80,20 +80,22 @@ describe("report()", () => {
         ...records(),
         sampleRecord({ project: "a", costPicoUsd: 5n, costSource: "provider" }),
         sampleRecord({ project: "a", costPicoUsd: 7n, costSource: "estimated" }),
+        // The failed one used nothing, so it is not missed in the cost; this one is.
+        sampleRecord({ project: "a", costPicoUsd: null, costSource: "unpriced" }),
       ]);
       const [row] = await store.report({ ...ever, by: "project", project: "a" });
       assert.deepEqual(row, {
         key: "a",
-        requests: 5,
+        requests: 6,
         errors: 1,
         unpriced: 1,
         incomplete: 1,
         tokens: {
-          prompt: 400n,
-          cacheRead: 8_000n,
-          cacheWrite: 120n,
-          cacheWrite1h: 40n,
-          completion: 200n,
+          prompt: 500n,
+          cacheRead: 10_000n,
+          cacheWrite: 150n,
+          cacheWrite1h: 50n,
+          completion: 250n,
           thinking: null,
         },
         costPicoUsd: 42n,
@@ -101,7 +103,7 @@ describe("report()", () => {
           computed: { requests: 2, costPicoUsd: 30n },
           provider: { requests: 1, costPicoUsd: 5n },
           estimated: { requests: 1, costPicoUsd: 7n },
-          unpriced: { requests: 1, costPicoUsd: 0n },
+          unpriced: { requests: 2, costPicoUsd: 0n },
         },
       });
     }));
