@@ -1,0 +1,180 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import type { Route } from "./load.ts";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** What a contender relays to, and where it may keep its files. */
+export interface Provider {
+  port: number;
+  /** The authority that the provider's certificate for `localhost` chains to, PEM. */
+  caFile: string;
+  certFile: string;
+  keyFile: string;
+  folder: string;
+}
+
+export interface Contender {
+  name: string;
+  version: string;
+  route: Route;
+  /** The process that relays, or null for none. */
+  pid: number | null;
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill("SIGTERM");
+    const force = setTimeout(() => child.kill("SIGKILL"), 5000);
+    await once(child, "exit");
+    clearTimeout(force);
+  }
+}
+
+/** Waits until something listens, since not every peer says when it does. */
+async function listening(port: number): Promise<void> {
+  const { connect } = await import("node:net");
+  for (let tries = 0; tries < 300; tries += 1) {
+    const socket = connect(port, "127.0.0.1");
+    const up = await new Promise<boolean>((resolve) =>
+      socket.once("connect", () => resolve(true)).once("error", () => resolve(false)),
+    );
+    socket.destroy();
+    if (up) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`nothing listens on port ${port}`);
+}
+
+function installed(program: string, ...args: string[]): string | null {
+  try {
+    return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  } catch {
+    return null;
+  }
+}
+
+const host = "localhost";
+
+export async function direct(provider: Provider): Promise<Contender> {
+  const route = { host, port: provider.port, proxyPort: null, caFiles: [provider.caFile] };
+  return { name: "direct", version: "", route, pid: null, stop: async () => {} };
+}
+
+/** A relay with TLS on both sides and keep-alive upstream, one worker. It parses no body and records nothing. */
+export async function nginx(provider: Provider): Promise<Contender | null> {
+  if (installed("/usr/sbin/nginx", "-v") === null) return null;
+  const folder = `${provider.folder}/nginx`;
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  writeFileSync(
+    `${folder}/nginx.conf`,
+    `daemon off; master_process off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
+events { worker_connections 8192; }
+http {
+  access_log off; client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/f;
+  uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s; client_max_body_size 0; keepalive_requests 1000000000;
+  upstream provider { server 127.0.0.1:${provider.port}; keepalive 1100; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${port} ssl backlog=4096; tcp_nodelay on;
+    ssl_certificate ${provider.certFile}; ssl_certificate_key ${provider.keyFile};
+    location / {
+      proxy_pass https://provider; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;
+      proxy_buffering off; proxy_request_buffering off; proxy_read_timeout 600s; proxy_ssl_session_reuse on;
+      proxy_ssl_verify on; proxy_ssl_trusted_certificate ${provider.caFile}; proxy_ssl_name ${host}; proxy_ssl_server_name on;
+    }
+  }
+}`,
+  );
+  const child = spawn("/usr/sbin/nginx", ["-c", `${folder}/nginx.conf`, "-p", folder], { stdio: "inherit" });
+  await listening(port);
+  const version = (
+    execFileSync("/bin/sh", ["-c", "/usr/sbin/nginx -v 2>&1"], { encoding: "utf8" }).split("/")[1] ?? ""
+  ).trim();
+  const route = { host, port, proxyPort: null, caFiles: [provider.caFile] };
+  return { name: "nginx", version, route, pid: child.pid as number, stop: () => ended(child) };
+}
+
+/** The whole meter as a person runs it: parsed, priced, stored. */
+export async function meter(provider: Provider): Promise<Contender> {
+  const home = `${provider.folder}/meter-home`;
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const [proxyPort, apiPort] = [await freePort(), await freePort()];
+  writeFileSync(
+    `${home}/config.toml`,
+    `[proxy]\nport = ${proxyPort}\nextra_ca = ${JSON.stringify(provider.caFile)}\n[api]\nport = ${apiPort}\n` +
+      `[[providers]]\nhost = "${host}"\nport = ${provider.port}\nprovider = "anthropic"\napi = "anthropic"\n`,
+  );
+  const child = spawn(process.execPath, [here("../../cli/bin.js"), "start", "--foreground"], {
+    env: { ...process.env, METER_HOME: home },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  await listening(proxyPort);
+  const caFile = `${home}/ca/ca.pem`;
+  if (!existsSync(caFile)) throw new Error(`no authority at ${caFile}`);
+  const { version } = JSON.parse(readFileSync(here("../../package.json"), "utf8")) as { version: string };
+  const route = { host, port: provider.port, proxyPort, caFiles: [provider.caFile, caFile] };
+  return { name: "meter", version, route, pid: child.pid as number, stop: () => ended(child) };
+}
+
+async function nodePeer(name: string, script: string, provider: Provider): Promise<Contender | null> {
+  const manifest = here(`../node_modules/${name}/package.json`);
+  if (!existsSync(manifest)) return null;
+  const folder = `${provider.folder}/${name}`;
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const child = spawn(process.execPath, [here(script), String(port), folder, provider.caFile], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: provider.caFile },
+  });
+  const [{ caFile }] = (await once(child, "message")) as [{ caFile: string }];
+  await listening(port);
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+  const route = { host, port: provider.port, proxyPort: port, caFiles: [provider.caFile, caFile] };
+  return { name, version, route, pid: child.pid as number, stop: () => ended(child) };
+}
+
+export const httpMitmProxy = (provider: Provider) =>
+  nodePeer("http-mitm-proxy", "./peers/http-mitm-proxy.ts", provider);
+export const mockttp = (provider: Provider) => nodePeer("mockttp", "./peers/mockttp.ts", provider);
+
+export async function mitmproxy(provider: Provider): Promise<Contender | null> {
+  const version = installed("/usr/bin/mitmdump", "--version");
+  if (version === null) return null;
+  const folder = `${provider.folder}/mitmproxy`;
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const child = spawn(
+    "/usr/bin/mitmdump",
+    [
+      ...["--listen-host", "127.0.0.1", "-p", String(port), "-q", "--set", `confdir=${folder}`],
+      ...["--set", "stream_large_bodies=1m", "--set", `ssl_verify_upstream_trusted_ca=${provider.caFile}`],
+      ...["--set", "flow_detail=0", "--set", "stream_websockets=true", "-s", here("./peers/stream-all.py")],
+    ],
+    { stdio: ["ignore", "ignore", "inherit"] },
+  );
+  await listening(port);
+  const caFile = `${folder}/mitmproxy-ca-cert.pem`;
+  const route = { host, port: provider.port, proxyPort: port, caFiles: [provider.caFile, caFile] };
+  return {
+    name: "mitmproxy",
+    version: /Mitmproxy: (\S+)/.exec(version)?.[1] ?? "",
+    route,
+    pid: child.pid as number,
+    stop: () => ended(child),
+  };
+}

@@ -1,0 +1,158 @@
+// The client of the bench: bare TLS sockets with keep-alive, so that its own cost stays small and alike for all.
+import { readFileSync } from "node:fs";
+import { connect as connectTcp, type Socket } from "node:net";
+import process from "node:process";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+
+/** How a contender is reached: through CONNECT at `proxyPort`, or as the server itself at `port`. */
+export interface Route {
+  host: string;
+  port: number;
+  proxyPort: number | null;
+  caFiles: readonly string[];
+}
+
+export interface Workload {
+  kind: "json" | "stream" | "upload" | "hold";
+  connections: number;
+  /** Requests in all; for `hold` one on each connection. */
+  requests: number;
+  /** Events of each stream. */
+  events: number;
+  /** Size of each request's body, in bytes. */
+  bodyBytes: number;
+}
+
+export interface Measured {
+  requests: number;
+  seconds: number;
+  latencyMs: number[];
+  firstByteMs: number[];
+  receivedBytes: number;
+}
+
+async function open(route: Route): Promise<TLSSocket> {
+  const socket: Socket = connectTcp({
+    host: "127.0.0.1",
+    port: route.proxyPort ?? route.port,
+    noDelay: true,
+  });
+  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+  if (route.proxyPort !== null) {
+    socket.write(`CONNECT ${route.host}:${route.port} HTTP/1.1\r\nhost: ${route.host}:${route.port}\r\n\r\n`);
+    const answer = await new Promise<Buffer>((resolve, reject) =>
+      socket.once("data", resolve).once("error", reject),
+    );
+    if (!/^HTTP\/1\.[01] 200/.test(answer.toString("latin1", 0, 12)))
+      throw new Error(`CONNECT: ${answer.toString("latin1", 0, 80)}`);
+  }
+  const ca = route.caFiles.map((file) => readFileSync(file, "utf8"));
+  const secure = connectTls({ socket, servername: route.host, ca, ALPNProtocols: ["http/1.1"] });
+  await new Promise((resolve, reject) => secure.once("secureConnect", resolve).once("error", reject));
+  secure.setNoDelay(true);
+  return secure;
+}
+
+const prompt = JSON.stringify({
+  model: "claude-sonnet-4-5",
+  max_tokens: 1024,
+  messages: [{ role: "user", content: "Say something that a benchmark would say. ".repeat(20) }],
+});
+
+function requestBytes(work: Workload, route: Route): Buffer {
+  const body = work.bodyBytes > 0 ? Buffer.alloc(work.bodyBytes, "x") : Buffer.from(prompt);
+  const query = work.kind === "stream" ? `?stream=${work.events}` : work.kind === "hold" ? "?hold=1" : "";
+  const head =
+    `POST /v1/messages${query} HTTP/1.1\r\nhost: ${route.host}:${route.port}\r\naccept: application/json\r\n` +
+    "content-type: application/json\r\nuser-agent: bench/1\r\nx-api-key: sk-ant-bench-0000000000000000000000\r\n" +
+    `anthropic-version: 2023-06-01\r\ncontent-length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
+}
+
+/** Whether the answer that begins at `from` ends with these bytes; a stream ends with its last chunk. */
+function createEndFinder(): (bytes: Buffer) => boolean {
+  let head = "";
+  let left = -1;
+  let tail = "";
+  return (bytes) => {
+    let body = bytes;
+    if (left === -1) {
+      head += bytes.toString("latin1");
+      const end = head.indexOf("\r\n\r\n");
+      if (end === -1) return false;
+      const length = /content-length: (\d+)/i.exec(head.slice(0, end));
+      left = length === null ? Number.POSITIVE_INFINITY : Number(length[1]);
+      body = Buffer.from(head.slice(end + 4), "latin1");
+      head = "";
+    }
+    left -= body.length;
+    tail = (tail + body.toString("latin1", Math.max(0, body.length - 7))).slice(-7);
+    const done = left === 0 || tail === "\r\n0\r\n\r\n";
+    if (done) {
+      left = -1;
+      tail = "";
+    }
+    return done;
+  };
+}
+
+export async function run(route: Route, work: Workload): Promise<Measured> {
+  const request = requestBytes(work, route);
+  const measured: Measured = { requests: 0, seconds: 0, latencyMs: [], firstByteMs: [], receivedBytes: 0 };
+  const sockets = await Promise.all(Array.from({ length: work.connections }, () => open(route)));
+  let left = work.requests;
+  const started = performance.now();
+  await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<void>((resolve, reject) => {
+          const isEnd = createEndFinder();
+          let sentAt = 0;
+          let first = true;
+          const next = () => {
+            if (left <= 0) return resolve();
+            left -= 1;
+            first = true;
+            sentAt = performance.now();
+            socket.write(request);
+          };
+          socket.on("error", reject);
+          socket.on("close", () => reject(new Error("the connection was closed")));
+          socket.on("data", (bytes: Buffer) => {
+            measured.receivedBytes += bytes.length;
+            if (first) {
+              first = false;
+              measured.firstByteMs.push(performance.now() - sentAt);
+              if (work.kind === "hold") return resolve();
+            }
+            if (isEnd(bytes)) {
+              measured.requests += 1;
+              measured.latencyMs.push(performance.now() - sentAt);
+              next();
+            }
+          });
+          next();
+        }),
+    ),
+  );
+  measured.seconds = (performance.now() - started) / 1000;
+  if (work.kind === "hold") {
+    // The orchestrator looks at the contender's memory while the streams are open.
+    process.send?.({ held: sockets.length });
+    await new Promise((resolve) => process.once("message", resolve));
+  }
+  for (const socket of sockets) {
+    socket.removeAllListeners("close");
+    socket.destroy();
+  }
+  return measured;
+}
+
+process.on("message", async (message: { route: Route; work: Workload } | "release") => {
+  if (message === "release") return;
+  try {
+    process.send?.({ measured: await run(message.route, message.work) });
+  } catch (cause) {
+    process.send?.({ failed: cause instanceof Error ? cause.message : String(cause) });
+  }
+});
