@@ -30,7 +30,11 @@ export function resolveBaseUrl(
   if (text === undefined) return { url: production, warning: null };
   const parsed = parseHttpUrl(text);
   if (parsed === null) {
-    return { url: null, warning: `cloud.base_url is not an https address: ${JSON.stringify(text)}; ignored` };
+    // The text is not repeated: it may hold a password, and this goes to the log.
+    return {
+      url: null,
+      warning: "cloud.base_url: is not an https address without a login; no cloud is configured",
+    };
   }
   if (!PLACEHOLDER_SUFFIXES.some((suffix) => parsed.host.endsWith(suffix))) {
     return { url: parsed.url, warning: null };

@@ -19,6 +19,9 @@ export const MAX_STORE_CAP_BYTES = 1_048_576;
 /** Days that captured bodies are kept. Source: contract, "Limits", local body retention sweep. */
 export const DEFAULT_BODY_RETENTION_DAYS = 90;
 
+/** Longest time between two pulls of rates, 24 days in milliseconds: timers stay below 2^31 ms. Source: decisions, "Daemon". */
+export const MAX_PULL_INTERVAL_MS = 2_073_600_000;
+
 /** Hosts that stand for nothing, so that a base address on them means the production one. Source: contract, "Local daemon configuration keys". */
 export const PLACEHOLDER_SUFFIXES = [".test", ".example", ".invalid", ".local"] as const;
 

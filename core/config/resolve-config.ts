@@ -22,6 +22,7 @@ import {
   DEFAULT_BODY_SYNC_INTERVAL_SECONDS,
   DEFAULT_PROXY_PORT,
   DEFAULT_STORE_CAP_BYTES,
+  MAX_PULL_INTERVAL_MS,
   MAX_STORE_CAP_BYTES,
   MIN_BODY_SYNC_INTERVAL_SECONDS,
 } from "./numbers.ts";
@@ -46,10 +47,7 @@ export function resolveConfig(
     cloud: readCloud(root.table("cloud"), context.baseUrl ?? {}, warnings),
     bodies: readBodies(root.table("bodies")),
     pricing: readPricing(root.table("pricing"), context.today),
-    attribution: {
-      defaultProject: readDefaultProject(root.table("attribution")),
-      autoClassifyUnknownProcesses: root.boolean("auto_classify_unknown_processes", true),
-    },
+    attribution: readAttribution(root),
     providers: root.tables("providers").flatMap(readExtraHost),
     azureDeployments: readTexts(root.table("azure"), "deployments"),
     usage: { estimateMissing: root.table("usage").boolean("estimate_missing", false) },
@@ -76,8 +74,20 @@ function readApi(section: SectionReader): Config["api"] {
   return {
     host: section.text("host", "127.0.0.1") as string,
     port: section.integer("port", DEFAULT_API_PORT, anyPort),
-    dashboardOrigins: section.texts("dashboard_origins"),
+    dashboardOrigins: section.texts("dashboard_origins").flatMap((text) => {
+      const origin = readOrigin(text);
+      if (origin === null) section.warn("dashboard_origins", "an entry is no https origin; left out");
+      return origin ?? [];
+    }),
   };
+}
+
+/** An origin as browsers write it; plain http is left to pages on this machine. Never `null`, which any page can have. */
+function readOrigin(text: string): string | null {
+  const origin = resolveBaseUrl({ flag: text }).url;
+  const [, scheme, authority] = /^(https?):\/\/([^/]+)$/.exec(origin ?? "") ?? [];
+  if (authority === undefined) return null;
+  return `${scheme}://${authority.replace(scheme === "https" ? /:443$/ : /:80$/, "")}`;
 }
 
 function readCloud(
@@ -102,23 +112,33 @@ function readCloud(
         min: 1,
         max: UPLOAD_CAP_MAX_BYTES,
       }),
-      perProject: readSwitches(bodies, "per_project", (value) => (typeof value === "boolean" ? value : null)),
+      perProject: readSwitches(bodies, "per_project", (value) => value),
       uploadFrom: readUploadFrom(bodies, warnings),
     },
     upload: readUpload(section.table("upload")),
   };
 }
 
-/** Beside preset and projects each key is a field's override, as the contract spells `source_workdir`. */
+/**
+ * Beside preset and projects each key is a field's override, as the contract spells `source_workdir`.
+ *
+ * Decision: what can't be read here means the choice that keeps data on the machine, not the default.
+ */
 function readUpload(section: SectionReader): Config["cloud"]["upload"] {
-  const preset = section.choice("preset", "standard", ["minimal", "standard", "full"]);
-  const perProject = readSwitches(section, "per_project", (value) =>
-    isTable(value) && typeof value.upload === "boolean" ? value.upload : null,
+  const presets = ["minimal", "standard", "full"] as const;
+  const stated = section.value(
+    "preset",
+    (value) => presets.find((each) => each === value) ?? "unreadable",
+    "",
   );
+  if (stated === "unreadable")
+    section.warn("preset", `must be one of ${presets.join(", ")}; minimal is used`);
+  const preset = stated === "unreadable" ? "minimal" : (stated ?? "standard");
+  const perProject = readSwitches(section, "per_project", (value) => (isTable(value) ? value.upload : value));
   const fields: Record<string, boolean> = {};
   for (const [name, value] of section.remaining()) {
-    if (typeof value === "boolean") fields[name] = value;
-    else section.warn(name, "must be true or false; ignored");
+    fields[name] = value === true;
+    if (typeof value !== "boolean") section.warn(name, "must be true or false; false is used");
   }
   return { preset, fields, perProject };
 }
@@ -131,19 +151,22 @@ function readUploadFrom(section: SectionReader, warnings: string[]): Config["clo
   return uploadFrom;
 }
 
-/** Switches by project: the names are normalised, as projects are. */
+/** Switches by project: the names are normalised, as projects are. One that can't be read is off. */
 function readSwitches(
   section: SectionReader,
   key: string,
-  read: (value: unknown) => boolean | null,
+  read: (value: unknown) => unknown,
 ): Record<string, boolean> {
-  const switches: Record<string, boolean> = {};
+  const switches: [project: string, on: boolean][] = [];
   for (const [name, value] of section.entries(key)) {
     const found = read(value);
-    if (found === null) section.warn(`${key}.${name}`, "must say true or false; ignored");
-    else switches[normaliseSlug(name)] = found;
+    const project = normaliseSlug(name);
+    if (typeof found !== "boolean") section.warn(`${key}.${name}`, "must say true or false; false is used");
+    if (project === "") section.warn(`${key}.${name}`, "no project can be called that; ignored");
+    else switches.push([project, found === true]);
   }
-  return switches;
+  // Not by assignment, for which `__proto__` is no name like others.
+  return Object.fromEntries(switches);
 }
 
 function readBodies(section: SectionReader): Config["bodies"] {
@@ -162,9 +185,17 @@ function readPricing(section: SectionReader, today: CalendarDate): Config["prici
     (value) => (typeof value === "string" ? parseDuration(value) : null),
     'a length of time such as "6h"',
   );
-  const pullIntervalMs = clampPullInterval(wishedMs ?? DEFAULT_PULL_INTERVAL_MS);
+  const pullIntervalMs = Math.min(
+    clampPullInterval(wishedMs ?? DEFAULT_PULL_INTERVAL_MS),
+    MAX_PULL_INTERVAL_MS,
+  );
   if (wishedMs !== null && pullIntervalMs !== wishedMs) {
-    section.warn("pull_interval", `is below the floor; ${MIN_PULL_INTERVAL_MS / 3_600_000}h is used`);
+    section.warn(
+      "pull_interval",
+      pullIntervalMs === MIN_PULL_INTERVAL_MS
+        ? `is below the floor; ${MIN_PULL_INTERVAL_MS / 3_600_000}h is used`
+        : `is too long; ${MAX_PULL_INTERVAL_MS / 86_400_000}d is used`,
+    );
   }
   return {
     autoPull: section.boolean("auto_pull", false),
@@ -211,8 +242,16 @@ function readOperatorRate(section: SectionReader, today: CalendarDate): RateRow[
   return [];
 }
 
-function readDefaultProject(section: SectionReader): string {
-  return normaliseSlug(section.text("default_project", DEFAULT_PROJECT) as string) || DEFAULT_PROJECT;
+/** The contract lists `auto_classify_unknown_processes` outside of any table; beside the default project it counts too. */
+function readAttribution(root: SectionReader): Config["attribution"] {
+  const section = root.table("attribution");
+  const key = "auto_classify_unknown_processes";
+  const stated = section.text("default_project", DEFAULT_PROJECT) as string;
+  const defaultProject = normaliseSlug(stated) || DEFAULT_PROJECT;
+  if (normaliseSlug(stated) === "") {
+    section.warn("default_project", `no project can be called that; ${DEFAULT_PROJECT} is used`);
+  }
+  return { defaultProject, autoClassifyUnknownProcesses: root.boolean(key, section.boolean(key, true)) };
 }
 
 function readExtraHost(section: SectionReader): ExtraHost[] {
@@ -232,12 +271,12 @@ function readExtraHost(section: SectionReader): ExtraHost[] {
 }
 
 function readTexts(section: SectionReader, key: string): Record<string, string> {
-  const texts: Record<string, string> = {};
-  for (const [name, value] of section.entries(key)) {
-    if (typeof value === "string") texts[name] = value;
-    else section.warn(`${key}.${name}`, "must be a text; ignored");
-  }
-  return texts;
+  const entries = section.entries(key).flatMap(([name, value]): [string, string][] => {
+    if (typeof value === "string") return [[name, value]];
+    section.warn(`${key}.${name}`, "must be a text; ignored");
+    return [];
+  });
+  return Object.fromEntries(entries);
 }
 
 function readRedactionRule(section: SectionReader): RedactionRule[] {

@@ -3,7 +3,7 @@ export type RawTable = Readonly<Record<string, unknown>>;
 
 /** Whether the value is a table. */
 export function isTable(value: unknown): value is RawTable {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
 /**
@@ -38,6 +38,10 @@ export function asText(value: unknown): string | null {
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : null;
 }
 
+/** Whether a default tells a reader something: an empty list, table or text does not. */
+const isWorthSaying = (value: unknown): value is string | number | boolean =>
+  value !== null && typeof value !== "object" && value !== "";
+
 export function createSectionReader(raw: unknown, path: string, warnings: string[]): SectionReader {
   const table: RawTable = isTable(raw) ? raw : {};
   const known = new Set<string>();
@@ -57,7 +61,7 @@ export function createSectionReader(raw: unknown, path: string, warnings: string
     if (value === undefined) return fallback;
     const found = read(value);
     if (found !== null) return found;
-    warn(key, `must be ${expected}; ${fallback === null ? "ignored" : `${String(fallback)} is used`}`);
+    warn(key, `must be ${expected}; ${isWorthSaying(fallback) ? `${fallback} is used` : "ignored"}`);
     return fallback;
   };
   return {

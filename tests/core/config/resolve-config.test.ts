@@ -67,7 +67,11 @@ describe("resolveConfig()", () => {
           per_project: { "My Web": false },
           upload_from: "2026-01-02",
         },
-        upload: { preset: "full", source_workdir: false, per_project: { Secret: { upload: false } } },
+        upload: {
+          preset: "full",
+          source_workdir: false,
+          per_project: { Secret: { upload: false }, other: false },
+        },
       },
       bodies: { max_body_bytes: 1_048_576, retention_days: 7 },
       pricing: {
@@ -95,7 +99,7 @@ describe("resolveConfig()", () => {
     assert.deepEqual(config.cloud.upload, {
       preset: "full",
       fields: { source_workdir: false },
-      perProject: { secret: false },
+      perProject: { secret: false, other: false },
     });
     assert.deepEqual(config.bodies, { maxBodyBytes: 1_048_576, retentionDays: 7 });
     assert.equal(config.pricing.pullIntervalMs, 5_400_000);
@@ -127,6 +131,98 @@ describe("resolveConfig()", () => {
     });
     assert.deepEqual(config.cloud.bodies.uploadFrom, { kind: "instant", at: Date.UTC(2026, 0, 2, 3, 4, 5) });
     assert.deepEqual(warnings, ["pricing.operator[0].effective_from: must be a text; ignored"]);
+  });
+
+  it("takes dates of TOML's own, as watermark and as an operator rate's first day", () => {
+    // What the parser gives for a local date: `toISOString()` has no time in it.
+    class LocalDate extends Date {
+      override toISOString(): string {
+        return super.toISOString().slice(0, 10);
+      }
+    }
+    const day = new LocalDate(Date.UTC(2026, 0, 2));
+    const { config, warnings } = resolve({
+      cloud: { bodies: { upload_from: day } },
+      pricing: { operator: [{ provider: "p", model: "m", input: 1, effective_from: day }] },
+      azure: new Date(0),
+    });
+    assert.deepEqual(warnings, ["azure: must be a table; ignored"]);
+    assert.deepEqual(config.cloud.bodies.uploadFrom, { kind: "instant", at: Date.UTC(2026, 0, 2) });
+    assert.equal(config.pricing.operator[0]?.effectiveFrom, "2026-01-02");
+  });
+
+  it("reads what the contract lists outside of tables in its table as well, the former winning", () => {
+    const key = "auto_classify_unknown_processes";
+    const of = (raw: unknown) => resolve(raw).config.attribution.autoClassifyUnknownProcesses;
+    assert.equal(of({ attribution: { [key]: false } }), false);
+    assert.equal(of({ [key]: true, attribution: { [key]: false } }), true);
+  });
+
+  it("knows a project called like an object's own parts", () => {
+    const { config } = resolve(JSON.parse('{"cloud":{"bodies":{"per_project":{"__proto__":false}}}}'));
+    assert.deepEqual(Object.entries(config.cloud.bodies.perProject), [["__proto__", false]]);
+  });
+
+  it("says of each key what kind of value it takes, and goes on with the default", () => {
+    const { config, warnings } = resolve({
+      proxy: { host: 5, port: "8081" },
+      api: { port: 8765n, dashboard_origins: "https://a.dev" },
+      cloud: { bodies: { per_project: true } },
+      pricing: { operator: {}, pull_url: 5, pull_interval: 6 },
+      providers: [{ host: 1, provider: 2 }],
+      log: { level: "loud" },
+      [`${"k".repeat(70)}`]: 1,
+    });
+    assert.deepEqual(config, {
+      ...resolve({}).config,
+    });
+    assert.deepEqual(warnings, [
+      "proxy.host: must be a text; 127.0.0.1 is used",
+      "proxy.port: must be a whole number; 8081 is used",
+      "api.dashboard_origins: must be a list of texts; ignored",
+      "cloud.bodies.per_project: must be a table; ignored",
+      'pricing.pull_interval: must be a length of time such as "6h"; ignored',
+      "pricing.pull_url: must be a public https address; ignored",
+      "pricing.operator: must be a list of tables; ignored",
+      "providers[0].host: must be a text; ignored",
+      "providers[0].provider: must be a text; ignored",
+      "providers[0].host: must be a host's name; this provider is ignored",
+      "log.level: must be one of debug, info, warn, error; info is used",
+      `${"k".repeat(70)}: is not a setting`,
+    ]);
+  });
+
+  it("reads rates of context tiers", () => {
+    const tiers = [{ above_tokens: 200_000, input: 3, output: true }];
+    const { config, warnings } = resolve({
+      pricing: { operator: [{ provider: "p", model: "m", input: 1, output: 2, tiers }] },
+    });
+    assert.deepEqual(warnings, [
+      "pricing.operator[0].tiers[0].output: must be a price in USD per million tokens; ignored",
+    ]);
+    assert.deepEqual(
+      config.pricing.operator[0]?.rates.tiers.map(({ aboveTokens, input, output }) => [
+        aboveTokens,
+        input,
+        output,
+      ]),
+      [[200_000, 3_000_000, null]],
+    );
+  });
+
+  it("takes what is no table for an empty file", () => {
+    assert.deepEqual(resolve(5).config, resolve({}).config);
+    assert.deepEqual(resolve(null).warnings, []);
+  });
+
+  it("repeats no address, which may hold a password", () => {
+    const { warnings } = resolve({
+      cloud: { base_url: "https://u:hunter2@cloud.dev" },
+      pricing: { pull_url: "https://u:hunter2@rates.dev" },
+      api: { dashboard_origins: ["https://u:hunter2@a.dev"] },
+    });
+    assert.equal(warnings.length, 3);
+    assert.ok(!warnings.join().includes("hunter2"));
   });
 
   const wrong: [
@@ -197,16 +293,16 @@ describe("resolveConfig()", () => {
     [
       "a preset that is none",
       { cloud: { upload: { preset: "all" } } },
-      /one of minimal, standard, full/,
+      /one of minimal, standard, full; minimal is used/,
       (c) => c.cloud.upload.preset,
-      "standard",
+      "minimal",
     ],
     [
       "an override that is none",
       { cloud: { upload: { latency_ms: 3 } } },
-      /must be true or false/,
+      /must be true or false; false is used/,
       (c) => c.cloud.upload.fields,
-      {},
+      { latency_ms: false },
     ],
     [
       "a malformed watermark",
@@ -218,9 +314,58 @@ describe("resolveConfig()", () => {
     [
       "a project switch that is none",
       { cloud: { bodies: { per_project: { a: 1 } } } },
-      /per_project\.a/,
+      /per_project\.a: must say true or false; false is used/,
+      (c) => c.cloud.bodies.perProject,
+      { a: false },
+    ],
+    [
+      "a project rule that does not say",
+      { cloud: { upload: { per_project: { a: { uplaod: true } } } } },
+      /per_project\.a: must say true or false; false is used/,
+      (c) => c.cloud.upload.perProject,
+      { a: false },
+    ],
+    [
+      "a project's name of which nothing is left",
+      { cloud: { bodies: { per_project: { "!!": true } } } },
+      /no project can be called that; ignored/,
       (c) => c.cloud.bodies.perProject,
       {},
+    ],
+    [
+      "a default project of which nothing is left",
+      { attribution: { default_project: "!!" } },
+      /no project can be called that; misc is used/,
+      (c) => c.attribution.defaultProject,
+      "misc",
+    ],
+    [
+      "an interval that no timer can hold",
+      { pricing: { pull_interval: "30d" } },
+      /too long; 24d is used/,
+      (c) => c.pricing.pullIntervalMs,
+      2_073_600_000,
+    ],
+    [
+      "an origin that any page can have",
+      { api: { dashboard_origins: ["null", "HTTPS://A.dev:443"] } },
+      /no https origin; left out/,
+      (c) => c.api.dashboardOrigins,
+      ["https://a.dev"],
+    ],
+    [
+      "an origin with a path",
+      { api: { dashboard_origins: ["https://a.dev/x", "http://localhost:3000", "http://127.0.0.1:80"] } },
+      /no https origin; left out/,
+      (c) => c.api.dashboardOrigins,
+      ["http://localhost:3000", "http://127.0.0.1"],
+    ],
+    [
+      "a date that is none",
+      { cloud: { bodies: { upload_from: new Date(Number.NaN) } } },
+      /upload_from: must be now, none, a date or a datetime/,
+      (c) => c.cloud.bodies.uploadFrom,
+      null,
     ],
     [
       "an operator rate without a model",
