@@ -142,9 +142,9 @@ port.on("message", (message: ToWorker) => {
       }
       return;
     case "stop":
-      if (stopping) return;
+      if (!stopping) server.close();
       stopping = true;
-      server.close();
+      if (stopTimer !== null) clearTimeout(stopTimer);
       for (const client of silent) client.destroy();
       stopTimer = setTimeout(() => {
         for (const client of clients)

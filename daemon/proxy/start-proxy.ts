@@ -42,7 +42,7 @@ export interface RunningProxy {
   closeQuiet(connections: readonly QuietConnection[]): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
-  /** Stops accepting, lets what is open finish until the deadline, then closes it. */
+  /** Stops accepting, lets what is open finish until the deadline, then closes it. A later call may bring it forward. */
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -82,6 +82,7 @@ export function startProxy(
   let startedAt = 0;
   let stopping = false;
   let stopped: ((problem: string) => void) | null = null;
+  let stopPromise: Promise<void> | null = null;
   let restartTimer: NodeJS.Timeout | null = null;
   let past = createCounters();
   let current = createCounters();
@@ -192,19 +193,17 @@ export function startProxy(
     closeQuiet: (connections) => send({ kind: "close_quiet", connections }),
     restart: () => void worker.terminate(),
     stop(deadlineMs) {
-      if (restartTimer !== null) {
-        clearTimeout(restartTimer);
-        return Promise.resolve();
-      }
-      return new Promise<void>((resolve) => {
-        const timer = setTimeout(() => void worker.terminate(), deadlineMs + stopGraceMs);
-        stopped = () => {
-          clearTimeout(timer);
-          resolve();
-        };
+      const workerGone = restartTimer !== null;
+      if (restartTimer !== null) clearTimeout(restartTimer);
+      restartTimer = null;
+      stopPromise ??= new Promise<void>((resolve) => {
         stopping = true;
-        send({ kind: "stop", deadlineMs });
+        stopped = () => resolve();
+        if (workerGone) resolve();
       });
+      send({ kind: "stop", deadlineMs });
+      const timer = setTimeout(() => void worker.terminate(), deadlineMs + stopGraceMs);
+      return stopPromise.finally(() => clearTimeout(timer));
     },
   };
 

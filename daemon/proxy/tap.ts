@@ -55,6 +55,7 @@ export function startTap(options: {
   let upstreamEnded = false;
   let clientClosed = false;
   let upstreamClosed = false;
+  let closing = false;
   let linger: NodeJS.Timeout | null = null;
 
   const finish = (reason: CloseReason, code: string | null) => {
@@ -126,12 +127,12 @@ export function startTap(options: {
   const onClientClose = () => {
     clientClosed = true;
     if (upstreamClosed) finish("clean", null);
-    else if (!(clientEnded && upstreamEnded)) finish("client_aborted", null);
+    else if (!(closing || (clientEnded && upstreamEnded))) finish("client_aborted", null);
   };
   const onUpstreamClose = () => {
     upstreamClosed = true;
     if (clientClosed) finish("clean", null);
-    else if (!(clientEnded && upstreamEnded)) finish("upstream_reset", null);
+    else if (!(closing || (clientEnded && upstreamEnded))) finish("upstream_reset", null);
   };
   client.on("close", onClientClose);
   upstream.on("close", onUpstreamClose);
@@ -143,6 +144,7 @@ export function startTap(options: {
   if (client.destroyed) onClientClose();
   else if (upstream.destroyed) onUpstreamClose();
   return () => {
+    closing = true;
     client.end();
     upstream.end();
   };

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import {
   collect,
   connectThrough,
   createCleanup,
-  dialLocal,
   listenTcp,
   listenTls,
-  meterAuthority,
   openProxy,
   providerAuthority,
-  providerLeaf,
   providerName,
   testAuthority,
   testLeaf,
@@ -24,7 +21,7 @@ const cleanup = createCleanup();
 after(() => cleanup.run());
 
 const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-const echoOnce = (socket: Socket) => {
+const _echoOnce = (socket: Socket) => {
   socket.on("data", (bytes: Buffer) => socket.end(bytes));
   socket.on("end", () => socket.end());
 };
@@ -144,177 +141,5 @@ describe("intercept()", () => {
     await proxy.seen((frame) => frame.kind === "closed");
     await proxy.ping(5_000);
     assert.equal(proxy.counters().endedUnused, 1);
-  });
-});
-
-describe("serveConnect()", () => {
-  const tunnels = [
-    ["only HTTP/2 is offered", { ALPNProtocols: ["h2"] }, "http2_only"],
-    ["the server name is another one", { servername: "elsewhere.test" }, "sni_mismatch"],
-    ["no server name is sent", { servername: "" }, "sni_mismatch"],
-  ] as const;
-  for (const [name, options, reason] of tunnels) {
-    it(`tunnels unread when ${name}`, async () => {
-      const port = await listenTls(cleanup, echoOnce, providerLeaf, {
-        ALPNProtocols: ["h2", "http/1.1"],
-      });
-      const proxy = await openProxy(cleanup);
-      const client = await tlsThrough(proxy.port, port, {
-        ca: [providerAuthority.certificatePem],
-        checkServerIdentity: () => undefined,
-        ...options,
-      });
-      assert.equal(client.getPeerCertificate().issuer.CN, providerName);
-      const got = collect(client);
-      client.write("unread");
-      await got.end();
-      assert.equal(got.bytes().toString(), "unread");
-      client.end();
-      const frame = await proxy.seen((each) => each.kind === "tunnelled");
-      assert.partialDeepStrictEqual(frame, { kind: "tunnelled", host: "localhost", port, reason });
-      await proxy.ping(5_000);
-      assert.equal(proxy.counters().tunnelled[reason], 1);
-      assert.deepEqual(
-        proxy.frames.map((each) => each.kind),
-        ["tunnelled"],
-      );
-    });
-  }
-
-  it("tunnels hosts that are no provider's without looking at them", async () => {
-    const port = await listenTls(cleanup, (socket) =>
-      socket.on("data", (bytes: Buffer) => socket.end(bytes)),
-    );
-    const proxy = await openProxy(cleanup, { providerHosts: ["api.example:443", `localhost:${port + 1}`] });
-    const client = await tlsThrough(proxy.port, port, { ca: [providerAuthority.certificatePem] });
-    assert.equal(client.getPeerCertificate().issuer.CN, providerName);
-    const got = collect(client);
-    client.end("mine");
-    await got.end();
-    assert.equal(got.bytes().toString(), "mine");
-    assert.partialDeepStrictEqual(await proxy.seen((frame) => frame.kind === "tunnelled"), {
-      reason: "not_provider",
-    });
-  });
-
-  it("tunnels plain text and clients that wait for the server to speak, though the host is a provider's", async () => {
-    const port = await listenTcp(cleanup, (socket) => {
-      socket.write("hello\n");
-      socket.on("data", (bytes: Buffer) => socket.end(bytes));
-    });
-    const proxy = await openProxy(cleanup, { limits: { helloTimeoutMs: 20 } });
-    const talker = await connectThrough(proxy.port, `localhost:${port}`);
-    const got = collect(talker.socket);
-    talker.socket.write("EHLO\n");
-    await got.end();
-    assert.equal(got.bytes().toString(), "hello\nEHLO\n");
-    const listener = await connectThrough(proxy.port, `localhost:${port}`);
-    const heard = collect(listener.socket);
-    await heard.until((bytes) => bytes.includes("hello\n"));
-    listener.socket.write("late");
-    await heard.end();
-    assert.equal(heard.bytes().toString(), "hello\nlate");
-    await proxy.ping(5_000);
-    assert.equal(proxy.counters().tunnelled.not_tls, 2);
-  });
-
-  it("takes a client that sends half a hello and ends for what it is", async () => {
-    const port = await listenTcp(cleanup, (socket) => {
-      const got: Buffer[] = [];
-      socket.on("data", (bytes: Buffer) => got.push(bytes));
-      socket.on("end", () => socket.end(`got ${Buffer.concat(got).toString("hex")}`));
-    });
-    const proxy = await openProxy(cleanup);
-    const { socket } = await connectThrough(proxy.port, `localhost:${port}`);
-    const got = collect(socket);
-    socket.end(Buffer.of(0x16, 3, 1));
-    assert.equal(await got.end(), "end");
-    assert.equal(got.bytes().toString(), "got 160301");
-  });
-
-  it("reads a hello that comes in single bytes, and one that comes with the CONNECT itself", async () => {
-    const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.end(answer)));
-    const proxy = await openProxy(cleanup);
-    // A relay of our own between client and proxy that cuts or joins what the client sends first.
-    for (const joined of [false, true]) {
-      const outer = await dialLocal(proxy.port);
-      const head = `CONNECT localhost:${port} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-      const relay = createServer();
-      relay.listen(0, "127.0.0.1");
-      await once(relay, "listening");
-      cleanup.add(() => relay.close());
-      const accepted = once(relay, "connection");
-      const address = relay.address();
-      assert.ok(address !== null && typeof address === "object");
-      const inner = await dialLocal(address.port);
-      const [far] = (await accepted) as [typeof inner];
-      cleanup.add(() => far.destroy());
-      let first = true;
-      let answered = false;
-      far.on("data", async (bytes: Buffer) => {
-        if (!first) return void outer.write(bytes);
-        first = false;
-        if (joined) return void outer.write(Buffer.concat([Buffer.from(head), bytes]));
-        outer.write(head);
-        far.pause();
-        for (const byte of bytes) {
-          outer.write(Buffer.of(byte));
-          await new Promise(setImmediate);
-        }
-        far.resume();
-      });
-      outer.on("data", (bytes: Buffer) => {
-        const skip = answered ? 0 : bytes.indexOf("\r\n\r\n") + 4;
-        answered = true;
-        if (bytes.length > skip) far.write(bytes.subarray(skip));
-      });
-      const client = connectTls({
-        socket: inner,
-        servername: "localhost",
-        ca: [meterAuthority.certificatePem],
-      });
-      await once(client, "secureConnect");
-      const got = collect(client);
-      client.write("GET / HTTP/1.1\r\n\r\n");
-      await got.until((bytes) => bytes.includes("ok"));
-      assert.equal(got.bytes().toString(), answer);
-      client.destroy();
-    }
-    await proxy.ping(5_000);
-    assert.equal(proxy.counters().intercepted, 2);
-  });
-
-  it("answers 502 for a host that can't be reached, and logs it for a provider", async () => {
-    const brief = createCleanup();
-    const closedPort = await listenTcp(brief, () => {});
-    await brief.run();
-    const proxy = await openProxy(cleanup, { limits: { connectTimeoutMs: 3_000 } });
-    const { head, socket } = await connectThrough(proxy.port, `localhost:${closedPort}`);
-    assert.match(head, /^HTTP\/1.1 502 Bad Gateway\r\nContent-Type: text\/plain/);
-    const got = collect(socket);
-    socket.resume();
-    await got.end();
-    assert.match(got.bytes().toString(), /^meter: localhost can't be reached \(ECONNREFUSED\)\n$/);
-    const closed = await proxy.seen((frame) => frame.kind === "closed");
-    assert.partialDeepStrictEqual(closed, { reason: "upstream_unreachable", code: "ECONNREFUSED" });
-    const unknown = await connectThrough(proxy.port, "no-such-host.invalid:443");
-    assert.match(unknown.head, /^HTTP\/1.1 502 /);
-  });
-
-  it("lets go of the upstream when the client leaves while it is dialled or peeked at", async () => {
-    let closedUpstream = 0;
-    const gone = Promise.withResolvers<void>();
-    const port = await listenTcp(cleanup, (socket) => {
-      socket.resume();
-      socket.on("close", () => {
-        closedUpstream += 1;
-        gone.resolve();
-      });
-    });
-    const proxy = await openProxy(cleanup);
-    const { socket } = await connectThrough(proxy.port, `localhost:${port}`);
-    socket.resetAndDestroy();
-    await gone.promise;
-    assert.equal(closedUpstream, 1);
   });
 });

@@ -62,10 +62,12 @@ export function testLeaf(
 
 /** The provider's side: its own authority, for the host name `localhost`, which resolves everywhere. */
 export const providerName = "test provider CA";
-export const providerAuthority = testAuthority(providerName, ["localhost"]);
+export const providerAuthority = testAuthority(providerName, ["localhost", "provider.test"]);
 export const providerLeaf = testLeaf(providerAuthority, providerName, "localhost");
+/** What upstream servers are verified against in tests. */
+export const providerRoots = [providerAuthority.certificatePem];
 /** The meter's authority. */
-export const meterAuthority = testAuthority("test meter CA", ["localhost"]);
+export const meterAuthority = testAuthority("test meter CA", ["localhost", "provider.test"]);
 
 /** Closes what a test opened, last first. */
 export function createCleanup(): { add(close: () => unknown): void; run(): Promise<void> } {
@@ -112,7 +114,7 @@ export async function listenTls(
     noDelay: true,
     ...options,
   });
-  server.on("tlsClientError", () => {});
+  server.on("tlsClientError", (_, socket) => socket.destroy());
   server.on("secureConnection", (socket: TLSSocket) => {
     socket.on("error", () => {});
     serve(socket);
@@ -133,6 +135,8 @@ export interface TestProxy extends RunningProxy {
   readonly events: ProxyEvent[];
   /** Waits until a frame is there. */
   seen(matches: (frame: TapFrame) => boolean): Promise<TapFrame>;
+  /** Waits until an event is there. */
+  happened(matches: (event: ProxyEvent) => boolean): Promise<ProxyEvent>;
   /** The logged bytes of one direction of one connection (the first one where none is named). */
   logged(direction: "request" | "response", connection?: number): Buffer;
 }
@@ -142,6 +146,17 @@ export async function openProxy(cleanup: Cleanup, overrides: Partial<ProxyConfig
   const frames: TapFrame[] = [];
   const events: ProxyEvent[] = [];
   const waiting = new Set<() => void>();
+  const when = <T>(find: () => T | undefined): Promise<T> =>
+    new Promise((resolve) => {
+      const look = () => {
+        const found = find();
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+    });
   const proxy = await startProxy(
     {
       host: "127.0.0.1",
@@ -150,7 +165,7 @@ export async function openProxy(cleanup: Cleanup, overrides: Partial<ProxyConfig
       providerHosts: ["localhost"],
       gatewayRoutes: [],
       authority: meterAuthority,
-      roots: [providerAuthority.certificatePem],
+      roots: providerRoots,
       parentProxies: noParentProxies,
       proxyPassword: null,
       ...overrides,
@@ -171,17 +186,8 @@ export async function openProxy(cleanup: Cleanup, overrides: Partial<ProxyConfig
   return Object.assign(Object.create(proxy) as RunningProxy, {
     frames,
     events,
-    seen: (matches: (frame: TapFrame) => boolean) =>
-      new Promise<TapFrame>((resolve) => {
-        const look = () => {
-          const found = frames.find(matches);
-          if (found === undefined) return;
-          waiting.delete(look);
-          resolve(found);
-        };
-        waiting.add(look);
-        look();
-      }),
+    seen: (matches: (frame: TapFrame) => boolean) => when(() => frames.find(matches)),
+    happened: (matches: (event: ProxyEvent) => boolean) => when(() => events.find(matches)),
     logged: (direction: "request" | "response", connection?: number) => {
       const wanted = connection ?? frames.find((frame) => frame.kind === "opened")?.connection;
       return Buffer.concat(

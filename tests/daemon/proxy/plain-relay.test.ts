@@ -1,0 +1,378 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { after, describe, it } from "node:test";
+import type { GatewayRoute } from "../../../daemon/proxy/mod.ts";
+import {
+  collect,
+  createCleanup,
+  dialLocal,
+  listenTcp,
+  listenTls,
+  openProxy,
+  providerName,
+  testAuthority,
+} from "./proxy-kit.ts";
+
+const cleanup = createCleanup();
+after(() => cleanup.run());
+
+/** A plain server that keeps what each connection sent and answers as the script has it. */
+function openServer(answer: (seen: string, socket: Socket) => void) {
+  const connections: { seen: string; socket: Socket; closed: Promise<unknown> }[] = [];
+  const serve = (socket: Socket) => {
+    const connection = { seen: "", socket, closed: new Promise((resolve) => socket.on("close", resolve)) };
+    connections.push(connection);
+    socket.on("data", (bytes: Buffer) => {
+      connection.seen += bytes.toString("latin1");
+      answer(connection.seen, socket);
+    });
+    socket.on("end", () => socket.end());
+  };
+  return { connections, serve };
+}
+
+/** Answers `ok <n>` to the n-th request of a connection, a request being whatever ends with an empty line. */
+const answerEach = () => {
+  const answered = new WeakMap<Socket, number>();
+  return (seen: string, socket: Socket) => {
+    const asked = seen.split("\r\n\r\n").length - 1;
+    for (let next = (answered.get(socket) ?? 0) + 1; next <= asked; next += 1) {
+      answered.set(socket, next);
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok ${next}`);
+    }
+  };
+};
+
+describe("createPlainRelay() in absolute form", () => {
+  it("writes the origin form, takes Proxy-* lines out and changes nothing else", async () => {
+    const server = openServer((seen, socket) => {
+      if (seen.endsWith("0\r\nX-T: 1\r\n\r\n"))
+        socket.write("HTTP/1.1 200 OK\r\nX-Odd:  a\r\nContent-Length: 2\r\n\r\nok");
+    });
+    const port = await listenTcp(cleanup, server.serve);
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    client.write(
+      `POST http://localhost:${port}/api/chat?a=%20b HTTP/1.1\r\nx-FIRST: 1\r\nhOST:\tlocalhost:${port}\r\nProxy-Connection: keep-alive\r\n` +
+        "proxy-authorization: Basic c2hvcDo=\r\nUser-Agent: \xe9\r\nTransfer-Encoding: chunked\r\n\r\n" +
+        "3;x=y\r\nabc\r\n0\r\nX-T: 1\r\n\r\n",
+      "latin1",
+    );
+    await got.until((bytes) => bytes.includes("ok"));
+    const sent =
+      `POST /api/chat?a=%20b HTTP/1.1\r\nx-FIRST: 1\r\nhOST:\tlocalhost:${port}\r\nUser-Agent: \xe9\r\n` +
+      "Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nX-T: 1\r\n\r\n";
+    assert.equal(server.connections[0]?.seen, sent);
+    assert.equal(got.bytes().toString(), "HTTP/1.1 200 OK\r\nX-Odd:  a\r\nContent-Length: 2\r\n\r\nok");
+    client.end();
+    await proxy.seen((frame) => frame.kind === "closed");
+    assert.equal(proxy.logged("request").toString("latin1"), sent);
+    assert.equal(proxy.logged("response").toString(), got.bytes().toString());
+    assert.partialDeepStrictEqual(proxy.frames[0], {
+      kind: "opened",
+      mode: "absolute",
+      host: "localhost",
+      port,
+      proxyUser: "shop",
+    });
+  });
+
+  it("gives each place its own upstream connection, one after the other, and keeps the order of answers", async () => {
+    const one = openServer(answerEach());
+    const two = openServer(answerEach());
+    const first = await listenTcp(cleanup, one.serve);
+    const second = await listenTcp(cleanup, two.serve);
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    const ask = (port: number, path: string) =>
+      `GET http://localhost:${port}/${path} HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`;
+    client.write([ask(first, "a"), ask(first, "b"), ask(second, "c"), ask(second, "d")].join(""));
+    await got.until((bytes) => bytes.toString().split("ok").length === 5);
+    assert.deepEqual(got.bytes().toString().match(/ok \d/g), ["ok 1", "ok 2", "ok 1", "ok 2"]);
+    assert.equal(one.connections.length, 1);
+    assert.equal(two.connections.length, 1);
+    assert.deepEqual(two.connections[0]?.seen.match(/GET \S+/g), ["GET /c", "GET /d"]);
+    await one.connections[0]?.closed;
+    client.end();
+    await got.end();
+  });
+
+  it("waits for an answer that is still coming before it goes elsewhere", async () => {
+    const one = openServer((_, socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsl");
+    });
+    const two = openServer(answerEach());
+    const first = await listenTcp(cleanup, one.serve);
+    const second = await listenTcp(cleanup, two.serve);
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    client.write(
+      `GET http://localhost:${first}/ HTTP/1.1\r\nHost: localhost:${first}\r\n\r\nGET http://localhost:${second}/ HTTP/1.1\r\nHost: localhost:${second}\r\n\r\n`,
+    );
+    await got.until((bytes) => bytes.includes("sl"));
+    await proxy.ping(5_000);
+    assert.equal(two.connections.length, 0);
+    one.connections[0]?.socket.write("ow");
+    await got.until((bytes) => bytes.includes("ok 1"));
+    assert.match(got.bytes().toString(), /slowHTTP/);
+    client.destroy();
+  });
+
+  it("relays hosts that are no provider's unlogged and counts them once", async () => {
+    const server = openServer(answerEach());
+    const port = await listenTcp(cleanup, server.serve);
+    const proxy = await openProxy(cleanup, { providerHosts: ["localhost:1"] });
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    const ask = `GET http://localhost:${port}/ HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`;
+    client.write(ask);
+    await got.until((bytes) => bytes.includes("ok 1"));
+    client.write(ask);
+    await got.until((bytes) => bytes.includes("ok 2"));
+    client.end();
+    await got.end();
+    await proxy.ping(5_000);
+    assert.deepEqual(
+      proxy.frames.map((frame) => frame.kind),
+      ["tunnelled"],
+    );
+  });
+
+  it("passes an upgrade on, and what the client says before it is granted", async () => {
+    const server = openServer((seen, socket) => {
+      if (seen.endsWith("\r\n\r\nearly"))
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nframe");
+      if (seen.endsWith("late")) socket.end("bye");
+    });
+    const port = await listenTcp(cleanup, (socket) => {
+      server.serve(socket);
+      // The grant comes on the head alone; what came early must not be needed for it.
+      socket.once("data", () =>
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"),
+      );
+    });
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    client.write(
+      `GET http://localhost:${port}/ HTTP/1.1\r\nHost: localhost:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nGET`,
+    );
+    await got.until((bytes) => bytes.includes("101"));
+    client.write("\x00\xff\r\n\r\nlate", "latin1");
+    await got.end();
+    assert.match(server.connections[0]?.seen ?? "", /Connection: Upgrade\r\n\r\nGET\x00\xff\r\n\r\nlate$/);
+    assert.match(got.bytes().toString(), /bye$/);
+    client.end();
+  });
+
+  it("takes an answer that runs until the end of the connection for what it is", async () => {
+    const server = openServer((_, socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"));
+    const port = await listenTcp(cleanup, server.serve);
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    client.write(`GET http://localhost:${port}/ HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`);
+    assert.equal(await got.end(), "end");
+    assert.match(got.bytes().toString(), /all of it$/);
+    client.end();
+    assert.partialDeepStrictEqual(await proxy.seen((frame) => frame.kind === "closed"), { reason: "clean" });
+  });
+
+  it("passes a reset on, each way", async () => {
+    const server = openServer((_, socket) =>
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart"),
+    );
+    const port = await listenTcp(cleanup, server.serve);
+    const proxy = await openProxy(cleanup);
+    for (const fromServer of [true, false]) {
+      const client = await dialLocal(proxy.port);
+      const got = collect(client);
+      client.write(`GET http://localhost:${port}/ HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`);
+      await got.until((bytes) => bytes.includes("part"));
+      const far = server.connections.at(-1)?.socket as Socket;
+      if (fromServer) {
+        far.resetAndDestroy();
+        assert.equal(await got.end(), "error");
+      } else {
+        const gone = once(far, "error");
+        client.resetAndDestroy();
+        assert.equal(((await gone) as [NodeJS.ErrnoException])[0].code, "ECONNRESET");
+      }
+    }
+    await proxy.seen((frame) => frame.kind === "closed" && frame.reason === "upstream_reset");
+    await proxy.seen((frame) => frame.kind === "closed" && frame.reason === "client_aborted");
+  });
+
+  it("keeps what is known of a request whose server can't be reached", async () => {
+    const brief = createCleanup();
+    const port = await listenTcp(brief, () => {});
+    await brief.run();
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    client.write(
+      `POST http://localhost:${port}/x HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Length: 2\r\n\r\nab`,
+    );
+    await got.end();
+    assert.match(got.bytes().toString(), /^HTTP\/1.1 502 [\s\S]*ECONNREFUSED/);
+    const closed = await proxy.seen((frame) => frame.kind === "closed");
+    assert.partialDeepStrictEqual(closed, { reason: "upstream_unreachable", code: "ECONNREFUSED" });
+    assert.match(proxy.logged("request").toString(), /^POST \/x HTTP\/1.1\r\n[\s\S]*\r\n\r\nab$/);
+  });
+
+  it("stops reading the client while the server doesn't take bytes, and loses none", async () => {
+    let received = 0;
+    const far = Promise.withResolvers<Socket>();
+    const port = await listenTcp(cleanup, (socket) => {
+      socket.pause();
+      far.resolve(socket);
+    });
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const total = 24 * 1_048_576;
+    client.write(
+      `POST http://localhost:${port}/ HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Length: ${total}\r\n\r\n`,
+    );
+    client.write(Buffer.alloc(total, "x"));
+    const socket = await far.promise;
+    await proxy.ping(5_000);
+    const enough = Promise.withResolvers<void>();
+    socket.on("data", (bytes: Buffer) => {
+      received += bytes.length;
+      if (received > total) enough.resolve();
+    });
+    socket.resume();
+    await enough.promise;
+    client.destroy();
+  });
+});
+
+describe("createPlainRelay() as gateway", () => {
+  async function openGateway(route: Partial<GatewayRoute>, serve: (socket: Socket) => void, tls: boolean) {
+    const port = tls ? await listenTls(cleanup, serve) : await listenTcp(cleanup, serve);
+    const proxy = await openProxy(cleanup, {
+      gatewayRoutes: [{ prefix: "/anthropic", host: "localhost", port, tls, basePath: "", ...route }],
+    });
+    return { port, proxy };
+  }
+
+  it("rewrites path and Host, takes the project out, and changes nothing else", async () => {
+    const server = openServer((seen, socket) => {
+      if (seen.endsWith("}")) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    });
+    const { port, proxy } = await openGateway({ basePath: "/base" }, server.serve, true);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    client.write(
+      `POST /anthropic/v1/messages?beta=true HTTP/1.1\r\nX-API-key: k\r\nHOST: localhost:${proxy.port}\r\nx-meter-project: shop\r\ncontent-length: 2\r\n\r\n{}`,
+    );
+    await got.until((bytes) => bytes.includes("ok"));
+    const sent = `POST /base/v1/messages?beta=true HTTP/1.1\r\nX-API-key: k\r\nHOST: localhost:${port}\r\ncontent-length: 2\r\n\r\n{}`;
+    assert.equal(server.connections[0]?.seen, sent);
+    client.end();
+    await proxy.seen((frame) => frame.kind === "closed");
+    assert.equal(proxy.logged("request").toString(), sent);
+    assert.deepEqual(
+      proxy.frames.map((frame) => frame.kind),
+      ["opened", "labelled", "data", "data", "data", "ended", "ended", "closed"],
+    );
+    assert.partialDeepStrictEqual(proxy.frames[0], { mode: "gateway", host: "localhost", port });
+    assert.partialDeepStrictEqual(proxy.frames[1], { kind: "labelled", project: "shop" });
+  });
+
+  for (const [path, upstream] of [
+    ["/anthropic", "/"],
+    ["/anthropic?x=1", "/?x=1"],
+    ["/anthropic/", "/"],
+    ["/anthropic/a/../b", "/a/../b"],
+  ] as const) {
+    it(`sends ${path} to ${upstream}`, async () => {
+      const server = openServer(answerEach());
+      const { proxy } = await openGateway({}, server.serve, false);
+      const client = await dialLocal(proxy.port);
+      const got = collect(client);
+      client.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${proxy.port}\r\n\r\n`);
+      await got.until((bytes) => bytes.includes("ok"));
+      assert.ok(server.connections[0]?.seen.startsWith(`GET ${upstream} HTTP/1.1\r\n`));
+      client.destroy();
+    });
+  }
+
+  it("serves no web page, no other name for this machine and no other path", async () => {
+    const server = openServer(() => {});
+    const { proxy } = await openGateway({}, server.serve, false);
+    const own = `127.0.0.1:${proxy.port}`;
+    const requests = [
+      `GET /anthropic/x HTTP/1.1\r\nHost: rebind.test:${proxy.port}\r\n\r\n`,
+      `GET /anthropic/x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`,
+      `GET /anthropic/x HTTP/1.1\r\nHost: 0.0.0.0:${proxy.port}\r\n\r\n`,
+      `GET /anthropic/x HTTP/1.1\r\nHost: ${own}.\r\n\r\n`,
+      "GET /anthropic/x HTTP/1.0\r\n\r\n",
+      `GET /anthropic/x HTTP/1.1\r\nHost: ${own}\r\nOrigin: null\r\n\r\n`,
+      `GET /anthropic/x HTTP/1.1\r\nHost: ${own}\r\noRIGIN: http://${own}\r\n\r\n`,
+      `GET /anthropic/x HTTP/1.1\r\nHost: ${own}\r\nSec-Fetch-Site: none\r\n\r\n`,
+      `POST /anthropic/x HTTP/1.1\r\nHost: ${own}\r\nsec-fetch-mode: navigate\r\nContent-Length: 1\r\n\r\nx`,
+    ];
+    for (const request of requests) {
+      const client = await dialLocal(proxy.port);
+      const got = collect(client);
+      client.write(request);
+      await got.end();
+      assert.match(got.bytes().toString(), /^HTTP\/1.1 403 Forbidden/, request);
+      client.destroy();
+    }
+    for (const path of ["/anthropicx/", "/", "/Anthropic/", "//anthropic/", "/openai/"]) {
+      const client = await dialLocal(proxy.port);
+      const got = collect(client);
+      client.write(`GET ${path} HTTP/1.1\r\nHost: ${own}\r\n\r\n`);
+      await got.end();
+      assert.match(got.bytes().toString(), /^HTTP\/1.1 400 /, path);
+      client.destroy();
+    }
+    assert.equal(server.connections.length, 0);
+    await proxy.ping(5_000);
+    assert.equal(proxy.counters().refused.gateway_refused, requests.length);
+  });
+
+  it("allows the loopback names with the proxy's port", async () => {
+    const server = openServer(answerEach());
+    const { proxy } = await openGateway({}, server.serve, false);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    for (const [turn, host] of ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"].entries()) {
+      client.write(`GET /anthropic/x HTTP/1.1\r\nHost: ${host}:${proxy.port}\r\n\r\n`);
+      await got.until((bytes) => bytes.includes(`ok ${turn + 1}`));
+    }
+    assert.equal(server.connections.length, 1);
+    client.destroy();
+  });
+
+  it("answers 502 where the upstream's certificate can't be trusted, and sends it nothing", async () => {
+    let received = 0;
+    const leaf = testAuthority(providerName, ["localhost"]);
+    const port = await listenTls(
+      cleanup,
+      (socket) => socket.on("data", (bytes: Buffer) => (received += bytes.length)),
+      leaf,
+    );
+    const proxy = await openProxy(cleanup, {
+      gatewayRoutes: [{ prefix: "/anthropic", host: "localhost", port, tls: true, basePath: "" }],
+    });
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    client.write(
+      `POST /anthropic/v1 HTTP/1.1\r\nHost: localhost:${proxy.port}\r\nContent-Length: 6\r\n\r\nsecret`,
+    );
+    await got.end();
+    assert.match(got.bytes().toString(), /^HTTP\/1.1 502 /);
+    assert.partialDeepStrictEqual(await proxy.seen((frame) => frame.kind === "closed"), {
+      reason: "upstream_tls",
+    });
+    assert.equal(received, 0);
+    client.destroy();
+  });
+});

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import type { TLSSocket } from "node:tls";
+import { noParentProxies, ProxyListenError, startProxy, type TapFrame } from "../../../daemon/proxy/mod.ts";
+import {
+  collect,
+  connectThrough,
+  createCleanup,
+  dialLocal,
+  listenTcp,
+  listenTls,
+  meterAuthority,
+  openProxy,
+  providerLeaf,
+  providerRoots,
+  tlsThrough,
+} from "./proxy-kit.ts";
+
+const cleanup = createCleanup();
+after(() => cleanup.run());
+
+const config = {
+  host: "127.0.0.1",
+  port: 0,
+  ownPorts: [],
+  providerHosts: [],
+  gatewayRoutes: [],
+  authority: meterAuthority,
+  roots: [],
+  parentProxies: noParentProxies,
+  proxyPassword: null,
+};
+const nobody = { frames: () => {}, event: () => {} };
+
+const answerOnce = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+describe("startProxy()", () => {
+  it("rejects with the system's code where the port is taken", async () => {
+    const port = await listenTcp(cleanup, () => {});
+    await assert.rejects(
+      startProxy({ ...config, port }, nobody),
+      (error) => error instanceof ProxyListenError && error.code === "EADDRINUSE",
+    );
+  });
+
+  it("rejects where the worker can't start", async () => {
+    await assert.rejects(
+      startProxy({ ...config, authority: { certificatePem: "none", keyPem: "none" } }, nobody),
+      /the proxy did not start/,
+    );
+  });
+
+  it("replaces a lost worker on the same port, reports its connections closed and keeps counting", async () => {
+    const port = await listenTls(cleanup, (socket) => {
+      socket.on("data", () => socket.write(answerOnce));
+      socket.on("end", () => socket.end());
+    });
+    const proxy = await openProxy(cleanup);
+    const bound = proxy.port;
+    const before = await tlsThrough(proxy.port, port);
+    const cut = collect(before);
+    before.write("GET / HTTP/1.1\r\n\r\n");
+    await cut.until((bytes) => bytes.includes("ok"));
+    await proxy.ping(5_000);
+    assert.equal(proxy.connections(), 1);
+
+    proxy.restart();
+    assert.notEqual(await cut.end(), null);
+    const closed = await proxy.seen((frame) => frame.kind === "closed");
+    assert.partialDeepStrictEqual(closed, { connection: 1, reason: "proxy_lost" });
+    await proxy.happened((event) => event.kind === "worker_restarted" && event.port === bound);
+    assert.equal(proxy.connections(), 0);
+
+    const again = await tlsThrough(proxy.port, port);
+    const got = collect(again);
+    again.write("GET / HTTP/1.1\r\n\r\n");
+    await got.until((bytes) => bytes.includes("ok"));
+    const opened = await proxy.seen((frame) => frame.kind === "opened" && frame.connection > 1);
+    assert.equal(opened.connection, 2);
+    await proxy.ping(5_000);
+    assert.equal(proxy.counters().intercepted, 2);
+    again.destroy();
+  });
+
+  it("waits longer after each loss in a row", async () => {
+    const failures: number[] = [];
+    const third = Promise.withResolvers<void>();
+    const proxy = await startProxy(
+      config,
+      {
+        frames: () => {},
+        event(event) {
+          if (event.kind === "worker_restarted" && failures.length < 3) proxy.restart();
+          else if (event.kind === "worker_restarted") third.resolve();
+        },
+      },
+      (count) => {
+        failures.push(count);
+        return 0;
+      },
+    );
+    cleanup.add(() => proxy.stop(0));
+    proxy.restart();
+    await third.promise;
+    assert.deepEqual(failures, [1, 2, 3]);
+  });
+
+  it("goes on when the reader of the log throws", async () => {
+    const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.end(answerOnce)));
+    const failed = Promise.withResolvers<unknown>();
+    const proxy = await startProxy(
+      { ...config, providerHosts: ["localhost"], roots: providerRoots },
+      {
+        frames() {
+          throw new Error("store full");
+        },
+        event(event) {
+          if (event.kind === "sink_failed") failed.resolve(event.error);
+        },
+      },
+    );
+    cleanup.add(() => proxy.stop(0));
+    for (let call = 0; call < 2; call += 1) {
+      const client = await tlsThrough(proxy.port, port);
+      const got = collect(client);
+      client.write("GET / HTTP/1.1\r\n\r\n");
+      await got.end();
+      assert.equal(got.bytes().toString(), answerOnce);
+      client.destroy();
+    }
+    assert.match(String(await failed.promise), /store full/);
+  });
+
+  it("drops log frames, not bytes, while the reader is too far behind", async () => {
+    const size = 4 * 1_048_576;
+    const body = Buffer.alloc(size, "x");
+    const port = await listenTls(cleanup, (socket) => socket.end(body));
+    const frames: TapFrame[] = [];
+    const proxy = await startProxy(
+      {
+        ...config,
+        providerHosts: ["localhost"],
+        roots: providerRoots,
+        // So small that one batch on its way is already too much: no need to block this thread.
+        limits: { maxBacklogBytes: 1_000 },
+      },
+      { frames: (batch) => void frames.push(...batch), event: () => {} },
+    );
+    cleanup.add(() => proxy.stop(0));
+    const client = await tlsThrough(proxy.port, port);
+    const got = collect(client);
+    assert.equal(await got.end(), "end");
+    assert.ok(body.equals(got.bytes()));
+    client.end();
+    while (!frames.some((frame) => frame.kind === "closed")) await proxy.ping(5_000);
+    const lost = frames.filter((frame) => frame.kind === "lost");
+    assert.equal(lost.length, 1);
+    const at = frames.findIndex((frame) => frame.kind === "lost");
+    assert.ok(frames.slice(at).every((frame) => frame.kind !== "data"));
+    await proxy.ping(5_000);
+    assert.equal(proxy.counters().lost, 1);
+  });
+
+  it("stop() accepts nobody new, lets an open stream finish and then resolves", async () => {
+    let server: TLSSocket | null = null;
+    const port = await listenTls(cleanup, (socket) => {
+      server = socket;
+      socket.on("data", () =>
+        socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n"),
+      );
+      socket.on("end", () => socket.end());
+    });
+    const proxy = await openProxy(cleanup);
+    const idle = await dialLocal(proxy.port); // says nothing: closed at once
+    const idleEnd = collect(idle).end();
+    const client = await tlsThrough(proxy.port, port);
+    const got = collect(client);
+    client.write("GET / HTTP/1.1\r\n\r\n");
+    await got.until((bytes) => bytes.includes("first"));
+    let stopped = false;
+    const stop = proxy.stop(60_000).then(() => {
+      stopped = true;
+    });
+    await idleEnd;
+    await assert.rejects(dialLocal(proxy.port), { code: "ECONNREFUSED" });
+    (server as unknown as TLSSocket).write("4\r\nlast\r\n0\r\n\r\n");
+    await got.until((bytes) => bytes.includes("last"));
+    assert.equal(stopped, false);
+    client.end();
+    await stop;
+    assert.match(proxy.logged("response").toString(), /last\r\n0\r\n\r\n$/);
+    assert.partialDeepStrictEqual(proxy.frames.at(-1), { kind: "closed", reason: "clean" });
+    assert.deepEqual(proxy.events, []);
+  });
+
+  it("stop() cuts what is still open at the deadline", async () => {
+    const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.write(answerOnce)));
+    const proxy = await openProxy(cleanup);
+    const client = await tlsThrough(proxy.port, port);
+    const got = collect(client);
+    client.write("GET / HTTP/1.1\r\n\r\n");
+    await got.until((bytes) => bytes.includes("ok"));
+    await proxy.stop(10);
+    assert.notEqual(await got.end(), null);
+    assert.partialDeepStrictEqual(proxy.frames.at(-1), { kind: "closed", code: "METER_STOPPED" });
+  });
+
+  it("closeQuiet() closes a connection on which nothing has passed since, and no other", async () => {
+    const port = await listenTls(cleanup, (socket) => {
+      socket.on("data", () => socket.write(answerOnce));
+      socket.on("end", () => socket.end());
+    });
+    const proxy = await openProxy(cleanup);
+    const clients = [await tlsThrough(proxy.port, port), await tlsThrough(proxy.port, port)] as const;
+    const got = clients.map(collect);
+    for (const [index, client] of clients.entries()) {
+      client.write("GET / HTTP/1.1\r\n\r\n");
+      await got[index]?.until((bytes) => bytes.includes("ok"));
+    }
+    const last = (connection: number) =>
+      Math.max(
+        ...proxy.frames.flatMap((frame) =>
+          frame.kind === "data" && frame.connection === connection ? [frame.atMs] : [],
+        ),
+      );
+    await proxy.ping(5_000);
+    proxy.closeQuiet([
+      { connection: 1, lastAtMs: last(1) },
+      { connection: 2, lastAtMs: last(2) - 1 },
+    ]);
+    await got[0]?.end();
+    clients[0].end();
+    const closed = await proxy.seen((frame) => frame.kind === "closed");
+    assert.partialDeepStrictEqual(closed, { connection: 1, reason: "clean" });
+    await proxy.ping(5_000);
+    assert.equal(proxy.connections(), 1);
+    clients[1].destroy();
+  });
+
+  it("holds no socket when all clients are gone, whatever they did", async () => {
+    // Like most servers it hangs up on a client that does, also in the middle of the handshake.
+    const upstream = await listenTls(
+      cleanup,
+      (socket) => socket.on("data", () => socket.write(answerOnce)),
+      providerLeaf,
+      { allowHalfOpen: false },
+    );
+    const proxy = await openProxy(cleanup, { limits: { headTimeoutMs: 50, helloTimeoutMs: 50 } });
+    const ways = [
+      async () => (await dialLocal(proxy.port)).destroy(),
+      async () => (await dialLocal(proxy.port)).resetAndDestroy(),
+      async () => (await dialLocal(proxy.port)).end("GET / HT"),
+      async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.destroy(),
+      async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.resetAndDestroy(),
+      async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.end(Buffer.of(0x16)),
+      async () => (await tlsThrough(proxy.port, upstream)).destroy(),
+      async () => (await tlsThrough(proxy.port, upstream)).end("GET / HTTP/1.1\r\n\r\n"),
+      async () => {
+        const client = await dialLocal(proxy.port);
+        client.write(`GET http://localhost:${upstream}/ HTTP/1.1\r\nHost: localhost:${upstream}\r\n\r\n`);
+        client.destroy();
+      },
+    ];
+    await Promise.all([...ways, ...ways, ...ways].map((way) => way()));
+    // Stopping waits for every client; the deadline is never reached.
+    await proxy.stop(60_000);
+    assert.equal(proxy.connections(), 0);
+    const opened = proxy.frames.filter((frame) => frame.kind === "opened").length;
+    assert.equal(proxy.frames.filter((frame) => frame.kind === "closed").length, opened);
+    assert.deepEqual(proxy.events, []);
+  });
+});
