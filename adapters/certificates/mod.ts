@@ -3,7 +3,11 @@
  * servers are verified against. Certificates are P-256; the authority can sign servers for the listed hosts only.
  *
  * ```ts
- * const authority = openCertificateAuthority({ directory: "/tmp/meter-ca", hosts: ["api.openai.com"], now: Date.now() });
+ * import { mkdtempSync } from "node:fs";
+ * import { createLeafIssuer, openCertificateAuthority } from "./mod.ts";
+ *
+ * const directory = mkdtempSync("/tmp/meter-ca-");
+ * const authority = openCertificateAuthority({ directory, hosts: ["api.openai.com"], now: Date.now() });
  * const leaf = createLeafIssuer(authority).issue("api.openai.com", Date.now());
  * console.log(authority.certificatePath, leaf.notAfter);
  * ```

@@ -1,0 +1,16 @@
+/**
+ * Undoes content encodings on a copy of a body, behind the port `core/ports/content-decoder.ts`.
+ *
+ * ```ts
+ * import { gzipSync } from "node:zlib";
+ * import { createZlibDecoder } from "./mod.ts";
+ *
+ * const decoder = createZlibDecoder("gzip", {
+ *   bytes: (bytes) => console.log(new TextDecoder().decode(bytes)), // "hello"
+ *   ended: (how) => console.log(how), // "whole"
+ * });
+ * decoder?.push(gzipSync("hello"));
+ * decoder?.end();
+ * ```
+ */
+export { createZlibDecoder, MAX_DECODED_BYTES } from "./zlib.ts";

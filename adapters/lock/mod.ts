@@ -1,0 +1,13 @@
+/**
+ * A lock between processes that the system lets go of when its holder ends, however it ends.
+ *
+ * ```ts
+ * import { createSqliteOpener } from "../sqlite/mod.ts";
+ * import { takeExclusiveLock } from "./mod.ts";
+ *
+ * const lock = await takeExclusiveLock(createSqliteOpener(), ":memory:");
+ * console.log(lock !== null); // true: nobody else holds it
+ * lock?.release();
+ * ```
+ */
+export { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { readSource, root, sourceFiles } from "./source-files.ts";
+
+/** The examples in a file's doc comments, as programs whose relative imports lead to the tree. */
+function examplesOf(file: string): string[] {
+  const comments = readSource(file).match(/\/\*\*[\s\S]*?\*\//g) ?? [];
+  return comments.flatMap((comment) =>
+    [...comment.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, example]) =>
+      (example as string).replaceAll(/^ *\* ?/gm, "").replaceAll(/from "(\.[^"]+)"/g, (_, path: string) => {
+        const beside = new URL(path, pathToFileURL(root + file));
+        const url = existsSync(fileURLToPath(beside)) ? beside : new URL(path, pathToFileURL(root));
+        return `from ${JSON.stringify(url.href)}`;
+      }),
+    ),
+  );
+}
+
+const folder = mkdtempSync(join(tmpdir(), "meter-examples-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const modules = ["core", "adapters", "daemon", "cloud"]
+  .flatMap(sourceFiles)
+  .filter((file) => file.endsWith("/mod.ts"));
+
+describe("the example in the docs of", () => {
+  for (const [number, file] of modules.entries()) {
+    it(`${file} runs`, async () => {
+      const examples = examplesOf(file);
+      assert.ok(examples.length > 0, "there is none");
+      const { log } = console;
+      console.log = () => {};
+      try {
+        for (const [index, example] of examples.entries()) {
+          const path = join(folder, `${number}-${index}.ts`);
+          writeFileSync(path, example);
+          await import(pathToFileURL(path).href);
+        }
+      } finally {
+        console.log = log;
+      }
+    });
+  }
+});
