@@ -110,7 +110,7 @@ describe("attributeCall()", () => {
     }
   });
 
-  // Seen to fail with the empty name taken, and with git root and working directory exchanged.
+  // Seen to fail with the empty name taken, and with environment and project file exchanged.
   it("always gives the slug of the strongest tier that has one, and of the next as runner-up", () => {
     const name = fc.constantFrom(null, "", "-", "Shop", "a b", "é");
     fc.assert(

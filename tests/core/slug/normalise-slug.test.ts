@@ -34,7 +34,7 @@ describe("normaliseSlug()", () => {
     it(why, () => assert.equal(normaliseSlug(text), slug));
   }
 
-  // Seen to fail with the stripping after the cut left out: a slug of 63 letters and a hyphen changes the second time.
+  // Seen to fail with the end stripped before the cut alone: a slug of 63 letters and a hyphen changes the second time.
   it("changes nothing the second time", () => {
     fc.assert(
       fc.property(shaped, (text) => {
@@ -44,7 +44,7 @@ describe("normaliseSlug()", () => {
     );
   });
 
-  // Seen to fail with the cut made before the stripping, and with `+` left out of the replacement.
+  // Seen to fail with the stripping at the end left out, and with `+` left out of the replacement.
   it("gives only what a slug may hold", () => {
     fc.assert(
       fc.property(shaped, (text) => {
