@@ -29,7 +29,8 @@ export function createLeafIssuer(authority: CertificatePair): LeafIssuer {
       const notBefore = now - leafBackdateDays * dayMs;
       const notAfter = Math.min(now + leafDays * dayMs, authorityEnd);
       const certificatePem = issueCertificate({
-        subject: host.slice(0, 64), // X.520's bound on common names; clients read the alternative name
+        // With a space it is no host name, which OpenSSL would hold against the constraints for an address' leaf.
+        subject: `meter ${host}`.slice(0, 64), // X.520's bound
         issuer,
         publicKey: leaf.publicKey,
         signingKey,

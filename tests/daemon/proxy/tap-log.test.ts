@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { TapFrame } from "../../../daemon/proxy/mod.ts";
+import {
+  createTapLog,
+  type LoggedConnection,
+  readTapBatch,
+  type TapBatch,
+} from "../../../daemon/proxy/tap-log.ts";
+
+function openLog(maxBacklogBytes = 1e9) {
+  const batches: TapBatch[] = [];
+  const acknowledged = new Int32Array(new SharedArrayBuffer(4));
+  let lost = 0;
+  const log = createTapLog({
+    post: (batch) => void batches.push(batch),
+    acknowledged,
+    maxBacklogBytes,
+    flushMs: 1_000_000,
+    onLost: () => {
+      lost += 1;
+    },
+  });
+  return {
+    log,
+    batches,
+    acknowledged,
+    lost: () => lost,
+    frames(): TapFrame[] {
+      log.flush();
+      return batches.flatMap(readTapBatch);
+    },
+  };
+}
+
+const connection = (id: number): LoggedConnection => ({ id, lastAtMs: 0, lost: false });
+
+type Step =
+  | { kind: "data"; connection: number; direction: "request" | "response"; size: number }
+  | { kind: "ended"; connection: number; direction: "request" | "response" }
+  | { kind: "note"; connection: number }
+  | { kind: "flush" };
+
+const direction = fc.constantFrom("request" as const, "response" as const);
+const size = fc.oneof(fc.nat(3), fc.nat(400), fc.integer({ min: 65_000, max: 66_000 }), fc.nat(200_000));
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("data" as const),
+      connection: fc.integer({ min: 1, max: 3 }),
+      direction,
+      size,
+    }),
+  },
+  fc.record({ kind: fc.constant("ended" as const), connection: fc.integer({ min: 1, max: 3 }), direction }),
+  fc.record({ kind: fc.constant("note" as const), connection: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ kind: fc.constant("flush" as const) }),
+);
+
+/** What was logged, with data of one connection and direction joined where nothing came between. */
+function summary(frames: readonly TapFrame[]): string[] {
+  const out: string[] = [];
+  let openKey = "";
+  for (const frame of frames) {
+    const key = `${frame.kind} ${frame.connection} ${"direction" in frame ? frame.direction : ""}`;
+    const hex = frame.kind === "data" ? Buffer.from(frame.bytes).toString("hex") : "";
+    if (frame.kind === "data" && key === openKey) out.push(`${out.pop()}${hex}`);
+    else out.push(`${key} ${hex}`);
+    openKey = frame.kind === "data" ? key : "";
+  }
+  return out;
+}
+
+describe("createTapLog()", () => {
+  // Planted bug that this found: the length of a chunk's second piece taken from the chunk, not from the room left.
+  it("gives readTapBatch() what it was given, in order, however it falls into batches", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const { log, frames } = openLog();
+        const connections = [1, 2, 3].map(connection);
+        const expected: TapFrame[] = [];
+        for (const [index, each] of steps.entries()) {
+          if (each.kind === "flush") log.flush();
+          else if (each.kind === "note") {
+            const frame: TapFrame = { kind: "labelled", connection: each.connection, project: "x" };
+            log.note(frame);
+            expected.push(frame);
+          } else if (each.kind === "ended") {
+            log.ended(connections[each.connection - 1] as LoggedConnection, each.direction);
+            expected.push({ ...each, atMs: 0 });
+          } else if (each.size > 0) {
+            const bytes = Uint8Array.from({ length: each.size }, (_, at) => at * 7 + index);
+            log.data(connections[each.connection - 1] as LoggedConnection, each.direction, bytes);
+            expected.push({
+              kind: "data",
+              connection: each.connection,
+              direction: each.direction,
+              bytes,
+              atMs: 0,
+            });
+          }
+        }
+        assert.deepEqual(summary(frames()), summary(expected));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("keeps no reference to the bytes it was given", () => {
+    const { log, frames } = openLog();
+    const bytes = Uint8Array.of(1, 2, 3);
+    log.data(connection(1), "request", bytes);
+    bytes.fill(9);
+    const [frame] = frames();
+    assert.ok(frame?.kind === "data");
+    assert.deepEqual([...frame.bytes], [1, 2, 3]);
+  });
+
+  it("holds many tiny frames within one buffer's room for records", () => {
+    const { log, frames } = openLog();
+    const one = connection(1);
+    for (let index = 0; index < 5_000; index += 1) log.data(one, "response", Uint8Array.of(index % 251));
+    const bytes = frames().flatMap((frame) => (frame.kind === "data" ? [...frame.bytes] : []));
+    assert.equal(bytes.length, 5_000);
+    assert.ok(bytes.every((byte, index) => byte === index % 251));
+  });
+
+  it("drops data beyond the backlog, says so once for each connection, and stays silent about it", () => {
+    const { log, acknowledged, batches, frames, lost } = openLog(100_000);
+    const [one, two] = [connection(1), connection(2)];
+    const chunk = new Uint8Array(60_000);
+    log.data(one, "response", chunk);
+    log.data(one, "response", chunk);
+    log.data(one, "response", chunk);
+    log.data(one, "response", chunk);
+    log.ended(one, "response");
+    log.note({ kind: "closed", connection: 1, atMs: 0, reason: "clean", code: null });
+    assert.equal(lost(), 1);
+    log.flush();
+    // The reader catches up: other connections are logged again, this one is not.
+    for (const batch of batches) Atomics.add(acknowledged, 0, batch.weight);
+    log.data(one, "response", chunk);
+    log.data(two, "response", chunk);
+    assert.deepEqual(
+      frames().flatMap((frame) =>
+        frame.kind === "data" && frame.connection === 1 ? [] : [`${frame.kind} ${frame.connection}`],
+      ),
+      ["lost 1", "closed 1", "data 2"],
+    );
+  });
+
+  it("counts its backlog over the wrap of the shared counter", () => {
+    const { log, acknowledged, batches } = openLog(200_000);
+    const one = connection(1);
+    const chunk = new Uint8Array(65_536);
+    let sent = 0;
+    for (let turn = 0; turn < 70_000 && !one.lost; turn += 1) {
+      log.data(one, "request", chunk);
+      for (const batch of batches.splice(0)) {
+        sent += batch.weight;
+        Atomics.add(acknowledged, 0, batch.weight);
+      }
+    }
+    assert.ok(sent > 2 ** 32);
+    assert.equal(one.lost, false);
+  });
+});
