@@ -11,7 +11,6 @@ import type { DaemonStatus } from "./daemon-status.ts";
 import { createProjectSettings } from "./project-settings.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import { startProxy } from "./proxy/start-proxy.ts";
-import type { TapFrame } from "./proxy/tap-frames.ts";
 import { tapClock } from "./proxy/tap-log.ts";
 import { createRecordWriter, type Store } from "./store/mod.ts";
 
@@ -23,7 +22,10 @@ export interface DaemonPorts {
   store: Store;
   registry: Registry;
   prices(): PriceBook;
-  attribution(opened: Extract<TapFrame, { kind: "opened" }>): ConnectionAttribution;
+  attribution(caller: {
+    readonly clientPort: number;
+    readonly proxyUser: string | null;
+  }): ConnectionAttribution;
   redact: Redact;
   createDecoder: CreateContentDecoder;
   sha256Hex(text: string): string;

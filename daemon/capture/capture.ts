@@ -7,7 +7,7 @@ import {
 import type { RouteMatch } from "../../core/usage/mod.ts";
 import type { TapFrame } from "../proxy/tap-frames.ts";
 import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
-import type { CapturePorts, ConnectionFacts } from "./ports.ts";
+import type { CapturePorts, ConnectionAttribution, ConnectionFacts } from "./ports.ts";
 import type { CallEnd } from "./to-record.ts";
 
 /** What turns the tap log into records: one reader per connection, one metered call per exchange worth metering. */
@@ -19,6 +19,9 @@ export interface Capture {
   /** The connections that are between requests: closing them disturbs nobody. */
   quiet(): { connection: number; lastAtMs: number }[];
 }
+
+/** Look-ups that are kept for connections to come; a client that asks and goes away leaves one behind. */
+const MAX_CALLERS = 256;
 
 interface TappedConnection {
   readonly facts: ConnectionFacts;
@@ -33,6 +36,8 @@ interface TappedConnection {
 
 export function createCapture(ports: CapturePorts): Capture {
   const connections = new Map<number, TappedConnection>();
+  /** Look-ups that began before their connection was opened, by the client's port. */
+  const callers = new Map<number, ConnectionAttribution>();
   let unfinished = 0;
   let waiting: (() => void)[] = [];
 
@@ -55,8 +60,9 @@ export function createCapture(ports: CapturePorts): Capture {
     const facts: ConnectionFacts = {
       host: frame.host,
       port: frame.port,
-      attribution: ports.attribution(frame),
+      attribution: callers.get(frame.clientPort) ?? ports.attribution(frame),
     };
+    callers.delete(frame.clientPort);
     const calls = new Map<number, MeteredCall>();
     const connection: TappedConnection = {
       facts,
@@ -139,9 +145,16 @@ export function createCapture(ports: CapturePorts): Capture {
 
   function take(frame: TapFrame): void {
     switch (frame.kind) {
+      case "calling": {
+        const [oldest] = callers.keys();
+        if (callers.size >= MAX_CALLERS && oldest !== undefined) callers.delete(oldest);
+        callers.set(frame.clientPort, ports.attribution(frame));
+        return;
+      }
       case "opened":
         return open(frame);
       case "tunnelled":
+        callers.delete(frame.clientPort);
         // The names of hosts that are no provider's are nobody's business: they are counted without it.
         return ports.coverage.count(
           frame.reason === "not_provider" ? null : frame.host,

@@ -5,7 +5,6 @@ import type { RequestRecord } from "../../core/record.ts";
 import type { Redact } from "../../core/redaction/mod.ts";
 import type { Millis } from "../../core/time.ts";
 import type { Registry } from "../../core/usage/mod.ts";
-import type { TapFrame } from "../proxy/tap-frames.ts";
 import type { CapturedBody, CoverageKind } from "../store/mod.ts";
 
 /** Which project a call belongs to, and how that was found. */
@@ -43,7 +42,10 @@ export interface BodyPorts {
 export interface CapturePorts {
   registry: Registry;
   prices(): PriceBook;
-  attribution(opened: Extract<TapFrame, { kind: "opened" }>): ConnectionAttribution;
+  attribution(caller: {
+    readonly clientPort: number;
+    readonly proxyUser: string | null;
+  }): ConnectionAttribution;
   createDecoder: CreateContentDecoder;
   sha256Hex(text: string): string;
   randomBytes(count: number): Uint8Array;

@@ -56,6 +56,8 @@ export function serveConnect(
   }
   const target: RelayTarget = { ...authority, clientPort: client.remotePort ?? 0, proxyUser };
   const provider = context.isProviderHost(authority.host, authority.port);
+  if (provider)
+    context.log.note({ kind: "calling", connection: 0, clientPort: target.clientPort, proxyUser });
   const cancel = context.dial(authority, "tunnel", (dialled) => {
     client.off("close", onGone);
     if (!dialled.ok) {

@@ -135,6 +135,8 @@ port.on("message", (message: ToWorker) => {
       log.flush();
       postCounters();
       return post({ kind: "pong", id: message.id });
+    case "spent":
+      return log.reuse(message.buffer);
     case "close_quiet":
       for (const { connection, lastAtMs } of message.connections) {
         const relay = context.relays.get(connection);

@@ -23,7 +23,10 @@ export type ProxyEvent =
   /** The reader of the log threw; the frames of that batch may be unmetered. The proxy goes on. */
   | { readonly kind: "sink_failed"; readonly error: unknown };
 
-/** Who reads the tap log. Neither function may be slow: bytes never wait for it, but the log's memory grows. */
+/**
+ * Who reads the tap log. Neither function may be slow: bytes never wait for it, but the log's memory grows. The bytes of
+ * the frames are there during the call alone: who keeps some makes a copy.
+ */
 export interface ProxySink {
   frames(frames: readonly TapFrame[]): void;
   event(event: ProxyEvent): void;
@@ -118,6 +121,7 @@ export function startProxy(
           for (const frame of message.notes) note(frame);
           deliver(readTapBatch(message));
           if (worker === fresh) Atomics.add(acknowledged, 0, message.weight);
+          fresh.postMessage({ kind: "spent", buffer: message.buffer } satisfies ToWorker, [message.buffer]);
           return;
         }
         case "ready":

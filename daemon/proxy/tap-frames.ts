@@ -33,6 +33,16 @@ export type TapFrame =
       readonly clientPort: number;
       readonly proxyUser: string | null;
     }
+  /**
+   * A client asked for a provider's host; `opened` or `tunnelled` follows with the same `clientPort`. Who looks up
+   * the process at that port had better begin now: a short call is over before a busy machine has looked.
+   */
+  | {
+      readonly kind: "calling";
+      readonly connection: 0;
+      readonly clientPort: number;
+      readonly proxyUser: string | null;
+    }
   /** A connection that is passed on unread; nothing more is said about it. */
   | {
       readonly kind: "tunnelled";

@@ -41,7 +41,12 @@ export interface TapLog {
   /** Adds a frame without bytes and sends what there is at the end of this turn of the event loop. */
   note(frame: TapFrame): void;
   flush(): void;
+  /** Takes the buffer of a batch that was read, so that the next batch needs no fresh one. */
+  reuse(buffer: ArrayBuffer): void;
 }
+
+/** Spare buffers that are kept; more than a few are left over only after a burst. */
+const maxSpareBuffers = 8;
 
 /** Milliseconds since the epoch on a clock that never steps back. */
 export function tapClock(): number {
@@ -63,6 +68,7 @@ export function createTapLog(options: {
 }): TapLog {
   const { post, acknowledged, maxBacklogBytes, flushMs, onLost } = options;
   const capacity = batchBytes + recordBytes;
+  const spare: ArrayBuffer[] = [];
   let buffer = new Uint8Array(capacity);
   let fields = new Float64Array(buffer.buffer);
   let used = 0;
@@ -82,7 +88,7 @@ export function createTapLog(options: {
     const batch: TapBatch = { kind: "batch", buffer: buffer.buffer, records, weight, notes };
     used = records = 0;
     notes = [];
-    buffer = new Uint8Array(capacity);
+    buffer = new Uint8Array(spare.pop() ?? new ArrayBuffer(capacity));
     fields = new Float64Array(buffer.buffer);
     post(batch);
   };
@@ -117,6 +123,9 @@ export function createTapLog(options: {
 
   return {
     flush,
+    reuse(spent) {
+      if (spare.length < maxSpareBuffers && spent.byteLength === capacity) spare.push(spent);
+    },
     note: addNote,
     data(connection, direction, bytes) {
       const atMs = tapClock();
@@ -145,7 +154,7 @@ export function createTapLog(options: {
   };
 }
 
-/** Reads a batch back into frames. Their bytes are views of the batch's buffer. */
+/** Reads a batch back into frames. Their bytes are views of the batch's buffer, which is used again afterwards. */
 export function readTapBatch(batch: TapBatch): TapFrame[] {
   const fields = new Float64Array(batch.buffer);
   const frames: TapFrame[] = [];

@@ -21,7 +21,9 @@ export interface QuietConnection {
 export type ToWorker =
   | { readonly kind: "ping"; readonly id: number }
   | { readonly kind: "close_quiet"; readonly connections: readonly QuietConnection[] }
-  | { readonly kind: "stop"; readonly deadlineMs: number };
+  | { readonly kind: "stop"; readonly deadlineMs: number }
+  /** A batch's buffer that was read, for the next batch. */
+  | { readonly kind: "spent"; readonly buffer: ArrayBuffer };
 
 /** From the worker to the main thread. */
 export type FromWorker =

@@ -172,7 +172,11 @@ export async function openProxy(cleanup: Cleanup, overrides: Partial<ProxyConfig
     },
     {
       frames(batch) {
-        frames.push(...batch);
+        // The bytes are there during the call alone; that a look-up may begin is a matter of its own test.
+        for (const frame of batch) {
+          if (frame.kind === "data") frames.push({ ...frame, bytes: frame.bytes.slice() });
+          else if (frame.kind !== "calling") frames.push(frame);
+        }
         for (const wake of waiting) wake();
       },
       event(event) {
