@@ -107,10 +107,11 @@ export function clampWindow(endpoint: ReadEndpoint, asked: UtcPeriod, facts: Rea
   return { ok: true, from: floor, to: Math.max(to, floor), clampedFrom: from };
 }
 
-/** The period of a query without `from`: the endpoint's default length, never beyond the floor. */
+/** The `from` of a query without one: the endpoint's default length before `to`, but not before the floor if `to` is above. */
 export function defaultFrom(endpoint: ReadEndpoint, to: Millis, facts: ReachFacts): Millis {
   const floor = floorOf(endpoint, facts);
-  return Math.min(Math.max(to - WINDOW_TABLE[endpoint].defaultDays * DAY_MS, floor), Math.max(to, floor));
+  const from = to - WINDOW_TABLE[endpoint].defaultDays * DAY_MS;
+  return to < floor ? from : Math.max(from, floor);
 }
 
 /** Until when an audit event is to be kept; no worker acts on it. Source: contract, "Events". */

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { countCharacters, cutCharacters, isStorableText, toStorableText } from "../../../core/wire/mod.ts";
+
+/** Characters of one and of two units, both halves alone, and what no store can hold. */
+const shaped = fc.string({
+  unit: fc.constantFrom("a", "é", "\u{1F600}", "\ud83d", "\ude00", "\0"),
+  maxLength: 12,
+  size: "max",
+});
+
+describe("cutCharacters()", () => {
+  const cases: readonly [text: string, max: number, cut: string][] = [
+    ["abc", 3, "abc"],
+    ["abcd", 3, "abc"],
+    ["\u{1F600}\u{1F600}", 1, "\u{1F600}"],
+    ["a\u{1F600}b", 2, "a\u{1F600}"],
+    ["a\u{1F600}b", 3, "a\u{1F600}b"],
+    ["abc", 0, ""],
+    ["", 5, ""],
+  ];
+  for (const [text, max, cut] of cases) {
+    it(`cuts ${JSON.stringify(text)} to ${max}`, () => assert.equal(cutCharacters(text, max), cut));
+  }
+
+  // Seen to fail with `text.slice(0, maxCharacters)`, which splits a pair.
+  it("keeps the first characters and splits none", () => {
+    fc.assert(
+      fc.property(shaped, fc.nat(13), (text, max) => {
+        assert.deepEqual([...cutCharacters(text, max)], [...text].slice(0, max));
+        assert.equal(countCharacters(text), [...text].length);
+      }),
+    );
+  });
+});
+
+describe("toStorableText()", () => {
+  it("puts U+FFFD in the place of what can't be kept", () => {
+    assert.equal(toStorableText("a\0b\ud83dc", 10), "a\ufffdb\ufffdc");
+  });
+
+  // Seen to fail with the replacement made after the cut, of a pair that the cut had split.
+  it("gives what isStorableText() takes, and leaves that alone", () => {
+    fc.assert(
+      fc.property(shaped, fc.nat(13), (text, max) => {
+        const stored = toStorableText(text, max);
+        assert.ok(isStorableText(stored) && countCharacters(stored) <= max);
+        if (isStorableText(text)) assert.equal(stored, cutCharacters(text, max));
+      }),
+    );
+  });
+});

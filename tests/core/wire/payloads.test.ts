@@ -1,0 +1,499 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { WireSchema } from "../../../core/wire/mod.ts";
+import * as wire from "../../../core/wire/mod.ts";
+
+const id = "01994b8e-7c00-7000-8000-000000000000";
+const at = "2026-11-21T10:00:00.000Z";
+const hash = "a".repeat(64);
+const delivered = {
+  requests: 1,
+  prompt_tokens: 2,
+  completion_tokens: 3,
+  cache_read_tokens: 4,
+  cache_write_tokens: 5,
+  thinking_tokens: 6,
+  cost_pico_usd: "700",
+  reported_cost_pico_usd: "800",
+};
+const { reported_cost_pico_usd: _reported, ...tokensAndCost } = delivered;
+const totals = { ...tokensAndCost, failed_requests: 0, unpriced_requests: 0, incomplete_requests: 0 };
+const period = { from: at, to: at, clamped_from: null };
+const summary = {
+  request_id: id,
+  requested_at: at,
+  received_at: at,
+  clock_skewed: false,
+  provider: "openai",
+  model: "gpt-5",
+  request_kind: "chat",
+  streaming: false,
+  project: "shop",
+  user: { id: "u1", name: "Ann" },
+  machine: { id: "m1", hostname: "laptop" },
+  prompt_tokens: 1,
+  completion_tokens: 1,
+  cache_read_tokens: null,
+  cache_write_tokens: null,
+  thinking_tokens: null,
+  tokens_complete: true,
+  cost_pico_usd: "5",
+  reported_cost_pico_usd: "5",
+  latency_ms: 5,
+  ttfb_ms: 1,
+  http_status: 200,
+  error_class: null,
+};
+const trace = {
+  ...summary,
+  requested_model: null,
+  cache_write_1h_tokens: null,
+  cost_source: "computed",
+  provider_cost_pico_usd: null,
+  rates_source: "bundled",
+  service_tier: null,
+  usage_extras: null,
+  provider_error_code: null,
+  retryable: null,
+  attribution_tier: "git_root",
+  prompt_hash: hash,
+  method: null,
+  path: null,
+  source_workdir: null,
+};
+const promptView = {
+  workspace_id: "w1",
+  seq: 1,
+  view_id: "v1",
+  request_id: id,
+  viewer_user_id: "u1",
+  subject_user_id: "u2",
+  consent_grant_id: null,
+  reason: "incident",
+  viewed_at: at,
+  client_ip: "192.0.2.1",
+  user_agent: "browser",
+  prev_hash: hash,
+  hash,
+};
+const rate = { input: "1.25", output: "10", cache_read: null, cache_write: null, cache_write_1h: null };
+
+/** Each payload as decisions spells it: the name of the endpoint, the schema, and one that is read unchanged. */
+const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Record<string, unknown>][] = [
+  [
+    "GET /v1/daemon/whoami",
+    wire.whoamiSchema,
+    {
+      workspace: { id: "w1", name: "Acme", plan: "solo", store_prompt_content: false },
+      machine: { id: "m1", hostname: "laptop" },
+      key: { prefix: "mtr_sync_ab", scope: "sync", created_at: at },
+      server_time: at,
+    },
+  ],
+  [
+    "POST /v1/pairing/start",
+    wire.pairingStartSchema,
+    { fingerprint: "0".repeat(32), hostname: "laptop", platform: "linux", daemon_version: "0.4.0" },
+  ],
+  [
+    "201 of pairing start",
+    wire.pairingTicketSchema,
+    {
+      code: "ABCD-2345",
+      poll_token: "t",
+      verification_url: "https://c/connect",
+      expires_in: 600,
+      interval: 2,
+    },
+  ],
+  ["POST /v1/pairing/poll", wire.pairingPollSchema, { poll_token: "t" }],
+  ["200 of a poll, pending", wire.pairingResultSchema, { status: "pending" }],
+  ["200 of a poll, failed", wire.pairingResultSchema, { status: "failed" }],
+  [
+    "200 of a poll, approved",
+    wire.pairingResultSchema,
+    { status: "approved", sync_token: "mtr_sync_x", workspace: { id: "w1", name: "Acme" } },
+  ],
+  ["POST /v1/pairing/approve", wire.pairingDecisionSchema, { code: "ABCD-2345", workspace_id: "w1" }],
+  [
+    "GET /v1/pricing/rates",
+    wire.publishedRatesSchema,
+    {
+      published_at: at,
+      unit: "usd_per_million_tokens",
+      rates: [
+        {
+          provider: "openai",
+          model: "gpt-5",
+          ...rate,
+          tiers: [{ above_tokens: 200_000, ...rate }],
+          effective_from: "2026-01-01",
+        },
+      ],
+    },
+  ],
+  [
+    "GET /v1/reconciliation/daemon-totals",
+    wire.daemonTotalsSchema,
+    {
+      from_date: "2026-11-20",
+      to_date: "2026-11-21",
+      days: [
+        { date: "2026-11-20", ...delivered, models: [{ provider: "openai", model: "gpt-5", ...delivered }] },
+      ],
+      totals: delivered,
+    },
+  ],
+  [
+    "GET …/overview",
+    wire.overviewSchema,
+    {
+      ...period,
+      clamped_from: at,
+      totals,
+      days: [{ start: at, ...totals }],
+      projects: [{ key: "shop", label: "shop", ...totals }],
+      models: [{ key: null, label: "other", ...totals }],
+    },
+  ],
+  [
+    "GET …/analytics",
+    wire.analyticsSchema,
+    {
+      ...period,
+      by: "user",
+      bucket: "hour",
+      totals,
+      groups: [{ key: "u1", label: "Ann", ...totals, buckets: [{ start: at, ...totals }] }],
+    },
+  ],
+  [
+    "GET …/optimisation",
+    wire.optimisationSchema,
+    {
+      ...period,
+      findings: [
+        {
+          kind: "repeated_prompt_uncached",
+          provider: "openai",
+          model: "gpt-5",
+          project: null,
+          requests: 5,
+          cost_pico_usd: "50",
+          saving_pico_usd: null,
+          summary: "The same prompt was sent 5 times.",
+        },
+      ],
+    },
+  ],
+  ["GET …/traces", wire.tracesSchema, { ...period, items: [summary], next_cursor: "abc" }],
+  ["GET …/traces/{request_id}", wire.traceSchema, trace],
+  [
+    "GET /v1/traces/{request_id}/body",
+    wire.traceBodySchema,
+    {
+      request_id: id,
+      request: { content_type: "application/json", text: "{}", original_size_bytes: 2, truncated: false },
+      response: null,
+      redaction_applied: true,
+      redaction_summary: ["jwt"],
+      captured_at: at,
+    },
+  ],
+  [
+    "GET …/settings",
+    wire.settingsSchema,
+    { id: "w1", name: "Acme", plan: "team", store_prompt_content: true },
+  ],
+  ["PATCH …/settings", wire.settingsPatchSchema, { store_prompt_content: true }],
+  [
+    "GET …/settings/advanced",
+    wire.advancedSettingsSchema,
+    { data_retention_days: 365, audit_log_retention_days: 3650 },
+  ],
+  ["PATCH …/settings/advanced", wire.advancedSettingsPatchSchema, { data_retention_days: 1 }],
+  [
+    "POST /v1/audit/prompt-views",
+    wire.promptViewRequestSchema,
+    {
+      workspace_id: "w1",
+      request_id: id,
+      viewer_user_id: "u1",
+      subject_user_id: "u2",
+      consent_grant_id: "g1",
+      reason: "incident",
+      viewed_at: at,
+      client_ip: "192.0.2.1",
+      user_agent: "browser",
+    },
+  ],
+  ["201 of a prompt view", wire.promptViewAnswerSchema, { view_id: "v1", viewed_at: at }],
+  ["one row of the ledger", wire.promptViewSchema, promptView],
+  [
+    "GET …/audit/prompt-views",
+    wire.promptViewsSchema,
+    { clamped_from: null, items: [promptView], next_cursor: null },
+  ],
+  [
+    "GET …/audit/events",
+    wire.auditEventsSchema,
+    {
+      clamped_from: null,
+      items: [
+        {
+          event_id: "e1",
+          at,
+          kind: "settings_changed",
+          actor_user_id: "u1",
+          details: { field: "store_prompt_content", to: true, count: 1, from: null },
+          retain_until: at,
+        },
+      ],
+      next_cursor: null,
+    },
+  ],
+  [
+    "POST /v1/consent/checkout",
+    wire.checkoutConsentSchema,
+    { plan: "team", period: "annual", wording_hash: hash, agreed_terms: true, agreed_immediate: true },
+  ],
+  ["201 of a consent", wire.checkoutConsentAnswerSchema, { id: "c1", timestamp: at }],
+  ["loopback GET /health", wire.healthSchema, { status: "ok", version: "0.4.0" }],
+  [
+    "loopback GET /v1/cloud/state",
+    wire.cloudStateSchema,
+    { paired: true, version: "0.4.0", hostname: "laptop", port: 8765 },
+  ],
+  ["loopback POST /v1/cloud/connect", wire.connectRequestSchema, { force: true }],
+  ["200 of connect", wire.connectAnswerSchema, { code: "ABCD-2345", verification_url: null }],
+  [
+    "loopback GET /v1/cloud/connect/status",
+    wire.connectStatusSchema,
+    {
+      status: "polling",
+      code: "ABCD-2345",
+      verification_url: "https://c",
+      workspace_name: null,
+      message: null,
+    },
+  ],
+  [
+    "a problem (RFC 9457)",
+    wire.problemSchema,
+    {
+      type: "about:blank",
+      title: "Forbidden",
+      status: 403,
+      code: "plan_required",
+      detail: "…",
+      required_plan: "team",
+      floor: null,
+      errors: [{ field: "from", problem: "…" }],
+    },
+  ],
+];
+
+describe("the payloads", () => {
+  for (const [what, schema, payload] of payloads) {
+    it(`${what} is read unchanged`, () => {
+      assert.deepEqual(wire.parseWire(schema, payload), { ok: true, value: payload });
+    });
+    it(`${what} is read without what a newer sender adds`, () => {
+      const parsed = wire.parseWire(schema, { ...payload, added_later: 1, workspace_secret: "x" });
+      assert.deepEqual(parsed, { ok: true, value: payload });
+    });
+    it(`${what} survives JSON`, () => {
+      assert.deepEqual(wire.parseWire(schema, JSON.parse(JSON.stringify(payload))), {
+        ok: true,
+        value: payload,
+      });
+    });
+    for (const odd of [null, 5, "text"]) {
+      it(`${what} is not ${JSON.stringify(odd)}`, () => assert.ok(!wire.parseWire(schema, odd).ok));
+    }
+  }
+});
+
+describe("a field of the wrong form", () => {
+  const wrong: readonly [what: string, schema: WireSchema<unknown>, payload: unknown][] = [
+    ["retention days below 1", wire.advancedSettingsPatchSchema, { data_retention_days: 0 }],
+    ["retention days above 3650", wire.advancedSettingsPatchSchema, { audit_log_retention_days: 3651 }],
+    ["retention days in halves", wire.advancedSettingsPatchSchema, { data_retention_days: 1.5 }],
+    ["a change of nothing", wire.advancedSettingsPatchSchema, {}],
+    ["a change of what is unknown", wire.advancedSettingsPatchSchema, { plan: "enterprise" }],
+    ["an approval without a token", wire.pairingResultSchema, { status: "approved" }],
+    ["an unknown status", wire.pairingResultSchema, { status: "maybe" }],
+    [
+      "a fingerprint of 31 digits",
+      wire.pairingStartSchema,
+      { fingerprint: "0".repeat(31), hostname: "h", platform: "p", daemon_version: "0" },
+    ],
+    ["an unknown plan", wire.checkoutConsentSchema, { plan: "gold", period: "annual", wording_hash: hash }],
+    ["an unknown period", wire.checkoutConsentSchema, { plan: "solo", period: "weekly", wording_hash: hash }],
+    ["a cost with a point", wire.deliveredTotalsSchema, { ...delivered, cost_pico_usd: "1.0" }],
+    ["minus zero", wire.deliveredTotalsSchema, { ...delivered, cost_pico_usd: "-0" }],
+    [
+      "a date that does not exist",
+      wire.daemonTotalsSchema,
+      { from_date: "2026-02-30", to_date: "2026-03-01", days: [], totals: delivered },
+    ],
+    [
+      "a port beyond 65535",
+      wire.cloudStateSchema,
+      { paired: true, version: "0", hostname: "h", port: 65_536 },
+    ],
+  ];
+  for (const [what, schema, payload] of wrong) {
+    it(`refuses ${what}`, () => assert.equal(wire.parseWire(schema, payload).ok, false));
+  }
+});
+
+describe("what may be absent", () => {
+  it("an older daemon's pairing start has no fingerprint", () => {
+    const parsed = wire.parseWire(wire.pairingStartSchema, {
+      hostname: "h",
+      platform: "linux",
+      daemon_version: "0.2.2",
+    });
+    assert.ok(parsed.ok && parsed.value.fingerprint === null);
+  });
+  it("a plan that this daemon does not know leaves whoami valid", () => {
+    const [, schema, payload] = payloads[0] as (typeof payloads)[number];
+    const workspace = { id: "w1", name: "Acme", plan: "galactic", store_prompt_content: false };
+    assert.ok(wire.parseWire(schema, { ...payload, workspace, machine: undefined }).ok);
+  });
+  it("an absent tick is no tick", () => {
+    const parsed = wire.parseWire(wire.checkoutConsentSchema, {
+      plan: "solo",
+      period: "monthly",
+      wording_hash: hash,
+    });
+    assert.ok(parsed.ok && !parsed.value.agreed_terms && !parsed.value.agreed_immediate);
+  });
+  it("the ids, time and address of a view and of a consent are not the caller's to state", () => {
+    const asked = { workspace_id: "w1", request_id: id, subject_user_id: "u2", reason: " why " };
+    const parsed = wire.parseWire(wire.promptViewRequestSchema, asked);
+    assert.ok(parsed.ok && parsed.value.viewer_user_id === null && parsed.value.viewed_at === null);
+    const [, schema, consent] = payloads.find(
+      ([what]) => what === "POST /v1/consent/checkout",
+    ) as (typeof payloads)[number];
+    const forged = { ...consent, user_id: "u9", ip: "1.2.3.4", timestamp: at, user_agent: "x" };
+    assert.deepEqual(wire.parseWire(schema, forged), { ok: true, value: consent });
+  });
+  it("a problem says at least its status and code", () => {
+    const parsed = wire.parseWire(wire.problemSchema, { status: 404, code: "not_found" });
+    assert.ok(parsed.ok && parsed.value.type === "about:blank" && parsed.value.errors === null);
+  });
+  it("the daemon's status keeps what it knows more of", () => {
+    const status = {
+      version: "0",
+      started_at: at,
+      proxy: { port: 1, counters: { lost: 0 } },
+      api: { port: 2 },
+      warnings: [],
+      store: {},
+    };
+    assert.deepEqual(wire.parseWire(wire.statusSchema, status), { ok: true, value: status });
+  });
+});
+
+describe("the reason of a prompt view", () => {
+  const reasons: readonly [why: string, reason: unknown, ok: boolean][] = [
+    ["one character", "a", true],
+    ["2000 characters", "x".repeat(2000), true],
+    ["2000 characters of two units each", "\u{1F600}".repeat(2000), true],
+    ["2000 characters and blanks around them", ` ${"x".repeat(2000)}\n`, true],
+    ["2001 characters", "x".repeat(2001), false],
+    ["none", "", false],
+    ["blanks", " \t\n", false],
+    ["U+0000", "a\0", false],
+    ["no text", 5, false],
+  ];
+  for (const [why, reason, ok] of reasons) {
+    it(`${ok ? "takes" : "refuses"} ${why}`, () => {
+      assert.equal(wire.parseWire(wire.promptViewReasonSchema, reason).ok, ok);
+    });
+  }
+  it("is trimmed", () => {
+    assert.deepEqual(wire.parseWire(wire.promptViewReasonSchema, "  why "), { ok: true, value: "why" });
+  });
+});
+
+describe("the queries", () => {
+  it("have their defaults", () => {
+    assert.deepEqual(wire.parseWire(wire.tracesQuerySchema, {}), {
+      ok: true,
+      value: {
+        from: null,
+        to: null,
+        project: null,
+        model: null,
+        provider: null,
+        status: null,
+        user: null,
+        cursor: null,
+        limit: wire.PAGE_SIZE_DEFAULT,
+      },
+    });
+    const analytics = wire.parseWire(wire.analyticsQuerySchema, { by: "model" });
+    assert.ok(analytics.ok && analytics.value.bucket === "day");
+    assert.ok(wire.parseWire(wire.periodQuerySchema, {}).ok);
+    assert.ok(wire.parseWire(wire.promptViewsQuerySchema, { viewer: "u1" }).ok);
+    assert.ok(wire.parseWire(wire.auditEventsQuerySchema, { limit: "200" }).ok);
+    assert.ok(
+      wire.parseWire(wire.daemonTotalsQuerySchema, { from_date: "2026-01-01", to_date: "2026-01-02" }).ok,
+    );
+  });
+  const limits: readonly [limit: string, read: number | null][] = [
+    ["1", 1],
+    [String(wire.PAGE_SIZE_MAX), wire.PAGE_SIZE_MAX],
+    [String(wire.PAGE_SIZE_MAX + 1), null],
+    ["0", null],
+    ["-1", null],
+    ["1e2", null],
+    ["1000", null],
+    ["", null],
+  ];
+  for (const [limit, read] of limits) {
+    it(`read limit ${JSON.stringify(limit)} as ${read}`, () => {
+      const parsed = wire.parseWire(wire.tracesQuerySchema, { limit });
+      assert.equal(parsed.ok ? parsed.value.limit : null, read);
+    });
+  }
+  for (const [status, ok] of [
+    ["ok", true],
+    ["failed", true],
+    ["429", true],
+    ["42", false],
+    ["all", false],
+  ] as const) {
+    it(`${ok ? "take" : "refuse"} status ${status}`, () => {
+      assert.equal(wire.parseWire(wire.tracesQuerySchema, { status }).ok, ok);
+    });
+  }
+  it("refuse to take analytics apart by anything else", () => {
+    assert.ok(!wire.parseWire(wire.analyticsQuerySchema, { by: "prompt_hash" }).ok);
+  });
+});
+
+describe("normalisePairingCode()", () => {
+  const cases: readonly [typed: string, code: string | null][] = [
+    ["ABCD-2345", "ABCD2345"],
+    ["abcd 2345", "ABCD2345"],
+    ["abcd2345", "ABCD2345"],
+    ["oIl1-2345", "01112345"],
+    ["ABCU-2345", null],
+    ["ABCD-234", null],
+    ["ABCD-23456", null],
+    ["", null],
+    [`${" ".repeat(60)}ABCD2345`, null],
+  ];
+  for (const [typed, code] of cases) {
+    it(`reads ${JSON.stringify(typed.trim())} as ${code}`, () =>
+      assert.equal(wire.normalisePairingCode(typed), code));
+  }
+  it("is shown in two groups", () => assert.equal(wire.formatPairingCode("ABCD2345"), "ABCD-2345"));
+  it("is checked in an approval", () => {
+    assert.ok(!wire.parseWire(wire.pairingDecisionSchema, { code: "12", workspace_id: "w1" }).ok);
+  });
+});
