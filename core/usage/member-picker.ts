@@ -45,26 +45,21 @@ export interface PickedMembers {
   string(path: string): string | null;
 }
 
-/** Names the members to pick: `usage`, or `response.usage` for a member of a member. Not both `a` and `a.b`. */
+/** Names the members to pick: `usage`, or `response.usage` for a member of a member, and so on. Not both `a` and `a.b`. */
 export function wantMembers(paths: readonly string[]): MemberPaths {
   const slots = new Map<string, number>();
-  const tree = new Map<string, string[]>();
-  for (const path of new Set(paths)) {
-    slots.set(path, slots.size);
-    const [head = "", ...rest] = path.split(".");
-    const below = tree.get(head) ?? [];
-    if (rest.length > 0) below.push(rest.join("."));
-    tree.set(head, below);
-  }
+  for (const path of new Set(paths)) slots.set(path, slots.size);
   const encoder = new TextEncoder();
-  const level = (prefix: string, names: Map<string, string[]>): WantedMember[] =>
-    [...names].map(([name, below]) => ({
-      name,
-      bytes: encoder.encode(name),
-      slot: below.length > 0 ? -1 : (slots.get(prefix + name) as number),
-      members: level(`${prefix}${name}.`, new Map(below.map((leaf) => [leaf, []]))),
-    }));
-  return { slots, members: level("", tree) };
+  const level = (prefix: string): WantedMember[] => {
+    const below = [...slots.keys()].filter((path) => path.startsWith(prefix));
+    const names = new Set(below.map((path) => path.slice(prefix.length).split(".", 1)[0] as string));
+    return [...names].map((name) => {
+      const slot = slots.get(prefix + name) ?? -1;
+      const members = slot === -1 ? level(`${prefix}${name}.`) : [];
+      return { name, bytes: encoder.encode(name), slot, members };
+    });
+  };
+  return { slots, members: level("") };
 }
 
 /** Reads one JSON object, cut anywhere, and keeps the texts of the wanted members alone. */

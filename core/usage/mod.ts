@@ -28,4 +28,4 @@ export type { MeteredRoute, RouteMatch } from "./route.ts";
 export { MAX_UNKNOWN_USAGE_BYTES } from "./unknown-usage.ts";
 export type { ResponseContext, UsageReader } from "./usage-reader.ts";
 export { createUsageReader, MAX_MESSAGE_BYTES } from "./usage-reader.ts";
-export type { ProviderError, UsageFindings, UsageReport } from "./usage-report.ts";
+export type { NoRecordReason, ProviderError, UsageFindings, UsageReport } from "./usage-report.ts";

@@ -11,6 +11,14 @@ export interface MeteredRoute {
   model: string | null;
   /** Whether the answer streams, where the path alone decides it. */
   streaming: boolean | null;
+  /** Extras that the address alone tells, such as `subscription`; they stand in each report of this route. */
+  extras?: Readonly<Record<string, number>>;
+  /** True for a request that only fetches what an earlier one made: a poll, the results of a batch. */
+  fetches?: boolean;
+  /** True where the answer is a WebSocket, whose messages `createMessageUsageReader` reads. */
+  webSocket?: boolean;
+  /** The models behind the deployments of an Azure resource, as the operator lists them. */
+  deployments?: ReadonlyMap<string, string>;
 }
 
 /** What a request to some host is, as far as metering goes. */
