@@ -20,6 +20,12 @@
  */
 export type { ClientHelloReading } from "./client-hello.ts";
 export { MAX_CLIENT_HELLO_BYTES, readClientHello } from "./client-hello.ts";
+export type {
+  EventStreamMessage,
+  EventStreamReader,
+  EventStreamReaderOptions,
+} from "./event-stream-reader.ts";
+export { createEventStreamReader } from "./event-stream-reader.ts";
 export type { Direction, ExchangeReader, ExchangeSink } from "./exchange-reader.ts";
 export { createExchangeReader, MAX_PIPELINED_REQUESTS } from "./exchange-reader.ts";
 export type { PendingRequest } from "./framing.ts";
@@ -43,3 +49,13 @@ export { rewriteRequestHead } from "./request-head-rewrite.ts";
 export type { SseEvent, SseReader, SseReaderOptions } from "./sse-reader.ts";
 export { createSseReader, DEFAULT_MAX_EVENT_BYTES } from "./sse-reader.ts";
 export type { UnreadableReason } from "./unreadable.ts";
+export type { WebSocketAgreement } from "./websocket-extensions.ts";
+export { readWebSocketAgreement } from "./websocket-extensions.ts";
+export type {
+  WebSocketMessage,
+  WebSocketReader,
+  WebSocketReaderOptions,
+  WebSocketSink,
+  WebSocketUnreadable,
+} from "./websocket-reader.ts";
+export { createWebSocketReader, DEFAULT_MAX_WEBSOCKET_MESSAGE_BYTES } from "./websocket-reader.ts";
