@@ -13,4 +13,5 @@
  * decoder?.end();
  * ```
  */
+export { createZlibMessageInflater } from "./message-inflater.ts";
 export { createZlibDecoder, MAX_DECODED_BYTES } from "./zlib.ts";
