@@ -94,10 +94,10 @@ describe("wordingHash()", () => {
   // Seen to fail with the strings joined by "\n", and with lone halves of pairs encoded as U+FFFD.
   it("differs for any two wordings that differ in anything", () => {
     const text = fc.string({
-      unit: fc.constantFrom("a", " ", '"', ",", "\n", "\ud83d", "\ufffd"),
-      maxLength: 3,
+      unit: fc.constantFrom('"', ",", "\n", "\ud83d", "\ufffd"),
+      maxLength: 2,
     });
-    const wording = fc.array(text, { maxLength: 3 });
+    const wording = fc.array(text, { maxLength: 2 });
     fc.assert(
       fc.property(wording, wording, (one, other) => {
         const same = one.length === other.length && one.every((string, at) => string === other[at]);

@@ -135,7 +135,7 @@ describe("toOutgoingRecord()", () => {
     fc.string({ unit: fc.constantFrom("a", "?", "\0", "\ud83d", "\u{1F600}"), maxLength: 5 }),
     fc.constantFrom("x".repeat(5000), "\u{1F600}".repeat(5000)),
   );
-  const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(2 ** 53, -0, 99.5, 999.5));
+  const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(2 ** 53, -0, 99.5, 200.5));
   const money = fc.option(fc.bigInt({ min: -(10n ** 23n), max: 10n ** 23n }));
   const maybeNumber = fc.option(number);
   const maybeText = fc.option(text);
@@ -175,7 +175,7 @@ describe("toOutgoingRecord()", () => {
     perProject: fc.constant({}),
   });
 
-  // Seen to fail with texts not cut, with U+0000 kept, with latencies not rounded, and with statuses of 99.5.
+  // Seen to fail with texts not cut, with U+0000 kept, with latencies not rounded, and with statuses of 200.5.
   it("makes of any record under any policy one that the cloud takes as it is, over JSON", () => {
     fc.assert(
       fc.property(anyRecord, anyPolicy, (local, policy) => {

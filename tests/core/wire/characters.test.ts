@@ -48,6 +48,7 @@ describe("toStorableText()", () => {
         assert.ok(isStorableText(stored) && countCharacters(stored) <= max);
         if (isStorableText(text)) assert.equal(stored, cutCharacters(text, max));
       }),
+      { numRuns: 2_000 },
     );
   });
 });
