@@ -1,0 +1,68 @@
+/**
+ * The format of a conformance case: `request.http` and `response.http` hold the bytes of the two directions of one
+ * connection, and `expected.json` holds an `ExpectedCase`, what a meter must make of them. See `README.md`.
+ */
+export interface ExpectedCase {
+  /** What the case is about, in one sentence. */
+  about: string;
+  /** Where the provider says so: a page or an SDK's type file, and when it was read. */
+  source: DocumentSource;
+  /** To whom the client spoke. The bytes are those inside TLS where the scheme is `https`. */
+  address: { scheme: "https" | "http"; host: string; port: number };
+  /** When the request was sent: prices are dated. */
+  at: string;
+  /** How the connection ended after the last byte: in order, or because somebody gave up. */
+  ended: "closed" | "client_aborted" | "upstream_timeout" | "upstream_unreachable";
+  /** What the operator has configured for this case, if anything. */
+  configuration: { deployments?: Record<string, string> } | null;
+  /** One record for each response of a model; none for what is not billed by usage. */
+  records: ExpectedRecord[];
+}
+
+export interface DocumentSource {
+  document: string;
+  read_on: string;
+}
+
+export interface ExpectedRecord {
+  provider: string;
+  model: string;
+  requested_model: string | null;
+  streaming: boolean;
+  response_id: string | null;
+  http_status: number | null;
+  tokens: ExpectedTokens;
+  /** False where usage is missing, contradicts itself, or where the answer was cut before its last usage. */
+  tokens_complete: boolean;
+  /** Counts beside the five that change the price. */
+  extras: Record<string, number>;
+  service_tier: string | null;
+  provider_cost_pico_usd: string | null;
+  cost: ExpectedCost;
+  /** Null for a call that did not fail. */
+  error: { class: string; retryable: boolean | null; code: string | null } | null;
+}
+
+/** The five disjoint counts, and the part of `cache_write` with the longer time to live. Null: not stated. */
+export interface ExpectedTokens {
+  prompt: number | null;
+  cache_read: number | null;
+  cache_write: number | null;
+  cache_write_1h: number | null;
+  completion: number | null;
+  thinking: number | null;
+}
+
+export interface ExpectedCost {
+  source: "computed" | "provider" | "unpriced";
+  /** In 10^-12 USD, as a decimal string. */
+  pico_usd: string | null;
+  /** The sum that gives a computed cost: quantity times the rate in USD for a million. */
+  lines: ExpectedCostLine[];
+}
+
+export interface ExpectedCostLine {
+  what: string;
+  quantity: number;
+  usd_per_million: string;
+}

@@ -1,0 +1,138 @@
+import { createZlibDecoder } from "../../adapters/content-decoder/zlib.ts";
+import { createPriceBook, loadBundledRates } from "../../core/pricing/mod.ts";
+import type { RequestRecord } from "../../core/record.ts";
+import { createRegistry } from "../../core/usage/mod.ts";
+import { createCapture } from "../../daemon/capture/capture.ts";
+import type { CapturePorts } from "../../daemon/capture/ports.ts";
+import type { TapDirection, TapFrame } from "../../daemon/proxy/tap-frames.ts";
+import type { ExpectedCase, ExpectedRecord } from "./case-format.ts";
+
+/** What passed on one connection: a case, or a variant of one. */
+export interface Connection {
+  request: Uint8Array;
+  response: Uint8Array;
+  expected: Pick<ExpectedCase, "address" | "at" | "ended" | "configuration">;
+}
+
+/** Cuts bytes into the pieces in which they arrive. */
+export type Cut = (bytes: Uint8Array) => Uint8Array[];
+
+export const inOnePiece: Cut = (bytes) => [bytes];
+
+export const prices = createPriceBook(loadBundledRates());
+
+/**
+ * Meters one connection with all that the daemon meters with, sockets and store aside: `core/exchange`, the decoder of
+ * content encodings, `core/usage`, `core/classify` and `core/pricing`, composed by `daemon/capture`.
+ */
+export async function meter(connection: Connection, cut: Cut = inOnePiece): Promise<RequestRecord[]> {
+  const { expected } = connection;
+  const records: RequestRecord[] = [];
+  const capture = createCapture(portsFor(expected, records));
+  const { host, port } = expected.address;
+  const data = (direction: TapDirection, bytes: Uint8Array): TapFrame[] =>
+    cut(bytes).map((piece) => ({ kind: "data", connection: 1, direction, bytes: piece, atMs: 0 }));
+  const frames: TapFrame[] = [
+    {
+      kind: "opened",
+      connection: 1,
+      atMs: 0,
+      mode: expected.address.scheme === "https" ? "intercepted" : "absolute",
+      host,
+      port,
+      clientPort: 50_000,
+      proxyUser: null,
+    },
+    ...data("request", connection.request),
+    ...data("response", connection.response),
+    ...ending(expected.ended),
+  ];
+  capture.frames(frames);
+  await capture.idle();
+  return records;
+}
+
+function ending(ended: ExpectedCase["ended"]): TapFrame[] {
+  if (ended !== "closed") return [{ kind: "closed", connection: 1, atMs: 0, reason: ended, code: null }];
+  return [
+    { kind: "ended", connection: 1, direction: "response", atMs: 0 },
+    { kind: "ended", connection: 1, direction: "request", atMs: 0 },
+    { kind: "closed", connection: 1, atMs: 0, reason: "clean", code: null },
+  ];
+}
+
+function portsFor({ at }: Connection["expected"], records: RequestRecord[]): CapturePorts {
+  const nobody = {
+    project: "conformance",
+    tier: "header",
+    workdir: null,
+    client: null,
+    bodyCaptureRefused: true,
+  };
+  return {
+    registry: createRegistry(),
+    prices: () => prices,
+    attribution: () => ({ attribute: () => Promise.resolve(nobody) }),
+    createDecoder: createZlibDecoder,
+    sha256Hex: () => "",
+    randomBytes: (count) => new Uint8Array(count),
+    wallClockMs: () => Date.parse(at),
+    monotonicMs: () => 0,
+    records: { add: (record) => records.push(record) },
+    bodies: {
+      wantedAnywhere: () => false,
+      wantedFor: () => false,
+      maxBytes: 0,
+      redact: () => ({ ok: false }) as never,
+      add() {},
+    },
+    coverage: { count() {} },
+    log: {
+      debug() {},
+      info() {},
+      warn() {},
+      error(event, fields) {
+        throw new Error(`the capture failed: ${event} ${JSON.stringify(fields)}`);
+      },
+    } as CapturePorts["log"],
+  };
+}
+
+/** A record in the words of the format, its cost without lines. */
+export function toExpected(record: RequestRecord): Omit<ExpectedRecord, "cost"> & { cost: object } {
+  const { tokens } = record;
+  return {
+    provider: record.provider,
+    model: record.model,
+    requested_model: record.requestedModel,
+    streaming: record.streaming,
+    response_id: record.providerResponseId,
+    http_status: record.httpStatus,
+    tokens: {
+      prompt: tokens.promptTokens,
+      cache_read: tokens.cacheReadTokens,
+      cache_write: tokens.cacheWriteTokens,
+      cache_write_1h: tokens.cacheWrite1hTokens,
+      completion: tokens.completionTokens,
+      thinking: tokens.thinkingTokens,
+    },
+    tokens_complete: record.tokensComplete,
+    extras: { ...record.usageExtras },
+    service_tier: record.serviceTier,
+    provider_cost_pico_usd: record.providerCostPicoUsd === null ? null : String(record.providerCostPicoUsd),
+    cost: {
+      source: record.costSource,
+      pico_usd: record.costPicoUsd === null ? null : String(record.costPicoUsd),
+    },
+    error:
+      record.errorClass === null
+        ? null
+        : { class: record.errorClass, retryable: record.retryable, code: record.providerErrorCode },
+  };
+}
+
+/** What a case expects, in the shape of `toExpected`. */
+export function withoutLines(record: ExpectedRecord): ReturnType<typeof toExpected> {
+  const { source, pico_usd } = record.cost;
+  return { ...record, cost: { source, pico_usd } };
+}
