@@ -1,4 +1,4 @@
-import { Command } from "clipanion";
+import { Command, UsageError } from "clipanion";
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
 
 /** What all commands share: failures become one line on standard error and an exit code. */
@@ -13,6 +13,10 @@ export abstract class MeterCommand extends Command {
       if (cause instanceof CommandFailure) {
         this.context.stderr.write(`meter: ${cause.message}\n`);
         return cause.exitCode;
+      }
+      if (cause instanceof UsageError) {
+        this.context.stderr.write(`meter: ${cause.message}\n\n${this.cli.usage(this)}`);
+        return exitCodes.usage;
       }
       const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
       this.context.stderr.write(`meter: this should not have happened. ${text}\n`);

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import process from "node:process";
-import { Command, Option, UsageError } from "clipanion";
+import { Command, Option } from "clipanion";
 import { CommandFailure, exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
 
@@ -24,12 +24,12 @@ export class RunCommand extends MeterCommand {
   });
 
   project = Option.String("--project", { description: "the project that the calls are booked on" });
-  command = Option.Proxy({ name: "command" });
+  // A positional of its own, since an option can't stand before what takes all words.
+  program = Option.String({ name: "command" });
+  words = Option.Proxy({ name: "words" });
 
   protected override async perform(): Promise<number> {
-    const words = this.command[0] === "--" ? this.command.slice(1) : this.command;
-    const [program, ...rest] = words;
-    if (program === undefined) throw new UsageError("name the program to run: meter run -- <command>");
+    const { program, words } = this;
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { authorityFiles } = await import("../home.ts");
     const { findDaemon } = await import("../daemon-process.ts");
@@ -51,7 +51,7 @@ export class RunCommand extends MeterCommand {
     const warning = knownToIgnoreProxy(program, nodeVersionOf(program, env));
     if (warning !== null) this.context.stderr.write(`meter: this call will not be metered: ${warning}\n`);
 
-    const child = spawn(program, rest, { stdio: "inherit", env });
+    const child = spawn(program, words, { stdio: "inherit", env });
     // The terminal's own signals reach the child by themselves; those sent to us alone are passed on.
     const passOn = (signal: NodeJS.Signals) => child.kill(signal);
     const ignore = () => {};
