@@ -93,7 +93,13 @@ function findRoute(target: string, routes: readonly GatewayRoute[]): GatewayRout
   return routes.find((route) => route.prefix === prefix) ?? null;
 }
 
-/** Web pages can't send these requests: their name for us is another one, or they say where they come from. */
+/**
+ * Web pages can't send these requests: their name for us is another one, or they say where they come from.
+ *
+ * Decision: `Sec-Fetch-Mode: cors` alone is let pass. Node's own `fetch` sends it with every request, so that without it
+ * no SDK on Node could use the gateway; a browser sends `Sec-Fetch-Site` and `Sec-Fetch-Dest` beside it (Fetch Metadata
+ * Request Headers, section 2, for any loopback address) and, in that mode, `Origin`.
+ */
 function gatewayRefusal(
   headers: HeaderList,
   host: string | null,
@@ -101,7 +107,10 @@ function gatewayRefusal(
 ): Refusal | null {
   if (host === null || !allowed.has(host.toLowerCase()))
     return notForGateway("this Host is not the gateway's");
-  const fromPage = headers.some(([name]) => /^(?:origin|sec-fetch-.*)$/i.test(name));
+  const fromPage = headers.some(
+    ([name, value]) =>
+      /^(?:origin|sec-fetch-.*)$/i.test(name) && !/^sec-fetch-mode: cors$/i.test(`${name}: ${value}`),
+  );
   return fromPage ? notForGateway("the gateway does not serve web pages") : null;
 }
 
