@@ -29,8 +29,23 @@ function read(path: string): string | null {
   }
 }
 
-/** The kernel may take ten milliseconds to write its table of connections, so that another thread waits for it. */
-const readTable = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "");
+/**
+ * Makes a reader of a kernel table. The kernel may take ten milliseconds to write its table of connections, so another
+ * thread waits for it, and one reading serves everybody who asked before it began.
+ */
+function createTableReader(path: string): () => Promise<string> {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<string> | null = null;
+  return () => {
+    next ??= running.then(() => {
+      next = null;
+      const reading = readFile(path, "utf8").catch(() => "");
+      running = reading;
+      return reading;
+    });
+    return next;
+  };
+}
 
 function readLink(path: string): string | null {
   try {
@@ -122,6 +137,8 @@ export function createLinuxProcessTable({
   monotonicMs = () => performance.now(),
 }: LinuxProcessTableOptions = {}): ProcessTable {
   let recent: number[] = [];
+  const readTcp = createTableReader(`${proc}/net/tcp`);
+  const readTcp6 = createTableReader(`${proc}/net/tcp6`);
 
   async function findHolder(inode: string, uid: number): Promise<number | null> {
     const link = `socket:[${inode}]`;
@@ -146,8 +163,8 @@ export function createLinuxProcessTable({
     async lookup({ clientPort, proxyPort }) {
       try {
         const socket =
-          findSocket(await readTable(`${proc}/net/tcp`), clientPort, proxyPort) ??
-          findSocket(await readTable(`${proc}/net/tcp6`), clientPort, proxyPort);
+          findSocket(await readTcp(), clientPort, proxyPort) ??
+          findSocket(await readTcp6(), clientPort, proxyPort);
         if (socket === null) return null;
         const pid = await findHolder(socket.inode, socket.uid);
         if (pid === null) return null;
