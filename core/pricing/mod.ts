@@ -70,4 +70,10 @@ export {
   toPublishedRate,
 } from "./published-rates.ts";
 export type { DailyWindow, RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
-export { USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
+export {
+  CALL_EXTRAS,
+  type CallExtraName,
+  USAGE_EXTRAS,
+  type UsageExtra,
+  type UsageExtraName,
+} from "./usage-extras.ts";

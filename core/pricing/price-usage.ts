@@ -7,6 +7,7 @@ import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot }
 import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
 import type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
+import { splitByCalls } from "./split-by-calls.ts";
 import { USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
 
 /** What a request used, and of what. */
@@ -138,7 +139,8 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
   const completion = tokens.completionTokens ?? 0;
   const thinking = tokens.thinkingTokens ?? 0;
 
-  const tier = rates.tiers.length === 0 ? null : tierFor(rates.tiers, prompt + cacheRead + cacheWrite);
+  const split = splitByCalls(extras, tierFor(rates.tiers, prompt + cacheRead + cacheWrite));
+  const { tier } = split;
   const { factors, unknown } = findFactors(
     priceListOf(usage.provider),
     [row.model.toLowerCase(), withoutSnapshot(withoutResourcePath(normaliseModelName(usage.model)))],
@@ -153,7 +155,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
 
   const lines: CostLine[] = [];
   let total = 0n;
-  let reason = unknown;
+  let reason = unknown ?? split.unknown;
   /** Adds a line; a quantity without a rate is a reason to price nothing. */
   const add = (label: string, quantity: number, listRate: number | null, by = factors, perUnit = 1): void => {
     if (quantity === 0) return;
@@ -191,21 +193,27 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
     }
   }
 
-  const input = rateOf("input", row, tier);
-  const output = rateOf("output", row, tier);
-  const write = rateOf("cacheWrite", row, tier) ?? input;
-  add("input", rest.promptTokens, input);
-  add("cache read", rest.cacheReadTokens, rateOf("cacheRead", row, tier) ?? input, readFactors);
-  add("cache write", cacheWrite - cacheWrite1h, write);
-  if (cacheWrite1h !== 0) {
-    add(
-      "cache write 1h",
-      cacheWrite1h,
-      rateOf("cacheWrite1h", row, tier) ?? oneHourWrite(row, input) ?? write,
-    );
+  const tokensLeft = {
+    ...rest,
+    cacheWriteTokens: cacheWrite,
+    cacheWrite1hTokens: cacheWrite1h,
+    thinkingTokens: thinking,
+  };
+  for (const { tokens: some, tier: at, suffix } of split.portionsOf(tokensLeft)) {
+    const input = rateOf("input", row, at);
+    const output = rateOf("output", row, at);
+    const write = rateOf("cacheWrite", row, at) ?? input;
+    const written = some.cacheWriteTokens ?? 0;
+    const written1h = Math.min(some.cacheWrite1hTokens ?? 0, written);
+    const cacheReadRate = rateOf("cacheRead", row, at) ?? input;
+    const write1h = rateOf("cacheWrite1h", row, at) ?? oneHourWrite(row, input) ?? write;
+    add(`input${suffix}`, some.promptTokens ?? 0, input);
+    add(`cache read${suffix}`, some.cacheReadTokens ?? 0, cacheReadRate, readFactors);
+    add(`cache write${suffix}`, written - written1h, write);
+    add(`cache write 1h${suffix}`, written1h, write1h);
+    add(`output${suffix}`, some.completionTokens ?? 0, output);
+    add(`thinking${suffix}`, some.thinkingTokens ?? 0, beside.thinking ?? output);
   }
-  add("output", rest.completionTokens, output);
-  add("thinking", thinking, beside.thinking ?? output);
   for (const [label, quantity, rate, perUnit] of fees) add(label, quantity, rate, [], perUnit);
   if (beside.perRequest !== null) add("request", 1, beside.perRequest, []);
 

@@ -46,3 +46,24 @@ export const USAGE_EXTRAS = {
 
 /** The name of an extra that pricing knows. */
 export type UsageExtraName = keyof typeof USAGE_EXTRAS;
+
+/**
+ * Extras of an answer that several calls of the model made (Anthropic's `usage.iterations[]`), where the sum of their
+ * input is above the context tier: a tier is decided for each call. `model_calls` is their number, the others the tokens
+ * of those whose own input was above 200,000: parts of the counts of the record, the output's a part of completion and
+ * thinking together. They stand in the record so that a cost can be computed anew from it alone.
+ */
+export const CALL_EXTRAS = [
+  "model_calls",
+  "above_200k_prompt_tokens",
+  "above_200k_cache_read_tokens",
+  "above_200k_cache_write_tokens",
+  "above_200k_cache_write_1h_tokens",
+  "above_200k_output_tokens",
+] as const;
+
+/** The name of an extra that a context tier is decided on. */
+export type CallExtraName = (typeof CALL_EXTRAS)[number];
+
+/** The context tier, in tokens of input, that `CALL_EXTRAS` tell apart. Source: Anthropic, "Pricing", "Long context". */
+export const CALL_EXTRAS_TIER_TOKENS = 200_000;

@@ -13,6 +13,17 @@ export interface MessageReader {
   end(ended: boolean): UsageFindings;
 }
 
+/** What is known of an answer besides its body. */
+export interface AnswerFacts {
+  readonly provider: string;
+  /** The model where the path names it. */
+  readonly routeModel: string | null;
+  /** Whether the request only fetches what an earlier one made. */
+  readonly fetches: boolean;
+  /** The value of a response header, by its lower-case name; null when it is absent. */
+  header(lowerCaseName: string): string | null;
+}
+
 /** How one API's requests and responses are read: one file under `readers/` each, and one line in `api-readers.ts`. */
 export interface ApiReader {
   readonly members: MemberPaths;
@@ -23,13 +34,16 @@ export interface ApiReader {
    * every message with one of the keys is read.
    */
   readonly lastWins: boolean;
-  /** Whether a stream is lines of JSON instead of server-sent events. */
-  readonly lines: boolean;
+  /**
+   * How a stream is framed: server-sent events or a JSON array, lines of JSON, or AWS's binary messages; `results` are
+   * lines of JSON that are the results of a batch, whose errors are not the answer's own.
+   */
+  readonly framing: "text" | "lines" | "results" | "event_stream";
   /** What a request streams that does not say; null for an API that has no streams. */
   readonly streamsByDefault: boolean | null;
   /** The members of a request that are its prompt, for `prompt_hash`. */
   readonly promptMembers: readonly string[];
-  start(provider: string): MessageReader;
+  start(facts: AnswerFacts): MessageReader;
 }
 
 /** What a reader's file states about its API; the rest follows. */
@@ -37,20 +51,25 @@ export interface ApiReaderSpec {
   members: readonly string[];
   keys: readonly string[];
   lastWins?: boolean;
-  lines?: boolean;
+  framing?: ApiReader["framing"];
+  /** The longest member that is kept, in bytes, where it is not `DEFAULT_MAX_MEMBER_BYTES`. */
+  maxMemberBytes?: number;
   streamsByDefault?: boolean | null;
   promptMembers: readonly string[];
-  start(provider: string): MessageReader;
+  start(facts: AnswerFacts): MessageReader;
 }
 
 /** Completes a reader: every API's messages are searched for errors too. */
 export function defineApiReader(spec: ApiReaderSpec): ApiReader {
   const looksInto = (member: string) => spec.members.some((own) => own.startsWith(`${member}.`));
   return {
-    members: wantMembers([...spec.members, ...ERROR_MEMBERS.filter((member) => !looksInto(member))]),
+    members: wantMembers(
+      [...spec.members, ...ERROR_MEMBERS.filter((member) => !looksInto(member))],
+      spec.maxMemberBytes,
+    ),
     findKeys: createKeyFinder(["error", ...spec.keys]),
     lastWins: spec.lastWins ?? false,
-    lines: spec.lines ?? false,
+    framing: spec.framing ?? "text",
     streamsByDefault: spec.streamsByDefault === undefined ? false : spec.streamsByDefault,
     promptMembers: spec.promptMembers,
     start: spec.start,

@@ -14,7 +14,7 @@ const CLOSE_BRACE = 0x7d;
  * A wanted member longer than this many bytes is passed over: usage objects are a few hundred bytes, error objects a few
  * thousand. It bounds the memory that a hostile answer can take.
  */
-const MAX_MEMBER_BYTES = 64 * 1024;
+export const DEFAULT_MAX_MEMBER_BYTES = 64 * 1024;
 
 /** From here on a string is searched by the engine's own loop, whose call costs about as much as this many steps. */
 const LONG_STRING_BYTES = 48;
@@ -31,6 +31,7 @@ interface WantedMember {
 export interface MemberPaths {
   readonly slots: ReadonlyMap<string, number>;
   readonly members: readonly WantedMember[];
+  readonly maxMemberBytes: number;
 }
 
 /** The JSON texts of the wanted members of one object. */
@@ -46,7 +47,10 @@ export interface PickedMembers {
 }
 
 /** Names the members to pick: `usage`, or `response.usage` for a member of a member, and so on. Not both `a` and `a.b`. */
-export function wantMembers(paths: readonly string[]): MemberPaths {
+export function wantMembers(
+  paths: readonly string[],
+  maxMemberBytes: number = DEFAULT_MAX_MEMBER_BYTES,
+): MemberPaths {
   const slots = new Map<string, number>();
   for (const path of new Set(paths)) slots.set(path, slots.size);
   const encoder = new TextEncoder();
@@ -59,7 +63,7 @@ export function wantMembers(paths: readonly string[]): MemberPaths {
       return { name, bytes: encoder.encode(name), slot, members };
     });
   };
-  return { slots, members: level("") };
+  return { slots, members: level(""), maxMemberBytes };
 }
 
 /** Reads one JSON object, cut anywhere, and keeps the texts of the wanted members alone. */
@@ -95,7 +99,7 @@ export function createMemberPicker(paths: MemberPaths): MemberPicker {
   const keep = (bytes: Uint8Array, to: number) => {
     if (tooLong || to <= from) return;
     store ??= createByteStore();
-    if (store.length + to - from > MAX_MEMBER_BYTES) {
+    if (store.length + to - from > paths.maxMemberBytes) {
       tooLong = true;
       store.clear();
     } else store.append(bytes, from, to);
@@ -104,7 +108,7 @@ export function createMemberPicker(paths: MemberPaths): MemberPicker {
   /** The kept bytes up to `to`, without a copy where no cut lies between; null when there were too many. */
   const kept = (bytes: Uint8Array, to: number): Uint8Array | null => {
     if (store === null || (store.length === 0 && !tooLong))
-      return to - from > MAX_MEMBER_BYTES ? null : bytes.subarray(from, to);
+      return to - from > paths.maxMemberBytes ? null : bytes.subarray(from, to);
     keep(bytes, to);
     const view = tooLong ? null : store.view();
     store.clear();
@@ -261,6 +265,17 @@ export function pickMembers(bytes: Uint8Array, paths: MemberPaths): PickedMember
   const picker = createMemberPicker(paths);
   picker.push(bytes);
   return picker.end();
+}
+
+/** The members of a member, as if it had been picked from by itself. */
+export function membersBelow(message: PickedMembers, path: string): PickedMembers {
+  const prefix = `${path}.`;
+  return {
+    closed: message.closed,
+    text: (below) => message.text(prefix + below),
+    value: (below) => message.value(prefix + below),
+    string: (below) => message.string(prefix + below),
+  };
 }
 
 /** A JSON text's value, or undefined when the text is null or no JSON. */

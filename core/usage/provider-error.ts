@@ -1,4 +1,5 @@
-import type { PickedMembers } from "./member-picker.ts";
+import type { EventStreamMessage } from "../exchange/event-stream-reader.ts";
+import { type PickedMembers, pickMembers, wantMembers } from "./member-picker.ts";
 import { isObject, membersOf } from "./token-counts.ts";
 import type { ProviderError } from "./usage-report.ts";
 
@@ -43,6 +44,27 @@ export function readProviderError(message: PickedMembers, failed: boolean): Prov
 export function errorFromText(text: string): ProviderError | null {
   const trimmed = text.trim().slice(0, MAX_TEXT_LENGTH);
   return trimmed === "" ? null : { type: null, code: null, message: trimmed, status: null };
+}
+
+const FRAME_MEMBERS = wantMembers(["message", "Message", "originalMessage", "originalStatusCode"]);
+
+/**
+ * An error that AWS sends as a message of an event stream, after a 200: an exception that the API declares, with a JSON
+ * object as its payload, or an error that it does not declare, which stands in the headers alone.
+ */
+export function errorFromFrame(frame: EventStreamMessage): ProviderError {
+  const members = pickMembers(frame.payload, FRAME_MEMBERS);
+  return {
+    type: word(frame.header(":exception-type")) ?? word(frame.header(":error-code")),
+    code: null,
+    message: firstText(
+      members.value("message"),
+      members.value("Message"),
+      members.value("originalMessage"),
+      frame.header(":error-message"),
+    ),
+    status: statusOf(members.value("originalStatusCode")),
+  };
 }
 
 function fromErrorObject(error: Readonly<Record<string, unknown>>): ProviderError {

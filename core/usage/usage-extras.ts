@@ -1,9 +1,10 @@
-import type { UsageExtraName } from "../pricing/usage-extras.ts";
+import type { CallExtraName, UsageExtraName } from "../pricing/usage-extras.ts";
 import { readCount } from "./token-counts.ts";
 
 /** The extras that readers report: those that pricing knows, and some that are kept for later and change no price yet. */
 export type ReportedExtra =
   | UsageExtraName
+  | CallExtraName
   | "web_fetch_requests"
   | "num_sources_used"
   | "cache_write_30m_tokens"

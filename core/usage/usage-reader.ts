@@ -1,12 +1,14 @@
 import { type ByteStore, createByteStore } from "../exchange/byte-store.ts";
 import { decodeUtf8 } from "../exchange/bytes.ts";
+import { createEventStreamReader, type EventStreamMessage } from "../exchange/event-stream-reader.ts";
 import { createJsonArrayReader } from "../exchange/json-array-reader.ts";
 import { createNdjsonReader } from "../exchange/ndjson-reader.ts";
 import { createSseReader, type SseEvent } from "../exchange/sse-reader.ts";
+import { decodeBase64 } from "../wire/base64.ts";
 import type { ApiReader } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
-import { createMemberPicker, type PickedMembers, pickMembers } from "./member-picker.ts";
-import { errorFromText, readProviderError } from "./provider-error.ts";
+import { createMemberPicker, type PickedMembers, pickMembers, wantMembers } from "./member-picker.ts";
+import { errorFromFrame, errorFromText, readProviderError } from "./provider-error.ts";
 import type { MeteredRoute } from "./route.ts";
 import type { ProviderError, UsageReport } from "./usage-report.ts";
 
@@ -31,6 +33,8 @@ export interface ResponseContext {
   /** Not trusted, and not needed: the bytes say what they are. Errors come as `text/html`, streams as JSON. */
   contentType: string | null;
   streaming: boolean | null;
+  /** The value of a response header, by its lower-case name. Without it, what stands in headers alone is not known. */
+  header?: (lowerCaseName: string) => string | null;
 }
 
 /** Reads the usage out of one response's body. */
@@ -54,7 +58,13 @@ interface BodyReader {
  */
 export function createUsageReader(route: MeteredRoute, context: ResponseContext): UsageReader {
   const api: ApiReader = API_READERS[route.api];
-  const messages = api.start(route.provider);
+  const header = context.header ?? (() => null);
+  const messages = api.start({
+    provider: route.provider,
+    routeModel: route.model,
+    fetches: route.fetches ?? false,
+    header,
+  });
   const failed = context.status >= 400;
   let error: ProviderError | null = null;
   let body: BodyReader | null = null;
@@ -68,7 +78,7 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
   let droppedBeforeUsage = 0;
 
   const take = (message: PickedMembers, whole: boolean) => {
-    error = readProviderError(message, failed) ?? error;
+    if (failed || api.framing !== "results") error = readProviderError(message, failed) ?? error;
     messages.read(message, whole);
   };
 
@@ -96,7 +106,16 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
 
   const onElement = (json: Uint8Array) => onMessage(json, false);
 
+  const onFrame = (frame: EventStreamMessage) => {
+    const type = frame.header(":message-type");
+    if (type === "exception" || type === "error") error = errorFromFrame(frame);
+    else onMessage(frame.header(":event-type") === "chunk" ? chunkOf(frame.payload) : frame.payload, false);
+  };
+
   const createBodyReader = (firstByte: number): BodyReader => {
+    if (MEDIA.test(context.contentType ?? "") && !failed) return NO_BODY;
+    if (api.framing === "event_stream" && firstByte < SPACE)
+      return createEventStreamReader(onFrame, { maxMessageBytes: MAX_MESSAGE_BYTES });
     if (firstByte === OPEN_BRACKET)
       return createJsonArrayReader(onElement, { maxElementBytes: MAX_MESSAGE_BYTES });
     if (firstByte !== OPEN_BRACE) {
@@ -104,7 +123,8 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
       const onEvent = (event: SseEvent) => onMessage(event.data, event.event === "error");
       return createSseReader(onEvent, { maxEventBytes: MAX_MESSAGE_BYTES });
     }
-    if (api.lines && !failed) return createNdjsonReader(onElement, { maxLineBytes: MAX_MESSAGE_BYTES });
+    if ((api.framing === "lines" || api.framing === "results") && !failed)
+      return createNdjsonReader(onElement, { maxLineBytes: MAX_MESSAGE_BYTES });
     const picker = createMemberPicker(api.members);
     return { push: picker.push, end: () => take(picker.end(), true), dropped: 0 };
   };
@@ -132,9 +152,37 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
       }
       if (errorText !== null && error === null) error = errorFromText(decodeUtf8(errorText.view()));
       const ended = doneSeen || (complete && (body?.dropped ?? 0) === droppedBeforeUsage);
-      return { ...messages.end(ended), error };
+      const findings = messages.end(ended);
+      return {
+        ...findings,
+        ...(route.fetches && failed ? { noRecord: "not_new" as const } : {}),
+        extras: { ...findings.extras, ...route.extras },
+        error: withErrorType(error, failed ? header("x-amzn-errortype") : null),
+      };
     },
   };
+}
+
+/** Answers that are no text: speech, images. */
+const MEDIA = /^\s*(audio|image|video)\//i;
+
+const NO_BODY: BodyReader = { push() {}, end() {}, dropped: 0 };
+
+/** The lengths that AWS's binary messages begin with are below 2^29, so that their first byte is no character of a text. */
+const SPACE = 0x20;
+
+const CHUNK = wantMembers(["bytes"]);
+
+/** The event of the model's own API that Bedrock wraps as `{"bytes": base64}`; the payload itself where it is none. */
+function chunkOf(payload: Uint8Array): Uint8Array {
+  const bytes = pickMembers(payload, CHUNK).string("bytes");
+  return (bytes === null ? null : decodeBase64(bytes)) ?? payload;
+}
+
+/** AWS names the type of an error in a header, and in the body only sometimes. */
+function withErrorType(error: ProviderError | null, type: string | null): ProviderError | null {
+  if (type === null || (error?.type ?? null) !== null) return error;
+  return { code: null, message: null, status: null, ...error, type };
 }
 
 const OPEN_BRACKET = 0x5b;

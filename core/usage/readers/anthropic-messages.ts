@@ -1,17 +1,10 @@
-import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { parseJson } from "../member-picker.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import {
-  addCounts,
-  firstCount,
-  isObject,
-  membersOf,
-  NO_TOKENS,
-  readCount,
-  splitTotal,
-} from "../token-counts.ts";
+import { isObject, membersOf, NO_TOKENS } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra } from "../usage-extras.ts";
+import { readAnthropicCounts, readIterations, reportsOfOthers } from "./anthropic-usage.ts";
 
 const KNOWN: KnownMembers = {
   input_tokens: true,
@@ -22,6 +15,9 @@ const KNOWN: KnownMembers = {
   output_tokens_details: { thinking_tokens: true },
   server_tool_use: { web_search_requests: true, web_fetch_requests: true },
   service_tier: true,
+  iterations: true,
+  // The reprice of a retry after a refusal; the counts are what is billed either way.
+  fallback_credit: true,
   cost: true,
   cost_details: true,
   cost_in_usd_ticks: true,
@@ -38,6 +34,8 @@ const KNOWN: KnownMembers = {
  * - A stream states usage in `message_start` and again, cumulative, in `message_delta`: what a delta states replaces what
  *   was known, input too, and is never added. The 5-minute and 1-hour split stands in `message_start` alone, and so it
  *   is kept; what a delta's total adds to it has no stated time to live and is priced at the default one.
+ * - `usage.iterations[]` lists the calls that went into the answer, some of which the totals leave out: see
+ *   `readIterations`.
  * - An `error` event may come after a 200; what was stated before it stays, as not complete.
  */
 export const anthropicMessages = defineApiReader({
@@ -47,7 +45,7 @@ export const anthropicMessages = defineApiReader({
   start: startMessages,
 });
 
-function startMessages(provider: string): MessageReader {
+function startMessages({ provider }: AnswerFacts): MessageReader {
   let model: string | null = null;
   let id: string | null = null;
   /** The members of all usage objects, later ones over earlier ones. */
@@ -87,44 +85,32 @@ function startMessages(provider: string): MessageReader {
           providerCostPicoUsd: null,
           unknownUsage: null,
         };
-      const input = readCount(usage.input_tokens);
-      const split = membersOf(usage.cache_creation);
-      const oneHour = readCount(split.ephemeral_1h_input_tokens);
-      const fiveMinutes = readCount(split.ephemeral_5m_input_tokens);
-      const absent = input === null ? null : 0;
-      const stated = oneHour === null && fiveMinutes === null ? absent : addCounts(oneHour, fiveMinutes);
-      const cacheWrite = firstCount(usage.cache_creation_input_tokens) ?? stated;
-      const writes = splitTotal(cacheWrite, [oneHour ?? (cacheWrite === 0 ? 0 : null)]);
-      const output = readCount(usage.output_tokens);
-      const thinking = readCount(membersOf(usage.output_tokens_details).thinking_tokens);
-      const outputs = splitTotal(output, [thinking]);
+      const { tokens, consistent } = readAnthropicCounts(usage);
+      const flags: Record<string, number> = {};
+      if (usage.speed === "fast") flags.fast_mode = 1;
+      if (usage.inference_geo === "us") flags.us_inference = 1;
       const tools = membersOf(usage.server_tool_use);
       setExtra(extras, "web_search_requests", tools.web_search_requests);
       setExtra(extras, "web_fetch_requests", tools.web_fetch_requests);
-      if (usage.speed === "fast") extras.fast_mode = 1;
-      if (usage.inference_geo === "us") extras.us_inference = 1;
-      const tier = usage.service_tier;
+      const serviceTier = typeof usage.service_tier === "string" ? usage.service_tier : null;
+      const tokensComplete =
+        tokens.promptTokens !== null &&
+        tokens.completionTokens !== null &&
+        consistent &&
+        (wholeSeen || stopSeen || (deltaSeen && ended));
+      const iterations = readIterations(usage.iterations, model, tokens);
+      const around = { responseId: id, serviceTier, flags };
+      const results = iterations === null ? [] : reportsOfOthers(iterations, around, tokensComplete);
       return {
-        tokens: {
-          promptTokens: input,
-          cacheReadTokens: readCount(usage.cache_read_input_tokens) ?? absent,
-          cacheWriteTokens: cacheWrite,
-          cacheWrite1hTokens: writes.parts[0] ?? null,
-          completionTokens: outputs.rest,
-          thinkingTokens: outputs.parts[0] ?? null,
-        },
-        tokensComplete:
-          input !== null &&
-          output !== null &&
-          writes.consistent &&
-          outputs.consistent &&
-          (wholeSeen || stopSeen || (deltaSeen && ended)),
+        tokens: iterations?.tokens ?? tokens,
+        tokensComplete,
         model,
         responseId: id,
-        serviceTier: typeof tier === "string" ? tier : null,
-        extras,
+        serviceTier,
+        extras: { ...extras, ...flags, ...iterations?.extras },
         providerCostPicoUsd: costPicoUsd,
         unknownUsage: unknownUsage(usage, KNOWN),
+        ...(results.length === 0 ? {} : { results }),
       };
     },
   };

@@ -5,7 +5,7 @@ import { NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 const spec = {
   members: ["model", "done", "done_reason", "prompt_eval_count", "prompt_eval_cached_count", "eval_count"],
   keys: ["done", "prompt_eval_count"],
-  lines: true,
+  framing: "lines" as const,
 };
 
 /**

@@ -1,4 +1,4 @@
-import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { isObject, membersOf } from "../token-counts.ts";
 import { readOpenaiUsage } from "./openai-usage.ts";
 
@@ -24,7 +24,7 @@ export const openaiChat = defineApiReader({ ...spec, promptMembers: ["messages"]
  */
 export const openaiCompletions = defineApiReader({ ...spec, promptMembers: ["prompt", "suffix"] });
 
-function startChat(provider: string): MessageReader {
+function startChat({ provider }: AnswerFacts): MessageReader {
   let model: string | null = null;
   let responseId: string | null = null;
   let serviceTier: string | null = null;

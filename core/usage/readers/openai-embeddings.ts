@@ -1,4 +1,4 @@
-import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { readStatedCost } from "../stated-cost.ts";
 import { firstCount, isObject, membersOf, NO_TOKENS } from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
@@ -24,7 +24,7 @@ export const openaiEmbeddings = defineApiReader({
   start: startEmbeddings,
 });
 
-function startEmbeddings(provider: string): MessageReader {
+function startEmbeddings({ provider }: AnswerFacts): MessageReader {
   let model: string | null = null;
   let responseId: string | null = null;
   let usage: unknown;

@@ -1,4 +1,4 @@
-import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { isObject } from "../token-counts.ts";
 import { readOpenaiUsage } from "./openai-usage.ts";
 
@@ -24,7 +24,7 @@ export const openaiResponses = defineApiReader({
   start: startResponses,
 });
 
-function startResponses(provider: string): MessageReader {
+function startResponses({ provider }: AnswerFacts): MessageReader {
   let model: string | null = null;
   let responseId: string | null = null;
   let serviceTier: string | null = null;

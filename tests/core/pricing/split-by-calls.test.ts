@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { NO_RATES } from "../../../core/pricing/rates.ts";
+import { splitByCalls } from "../../../core/pricing/split-by-calls.ts";
+
+const tier = (aboveTokens: number) => ({ ...NO_RATES, aboveTokens });
+
+const none = {
+  promptTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  cacheWrite1hTokens: null,
+  completionTokens: null,
+  thinkingTokens: null,
+};
+
+describe("splitByCalls()", () => {
+  it("leaves the tokens together where nothing is said of calls", () => {
+    for (const extras of [null, {}, { web_search_requests: 1 }]) {
+      const split = splitByCalls(extras, tier(200_000));
+      assert.equal(split.tier?.aboveTokens, 200_000);
+      assert.deepEqual(split.portionsOf(none), [{ tokens: none, tier: split.tier, suffix: "" }]);
+      assert.equal(split.unknown, null);
+    }
+    assert.equal(splitByCalls({ model_calls: 2 }, null).tier, null);
+  });
+
+  it("can't tell the calls above another tier than the one that is counted", () => {
+    const split = splitByCalls({ model_calls: 2, above_200k_prompt_tokens: 5 }, tier(128_000));
+    assert.equal(split.unknown, "no count of the tokens in calls above 128000 tokens");
+    assert.equal(split.portionsOf(none).length, 1);
+  });
+
+  it("takes output out of the completion first, then out of the thinking", () => {
+    const extras = { model_calls: 2, above_200k_cache_read_tokens: 1, above_200k_output_tokens: 7 };
+    const [below, above] = splitByCalls(extras, tier(200_000)).portionsOf({
+      ...none,
+      cacheReadTokens: 1,
+      completionTokens: 5,
+      thinkingTokens: 4,
+    });
+    assert.deepEqual([above?.tokens.completionTokens, above?.tokens.thinkingTokens], [5, 2]);
+    assert.deepEqual([below?.tokens.completionTokens, below?.tokens.thinkingTokens], [0, 2]);
+  });
+
+  // Planted once: the one-hour part above not bounded by the one-hour part at all, which made the rest negative.
+  it("spreads every token once, whatever the extras say", () => {
+    const count = fc.nat(5);
+    fc.assert(
+      fc.property(
+        fc.record({
+          promptTokens: count,
+          cacheReadTokens: count,
+          cacheWriteTokens: count,
+          cacheWrite1hTokens: count,
+          completionTokens: count,
+          thinkingTokens: count,
+        }),
+        fc.record({
+          model_calls: fc.nat(2),
+          above_200k_prompt_tokens: count,
+          above_200k_cache_read_tokens: count,
+          above_200k_cache_write_tokens: count,
+          above_200k_cache_write_1h_tokens: count,
+          above_200k_output_tokens: fc.nat(10),
+        }),
+        (tokens, extras) => {
+          const portions = splitByCalls(extras, tier(200_000)).portionsOf(tokens);
+          for (const name of Object.keys(tokens) as (keyof typeof tokens)[]) {
+            const parts = portions.map((portion) => portion.tokens[name] ?? 0);
+            assert.equal(
+              parts.reduce((sum, part) => sum + part, 0),
+              tokens[name],
+            );
+            assert.ok(parts.every((part) => part >= 0));
+          }
+        },
+      ),
+    );
+  });
+});
