@@ -69,7 +69,7 @@ describe("isUtf8()", () => {
         check(one, two);
         for (const three of edges) {
           check(one, two, three);
-          if (one >= 0xf0) for (const four of edges) check(one, two, three, four);
+          if (one >= 0xf0) for (const four of [0x41, 0x80, 0xbf, 0xc2]) check(one, two, three, four);
         }
       }
     }

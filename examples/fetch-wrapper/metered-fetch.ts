@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import {
+  createPriceBook,
+  loadBundledRates,
+  type PriceBook,
+  type PricedUsage,
+  priceUsage,
+} from "../../core/pricing/mod.ts";
+import {
+  createRegistry,
+  createUsageReader,
+  type ExtraHost,
+  type MeteredRoute,
+  readRequest,
+  type UsageReport,
+} from "../../core/usage/mod.ts";
+import { uuidV7 } from "../../core/uuid.ts";
+
+/** One call to a provider: what it used, and what that costs. */
+export interface MeteredCall {
+  readonly callId: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly status: number;
+  readonly usage: UsageReport;
+  readonly price: PricedUsage;
+}
+
+/** What the wrapper needs. */
+export interface MeteredFetchOptions {
+  readonly fetch: typeof fetch;
+  /** Called once for each metered call, when its answer has been read to the end or given up. */
+  readonly onCall: (call: MeteredCall) => void;
+  /** Hosts of your own that speak a provider's API. */
+  readonly hosts?: readonly ExtraHost[];
+}
+
+/**
+ * Wraps `fetch`: calls to a provider are metered in this process, everything else passes untouched. The answer reaches the
+ * caller as it comes, since the usage reader only looks at each chunk on its way.
+ */
+export function createMeteredFetch(options: MeteredFetchOptions): typeof fetch {
+  const registry = createRegistry(options.hosts);
+  const book = createPriceBook(loadBundledRates());
+
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const url = new URL(request.url);
+    const route = registry.match({
+      host: url.hostname,
+      port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),
+      method: request.method,
+      path: url.pathname,
+    });
+    if (route.kind !== "metered") return options.fetch(request);
+
+    const body = new Uint8Array(await request.clone().arrayBuffer());
+    const facts = readRequest(route, body);
+    const requestedAt = Date.now();
+    const response = await options.fetch(request);
+    const report = (usage: UsageReport) =>
+      options.onCall(toCall(book, route, facts.requestedModel, requestedAt, response.status, usage));
+    return meterBody(response, route, facts.streaming, report);
+  };
+}
+
+/** The same response, whose body is read on its way to the caller. `fetch` has undone any content encoding by then. */
+function meterBody(
+  response: Response,
+  route: MeteredRoute,
+  streaming: boolean | null,
+  report: (usage: UsageReport) => void,
+): Response {
+  const reader = createUsageReader(route, {
+    status: response.status,
+    contentType: response.headers.get("content-type"),
+    streaming,
+  });
+  if (response.body === null) {
+    report(reader.end(true));
+    return response;
+  }
+  const source = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await source.read();
+        if (done) {
+          controller.close();
+          report(reader.end(true));
+          return;
+        }
+        reader.push(value);
+        controller.enqueue(value);
+      } catch (error) {
+        controller.error(error);
+        report(reader.end(false));
+      }
+    },
+    async cancel(reason) {
+      await source.cancel(reason);
+      report(reader.end(false));
+    },
+  });
+  return new Response(body, response);
+}
+
+function toCall(
+  book: PriceBook,
+  route: MeteredRoute,
+  requestedModel: string | null,
+  at: number,
+  status: number,
+  usage: UsageReport,
+): MeteredCall {
+  const { provider, requestKind } = route;
+  const model = usage.model ?? requestedModel ?? "unknown";
+  const { tokens, extras, serviceTier, providerCostPicoUsd } = usage;
+  const price = priceUsage(
+    { provider, model, requestedModel, at, tokens, extras, serviceTier, providerCostPicoUsd, requestKind },
+    book,
+  );
+  return { callId: uuidV7(at, randomBytes(10)), provider, model, status, usage, price };
+}
