@@ -85,6 +85,11 @@ export interface RequestRecord {
   api: string;
   /** Local only: the provider's own id of the response. */
   providerResponseId: string | null;
+  /**
+   * Local only: whether the provider hands this response out again, so that it may be met twice: what runs in the
+   * background, the results of a batch.
+   */
+  responseIsKept?: boolean;
   /** Local only: name of the program that called. */
   client: string | null;
 }

@@ -1,6 +1,6 @@
 /**
  * The daemon's SQLite database: one row for each metered request, captured bodies, coverage counters, settings, stored
- * rates and the state of the sync, at schema version 14. Captured rows are inserted by prepared statements, once per
+ * rates and the state of the sync, at schema version 15. Captured rows are inserted by prepared statements, once per
  * turn of the event loop; reports are typed Kysely queries on a read-only connection of their own.
  *
  * ```ts
@@ -39,7 +39,7 @@ export {
   type RecordWriterHealth,
   type RecordWriterPorts,
 } from "./record-writer.ts";
-export type { CostUpdate, FoundRequest, RecordStore, RequestRange } from "./records.ts";
+export type { CostUpdate, FoundRequest, KeptResponse, RecordStore, RequestRange } from "./records.ts";
 export type {
   ReportGrouping,
   ReportQuery,

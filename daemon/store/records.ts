@@ -32,19 +32,26 @@ export interface RequestRange extends Period {
   limit: number;
 }
 
+/** A response that was met before. */
+export interface KeptResponse {
+  requestId: string;
+  tokensComplete: boolean;
+}
+
 /** Reading and writing of requests. */
 export interface RecordStore {
   /**
-   * Stores the records in one transaction. An id that is there already is left as it is, so a retry is safe. Throws a
-   * `StoreError`, and then nothing is stored: `busy` and `disk_full` pass, `invalid_value` and `constraint` do not.
+   * Stores the records in one transaction. An id that is there already is left as it is, so a retry is safe; only where
+   * its usage was incomplete, one that is complete fills in what it cost. Throws a `StoreError`, and then nothing is
+   * stored: `busy` and `disk_full` pass, `invalid_value` and `constraint` do not.
    */
   insertRecords(records: readonly RequestRecord[]): void;
   /** Finds by request id or a unique beginning of it, or else by the provider's own response id. */
   findRequest(text: string): Promise<FoundRequest>;
   /** The id of the request that began last; `null` when there is none. */
   latestRequestId(): string | null;
-  /** Whether a response with this id is stored within ten minutes of the time: metered on two ways at once. */
-  hasResponse(providerResponseId: string, near: Millis): boolean;
+  /** The request that a response is stored under, among those that their provider hands out again. */
+  findKeptResponse(providerResponseId: string): KeptResponse | null;
   /** The next requests in the order of arrival. */
   readRequests(range: RequestRange): StoredRequest[];
   countRequests(period: Period): number;
@@ -52,17 +59,31 @@ export interface RecordStore {
   updateCosts(updates: readonly CostUpdate[], at: Millis): number;
 }
 
-/**
- * How far apart two captures of one response may lie. Decision: a search through the index over time within these
- * bounds instead of an index over the ids; see `migrations.ts`.
- */
-const sameResponseMs = 10 * 60_000;
-
 /** How many ids an ambiguous beginning lists. */
 const maxAmbiguous = 10;
 
+/** What a complete usage tells of a response whose usage was incomplete; who asked, when and how it ended stays. */
+const usageColumns = [
+  "model",
+  "prompt_tokens",
+  "completion_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+  "thinking_tokens",
+  "tokens_complete",
+  "cost_pico_usd",
+  "cost_source",
+  "provider_cost_pico_usd",
+  "rates_source",
+  "service_tier",
+  "usage_extras",
+] as const satisfies readonly (typeof capturedColumns)[number][];
+
 const insertSql = `INSERT INTO requests (${capturedColumns.join(", ")})
-  VALUES (${capturedColumns.map(() => "?").join(", ")}) ON CONFLICT (request_id) DO NOTHING`;
+  VALUES (${capturedColumns.map(() => "?").join(", ")})
+  ON CONFLICT (request_id) DO UPDATE SET ${usageColumns.map((name) => `${name} = excluded.${name}`).join(", ")}
+  WHERE tokens_complete = 0 AND excluded.tokens_complete = 1`;
 
 /** SQL and values of a period; `requested_at` is indexed. */
 function periodSql(period: Period): { sql: string; values: number[] } {
@@ -127,13 +148,14 @@ export function createRecordStore({ capture, state, reader }: StoreConnections):
         .prepare<{ id: string }>("SELECT request_id AS id FROM requests ORDER BY requested_at DESC LIMIT 1")
         .get([])?.id ?? null,
 
-    hasResponse(providerResponseId, near) {
+    findKeptResponse(providerResponseId) {
       const row = capture
-        .prepare(
-          "SELECT 1 FROM requests WHERE requested_at BETWEEN ? AND ? AND provider_response_id = ? LIMIT 1",
+        .prepare<{ id: string; complete: number }>(
+          `SELECT request_id AS id, tokens_complete AS complete FROM requests
+           WHERE provider_response_id = ? AND response_kept = 1 ORDER BY seq LIMIT 1`,
         )
-        .get([near - sameResponseMs, near + sameResponseMs, providerResponseId]);
-      return row !== null;
+        .get([providerResponseId]);
+      return row === null ? null : { requestId: row.id, tokensComplete: row.complete === 1 };
     },
 
     readRequests({ afterSeq, limit, ...period }) {

@@ -66,6 +66,7 @@ export const capturedColumns = [
   "api",
   "provider_response_id",
   "error_message_hash",
+  "response_kept",
 ] as const satisfies readonly (keyof RequestsTable)[];
 
 /**
@@ -132,6 +133,7 @@ export function bindRecord(record: RequestRecord, values: SqliteValue[]): void {
   values[34] = record.api;
   values[35] = record.providerResponseId;
   values[36] = record.errorMessageHash;
+  values[37] = record.responseIsKept === true ? 1 : null;
 }
 
 function tokensOf(row: RequestRow): TokenCounts {
@@ -193,6 +195,7 @@ export function toStoredRequest(row: RequestRow): StoredRequest {
     api: row.api,
     providerResponseId: row.provider_response_id,
     client: row.client,
+    ...(row.response_kept === 1 && { responseIsKept: true }),
     syncedAt: row.synced_at,
     syncSkippedAt: row.sync_skipped_at,
     recomputedAt: row.recomputed_at,

@@ -1,7 +1,7 @@
 import type { Generated } from "kysely";
 
 /**
- * The tables at schema version 14, as Kysely and the user see them. Times are milliseconds since the epoch (UTC), truth
+ * The tables at schema version 15, as Kysely and the user see them. Times are milliseconds since the epoch (UTC), truth
  * is 0 or 1, money is pico-USD, of which one request may cost more than a `number` holds exactly.
  */
 export interface Tables {
@@ -112,6 +112,8 @@ export interface RequestsTable {
   reassigned_at: number | null;
   /** The project that attribution had found, where the user changed it. */
   reassigned_from: string | null;
+  /** 1 for a response that its provider hands out again; else null. */
+  response_kept: number | null;
 }
 
 /** One captured leg of a request; its bytes are in `request_body_contents`. */

@@ -66,12 +66,12 @@ function assertKept(before: ReturnType<typeof dump>, after: ReturnType<typeof du
 }
 
 describe("the chain of migrations", () => {
-  it("counts 1 to 14 without a gap", () => {
+  it("counts 1 to 15 without a gap", () => {
     assert.deepEqual(
       migrations.map(({ to }) => to),
       versions,
     );
-    assert.equal(latestSchemaVersion, 14);
+    assert.equal(latestSchemaVersion, 15);
   });
 
   it("is additive: no step drops, renames or rewrites", () => {
@@ -108,7 +108,7 @@ describe("the chain of migrations", () => {
 
 describe("migrate()", () => {
   for (const version of [0, ...versions]) {
-    it(`leads from version ${version} to 14 and keeps every row`, () =>
+    it(`leads from version ${version} to 15 and keeps every row`, () =>
       inNewFolder(async (folder) => {
         const connection = await opener.open(join(folder, "meter.db"));
         migrate(connection, version);
@@ -116,7 +116,7 @@ describe("migrate()", () => {
         fill(connection);
         const before = dump(connection);
         migrate(connection);
-        assert.equal(readSchemaVersion(connection), 14);
+        assert.equal(readSchemaVersion(connection), 15);
         assertKept(before, dump(connection));
         requireLatestSchema(connection);
         assert.equal(
@@ -183,44 +183,44 @@ describe("migrate()", () => {
         seen.add(readSchemaVersion(connection));
         assertKept(before, dump(connection));
         migrate(connection);
-        assert.equal(readSchemaVersion(connection), 14);
+        assert.equal(readSchemaVersion(connection), 15);
         assertKept(before, dump(connection));
         connection.close();
       }
       assert.deepEqual(
         [...seen].sort((a, b) => a - b),
-        [5, 6, 7, 8, 9, 10, 11, 12, 13, 14],
+        [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
       );
     }));
 
   const broken: [text: string, step: Migration, reason: StoreErrorReason, message: RegExp][] = [
     [
       "a statement that fails",
-      { to: 15, statements: ["CREATE TABLE more (a) STRICT", "SELEC 1"], expects: {} },
+      { to: 16, statements: ["CREATE TABLE more (a) STRICT", "SELEC 1"], expects: {} },
       "migration",
-      /step to schema version 15 failed and was undone/,
+      /step to schema version 16 failed and was undone/,
     ],
     [
       "a result that is not there",
       {
-        to: 15,
+        to: 16,
         statements: ["CREATE TABLE more (a TEXT) STRICT"],
         expects: { columns: { more: ["a", "b"] } },
       },
       "migration",
-      /version 15 lacks more\.b/,
+      /version 16 lacks more\.b/,
     ],
     [
       "an index that is not there",
-      { to: 15, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: { indexes: ["more_a"] } },
+      { to: 16, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: { indexes: ["more_a"] } },
       "migration",
-      /version 15 lacks more_a/,
+      /version 16 lacks more_a/,
     ],
     [
       "a gap",
-      { to: 16, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: {} },
+      { to: 17, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: {} },
       "migration",
-      /from 14 to 16/,
+      /from 15 to 17/,
     ],
   ];
   for (const [text, step, reason, message] of broken) {
@@ -234,7 +234,7 @@ describe("migrate()", () => {
           expects: {},
         };
         assert.throws(() => migrate(connection, 99, [...migrations, step, after]), fails(reason, message));
-        assert.equal(readSchemaVersion(connection), 14);
+        assert.equal(readSchemaVersion(connection), 15);
         const names = Object.keys(dump(connection));
         assert.equal(names.includes("more"), false);
         assert.equal(names.includes("last"), false);
@@ -257,7 +257,7 @@ describe("migrate()", () => {
         },
       };
       migrate(late);
-      assert.equal(readSchemaVersion(second), 14);
+      assert.equal(readSchemaVersion(second), 15);
       first.close();
       second.close();
     }));
@@ -266,13 +266,13 @@ describe("migrate()", () => {
     inNewFolder(async (folder) => {
       const connection = await opener.open(join(folder, "meter.db"));
       migrate(connection);
-      connection.execute("PRAGMA user_version = 15");
+      connection.execute("PRAGMA user_version = 16");
       assert.throws(
         () => migrate(connection),
-        fails("newer_schema", /schema 15, this one knows 14.*upgrade/),
+        fails("newer_schema", /schema 16, this one knows 15.*upgrade/),
       );
       assert.throws(() => requireLatestSchema(connection), fails("newer_schema", /upgrade/));
-      assert.equal(readSchemaVersion(connection), 15);
+      assert.equal(readSchemaVersion(connection), 16);
       connection.close();
     }));
 
@@ -299,7 +299,7 @@ describe("requireLatestSchema()", () => {
       migrate(connection, 13);
       assert.throws(
         () => requireLatestSchema(connection),
-        fails("older_schema", /schema 13 of 14: start the daemon/),
+        fails("older_schema", /schema 13 of 15: start the daemon/),
       );
       connection.close();
     }));

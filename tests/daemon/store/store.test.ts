@@ -6,7 +6,13 @@ import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
 import type { RequestRecord } from "../../../core/record.ts";
 import { migrate } from "../../../daemon/store/migrate.ts";
-import { type CapturedBody, openStore, type QuarantineEntry, type Store } from "../../../daemon/store/mod.ts";
+import {
+  type CapturedBody,
+  openStore,
+  type QuarantineEntry,
+  type Store,
+  type StoredRequest,
+} from "../../../daemon/store/mod.ts";
 import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
 import { noon, sampleRecord } from "./sample-records.ts";
 
@@ -164,15 +170,67 @@ describe("findRequest()", () => {
     }));
 });
 
-describe("hasResponse()", () => {
-  it("knows a response within ten minutes, and no further", () =>
+describe("findKeptResponse()", () => {
+  it("finds what its provider hands out again, however long ago, and nothing else", () =>
     withStore((store) => {
-      store.insertRecords([sampleRecord({ requestedAt: noon, providerResponseId: "msg_x" })]);
-      assert.equal(store.hasResponse("msg_x", noon + 600_000), true);
-      assert.equal(store.hasResponse("msg_x", noon - 600_000), true);
-      assert.equal(store.hasResponse("msg_x", noon + 600_001), false);
-      assert.equal(store.hasResponse("msg_y", noon), false);
+      const kept = sampleRecord({ requestedAt: noon, providerResponseId: "resp_x", responseIsKept: true });
+      const cut = sampleRecord({ providerResponseId: "resp_y", responseIsKept: true, tokensComplete: false });
+      store.insertRecords([kept, cut, sampleRecord({ providerResponseId: "msg_x" })]);
+      assert.deepEqual(store.findKeptResponse("resp_x"), { requestId: kept.requestId, tokensComplete: true });
+      assert.deepEqual(store.findKeptResponse("resp_y"), { requestId: cut.requestId, tokensComplete: false });
+      assert.equal(store.findKeptResponse("msg_x"), null);
     }));
+
+  it("needs no look at every row", () =>
+    inNewFolder(async (folder) => {
+      const connection = await opener.open(join(folder, "meter.db"));
+      migrate(connection);
+      const plan = connection
+        .prepare<{ detail: string }>(
+          "EXPLAIN QUERY PLAN SELECT request_id FROM requests WHERE provider_response_id = ? AND response_kept = 1",
+        )
+        .all(["resp_x"]);
+      assert.match(plan.map(({ detail }) => detail).join("\n"), /USING INDEX requests_kept_response/);
+      connection.close();
+    }));
+});
+
+describe("insertRecords() of an id that is there", () => {
+  const first = sampleRecord({
+    tokensComplete: false,
+    costPicoUsd: null,
+    costSource: "unpriced",
+    httpStatus: 200,
+  });
+  const tokens = { ...first.tokens, promptTokens: 70, completionTokens: 7 };
+  const second = { ...first, tokens, tokensComplete: true, costPicoUsd: 5n, costSource: "computed" as const };
+  const storedAfter = async (...records: (typeof first)[]) => {
+    let request: StoredRequest | undefined;
+    await withStore(async (store) => {
+      for (const record of records) store.insertRecords([record]);
+      request = await stored(store, first.requestId);
+    });
+    return request ?? assert.fail();
+  };
+
+  it("fills in what an incomplete usage cost, and leaves the call as it was", async () => {
+    const request = await storedAfter(first, { ...second, latencyMs: 1, project: "other" });
+    assert.deepEqual(
+      [request.tokens, request.tokensComplete, request.costPicoUsd, request.costSource],
+      [tokens, true, 5n, "computed"],
+    );
+    assert.deepEqual([request.latencyMs, request.project], [first.latencyMs, first.project]);
+  });
+
+  it("leaves a complete one as it is", async () => {
+    const request = await storedAfter(second, { ...second, tokens: first.tokens, costPicoUsd: 9n });
+    assert.deepEqual([request.tokens, request.costPicoUsd], [tokens, 5n]);
+  });
+
+  it("does not put an incomplete one over another", async () => {
+    const request = await storedAfter(first, { ...first, tokens, costPicoUsd: 9n });
+    assert.deepEqual([request.tokens, request.costPicoUsd], [first.tokens, null]);
+  });
 });
 
 describe("recomputing", () => {
@@ -538,7 +596,7 @@ describe("openStore()", () => {
       const path = join(folder, "meter.db");
       (await openStore(opener, path)).close();
       const connection = await opener.open(path);
-      connection.execute("PRAGMA user_version = 15");
+      connection.execute("PRAGMA user_version = 16");
       connection.close();
       const before = readFileSync(path);
       await assert.rejects(openStore(opener, path), fails("newer_schema"));
