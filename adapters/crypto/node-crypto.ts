@@ -11,13 +11,15 @@ export function sha256Hex(text: string): string {
 
 /** A source of random bytes that asks the system for many at a time, since each asking costs microseconds. */
 export function createRandomBytes(poolBytes = 4096): (count: number) => Uint8Array {
-  const pool = new Uint8Array(poolBytes);
-  let at = poolBytes;
+  let pool = new Uint8Array(0);
+  let at = 0;
   return (count) => {
-    if (at + count > poolBytes) {
-      randomFillSync(pool);
+    if (at + count > pool.length) {
+      // A fresh pool, so that bytes given away stay as they are.
+      pool = randomFillSync(new Uint8Array(Math.max(poolBytes, count)));
       at = 0;
     }
-    return pool.slice(at, (at += count));
+    at += count;
+    return pool.subarray(at - count, at);
   };
 }

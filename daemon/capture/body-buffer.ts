@@ -15,6 +15,24 @@ export interface BodyBuffer {
   bytes(): Uint8Array | null;
 }
 
+/** Small copies share their memory, since an allocation of its own costs each more than the copying. */
+const SLAB_BYTES = 65_536;
+const MAX_SHARED_BYTES = 8_192;
+let slab = new Uint8Array(0);
+let slabUsed = 0;
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  if (bytes.length > MAX_SHARED_BYTES) return bytes.slice();
+  if (slabUsed + bytes.length > slab.length) {
+    slab = new Uint8Array(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  const copy = slab.subarray(slabUsed, slabUsed + bytes.length);
+  copy.set(bytes);
+  slabUsed += bytes.length;
+  return copy;
+}
+
 export function createBodyBuffer(maxBytes: number): BodyBuffer {
   let parts: Uint8Array[] = [];
   let totalBytes = 0;
@@ -25,7 +43,7 @@ export function createBodyBuffer(maxBytes: number): BodyBuffer {
     append(bytes) {
       totalBytes += bytes.length;
       // The view belongs to the caller after this call, so what is kept is a copy.
-      if (totalBytes <= maxBytes) parts.push(bytes.slice());
+      if (totalBytes <= maxBytes) parts.push(copyOf(bytes));
       else parts = [];
     },
     bytes() {

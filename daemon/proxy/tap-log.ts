@@ -1,10 +1,10 @@
 import type { TapDirection, TapFrame } from "./tap-frames.ts";
 
 /** Bytes of one batch at most; a full batch is sent at once. */
-const batchBytes = 65_536;
+const batchBytes = 262_144;
 
 /** Room for the records of a batch, which grow from the end of its buffer towards the bytes. */
-const recordBytes = 24_576;
+const recordBytes = 98_304;
 
 /** A record: connection, what, at, offset, length. Numbers of eight bytes hold them all exactly. */
 const recordFields = 5;
