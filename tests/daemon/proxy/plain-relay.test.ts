@@ -351,6 +351,14 @@ describe("createPlainRelay() as gateway", () => {
     client.destroy();
   });
 
+  it("serves Node's fetch, which says Sec-Fetch-Mode: cors and nothing else about a page", async () => {
+    const server = openServer(answerEach());
+    const { proxy } = await openGateway({}, server.serve, false);
+    const response = await fetch(`http://127.0.0.1:${proxy.port}/anthropic/x`);
+    assert.equal(await response.text(), "ok 1");
+    assert.match(server.connections[0]?.seen ?? "", /sec-fetch-mode: cors/i);
+  });
+
   it("answers 502 where the upstream's certificate can't be trusted, and sends it nothing", async () => {
     let received = 0;
     const leaf = testAuthority(providerName, ["localhost"]);

@@ -74,7 +74,7 @@ function summary(frames: readonly TapFrame[]): string[] {
 }
 
 describe("createTapLog()", () => {
-  // Planted bug that this found: the length of a chunk's second piece taken from the chunk, not from the room left.
+  // Planted bug that this found: a chunk's second piece copied from the chunk's start.
   it("gives readTapBatch() what it was given, in order, however it falls into batches", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
