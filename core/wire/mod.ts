@@ -34,6 +34,7 @@ export {
 export { decodeBase64, decodeBase64Url, encodeBase64, encodeBase64Url } from "./base64.ts";
 export {
   BODY_NOT_STORED,
+  BODY_REQUEST_MAX_BYTES,
   type BodyAnswerBody,
   type BodyEnvelopeV021,
   bodyAnswerSchema,
@@ -139,6 +140,8 @@ export {
   advancedSettingsPatchSchema,
   advancedSettingsSchema,
   DATA_RETENTION_DAYS_DEFAULT,
+  type DeletionAnswer,
+  deletionAnswerSchema,
   RETENTION_DAYS_MAX,
   type Settings,
   type SettingsPatch,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { identifier, integer } from "./fields.ts";
+import { identifier, instant, integer } from "./fields.ts";
 
 /** Default of `data_retention_days`. Source: contract, "Workspace". */
 export const DATA_RETENTION_DAYS_DEFAULT = 365;
@@ -43,3 +43,9 @@ export const advancedSettingsPatchSchema = v.pipe(
 
 /** A change of the advanced settings. */
 export type AdvancedSettingsPatch = v.InferOutput<typeof advancedSettingsPatchSchema>;
+
+/** The answer to `DELETE /v1/workspaces/{ws}` and `DELETE /v1/account`: nothing purges, the date is only shown. */
+export const deletionAnswerSchema = v.object({ deleted_at: instant, purge_due_at: instant });
+
+/** When something was deleted. */
+export type DeletionAnswer = v.InferOutput<typeof deletionAnswerSchema>;

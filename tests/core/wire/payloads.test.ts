@@ -205,6 +205,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
     wire.settingsSchema,
     { id: "w1", name: "Acme", plan: "team", store_prompt_content: true },
   ],
+  ["200 of a deletion", wire.deletionAnswerSchema, { deleted_at: at, purge_due_at: at }],
   ["PATCH …/settings", wire.settingsPatchSchema, { store_prompt_content: true }],
   [
     "GET …/settings/advanced",
