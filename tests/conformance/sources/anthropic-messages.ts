@@ -350,6 +350,27 @@ api.add(
 );
 
 api.add(
+  "json-escapes-in-text",
+  "Text with an odd number of escaped quotes, brackets that close nothing, and a backslash at its end.",
+  json(
+    message(
+      { input_tokens: 78, output_tokens: 34 },
+      {
+        content: [
+          { type: "text", text: '"}]},"usage":{"input_tokens":1,"output_tokens":1},"a":"\\\\"}' },
+          { type: "text", text: "C:\\rain\\" },
+        ],
+      },
+    ),
+  ),
+  {
+    ...answered,
+    tokens: { prompt: 78, cache_read: 0, cache_write: 0, cache_write_1h: 0, completion: 34 },
+    cost: RATES.haiku45,
+  },
+);
+
+api.add(
   "json-pretty-printed",
   "The same object with line breaks, blanks around its colons and the usage before everything else.",
   json(

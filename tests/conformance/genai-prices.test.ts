@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { calcPrice } from "@pydantic/genai-prices";
+import { priceListOf } from "../../core/pricing/mod.ts";
+import type { ExpectedRecord } from "./case-format.ts";
+import { loadCases } from "./load-cases.ts";
+
+/**
+ * What `calcPrice` of @pydantic/genai-prices cannot express, or sees in another way, each with the reason. A difference
+ * that is not listed fails, and so does a line here that makes no difference any more.
+ */
+const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => boolean, reason: string])[] = [
+  [
+    ({ service_tier }) => service_tier !== null && !/^(standard|default|on_demand|auto)$/i.test(service_tier),
+    "it has no service tiers: flex, batch and priority are priced as standard",
+  ],
+  [({ extras }) => extras.fast_mode === 1, "it has no fast mode"],
+  [({ extras }) => extras.us_inference === 1, "it has no factor for inference in the US"],
+];
+
+/** Extras that are no usage key of the calculator, or none that changes a price. */
+const USAGE_KEYS: Readonly<Record<string, string>> = {
+  audio_output_tokens: "output_audio_tokens",
+  image_output_tokens: "output_image_tokens",
+  video_output_tokens: "output_video_tokens",
+  citation_tokens: "output_citation_tokens",
+  web_search_requests: "web_searches",
+};
+
+/** The cost by the calculator in pico-USD, rounded from its floats; null where it knows no price. */
+function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
+  const { tokens, extras } = record;
+  const read = tokens.cache_read ?? 0;
+  const write = tokens.cache_write ?? 0;
+  // Its totals are inclusive; a key of 0 stays out, since it may not be a unit of the model's price.
+  const usage: Record<string, number> = {
+    input_tokens: (tokens.prompt ?? 0) + read + write,
+    cache_read_tokens: read,
+    cache_write_tokens: write,
+    cache_write_1h_tokens: tokens.cache_write_1h ?? 0,
+    output_tokens: (tokens.completion ?? 0) + (tokens.thinking ?? 0),
+    output_reasoning_tokens: tokens.thinking ?? 0,
+    input_audio_tokens: (extras.audio_input_tokens ?? 0) + (extras.audio_cache_read_tokens ?? 0),
+    cache_audio_read_tokens: extras.audio_cache_read_tokens ?? 0,
+    input_image_tokens: (extras.image_input_tokens ?? 0) + (extras.image_cache_read_tokens ?? 0),
+    cache_image_read_tokens: extras.image_cache_read_tokens ?? 0,
+  };
+  for (const [name, count] of Object.entries(extras)) {
+    const key = USAGE_KEYS[name];
+    if (key !== undefined) usage[key] = count;
+  }
+  // Citations are counted beside the completion here and inside the output there.
+  usage.output_tokens! += extras.citation_tokens ?? 0;
+  const used = Object.fromEntries(Object.entries(usage).filter(([, count]) => count > 0));
+  const result = calcPrice(used, record.model, {
+    providerId: priceListOf(record.provider),
+    timestamp: new Date(at),
+  });
+  return result === null ? null : BigInt(Math.round(result.total_price * 1e12));
+}
+
+describe("costs beside @pydantic/genai-prices' own calculator", () => {
+  const records = loadCases().flatMap(({ name, expected }) =>
+    expected.records
+      .filter(({ cost }) => cost.source === "computed")
+      .map((record) => ({ name, record, at: expected.at })),
+  );
+  const usedReasons = new Set<string>();
+
+  it(`agree to the pico-USD in all of the suite's ${records.length} computed costs but the listed ones`, () => {
+    let agreed = 0;
+    const surprises: string[] = [];
+    for (const { name, record, at } of records) {
+      const theirs = byGenaiPrices(record, at);
+      if (String(theirs) === record.cost.pico_usd) {
+        agreed++;
+        continue;
+      }
+      const reason = DIFFERENCES.find(([applies]) => applies(record))?.[1];
+      if (reason === undefined) surprises.push(`${name}: ours ${record.cost.pico_usd}, theirs ${theirs}`);
+      else usedReasons.add(reason);
+    }
+    assert.deepEqual(surprises, []);
+    assert.ok(agreed > 90, `only ${agreed} costs were compared`);
+  });
+
+  it("differ for every listed reason", () => {
+    assert.deepEqual(
+      DIFFERENCES.map(([, reason]) => reason).filter((reason) => !usedReasons.has(reason)),
+      [],
+    );
+  });
+});
