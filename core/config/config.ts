@@ -1,11 +1,9 @@
 import type { AttributionRules } from "../attribution/mod.ts";
+import type { UploadPreset } from "../policy/mod.ts";
 import type { RateRow } from "../pricing/mod.ts";
 import type { RedactionRule } from "../redaction/mod.ts";
 import type { UploadFrom } from "../uploader/mod.ts";
 import type { ExtraHost } from "../usage/mod.ts";
-
-/** How much of a record leaves the machine. Source: decisions, "Metadata batch". */
-export type UploadPreset = "minimal" | "standard" | "full";
 
 /** What a person has configured, with every default filled in and every value within its bounds. */
 export interface Config {

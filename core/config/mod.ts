@@ -10,7 +10,7 @@
  * ```
  */
 export { type BaseUrl, resolveBaseUrl, type StatedBaseUrls } from "./base-url.ts";
-export type { Config, ResolvedConfig, UploadPreset } from "./config.ts";
+export type { Config, ResolvedConfig } from "./config.ts";
 export { parseDuration } from "./duration.ts";
 export {
   DEFAULT_API_PORT,
