@@ -20,6 +20,12 @@ export function count(value: bigint | number | null): string {
   return value === null ? "–" : value.toString().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
+/** The cost of a group; what has none says whether it is unknown or nothing was used. */
+function costInWords({ requests, bySource, unpriced, costPicoUsd }: ReportRow): string {
+  if (bySource.unpriced.requests < requests) return fixedUsd(costPicoUsd);
+  return unpriced > 0 ? "unpriced" : "–";
+}
+
 const right = "right" as const;
 
 /** The report as a table with its total, what the total lacks, and what was not metered. */
@@ -54,7 +60,7 @@ export function renderReport(
     count(row.tokens.cacheWrite),
     count(row.tokens.completion),
     ...(thinking ? [count(row.tokens.thinking)] : []),
-    row.unpriced === row.requests ? "unpriced" : fixedUsd(row.costPicoUsd),
+    costInWords(row),
   ];
   const body = rows.map((row) => cells(row.key ?? (by === "total" ? "total" : "(unknown)"), row));
   if (by !== "total") body.push(cells("total", total));
