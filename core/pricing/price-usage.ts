@@ -66,6 +66,7 @@ const BILLED_EXTRAS = (Object.entries(USAGE_EXTRAS) as [UsageExtraName, UsageExt
 /** What a request can be billed by that has no tokens. */
 const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtraName>([
   "audio_milliseconds",
+  "search_units",
   "document_pages",
   "annotated_document_pages",
   "text_messages",
@@ -221,7 +222,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
   if (reason !== null) return unpriced(row, tier, factors, lines, reason);
   return {
     costPicoUsd: total,
-    costSource: "computed",
+    costSource: extras?.estimated_input || extras?.estimated_output ? "estimated" : "computed",
     ratesSource: row.source,
     row,
     tier,

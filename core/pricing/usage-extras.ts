@@ -33,6 +33,8 @@ export const USAGE_EXTRAS = {
   citation_tokens: part("citations", null),
   web_search_requests: part("web search", null),
   file_search_requests: part("file search", null),
+  /** Cohere's unit of a rerank: a query with up to 100 documents. */
+  search_units: part("search units", null),
   document_pages: part("document pages", null),
   annotated_document_pages: part("annotated document pages", null),
   text_messages: part("text messages", null),
@@ -42,6 +44,10 @@ export const USAGE_EXTRAS = {
   fast_mode: part("fast mode", "flag"),
   /** 1 where the answer says that inference was kept in the US (`usage.inference_geo = "us"`). */
   us_inference: part("US-only inference", "flag"),
+  /** 1 where the count of input was estimated, since the provider stated none. */
+  estimated_input: part("estimated input", "flag"),
+  /** 1 where the counts of output were. */
+  estimated_output: part("estimated output", "flag"),
 } as const satisfies Record<string, UsageExtra>;
 
 /** The name of an extra that pricing knows. */

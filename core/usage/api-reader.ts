@@ -11,6 +11,8 @@ export interface MessageReader {
   knowsModel(): boolean;
   /** What was found. `ended` says that the stream was seen to its end. */
   end(ended: boolean): UsageFindings;
+  /** The reader of the next answer on the same WebSocket, where something of this one is of use to it. */
+  next?(): MessageReader;
 }
 
 /** What is known of an answer besides its body. */
@@ -43,6 +45,10 @@ export interface ApiReader {
   readonly streamsByDefault: boolean | null;
   /** The members of a request that are its prompt, for `prompt_hash`. */
   readonly promptMembers: readonly string[];
+  /** The member of the request that holds them; null for the request itself. */
+  readonly promptIn: string | null;
+  /** The types of the messages of a WebSocket that end an answer each. */
+  readonly finishTypes: readonly string[];
   start(facts: AnswerFacts): MessageReader;
 }
 
@@ -56,6 +62,8 @@ export interface ApiReaderSpec {
   maxMemberBytes?: number;
   streamsByDefault?: boolean | null;
   promptMembers: readonly string[];
+  promptIn?: string;
+  finishTypes?: readonly string[];
   start(facts: AnswerFacts): MessageReader;
 }
 
@@ -72,6 +80,8 @@ export function defineApiReader(spec: ApiReaderSpec): ApiReader {
     framing: spec.framing ?? "text",
     streamsByDefault: spec.streamsByDefault === undefined ? false : spec.streamsByDefault,
     promptMembers: spec.promptMembers,
+    promptIn: spec.promptIn ?? null,
+    finishTypes: spec.finishTypes ?? [],
     start: spec.start,
   };
 }

@@ -2,11 +2,22 @@ import type { RequestKind } from "../record.ts";
 import type { ApiId } from "./api-readers.ts";
 
 /** A family of paths that several hosts have in common. */
-export type Dialect = "anthropic" | "openai" | "gemini" | "ollama";
+export type PathDialect =
+  | "anthropic"
+  | "openai"
+  | "gemini"
+  | "ollama"
+  | "code-assist"
+  | "vertex"
+  | "bedrock"
+  | "cohere";
+
+/** What an operator's host speaks: one family of paths, or those that Azure puts together. */
+export type Dialect = PathDialect | "azure";
 
 /** What a path below a dialect's base is: the first rule that matches decides, no rule leaves it unknown. */
 export interface PathRule {
-  readonly method: "POST" | "any";
+  readonly method: "POST" | "GET" | "any";
   /** Matched against the whole path behind the base; a group named `model` is the model. */
   readonly path: RegExp;
   /** Null for what is not billed by usage. */
@@ -15,6 +26,9 @@ export interface PathRule {
     readonly requestKind: RequestKind;
     /** Whether the answer streams; null where the request's body says so. */
     readonly streaming: boolean | null;
+    /** See `MeteredRoute`. */
+    readonly fetches?: true;
+    readonly webSocket?: true;
   } | null;
 }
 
@@ -25,16 +39,35 @@ const post = (
   streaming: boolean | null = null,
 ): PathRule => ({ method: "POST", path, metered: { api, requestKind, streaming } });
 
+/** An answer, or answers, that an earlier request made. */
+const fetched = (path: RegExp, api: ApiId, requestKind: RequestKind): PathRule => ({
+  method: "any",
+  path,
+  metered: { api, requestKind, streaming: null, fetches: true },
+});
+
+/** A WebSocket, whose handshake is a GET. */
+const socket = (path: RegExp, api: ApiId): PathRule => ({
+  method: "GET",
+  path,
+  metered: { api, requestKind: "chat", streaming: true, webSocket: true },
+});
+
 const free = (path: RegExp): PathRule => ({ method: "any", path, metered: null });
 
+/** A model of Google's on Vertex, or a tuned one behind an endpoint. */
+const GOOGLE_MODEL = (method: string): RegExp =>
+  new RegExp(`^/(?:publishers/google/models|endpoints)/(?<model>[^/:]+):${method}$`);
+
 /**
- * The paths of each dialect. What may bill and is not read yet (batches, images, audio, realtime, background responses
- * that are polled) has no rule, and so counts as unknown.
+ * The paths of each dialect. What may bill and is not read (videos, calls by telephone) has no
+ * rule, and so counts as unknown. A batch is billed by its results, so that making and polling it is free.
  */
-export const DIALECTS: Readonly<Record<Dialect, readonly PathRule[]>> = {
+export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
   anthropic: [
     post(/^\/messages$/, "anthropic.messages", "chat"),
-    free(/^\/messages\/count_tokens$/),
+    fetched(/^\/messages\/batches\/[^/]+\/results$/, "anthropic.batch_results", "chat"),
+    free(/^\/messages\/(count_tokens|batches(\/.*)?)$/),
     free(/^\/(models|files|skills|organizations)(\/.*)?$/),
   ],
   openai: [
@@ -42,11 +75,21 @@ export const DIALECTS: Readonly<Record<Dialect, readonly PathRule[]>> = {
     post(/^\/(chat|agents)\/completions$/, "openai.chat", "chat"),
     post(/^(\/fim)?\/completions$/, "openai.completions", "chat"),
     post(/^\/responses(\/compact)?$/, "openai.responses", "chat"),
+    socket(/^\/responses$/, "openai.responses"),
     post(/^\/embeddings$/, "openai.embeddings", "embedding"),
+    post(/^\/images\/(generations|edits|variations)$/, "openai.images", "image"),
+    post(/^\/audio\/(transcriptions|translations)$/, "openai.transcriptions", "audio"),
+    post(/^\/audio\/speech$/, "openai.speech", "audio"),
+    socket(/^\/realtime$/, "openai.realtime"),
+    fetched(/^\/files\/[^/]+\/content$/, "openai.file_content", "chat"),
     // What was stored is read, listed or deleted.
     free(/^\/chat\/completions(\/.*)?$/),
     free(/^\/responses\/(input_tokens|[^/]+\/input_items)$/),
-    free(/^\/(models|files|uploads|vector_stores|organization|fine_tuning)(\/.*)?$/),
+    fetched(/^\/responses\/[^/]+(\/cancel)?$/, "openai.responses", "chat"),
+    free(/^\/realtime\/(client_secrets|sessions|transcription_sessions)$/),
+    free(
+      /^\/(models|files|uploads|vector_stores|organization|fine_tuning|batches|moderations|conversations)(\/.*)?$/,
+    ),
   ],
   gemini: [
     post(/^\/(?:models|tunedModels)\/(?<model>[^/:]+):generateContent$/, "gemini.generate", "chat", false),
@@ -63,12 +106,58 @@ export const DIALECTS: Readonly<Record<Dialect, readonly PathRule[]>> = {
       false,
     ),
     free(/^\/(?:models|tunedModels)\/[^/:]+:(?:countTokens|countTextTokens)$/),
-    free(/^\/(models|tunedModels|files|operations|batches)(\/[^:]*)?$/),
+    post(/^\/interactions$/, "gemini.interactions", "chat"),
+    fetched(/^\/interactions\/[^/:]+(\/cancel)?$/, "gemini.interactions", "chat"),
+    fetched(/^\/batches\/[^/:]+$/, "gemini.batch", "chat"),
+    fetched(/^\/files\/[^/:]+:download$/, "gemini.batch_file", "chat"),
+    free(/^\/models\/[^/:]+:(batchGenerateContent|asyncBatchEmbedContent)$/),
+    free(
+      /^\/(models|tunedModels|files|operations|batches|cachedContents|fileSearchStores)(\/[^:]*)?(:cancel)?$/,
+    ),
   ],
   ollama: [
     post(/^\/chat$/, "ollama.chat", "chat"),
     post(/^\/generate$/, "ollama.generate", "chat"),
     post(/^\/embed(dings)?$/, "ollama.embed", "embedding", false),
     free(/^\/(tags|ps|version|show|pull|push|create|copy|delete|me|signout|blobs\/.*)$/),
+  ],
+  "code-assist": [
+    post(/^:generateContent$/, "gemini.code_assist", "chat", false),
+    post(/^:streamGenerateContent$/, "gemini.code_assist", "chat", true),
+    // Gemini CLI's sign-in, settings, token counts, metrics and quotas.
+    free(/^(:(?!generate|stream|internalAtomic)[a-zA-Z]+|\/operations\/.*)$/),
+  ],
+  vertex: [
+    post(GOOGLE_MODEL("generateContent"), "gemini.generate", "chat", false),
+    post(GOOGLE_MODEL("streamGenerateContent"), "gemini.generate", "chat", true),
+    post(GOOGLE_MODEL("embedContent"), "gemini.embed", "embedding", false),
+    free(/^\/publishers\/anthropic\/models\/count-tokens[^/:]*:rawPredict$/),
+    post(
+      /^\/publishers\/anthropic\/models\/(?<model>[^/:]+):(raw|streamRaw)Predict$/,
+      "anthropic.messages",
+      "chat",
+    ),
+    post(/^\/publishers\/mistralai\/models\/(?<model>[^/:]+):(raw|streamRaw)Predict$/, "openai.chat", "chat"),
+    post(/^\/endpoints\/[^/]+\/chat\/completions$/, "openai.chat", "chat"),
+    post(/^\/endpoints\/[^/]+\/embeddings$/, "openai.embeddings", "embedding"),
+    free(/^\/.*:(countTokens|computeTokens)$/),
+    free(/^\/(cachedContents|operations|batchPredictionJobs|tuningJobs|models)(\/[^:]*)?(:cancel)?$/),
+  ],
+  bedrock: [
+    post(/^\/model\/(?<model>[^/]+)\/converse$/, "bedrock.converse", "chat", false),
+    post(/^\/model\/(?<model>[^/]+)\/converse-stream$/, "bedrock.converse", "chat", true),
+    post(/^\/model\/(?<model>[^/]+)\/invoke$/, "bedrock.invoke", "chat", false),
+    post(/^\/model\/(?<model>[^/]+)\/invoke-with-response-stream$/, "bedrock.invoke", "chat", true),
+    free(/^\/model\/[^/]+\/count-tokens$/),
+    // Its results are written to a bucket, and so not seen here.
+    free(/^\/async-invoke(\/.*)?$/),
+  ],
+  cohere: [
+    post(/^\/v[12]\/chat$/, "cohere.chat", "chat"),
+    post(/^\/v[12]\/embed$/, "cohere.embed", "embedding", false),
+    post(/^\/v[12]\/rerank$/, "cohere.rerank", "other", false),
+    free(
+      /^\/v[12]\/(models|tokenize|detokenize|check-api-key|datasets|connectors|embed-jobs|finetuning)(\/.*)?$/,
+    ),
   ],
 };

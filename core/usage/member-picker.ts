@@ -1,5 +1,6 @@
 import { type ByteStore, createByteStore } from "../exchange/byte-store.ts";
 import { decodeUtf8 } from "../exchange/bytes.ts";
+import { membersOf } from "./token-counts.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -275,6 +276,27 @@ export function membersBelow(message: PickedMembers, path: string): PickedMember
     text: (below) => message.text(prefix + below),
     value: (below) => message.value(prefix + below),
     string: (below) => message.string(prefix + below),
+  };
+}
+
+/** The members of a value that was parsed already. */
+export function membersOfValue(value: unknown): PickedMembers {
+  const find = (path: string): unknown => {
+    let found: unknown = value;
+    for (const name of path.split(".")) {
+      const members = membersOf(found);
+      found = Object.hasOwn(members, name) ? members[name] : undefined;
+    }
+    return found;
+  };
+  return {
+    closed: true,
+    text: (path) => JSON.stringify(find(path)) ?? null,
+    value: find,
+    string(path) {
+      const found = find(path);
+      return typeof found === "string" && found !== "" ? found : null;
+    },
   };
 }
 

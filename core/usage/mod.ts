@@ -20,6 +20,8 @@
 export type { ApiId } from "./api-readers.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export type { Dialect } from "./dialects.ts";
+export type { MessageUsageReader } from "./message-usage-reader.ts";
+export { createMessageUsageReader } from "./message-usage-reader.ts";
 export type { RequestFacts } from "./read-request.ts";
 export { readRequest } from "./read-request.ts";
 export type { ExtraHost, GatewayTarget, Registry, RequestAddress } from "./registry.ts";

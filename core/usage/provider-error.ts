@@ -23,7 +23,10 @@ const MAX_WORD_LENGTH = 128;
  *   AWS `{__type, message}`
  */
 export function readProviderError(message: PickedMembers, failed: boolean): ProviderError | null {
-  const error = message.value("error") ?? message.value("response.error");
+  const error =
+    message.value("error") ??
+    message.value("response.error") ??
+    message.value("response.status_details.error");
   if (isObject(error)) return fromErrorObject(error);
   const told = typeof error === "string" && error !== "";
   if (!told && !failed && message.value("type") !== "error") return null;

@@ -1,4 +1,10 @@
-import type { Dialect } from "./dialects.ts";
+import {
+  AWS_REGIONS,
+  BEDROCK_FIPS_REGIONS,
+  VERTEX_LOCATIONS,
+  VERTEX_MULTI_REGIONS,
+} from "./cloud-regions.ts";
+import type { Dialect, PathDialect } from "./dialects.ts";
 
 /** A provider that is metered out of the box. */
 export interface Provider {
@@ -8,12 +14,14 @@ export interface Provider {
   readonly hosts: readonly string[];
   readonly port: number;
   readonly scheme: "https" | "http";
-  /** The dialects that it speaks, and below which paths. */
-  readonly apis: readonly (readonly [dialect: Dialect, basePath: RegExp])[];
+  /** The dialects that it speaks, and below which paths; a group named `model` is the model, or its deployment. */
+  readonly apis: readonly (readonly [dialect: PathDialect, basePath: RegExp])[];
   /** Further paths that are not billed by usage: telemetry, accounts, a web site on the same host. */
   readonly free?: RegExp;
-  /** The first path segment that stands for it in gateway mode. */
-  readonly gatewayPrefix: string;
+  /** The first path segment that stands for it in gateway mode; none where the host is the caller's own. */
+  readonly gatewayPrefix?: string;
+  /** Extras that each of its reports has. */
+  readonly extras?: Readonly<Record<string, number>>;
 }
 
 const openai = (basePath: RegExp) => ["openai", basePath] as const;
@@ -31,6 +39,16 @@ const compatible = (provider: string, hosts: readonly string[], basePath: RegExp
   gatewayPrefix: provider,
 });
 
+/** The caller pays a subscription: the cost of a call is what the same call would have cost by the list. */
+const SUBSCRIPTION = { subscription: 1 } as const;
+
+const AZURE_APIS: Provider["apis"] = [
+  openai(/^\/openai\/deployments\/(?<model>[^/]+)(?=\/)/),
+  openai(/^\/openai(\/v1)?(?=\/)/),
+  openai(/^\/models(?=\/)/),
+  anthropic(/^\/anthropic\/v1(?=\/)/),
+];
+
 /** The providers. A new one is one entry here. */
 export const PROVIDERS: readonly Provider[] = [
   {
@@ -46,7 +64,7 @@ export const PROVIDERS: readonly Provider[] = [
     hosts: ["generativelanguage.googleapis.com"],
     port: 443,
     scheme: "https",
-    apis: [openai(/^\/v1[a-z0-9]*\/openai(?=\/)/), ["gemini", /^\/v1[a-z0-9]*(?=\/)/]],
+    apis: [openai(/^\/v1[a-z0-9]*\/openai(?=\/)/), ["gemini", /^(\/download)?\/v1[a-z0-9]*(?=\/)/]],
     free: /^\/(resumable\/)?upload\/.*$/,
     gatewayPrefix: "gemini",
   },
@@ -90,7 +108,63 @@ export const PROVIDERS: readonly Provider[] = [
   },
   compatible("perplexity", ["api.perplexity.ai"], /^(\/v1)?(?=\/)/),
   compatible("cerebras", ["api.cerebras.ai"], V1),
-  compatible("cohere", ["api.cohere.ai", "api.cohere.com"], /^\/compatibility\/v1(?=\/)/),
+  {
+    ...compatible("cohere", ["api.cohere.ai", "api.cohere.com"], /^\/compatibility\/v1(?=\/)/),
+    apis: [openai(/^\/compatibility\/v1(?=\/)/), ["cohere", /^(?=\/v[12]\/)/]],
+  },
+  {
+    provider: "codex",
+    hosts: ["chatgpt.com"],
+    port: 443,
+    scheme: "https",
+    apis: [openai(/^\/backend-api\/codex(?=\/)/)],
+    // Telemetry, settings, cloud tasks, and the web site.
+    free: /^\/(?!backend-api\/codex\/(?!analytics-events\/)).*$/,
+    gatewayPrefix: "codex",
+    extras: SUBSCRIPTION,
+  },
+  {
+    provider: "code-assist",
+    hosts: ["cloudcode-pa.googleapis.com", "daily-cloudcode-pa.googleapis.com"],
+    port: 443,
+    scheme: "https",
+    apis: [["code-assist", /^\/v1internal(?=[:/])/]],
+    gatewayPrefix: "code-assist",
+    extras: SUBSCRIPTION,
+  },
+  {
+    provider: "vertex",
+    hosts: [
+      "aiplatform.googleapis.com",
+      ...VERTEX_LOCATIONS.map((location) => `${location}-aiplatform.googleapis.com`),
+      ...VERTEX_MULTI_REGIONS.map((region) => `aiplatform.${region}.rep.googleapis.com`),
+    ],
+    port: 443,
+    scheme: "https",
+    // With a project, or in express mode without one.
+    apis: [["vertex", /^\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/]],
+    gatewayPrefix: "vertex",
+  },
+  {
+    provider: "bedrock",
+    hosts: [
+      ...AWS_REGIONS.map((region) => `bedrock-runtime.${region}.amazonaws.com`),
+      ...BEDROCK_FIPS_REGIONS.map((region) => `bedrock-runtime-fips.${region}.amazonaws.com`),
+      ...AWS_REGIONS.map((region) => `bedrock-mantle.${region}.api.aws`),
+    ],
+    port: 443,
+    scheme: "https",
+    apis: [["bedrock", /^(?=\/)/], openai(/^(\/openai)?\/v1(?=\/)/), anthropic(/^\/anthropic\/v1(?=\/)/)],
+  },
+  {
+    provider: "azure",
+    hosts: ["*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com"],
+    port: 443,
+    scheme: "https",
+    apis: AZURE_APIS,
+    // Speech, vision and the other services that share these hosts.
+    free: /^\/(?!openai\/|anthropic\/|models\/).*$/,
+  },
 ];
 
 /** Below which paths the dialects of a host stand that an operator adds: with or without a version, and nothing else. */
@@ -100,4 +174,9 @@ export const EXTRA_HOST_APIS: Readonly<Record<Dialect, Provider["apis"]>> = {
   openai: [openai(/^(\/.*)?\/v1(?=\/)/), openai(/^(?=\/)/)],
   gemini: [["gemini", /^(\/.*)?\/v1[a-z0-9]*(?=\/)/]],
   ollama: [["ollama", /^(\/.*)?\/api(?=\/)/], openai(V1), anthropic(V1)],
+  "code-assist": [["code-assist", /^(\/.*)?\/v1internal(?=[:/])/]],
+  vertex: [["vertex", /^(\/.*)?\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/]],
+  bedrock: [["bedrock", /^(\/.*)?(?=\/model\/)/], openai(/^(\/openai)?\/v1(?=\/)/)],
+  azure: AZURE_APIS,
+  cohere: [["cohere", /^(\/.*)?(?=\/v[12]\/)/]],
 };

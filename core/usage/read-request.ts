@@ -1,9 +1,10 @@
 import type { ApiReader } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
 import { canonicalJson } from "./canonical-json.ts";
+import { readFormFields } from "./form-fields.ts";
 import { pickMembers, wantMembers } from "./member-picker.ts";
 import type { MeteredRoute } from "./route.ts";
-import { isObject } from "./token-counts.ts";
+import { isObject, membersOf } from "./token-counts.ts";
 
 /** What a request says about itself; null for what it does not say or what cannot be read. */
 export interface RequestFacts {
@@ -12,7 +13,14 @@ export interface RequestFacts {
   /** The text whose SHA-256 is `prompt_hash`. It is the prompt: hash it and let go of it. */
   canonicalPrompt: string | null;
   requestedServiceTier: string | null;
+  /**
+   * The model that the operator lists behind the requested deployment (Azure). It goes before the answered one, which may
+   * be generic; null where nothing is listed.
+   */
+  deployedModel?: string | null;
 }
+
+const FORM_FIELDS = ["model", "stream"] as const;
 
 const FACTS = wantMembers(["model", "stream", "service_tier", "serviceTier"]);
 
@@ -25,6 +33,14 @@ const FACTS = wantMembers(["model", "stream", "service_tier", "serviceTier"]);
  * left out. Source: decisions, "Bodies".
  */
 export function readRequest(route: MeteredRoute, body: Uint8Array | null): RequestFacts {
+  const facts = readBody(route, body);
+  if (route.deployments === undefined) return facts;
+  // A deployment in the path is the one that is called, whatever the body says.
+  const deployment = route.model ?? facts.requestedModel ?? "";
+  return { ...facts, deployedModel: route.deployments.get(deployment) ?? null };
+}
+
+function readBody(route: MeteredRoute, body: Uint8Array | null): RequestFacts {
   const api: ApiReader = API_READERS[route.api];
   const request = body === null ? undefined : parseStrictly(body);
   if (isObject(request)) {
@@ -32,10 +48,21 @@ export function readRequest(route: MeteredRoute, body: Uint8Array | null): Reque
     return {
       requestedModel: nonEmpty(model) ?? route.model,
       streaming: route.streaming ?? (typeof stream === "boolean" ? stream : api.streamsByDefault),
-      canonicalPrompt: canonicalPrompt(request, api.promptMembers),
+      canonicalPrompt: canonicalPrompt(
+        api.promptIn === null ? request : membersOf(request[api.promptIn]),
+        api.promptMembers,
+      ),
       requestedServiceTier: nonEmpty(service_tier) ?? nonEmpty(serviceTier),
     };
   }
+  const form = body === null ? null : readFormFields(body, FORM_FIELDS);
+  if (form !== null)
+    return {
+      requestedModel: form.get("model") ?? route.model,
+      streaming: route.streaming ?? form.get("stream") === "true",
+      canonicalPrompt: null,
+      requestedServiceTier: null,
+    };
   const facts = body === null ? null : pickMembers(body, FACTS);
   const stream = facts?.value("stream");
   const unsaid = facts?.closed ? api.streamsByDefault : null;

@@ -1,6 +1,6 @@
-import { DIALECTS, type Dialect, type PathRule } from "./dialects.ts";
+import { DIALECTS, type Dialect } from "./dialects.ts";
 import { EXTRA_HOST_APIS, PROVIDERS, type Provider } from "./providers.ts";
-import type { RouteMatch } from "./route.ts";
+import type { MeteredRoute, RouteMatch } from "./route.ts";
 
 /** A host that the operator has configured: a gateway of the company's own, a server that imitates a provider. */
 export interface ExtraHost {
@@ -20,6 +20,12 @@ export interface GatewayTarget {
   port: number;
   /** Empty: the prefix stands for the provider's origin, so that the provider's own paths follow it. */
   basePath: string;
+}
+
+/** What else an operator knows of the providers. */
+export interface RegistryOptions {
+  /** The models behind Azure's deployments, by the deployments' names: what prices a call whose answer names no model. */
+  deployments?: Readonly<Record<string, string>>;
 }
 
 /** A request's address. */
@@ -49,10 +55,17 @@ interface HostEntry {
   provider: string;
   apis: Provider["apis"];
   free: RegExp | null;
+  /** What every metered route of this host has. */
+  around: Pick<MeteredRoute, "extras" | "deployments">;
 }
 
 /** Creates the registry of the built-in providers and the operator's hosts; the operator's win. */
-export function createRegistry(extra: readonly ExtraHost[] = []): Registry {
+export function createRegistry(extra: readonly ExtraHost[] = [], options: RegistryOptions = {}): Registry {
+  const azure = options.deployments && { deployments: new Map(Object.entries(options.deployments)) };
+  const around = (isAzure: boolean, extras?: Provider["extras"]) => ({
+    ...(isAzure ? azure : undefined),
+    ...(extras && { extras }),
+  });
   const entries: HostEntry[] = [
     ...extra.map(({ host, port, provider, api }) => ({
       pattern: normaliseHost(host),
@@ -60,9 +73,17 @@ export function createRegistry(extra: readonly ExtraHost[] = []): Registry {
       provider,
       apis: EXTRA_HOST_APIS[api],
       free: null,
+      around: around(api === "azure"),
     })),
-    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, free }) =>
-      hosts.map((pattern) => ({ pattern, port, provider, apis, free: free ?? null })),
+    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, free = null, extras }) =>
+      hosts.map((pattern) => ({
+        pattern,
+        port,
+        provider,
+        apis,
+        free,
+        around: around(provider === "azure", extras),
+      })),
     ),
   ];
   const find = (host: string, port: number): HostEntry | undefined => {
@@ -92,15 +113,16 @@ export function createRegistry(extra: readonly ExtraHost[] = []): Registry {
       ),
     ],
     gatewayPrefixes: new Map(
-      PROVIDERS.map(({ gatewayPrefix, provider, scheme, hosts, port }) => [
-        gatewayPrefix,
-        { provider, scheme, host: hosts[0] as string, port, basePath: "" },
-      ]),
+      PROVIDERS.flatMap(({ gatewayPrefix, provider, scheme, hosts, port }) =>
+        gatewayPrefix === undefined
+          ? []
+          : [[gatewayPrefix, { provider, scheme, host: hosts[0] as string, port, basePath: "" }]],
+      ),
     ),
   };
 }
 
-function matchPath({ provider, apis, free }: HostEntry, method: string, path: string): RouteMatch {
+function matchPath({ provider, apis, free, around }: HostEntry, method: string, path: string): RouteMatch {
   // A preflight or a look at the headers is never billed, whatever its path.
   if (method === "OPTIONS" || method === "HEAD") return { kind: "free", provider };
   for (const [dialect, basePath] of apis) {
@@ -108,17 +130,21 @@ function matchPath({ provider, apis, free }: HostEntry, method: string, path: st
     if (base === null) continue;
     const below = path.slice(base[0].length);
     for (const rule of DIALECTS[dialect]) {
-      if (rule.method === "POST" && method !== "POST") continue;
+      if (rule.method !== "any" && rule.method !== method) continue;
       const found = rule.path.exec(below);
-      if (found !== null) return routeOf(provider, rule, found.groups?.model ?? null);
+      if (found === null) continue;
+      if (rule.metered === null) return { kind: "free", provider };
+      const model = found.groups?.model ?? base.groups?.model;
+      return {
+        kind: "metered",
+        provider,
+        ...rule.metered,
+        ...around,
+        model: model === undefined ? null : decodeSegment(model),
+      };
     }
   }
   return free?.test(path) ? { kind: "free", provider } : { kind: "unknown_path", provider };
-}
-
-function routeOf(provider: string, { metered }: PathRule, model: string | null): RouteMatch {
-  if (metered === null) return { kind: "free", provider };
-  return { kind: "metered", provider, ...metered, model: model === null ? null : decodeSegment(model) };
 }
 
 /** Lower case, without IPv6 brackets and the root's dot. */

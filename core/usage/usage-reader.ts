@@ -24,8 +24,9 @@ const MAX_MODEL_LOOKS = 4;
 /** As much of an error that is no JSON is looked at, in bytes. */
 const MAX_ERROR_TEXT_BYTES = 2048;
 
-/** The bit of `error` in what a reader's `findKeys` answers. */
+/** The bits of `error` and of a reader's first key, which is that of its usage, in what `findKeys` answers. */
 const ERROR_BIT = 1;
+const USAGE_BIT = 2;
 
 /** What is known of a response before its body. */
 export interface ResponseContext {
@@ -92,14 +93,14 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
     if (keys === 0 && (messages.knowsModel() || ++modelLooks > MAX_MODEL_LOOKS)) return;
     if (keys > ERROR_BIT) {
       droppedBeforeUsage = body?.dropped ?? 0;
-      if (api.lastWins && (keys & ERROR_BIT) === 0 && messages.knowsModel() && !flushing) {
+      if (api.lastWins && keys === USAGE_BIT && messages.knowsModel() && !flushing) {
         kept ??= createByteStore();
         kept.clear();
         kept.append(bytes, 0, bytes.length);
         return;
       }
       // This one is read at once, because of an error in it say, and is later than the one kept.
-      if (!flushing) kept?.clear();
+      if (!flushing && (keys & USAGE_BIT) !== 0) kept?.clear();
     }
     take(pickMembers(bytes, api.members), false);
   };
@@ -123,8 +124,9 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
       const onEvent = (event: SseEvent) => onMessage(event.data, event.event === "error");
       return createSseReader(onEvent, { maxEventBytes: MAX_MESSAGE_BYTES });
     }
-    if ((api.framing === "lines" || api.framing === "results") && !failed)
-      return createNdjsonReader(onElement, { maxLineBytes: MAX_MESSAGE_BYTES });
+    // A whole answer may be written over several lines.
+    const inLines = api.framing === "results" || (api.framing === "lines" && context.streaming !== false);
+    if (inLines && !failed) return createNdjsonReader(onElement, { maxLineBytes: MAX_MESSAGE_BYTES });
     const picker = createMemberPicker(api.members);
     return { push: picker.push, end: () => take(picker.end(), true), dropped: 0 };
   };

@@ -1,4 +1,5 @@
-import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
+import { membersBelow, type PickedMembers } from "../member-picker.ts";
 import {
   addCounts,
   firstCount,
@@ -9,7 +10,7 @@ import {
   splitTotal,
 } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
-import { setPart } from "../usage-extras.ts";
+import { setExtra, setPart } from "../usage-extras.ts";
 
 const KNOWN: KnownMembers = {
   promptTokenCount: true,
@@ -27,6 +28,16 @@ const KNOWN: KnownMembers = {
   serviceTier: true,
 };
 
+const MEMBERS = ["usageMetadata", "modelVersion", "responseId", "candidates"] as const;
+
+const spec = (members: readonly string[]) => ({
+  members,
+  keys: ["usageMetadata", "webSearchQueries"],
+  lastWins: true,
+  // The searches stand among the candidates, behind their text.
+  maxMemberBytes: 1024 * 1024,
+});
+
 /**
  * Gemini's generateContent and streamGenerateContent, the latter as server-sent events or as one JSON array.
  *
@@ -35,24 +46,41 @@ const KNOWN: KnownMembers = {
  * - `totalTokenCount` is the sum of prompt, tool use, candidates and thoughts.
  * - These are proto3 fields, whose zero is left out: an absent one is 0, but for the prompt, which cannot be empty. Its
  *   count is then what the total leaves, or unknown.
+ * - Searches of the web stand in `candidates[].groundingMetadata.webSearchQueries`. Models since Gemini 3 are billed for
+ *   each query, older ones once for a prompt that was grounded (ai.google.dev, "Grounding with Google Search").
  * - Every chunk of a stream may carry usage, cumulative: the last one wins.
  */
 export const geminiGenerate = defineApiReader({
-  members: ["usageMetadata", "modelVersion", "responseId"],
-  keys: ["usageMetadata"],
-  lastWins: true,
+  ...spec(MEMBERS),
   promptMembers: ["systemInstruction", "contents"],
   start: startGenerate,
 });
 
-function startGenerate(): MessageReader {
+/**
+ * Code Assist, which Gemini CLI and the plug-ins of editors call: the answer of generateContent stands in `response`, and
+ * the request's in `request`.
+ */
+export const geminiCodeAssist = defineApiReader({
+  ...spec(MEMBERS.map((member) => `response.${member}`)),
+  promptMembers: ["systemInstruction", "contents"],
+  promptIn: "request",
+  start(facts) {
+    const reader = startGenerate(facts);
+    return { ...reader, read: (message, whole) => reader.read(membersBelow(message, "response"), whole) };
+  },
+});
+
+function startGenerate({ routeModel }: Pick<AnswerFacts, "routeModel">): MessageReader {
   let model: string | null = null;
   let responseId: string | null = null;
   let usage: Readonly<Record<string, unknown>> | null = null;
   let wholeSeen = false;
+  /** Different queries: a stream's chunks may repeat them. */
+  const queries = new Set<string>();
   return {
     knowsModel: () => model !== null,
     read(message, whole) {
+      addQueries(queries, message);
       model = message.string("modelVersion") ?? model;
       responseId = message.string("responseId") ?? responseId;
       const stated = message.value("usageMetadata");
@@ -62,6 +90,8 @@ function startGenerate(): MessageReader {
     },
     end(ended) {
       const extras: Record<string, number> = {};
+      const perPrompt = /gemini-[12]\b/.test(model ?? routeModel ?? "");
+      setExtra(extras, "web_search_requests", perPrompt ? Math.min(1, queries.size) : queries.size);
       if (usage === null || !statesCounts(usage))
         return {
           tokens: NO_TOKENS,
@@ -100,6 +130,17 @@ function startGenerate(): MessageReader {
       };
     },
   };
+}
+
+function addQueries(queries: Set<string>, message: PickedMembers): void {
+  if (!message.text("candidates")?.includes('"webSearchQueries"')) return;
+  const candidates = message.value("candidates");
+  if (!Array.isArray(candidates)) return;
+  for (const candidate of candidates) {
+    const { webSearchQueries } = membersOf(membersOf(candidate).groundingMetadata);
+    if (!Array.isArray(webSearchQueries)) continue;
+    for (const query of webSearchQueries) if (typeof query === "string" && query !== "") queries.add(query);
+  }
 }
 
 function statesCounts(usage: Readonly<Record<string, unknown>>): boolean {

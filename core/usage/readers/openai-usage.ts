@@ -12,8 +12,17 @@ import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPart } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";
 
+const CACHED_DETAILS: KnownMembers = {
+  text_tokens: true,
+  audio_tokens: true,
+  image_tokens: true,
+  cached_text_tokens: true,
+  cached_image_tokens: true,
+};
+
 const INPUT_DETAILS: KnownMembers = {
   cached_tokens: true,
+  cached_tokens_details: CACHED_DETAILS,
   cache_write_tokens: true,
   cache_write_tokens_details: { ttl_30m_tokens: true, ttl_12h_tokens: true },
   text_tokens: true,
@@ -42,6 +51,11 @@ const KNOWN: KnownMembers = {
   input_tokens_details: INPUT_DETAILS,
   completion_tokens_details: OUTPUT_DETAILS,
   output_tokens_details: OUTPUT_DETAILS,
+  input_token_details: INPUT_DETAILS,
+  output_token_details: OUTPUT_DETAILS,
+  cached_tokens_details: CACHED_DETAILS,
+  // A transcription's `tokens`.
+  type: true,
   // DeepSeek and others say it beside the details, or instead of them.
   prompt_cache_hit_tokens: true,
   prompt_cache_miss_tokens: true,
@@ -88,6 +102,8 @@ export interface OpenaiAnswer {
  *
  * - The input total is **inclusive** of `cached_tokens` and `cache_write_tokens`, which are taken out of it. DeepSeek
  *   names the first `prompt_cache_hit_tokens`.
+ * - Audio and image are parts of the input, cached or not, and of the output; `cached_tokens_details` says how much of
+ *   them the cache had. Realtime and transcriptions write `input_token_details` for `input_tokens_details`.
  * - The output total is **inclusive** of `reasoning_tokens`, except where `REASONING_APART` says otherwise, or where
  *   `total_tokens` proves it by being the sum of all three: hosts that pass other makers' numbers on are told apart so.
  * - A detail that is not stated stays null; its tokens are in the sibling, so that the totals are complete without it.
@@ -110,8 +126,12 @@ export function readOpenaiUsage(answer: OpenaiAnswer): UsageFindings {
     };
   const input = firstCount(usage.prompt_tokens, usage.input_tokens);
   const stated = firstCount(usage.completion_tokens, usage.output_tokens);
-  const inputDetails = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
-  const outputDetails = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const inputDetails = membersOf(
+    usage.prompt_tokens_details ?? usage.input_tokens_details ?? usage.input_token_details,
+  );
+  const outputDetails = membersOf(
+    usage.completion_tokens_details ?? usage.output_tokens_details ?? usage.output_token_details,
+  );
   const cached = firstCount(inputDetails.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens);
   const reasoning = firstCount(outputDetails.reasoning_tokens, usage.reasoning_tokens);
   const output = reasoningIsApart(answer, input, stated, reasoning, usage.total_tokens)
@@ -119,7 +139,14 @@ export function readOpenaiUsage(answer: OpenaiAnswer): UsageFindings {
     : stated;
   const inputs = splitTotal(input, [cached, readCount(inputDetails.cache_write_tokens)]);
   const outputs = splitTotal(output, [reasoning]);
-  setOpenaiExtras(around.extras, usage, inputDetails, outputDetails, inputs.rest, outputs.rest);
+  setModalities(
+    around.extras,
+    inputDetails,
+    inputs.rest,
+    usage.cached_tokens_details,
+    inputs.parts[0] ?? null,
+  );
+  setOpenaiExtras(around.extras, usage, inputDetails, outputDetails, outputs.rest);
   return {
     ...around,
     tokens: {
@@ -149,17 +176,35 @@ function reasoningIsApart(
   return input !== null && readCount(total) === input + output + reasoning;
 }
 
+/**
+ * Sets the parts of the input that are no text. What is stated includes the cached ones, which are taken out where
+ * `cached_tokens_details` tells them.
+ */
+function setModalities(
+  extras: Record<string, number>,
+  input: Readonly<Record<string, unknown>>,
+  fresh: number | null,
+  cachedBeside: unknown,
+  cached: number | null,
+): void {
+  const inCache = membersOf(input.cached_tokens_details ?? cachedBeside);
+  const audioCached = readCount(inCache.audio_tokens) ?? 0;
+  const imageCached = firstCount(inCache.image_tokens, inCache.cached_image_tokens) ?? 0;
+  const freshOf = (all: unknown, ofCache: number) => Math.max(0, (readCount(all) ?? 0) - ofCache);
+  setPart(extras, "audio_input_tokens", freshOf(input.audio_tokens, audioCached), fresh);
+  setPart(extras, "image_input_tokens", freshOf(input.image_tokens, imageCached), fresh);
+  setPart(extras, "video_input_tokens", input.video_tokens, fresh);
+  setPart(extras, "audio_cache_read_tokens", audioCached, cached);
+  setPart(extras, "image_cache_read_tokens", imageCached, cached);
+}
+
 function setOpenaiExtras(
   extras: Record<string, number>,
   usage: Readonly<Record<string, unknown>>,
   input: Readonly<Record<string, unknown>>,
   output: Readonly<Record<string, unknown>>,
-  fresh: number | null,
   visible: number | null,
 ): void {
-  setPart(extras, "audio_input_tokens", input.audio_tokens, fresh);
-  setPart(extras, "image_input_tokens", input.image_tokens, fresh);
-  setPart(extras, "video_input_tokens", input.video_tokens, fresh);
   setPart(extras, "audio_output_tokens", output.audio_tokens, visible);
   setPart(extras, "image_output_tokens", output.image_tokens, visible);
   setPart(extras, "video_output_tokens", output.video_tokens, visible);

@@ -4,17 +4,20 @@ import { createRegistry, type RouteMatch } from "../../../core/usage/mod.ts";
 
 const registry = createRegistry();
 
-/** `METHOD url` → `provider api kind [model] [streaming]`, or what else the match is. */
+/** `METHOD url` → `provider api kind [model] [streaming] [flags] [+extras]`, or what else the match is. */
 function spell(match: RouteMatch): string {
   if (match.kind === "not_provider") return match.kind;
   if (match.kind !== "metered") return `${match.provider} ${match.kind}`;
-  const { provider, api, requestKind, model, streaming } = match;
+  const { provider, api, requestKind, model, streaming, fetches, webSocket, extras } = match;
   return [
     provider,
     api,
     requestKind,
     ...(model === null ? [] : [model]),
     ...(streaming === null ? [] : [streaming]),
+    ...(fetches ? ["fetches"] : []),
+    ...(webSocket ? ["webSocket"] : []),
+    ...Object.keys(extras ?? {}).map((name) => `+${name}`),
   ].join(" ");
 }
 
@@ -31,7 +34,10 @@ const table: Record<string, string> = {
   "POST https://api.anthropic.com/v1/messages?beta=true": "anthropic anthropic.messages chat",
   "POST https://API.Anthropic.com//v1/messages/": "anthropic anthropic.messages chat",
   "POST https://api.anthropic.com/v1/messages/count_tokens?beta=true": "anthropic free",
-  "POST https://api.anthropic.com/v1/messages/batches": "anthropic unknown_path",
+  "POST https://api.anthropic.com/v1/messages/batches": "anthropic free",
+  "GET https://api.anthropic.com/v1/messages/batches/msgbatch_1": "anthropic free",
+  "GET https://api.anthropic.com/v1/messages/batches/msgbatch_1/results":
+    "anthropic anthropic.batch_results chat fetches",
   "POST https://api.anthropic.com/v1/complete": "anthropic unknown_path",
   "GET https://api.anthropic.com/v1/messages": "anthropic unknown_path",
   "OPTIONS https://api.anthropic.com/v1/messages": "anthropic free",
@@ -44,13 +50,26 @@ const table: Record<string, string> = {
   "POST https://eu.api.openai.com/v1/responses": "openai openai.responses chat",
   "POST https://api.openai.com/v1/responses/compact": "openai openai.responses chat",
   "POST https://api.openai.com/v1/responses/input_tokens": "openai free",
-  "GET https://api.openai.com/v1/responses/resp_1": "openai unknown_path",
+  "GET https://api.openai.com/v1/responses/resp_1": "openai openai.responses chat fetches",
+  "POST https://api.openai.com/v1/responses/resp_1/cancel": "openai openai.responses chat fetches",
   "GET https://api.openai.com/v1/responses/resp_1/input_items": "openai free",
-  "GET https://api.openai.com/v1/responses": "openai unknown_path",
+  "GET https://api.openai.com/v1/responses": "openai openai.responses chat true webSocket",
+  "GET https://api.openai.com/v1/realtime?model=gpt-realtime": "openai openai.realtime chat true webSocket",
+  "POST https://api.openai.com/v1/realtime/client_secrets": "openai free",
+  "POST https://api.openai.com/v1/realtime/calls": "openai unknown_path",
+  "POST https://api.openai.com/v1/batches": "openai free",
+  "POST https://api.openai.com/v1/moderations": "openai free",
+  "GET https://api.openai.com/v1/files/file-1/content": "openai openai.file_content chat fetches",
+  "GET https://api.openai.com/v1/files/file-1": "openai free",
+  "POST https://api.openai.com/v1/audio/transcriptions": "openai openai.transcriptions audio",
+  "POST https://api.openai.com/v1/audio/translations": "openai openai.transcriptions audio",
+  "POST https://api.openai.com/v1/audio/speech": "openai openai.speech audio",
+  "POST https://api.openai.com/v1/videos": "openai unknown_path",
   "POST https://api.openai.com/v1/completions": "openai openai.completions chat",
   "POST https://api.openai.com/v1/embeddings": "openai openai.embeddings embedding",
   "GET https://api.openai.com/v1/models": "openai free",
-  "POST https://api.openai.com/v1/images/generations": "openai unknown_path",
+  "POST https://api.openai.com/v1/images/generations": "openai openai.images image",
+  "POST https://api.openai.com/v1/images/edits": "openai openai.images image",
   "POST https://api.openai.com/chat/completions": "openai unknown_path",
   "POST https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent":
     "gemini gemini.generate chat gemini-x false",
@@ -104,7 +123,89 @@ const table: Record<string, string> = {
   "POST https://api.perplexity.ai/v1/responses": "perplexity openai.responses chat",
   "POST https://api.cerebras.ai/v1/chat/completions": "cerebras openai.chat chat",
   "POST https://api.cohere.ai/compatibility/v1/embeddings": "cohere openai.embeddings embedding",
-  "POST https://api.cohere.com/v2/chat": "cohere unknown_path",
+  "POST https://api.cohere.com/v2/chat": "cohere cohere.chat chat",
+  "POST https://api.cohere.com/v1/chat": "cohere cohere.chat chat",
+  "POST https://api.cohere.com/v2/embed": "cohere cohere.embed embedding false",
+  "POST https://api.cohere.com/v2/rerank": "cohere cohere.rerank other false",
+  "POST https://api.cohere.com/v1/tokenize": "cohere free",
+  "POST https://generativelanguage.googleapis.com/v1beta/interactions": "gemini gemini.interactions chat",
+  "GET https://generativelanguage.googleapis.com/v1beta/interactions/i1":
+    "gemini gemini.interactions chat fetches",
+  "GET https://generativelanguage.googleapis.com/v1beta/batches/b1": "gemini gemini.batch chat fetches",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/m:batchGenerateContent": "gemini free",
+  "GET https://generativelanguage.googleapis.com/download/v1beta/files/f1:download?alt=media":
+    "gemini gemini.batch_file chat fetches",
+  "POST https://chatgpt.com/backend-api/codex/responses": "codex openai.responses chat +subscription",
+  "GET https://chatgpt.com/backend-api/codex/responses":
+    "codex openai.responses chat true webSocket +subscription",
+  "POST https://chatgpt.com/backend-api/codex/responses/compact": "codex openai.responses chat +subscription",
+  "GET https://chatgpt.com/backend-api/codex/models": "codex free",
+  "POST https://chatgpt.com/backend-api/codex/analytics-events/events": "codex free",
+  "POST https://chatgpt.com/backend-api/codex/magic": "codex unknown_path",
+  "POST https://chatgpt.com/backend-api/conversation": "codex free",
+  "GET https://chatgpt.com/backend-api/wham/usage": "codex free",
+  "POST https://ab.chatgpt.com/otlp/v1/metrics": "not_provider",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:generateContent":
+    "code-assist gemini.code_assist chat false +subscription",
+  "POST https://daily-cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse":
+    "code-assist gemini.code_assist chat true +subscription",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist": "code-assist free",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:recordCodeAssistMetrics": "code-assist free",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:countTokens": "code-assist free",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:generateImages": "code-assist unknown_path",
+  "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/google/models/gemini-x:generateContent":
+    "vertex gemini.generate chat gemini-x false",
+  "POST https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global/publishers/google/models/gemini-x:streamGenerateContent?alt=sse":
+    "vertex gemini.generate chat gemini-x true",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-x:generateContent":
+    "vertex gemini.generate chat gemini-x false",
+  "POST https://aiplatform.us.rep.googleapis.com/v1/projects/p/locations/us/publishers/anthropic/models/claude-x@20250101:rawPredict":
+    "vertex anthropic.messages chat claude-x@20250101",
+  "POST https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/publishers/anthropic/models/claude-x:streamRawPredict":
+    "vertex anthropic.messages chat claude-x",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/count-tokens:rawPredict":
+    "vertex free",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/mistralai/models/mistral-x:rawPredict":
+    "vertex openai.chat chat mistral-x",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/endpoints/openapi/chat/completions":
+    "vertex openai.chat chat",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/m:countTokens":
+    "vertex free",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/imagen:predict":
+    "vertex unknown_path",
+  "POST https://mars-north1-aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent":
+    "not_provider",
+  "GET https://storage.googleapis.com/b": "not_provider",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-x-v1%3A0/converse":
+    "bedrock bedrock.converse chat us.anthropic.claude-x-v1:0 false",
+  "POST https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream":
+    "bedrock bedrock.converse chat m true",
+  "POST https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com/model/m/invoke":
+    "bedrock bedrock.invoke chat m false",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/m/invoke-with-response-stream":
+    "bedrock bedrock.invoke chat m true",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.m/converse":
+    "bedrock bedrock.converse chat arn:aws:bedrock:us-east-1:1:inference-profile/us.m false",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/m/count-tokens": "bedrock free",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/guardrail/g/version/1/apply": "bedrock unknown_path",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1/chat/completions":
+    "bedrock openai.chat chat",
+  "POST https://bedrock-mantle.us-east-1.api.aws/v1/responses": "bedrock openai.responses chat",
+  "POST https://bedrock-mantle.us-east-1.api.aws/anthropic/v1/messages": "bedrock anthropic.messages chat",
+  "POST https://s3.us-east-1.amazonaws.com/model/m/invoke": "not_provider",
+  "POST https://acme.openai.azure.com/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21":
+    "azure openai.chat chat my gpt",
+  "POST https://acme.openai.azure.com/openai/deployments/d/embeddings": "azure openai.embeddings embedding d",
+  "POST https://acme.openai.azure.com/openai/v1/responses": "azure openai.responses chat",
+  "POST https://acme.openai.azure.com/openai/responses?api-version=x": "azure openai.responses chat",
+  "GET https://acme.openai.azure.com/openai/realtime?deployment=d":
+    "azure openai.realtime chat true webSocket",
+  "GET https://acme.openai.azure.com/openai/models": "azure free",
+  "POST https://acme.services.ai.azure.com/anthropic/v1/messages": "azure anthropic.messages chat",
+  "POST https://acme.services.ai.azure.com/models/chat/completions": "azure openai.chat chat",
+  "POST https://acme.cognitiveservices.azure.com/speechtotext/v3.2/transcriptions": "azure free",
+  "POST https://acme.openai.azure.com/openai/deployments/d/magic": "azure unknown_path",
+  "POST https://openai.azure.com/openai/v1/responses": "not_provider",
   "POST https://api.openai.com.evil.test/v1/chat/completions": "not_provider",
   "POST https://xapi.openai.com/v1/chat/completions": "not_provider",
   "POST https://.api.openai.com/v1/chat/completions": "not_provider",
@@ -179,6 +280,55 @@ describe("createRegistry()", () => {
     assert.deepEqual(own.hosts.slice(-4), ["llm.corp.test", "*.models.corp.test", "gpu-box", "g.corp.test"]);
   });
 
+  it("speaks every dialect at an operator's host", () => {
+    const hosts = ["code-assist", "vertex", "bedrock", "azure", "cohere"] as const;
+    const own = createRegistry(hosts.map((api) => ({ host: `${api}.corp.test`, provider: "corp", api })));
+    for (const [request, expected] of Object.entries({
+      "POST https://code-assist.corp.test/x/v1internal:generateContent": "corp gemini.code_assist chat false",
+      "POST https://vertex.corp.test/v1/projects/p/locations/l/publishers/google/models/m:generateContent":
+        "corp gemini.generate chat m false",
+      "POST https://bedrock.corp.test/team/model/m/converse": "corp bedrock.converse chat m false",
+      "POST https://azure.corp.test/openai/deployments/d/chat/completions": "corp openai.chat chat d",
+      "POST https://cohere.corp.test/v2/rerank": "corp cohere.rerank other false",
+    }))
+      assert.equal(matchUrl(request, own), expected);
+  });
+
+  it("gives Azure's routes the operator's deployments, and no other's", () => {
+    const own = createRegistry([{ host: "gate.corp.test", provider: "corp", api: "azure" }], {
+      deployments: { d: "gpt-5" },
+    });
+    const deployments = (host: string, path: string) => {
+      const route = own.match({ host, port: 443, method: "POST", path });
+      return route.kind === "metered" ? route.deployments?.get("d") : route.kind;
+    };
+    assert.equal(deployments("a.openai.azure.com", "/openai/v1/responses"), "gpt-5");
+    assert.equal(deployments("gate.corp.test", "/openai/v1/responses"), "gpt-5");
+    assert.equal(deployments("api.openai.com", "/v1/responses"), undefined);
+  });
+
+  it("names every host that it matches, so that the local CA may sign for it and for nothing above it", () => {
+    for (const host of registry.hosts) {
+      assert.match(host, /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+$/);
+      // What a name constraint permits: the name and all below. Clouds' own parents must not be among them.
+      assert.ok(
+        host.replace("*.", "").split(".").length >=
+          (host === "openrouter.ai" || host === "ollama.com" || host === "chatgpt.com" ? 2 : 3),
+        host,
+      );
+    }
+    for (const parent of [
+      "googleapis.com",
+      "amazonaws.com",
+      "us-east-1.amazonaws.com",
+      "azure.com",
+      "api.aws",
+    ])
+      assert.ok(!registry.hosts.some((host) => host.replace("*.", "") === parent));
+    const tls = registry.hostPatterns.filter((pattern) => pattern.endsWith(":443"));
+    assert.deepEqual(new Set(tls.map((pattern) => pattern.slice(0, -4))), new Set(registry.hosts));
+  });
+
   it("lists each TLS host once and no loopback one", () => {
     assert.equal(new Set(registry.hosts).size, registry.hosts.length);
     assert.ok(registry.hosts.includes("api.anthropic.com") && registry.hosts.includes("*.api.openai.com"));
@@ -206,6 +356,9 @@ describe("createRegistry()", () => {
         "/perplexity https://api.perplexity.ai:443",
         "/cerebras https://api.cerebras.ai:443",
         "/cohere https://api.cohere.ai:443",
+        "/codex https://chatgpt.com:443",
+        "/code-assist https://cloudcode-pa.googleapis.com:443",
+        "/vertex https://aiplatform.googleapis.com:443",
       ],
     );
     for (const { host, port } of registry.gatewayPrefixes.values())
