@@ -30,7 +30,7 @@ export function intercept(
     clearTimeout(timer);
     relayLog.closed("client_aborted", code);
     server.destroy();
-    reset(dialled.transport);
+    reset({ stream: dialled.socket, transport: dialled.transport });
   };
   const onError = (error: NodeJS.ErrnoException) => onGone(error.code ?? null);
   const onClose = () => onGone(null);

@@ -18,7 +18,7 @@ import {
   type RelayLog,
   refuse,
 } from "./relay-context.ts";
-import { reset, resetAfterFlush, type TapSide } from "./tap.ts";
+import { halfOpenMs, reset, resetAfterFlush, type TapSide, watchSilence } from "./tap.ts";
 import type { CloseReason } from "./tap-frames.ts";
 
 /** What is still to go upstream, in order. Bytes in here are copies. */
@@ -76,12 +76,12 @@ export function createPlainRelay(
   let clientEnded = false;
   let upstreamEnded = false;
   let done = false;
-  let linger: NodeJS.Timeout | null = null;
+  let stopWatch = () => {};
 
   const finish = (reason: CloseReason, code: string | null) => {
     if (done) return;
     done = true;
-    if (linger !== null) clearTimeout(linger);
+    stopWatch();
     cancelDial?.();
     upstream?.relayLog?.closed(reason, code);
     if (reason === "clean") {
@@ -89,7 +89,7 @@ export function createPlainRelay(
       upstream?.side.stream.destroy();
     } else if (reason === "client_aborted") {
       client.destroy();
-      if (upstream) reset(upstream.side.transport);
+      if (upstream) reset(upstream.side);
     } else {
       upstream?.side.stream.destroy();
       client.resume();
@@ -99,7 +99,7 @@ export function createPlainRelay(
 
   const refuseNow = (refusal: Refusal) => {
     done = true;
-    if (linger !== null) clearTimeout(linger);
+    stopWatch();
     if (upstream) drop(upstream, "clean", null);
     refuse(context, client, refusal);
   };
@@ -294,7 +294,12 @@ export function createPlainRelay(
       }
       upstreamEnded = true;
       client.end();
-      linger = setTimeout(() => finish("clean", null), context.limits.lingerMs);
+      stopWatch();
+      stopWatch = watchSilence(
+        () => client.bytesRead,
+        context.limits.lingerMs,
+        () => finish("clean", null),
+      );
     });
     const lost = (code: string | null) => {
       if (upstream !== fresh) return;
@@ -348,7 +353,7 @@ export function createPlainRelay(
       cancelDial = null;
       queue.length = 0;
       if (upstream) {
-        reset(upstream.side.transport);
+        reset(upstream.side);
         drop(upstream, "client_aborted", reason);
       }
       refuseNow(refusal);
@@ -358,6 +363,14 @@ export function createPlainRelay(
     },
     end() {
       put({ kind: "end" }, () => ({ kind: "end" }));
+      if (done) return;
+      // It may stand behind a request that is never answered.
+      stopWatch();
+      stopWatch = watchSilence(
+        () => upstream?.side.stream.bytesRead ?? 0,
+        halfOpenMs,
+        () => finish("clean", null),
+      );
     },
   };
 }

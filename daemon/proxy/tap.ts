@@ -11,8 +11,16 @@ export interface TapSide {
 /** How long the last bytes for a side may take to leave before it is cut off. */
 const flushBeforeResetMs = 5_000;
 
-/** Ends a TCP connection the hard way, so that the peer learns that something went wrong. */
-export function reset(transport: Socket): void {
+/**
+ * Ends a side the hard way, so that the peer learns that something went wrong. During a shutdown libuv refuses to
+ * reset, and Node (24.21) then never closes the socket: a side that is just saying its FIN is closed, no more.
+ */
+export function reset(side: TapSide): void {
+  const { stream, transport } = side;
+  if (stream.writableEnded && !stream.writableFinished) {
+    transport.destroy();
+    return;
+  }
   try {
     transport.resetAndDestroy();
   } catch {
@@ -23,17 +31,32 @@ export function reset(transport: Socket): void {
 /** Resets a side once what was written to it has left. */
 export function resetAfterFlush(side: TapSide): void {
   const { stream, transport } = side;
-  if (stream.destroyed || stream.writableLength === 0) return reset(transport);
-  const timer = setTimeout(() => reset(transport), flushBeforeResetMs);
+  if (stream.destroyed || stream.writableLength === 0) return reset(side);
+  const timer = setTimeout(() => reset(side), flushBeforeResetMs);
   transport.once("close", () => clearTimeout(timer));
-  if (!stream.writableEnded) stream.write("", () => reset(transport));
+  if (!stream.writableEnded) stream.write("", () => reset(side));
 }
 
 /**
  * How long an upstream may be silent once the client has sent its FIN. Most clients that do so are gone, and most
  * upstreams then hang up by themselves; a client that does wait for its answer gets this long.
  */
-const halfOpenMs = 900_000;
+export const halfOpenMs = 900_000;
+
+/** Calls `onSilent` once the count has stood still for so long; the returned function ends the watch. */
+export function watchSilence(bytesRead: () => number, silenceMs: number, onSilent: () => void): () => void {
+  let seen = bytesRead();
+  const timer = setInterval(() => {
+    const now = bytesRead();
+    if (now !== seen) {
+      seen = now;
+      return;
+    }
+    clearInterval(timer);
+    onSilent();
+  }, silenceMs);
+  return () => clearInterval(timer);
+}
 
 /**
  * Passes bytes on both ways as they come, until both sides are done, and writes a copy of them to the log (none for
@@ -56,19 +79,19 @@ export function startTap(options: {
   let clientClosed = false;
   let upstreamClosed = false;
   let closing = false;
-  let linger: NodeJS.Timeout | null = null;
+  let stopWatch = () => {};
 
   const finish = (reason: CloseReason, code: string | null) => {
     if (done) return;
     done = true;
-    if (linger !== null) clearTimeout(linger);
+    stopWatch();
     relayLog?.closed(reason, code);
     if (reason === "clean") {
       client.destroy();
       upstream.destroy();
     } else if (reason === "client_aborted") {
       client.destroy();
-      reset(options.upstream.transport);
+      reset(options.upstream);
     } else {
       upstream.destroy();
       client.resume(); // what it still sends goes nowhere
@@ -91,14 +114,12 @@ export function startTap(options: {
 
   /** Ends a half-open connection whose remaining side says nothing for so long. */
   const watch = (side: Socket, silenceMs: number) => {
-    if (linger !== null) clearTimeout(linger);
-    let seen = side.bytesRead;
-    const look = () => {
-      if (side.bytesRead === seen) return finish("clean", null);
-      seen = side.bytesRead;
-      linger = setTimeout(look, silenceMs);
-    };
-    linger = setTimeout(look, silenceMs);
+    stopWatch();
+    stopWatch = watchSilence(
+      () => side.bytesRead,
+      silenceMs,
+      () => finish("clean", null),
+    );
   };
 
   const onClientEnd = () => {

@@ -253,6 +253,12 @@ describe("startProxy()", () => {
       async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.destroy(),
       async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.resetAndDestroy(),
       async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.end(Buffer.of(0x16)),
+      // What is no TLS makes the server hang up while the FIN to it is still under way (reset during a shutdown).
+      ...["\x16", "\x16\x03\x01", "ab"].map((start) => async () => {
+        const client = await dialLocal(proxy.port);
+        client.write(`CONNECT localhost:${upstream} HTTP/1.1\r\nHost: localhost\r\n\r\n${start}`, "latin1");
+        client.destroy();
+      }),
       async () => (await tlsThrough(proxy.port, upstream)).destroy(),
       async () => (await tlsThrough(proxy.port, upstream)).end("GET / HTTP/1.1\r\n\r\n"),
       async () => {
