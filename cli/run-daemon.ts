@@ -5,7 +5,7 @@ import process from "node:process";
 import type { Writable } from "node:stream";
 import { loadRootCertificates, openCertificateAuthority } from "../adapters/certificates/mod.ts";
 import { systemClock } from "../adapters/clock/mod.ts";
-import { createZlibDecoder } from "../adapters/content-decoder/zlib.ts";
+import { createZlibDecoder, createZlibMessageInflater } from "../adapters/content-decoder/mod.ts";
 import { createRandomBytes, sha256, sha256Hex } from "../adapters/crypto/node-crypto.ts";
 import { createProjectFiles, writeFileAtomic } from "../adapters/files/mod.ts";
 import { serve } from "../adapters/http/serve.ts";
@@ -13,6 +13,7 @@ import { takeExclusiveLock } from "../adapters/lock/exclusive-lock.ts";
 import { createLog, openLogFile } from "../adapters/log/mod.ts";
 import { createProcessTable } from "../adapters/process-table/mod.ts";
 import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
+import { createTokenCounter } from "../adapters/token-counter/mod.ts";
 import type { Config } from "../core/config/mod.ts";
 import { CertificateStoreError } from "../core/ports/certificates.ts";
 import { StoreError } from "../core/ports/sqlite.ts";
@@ -80,6 +81,8 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         attribution,
         redact: createRedact(config.redactionRules),
         createDecoder: createZlibDecoder,
+        createMessageInflater: createZlibMessageInflater,
+        tokenCounter: config.usage.estimateMissing ? createTokenCounter() : null,
         sha256Hex,
         randomBytes: createRandomBytes(),
         now: Date.now,

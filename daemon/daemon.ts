@@ -1,5 +1,7 @@
 import type { CreateContentDecoder } from "../core/ports/content-decoder.ts";
 import type { Log } from "../core/ports/log.ts";
+import type { CreateMessageInflater } from "../core/ports/message-inflater.ts";
+import type { TokenCounter } from "../core/ports/token-counter.ts";
 import type { PriceBook } from "../core/pricing/mod.ts";
 import type { Redact } from "../core/redaction/mod.ts";
 import type { Millis } from "../core/time.ts";
@@ -28,6 +30,9 @@ export interface DaemonPorts {
   }): ConnectionAttribution;
   redact: Redact;
   createDecoder: CreateContentDecoder;
+  createMessageInflater: CreateMessageInflater;
+  /** Where counts that a provider did not state are to be estimated; else null. */
+  tokenCounter: TokenCounter | null;
   sha256Hex(text: string): string;
   randomBytes(count: number): Uint8Array;
   now(): Millis;
@@ -84,6 +89,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     wallClockMs: ports.now,
     monotonicMs: tapClock,
     records: writer,
+    findKeptResponse: store.findKeptResponse,
     bodies: {
       wantedAnywhere: projects.anyBodyCapture,
       wantedFor: projects.bodyCapture,

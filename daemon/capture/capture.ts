@@ -8,7 +8,10 @@ import type { RouteMatch } from "../../core/usage/mod.ts";
 import type { TapFrame } from "../proxy/tap-frames.ts";
 import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
 import type { CapturePorts, ConnectionAttribution, ConnectionFacts } from "./ports.ts";
+import type { Recording } from "./record-call.ts";
+import { createResponseMemory } from "./response-memory.ts";
 import type { CallEnd } from "./to-record.ts";
+import type { WebSocketSession } from "./websocket-session.ts";
 
 /** What turns the tap log into records: one reader per connection, one metered call per exchange worth metering. */
 export interface Capture {
@@ -32,10 +35,13 @@ interface TappedConnection {
   lastAtMs: number;
   /** The project that a gateway request named in its head, until that request shows up. */
   label: string | null;
+  /** What the connection carries after an upgrade, where that can be read. */
+  session: WebSocketSession | null;
 }
 
 export function createCapture(ports: CapturePorts): Capture {
   const connections = new Map<number, TappedConnection>();
+  const recording: Recording = { ports, memory: createResponseMemory(ports.findKeptResponse) };
   /** Look-ups that began before their connection was opened, by the client's port. */
   const callers = new Map<number, ConnectionAttribution>();
   let unfinished = 0;
@@ -70,6 +76,7 @@ export function createCapture(ports: CapturePorts): Capture {
       underWay: 0,
       lastAtMs: frame.atMs,
       label: null,
+      session: null,
       reader: createExchangeReader(sinkFor(() => connection)),
     };
     connections.set(frame.connection, connection);
@@ -105,7 +112,7 @@ export function createCapture(ports: CapturePorts): Capture {
         const start = { facts, route, head, path, headerProject, startedAtMs: atMs };
         calls.set(
           id,
-          createMeteredCall(ports, start, (cause) => settled(facts.host, cause)),
+          createMeteredCall(recording, start, (cause) => settled(facts.host, cause)),
         );
       },
       requestBody: (id, bytes) => self().calls.get(id)?.requestBody(bytes),
@@ -118,11 +125,17 @@ export function createCapture(ports: CapturePorts): Capture {
         settle(id, complete ? "complete" : "cut", atMs);
       },
       upgraded(id) {
-        if (self().calls.has(id)) ports.coverage.count(self().facts.host, "websocket");
-        self().calls.get(id)?.discard();
-        self().calls.delete(id);
+        const { calls, facts } = self();
+        const call = calls.get(id);
+        if (call === undefined) return;
+        calls.delete(id);
+        self().session = call.upgrade(() => {
+          unfinished += 1;
+          return (cause) => settled(facts.host, cause);
+        });
+        if (self().session === null) ports.coverage.count(facts.host, "websocket");
       },
-      upgradedBytes() {},
+      upgradedBytes: (direction, bytes, atMs) => self().session?.push(direction, bytes, atMs),
       unreadable(reason, atMs) {
         ports.coverage.count(self().facts.host, "unreadable");
         self().underWay += 1;
@@ -135,6 +148,8 @@ export function createCapture(ports: CapturePorts): Capture {
   function endAll(connection: TappedConnection, end: CallEnd, atMs: number): void {
     for (const call of connection.calls.values()) call.end(end, atMs);
     connection.calls.clear();
+    connection.session?.end(end, atMs);
+    connection.session = null;
   }
 
   function drop(id: number): TappedConnection | undefined {

@@ -1,18 +1,21 @@
 import { headerValue, type RequestHead, type ResponseHead } from "../../core/exchange/mod.ts";
+import type { TokenCounter } from "../../core/ports/token-counter.ts";
+import { createKeyFinder } from "../../core/usage/key-finder.ts";
 import {
   createUsageReader,
   type MeteredRoute,
-  type RequestFacts,
   readRequest,
   type UsageReader,
   type UsageReport,
 } from "../../core/usage/mod.ts";
-import { uuidV7 } from "../../core/uuid.ts";
 import { type BodyBuffer, createBodyBuffer, MAX_CAPTURED_BYTES } from "./body-buffer.ts";
 import { type BodyLeg, createBodyLeg } from "./body-leg.ts";
 import { captureBodies, type KeptLeg } from "./capture-bodies.ts";
-import type { CapturePorts, ConnectionFacts } from "./ports.ts";
-import { type CallEnd, toRecord } from "./to-record.ts";
+import { estimateReport } from "./estimate-report.ts";
+import type { ConnectionFacts } from "./ports.ts";
+import { type Recording, recordCall, type UnrecordedCall } from "./record-call.ts";
+import type { CallEnd } from "./to-record.ts";
+import { type BeginRecord, openWebSocketSession, type WebSocketSession } from "./websocket-session.ts";
 
 /** One exchange that is worth a record, from its request head to its end. */
 export interface MeteredCall {
@@ -21,6 +24,8 @@ export interface MeteredCall {
   responseHead(head: ResponseHead, atMs: number): void;
   responseBody(bytes: Uint8Array): void;
   end(end: CallEnd, atMs: number): void;
+  /** The answer is a WebSocket: this call is none, but what passes on it may make some. Null where it can't be read. */
+  upgrade(begin: BeginRecord): WebSocketSession | null;
   /** Lets go of everything without a record. */
   discard(): void;
 }
@@ -44,10 +49,11 @@ interface Answer {
 
 /** `settled` is called once: when the record was handed on, or with the cause when there will be none. */
 export function createMeteredCall(
-  ports: CapturePorts,
+  recording: Recording,
   start: CallStart,
   settled: (cause: unknown) => void,
 ): MeteredCall {
+  const { ports } = recording;
   const { route, head, facts: connection } = start;
   const keepBodies = ports.bodies.wantedAnywhere();
   const request = createBodyBuffer(MAX_CAPTURED_BYTES);
@@ -57,7 +63,7 @@ export function createMeteredCall(
     (bytes) => request.append(bytes),
   );
   let answer: Answer | null = null;
-  let read: { facts: RequestFacts; promptHash: string | null } | null = null;
+  let read: Pick<UnrecordedCall, "facts" | "promptHash" | "responseIsKept"> | null = null;
   let open = true;
 
   const settle = (cause: unknown = null) => {
@@ -80,9 +86,11 @@ export function createMeteredCall(
     requestLeg.end(() =>
       step(() => {
         if (read === null) {
-          const { canonicalPrompt, ...facts } = readRequest(route, request.bytes());
+          const body = request.bytes();
+          const { canonicalPrompt, ...facts } = readRequest(route, body);
           const promptHash = canonicalPrompt === null ? null : ports.sha256Hex(canonicalPrompt);
-          read = { facts: { ...facts, canonicalPrompt: null }, promptHash };
+          const responseIsKept = route.fetches === true || asksForBackground(route, body);
+          read = { facts: { ...facts, canonicalPrompt: null }, promptHash, responseIsKept };
         }
         then();
       }),
@@ -92,12 +100,10 @@ export function createMeteredCall(
   async function write(end: CallEnd, endedAtMs: number, report: UsageReport | null): Promise<void> {
     const attribution = await connection.attribution.attribute(start.headerProject);
     if (!open || read === null) return;
-    const requestedAt = Math.trunc(ports.wallClockMs() - (ports.monotonicMs() - start.startedAtMs));
-    const requestId = uuidV7(requestedAt, ports.randomBytes(10));
-    const record = toRecord(
+    const estimated = ports.tokenCounter === null ? report : await estimate(ports.tokenCounter, end, report);
+    const record = await recordCall(
+      recording,
       {
-        requestId,
-        requestedAt,
         host: connection.host,
         method: head.method,
         path: start.path,
@@ -105,19 +111,13 @@ export function createMeteredCall(
         ...read,
         startedAtMs: start.startedAtMs,
         response: answer,
-        report,
         end,
         endedAtMs,
         attribution,
       },
-      ports.prices(),
-      ports.sha256Hex,
+      estimated,
     );
-    ports.records.add(record);
-    ports.coverage.count(connection.host, "metered");
-    if (!record.tokensComplete && record.errorClass === null) {
-      ports.coverage.count(connection.host, "without_usage");
-    }
+    if (record === null) return;
     if (keepBodies && !attribution.bodyCaptureRefused && ports.bodies.wantedFor(attribution.project)) {
       captureBodies(
         {
@@ -125,10 +125,21 @@ export function createMeteredCall(
           log: ports.log,
           count: (what) => ports.coverage.count(connection.host, what),
         },
-        { requestId, capturedAt: ports.wallClockMs() },
+        { requestId: record.requestId, capturedAt: ports.wallClockMs() },
         keptLegs(),
       );
     }
+  }
+
+  async function estimate(counter: TokenCounter, end: CallEnd, report: UsageReport | null) {
+    if (report === null) return null;
+    return await estimateReport(counter, report, {
+      model: report.model ?? read?.facts.requestedModel ?? "",
+      requestKind: report.requestKind ?? route.requestKind,
+      cut: end !== "complete",
+      request: request.bytes(),
+      answer: answer?.body?.bytes() ?? null,
+    });
   }
 
   function keptLegs(): KeptLeg[] {
@@ -160,11 +171,12 @@ export function createMeteredCall(
     requestEnd: () => withRequestRead(() => {}),
     responseHead: (responseHead, atMs) =>
       step(() => {
-        const body = keepBodies ? createBodyBuffer(MAX_CAPTURED_BYTES) : null;
+        const body = keepBodies || ports.tokenCounter !== null ? createBodyBuffer(MAX_CAPTURED_BYTES) : null;
         const reader = createUsageReader(route, {
           status: responseHead.status,
           contentType: headerValue(responseHead.headers, "content-type"),
           streaming: read?.facts.streaming ?? null,
+          header: (name) => headerValue(responseHead.headers, name),
         });
         const leg = createBodyLeg(
           ports.createDecoder,
@@ -182,6 +194,17 @@ export function createMeteredCall(
         if (answer === null) finish(end, atMs, true);
         else answer.leg.end((readable) => step(() => finish(end, atMs, readable)));
       }),
+    upgrade(begin) {
+      settle();
+      return answer === null ? null : openWebSocketSession(recording, start, answer.head, begin);
+    },
     discard: () => settle(),
   };
+}
+
+const findBackground = createKeyFinder(["background"]);
+
+/** Whether the answer will be handed out again when it is asked for by its id. */
+function asksForBackground(route: MeteredRoute, body: Uint8Array | null): boolean {
+  return route.api === "openai.responses" && body !== null && findBackground(body) !== 0;
 }

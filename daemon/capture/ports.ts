@@ -1,11 +1,13 @@
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { Log } from "../../core/ports/log.ts";
+import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
+import type { TokenCounter } from "../../core/ports/token-counter.ts";
 import type { PriceBook } from "../../core/pricing/mod.ts";
 import type { RequestRecord } from "../../core/record.ts";
 import type { Redact } from "../../core/redaction/mod.ts";
 import type { Millis } from "../../core/time.ts";
 import type { Registry } from "../../core/usage/mod.ts";
-import type { CapturedBody, CoverageKind } from "../store/mod.ts";
+import type { CapturedBody, CoverageKind, KeptResponse } from "../store/mod.ts";
 
 /** Which project a call belongs to, and how that was found. */
 export interface CallAttribution {
@@ -47,12 +49,19 @@ export interface CapturePorts {
     readonly proxyUser: string | null;
   }): ConnectionAttribution;
   createDecoder: CreateContentDecoder;
+  createMessageInflater: CreateMessageInflater;
+  /** Estimates counts that the provider did not state; null where nobody asked for that. */
+  tokenCounter: TokenCounter | null;
   sha256Hex(text: string): string;
   randomBytes(count: number): Uint8Array;
   wallClockMs(): Millis;
   /** The clock of the tap log: it never jumps. */
   monotonicMs(): number;
+  /** Runs the work once, after the current turn of the event loop. */
+  atTurnEnd(work: () => void): void;
   records: { add(record: RequestRecord): void };
+  /** The record of a response that its provider hands out again, among those that are stored. */
+  findKeptResponse(providerResponseId: string): KeptResponse | null;
   bodies: BodyPorts;
   /** `host` is null where its name is nobody's business. */
   coverage: { count(host: string | null, what: CoverageKind): void };

@@ -23,6 +23,8 @@ export interface EndedCall {
   startedAtMs: number;
   response: { head: ResponseHead; atMs: number } | null;
   report: UsageReport | null;
+  /** Whether the provider hands the response out again. */
+  responseIsKept: boolean;
   end: CallEnd;
   endedAtMs: number;
   attribution: CallAttribution;
@@ -67,12 +69,13 @@ export function toRecord(
   const model = report?.model ?? requestedModel ?? "unknown";
   const serviceTier = report?.serviceTier ?? null;
   const extras = report?.extras ?? {};
+  const requestKind = report?.requestKind ?? route.requestKind;
   const priced = priceUsage(
     {
       provider: route.provider,
       model,
       requestedModel,
-      requestKind: route.requestKind,
+      requestKind,
       at: call.requestedAt,
       tokens,
       extras,
@@ -90,7 +93,7 @@ export function toRecord(
     provider: route.provider,
     model,
     requestedModel,
-    requestKind: route.requestKind,
+    requestKind,
     streaming: facts.streaming ?? /event-stream|ndjson/i.test(contentType ?? ""),
     tokens,
     tokensComplete: report?.tokensComplete ?? false,
@@ -117,5 +120,6 @@ export function toRecord(
     api: route.api,
     providerResponseId: report?.responseId ?? null,
     client: call.attribution.client,
+    ...(call.responseIsKept && { responseIsKept: true }),
   };
 }

@@ -6,7 +6,8 @@ import type { Period, StoreConnections } from "./connections.ts";
  * What is counted beside the records, so that a person sees what the totals lack. `connections` are those to provider
  * hosts; `tunnelled_*` passed unread; of the exchanges on a provider host each is exactly one of `metered`, `free` (a
  * known path without usage), `unknown_path`, `unreadable`, `lost` (log frames dropped) and `dropped` (a record that could
- * not be stored), `websocket` (passed on unread) and `capture_failed` (the meter itself failed). `without_usage` are those
+ * not be stored), `websocket` (passed on unread), `repeated` (carried responses that were metered before) and
+ * `capture_failed` (the meter itself failed). Of a WebSocket that is read, each response is one. `without_usage` are those
  * metered whose answer stated no tokens; `body_*` are legs that capture left out.
  */
 export const coverageKinds = [
@@ -24,6 +25,7 @@ export const coverageKinds = [
   "dropped",
   "without_usage",
   "websocket",
+  "repeated",
   "capture_failed",
   "body_too_large",
   "body_not_utf8",
