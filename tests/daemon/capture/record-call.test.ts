@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { call, createCaptureRig } from "./capture-rig.ts";
+
+const responseId = "resp_67ccd2bed1ec8190b14f964abc054267";
+const path = `/v1/responses/${responseId}`;
+const response = (status: string, more: object = {}) => ({
+  id: responseId,
+  object: "response",
+  background: true,
+  model: "gpt-5-mini",
+  status,
+  usage: null,
+  ...more,
+});
+const usage = {
+  input_tokens: 100,
+  input_tokens_details: { cached_tokens: 40 },
+  output_tokens: 30,
+  output_tokens_details: { reasoning_tokens: 10 },
+  total_tokens: 130,
+};
+const asked = { model: "gpt-5-mini", input: "think", background: true };
+const ask = { path: "/v1/responses", body: asked };
+const done = JSON.stringify(response("completed", { usage }));
+
+describe("a response in the background", () => {
+  it("is one record, made by the first poll that finds it finished", async () => {
+    const rig = createCaptureRig();
+    await call(rig, ask, { body: JSON.stringify(response("queued")) });
+    await call(rig, { path }, { body: JSON.stringify(response("in_progress")) });
+    assert.equal(rig.records.length, 0);
+    for (let poll = 0; poll < 3; poll++) await call(rig, { path }, { body: done });
+    assert.equal(rig.records.length, 1);
+    assert.equal(rig.records[0]?.tokens.promptTokens, 60);
+    assert.equal(rig.records[0]?.providerResponseId, responseId);
+    assert.deepEqual(rig.counts, { connections: 5, free: 2, metered: 1, repeated: 2 });
+  });
+
+  it("is one record after a restart too", async () => {
+    const rig = createCaptureRig();
+    await call(rig, { path }, { body: done });
+    const later = rig.restart();
+    await call(later, { path }, { body: done });
+    assert.equal(later.records.length, 0);
+    assert.deepEqual(later.counts, { connections: 1, repeated: 1 });
+  });
+
+  const stream = (...events: object[]) =>
+    events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  const created = { type: "response.created", response: response("in_progress") };
+
+  it("that was streamed makes none when it is polled", async () => {
+    const rig = createCaptureRig();
+    const completed = { type: "response.completed", response: response("completed", { usage }) };
+    await call(rig, { ...ask, body: { ...asked, stream: true } }, { body: stream(created, completed) });
+    const later = rig.restart();
+    await call(later, { path }, { body: done });
+    assert.deepEqual([rig.records.length, later.records.length], [1, 0]);
+  });
+
+  it("whose stream was cut is filled in by the poll that finds it finished", async () => {
+    const rig = createCaptureRig();
+    await call(rig, { ...ask, body: { ...asked, stream: true } }, { body: stream(created), cut: true });
+    assert.deepEqual(
+      rig.records.map(({ tokensComplete, tokens }) => [tokensComplete, tokens.promptTokens]),
+      [[false, null]],
+    );
+    for (const again of [rig, rig.restart()]) {
+      await call(again, { path }, { body: done });
+      assert.equal(rig.stored.size, 1);
+      assert.deepEqual(
+        [...rig.stored.values()].map(({ tokensComplete, tokens }) => [tokensComplete, tokens.promptTokens]),
+        [[true, 60]],
+      );
+    }
+  });
+});
+
+describe("a stored response that ran at once", () => {
+  it("makes no record when it is fetched", async () => {
+    const rig = createCaptureRig();
+    const body = JSON.stringify(response("completed", { usage, background: false }));
+    await call(rig, { path: "/v1/responses", body: { model: "gpt-5-mini", input: "x" } }, { body });
+    await call(rig, { path }, { body });
+    assert.equal(rig.records.length, 1);
+    assert.equal(rig.counts.metered, 1);
+  });
+
+  it("makes one, incomplete, when its stream is cut", async () => {
+    const rig = createCaptureRig();
+    const created = { type: "response.created", response: response("in_progress", { background: false }) };
+    await call(
+      rig,
+      { path: "/v1/responses", body: { model: "gpt-5-mini", input: "x", stream: true } },
+      { body: `data: ${JSON.stringify(created)}\n\n`, cut: true },
+    );
+    assert.deepEqual(
+      rig.records.map(({ tokensComplete, errorClass }) => [tokensComplete, errorClass]),
+      [[false, "network"]],
+    );
+  });
+});
+
+describe("a fetch that fails", () => {
+  it("makes no record", async () => {
+    const rig = createCaptureRig();
+    await call(rig, { path }, { status: 404, body: '{"error":{"message":"no such response"}}' });
+    const connection = rig.connect("api.openai.com");
+    connection.pass("request", `GET ${path} HTTP/1.1\r\nHost: api.openai.com\r\n\r\n`);
+    connection.close("upstream_reset", 5);
+    await rig.capture.idle();
+    assert.equal(rig.records.length, 0);
+    assert.equal(rig.counts.free, 2);
+  });
+});
+
+describe("the results of a batch", () => {
+  const host = "api.anthropic.com";
+  const results = { host, path: "/v1/messages/batches/msgbatch_1/results" };
+  const line = (n: number) =>
+    JSON.stringify({
+      custom_id: `c${n}`,
+      result: {
+        type: "succeeded",
+        message: {
+          id: `msg_${String(n).padStart(24, "0")}`,
+          type: "message",
+          model: "claude-haiku-4-5",
+          usage: { input_tokens: 10 + n, output_tokens: 5, service_tier: "batch" },
+        },
+      },
+    });
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => `${line(from + at)}\n`).join("");
+
+  it("are one record each, at the batch's price", async () => {
+    const rig = createCaptureRig();
+    await call(rig, results, { body: lines(0, 3) });
+    assert.deepEqual(
+      rig.records.map(({ tokens, serviceTier, costPicoUsd }) => [
+        tokens.promptTokens,
+        serviceTier,
+        costPicoUsd,
+      ]),
+      // Haiku 4.5: $1 and $5 for a million, half of it for a batch.
+      [10, 11, 12].map((input) => [input, "batch", BigInt(input) * 500_000n + 5n * 2_500_000n]),
+    );
+    assert.deepEqual(rig.counts, { connections: 1, metered: 1 });
+  });
+
+  it("are one record each however often they are fetched, also after a restart", async () => {
+    const rig = createCaptureRig();
+    await call(rig, results, { body: lines(0, 3) });
+    await call(rig, results, { body: lines(0, 3) });
+    const later = rig.restart();
+    await call(later, results, { body: lines(0, 5) });
+    assert.deepEqual([rig.records.length, later.records.length, later.stored.size], [3, 2, 5]);
+    assert.deepEqual(rig.counts, { connections: 2, metered: 1, repeated: 1 });
+  });
+
+  it("are handed on over several turns where they are many", async () => {
+    const rig = createCaptureRig();
+    const connection = rig.connect(host);
+    const body = lines(0, 1200);
+    connection.pass("request", `GET ${results.path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    connection.pass("response", `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    let turns = 0;
+    let idle = false;
+    rig.capture.idle().then(() => {
+      idle = true;
+    });
+    for (let before = 0; !idle; before = rig.records.length, turns++) {
+      assert.ok(rig.records.length - before <= 500);
+      await new Promise(setImmediate);
+    }
+    assert.equal(rig.records.length, 1200);
+    assert.ok(turns >= 2, `${turns} turns`);
+  });
+});
+
+describe("a client's retry", () => {
+  it("has an id of its own, and is a record of its own", async () => {
+    const rig = createCaptureRig();
+    for (const n of [1, 2]) {
+      await call(
+        rig,
+        { path: "/v1/chat/completions", body: { model: "gpt-5-mini", messages: [] } },
+        {
+          body: JSON.stringify({
+            id: `chatcmpl-${"x".repeat(20)}${n}`,
+            model: "gpt-5-mini",
+            usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+          }),
+        },
+      );
+    }
+    assert.equal(rig.records.length, 2);
+  });
+});
+
+describe("a response that passes on two ways at once", () => {
+  it("is one record: the one that ended first", async () => {
+    const rig = createCaptureRig();
+    const body = JSON.stringify({
+      id: "msg_0123456789abcdefghijklmn",
+      model: "claude-haiku-4-5",
+      usage: { input_tokens: 1, output_tokens: 1 },
+    });
+    const request = { host: "api.anthropic.com", path: "/v1/messages", body: { model: "claude-haiku-4-5" } };
+    await call(rig, request, { body });
+    await call(rig, request, { body });
+    assert.equal(rig.records.length, 1);
+    assert.equal(rig.counts.repeated, 1);
+  });
+});

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createResponseMemory } from "../../../daemon/capture/response-memory.ts";
+
+const record = { requestId: "r", tokensComplete: true };
+const id = (n: number) => `resp_${String(n).padStart(20, "0")}`;
+
+describe("createResponseMemory()", () => {
+  it("knows the latest, without asking the store", () => {
+    const memory = createResponseMemory(() => assert.fail(), 2);
+    for (const n of [1, 2, 3]) memory.add(id(n), { ...record, requestId: `r${n}` });
+    assert.deepEqual(
+      [1, 2, 3].map((n) => memory.find(id(n), false)?.requestId ?? null),
+      [null, "r2", "r3"],
+    );
+  });
+
+  it("asks the store for what is handed out again alone", () => {
+    const asked: string[] = [];
+    const memory = createResponseMemory((responseId) => {
+      asked.push(responseId);
+      return record;
+    });
+    assert.equal(memory.find(id(1), false), null);
+    assert.equal(memory.find(id(2), true), record);
+    assert.deepEqual(asked, [id(2)]);
+  });
+
+  it("takes a short id for no id: others draw the same", () => {
+    const memory = createResponseMemory(() => assert.fail());
+    memory.add("chatcmpl-423", record);
+    assert.equal(memory.find("chatcmpl-423", true), null);
+  });
+});
