@@ -60,7 +60,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
     if (store.setAsidePath !== null) {
       tell(`the database was damaged; it was moved to ${store.setAsidePath} and a new one begun`);
     }
-    const registry = createRegistry(config.providers);
+    const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
     const allWarnings = [...warnings];
     const proxy = await proxyConfig(home, config, registry, env, allWarnings);
     for (const warning of allWarnings) tell(warning);

@@ -66,7 +66,7 @@ export function toRecord(
   const { report, facts, route, response } = call;
   const tokens = report?.tokens ?? nothingStated;
   const requestedModel = facts.requestedModel ?? route.model;
-  const model = report?.model ?? requestedModel ?? "unknown";
+  const model = facts.deployedModel ?? report?.model ?? requestedModel ?? "unknown";
   const serviceTier = report?.serviceTier ?? null;
   const extras = report?.extras ?? {};
   const requestKind = report?.requestKind ?? route.requestKind;

@@ -7,7 +7,7 @@ import {
   type WebSocketReader,
 } from "../../core/exchange/mod.ts";
 import { createKeyFinder } from "../../core/usage/key-finder.ts";
-import { pickMembers, wantMembers } from "../../core/usage/member-picker.ts";
+import { type PickedMembers, pickMembers, wantMembers } from "../../core/usage/member-picker.ts";
 import {
   createMessageUsageReader,
   MAX_MESSAGE_BYTES,
@@ -44,7 +44,7 @@ interface Turn {
 const MAX_TURNS = 100;
 
 const SENT = wantMembers(["type", "event_id", "model", "response.model", "session.model"]);
-const RECEIVED = wantMembers(["type", "response.id", "error.event_id"]);
+const RECEIVED = wantMembers(["type", "status", "response.id", "error.event_id"]);
 const findTurnKeys = createKeyFinder(["response", "error"]);
 
 /**
@@ -143,23 +143,22 @@ export function openWebSocketSession(
   };
 
   const received = (message: WebSocketMessage, atMs: number): void => {
-    if (findTurnKeys(message.bytes) !== 0) {
-      const picked = pickMembers(message.bytes, RECEIVED);
-      const type = picked.string("type");
-      const id = picked.string("response.id");
-      if (type === "response.created" && id !== null && begun.size < MAX_TURNS) {
-        const turn = asked.shift() ?? turnWithout(message);
-        turn.answeredAtMs = message.startedAtMs;
-        begun.set(id, turn);
-      } else if (type === "error") {
-        // What was refused is not answered: no response, and nothing billed.
-        const refused = picked.string("error.event_id");
-        const at = refused === null ? -1 : asked.findIndex(({ eventId }) => eventId === refused);
-        if (at !== -1) asked.splice(at, 1);
-      }
+    const picked = findTurnKeys(message.bytes) === 0 ? null : pickMembers(message.bytes, RECEIVED);
+    const type = picked?.string("type") ?? null;
+    const id = picked?.string("response.id") ?? null;
+    if (type === "response.created" && id !== null && begun.size < MAX_TURNS) {
+      const turn = asked.shift() ?? turnWithout(message);
+      turn.answeredAtMs = message.startedAtMs;
+      begun.set(id, turn);
     }
     const report = usage.read(message.bytes);
-    if (report !== null) finish(takeTurn(report, message), report, "complete", atMs);
+    if (report !== null) finish(takeTurn(report, message), withStatus(report, picked), "complete", atMs);
+    else if (type === "error") {
+      // Realtime refuses by name what it does not answer: there is no response, and nothing is billed.
+      const refused = picked?.string("error.event_id") ?? null;
+      const at = refused === null ? -1 : asked.findIndex(({ eventId }) => eventId === refused);
+      if (at !== -1) asked.splice(at, 1);
+    }
   };
 
   const readerOf = (
@@ -205,6 +204,13 @@ export function openWebSocketSession(
       if (!anyResponse) ports.coverage.count(host, "free");
     },
   };
+}
+
+/** An error over a WebSocket has its status beside it, where over HTTP it would be the answer's. */
+function withStatus(report: UsageReport, picked: PickedMembers | null): UsageReport {
+  const status = picked?.value("status");
+  if (report.error === null || report.error.status !== null || typeof status !== "number") return report;
+  return { ...report, error: { ...report.error, status } };
 }
 
 /** The model that a WebSocket's address names (`?model=gpt-realtime`). */

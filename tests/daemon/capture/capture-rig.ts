@@ -36,15 +36,19 @@ const prices = createPriceBook(loadBundledRates());
 
 /** Capture with its real readers, decoders and prices, and a store of plain values. */
 export function createCaptureRig(
-  options: { tokenCounter?: TokenCounter; stored?: Map<string, RequestRecord> } = {},
+  options: {
+    tokenCounter?: TokenCounter;
+    stored?: Map<string, RequestRecord>;
+    deployments?: Record<string, string>;
+  } = {},
 ): CaptureRig {
-  const { tokenCounter = null, stored = new Map() } = options;
+  const { tokenCounter = null, stored = new Map(), deployments = {} } = options;
   const records: RequestRecord[] = [];
   const counts: Record<string, number> = {};
   let connections = 0;
   let random = stored.size;
   const ports: CapturePorts = {
-    registry: createRegistry(),
+    registry: createRegistry([], { deployments }),
     prices: () => prices,
     attribution: () => ({
       attribute: () =>
@@ -91,7 +95,9 @@ export function createCaptureRig(
     log: {
       debug() {},
       info() {},
-      warn() {},
+      warn: (event) => {
+        counts[event] = (counts[event] ?? 0) + 1;
+      },
       error: (event, fields) => {
         throw new Error(`${event} ${JSON.stringify(fields)}`);
       },

@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { describe, it } from "node:test";
+import { constants, createDeflateRaw } from "node:zlib";
+import type { TapDirection } from "../../../daemon/proxy/tap-frames.ts";
+import { frameBytes } from "../../core/exchange/websocket-frames.ts";
+import { type CaptureRig, createCaptureRig, type RigConnection } from "./capture-rig.ts";
+
+const MASK = Uint8Array.of(1, 2, 3, 4);
+
+interface Socket {
+  connection: RigConnection;
+  /** Sends one text message as one frame. */
+  send(direction: TapDirection, message: object, atMs: number): void;
+}
+
+function upgrade(rig: CaptureRig, target: string, extensions = ""): Socket {
+  const host = "api.openai.com";
+  const connection = rig.connect(host);
+  connection.pass(
+    "request",
+    `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    1,
+  );
+  connection.pass(
+    "response",
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extensions}\r\n`,
+    2,
+  );
+  return {
+    connection,
+    send(direction, message, atMs) {
+      const payload = Buffer.from(JSON.stringify(message));
+      const mask = direction === "request" ? { mask: MASK } : {};
+      connection.pass(direction, frameBytes({ opcode: 1, payload, ...mask }), atMs);
+    },
+  };
+}
+
+const id = (n: number) => `resp_${String(n).padStart(32, "0")}`;
+const usage = {
+  input_tokens: 100,
+  input_tokens_details: { cached_tokens: 40 },
+  output_tokens: 30,
+  output_tokens_details: { reasoning_tokens: 10 },
+  total_tokens: 130,
+};
+const created = (n: number) => ({ type: "response.created", response: { id: id(n), model: "gpt-5-mini" } });
+const completed = (n: number) => ({
+  type: "response.completed",
+  response: { id: id(n), model: "gpt-5-mini", status: "completed", usage },
+});
+const create = { type: "response.create", model: "gpt-5-mini", input: "hi", service_tier: "priority" };
+
+describe("Responses over a WebSocket", () => {
+  it("make a record each, timed from the client's request to the end", async () => {
+    const rig = createCaptureRig();
+    const { connection, send } = upgrade(rig, "/v1/responses");
+    for (const [n, at] of [
+      [1, 100],
+      [2, 900],
+    ] as const) {
+      send("request", create, at);
+      send("response", created(n), at + 50);
+      send("response", { type: "response.output_text.delta", delta: "hello" }, at + 60);
+      send("response", completed(n), at + 200);
+    }
+    await rig.capture.idle();
+    assert.deepEqual(
+      rig.records.map((record) => [
+        record.providerResponseId,
+        record.latencyMs,
+        record.ttfbMs,
+        record.tokens.promptTokens,
+        record.tokens.cacheReadTokens,
+        record.tokens.thinkingTokens,
+      ]),
+      [
+        [id(1), 200, 50, 60, 40, 10],
+        [id(2), 200, 50, 60, 40, 10],
+      ],
+    );
+    const [record] = rig.records;
+    assert.deepEqual(
+      [record?.api, record?.httpStatus, record?.streaming, record?.method, record?.path],
+      ["openai.responses", 101, true, "GET", "/v1/responses"],
+    );
+    assert.deepEqual([record?.requestedModel, record?.errorClass], ["gpt-5-mini", null]);
+    assert.match(record?.promptHash ?? "", /^[0-9a-f]{64}$/);
+    connection.close("clean", 2000);
+    await rig.capture.idle();
+    assert.equal(rig.records.length, 2);
+    assert.deepEqual(rig.counts, { connections: 1, metered: 2 });
+  });
+
+  it("leave a record of what was asked and not answered when the connection ends", async () => {
+    const rig = createCaptureRig();
+    const { connection, send } = upgrade(rig, "/v1/responses");
+    send("request", create, 100);
+    send("response", created(1), 150);
+    send("request", create, 160);
+    connection.close("client_aborted", 300);
+    await rig.capture.idle();
+    assert.deepEqual(
+      rig.records.map(({ httpStatus, errorClass, retryable, tokensComplete, latencyMs, ttfbMs }) => [
+        ...[httpStatus, errorClass, retryable, tokensComplete, latencyMs, ttfbMs],
+      ]),
+      [
+        [101, "network", false, false, 200, 50],
+        [null, "network", false, false, 140, null],
+      ],
+    );
+  });
+
+  it("leave a record of a request that was refused", async () => {
+    const rig = createCaptureRig();
+    const { send } = upgrade(rig, "/v1/responses");
+    send("request", create, 100);
+    send(
+      "response",
+      { type: "error", status: 400, error: { code: "previous_response_not_found", message: "none" } },
+      180,
+    );
+    send("request", create, 200);
+    send("response", created(1), 210);
+    send("response", completed(1), 300);
+    await rig.capture.idle();
+    assert.deepEqual(
+      rig.records.map(({ errorClass, providerErrorCode, latencyMs }) => [
+        errorClass,
+        providerErrorCode,
+        latencyMs,
+      ]),
+      [
+        ["bad_request", "previous_response_not_found", 80],
+        [null, null, 100],
+      ],
+    );
+  });
+
+  it("are counted as free where nothing was asked", async () => {
+    const rig = createCaptureRig();
+    upgrade(rig, "/v1/responses").connection.close();
+    await rig.capture.idle();
+    assert.deepEqual(rig.counts, { connections: 1, free: 1 });
+  });
+});
+
+describe("Realtime", () => {
+  const done = (n: number) => ({
+    type: "response.done",
+    response: {
+      id: id(n),
+      status: "completed",
+      usage: {
+        total_tokens: 50,
+        input_tokens: 30,
+        output_tokens: 20,
+        input_token_details: { text_tokens: 10, audio_tokens: 20, cached_tokens: 0 },
+        output_token_details: { text_tokens: 5, audio_tokens: 15 },
+      },
+    },
+  });
+
+  it("makes a record for each response, asked for or begun by the provider itself", async () => {
+    const rig = createCaptureRig();
+    const { send } = upgrade(rig, "/v1/realtime?model=gpt-realtime");
+    send("response", { type: "session.created", session: { model: "gpt-realtime" } }, 10);
+    send("request", { type: "session.update", session: { instructions: "be brief" } }, 20);
+    send("request", { type: "response.create", response: { instructions: "greet" } }, 100);
+    send("response", { type: "response.created", response: { id: id(1) } }, 120);
+    send("response", done(1), 300);
+    send("request", { type: "input_audio_buffer.append", audio: "AAAA" }, 400);
+    send("response", { type: "response.created", response: { id: id(2) } }, 500);
+    send("response", done(2), 700);
+    await rig.capture.idle();
+    assert.deepEqual(
+      rig.records.map(({ model, requestedModel, latencyMs, tokens, usageExtras }) => [
+        ...[model, requestedModel, latencyMs, tokens.promptTokens, tokens.completionTokens],
+        usageExtras?.audio_input_tokens,
+      ]),
+      [
+        ["gpt-realtime", "gpt-realtime", 200, 30, 20, 20],
+        ["gpt-realtime", "gpt-realtime", 200, 30, 20, 20],
+      ],
+    );
+    assert.ok(rig.records.every(({ costSource }) => costSource === "computed"));
+  });
+
+  it("forgets a request that an error refuses by its name", async () => {
+    const rig = createCaptureRig();
+    const { connection, send } = upgrade(rig, "/v1/realtime?model=gpt-realtime");
+    send("request", { type: "response.create", event_id: "mine" }, 100);
+    send("response", { type: "error", error: { type: "invalid_request_error", event_id: "mine" } }, 110);
+    send("request", { type: "response.create" }, 200);
+    send("response", { type: "response.created", response: { id: id(1) } }, 220);
+    send("response", done(1), 300);
+    connection.close();
+    await rig.capture.idle();
+    assert.deepEqual(
+      rig.records.map(({ latencyMs }) => latencyMs),
+      [100],
+    );
+  });
+});
+
+describe("a compressed WebSocket", () => {
+  const deflate = createDeflateRaw();
+  const compress = (text: string) =>
+    new Promise<Buffer>((resolve) => {
+      const pieces: Buffer[] = [];
+      const take = (piece: Buffer) => pieces.push(piece);
+      deflate.on("data", take);
+      deflate.write(text);
+      deflate.flush(constants.Z_SYNC_FLUSH, () => {
+        deflate.off("data", take);
+        resolve(Buffer.concat(pieces).subarray(0, -4));
+      });
+    });
+  const agreed = "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n";
+
+  it("is read, each message with those before it as its window", async () => {
+    const rig = createCaptureRig();
+    const { connection, send } = upgrade(rig, "/v1/responses", agreed);
+    for (const n of [1, 2, 3]) {
+      send("request", create, n * 100);
+      for (const message of [created(n), completed(n)]) {
+        const payload = await compress(JSON.stringify(message));
+        connection.pass("response", frameBytes({ opcode: 1, payload, compressed: true }), n * 100 + 10);
+      }
+    }
+    await rig.capture.idle();
+    assert.deepEqual(
+      rig.records.map(({ providerResponseId }) => providerResponseId),
+      [1, 2, 3].map(id),
+    );
+  });
+
+  it("that holds a bomb is given up, counted and logged", async () => {
+    const rig = createCaptureRig();
+    const { connection, send } = upgrade(rig, "/v1/responses", agreed);
+    send("request", create, 100);
+    const bomb = createDeflateRaw();
+    bomb.end(Buffer.alloc(32 * 1024 * 1024));
+    const payload = Buffer.concat(await bomb.toArray());
+    connection.pass("response", frameBytes({ opcode: 1, payload, compressed: true }), 110);
+    send("response", completed(1), 120);
+    connection.close("clean", 200);
+    await rig.capture.idle();
+    assert.equal(rig.counts.unreadable, 1);
+    assert.equal(rig.counts["capture.unreadable"], 1);
+    assert.deepEqual(
+      rig.records.map(({ tokensComplete, errorClass }) => [tokensComplete, errorClass]),
+      [[false, "network"]],
+    );
+  });
+
+  it("with an extension that is not known passes unread, and is counted so", async () => {
+    const rig = createCaptureRig();
+    const { send } = upgrade(rig, "/v1/responses", "Sec-WebSocket-Extensions: mux\r\n");
+    send("response", completed(1), 120);
+    await rig.capture.idle();
+    assert.deepEqual(rig.counts, { connections: 1, websocket: 1 });
+  });
+});
