@@ -84,14 +84,20 @@ function lookUp(table: ReadonlyMap<string, Verdict>, words: readonly string[]): 
   return null;
 }
 
+const GOOGLE_BILLING = /\blimit: 0\b|prepa(y|id)|spend(ing)? (cap|limit)|billing account/i;
+
 /** What only the text says. Providers may reword it; then the status decides, as it does for everyone else. */
 const MESSAGES: readonly [provider: string, status: number, text: RegExp][] = [
   // Anthropic, "Errors": a spend limit and an empty balance answer 400 invalid_request_error.
   ["anthropic", 400, /credit balance is too low|reached (your|the) .{0,60}limits?\b|spend(ing)? limit/i],
   // Google: a quota of nothing, an empty prepaid balance and a spend cap answer 429 RESOURCE_EXHAUSTED.
-  ["gemini", 429, /\blimit: 0\b|prepa(y|id)|spend(ing)? (cap|limit)|billing account/i],
+  ...(["gemini", "vertex", "code-assist"] as const).map(
+    (provider) => [provider, 429, GOOGLE_BILLING] as [string, number, RegExp],
+  ),
   // xAI answers a wrong key with 400.
   ["xai", 400, /incorrect api key/i],
+  // Fireworks answers 412 for an account that is suspended, over its spending limit or unpaid.
+  ["fireworks", 412, /suspended|spending limit|unpaid/i],
 ];
 
 function byMessage(provider: string, status: number, message: string): Verdict | null {
@@ -125,6 +131,8 @@ const BY_STATUS: ReadonlyMap<number, Verdict> = new Map([
   [409, CONFLICT],
   [425, CONFLICT],
   [429, RATE_LIMIT],
+  // Cohere's word for a token that is not valid.
+  [498, AUTH],
   // nginx's and Google's word for a client that went away.
   [499, ABORTED],
   [501, { errorClass: "server_error", retryable: false }],

@@ -37,12 +37,14 @@ export const DECISIVE_WORDS: ReadonlyMap<string, Verdict> = new Map(
         "apikeyinvalid apikeyexpired apikeyserviceblocked",
         // OpenRouter, DeepSeek, Groq, Mistral.
         "paymentrequired insufficientcredits weightexceedsbudget insufficientbalance invalidbalance",
+        // Codex: the subscription does not hold what was asked for.
+        "usagenotincluded",
         // AWS.
         "accessdenied unrecognizedclient expiredtoken invalidsignature invalidclienttokenid",
       ],
       // OpenRouter answers 402 while the caller's own running requests fill the budget: that passes by itself.
       [RATE_LIMIT, "inflightbudgetexhausted throttling modelnotready"],
-      [SERVER_ERROR, "modelstreamerror serverisoverloaded overloadederror"],
+      [SERVER_ERROR, "modelstreamerror modelerror serverisoverloaded overloadederror"],
       [TIMEOUT, "timeouterror deadlineexceeded modeltimeout"],
     ] as const
   ).flatMap(([meaning, ...lines]) =>

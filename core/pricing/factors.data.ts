@@ -12,6 +12,8 @@ export interface PriceFactor {
   when: { serviceTier: string } | { extra: UsageExtraName };
   numerator: number;
   denominator: number;
+  /** The first day (UTC) on which it applies; `null` for as long as anyone remembers. */
+  since: CalendarDate | null;
   /** True where the provider publishes this price for the base context tier alone. */
   baseTierOnly: boolean;
   /** True where cache reads keep their own price. */
@@ -34,6 +36,9 @@ const OPENAI_PRIORITY = "https://openai.com/api-priority-processing/";
 const GEMINI_TIERS = "https://ai.google.dev/gemini-api/docs/optimization";
 const GEMINI_BATCH =
   "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/capabilities/batch-prediction-gemini";
+const VERTEX_PRICES = "https://cloud.google.com/vertex-ai/generative-ai/pricing";
+const CLAUDE_PRICES = "https://platform.claude.com/docs/en/about-claude/pricing";
+const GEMINI_PRICES = "https://ai.google.dev/gemini-api/docs/pricing";
 const GROQ_FLEX = "https://console.groq.com/docs/flex-processing";
 const GROQ_BATCH = "https://console.groq.com/docs/batch";
 const MISTRAL_BATCH = "https://docs.mistral.ai/capabilities/batch/";
@@ -47,15 +52,45 @@ function factor(
   [numerator, denominator]: readonly [number, number],
   page: string,
   readOn: CalendarDate | null,
-  { baseTierOnly = false, exceptCacheReads = false } = {},
+  {
+    baseTierOnly = false,
+    exceptCacheReads = false,
+    since = null,
+  }: Partial<Pick<PriceFactor, "baseTierOnly" | "exceptCacheReads" | "since">> = {},
 ): PriceFactor {
-  return { provider, models, when, numerator, denominator, baseTierOnly, exceptCacheReads, page, readOn };
+  return {
+    provider,
+    models,
+    when,
+    numerator,
+    denominator,
+    since,
+    baseTierOnly,
+    exceptCacheReads,
+    page,
+    readOn,
+  };
 }
 
 const batch = { serviceTier: "batch" };
 const flex = { serviceTier: "flex" };
 const priority = { serviceTier: "priority" };
+const regional = { extra: "regional_endpoint" } as const;
 const fast = { extra: "fast_mode" } as const;
+
+/** The Claude models whose price depends on the endpoint: "Claude Sonnet 4.5, Haiku 4.5, and all future models". */
+const CLAUDE_WITH_REGIONS: MatchRule = [
+  "~claude-sonnet-4-5",
+  "~claude-haiku-4-5",
+  "~claude-opus-4-5",
+  "~claude-sonnet-4-6",
+  "~claude-opus-4-6",
+  "~claude-opus-4-7",
+  "~claude-opus-4-8",
+  "~claude-opus-5",
+  "~claude-sonnet-5",
+  "~claude-fable-5",
+];
 
 /**
  * Every factor that we can cite. A tier that changes the price and is not here (Anthropic's and Google's priority tiers,
@@ -67,8 +102,15 @@ export const PRICE_FACTORS: readonly PriceFactor[] = [
   factor("anthropic", null, batch, [1, 2], ANTHROPIC_BATCH, UNREAD),
   // $30 / $150 where the standard price is $5 / $25, over the whole context window; cache multipliers apply on top.
   factor("anthropic", ["=claude-opus-4-6", "=claude-opus-4-7"], fast, [6, 1], ANTHROPIC_FAST, READ_ON),
-  // $10 / $50 where the standard price is $5 / $25.
-  factor("anthropic", ["=claude-opus-4-8", "=claude-opus-5"], fast, [2, 1], ANTHROPIC_FAST, READ_ON),
+  // $10 / $50 where the standard price is $5 / $25, and $8 / $40 where it is $4 / $20.
+  factor(
+    "anthropic",
+    ["=claude-opus-4-8", "=claude-opus-5", "=claude-opus-5-5"],
+    fast,
+    [2, 1],
+    ANTHROPIC_FAST,
+    READ_ON,
+  ),
   // US-only inference costs 1.1 times as much for every token category; models since Opus 4.6 alone can ask for it.
   factor("anthropic", null, { extra: "us_inference" }, [11, 10], ANTHROPIC_GEO, UNREAD),
 
@@ -98,6 +140,13 @@ export const PRICE_FACTORS: readonly PriceFactor[] = [
   // Half of standard; priority is "75% to 100% more" and so no factor.
   factor("google", "^gemini", flex, [1, 2], GEMINI_TIERS, READ_ON),
 
+  // Claude on a regional or multi-regional endpoint costs a tenth more since the 4.5 models; older ones kept their price.
+  factor("google", CLAUDE_WITH_REGIONS, regional, [11, 10], CLAUDE_PRICES, READ_ON),
+  // So does Gemini since its third generation, as of July 2026.
+  factor("google", "^gemini-3", regional, [11, 10], VERTEX_PRICES, UNREAD, { since: "2026-07-01" }),
+  // Every other model has one price for all endpoints.
+  factor("google", null, regional, [1, 1], VERTEX_PRICES, UNREAD),
+
   // The price of on-demand.
   factor("groq", null, flex, [1, 1], GROQ_FLEX, READ_ON),
   factor("groq", null, batch, [1, 2], GROQ_BATCH, UNREAD),
@@ -115,3 +164,39 @@ export const ONE_HOUR_WRITE_OF_INPUT: {
   numerator: number;
   denominator: number;
 } = { models: "~claude", numerator: 2, denominator: 1 };
+
+/** What is billed by itself where the bundled list has no price for it, with the page that says so. */
+export interface ExtraFee {
+  /** The price list (see `priceListOf`). */
+  provider: string;
+  models: MatchRule;
+  extra: UsageExtraName;
+  /** Micro-USD for a million of them. */
+  rate: number;
+  page: string;
+  readOn: CalendarDate | null;
+}
+
+/**
+ * Fees by the provider's list. Google gives some searches free in a day or a month, by project, which one call doesn't
+ * show: the list's price is taken for all of them, as it is for tokens.
+ */
+export const EXTRA_FEES: readonly ExtraFee[] = [
+  // Grounding with Google Search: $14 for 1,000 queries since Gemini 3, $35 for 1,000 grounded prompts before.
+  {
+    provider: "google",
+    models: "^gemini-3",
+    extra: "web_search_requests",
+    rate: 14_000_000_000,
+    page: GEMINI_PRICES,
+    readOn: UNREAD,
+  },
+  {
+    provider: "google",
+    models: ["^gemini-2", "^gemini-1"],
+    extra: "web_search_requests",
+    rate: 35_000_000_000,
+    page: GEMINI_PRICES,
+    readOn: UNREAD,
+  },
+];

@@ -1,5 +1,6 @@
+import type { Millis } from "../time.ts";
 import { divideHalfEven } from "./decimal.ts";
-import { PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
+import { EXTRA_FEES, PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
 import { matchesRule } from "./model-match.ts";
 import { USAGE_EXTRAS, type UsageExtraName } from "./usage-extras.ts";
 
@@ -50,6 +51,7 @@ export function findFactors(
   serviceTier: string | null,
   extras: Readonly<Record<string, number>> | null,
   inContextTier: boolean,
+  at: Millis,
 ): FoundFactors {
   const tier = normaliseServiceTier(serviceTier);
   const flags = extras === null ? [] : FLAGS.filter((name) => (extras[name] ?? 0) > 0);
@@ -63,6 +65,7 @@ export function findFactors(
         item.provider === provider &&
         isWanted(item.when) &&
         !(item.baseTierOnly && inContextTier) &&
+        (item.since === null || at >= Date.parse(`${item.since}T00:00:00Z`)) &&
         (item.models === null || modelNames.some((name) => matchesRule(item.models!, name))),
     );
     if (found !== undefined) factors.push(found);
@@ -74,6 +77,21 @@ export function findFactors(
     add(USAGE_EXTRAS[flag].label, (when) => "extra" in when && when.extra === flag);
   }
   return { factors, unknown };
+}
+
+/** The fee for one of the extras that the price list itself has no rate for, in micro-USD for a million of them. */
+export function findFee(
+  provider: string,
+  modelNames: readonly string[],
+  extra: UsageExtraName,
+): number | null {
+  const found = EXTRA_FEES.find(
+    (fee) =>
+      fee.provider === provider &&
+      fee.extra === extra &&
+      modelNames.some((name) => matchesRule(fee.models, name)),
+  );
+  return found?.rate ?? null;
 }
 
 /** A rate times the factors, in integer micro-USD, half to even. */

@@ -36,7 +36,7 @@
 export { BUNDLED_RATES_DATE, BUNDLED_RATES_SOURCE, ROUNDED_RATES } from "./bundled-rates.data.ts";
 export { loadBundledRates } from "./bundled-rates.ts";
 export { divideHalfEven, PICO_USD_PER_USD, parseDecimal, parseDecimalToPico } from "./decimal.ts";
-export { PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
+export { EXTRA_FEES, type ExtraFee, PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
 export { normaliseServiceTier } from "./factors.ts";
 export {
   clampPullInterval,

@@ -2,7 +2,7 @@ import type { CostSource, RateSource, RequestKind, TokenCounts } from "../record
 import type { Millis } from "../time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
-import { applyFactors, findFactors } from "./factors.ts";
+import { applyFactors, findFactors, findFee } from "./factors.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
 import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
@@ -142,12 +142,18 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
 
   const split = splitByCalls(extras, tierFor(rates.tiers, prompt + cacheRead + cacheWrite));
   const { tier } = split;
+  const priceList = priceListOf(usage.provider);
+  const modelNames = [
+    row.model.toLowerCase(),
+    withoutSnapshot(withoutResourcePath(normaliseModelName(usage.model))),
+  ];
   const { factors, unknown } = findFactors(
-    priceListOf(usage.provider),
-    [row.model.toLowerCase(), withoutSnapshot(withoutResourcePath(normaliseModelName(usage.model)))],
+    priceList,
+    modelNames,
     usage.serviceTier,
     extras,
     tier !== null,
+    usage.at,
   );
 
   const readFactors = factors.some(keepsCacheReads)
@@ -181,7 +187,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
     for (const [name, extra] of BILLED_EXTRAS) {
       const quantity = extras[name] ?? 0;
       if (quantity === 0) continue;
-      const rate = beside.extras[name] ?? null;
+      const rate = beside.extras[name] ?? findFee(priceList, modelNames, name);
       if (extra.partOf === null || extra.partOf === "flag") {
         fees.push([extra.label, quantity, rate, extra.perUnit]);
         isBilledByOtherThanTokens ||= BILLED_INSTEAD_OF_TOKENS.has(name);

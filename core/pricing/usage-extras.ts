@@ -44,6 +44,8 @@ export const USAGE_EXTRAS = {
   fast_mode: part("fast mode", "flag"),
   /** 1 where the answer says that inference was kept in the US (`usage.inference_geo = "us"`). */
   us_inference: part("US-only inference", "flag"),
+  /** 1 where a cloud's endpoint was that of a region or of several, and not its global one. */
+  regional_endpoint: part("a regional endpoint", "flag"),
   /** 1 where the count of input was estimated, since the provider stated none. */
   estimated_input: part("estimated input", "flag"),
   /** 1 where the counts of output were. */

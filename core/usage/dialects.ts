@@ -110,7 +110,7 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     fetched(/^\/interactions\/[^/:]+(\/cancel)?$/, "gemini.interactions", "chat"),
     fetched(/^\/batches\/[^/:]+$/, "gemini.batch", "chat"),
     fetched(/^\/files\/[^/:]+:download$/, "gemini.batch_file", "chat"),
-    free(/^\/models\/[^/:]+:(batchGenerateContent|asyncBatchEmbedContent)$/),
+    free(/^\/models\/[^/:]+:(batchGenerateContent|\w+BatchEmbedContent)$/),
     free(
       /^\/(models|tunedModels|files|operations|batches|cachedContents|fileSearchStores)(\/[^:]*)?(:cancel)?$/,
     ),
@@ -149,8 +149,8 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     post(/^\/model\/(?<model>[^/]+)\/invoke$/, "bedrock.invoke", "chat", false),
     post(/^\/model\/(?<model>[^/]+)\/invoke-with-response-stream$/, "bedrock.invoke", "chat", true),
     free(/^\/model\/[^/]+\/count-tokens$/),
-    // Its results are written to a bucket, and so not seen here.
-    free(/^\/async-invoke(\/.*)?$/),
+    // Calls whose results are written to a bucket, and so not seen here.
+    free(/^\/[a-z]+-invoke(\/.*)?$/),
   ],
   cohere: [
     post(/^\/v[12]\/chat$/, "cohere.chat", "chat"),

@@ -49,6 +49,14 @@ const AZURE_APIS: Provider["apis"] = [
   anthropic(/^\/anthropic\/v1(?=\/)/),
 ];
 
+const VERTEX = {
+  provider: "vertex",
+  port: 443,
+  scheme: "https",
+  // With a project, or in express mode without one.
+  apis: [["vertex", /^\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/]],
+} as const satisfies Partial<Provider>;
+
 /** The providers. A new one is one entry here. */
 export const PROVIDERS: readonly Provider[] = [
   {
@@ -132,18 +140,14 @@ export const PROVIDERS: readonly Provider[] = [
     gatewayPrefix: "code-assist",
     extras: SUBSCRIPTION,
   },
+  { ...VERTEX, hosts: ["aiplatform.googleapis.com"], gatewayPrefix: "vertex" },
   {
-    provider: "vertex",
+    ...VERTEX,
     hosts: [
-      "aiplatform.googleapis.com",
       ...VERTEX_LOCATIONS.map((location) => `${location}-aiplatform.googleapis.com`),
       ...VERTEX_MULTI_REGIONS.map((region) => `aiplatform.${region}.rep.googleapis.com`),
     ],
-    port: 443,
-    scheme: "https",
-    // With a project, or in express mode without one.
-    apis: [["vertex", /^\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/]],
-    gatewayPrefix: "vertex",
+    extras: { regional_endpoint: 1 },
   },
   {
     provider: "bedrock",

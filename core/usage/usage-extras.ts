@@ -7,6 +7,8 @@ export type ReportedExtra =
   | CallExtraName
   | "web_fetch_requests"
   | "num_sources_used"
+  | "x_search_requests"
+  | "code_execution_requests"
   | "cache_write_30m_tokens"
   | "cache_write_12h_tokens";
 

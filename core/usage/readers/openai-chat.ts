@@ -1,9 +1,19 @@
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { isObject, membersOf } from "../token-counts.ts";
-import { readOpenaiUsage } from "./openai-usage.ts";
+import type { UsageReport } from "../usage-report.ts";
+import { type OpenaiAnswer, readOpenaiUsage } from "./openai-usage.ts";
 
 const spec = {
-  members: ["id", "model", "service_tier", "usage", "choices", "x_groq.usage"],
+  members: [
+    "id",
+    "model",
+    "service_tier",
+    "usage",
+    "choices",
+    "usage_breakdown.models",
+    "x_groq.usage",
+    "x_groq.usage_breakdown.models",
+  ],
   keys: ["usage"],
   lastWins: true,
   start: startChat,
@@ -15,6 +25,9 @@ const spec = {
  * A stream states usage in its last chunk, with an empty `choices`, and only if the caller asked for it; a cut stream has
  * none. Mistral, DeepSeek, OpenRouter and others put it into the chunk that has the `finish_reason`, Groq (there) into
  * `x_groq.usage`, and some hosts repeat it, cumulative, in every chunk: the last one wins.
+ *
+ * Groq's compound systems answer with several models, each at its own price: `usage_breakdown.models[]` has the usage of
+ * each, of which `usage` is the sum. Then each model is a result, and the sum makes no record.
  */
 export const openaiChat = defineApiReader({ ...spec, promptMembers: ["messages"] });
 
@@ -31,6 +44,7 @@ function startChat({ provider }: AnswerFacts): MessageReader {
   let usageText: string | null = null;
   let usage: unknown;
   let final = false;
+  let breakdown: unknown;
   return {
     knowsModel: () => model !== null,
     read(message, whole) {
@@ -46,10 +60,14 @@ function startChat({ provider }: AnswerFacts): MessageReader {
       }
       usage = stated;
       usageText = message.text(path);
+      breakdown =
+        message.value("usage_breakdown.models") ??
+        message.value("x_groq.usage_breakdown.models") ??
+        breakdown;
       if (whole || isLastChunk(message.value("choices"))) final = true;
     },
-    end: (ended) =>
-      readOpenaiUsage({
+    end(ended) {
+      const answer = {
         provider,
         model,
         responseId,
@@ -57,9 +75,29 @@ function startChat({ provider }: AnswerFacts): MessageReader {
         usageText,
         usage,
         final: final || ended,
-        style: "chat",
-      }),
+        style: "chat" as const,
+      };
+      const results = Array.isArray(breakdown) ? readBreakdown(breakdown, answer) : [];
+      if (results.length === 0) return readOpenaiUsage(answer);
+      return { ...readOpenaiUsage(answer), results, noRecord: "results" };
+    },
   };
+}
+
+function readBreakdown(models: readonly unknown[], answer: OpenaiAnswer): UsageReport[] {
+  return models.map((entry, index) => {
+    const { model, usage } = membersOf(entry);
+    return {
+      ...readOpenaiUsage({
+        ...answer,
+        model: typeof model === "string" ? model : null,
+        responseId: answer.responseId === null ? null : `${answer.responseId}/${index}`,
+        usageText: null,
+        usage,
+      }),
+      error: null,
+    };
+  });
 }
 
 /** Whether a chunk with usage is the last: it has no choices, or one that is finished. */

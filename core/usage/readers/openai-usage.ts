@@ -68,6 +68,14 @@ const KNOWN: KnownMembers = {
   total_time: true,
   server_tool_use: { web_search_requests: true, web_fetch_requests: true },
   num_sources_used: true,
+  num_server_side_tools_used: true,
+  server_side_tool_usage_details: {
+    web_search_calls: true,
+    x_search_calls: true,
+    code_interpreter_calls: true,
+    file_search_calls: true,
+    document_search_calls: true,
+  },
   citation_tokens: true,
   num_search_queries: true,
   cost: true,
@@ -212,7 +220,16 @@ function setOpenaiExtras(
   setExtra(extras, "cache_write_30m_tokens", lifetimes.ttl_30m_tokens);
   setExtra(extras, "cache_write_12h_tokens", lifetimes.ttl_12h_tokens);
   const tools = membersOf(usage.server_tool_use);
-  setExtra(extras, "web_search_requests", firstCount(tools.web_search_requests, usage.num_search_queries));
+  // xAI's tools are in its stated cost.
+  const calls = membersOf(usage.server_side_tool_usage_details);
+  setExtra(
+    extras,
+    "web_search_requests",
+    firstCount(tools.web_search_requests, usage.num_search_queries, calls.web_search_calls),
+  );
+  setExtra(extras, "x_search_requests", calls.x_search_calls);
+  setExtra(extras, "code_execution_requests", calls.code_interpreter_calls);
+  setExtra(extras, "file_search_requests", firstCount(calls.file_search_calls, calls.document_search_calls));
   setExtra(extras, "web_fetch_requests", tools.web_fetch_requests);
   setExtra(extras, "num_sources_used", usage.num_sources_used);
   setExtra(extras, "citation_tokens", usage.citation_tokens);

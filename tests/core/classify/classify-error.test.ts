@@ -199,7 +199,7 @@ const rows: Record<string, Row[]> = {
       { type: "ServiceUnavailableException" },
       "server_error true ServiceUnavailableException",
     ],
-    ["bedrock", 424, { type: "ModelErrorException" }, "bad_request false ModelErrorException"],
+    ["bedrock", 424, { type: "ModelErrorException" }, "server_error true ModelErrorException"],
     ["bedrock", 424, { type: "modelStreamErrorException" }, "server_error true modelStreamErrorException"],
     ["bedrock", 408, { type: "ModelTimeoutException" }, "timeout true ModelTimeoutException"],
     ["bedrock", 500, { type: "InternalServerException" }, "server_error true InternalServerException"],

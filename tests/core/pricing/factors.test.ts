@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { PRICE_FACTORS } from "../../../core/pricing/factors.data.ts";
-import { applyFactors, findFactors, normaliseServiceTier } from "../../../core/pricing/factors.ts";
+import { EXTRA_FEES, PRICE_FACTORS } from "../../../core/pricing/factors.data.ts";
+import { applyFactors, findFactors, findFee, normaliseServiceTier } from "../../../core/pricing/factors.ts";
 import { loadBundledRates } from "../../../core/pricing/mod.ts";
 import { matchesRule } from "../../../core/pricing/model-match.ts";
+import { FALLBACK_PRICE_LISTS } from "../../../core/pricing/provider-names.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
 
 describe("normaliseServiceTier()", () => {
   const cases: [said: string | null, tier: string | null][] = [
@@ -42,7 +45,8 @@ describe("PRICE_FACTORS", () => {
   it("is for models that the bundled list has", () => {
     const rows = loadBundledRates();
     for (const { provider, models } of PRICE_FACTORS) {
-      const listed = rows.filter((row) => row.provider === provider);
+      const lists = [provider, ...(FALLBACK_PRICE_LISTS[provider] ?? [])];
+      const listed = rows.filter((row) => lists.includes(row.provider));
       const rules = models === null ? ["^"] : typeof models === "string" ? [models] : models;
       for (const rule of rules) {
         assert.ok(
@@ -73,6 +77,7 @@ describe("PRICE_FACTORS", () => {
     ["openai", "gpt-5", "flex", null, "0.625", "5"],
     ["anthropic", "claude-opus-5", "standard", "fast_mode", "10", "50"],
     ["anthropic", "claude-opus-4-8", "standard", "fast_mode", "10", "50"],
+    ["anthropic", "claude-opus-5-5", "standard", "fast_mode", "8", "40"],
     ["anthropic", "claude-opus-4-7", "standard", "fast_mode", "30", "150"],
     ["anthropic", "claude-opus-4-8", "batch", null, "2.5", "12.5"],
     ["google", "gemini-2.5-flash", "flex", null, "0.15", "1.25"],
@@ -83,7 +88,7 @@ describe("PRICE_FACTORS", () => {
         (candidate) => candidate.provider === provider && candidate.model === model,
       );
       const extras = flag === null ? null : { [flag]: 1 };
-      const { factors, unknown } = findFactors(provider, [model], tier, extras, false);
+      const { factors, unknown } = findFactors(provider, [model], tier, extras, false, NOW);
       assert.equal(unknown, null);
       assert.equal(applyFactors(row!.rates.input!, factors), Number(input) * 1e6);
       assert.equal(applyFactors(row!.rates.output!, factors), Number(output) * 1e6);
@@ -93,14 +98,14 @@ describe("PRICE_FACTORS", () => {
 
 describe("findFactors()", () => {
   it("finds none, and misses none, for the standard tier", () => {
-    assert.deepEqual(findFactors("openai", ["gpt-5"], "default", { fast_mode: 0 }, false), {
+    assert.deepEqual(findFactors("openai", ["gpt-5"], "default", { fast_mode: 0 }, false, NOW), {
       factors: [],
       unknown: null,
     });
   });
 
   it("multiplies a tier with a mode of inference", () => {
-    const { factors } = findFactors("anthropic", ["claude-opus-5"], "batch", { us_inference: 1 }, false);
+    const { factors } = findFactors("anthropic", ["claude-opus-5"], "batch", { us_inference: 1 }, false, NOW);
     assert.equal(applyFactors(5_000_000, factors), 2_750_000);
   });
 
@@ -125,11 +130,48 @@ describe("findFactors()", () => {
     ["openai", "gpt-5.4", "priority", "", true, /service tier "priority" in a long context/],
     ["openai", "gpt-5.6-sol", "priority", "", false, /service tier "priority"/],
     ["azure", "gpt-5", "priority", "", false, /service tier "priority"/],
-    ["anthropic", "claude-opus-5-5", null, "fast_mode", false, /fast mode/],
+    ["anthropic", "claude-sonnet-5", null, "fast_mode", false, /fast mode/],
+    ["aws", "amazon.nova-lite-v1:0", null, "regional_endpoint", false, /regional endpoint/],
   ];
   for (const [provider, model, tier, flag, inTier, reason] of unknowns) {
     it(`knows no price for ${provider} ${model} ${tier ?? flag}${inTier ? " in a context tier" : ""}`, () => {
-      assert.match(findFactors(provider, [model], tier, { [flag]: 1 }, inTier).unknown ?? "", reason);
+      assert.match(findFactors(provider, [model], tier, { [flag]: 1 }, inTier, NOW).unknown ?? "", reason);
     });
   }
+
+  const regional: [model: string, at: number, input: number][] = [
+    ["claude-opus-4-6", NOW, 1_100_000],
+    ["claude-haiku-4-5", NOW, 1_100_000],
+    ["claude-4-sonnet", NOW, 1_000_000],
+    ["gemini-3.5-flash", NOW, 1_100_000],
+    ["gemini-3.5-flash", Date.UTC(2026, 6, 1), 1_100_000],
+    ["gemini-3.5-flash", Date.UTC(2026, 6, 1) - 1, 1_000_000],
+    ["gemini-2.5-pro", NOW, 1_000_000],
+  ];
+  for (const [model, at, input] of regional)
+    it(`prices ${model} on a regional endpoint on ${new Date(at).toISOString()}`, () => {
+      const { factors, unknown } = findFactors("google", [model], null, { regional_endpoint: 1 }, false, at);
+      assert.equal(unknown, null);
+      assert.equal(applyFactors(1_000_000, factors), input);
+    });
+});
+
+describe("findFee()", () => {
+  it("knows the fees of Google's searches by the generation of the model", () => {
+    assert.equal(findFee("google", ["gemini-3-flash-preview"], "web_search_requests"), 14_000_000_000);
+    assert.equal(findFee("google", ["gemini-2.5-pro"], "web_search_requests"), 35_000_000_000);
+    assert.equal(findFee("google", ["gemma-3"], "web_search_requests"), null);
+    assert.equal(findFee("google", ["gemini-2.5-pro"], "search_units"), null);
+    assert.equal(findFee("openai", ["gemini-2.5-pro"], "web_search_requests"), null);
+  });
+
+  it("cites a page for every fee, and is for models that the bundled list has", () => {
+    const rows = loadBundledRates();
+    for (const { provider, models, rate, page } of EXTRA_FEES) {
+      assert.match(page, /^https:\/\//);
+      assert.ok(Number.isSafeInteger(rate) && rate > 0);
+      const names = rows.filter((row) => row.provider === provider).map((row) => row.model.toLowerCase());
+      assert.ok(names.some((name) => matchesRule(models, name)));
+    }
+  });
 });

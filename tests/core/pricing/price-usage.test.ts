@@ -185,8 +185,18 @@ describe("priceUsage() where a rate is missing", () => {
   });
 
   it("has no cost for a search that no list prices", () => {
-    const gemini = price({ provider: "google", model: "gemini-2.5-pro", extras: { web_search_requests: 1 } });
-    assert.equal(gemini.unpricedReason, "no rate for web search of google gemini-2.5-pro");
+    const gemma = price({
+      provider: "groq",
+      model: "llama-3.1-8b-instant",
+      extras: { web_search_requests: 1 },
+    });
+    assert.equal(gemma.unpricedReason, "no rate for web search of groq llama-3.1-8b-instant");
+  });
+  it("takes a cited fee for what the list has no price for", () => {
+    const gemini = price({ provider: "vertex", model: "gemini-2.5-pro", extras: { web_search_requests: 2 } });
+    const line = gemini.lines.find(({ label }) => label === "web search");
+    assert.deepEqual([line?.quantity, line?.costPicoUsd], [2, 70_000_000_000n]);
+    assert.equal(gemini.unpricedReason, null);
   });
 });
 

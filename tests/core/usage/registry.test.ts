@@ -154,21 +154,21 @@ const table: Record<string, string> = {
   "POST https://cloudcode-pa.googleapis.com/v1internal:countTokens": "code-assist free",
   "POST https://cloudcode-pa.googleapis.com/v1internal:generateImages": "code-assist unknown_path",
   "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/google/models/gemini-x:generateContent":
-    "vertex gemini.generate chat gemini-x false",
+    "vertex gemini.generate chat gemini-x false +regional_endpoint",
   "POST https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global/publishers/google/models/gemini-x:streamGenerateContent?alt=sse":
     "vertex gemini.generate chat gemini-x true",
   "POST https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-x:generateContent":
     "vertex gemini.generate chat gemini-x false",
   "POST https://aiplatform.us.rep.googleapis.com/v1/projects/p/locations/us/publishers/anthropic/models/claude-x@20250101:rawPredict":
-    "vertex anthropic.messages chat claude-x@20250101",
+    "vertex anthropic.messages chat claude-x@20250101 +regional_endpoint",
   "POST https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/publishers/anthropic/models/claude-x:streamRawPredict":
-    "vertex anthropic.messages chat claude-x",
+    "vertex anthropic.messages chat claude-x +regional_endpoint",
   "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/count-tokens:rawPredict":
     "vertex free",
   "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/mistralai/models/mistral-x:rawPredict":
-    "vertex openai.chat chat mistral-x",
+    "vertex openai.chat chat mistral-x +regional_endpoint",
   "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/endpoints/openapi/chat/completions":
-    "vertex openai.chat chat",
+    "vertex openai.chat chat +regional_endpoint",
   "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/m:countTokens":
     "vertex free",
   "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/imagen:predict":
