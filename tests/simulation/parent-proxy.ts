@@ -95,9 +95,9 @@ export async function createParentProxy(
       if (head.length > 0) upstream.write(head);
       relay(client, upstream);
     });
-    client.on("close", () => upstream.destroy());
+    // A reset stays a reset, so that what is broken on one side looks broken on the other.
+    client.on("close", (hadError) => (hadError ? upstream.resetAndDestroy() : upstream.destroy()));
     upstream.on("close", (hadError) => {
-      // A reset stays a reset, so that a broken provider looks broken through the proxy too.
       if (hadError) client.resetAndDestroy();
       else client.destroySoon();
     });

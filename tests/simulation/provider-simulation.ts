@@ -280,7 +280,7 @@ function wantsClose(request: ReceivedRequest): boolean {
 
 /** Waits until the client has had enough. */
 async function stayDumb(socket: Socket): Promise<Sent> {
-  if (!socket.destroyed) await new Promise((done) => socket.once("close", done));
+  if (!socket.destroyed) await new Promise((done) => socket.once("close", done).once("end", done));
   const nothing = Buffer.alloc(0);
   return {
     stated: nothingStated,
