@@ -73,6 +73,7 @@ export type { DailyWindow, RateRow, Rates, RateTier, TokenRates } from "./rates.
 export {
   CALL_EXTRAS,
   type CallExtraName,
+  ESTIMATE_EXTRAS,
   USAGE_EXTRAS,
   type UsageExtra,
   type UsageExtraName,

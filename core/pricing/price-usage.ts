@@ -8,7 +8,7 @@ import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
 import type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
 import { splitByCalls } from "./split-by-calls.ts";
-import { USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
+import { ESTIMATE_EXTRAS, USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
 
 /** What a request used, and of what. */
 export interface UsageToPrice {
@@ -228,7 +228,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
   if (reason !== null) return unpriced(row, tier, factors, lines, reason);
   return {
     costPicoUsd: total,
-    costSource: extras?.estimated_input || extras?.estimated_output ? "estimated" : "computed",
+    costSource: ESTIMATE_EXTRAS.some((name) => (extras?.[name] ?? 0) > 0) ? "estimated" : "computed",
     ratesSource: row.source,
     row,
     tier,

@@ -46,11 +46,13 @@ export const USAGE_EXTRAS = {
   us_inference: part("US-only inference", "flag"),
   /** 1 where a cloud's endpoint was that of a region or of several, and not its global one. */
   regional_endpoint: part("a regional endpoint", "flag"),
-  /** 1 where the count of input was estimated, since the provider stated none. */
-  estimated_input: part("estimated input", "flag"),
-  /** 1 where the counts of output were. */
-  estimated_output: part("estimated output", "flag"),
 } as const satisfies Record<string, UsageExtra>;
+
+/**
+ * Marks, 1 each, of counts that were estimated because the provider stated none: those of input, those of output. They
+ * change no price, but make the cost an estimate.
+ */
+export const ESTIMATE_EXTRAS = ["estimated_input", "estimated_output"] as const;
 
 /** The name of an extra that pricing knows. */
 export type UsageExtraName = keyof typeof USAGE_EXTRAS;
