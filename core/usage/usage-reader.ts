@@ -184,7 +184,8 @@ function chunkOf(payload: Uint8Array): Uint8Array {
 /** AWS names the type of an error in a header, and in the body only sometimes. */
 function withErrorType(error: ProviderError | null, type: string | null): ProviderError | null {
   if (type === null || (error?.type ?? null) !== null) return error;
-  return { code: null, message: null, status: null, ...error, type };
+  // An address may follow the name.
+  return { code: null, message: null, status: null, ...error, type: type.replace(/:.*$/s, "") };
 }
 
 const OPEN_BRACKET = 0x5b;
