@@ -16,6 +16,16 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
   ],
   [({ extras }) => extras.fast_mode === 1, "it has no fast mode"],
   [({ extras }) => extras.us_inference === 1, "it has no factor for inference in the US"],
+  [({ extras }) => extras.regional_endpoint === 1, "it has no factor for Vertex's regional endpoints"],
+  [
+    ({ extras }) => (extras.model_calls ?? 0) > 1,
+    "it takes one context tier for the sum of all calls that made the answer, not one for each of them",
+  ],
+  [
+    ({ provider, tokens }) => provider === "bedrock" && (tokens.cache_write_1h ?? 0) > 0,
+    "its Bedrock prices lack the one-hour cache write, which is then priced as any other write",
+  ],
+  [({ model }) => model.startsWith("google/"), "it does not know Vertex's names with a publisher before them"],
 ];
 
 /** Extras that are no usage key of the calculator, or none that changes a price. */
@@ -51,7 +61,12 @@ function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
   }
   // Citations are counted beside the completion here and inside the output there.
   usage.output_tokens! += extras.citation_tokens ?? 0;
-  const used = Object.fromEntries(Object.entries(usage).filter(([, count]) => count > 0));
+  // Where a medium is in the input and something in the cache, it wants to know how much of the one is in the other.
+  const asked = (key: string) =>
+    read > 0 &&
+    ((key === "cache_audio_read_tokens" && usage.input_audio_tokens! > 0) ||
+      (key === "cache_image_read_tokens" && usage.input_image_tokens! > 0));
+  const used = Object.fromEntries(Object.entries(usage).filter(([key, count]) => count > 0 || asked(key)));
   const result = calcPrice(used, record.model, {
     providerId: priceListOf(record.provider),
     timestamp: new Date(at),

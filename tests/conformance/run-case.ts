@@ -1,3 +1,4 @@
+import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
 import { createZlibDecoder } from "../../adapters/content-decoder/zlib.ts";
 import { createPriceBook, loadBundledRates } from "../../core/pricing/mod.ts";
 import type { RequestRecord } from "../../core/record.ts";
@@ -61,7 +62,7 @@ function ending(ended: ExpectedCase["ended"]): TapFrame[] {
   ];
 }
 
-function portsFor({ at }: Connection["expected"], records: RequestRecord[]): CapturePorts {
+function portsFor({ at, configuration }: Connection["expected"], records: RequestRecord[]): CapturePorts {
   const nobody = {
     project: "conformance",
     tier: "header",
@@ -70,10 +71,14 @@ function portsFor({ at }: Connection["expected"], records: RequestRecord[]): Cap
     bodyCaptureRefused: true,
   };
   return {
-    registry: createRegistry(),
+    registry: createRegistry([], { deployments: configuration?.deployments ?? {} }),
     prices: () => prices,
     attribution: () => ({ attribute: () => Promise.resolve(nobody) }),
     createDecoder: createZlibDecoder,
+    createMessageInflater: createZlibMessageInflater,
+    tokenCounter: null,
+    atTurnEnd: (work) => setImmediate(work),
+    findKeptResponse: () => null,
     sha256Hex: () => "",
     randomBytes: (count) => new Uint8Array(count),
     wallClockMs: () => Date.parse(at),

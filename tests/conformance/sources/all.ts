@@ -1,9 +1,19 @@
 import { anthropicMessages } from "./anthropic-messages.ts";
+import { azure, bedrock, codeAssist, vertex } from "./clouds.ts";
+import { cohere } from "./cohere.ts";
 import { deepseek, groq, mistral, openrouter, otherHosts, perplexity, xai } from "./compatible.ts";
 import type { WireCase } from "./define.ts";
-import { geminiEmbed, geminiGenerate } from "./gemini.ts";
+import { geminiEmbed, geminiGenerate, geminiInteractions } from "./gemini.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
+import {
+  batches,
+  codex,
+  openaiAudio,
+  openaiBackground,
+  openaiImages,
+  openaiRealtime,
+} from "./openai-more.ts";
 import { openaiEmbeddings, openaiResponses } from "./openai-other.ts";
 import { transport } from "./transport.ts";
 
@@ -23,5 +33,17 @@ export const ALL_CASES: readonly WireCase[] = [
   ...otherHosts,
   ...perplexity,
   ...ollama,
+  ...cohere,
+  ...geminiInteractions,
+  ...vertex,
+  ...codeAssist,
+  ...bedrock,
+  ...azure,
+  ...openaiImages,
+  ...openaiAudio,
+  ...openaiBackground,
+  ...openaiRealtime,
+  ...codex,
+  ...batches,
   ...transport,
 ];

@@ -714,9 +714,68 @@ api.add(
   {
     ...answered,
     tokens: { prompt: 203000, cache_read: 0, cache_write: 0, cache_write_1h: 0, completion: 4500 },
+    extras: { model_calls: 2 },
     cost: RATES.haiku45,
   },
   { source: DOCUMENTS.anthropicIterations, path: "/v1/messages?beta=true" },
+);
+
+const call = (type: string, input: number, output: number) => ({
+  type,
+  model: "claude-sonnet-4-5-20250929",
+  input_tokens: input,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens: output,
+});
+const SONNET = "claude-sonnet-4-5-20250929";
+const sonnet = { source: DOCUMENTS.anthropicIterations, request: { model: "claude-sonnet-4-5" } };
+
+api.add(
+  "json-calls-below-the-tier",
+  "Two calls of 180,000 and 60,000 tokens: together above the context tier, each for itself below it.",
+  json(
+    message(
+      {
+        ...call("message", 240000, 300),
+        iterations: [call("message", 180000, 100), call("message", 60000, 200)],
+      },
+      { model: SONNET },
+    ),
+  ),
+  {
+    model: SONNET,
+    tokens: { prompt: 240000, cache_read: 0, cache_write: 0, cache_write_1h: 0, completion: 300 },
+    extras: { model_calls: 2 },
+    cost: RATES.sonnet45,
+  },
+  sonnet,
+);
+
+api.add(
+  "json-one-call-above-the-tier",
+  "Of two calls one is above the context tier: its tokens alone cost more.",
+  json(
+    message(
+      {
+        ...call("message", 260000, 300),
+        iterations: [call("message", 210000, 100), call("message", 50000, 200)],
+      },
+      { model: SONNET },
+    ),
+  ),
+  {
+    model: SONNET,
+    tokens: { prompt: 260000, cache_read: 0, cache_write: 0, cache_write_1h: 0, completion: 300 },
+    extras: { model_calls: 2, above_200k_prompt_tokens: 210000, above_200k_output_tokens: 100 },
+    cost: [
+      ["input", 50000, "3"],
+      ["output", 200, "15"],
+      ["input above 200,000", 210000, "6"],
+      ["output above 200,000", 100, "22.5"],
+    ],
+  },
+  sonnet,
 );
 
 api.add(

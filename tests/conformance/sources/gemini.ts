@@ -458,3 +458,49 @@ embed.add(
     request: { content: undefined, requests: [] },
   },
 );
+
+const interactions = defineApi({
+  folder: "gemini-interactions",
+  provider: "gemini",
+  host: "generativelanguage.googleapis.com",
+  path: "/v1beta/interactions",
+  request: { model: MODEL, input: "Why is rain wet?" },
+  source: DOCUMENTS.geminiInteractions,
+  id: "v1_Interaction000000000001",
+});
+export const geminiInteractions = interactions.cases;
+
+const interaction = (usage: unknown, status = "completed") => ({
+  id: "v1_Interaction000000000001",
+  object: "interaction",
+  model: MODEL,
+  status,
+  steps: [],
+  usage,
+});
+const interactionUsage = {
+  total_input_tokens: 120,
+  total_cached_tokens: 100,
+  total_output_tokens: 30,
+  total_thought_tokens: 200,
+  total_tool_use_tokens: 50,
+  total_tokens: 400,
+  input_tokens_by_modality: [{ modality: "text", tokens: 120 }],
+};
+interactions.add(
+  "json",
+  "Cached tokens are inside the input; thoughts and the tools' prompts come on top, as total_tokens shows.",
+  json(interaction(interactionUsage)),
+  { tokens: { prompt: 70, cache_read: 100, completion: 30, thinking: 200 }, cost: RATES.gemini25Flash },
+);
+interactions.add(
+  "stream",
+  "A stream states usage in interaction.completed.",
+  sse([
+    { event_type: "interaction.created", interaction: interaction(undefined, "in_progress") },
+    { event_type: "step.delta", index: 0, delta: { type: "text", text: "Water." } },
+    { event_type: "interaction.completed", interaction: interaction(interactionUsage) },
+  ]),
+  { tokens: { prompt: 70, cache_read: 100, completion: 30, thinking: 200 }, cost: RATES.gemini25Flash },
+  { request: { stream: true } },
+);

@@ -206,26 +206,15 @@ export function webSocketFrame(
 }
 
 /** The messages of one direction under permessage-deflate (RFC 7692), with one window for all of them or one for each. */
-export async function deflateMessages(
-  messages: readonly Uint8Array[],
-  keepsContext: boolean,
-): Promise<Uint8Array[]> {
-  const deflated: Uint8Array[] = [];
-  let stream: zlib.DeflateRaw | null = null;
-  for (const message of messages) {
-    if (stream === null || !keepsContext) stream = zlib.createDeflateRaw();
-    const parts: Buffer[] = [];
-    const collect = (part: Buffer) => parts.push(part);
-    stream.on("data", collect);
-    const current = stream;
-    await new Promise<void>((resolve) => {
-      current.write(message);
-      current.flush(zlib.constants.Z_SYNC_FLUSH, resolve);
+export function deflateMessages(messages: readonly Uint8Array[], sharesWindow: boolean): Uint8Array[] {
+  return messages.map((message, index) => {
+    // In raw DEFLATE a preset dictionary is just what the window holds: here the messages before.
+    const before = sharesWindow ? concat(...messages.slice(0, index)) : new Uint8Array();
+    const deflated = zlib.deflateRawSync(message, {
+      finishFlush: zlib.constants.Z_SYNC_FLUSH,
+      ...(before.length > 0 && { dictionary: before }),
     });
-    stream.off("data", collect);
-    const whole = concat(...parts);
     // Section 7.2.1: the empty block that the flush ends with is left out.
-    deflated.push(whole.subarray(0, whole.length - 4));
-  }
-  return deflated;
+    return new Uint8Array(deflated.subarray(0, deflated.length - 4));
+  });
 }

@@ -1,0 +1,122 @@
+import { classifyError } from "../../core/classify/mod.ts";
+import { createExchangeReader, headerValue } from "../../core/exchange/mod.ts";
+import { priceUsage } from "../../core/pricing/mod.ts";
+import {
+  createRegistry,
+  createUsageReader,
+  type MeteredRoute,
+  readRequest,
+  type UsageReader,
+  type UsageReport,
+} from "../../core/usage/mod.ts";
+import type { ExpectedCase } from "./case-format.ts";
+import { type Cut, inOnePiece, prices } from "./run-case.ts";
+
+const registry = createRegistry();
+
+/** The route of a request whose head begins the bytes; null where it is not metered. */
+export function routeOf(request: Uint8Array, { host, port }: ExpectedCase["address"]): MeteredRoute | null {
+  const [method = "", path = ""] = new TextDecoder().decode(request.subarray(0, 2048)).split(" ", 2);
+  const match = registry.match({ host, port, method, path });
+  return match.kind === "metered" ? match : null;
+}
+
+/** Reads a decoded body with one usage reader. */
+export function readBody(
+  route: MeteredRoute,
+  status: number,
+  body: Uint8Array,
+  complete: boolean,
+  cut: Cut = inOnePiece,
+): UsageReport {
+  const reader = createUsageReader(route, { status, contentType: null, streaming: null, header: () => null });
+  for (const piece of cut(body)) reader.push(piece);
+  return reader.end(complete);
+}
+
+/** What was seen of one exchange; bodies are taken as they are, whatever their encoding. */
+interface Seen {
+  route: MeteredRoute | null;
+  request: Uint8Array[];
+  response: { status: number; reader: UsageReader | null } | null;
+}
+
+/**
+ * Reads both directions of a connection with all pure parts at once, content decoding aside, and gives everything that
+ * they said: what a fuzzer compares.
+ */
+export function readConnection(
+  address: ExpectedCase["address"],
+  request: Uint8Array,
+  response: Uint8Array,
+  cut: Cut = inOnePiece,
+): unknown[] {
+  const said: unknown[] = [];
+  const open = new Map<number, Seen>();
+  const reader = createExchangeReader({
+    requestHead(id, head) {
+      const match = registry.match({ ...address, method: head.method, path: head.target });
+      open.set(id, { route: match.kind === "metered" ? match : null, request: [], response: null });
+      said.push([id, match, head]);
+    },
+    requestBody: (id, bytes) => open.get(id)?.request.push(bytes.slice()),
+    requestEnd(id) {
+      const seen = open.get(id);
+      const body = new Uint8Array(Buffer.concat(seen?.request ?? []));
+      if (seen?.route) said.push([id, readRequest(seen.route, body)]);
+      else said.push([id, body.length]);
+    },
+    informational: (id, head) => said.push([id, "informational", head]),
+    responseHead(id, head) {
+      const seen = open.get(id);
+      said.push([id, head]);
+      if (seen === undefined) return;
+      const context = {
+        status: head.status,
+        contentType: headerValue(head.headers, "content-type"),
+        streaming: null,
+        header: (name: string) => headerValue(head.headers, name),
+      };
+      const usage = seen.route === null ? null : createUsageReader(seen.route, context);
+      seen.response = { status: head.status, reader: usage };
+    },
+    responseBody: (id, bytes) => open.get(id)?.response?.reader?.push(bytes),
+    responseEnd(id, complete) {
+      const { route, response: answer } = open.get(id) ?? { route: null, response: null };
+      open.delete(id);
+      said.push([id, "end", complete]);
+      if (route === null || !answer?.reader) return;
+      const report = answer.reader.end(complete);
+      said.push(report, classifyError(route.provider, outcome(answer.status, report, complete)));
+      said.push(price(route, report));
+    },
+    upgraded: (id) => said.push([id, "upgraded"]),
+    upgradedBytes() {},
+    unreadable: (reason) => said.push(["unreadable", reason]),
+  });
+  for (const piece of cut(request)) reader.push("request", piece, 0);
+  for (const piece of cut(response)) reader.push("response", piece, 0);
+  reader.end("response", 0);
+  reader.end("request", 0);
+  return said;
+}
+
+const outcome = (status: number, { error }: UsageReport, complete: boolean) =>
+  ({ kind: "answered", status, error, complete }) as const;
+
+function price(route: MeteredRoute, report: UsageReport) {
+  return priceUsage(
+    {
+      provider: route.provider,
+      model: report.model ?? "unknown",
+      requestedModel: route.model,
+      at: 1_795_262_400_000,
+      tokens: report.tokens,
+      extras: report.extras,
+      serviceTier: report.serviceTier,
+      providerCostPicoUsd: report.providerCostPicoUsd,
+      requestKind: route.requestKind,
+    },
+    prices,
+  );
+}
