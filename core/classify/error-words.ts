@@ -44,7 +44,8 @@ export const DECISIVE_WORDS: ReadonlyMap<string, Verdict> = new Map(
       ],
       // OpenRouter answers 402 while the caller's own running requests fill the budget: that passes by itself.
       [RATE_LIMIT, "inflightbudgetexhausted throttling modelnotready"],
-      [SERVER_ERROR, "modelstreamerror modelerror serverisoverloaded overloadederror"],
+      // Groq's `capacity_exceeded` comes with a 498: flex had no room (console.groq.com/docs/flex-processing).
+      [SERVER_ERROR, "modelstreamerror modelerror serverisoverloaded overloadederror capacityexceeded"],
       [TIMEOUT, "timeouterror deadlineexceeded modeltimeout"],
     ] as const
   ).flatMap(([meaning, ...lines]) =>
