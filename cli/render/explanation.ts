@@ -1,13 +1,13 @@
-import { formatPicoUsd } from "../../core/pricing/mod.ts";
+import { type CostLine, formatPicoUsd, type PriceFactor, USAGE_EXTRAS } from "../../core/pricing/mod.ts";
 import { type Explanation, ratePerMillion } from "../explain-request.ts";
 import { count } from "./report.ts";
 import { printable, renderTable } from "./table.ts";
+import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
 
 const right = "right" as const;
 
 /** The explanation of one request: who, what, the counts, the rate, the arithmetic, and how it is stored. */
 export function renderExplanation({ request, priced, agrees, rate }: Explanation, width: number): string {
-  const { tokens } = request;
   const facts: [name: string, value: string][] = [
     ["request", request.requestId],
     ["when", `${new Date(request.requestedAt).toISOString()}  (${Math.round(request.latencyMs)} ms)`],
@@ -19,54 +19,42 @@ export function renderExplanation({ request, priced, agrees, rate }: Explanation
   if (request.client !== null) facts.splice(3, 0, ["client", request.client]);
   if (request.providerResponseId !== null) facts.push(["response id", request.providerResponseId]);
   if (request.serviceTier !== null) facts.push(["service tier", request.serviceTier]);
+  facts.push(...priceConditions(request));
 
-  const counts: [name: string, value: number | null][] = [
-    ["input, fresh", tokens.promptTokens],
-    ["input, cache read", tokens.cacheReadTokens],
-    ["input, cache write", tokens.cacheWriteTokens],
-    ["  of it for one hour", tokens.cacheWrite1hTokens],
-    ["output, visible", tokens.completionTokens],
-    ["output, thinking", tokens.thinkingTokens],
-    ...Object.entries(request.usageExtras ?? {}).map(([name, value]): [string, number] => [
-      name.replaceAll("_", " "),
-      value,
-    ]),
-  ];
   const lines = [
-    ...facts.map(([name, value]) => `${name.padEnd(14)}${printable(value)}`),
+    ...facts.map(([name, value]) => `${`${name} `.padEnd(14)}${printable(value)}`),
     "",
-    "Counted by the provider (a dash: not stated)",
+    "What was counted (a dash: not stated)",
     ...indented(
-      renderTable(
-        [{ title: "tokens" }, { title: "count", align: right }],
-        counts.map(([name, value]) => [name, count(value)]),
-        width,
-      ),
+      renderTable([{ title: "tokens" }, { title: "count", align: right }], countLines(request), width),
     ),
   ];
+  const estimate = estimateNote(request);
+  if (estimate !== null) lines.push(`  ${estimate}`);
   if (!request.tokensComplete)
     lines.push("  The usage is incomplete: the provider did not state it all, or the answer was cut.");
   lines.push("", rate === null ? "No rate applied." : `Rate: ${rate}`);
-  for (const { when, numerator, denominator, page } of priced.factors) {
-    const what = "serviceTier" in when ? `service tier ${when.serviceTier}` : when.extra.replaceAll("_", " ");
-    lines.push(`  × ${numerator}/${denominator} for ${what} (${page})`);
-  }
+  for (const factor of priced.factors) lines.push(`  ${factorInWords(factor)}`);
   if (priced.lines.length > 0) {
+    const factored = priced.lines.some((line) => line.rate !== line.listRate);
     const rows = priced.lines.map((line) => [
       line.label,
-      count(line.quantity),
-      ratePerMillion(line.rate),
+      quantityInWords(line),
+      ...(factored ? [rateInWords(line, line.listRate)] : []),
+      rateInWords(line, line.rate),
       `$${formatPicoUsd(line.costPicoUsd)}`,
     ]);
-    if (priced.computedPicoUsd !== null)
-      rows.push(["sum", "", "", `$${formatPicoUsd(priced.computedPicoUsd)}`]);
+    if (priced.computedPicoUsd !== null) {
+      rows.push(["sum", "", ...(factored ? [""] : []), "", `$${formatPicoUsd(priced.computedPicoUsd)}`]);
+    }
     lines.push(
       ...indented(
         renderTable(
           [
             { title: "line" },
             { title: "quantity", align: right },
-            { title: "per million", align: right },
+            ...(factored ? [{ title: "list rate", align: right }] : []),
+            { title: "rate", align: right },
             { title: "cost", align: right },
           ],
           rows,
@@ -90,6 +78,41 @@ export function renderExplanation({ request, priced, agrees, rate }: Explanation
   if (!agrees)
     lines.push("Today's rates give another cost than the one stored: meter recompute-costs would change it.");
   return lines.join("\n");
+}
+
+/** How many milliseconds make the unit of what is priced by the hour. */
+const HOUR = 3_600_000;
+
+function quantityInWords({ quantity, perUnit }: CostLine): string {
+  return perUnit === HOUR ? `${count(quantity)} ms` : count(quantity);
+}
+
+/** A rate as its price list has it: for a million tokens, for one of what is billed by itself, or for an hour. */
+function rateInWords({ label, perUnit }: CostLine, rate: number): string {
+  // Micro-USD for a million is pico-USD for one.
+  if (perUnit === HOUR) return `$${formatPicoUsd(BigInt(rate))} an hour`;
+  return billedApart.has(label) ? `$${formatPicoUsd(BigInt(rate))} each` : `${ratePerMillion(rate)} / M`;
+}
+
+/** The labels of what is counted and billed one by one. */
+const billedApart: ReadonlySet<string> = new Set([
+  "request",
+  ...Object.entries(USAGE_EXTRAS)
+    .filter(([name, { partOf }]) => partOf === null && !name.endsWith("_tokens"))
+    .map(([, { label }]) => label),
+]);
+
+function factorInWords({
+  when,
+  numerator,
+  denominator,
+  exceptCacheReads,
+  page,
+  readOn,
+}: PriceFactor): string {
+  const what = "serviceTier" in when ? `service tier ${when.serviceTier}` : USAGE_EXTRAS[when.extra].label;
+  const but = exceptCacheReads ? ", cache reads excepted" : "";
+  return `× ${numerator}/${denominator} for ${what}${but} (${page}${readOn === null ? "" : `, read on ${readOn}`})`;
 }
 
 function indented(text: string): string[] {
