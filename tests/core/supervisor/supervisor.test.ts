@@ -148,6 +148,75 @@ describe("replays of core/supervisor", () => {
   });
 });
 
+describe("what core/supervisor logs", () => {
+  type Level = Extract<SupervisorEffect, { kind: "log" }>["level"];
+  const fields = { cause: "error", error: "boom", ran_ms: 7, fast_restarts: 8 };
+  const rows: readonly [string, SupervisorState, SupervisorEvent, Level, object][] = [
+    [
+      "spawned",
+      running({ status: "waiting", restarts: 3, fastRestarts: 2 }),
+      due,
+      "info",
+      { event: "cloud.supervisor.spawned", fields: { restarts: 3 } },
+    ],
+    [
+      "skip",
+      running(),
+      { kind: "started", enabled: false },
+      "info",
+      { event: "cloud.supervisor.skip", fields: { reason: "not_enabled" } },
+    ],
+    [
+      "worker_exited, to be started again",
+      running({ restarts: 1, fastRestarts: 1 }),
+      exited(1, 20_000, "finished"),
+      "warn",
+      {
+        event: "cloud.supervisor.worker_exited",
+        fields: {
+          cause: "finished",
+          error: null,
+          ran_ms: 20_000,
+          fast_restarts: 1,
+          degraded: false,
+          restart_in_ms: 2_000,
+        },
+      },
+    ],
+    [
+      "worker_exited, degraded",
+      running({ restarts: 7, fastRestarts: 7 }),
+      exited(1, 7),
+      "error",
+      {
+        event: "cloud.supervisor.worker_exited",
+        fields: { ...fields, degraded: true, restart_in_ms: 300_000 },
+      },
+    ],
+    [
+      "worker_exited, degraded again",
+      running({ status: "retrying", restarts: 9, fastRestarts: 8 }),
+      exited(1, 7),
+      "error",
+      {
+        event: "cloud.supervisor.worker_exited",
+        fields: { ...fields, degraded: true, restart_in_ms: 300_000 },
+      },
+    ],
+  ];
+  for (const [name, state, event, level, line] of rows) {
+    it(name, () => {
+      const { effects } = supervisorTransition(state, event, DAY);
+      assert.deepEqual(effects.at(-1), { kind: "log", level, ...line });
+    });
+  }
+
+  it("counts the restarts of a worker on trial", () => {
+    const state = running({ status: "retrying", restarts: 9, fastRestarts: 8 });
+    assert.equal(supervisorTransition(state, exited(1, 7), DAY).state.restarts, 10);
+  });
+});
+
 type Check = StepCheck<SupervisorState, SupervisorEvent, SupervisorEffect>;
 type Move =
   | { exit: number; cause: "error" | "finished" | "shutdown"; late: boolean }

@@ -96,6 +96,33 @@ describe("the contract's table: watchdog", () => {
   });
 });
 
+describe("what core/watchdog logs", () => {
+  const unhealthy = (consecutive_failures: number, action: string): WatchdogEffect => ({
+    kind: "log",
+    level: "error",
+    event: "watchdog.mitm_unhealthy",
+    fields: { consecutive_failures, action },
+  });
+  const rows: readonly [name: string, state: WatchdogState, line: WatchdogEffect][] = [
+    ["the third failure", { status: "failing", failures: 2, restartedAt: [] }, unhealthy(3, "watch")],
+    ["a restart", { status: "unhealthy", failures: 4, restartedAt: [DAY] }, unhealthy(5, "restart")],
+    [
+      "the end of the hour's restarts",
+      { status: "unhealthy", failures: 4, restartedAt: [DAY, DAY, DAY] },
+      unhealthy(5, "restarts_exhausted"),
+    ],
+  ];
+  for (const [name, state, line] of rows) {
+    it(name, () => {
+      assert.deepEqual(watchdogTransition(state, bad, DAY).effects[0], line);
+    });
+  }
+
+  it("begins with no restart counted", () => {
+    assert.deepEqual(initialWatchdogState, { status: "healthy", failures: 0, restartedAt: [] });
+  });
+});
+
 type Check = StepCheck<WatchdogState, WatchdogEvent, WatchdogEffect>;
 /** Mostly whole outages, so that walks get to the hour's limit; anything in between; now and then a long wait. */
 const moves = fc
