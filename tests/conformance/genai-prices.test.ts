@@ -25,7 +25,10 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
     ({ provider, tokens }) => provider === "bedrock" && (tokens.cache_write_1h ?? 0) > 0,
     "its Bedrock prices lack the one-hour cache write, which is then priced as any other write",
   ],
-  [({ model }) => model.startsWith("google/"), "it does not know Vertex's names with a publisher before them"],
+  [
+    ({ model }) => model.startsWith("google/"),
+    "it does not know Vertex's names with a publisher before them",
+  ],
 ];
 
 /** Extras that are no usage key of the calculator, or none that changes a price. */
@@ -55,6 +58,7 @@ function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
     input_image_tokens: (extras.image_input_tokens ?? 0) + (extras.image_cache_read_tokens ?? 0),
     cache_image_read_tokens: extras.image_cache_read_tokens ?? 0,
   };
+  if (extras.audio_milliseconds !== undefined) usage.input_audio_seconds = extras.audio_milliseconds / 1000;
   for (const [name, count] of Object.entries(extras)) {
     const key = USAGE_KEYS[name];
     if (key !== undefined) usage[key] = count;
