@@ -58,7 +58,7 @@ function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
     input_image_tokens: (extras.image_input_tokens ?? 0) + (extras.image_cache_read_tokens ?? 0),
     cache_image_read_tokens: extras.image_cache_read_tokens ?? 0,
   };
-  if (extras.audio_milliseconds !== undefined) usage.input_audio_seconds = extras.audio_milliseconds / 1000;
+  if (extras.audio_milliseconds !== undefined) usage.audio_seconds = extras.audio_milliseconds / 1000;
   for (const [name, count] of Object.entries(extras)) {
     const key = USAGE_KEYS[name];
     if (key !== undefined) usage[key] = count;
