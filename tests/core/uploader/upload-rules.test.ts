@@ -127,6 +127,8 @@ describe("parseUploadFrom()", () => {
     ["2026-03-01T01:30:00+01:30", instant],
     ["2026-02-28T19:00:00-0500", instant],
     ["2026-02-28T19-05", "malformed"],
+    ["2026-03-01T23:00+23:00", instant],
+    ["on 2026-03-01", "malformed"],
     ["2026-02-28T19:00-05", instant],
     ["2024-02-29", Date.UTC(2024, 1, 29)],
     ["0099-01-01", new Date(0).setUTCFullYear(99, 0, 1)],
