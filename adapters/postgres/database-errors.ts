@@ -1,0 +1,43 @@
+import { DatabaseError, type DatabaseErrorReason } from "../../core/ports/postgres.ts";
+
+/** SQLSTATEs that decide by themselves, before their class does. Source: PostgreSQL 15, appendix A. */
+const codes: Record<string, DatabaseErrorReason> = {
+  "40001": "conflict",
+  "40P01": "conflict",
+  "55P03": "timeout",
+  "57014": "timeout",
+  "25P03": "timeout",
+  "42501": "forbidden",
+};
+
+/** Classes, the first two characters of a SQLSTATE. */
+const classes: Record<string, DatabaseErrorReason> = {
+  "08": "unavailable",
+  "22": "invalid_value",
+  "23": "constraint",
+  "53": "unavailable",
+  "57": "unavailable",
+  "58": "unavailable",
+};
+
+/** The system's and postgres.js's words for a connection that is not there. */
+const noConnection = /^(?:E[A-Z]+|CONNECTION_[A-Z]+|CONNECT_TIMEOUT)$/;
+
+/** The port's error for whatever a driver threw. */
+export function toDatabaseError(error: unknown): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const { code, constraint_name, constraint } = (error ?? {}) as Record<string, unknown>;
+  const word = typeof code === "string" ? code : null;
+  const rule = constraint_name ?? constraint;
+  return new DatabaseError(reasonOf(word), {
+    code: word,
+    constraint: typeof rule === "string" ? rule : null,
+    cause: error,
+  });
+}
+
+function reasonOf(code: string | null): DatabaseErrorReason {
+  if (code === null) return "other";
+  if (noConnection.test(code)) return "unavailable";
+  return codes[code] ?? classes[code.slice(0, 2)] ?? "other";
+}

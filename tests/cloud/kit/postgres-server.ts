@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+
+/** Where Debian's package puts the programs of PostgreSQL 15. */
+const PROGRAMS = "/usr/lib/postgresql/15/bin";
+
+/** A server of our own on a temporary folder. */
+export interface PostgresServer {
+  readonly port: number;
+  /** `postgres://…/<database>`, as the superuser. */
+  url(database: string): string;
+  /** As `pg_ctl -m immediate`: no shutdown checkpoint, as after a crash. */
+  crash(): Promise<void>;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Why there is no server here, or null where there can be one. Tries to install the package where that is possible. */
+export function missingPostgres(): string | null {
+  if (process.platform !== "linux") return "PostgreSQL 15 is looked for on Linux only";
+  if (existsSync(`${PROGRAMS}/initdb`)) return accountProblem();
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
+    return `PostgreSQL 15 is not installed in ${PROGRAMS}, and can't be installed here (apt-get, as root)`;
+  }
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const options = ["-y", "-q", "-o", "DPkg::Lock::Timeout=180"];
+  spawnSync("apt-get", ["update", ...options], { env });
+  const { status } = spawnSync(
+    "apt-get",
+    ["install", "--no-install-recommends", ...options, "postgresql-15"],
+    {
+      env,
+    },
+  );
+  return status === 0 && existsSync(`${PROGRAMS}/initdb`)
+    ? accountProblem()
+    : `apt-get could not install postgresql-15 (exit status ${status})`;
+}
+
+function accountProblem(): string | null {
+  return process.getuid?.() === 0 && account() === null
+    ? "PostgreSQL refuses to run as root, and there is no account postgres"
+    : null;
+}
+
+/** The account that the server runs as; null for the present one. PostgreSQL refuses to run as root. */
+function account(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
+  const [uid, gid] = [id("-u"), id("-g")];
+  return uid > 0 ? { uid, gid } : null;
+}
+
+/** Makes a cluster and starts it. Nothing of it is synced to the disk unless `durable`: a test's data may be lost. */
+export async function startPostgres(durable = false): Promise<PostgresServer> {
+  const as = account();
+  const folder = mkdtempSync(join(tmpdir(), "meter-postgres-"));
+  const data = join(folder, "data");
+  const options = { stdio: "ignore", cwd: folder, ...as } as const;
+  if (as !== null) spawnSync("chown", [`${as.uid}:${as.gid}`, folder]);
+  const made = spawnSync(
+    `${PROGRAMS}/initdb`,
+    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
+    options,
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: exit status ${made.status}`);
+  const port = await freePort();
+  let server: ChildProcess | null = null;
+  const kill = () => server?.kill("SIGKILL");
+  process.on("exit", kill);
+
+  async function start(): Promise<void> {
+    const settings = [
+      `port=${port}`,
+      "listen_addresses=127.0.0.1",
+      `unix_socket_directories=${folder}`,
+      "max_connections=60",
+      "shared_buffers=64MB",
+      ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
+    ];
+    server = spawn(
+      `${PROGRAMS}/postgres`,
+      ["-D", data, ...settings.flatMap((each) => ["-c", each])],
+      options,
+    );
+    for (let attempt = 0; attempt < 400; attempt += 1) {
+      const ready = spawnSync(`${PROGRAMS}/pg_isready`, ["-q", "-h", "127.0.0.1", "-p", String(port)]);
+      if (ready.status === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error("PostgreSQL did not start within ten seconds");
+  }
+  async function end(signal: "SIGINT" | "SIGQUIT"): Promise<void> {
+    const running = server;
+    if (running === null) return;
+    server = null;
+    const exited = new Promise<void>((resolve) => running.once("exit", () => resolve()));
+    running.kill(signal);
+    await exited;
+  }
+
+  await start();
+  return {
+    port,
+    url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    crash: () => end("SIGQUIT"),
+    restart: start,
+    stop: async () => {
+      await end("SIGINT");
+      process.removeListener("exit", kill);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
