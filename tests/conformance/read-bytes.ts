@@ -1,7 +1,15 @@
+import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
 import { classifyError } from "../../core/classify/mod.ts";
-import { createExchangeReader, headerValue } from "../../core/exchange/mod.ts";
+import {
+  createExchangeReader,
+  createWebSocketReader,
+  headerValue,
+  type ResponseHead,
+  readWebSocketAgreement,
+} from "../../core/exchange/mod.ts";
 import { priceUsage } from "../../core/pricing/mod.ts";
 import {
+  createMessageUsageReader,
   createRegistry,
   createUsageReader,
   type MeteredRoute,
@@ -38,7 +46,7 @@ export function readBody(
 interface Seen {
   route: MeteredRoute | null;
   request: Uint8Array[];
-  response: { status: number; reader: UsageReader | null } | null;
+  response: { head: ResponseHead; reader: UsageReader | null } | null;
 }
 
 /**
@@ -53,6 +61,7 @@ export function readConnection(
 ): unknown[] {
   const said: unknown[] = [];
   const open = new Map<number, Seen>();
+  let sockets: ReturnType<typeof readersOf> | null = null;
   const reader = createExchangeReader({
     requestHead(id, head) {
       const match = registry.match({ ...address, method: head.method, path: head.target });
@@ -78,7 +87,7 @@ export function readConnection(
         header: (name: string) => headerValue(head.headers, name),
       };
       const usage = seen.route === null ? null : createUsageReader(seen.route, context);
-      seen.response = { status: head.status, reader: usage };
+      seen.response = { head, reader: usage };
     },
     responseBody: (id, bytes) => open.get(id)?.response?.reader?.push(bytes),
     responseEnd(id, complete) {
@@ -87,11 +96,15 @@ export function readConnection(
       said.push([id, "end", complete]);
       if (route === null || !answer?.reader) return;
       const report = answer.reader.end(complete);
-      said.push(report, classifyError(route.provider, outcome(answer.status, report, complete)));
+      said.push(report, classifyError(route.provider, outcome(answer.head.status, report, complete)));
       said.push(price(route, report));
     },
-    upgraded: (id) => said.push([id, "upgraded"]),
-    upgradedBytes() {},
+    upgraded(id) {
+      const { route, response: answer } = open.get(id) ?? { route: null, response: null };
+      said.push([id, "upgraded"]);
+      if (route?.webSocket === true && answer !== null) sockets = readersOf(route, answer.head, said);
+    },
+    upgradedBytes: (direction, bytes) => sockets?.[direction].push(bytes, 0),
     unreadable: (reason) => said.push(["unreadable", reason]),
   });
   for (const piece of cut(request)) reader.push("request", piece, 0);
@@ -99,6 +112,36 @@ export function readConnection(
   reader.end("response", 0);
   reader.end("request", 0);
   return said;
+}
+
+/** Readers of both directions of a WebSocket, or null where something was agreed on that nobody here knows. */
+function readersOf(route: MeteredRoute, head: ResponseHead, said: unknown[]) {
+  const agreement = readWebSocketAgreement(head.headers);
+  if (agreement.kind === "unknown") return null;
+  const usage = createMessageUsageReader(route);
+  const readerOf = (sender: "client" | "server", sharesWindow: boolean) =>
+    createWebSocketReader(
+      {
+        message({ kind, bytes }) {
+          said.push([sender, kind, bytes.length, sender === "server" ? usage.read(bytes) : null]);
+        },
+        closed: (code) => said.push([sender, "closed", code]),
+        unreadable: (reason) => said.push([sender, reason]),
+      },
+      {
+        sender,
+        deflate:
+          agreement.kind === "plain"
+            ? null
+            : { sharesWindow, inflater: createZlibMessageInflater({ sharesWindow, maxBytes: 1024 * 1024 }) },
+      },
+    );
+  const shared =
+    agreement.kind === "deflate" ? agreement : { clientSharesWindow: false, serverSharesWindow: false };
+  return {
+    request: readerOf("client", shared.clientSharesWindow),
+    response: readerOf("server", shared.serverSharesWindow),
+  };
 }
 
 const outcome = (status: number, { error }: UsageReport, complete: boolean) =>
