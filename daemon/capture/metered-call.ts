@@ -60,7 +60,7 @@ export function createMeteredCall(
   const requestLeg = createBodyLeg(
     ports.createDecoder,
     headerValue(head.headers, "content-encoding"),
-    (bytes) => request.append(bytes),
+    (bytes) => step(() => request.append(bytes)),
   );
   let answer: Answer | null = null;
   let read: Pick<UnrecordedCall, "facts" | "promptHash" | "responseIsKept"> | null = null;
@@ -181,10 +181,12 @@ export function createMeteredCall(
         const leg = createBodyLeg(
           ports.createDecoder,
           headerValue(responseHead.headers, "content-encoding"),
-          (bytes) => {
-            reader.push(bytes);
-            body?.append(bytes);
-          },
+          // A decoder delivers in turns of its own, where nobody else would catch what a reader throws.
+          (bytes) =>
+            step(() => {
+              reader.push(bytes);
+              body?.append(bytes);
+            }),
         );
         answer = { head: responseHead, atMs, reader, leg, body };
       }),
