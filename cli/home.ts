@@ -11,7 +11,7 @@ export function prepareHome(home: string): void {
       chmodSync(folder, 0o700);
     }
   } catch (cause) {
-    throw new CommandFailure(`the home ${home} can't be made: ${(cause as Error).message}`);
+    throw new CommandFailure(`the home ${home} can't be used: ${(cause as Error).message}`);
   }
 }
 
