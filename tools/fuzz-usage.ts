@@ -1,8 +1,9 @@
 /**
  * Coverage-guided fuzzing of everything that reads a provider's bytes: `core/exchange`, `core/usage`, `core/classify`
  * and `core/pricing`. It mutates the conformance suite and keeps each input that reaches code which no input reached
- * before, seen through V8's precise coverage. Four things must hold for every input: nothing throws, reading takes
- * bounded time for its length, memory stays bounded, and the report is the same however the bytes are cut.
+ * before, seen through V8's precise coverage. Five things must hold for every input: nothing throws, reading takes
+ * bounded time for its length, memory stays bounded, the report is the same however the bytes are cut, and no count in it
+ * is impossible.
  *
  * `node tools/fuzz-usage.ts [--bytes 100000000] [--seed 1] [--out FOLDER]`; exits with 1 on a finding.
  */
@@ -13,6 +14,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as v8 from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { UsageReport } from "../core/usage/mod.ts";
 import type { ExpectedCase } from "../tests/conformance/case-format.ts";
 import { type ConformanceCase, loadCases } from "../tests/conformance/load-cases.ts";
 import { readBody, readConnection, routeOf } from "../tests/conformance/read-bytes.ts";
@@ -58,7 +60,11 @@ interface Input {
   complete: boolean;
 }
 
-type Finding = { kind: "throws" | "slow" | "cut_variant" | "memory"; detail: string; input: Input };
+type Finding = {
+  kind: "throws" | "slow" | "cut_variant" | "impossible" | "memory";
+  detail: string;
+  input: Input;
+};
 
 function read(input: Input, cut?: Cut): unknown {
   if (input.bodyStatus === null) return readConnection(input.address, input.request, input.response, cut);
@@ -91,10 +97,12 @@ function cutAnywhere(state: number): Cut {
 function check(input: Input, cutState: number): Omit<Finding, "input"> | null {
   const size = input.request.length + input.response.length;
   const started = performance.now();
+  let said: unknown;
   let whole: string;
   let cut: string;
   try {
-    whole = asText(read(input));
+    said = read(input);
+    whole = asText(said);
     cut = asText(read(input, cutAnywhere(cutState)));
   } catch (cause) {
     return {
@@ -113,7 +121,24 @@ function check(input: Input, cutState: number): Omit<Finding, "input"> | null {
     if (fastest > GRACE_MS + (size / 1024) * MILLIS_PER_KB)
       return { kind: "slow", detail: `${fastest.toFixed(0)} ms for ${size} bytes` };
   }
+  const impossible = findImpossible(Array.isArray(said) ? said.flat() : [said]);
+  if (impossible !== null) return { kind: "impossible", detail: impossible };
   return whole === cut ? null : { kind: "cut_variant", detail: `whole: ${whole}\ncut:   ${cut}` };
+}
+
+/** A report whose counts cannot be, as text; its results are looked at too. */
+function findImpossible(values: readonly unknown[]): string | null {
+  for (const value of values) {
+    const report = value as Partial<UsageReport> | null | undefined;
+    if (report?.tokens === undefined) continue;
+    const { cacheWriteTokens, cacheWrite1hTokens } = report.tokens;
+    const counts = [...Object.values(report.tokens), ...Object.values(report.extras ?? {})];
+    const isCount = (count: number | null) => count === null || (Number.isSafeInteger(count) && count >= 0);
+    if (!counts.every(isCount) || (cacheWrite1hTokens ?? 0) > (cacheWriteTokens ?? 0)) return asText(report);
+    const within = findImpossible(report.results ?? []);
+    if (within !== null) return within;
+  }
+  return null;
 }
 
 // ---- coverage ----------------------------------------------------------------------------------------------------
@@ -250,12 +275,29 @@ const WORDS = [
 
 const join2 = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts)).slice(0, MAX_INPUT_BYTES);
 
+/** What a provider could put in place of a number. */
+const NUMBERS = [
+  "0",
+  "-1",
+  "1.5",
+  "1e3",
+  "1e400",
+  "9007199254740991",
+  "9007199254740993",
+  "null",
+  '"7"',
+  "[1]",
+  "{}",
+].map((word) => new TextEncoder().encode(word));
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+
 /** Changes bytes in one of many ways; `other` gives what is spliced in. */
 function mutateBytes(bytes: Uint8Array, other: Uint8Array): Uint8Array {
   const at = random(bytes.length + 1);
   const length = 1 + random(random(4) === 0 ? 400 : 12);
   const before = bytes.subarray(0, at);
-  switch (random(9)) {
+  switch (random(10)) {
     case 0: {
       const changed = bytes.slice();
       if (changed.length > 0) changed[at % changed.length]! ^= 1 << random(8);
@@ -277,13 +319,19 @@ function mutateBytes(bytes: Uint8Array, other: Uint8Array): Uint8Array {
       return bytes.slice(0, at);
     case 7:
       return join2(before, other.subarray(random(other.length + 1)));
+    case 8: {
+      let from = at;
+      while (from < bytes.length && !isDigit(bytes[from])) from++;
+      let to = from;
+      while (isDigit(bytes[to])) to++;
+      return join2(bytes.subarray(0, from), NUMBERS[random(NUMBERS.length)]!, bytes.subarray(to));
+    }
     default: {
       // A digit becomes another, so that counts contradict each other.
       const changed = bytes.slice();
       for (let tries = 0; tries < 20; tries++) {
         const place = random(changed.length || 1);
-        const byte = changed[place] ?? 0;
-        if (byte >= 0x30 && byte <= 0x39) {
+        if (isDigit(changed[place])) {
           changed[place] = 0x30 + random(10);
           break;
         }
