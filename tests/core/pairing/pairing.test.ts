@@ -235,6 +235,46 @@ describe("replays of core/pairing", () => {
   });
 });
 
+describe("what core/pairing tells", () => {
+  const starting = pairingTransition(initialPairingState, connect(), DAY).state;
+  const refused: StartAnswer = { kind: "http", status: 503, retryAfterMs: null, ticket: null };
+  const again = "run `meter cloud connect` again";
+  const rows: readonly [PairingState["status"], PairingState, PairingEvent, message: string][] = [
+    ["failed", starting, begun(1, refused), "pairing did not start (HTTP 503)"],
+    ["failed", starting, start, `interrupted by a restart: ${again}`],
+    ["denied", polling(), polled(1, said({ status: "denied" })), "the request was denied in the dashboard"],
+    ["expired", polling(), polled(1, said({ status: "expired" })), `the code expired: ${again}`],
+    ["failed", polling(), polled(1, said({ status: "failed" })), `pairing failed: ${again}`],
+    ["failed", polling(), polled(1, said(null, 404)), "pairing failed (HTTP 404)"],
+  ];
+  for (const [status, state, event, message] of rows) {
+    it(message, () => {
+      assert.deepEqual(pairingTransition(state, event, DAY).effects, [
+        { kind: "clear_timer", timer: "poll" },
+        { kind: "report_pairing", report: { status, workspaceName: null, message } },
+      ]);
+    });
+  }
+
+  it("each fault of a poll, also a success that is not a 200", () => {
+    const answers: readonly [answer: PollAnswer, error: string][] = [
+      [{ kind: "transport", reason: "timeout" }, "no answer: timeout"],
+      [{ ...approved, status: 201 } as PollAnswer, "HTTP 201"],
+    ];
+    for (const [answer, error] of answers) {
+      assert.deepEqual(pairingTransition(polling(), polled(1, answer), DAY).effects, [
+        {
+          kind: "log",
+          level: "warn",
+          event: "cloud.transport_error",
+          fields: { error, retry_in_ms: 2_000 },
+        },
+        { kind: "set_timer", timer: "poll", delayMs: 2_000 },
+      ]);
+    }
+  });
+});
+
 type Check = StepCheck<PairingState, PairingEvent, PairingEffect>;
 type Move =
   | { do: "next" | "late"; status: number; result: PollResult; random: number }
