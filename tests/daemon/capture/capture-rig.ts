@@ -40,6 +40,8 @@ export function createCaptureRig(
     tokenCounter?: TokenCounter;
     stored?: Map<string, RequestRecord>;
     deployments?: Record<string, string>;
+    /** Ports of the test's own, in the place of the rig's. */
+    ports?: Partial<CapturePorts>;
   } = {},
 ): CaptureRig {
   const { tokenCounter = null, stored = new Map(), deployments = {} } = options;
@@ -102,6 +104,7 @@ export function createCaptureRig(
         throw new Error(`${event} ${JSON.stringify(fields)}`);
       },
     },
+    ...options.ports,
   };
   const capture = createCapture(ports);
   return {
