@@ -210,16 +210,16 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
     const input = rateOf("input", row, at);
     const output = rateOf("output", row, at);
     const write = rateOf("cacheWrite", row, at) ?? input;
-    const written = some.cacheWriteTokens ?? 0;
-    const written1h = Math.min(some.cacheWrite1hTokens ?? 0, written);
+    const written = some.cacheWriteTokens;
+    const written1h = Math.min(some.cacheWrite1hTokens, written);
     const cacheReadRate = rateOf("cacheRead", row, at) ?? input;
     const write1h = rateOf("cacheWrite1h", row, at) ?? oneHourWrite(row, input) ?? write;
-    add(`input${suffix}`, some.promptTokens ?? 0, input);
-    add(`cache read${suffix}`, some.cacheReadTokens ?? 0, cacheReadRate, readFactors);
+    add(`input${suffix}`, some.promptTokens, input);
+    add(`cache read${suffix}`, some.cacheReadTokens, cacheReadRate, readFactors);
     add(`cache write${suffix}`, written - written1h, write);
     add(`cache write 1h${suffix}`, written1h, write1h);
-    add(`output${suffix}`, some.completionTokens ?? 0, output);
-    add(`thinking${suffix}`, some.thinkingTokens ?? 0, beside.thinking ?? output);
+    add(`output${suffix}`, some.completionTokens, output);
+    add(`thinking${suffix}`, some.thinkingTokens, beside.thinking ?? output);
   }
   for (const [label, quantity, rate, perUnit] of fees) add(label, quantity, rate, [], perUnit);
   if (beside.perRequest !== null) add("request", 1, beside.perRequest, []);

@@ -2,9 +2,12 @@ import type { TokenCounts } from "../record.ts";
 import type { RateTier } from "./rates.ts";
 import { CALL_EXTRAS_TIER_TOKENS, type CallExtraName } from "./usage-extras.ts";
 
+/** Counts of which none is unknown. */
+export type KnownCounts = { [name in keyof TokenCounts]: number };
+
 /** A part of a request's tokens, and the context tier that its rates are of. */
 export interface TierPortion {
-  tokens: TokenCounts;
+  tokens: KnownCounts;
   tier: RateTier | null;
   /** What a line's label says of it. */
   suffix: string;
@@ -14,7 +17,7 @@ export interface TierPortion {
 export interface CallSplit {
   /** The highest tier that any of the tokens are in. */
   tier: RateTier | null;
-  portionsOf(tokens: TokenCounts): TierPortion[];
+  portionsOf(tokens: KnownCounts): TierPortion[];
   /** Why the tiers can't be told, in words. */
   unknown: string | null;
 }
@@ -42,15 +45,7 @@ export function splitByCalls(
   if (prompt + cacheRead + cacheWrite === 0) return whole(null);
   return {
     tier,
-    portionsOf(tokens) {
-      const all = {
-        promptTokens: tokens.promptTokens ?? 0,
-        cacheReadTokens: tokens.cacheReadTokens ?? 0,
-        cacheWriteTokens: tokens.cacheWriteTokens ?? 0,
-        cacheWrite1hTokens: tokens.cacheWrite1hTokens ?? 0,
-        completionTokens: tokens.completionTokens ?? 0,
-        thinkingTokens: tokens.thinkingTokens ?? 0,
-      };
+    portionsOf(all) {
       const output = count("above_200k_output_tokens");
       const completionTokens = Math.min(output, all.completionTokens);
       // More of a part than there is of the whole would bill tokens twice: the whole decides.

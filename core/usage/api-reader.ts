@@ -26,6 +26,9 @@ export interface AnswerFacts {
   header(lowerCaseName: string): string | null;
 }
 
+/** The headers of an answer of which they are not known. */
+export const NO_HEADER: AnswerFacts["header"] = () => null;
+
 /** How one API's requests and responses are read: one file under `readers/` each, and one line in `api-readers.ts`. */
 export interface ApiReader {
   readonly members: MemberPaths;

@@ -252,10 +252,7 @@ export function createMemberPicker(paths: MemberPaths): MemberPicker {
         closed: state === "closed",
         text,
         value: (path) => parseJson(text(path)),
-        string(path) {
-          const value = parseJson(text(path));
-          return typeof value === "string" && value !== "" ? value : null;
-        },
+        string: (path) => nonEmptyString(parseJson(text(path))),
       };
     },
   };
@@ -285,7 +282,7 @@ export function membersOfValue(value: unknown): PickedMembers {
     let found: unknown = value;
     for (const name of path.split(".")) {
       const members = membersOf(found);
-      found = Object.hasOwn(members, name) ? members[name] : undefined;
+      found = Object.getOwnPropertyDescriptor(members, name)?.value;
     }
     return found;
   };
@@ -293,10 +290,7 @@ export function membersOfValue(value: unknown): PickedMembers {
     closed: true,
     text: (path) => JSON.stringify(find(path)) ?? null,
     value: find,
-    string(path) {
-      const found = find(path);
-      return typeof found === "string" && found !== "" ? found : null;
-    },
+    string: (path) => nonEmptyString(find(path)),
   };
 }
 
@@ -308,6 +302,10 @@ export function parseJson(text: string | null): unknown {
   } catch {
     return undefined;
   }
+}
+
+function nonEmptyString(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
 }
 
 function isBlank(byte: number): boolean {

@@ -1,4 +1,4 @@
-import type { AnswerFacts, ApiReader } from "./api-reader.ts";
+import { type AnswerFacts, type ApiReader, NO_HEADER } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
 import { pickMembers } from "./member-picker.ts";
 import { readProviderError } from "./provider-error.ts";
@@ -26,7 +26,7 @@ export function createMessageUsageReader(route: MeteredRoute): MessageUsageReade
     provider: route.provider,
     routeModel: route.model,
     fetches: false,
-    header: () => null,
+    header: NO_HEADER,
   };
   let messages = api.start(facts);
   return {

@@ -5,7 +5,7 @@ import { createJsonArrayReader } from "../exchange/json-array-reader.ts";
 import { createNdjsonReader } from "../exchange/ndjson-reader.ts";
 import { createSseReader, type SseEvent } from "../exchange/sse-reader.ts";
 import { decodeBase64 } from "../wire/base64.ts";
-import type { ApiReader } from "./api-reader.ts";
+import { type ApiReader, NO_HEADER } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
 import { createMemberPicker, type PickedMembers, pickMembers, wantMembers } from "./member-picker.ts";
 import { errorFromFrame, errorFromText, readProviderError } from "./provider-error.ts";
@@ -59,7 +59,7 @@ interface BodyReader {
  */
 export function createUsageReader(route: MeteredRoute, context: ResponseContext): UsageReader {
   const api: ApiReader = API_READERS[route.api];
-  const header = context.header ?? (() => null);
+  const header = context.header ?? NO_HEADER;
   const messages = api.start({
     provider: route.provider,
     routeModel: route.model,
@@ -92,7 +92,7 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
     const keys = api.findKeys(bytes) | (isError ? ERROR_BIT : 0);
     if (keys === 0 && (messages.knowsModel() || ++modelLooks > MAX_MODEL_LOOKS)) return;
     if (keys > ERROR_BIT) {
-      droppedBeforeUsage = body?.dropped ?? 0;
+      droppedBeforeUsage = body!.dropped;
       if (api.lastWins && keys === USAGE_BIT && messages.knowsModel() && !flushing) {
         kept ??= createByteStore();
         kept.clear();

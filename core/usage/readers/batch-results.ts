@@ -54,16 +54,16 @@ export function readBatchResult(
   };
 }
 
-function startResults(readLine: (line: PickedMembers) => UsageReport | null): MessageReader {
+function startResults(readMessage: (message: PickedMembers) => readonly UsageReport[]): MessageReader {
   const results: UsageReport[] = [];
   let dropped = 0;
   return {
     knowsModel: () => true,
-    read(line) {
-      const result = readLine(line);
-      if (result === null) return;
-      if (results.length < MAX_BATCH_RESULTS) results.push(result);
-      else dropped++;
+    read(message) {
+      for (const result of readMessage(message)) {
+        if (results.length < MAX_BATCH_RESULTS) results.push(result);
+        else dropped++;
+      }
     },
     end: (ended) => resultsOnly(results, ended && dropped === 0),
   };
@@ -83,7 +83,7 @@ export const anthropicBatchResults = defineApiReader({
   start: (facts) =>
     startResults((line) => {
       const body = membersBelow(line, "result.message");
-      return body.text("usage") === null ? null : readBatchResult(anthropicMessages, body, facts, null);
+      return body.text("usage") === null ? [] : [readBatchResult(anthropicMessages, body, facts, null)];
     }),
 });
 
@@ -116,8 +116,8 @@ export const openaiFileContent = defineApiReader({
   start: (facts) =>
     startResults((line) => {
       const body = membersBelow(line, OPENAI_BODY);
-      if (body.text("usage") === null) return null;
-      return readBatchResult(openaiReaderOf(body), body, facts, line.string("id"));
+      if (body.text("usage") === null) return [];
+      return [readBatchResult(openaiReaderOf(body), body, facts, line.string("id"))];
     }),
 });
 
@@ -148,7 +148,7 @@ export const geminiBatchFile = defineApiReader({
   start: (facts) =>
     startResults((line) => {
       const body = membersBelow(line, "response");
-      return body.text("usageMetadata") === null ? null : readBatchResult(geminiGenerate, body, facts, null);
+      return body.text("usageMetadata") === null ? [] : [readBatchResult(geminiGenerate, body, facts, null)];
     }),
 });
 
@@ -170,19 +170,11 @@ export const geminiBatch = defineApiReader({
   maxMemberBytes: MAX_INLINED_BYTES,
   streamsByDefault: null,
   promptMembers: [],
-  start(facts) {
-    let results: UsageReport[] = [];
-    return {
-      knowsModel: () => true,
-      read(message) {
-        const list = INLINED.map((path) => message.value(path)).find(Array.isArray) ?? [];
-        results = list
-          .slice(0, MAX_BATCH_RESULTS)
-          .map((entry) => membersOf(entry).response)
-          .filter((response) => isObject(membersOf(response).usageMetadata))
-          .map((response) => readBatchResult(geminiGenerate, membersOfValue(response), facts, null));
-      },
-      end: (ended) => resultsOnly(results, ended),
-    };
-  },
+  start: (facts) =>
+    startResults((message) =>
+      (INLINED.map((path) => message.value(path)).find(Array.isArray) ?? [])
+        .map((entry) => membersOf(entry).response)
+        .filter((response) => isObject(membersOf(response).usageMetadata))
+        .map((response) => readBatchResult(geminiGenerate, membersOfValue(response), facts, null)),
+    ),
 });

@@ -63,7 +63,8 @@ function startCohere(call: "chat" | "embed" | "rerank"): MessageReader {
   let responseId: string | null = null;
   let usage: unknown;
   return {
-    knowsModel: () => true,
+    // No event names the model; the first one has the id.
+    knowsModel: () => responseId !== null,
     read(message) {
       model = message.string("model") ?? model;
       responseId =

@@ -7,12 +7,12 @@ import { splitByCalls } from "../../../core/pricing/split-by-calls.ts";
 const tier = (aboveTokens: number) => ({ ...NO_RATES, aboveTokens });
 
 const none = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
+  promptTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  completionTokens: 0,
+  thinkingTokens: 0,
 };
 
 describe("splitByCalls()", () => {
@@ -68,7 +68,7 @@ describe("splitByCalls()", () => {
         (tokens, extras) => {
           const portions = splitByCalls(extras, tier(200_000)).portionsOf(tokens);
           for (const name of Object.keys(tokens) as (keyof typeof tokens)[]) {
-            const parts = portions.map((portion) => portion.tokens[name] ?? 0);
+            const parts = portions.map((portion) => portion.tokens[name]);
             assert.equal(
               parts.reduce((sum, part) => sum + part, 0),
               tokens[name],

@@ -167,7 +167,7 @@ describe("readIterations()", () => {
       ]);
     const nonsense = read({ input_tokens: 5, output_tokens: 6, iterations: [null, 7, { type: 3 }] });
     assert.deepEqual(countsOf(nonsense), [5, 0, 0, 0, 6, null]);
-    const unstated = read({ iterations: [{ type: "message" }] });
+    const unstated = read({ iterations: [{ type: "message" }, { type: "message" }] });
     assert.deepEqual(
       [...countsOf(unstated), unstated.tokensComplete],
       [null, null, null, null, null, null, false],
@@ -230,6 +230,23 @@ describe("the context tier of an answer that several calls made", () => {
     assert.equal(two.costPicoUsd, 500_000n * 6_000_000n + 20n * 22_500_000n);
     const one = price(usage([250_000, 0, 0, 10]));
     assert.equal(one.costPicoUsd, 250_000n * 6_000_000n + 10n * 22_500_000n);
+  });
+
+  it("counts what a call does not state as nothing", () => {
+    const long = { type: "message", cache_read_input_tokens: 250_000 };
+    const priced = price({
+      input_tokens: 1,
+      output_tokens: 1,
+      iterations: [long, call("message", [1, 0, 0, 1])],
+    });
+    assert.deepEqual(
+      priced.lines.map(({ label, quantity }) => [label, quantity]),
+      [
+        ["input", 1],
+        ["output", 1],
+        ["cache read above 200000", 250_000],
+      ],
+    );
   });
 
   it("is of no matter to a model without one", () => {

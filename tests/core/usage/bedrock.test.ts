@@ -111,6 +111,12 @@ describe("bedrockConverse", () => {
     assert.deepEqual(countsOf(report), [1, 0, 0, null, 2, null]);
   });
 
+  it("is not disturbed by details that are none", () => {
+    const cacheDetails = [{ ttl: "1h", inputTokens: "many" }, null, 7];
+    const usage = { inputTokens: 1, outputTokens: 2, cacheWriteInputTokens: 3, cacheDetails };
+    assert.deepEqual(countsOf(read(address("m", "converse"), { usage })), [1, 0, 3, 0, 2, null]);
+  });
+
   it("knows nothing of an answer without usage", () => {
     assert.deepEqual(countsOf(read(address("m", "converse"), {})), NOTHING);
   });

@@ -1,11 +1,49 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createMemberPicker, pickMembers, wantMembers } from "../../../core/usage/member-picker.ts";
+import {
+  createMemberPicker,
+  membersBelow,
+  membersOfValue,
+  pickMembers,
+  wantMembers,
+} from "../../../core/usage/member-picker.ts";
 import { bytesOf } from "./answers.ts";
 
 const paths = wantMembers(["a", "b", "in.a", "in.x"]);
 const pick = (json: string) => pickMembers(bytesOf(json), paths);
+
+describe("membersOfValue()", () => {
+  it("gives what a picker would", () => {
+    const members = membersOfValue({ a: "x", b: "", in: { a: [1] } });
+    assert.deepEqual([members.string("a"), members.string("b"), members.string("in.a")], ["x", null, null]);
+    assert.deepEqual([members.text("in.a"), members.value("in.a"), members.closed], ["[1]", [1], true]);
+    for (const path of ["c", "in.b", "a.b", "in.a.b.c", "constructor"])
+      assert.deepEqual(
+        [members.text(path), members.value(path), members.string(path)],
+        [null, undefined, null],
+      );
+    assert.equal(membersOfValue(null).text("a"), null);
+  });
+});
+
+describe("membersBelow()", () => {
+  it("gives the members of a member", () => {
+    const members = membersBelow(pick('{"in":{"a":"y","x":2}}'), "in");
+    assert.deepEqual(
+      [members.string("a"), members.value("x"), members.text("b"), members.closed],
+      ["y", 2, null, true],
+    );
+  });
+});
+
+describe("wantMembers()", () => {
+  it("picks members at any depth, and no longer ones than it is told", () => {
+    const deep = wantMembers(["a.b.c.d", "a.b.e", "f"], 8);
+    const found = pickMembers(bytesOf('{"a":{"b":{"c":{"d":1,"e":2},"e":3},"e":4},"f":"123456789"}'), deep);
+    assert.deepEqual([found.text("a.b.c.d"), found.text("a.b.e"), found.text("f")], ["1", "3", null]);
+  });
+});
 
 describe("pickMembers()", () => {
   const table: [name: string, json: string, a: string | null, inA: string | null][] = [

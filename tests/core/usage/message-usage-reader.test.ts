@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import {
   createMessageUsageReader,
   createRegistry,
+  createUsageReader,
   MAX_MESSAGE_BYTES,
   type MeteredRoute,
   type UsageReport,
@@ -185,6 +186,20 @@ describe("createMessageUsageReader() for Realtime", () => {
     );
     assert.equal(reports.length, 1);
     assert.deepEqual([reports[0]?.error?.code, reports[0]?.tokensComplete], ["overloaded", false]);
+  });
+
+  it("passes over the sound and the words themselves", () => {
+    assert.deepEqual(readAll(REALTIME, { type: "response.output_audio.delta", delta: "QUJD" }), []);
+  });
+
+  it("reads a handshake that was refused as an answer", () => {
+    const reader = createUsageReader(REALTIME, { status: 401, contentType: null, streaming: null });
+    reader.push(bytesOf('{"error":{"message":"no key","type":"invalid_request_error"}}'));
+    const report = reader.end(true);
+    assert.deepEqual(
+      [report.error?.message, report.noRecord, ...countsOf(report)],
+      ["no key", undefined, ...NOTHING],
+    );
   });
 
   it("knows no model before the session is told", () => {
