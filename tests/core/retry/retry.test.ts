@@ -77,6 +77,17 @@ describe("parseRetryAfter()", () => {
     });
   }
 
+  it("knows every month, in each form of a date", () => {
+    for (let month = 0; month < 12; month++) {
+      const at = Date.UTC(2026, month, 15);
+      const words = new Date(at).toUTCString();
+      const [, , name] = words.split(" ");
+      assert.equal(parseRetryAfter(words, at - 2_000), 2_000, words);
+      assert.equal(parseRetryAfter(`Sunday, 15-${name}-26 00:00:00 GMT`, at - 2_000), 2_000, words);
+      assert.equal(parseRetryAfter(`Sun ${name} 15 00:00:00 2026`, at - 2_000), 2_000, words);
+    }
+  });
+
   it("reads a two-digit year across the turn of a century", () => {
     const newYear = Date.UTC(2000, 0, 1);
     assert.equal(parseRetryAfter("Saturday, 01-Jan-00 00:00:00 GMT", newYear - 1_000), 1_000);
