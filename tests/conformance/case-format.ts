@@ -21,7 +21,8 @@ export interface ExpectedCase {
 
 export interface DocumentSource {
   document: string;
-  read_on: string;
+  /** Null where the document was not read again for this case. */
+  read_on: string | null;
 }
 
 export interface ExpectedRecord {

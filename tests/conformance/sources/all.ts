@@ -3,7 +3,7 @@ import { azure, bedrock, codeAssist, vertex } from "./clouds.ts";
 import { cohere } from "./cohere.ts";
 import { deepseek, groq, mistral, openrouter, otherHosts, perplexity, xai } from "./compatible.ts";
 import type { WireCase } from "./define.ts";
-import { geminiEmbed, geminiGenerate, geminiInteractions } from "./gemini.ts";
+import { geminiBatch, geminiEmbed, geminiGenerate, geminiInteractions } from "./gemini.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import {
@@ -35,6 +35,7 @@ export const ALL_CASES: readonly WireCase[] = [
   ...ollama,
   ...cohere,
   ...geminiInteractions,
+  ...geminiBatch,
   ...vertex,
   ...codeAssist,
   ...bedrock,

@@ -713,6 +713,31 @@ az.add(
   { request: { stream: true, stream_options: { include_usage: true } } },
 );
 az.add(
+  "claude",
+  "Claude on Azure, in Anthropic's shape.",
+  json({
+    id: "msg_Azure00000000000001",
+    type: "message",
+    role: "assistant",
+    model: "claude-haiku-4-5",
+    content: [],
+    stop_reason: "end_turn",
+    usage: { input_tokens: 12, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 6 },
+  }),
+  {
+    model: "claude-haiku-4-5",
+    id: "msg_Azure00000000000001",
+    tokens: { prompt: 12, cache_read: 0, cache_write: 0, cache_write_1h: 0, completion: 6 },
+    cost: RATES.haiku45,
+  },
+  {
+    host: "contoso.services.ai.azure.com",
+    path: "/anthropic/v1/messages",
+    request: { model: "claude-haiku-4-5", max_tokens: 10 },
+    source: DOCUMENTS.anthropicUsage,
+  },
+);
+az.add(
   "responses-v1",
   "The v1 API, where the request names the deployment.",
   json({

@@ -121,6 +121,30 @@ x.add(
   { path: "/v1/responses", request: { messages: undefined, input: "Why is rain wet?" } },
 );
 x.add(
+  "messages",
+  "The host's Anthropic API, with Anthropic's exclusive counts.",
+  json({
+    id: "xai-m1",
+    type: "message",
+    role: "assistant",
+    model: "grok-4.5",
+    content: [],
+    stop_reason: "end_turn",
+    usage: {
+      input_tokens: 40,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 60,
+      output_tokens: 9,
+    },
+  }),
+  {
+    id: "xai-m1",
+    tokens: { prompt: 40, cache_read: 60, cache_write: 0, cache_write_1h: 0, completion: 9 },
+    cost: RATES.grok45,
+  },
+  { path: "/v1/messages", request: { max_tokens: 10 }, source: DOCUMENTS.anthropicUsage },
+);
+x.add(
   "error-wrong-key",
   "A wrong key comes as a 400.",
   json(

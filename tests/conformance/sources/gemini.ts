@@ -504,3 +504,63 @@ interactions.add(
   { tokens: { prompt: 70, cache_read: 100, completion: 30, thinking: 200 }, cost: RATES.gemini25Flash },
   { request: { stream: true } },
 );
+
+const batch = defineApi({
+  folder: "gemini-batch",
+  provider: "gemini",
+  host: "generativelanguage.googleapis.com",
+  method: "GET",
+  path: "/v1beta/batches/b-1",
+  request: {},
+  source: {
+    document: "@google/genai 3.1.0, dist/genai.d.ts: BatchJob, InlinedResponse",
+    read_on: "2026-11-21",
+  },
+});
+export const geminiBatch = batch.cases;
+
+const job = (state: string, more: object = {}) => ({
+  name: "batches/b-1",
+  metadata: {
+    "@type": "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch",
+    model: `models/${MODEL}`,
+    state,
+  },
+  ...more,
+});
+batch.add(
+  "running",
+  "A batch that still runs has no results: no record.",
+  json(job("BATCH_STATE_RUNNING")),
+  null,
+);
+batch.add(
+  "inlined-results",
+  "Each inlined answer is a record at half the price; one that failed is none.",
+  json(
+    job("BATCH_STATE_SUCCEEDED", {
+      done: true,
+      response: {
+        inlinedResponses: {
+          inlinedResponses: [
+            {
+              response: answer(
+                { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 },
+                { responseId: "BatchAnswer0000000000001" },
+              ),
+            },
+            { error: { code: 3, message: "No." } },
+          ],
+        },
+      },
+    }),
+  ),
+  {
+    requestedModel: null,
+    model: MODEL,
+    id: "BatchAnswer0000000000001",
+    tier: "batch",
+    tokens: { prompt: 100, cache_read: 0, completion: 20, thinking: 0 },
+    cost: RATES.gemini25FlashFlex,
+  },
+);

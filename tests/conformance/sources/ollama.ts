@@ -1,8 +1,8 @@
-import { defineApi } from "./define.ts";
+import { type ApiSpec, defineApi, requestBytes } from "./define.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { bytesOf, json, ndjson } from "./wire.ts";
 
-const api = defineApi({
+const spec: ApiSpec = {
   folder: "ollama",
   provider: "ollama",
   host: "localhost",
@@ -12,7 +12,8 @@ const api = defineApi({
   request: { model: "llama3.2", messages: [{ role: "user", content: "Why is rain wet?" }] },
   source: DOCUMENTS.ollama,
   id: null,
-});
+};
+const api = defineApi(spec);
 export const ollama = api.cases;
 
 const line = (more: object) => ({ model: "llama3.2", created_at: "2026-11-21T12:00:00.000000Z", ...more });
@@ -121,3 +122,11 @@ api.add("tags-is-free", "Listing models is free.", json({ models: [] }), null, {
   method: "GET",
   path: "/api/tags",
 });
+
+api.addBytes(
+  "server-not-running",
+  "The server is not there: network, worth a retry.",
+  { request: requestBytes(spec), response: new Uint8Array() },
+  { ...answered, status: null, error: ["network", true, null] },
+  { ended: "upstream_unreachable" },
+);

@@ -157,6 +157,50 @@ api.add(
 );
 
 api.add(
+  "json-web-search",
+  "A search on the server is billed by the call; opening a page that it found is not.",
+  json(
+    response("completed", usage(8000, 0, 300, 100), {
+      model: "gpt-5-mini-2025-08-07",
+      output: [
+        {
+          id: "ws_1",
+          type: "web_search_call",
+          status: "completed",
+          action: { type: "search", query: "rain" },
+        },
+        {
+          id: "ws_2",
+          type: "web_search_call",
+          status: "completed",
+          action: { type: "open_page", url: "https://example.invalid/" },
+        },
+        {
+          id: "msg_1",
+          type: "message",
+          role: "assistant",
+          content: [{ type: "output_text", text: "Water." }],
+        },
+      ],
+    }),
+  ),
+  {
+    model: "gpt-5-mini-2025-08-07",
+    tier: "default",
+    tokens: { prompt: 8000, cache_read: 0, completion: 200, thinking: 100 },
+    extras: { web_search_requests: 1 },
+    cost: RATES.gpt5Mini,
+  },
+  {
+    request: { model: "gpt-5-mini", tools: [{ type: "web_search" }] },
+    source: {
+      document: "https://developers.openai.com/api/docs/guides/tools-web-search",
+      read_on: null,
+    },
+  },
+);
+
+api.add(
   "stream-completed",
   "Usage stands in response.completed, inside response; response.created has null.",
   namedSse([
