@@ -62,7 +62,8 @@ function startConverse({ routeModel, header }: AnswerFacts): MessageReader {
       const absent = input === null ? null : 0;
       const cacheWrite =
         readCount(stated.cacheWriteInputTokens ?? stated.cacheWriteInputTokenCount) ?? absent;
-      const writes = splitTotal(cacheWrite, [oneHourOf(stated.cacheDetails)]);
+      // A part of a total that is not stated is none.
+      const writes = splitTotal(cacheWrite, [cacheWrite === null ? null : oneHourOf(stated.cacheDetails)]);
       return {
         tokens: {
           ...NO_TOKENS,

@@ -367,6 +367,12 @@ b.add(
   },
 );
 b.add(
+  "converse-split-without-total",
+  "Found by the fuzzer: cacheDetails without the total that it splits. A part of nothing stated is not stated.",
+  json(converse({ cacheDetails: [{ inputTokens: 3, ttl: "1h" }] }), awsJson),
+  {},
+);
+b.add(
   "converse-nova-tier",
   "The service tier that served the call.",
   json(
