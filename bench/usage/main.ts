@@ -24,7 +24,7 @@ interface Subject {
 }
 
 const PIECES_OF_A_STREAM = 400;
-const words = 'Rain is wet because it is made of water, and \\"water\\" is what makes things wet. ';
+const words = 'Rain is wet because it is made of water, and "water" is what makes things wet. ';
 const longText = words.repeat(250);
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
