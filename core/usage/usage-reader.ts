@@ -122,7 +122,7 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
     if (firstByte !== OPEN_BRACE) {
       // A page or plain text has no events, and is not told from a stream before its end.
       const onEvent = (event: SseEvent) => onMessage(event.data, event.event === "error");
-      return createSseReader(onEvent, { maxEventBytes: MAX_MESSAGE_BYTES });
+      return endedByEmptyLine(createSseReader(onEvent, { maxEventBytes: MAX_MESSAGE_BYTES }));
     }
     // A whole answer may be written over several lines.
     const inLines = api.framing === "results" || (api.framing === "lines" && context.streaming !== false);
@@ -146,12 +146,8 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
     },
     end(complete) {
       if (kept !== null && kept.length > 0) take(pickMembers(kept.view(), api.members), false);
-      // The last event of a stream that lacks its empty line: whatever of it was closed is as good as the others.
       flushing = true;
-      if (body !== null) {
-        body.push(EMPTY_LINE);
-        body.end();
-      }
+      body?.end();
       if (errorText !== null && error === null) error = errorFromText(decodeUtf8(errorText.view()));
       const ended = doneSeen || (complete && (body?.dropped ?? 0) === droppedBeforeUsage);
       const findings = messages.end(ended);
@@ -191,8 +187,21 @@ function withErrorType(error: ProviderError | null, type: string | null): Provid
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
-/** Ends the last event of a stream, and is blank to JSON. */
 const EMPTY_LINE = Uint8Array.of(0x0a, 0x0a);
+
+/** Flushes the last event of a stream that lacks its empty line: whatever of it was closed is as good as the others. */
+function endedByEmptyLine(events: BodyReader): BodyReader {
+  return {
+    push: events.push,
+    end() {
+      events.push(EMPTY_LINE);
+      events.end();
+    },
+    get dropped() {
+      return events.dropped;
+    },
+  };
+}
 
 /** Where the text begins behind blanks and a byte order mark, whose bytes no text begins with. */
 function firstTextByte(bytes: Uint8Array): number {

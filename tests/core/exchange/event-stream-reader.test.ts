@@ -125,30 +125,34 @@ describe("createEventStreamReader()", () => {
     assert.deepEqual(read(bytes, Array.from(bytes.keys())), whole);
   });
 
-  // Planted once: `>` for `>=` where a header's type is compared with the table, which made the length NaN and looped.
+  // Planted once: reading gone on with after a wrong checksum, which counted the same loss twice.
   it("never throws nor reports more than came, whatever the bytes", () => {
     const junk = fc.oneof(
       fc.constant(good),
       fc
         .array(fc.constantFrom(0, 1, 7, 12, 16, 255), { maxLength: 40 })
         .map((bytes) => Uint8Array.from(bytes)),
-      fc.array(fc.constantFrom(0, 1, 4, 5, 6, 7, 9, 10, 65), { maxLength: 12 }).map(withChecksums),
+      fc
+        .tuple(fc.array(fc.constantFrom(0, 1, 4, 5, 6, 7, 9, 10, 65), { maxLength: 12 }), fc.nat(32))
+        .map(([headers, total]) => withChecksums(headers, total)),
+      fc.array(fc.constantFrom(0, 1, 7, 65), { maxLength: 6 }).map((headers) => withChecksums(headers)),
     );
     fc.assert(
       fc.property(fc.array(junk, { maxLength: 4 }), (parts) => {
         const found = read(joined(...parts));
         assert.ok(found.length <= parts.length + 1);
+        assert.ok((found.at(-1) as number) <= 1);
       }),
     );
   });
 });
 
-/** A message with these header bytes, no payload and right checksums. */
-function withChecksums(headers: readonly number[]): Uint8Array {
+/** A message with these header bytes, no payload and right checksums, which may say that it has another length. */
+function withChecksums(headers: readonly number[], said?: number): Uint8Array {
   const total = 16 + headers.length;
   const bytes = new Uint8Array(total);
   const view = new DataView(bytes.buffer);
-  view.setUint32(0, total);
+  view.setUint32(0, said ?? total);
   view.setUint32(4, headers.length);
   view.setUint32(8, crc32(bytes.subarray(0, 8)));
   bytes.set(headers, 12);

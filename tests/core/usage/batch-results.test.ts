@@ -99,7 +99,7 @@ describe("anthropicBatchResults", () => {
     assert.deepEqual([report.results?.length, report.tokensComplete], [MAX_BATCH_RESULTS, false]);
   });
 
-  // Planted once: a result read before the line's end, which lost those that a cut went through.
+  // Planted once: the end of a line that a cut went through not joined to its beginning, which lost its result.
   it("reads the same for any cuts", () => {
     const whole = fetchAll(ANTHROPIC, body);
     fc.assert(

@@ -128,7 +128,7 @@ describe("bedrockConverse", () => {
     event("metadata", { usage: USAGE, metrics: { latencyMs: 5 }, p: "abcdef" }),
   ];
 
-  // Planted once: an event's payload kept as a view beyond the push that it came in.
+  // Planted once: one byte more awaited than a message has, which lost the last one where a cut went through it.
   it("reads a stream, cut anywhere", () => {
     const url = address(CLAUDE, "converse-stream");
     const whole = read(url, stream);
@@ -252,6 +252,17 @@ describe("bedrockInvoke", () => {
     const report = read(address(CLAUDE, "invoke-with-response-stream"), claudeStream);
     assert.deepEqual(countsOf(report), [10, 12, 8, 5, 7, null]);
     assert.deepEqual([report.model, report.responseId, report.tokensComplete], [CLAUDE, "msg_1", true]);
+  });
+
+  it("takes a stream that ended as it should for complete, though it does not say why it stopped", () => {
+    const url = address(CLAUDE, "invoke-with-response-stream");
+    const silent = [
+      claudeStream[0]!,
+      chunk({ type: "message_delta", delta: {}, usage: { output_tokens: 7 } }),
+    ];
+    assert.equal(read(url, silent).tokensComplete, true);
+    assert.equal(read(url, silent, { complete: false }).tokensComplete, false);
+    assert.equal(read(url, [...silent, Uint8Array.of(0, 0)]).tokensComplete, false);
   });
 
   it("says that Claude's stream was cut", () => {
