@@ -3,16 +3,26 @@
  * the ports that it is given.
  *
  * ```ts
+ * import { systemClock } from "../adapters/clock/mod.ts";
+ * import { createRandomBytes, sha256 } from "../adapters/crypto/mod.ts";
  * import { openPgliteInMemory } from "../adapters/postgres/mod.ts";
- * import { migrateCloud, openCloudDatabase } from "./mod.ts";
+ * import { loadBundledRates } from "../core/pricing/mod.ts";
+ * import { createCloud, migrateCloud, openCloudDatabase, seedRates } from "./mod.ts";
  *
  * const db = openCloudDatabase(openPgliteInMemory());
- * console.log(await migrateCloud(db, Date.now())); // ["0001-first-schema"]
+ * await migrateCloud(db, Date.now());
+ * await seedRates(db, loadBundledRates(), Date.now());
+ * const randomBytes = createRandomBytes();
+ * const app = createCloud({ db, clock: systemClock, randomBytes, sha256, log: console.log, peerAddress: () => null });
+ * console.log((await app.request("/v1/daemon/whoami")).status); // 401
  * await db.destroy();
  * ```
  *
  * @module
  */
+export { createCloud } from "./create-cloud.ts";
+export { CLOUD_CONFIG_DEFAULTS, type CloudConfig, type CloudEnv, type CloudPorts } from "./ports.ts";
 export { CLOUD_MIGRATIONS, type Migration, migrateCloud } from "./store/migrate.ts";
 export { type CloudDatabase, openCloudDatabase } from "./store/open-database.ts";
+export { seedRates } from "./store/rates.ts";
 export type { CloudSchema } from "./store/schema.ts";

@@ -1,0 +1,75 @@
+import { Hono } from "hono";
+import { uuidV7 } from "../core/uuid.ts";
+import { clientAddress } from "./client-address.ts";
+import { problem, problemOf } from "./errors.ts";
+import {
+  CLOUD_CONFIG_DEFAULTS,
+  type CloudConfig,
+  type CloudEnv,
+  type CloudParts,
+  type CloudPorts,
+} from "./ports.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
+import { requireKey } from "./require-key.ts";
+import { deleteKey, getWhoami } from "./routes/daemon-key.ts";
+import { getDaemonTotals } from "./routes/daemon-totals.ts";
+import { getRates } from "./routes/pricing-rates.ts";
+import { postBody } from "./routes/request-body.ts";
+import { postBatch } from "./routes/requests-batch.ts";
+import { createRateSource } from "./store/rates.ts";
+
+/** The cloud as a Hono app: serve its `fetch`. The database must have been migrated and its rates seeded. */
+export function createCloud(ports: CloudPorts, config: Partial<CloudConfig> = {}): Hono<CloudEnv> {
+  const settings = { ...CLOUD_CONFIG_DEFAULTS, ...config };
+  const parts: CloudParts = {
+    ...ports,
+    config: settings,
+    rates: createRateSource(ports.db, ports.clock),
+    addressOf: (context) =>
+      clientAddress(
+        ports.peerAddress(context.env),
+        context.req.header("x-forwarded-for"),
+        settings.trustedHops,
+      ),
+  };
+  const perKey = createRateLimiter(settings.rateLimits.perKey);
+  const syncOrAdmin = requireKey(parts, perKey, { scopes: ["sync", "admin"] });
+
+  const app = new Hono<CloudEnv>();
+  app.use(async (context, next) => {
+    const requestId = uuidV7(ports.clock.now(), ports.randomBytes(10));
+    context.set("requestId", requestId);
+    await next();
+    context.header("x-request-id", requestId);
+    context.header("x-content-type-options", "nosniff");
+    if (!context.res.headers.has("cache-control")) context.header("cache-control", "no-store");
+  });
+
+  app.post("/v1/requests/batch", syncOrAdmin, (context) => postBatch(parts, context));
+  app.post("/v1/requests/:id/body", syncOrAdmin, (context) => postBody(parts, context));
+  app.get("/v1/daemon/whoami", syncOrAdmin, (context) => getWhoami(parts, context));
+  // A key may always be given back, also by a machine that is blocked or of a workspace that is gone.
+  app.delete(
+    "/v1/daemon/key",
+    requireKey(parts, perKey, { scopes: ["sync", "admin"], inService: false }),
+    (context) => deleteKey(parts, context),
+  );
+  app.get("/v1/pricing/rates", syncOrAdmin, (context) => getRates(parts, context));
+  app.get("/v1/reconciliation/daemon-totals", syncOrAdmin, (context) => getDaemonTotals(parts, context));
+
+  app.notFound(() => problem("not_found"));
+  app.onError((error, context) => {
+    const { answer, reason, code } = problemOf(error);
+    ports.log({
+      event: "cloud.request_failed",
+      request_id: context.get("requestId"),
+      method: context.req.method,
+      // The pattern, not the path: that is the client's text.
+      route: context.req.routePath,
+      reason,
+      code,
+    });
+    return answer;
+  });
+  return app;
+}

@@ -1,0 +1,63 @@
+import { DatabaseError } from "../core/ports/postgres.ts";
+import { PROBLEM_MEDIA_TYPE, type WireProblem } from "../core/wire/mod.ts";
+
+/** Every refusal of the cloud: its stable code, the status, and what it means to a person. Nothing else makes statuses. */
+const PROBLEMS = {
+  not_json: [400, "The body is not JSON, or nests too deeply."],
+  not_an_object: [400, "The body is not a JSON object of this endpoint."],
+  invalid_base64: [400, "body_b64 is not valid Base64."],
+  invalid_utf8: [400, "The body is not valid UTF-8."],
+  unauthorised: [401, "A valid token is needed."],
+  scope_insufficient: [403, "The token's scope does not reach this endpoint."],
+  workspace_deleted: [403, "The workspace was deleted."],
+  machine_blocked: [403, "The machine is not permitted in the workspace; its owner can invite it again."],
+  not_a_member: [403, "The key's owner is no longer a member of the workspace."],
+  not_found: [404, "There is nothing at this address."],
+  request_unknown: [404, "The workspace has no such request."],
+  too_large: [413, "The request is larger than this endpoint takes."],
+  wrong_shape: [422, "The payload does not have the shape that it must have."],
+  datetime_not_date: [422, "A calendar date YYYY-MM-DD is needed, not a datetime."],
+  date_malformed: [422, "A calendar date YYYY-MM-DD is needed."],
+  period_reversed: [422, "The period ends before it begins."],
+  request_not_synced: [425, "The request's metadata has not arrived yet."],
+  rate_limited: [429, "Too many requests; Retry-After says when to go on."],
+  internal: [500, "The cloud could not answer."],
+  unavailable: [503, "The cloud can't answer at the moment."],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+/** The stable word of a refusal. */
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** What goes with some refusals. */
+export interface ProblemFacts {
+  readonly errors?: readonly WireProblem[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** How long a client is asked to wait while the database is away, seconds. */
+const UNAVAILABLE_RETRY_SECONDS = 5;
+
+/** An RFC 9457 answer. */
+export function problem(code: ProblemCode, facts: ProblemFacts = {}): Response {
+  const [status, title] = PROBLEMS[code];
+  const headers = new Headers({ "content-type": PROBLEM_MEDIA_TYPE, "cache-control": "no-store" });
+  if (status === 401) headers.set("www-authenticate", 'Bearer realm="meter"');
+  if (facts.retryAfterSeconds !== undefined) headers.set("retry-after", String(facts.retryAfterSeconds));
+  const { errors } = facts;
+  const body = { type: "about:blank", title, status, code, ...(errors === undefined ? {} : { errors }) };
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+/** The answer to a failure that nobody expected, with the words that the log gets. */
+export function problemOf(error: unknown): { answer: Response; reason: string; code: string | null } {
+  if (!(error instanceof DatabaseError)) {
+    const reason = error instanceof Error ? error.name : typeof error;
+    return { answer: problem("internal"), reason, code: null };
+  }
+  const { reason, code } = error;
+  const passing = reason === "unavailable" || reason === "timeout" || reason === "conflict";
+  const answer = passing
+    ? problem("unavailable", { retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
+    : problem("internal");
+  return { answer, reason, code };
+}

@@ -1,0 +1,48 @@
+import type { Context } from "hono";
+import type { Sha256 } from "../core/hash.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { CloudLog } from "../core/ports/cloud-log.ts";
+import type { RandomBytes } from "../core/ports/random.ts";
+import type { AuthenticatedKey } from "./store/keys.ts";
+import type { CloudDatabase } from "./store/open-database.ts";
+import type { RateSource } from "./store/rates.ts";
+
+/** All that the cloud needs of the outside. */
+export interface CloudPorts {
+  readonly db: CloudDatabase;
+  readonly clock: Pick<Clock, "now">;
+  readonly randomBytes: RandomBytes;
+  readonly sha256: Sha256;
+  readonly log: CloudLog;
+  /** Who connected, from what the server passes to Hono as `env`; null where it does not say. */
+  readonly peerAddress: (env: unknown) => string | null;
+}
+
+/** What a host may set. */
+export interface CloudConfig {
+  /** The address that people reach the cloud at, without a slash at the end. */
+  readonly baseUrl: string;
+  /** How many proxies of our own stand before this server. */
+  readonly trustedHops: number;
+  /** Requests a minute. Source: decisions, "Cloud: people, keys, plans". */
+  readonly rateLimits: { readonly perKey: number; readonly pairingPerAddress: number };
+}
+
+/** What goes where the host sets nothing. */
+export const CLOUD_CONFIG_DEFAULTS: CloudConfig = {
+  baseUrl: "http://127.0.0.1:8787",
+  trustedHops: 0,
+  rateLimits: { perKey: 600, pairingPerAddress: 10 },
+};
+
+/** What every route gets. */
+export interface CloudParts extends CloudPorts {
+  readonly config: CloudConfig;
+  readonly rates: RateSource;
+  addressOf(context: Context): string | null;
+}
+
+/** Hono's types: what a request carries on its way. */
+export interface CloudEnv {
+  Variables: { requestId: string; key: AuthenticatedKey };
+}

@@ -1,0 +1,141 @@
+import { sql, type Transaction } from "kysely";
+import type { Millis } from "../../core/time.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import type { CloudSchema, KeyScope } from "./schema.ts";
+import { inScope } from "./transaction.ts";
+
+/** A key that is valid, with all that a request of it needs to know. */
+export interface AuthenticatedKey {
+  readonly keyId: string;
+  readonly workspaceId: string;
+  readonly userId: string;
+  readonly scope: KeyScope;
+  readonly prefix: string;
+  readonly createdAt: Millis;
+  /** Null for an admin key. */
+  readonly machine: { readonly id: string; readonly hostname: string; readonly isBlocked: boolean } | null;
+  readonly workspace: {
+    readonly name: string;
+    readonly plan: string;
+    readonly storePromptContent: boolean;
+    readonly deletedAt: Millis | null;
+  };
+  /** Whether the key's owner still belongs to the workspace, or administers its organisation. */
+  readonly isMember: boolean;
+}
+
+/** Finds the key of a token; null where there is none or it was revoked. Always reads the database: a revoked key ends at once. */
+export async function findKey(
+  db: CloudDatabase,
+  workspaceId: string,
+  tokenHash: Uint8Array,
+): Promise<AuthenticatedKey | null> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const row = await trx
+      .selectFrom("sync_keys as k")
+      .innerJoin("workspaces as w", "w.workspace_id", "k.workspace_id")
+      .leftJoin("machines as m", (join) =>
+        join.onRef("m.workspace_id", "=", "k.workspace_id").onRef("m.machine_id", "=", "k.machine_id"),
+      )
+      .select([
+        "k.key_id",
+        "k.user_id",
+        "k.scope",
+        "k.prefix",
+        "k.created_at",
+        "k.machine_id",
+        "m.hostname",
+        "m.blocked_at",
+        "w.name",
+        "w.plan",
+        "w.store_prompt_content",
+        "w.deleted_at",
+        sql<boolean>`(
+          exists (select from memberships s
+            where s.workspace_id = k.workspace_id and s.user_id = k.user_id and s.removed_at is null)
+          or exists (select from organisation_members o
+            where o.organisation_id = w.organisation_id and o.user_id = k.user_id
+              and o.role in ('owner', 'admin') and o.removed_at is null)
+        )`.as("is_member"),
+      ])
+      .where("k.workspace_id", "=", workspaceId)
+      .where("k.token_hash", "=", tokenHash)
+      .where("k.revoked_at", "is", null)
+      .executeTakeFirst();
+    if (row === undefined) return null;
+    return {
+      keyId: row.key_id,
+      workspaceId,
+      userId: row.user_id,
+      scope: row.scope,
+      prefix: row.prefix,
+      createdAt: row.created_at,
+      machine:
+        row.machine_id === null
+          ? null
+          : { id: row.machine_id, hostname: row.hostname ?? "", isBlocked: row.blocked_at !== null },
+      workspace: {
+        name: row.name,
+        plan: row.plan,
+        storePromptContent: row.store_prompt_content,
+        deletedAt: row.deleted_at,
+      },
+      isMember: row.is_member,
+    };
+  });
+}
+
+/** A key to be stored. */
+export interface NewKey {
+  readonly keyId: string;
+  readonly workspaceId: string;
+  readonly userId: string;
+  readonly scope: KeyScope;
+  readonly machineId: string | null;
+  readonly tokenHash: Uint8Array;
+  readonly prefix: string;
+  readonly now: Millis;
+}
+
+/** Stores a key and revokes the machine's earlier one, in the caller's transaction. Source: contract, "Pairing handshake". */
+export async function insertKey(trx: Transaction<CloudSchema>, key: NewKey): Promise<void> {
+  if (key.machineId !== null) {
+    await trx
+      .updateTable("sync_keys")
+      .set({ revoked_at: key.now })
+      .where("workspace_id", "=", key.workspaceId)
+      .where("machine_id", "=", key.machineId)
+      .where("revoked_at", "is", null)
+      .execute();
+  }
+  await trx
+    .insertInto("sync_keys")
+    .values({
+      workspace_id: key.workspaceId,
+      key_id: key.keyId,
+      token_hash: key.tokenHash,
+      prefix: key.prefix,
+      scope: key.scope,
+      machine_id: key.machineId,
+      user_id: key.userId,
+      created_at: key.now,
+    })
+    .execute();
+}
+
+/** Revokes a key; one that is revoked keeps its time. */
+export async function revokeKey(
+  db: CloudDatabase,
+  key: Pick<AuthenticatedKey, "workspaceId" | "keyId">,
+  now: Millis,
+): Promise<void> {
+  await inScope(db, { workspaceId: key.workspaceId }, async (trx) => {
+    await trx
+      .updateTable("sync_keys")
+      .set({ revoked_at: now })
+      .where("workspace_id", "=", key.workspaceId)
+      .where("key_id", "=", key.keyId)
+      .where("revoked_at", "is", null)
+      .execute();
+  });
+}

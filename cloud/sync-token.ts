@@ -1,0 +1,71 @@
+import type { Sha256 } from "../core/hash.ts";
+import type { RandomBytes } from "../core/ports/random.ts";
+import { decodeBase64Url, encodeBase64Url } from "../core/wire/mod.ts";
+import type { KeyScope } from "./store/schema.ts";
+
+/** What a token begins with, so that people and secret scanners know it. Source: decisions, "Cloud: people, keys, plans". */
+const PREFIXES: Readonly<Record<KeyScope, string>> = { sync: "mtr_sync_", admin: "mtr_admin_" };
+
+/** Characters of the secret that are shown, to tell keys apart. */
+const SHOWN_CHARACTERS = 6;
+
+const WORKSPACE_BYTES = 16;
+const SECRET_BYTES = 32;
+
+/** Base64 of both without padding: 48 bytes are 64 characters. */
+const TOKEN = /^mtr_(?:sync|admin)_([\w-]{64})$/;
+
+/** A new key's token, of which only the hash is kept. */
+export interface MintedToken {
+  readonly token: string;
+  /** Shown in lists: the prefix and the secret's last characters, 36 of its 256 bits. */
+  readonly prefix: string;
+  readonly hash: Uint8Array;
+}
+
+/**
+ * Makes a token: the workspace's id and 256 random bits.
+ *
+ * Decision: the id stands in the token, so that a key is found within its workspace, by one row-level scope and on one
+ * shard. It is no secret and proves nothing: the hash is over the whole token.
+ */
+export function mintToken(
+  scope: KeyScope,
+  workspaceId: string,
+  randomBytes: RandomBytes,
+  sha256: Sha256,
+): MintedToken {
+  const bytes = new Uint8Array(WORKSPACE_BYTES + SECRET_BYTES);
+  bytes.set(uuidBytes(workspaceId));
+  bytes.set(randomBytes(SECRET_BYTES), WORKSPACE_BYTES);
+  const token = PREFIXES[scope] + encodeBase64Url(bytes);
+  return {
+    token,
+    prefix: `${PREFIXES[scope]}…${token.slice(-SHOWN_CHARACTERS)}`,
+    hash: hashToken(token, sha256),
+  };
+}
+
+/** The workspace that a token speaks of; null for what is no token of ours. */
+export function workspaceOfToken(token: string): string | null {
+  const [, text] = TOKEN.exec(token) ?? [];
+  const bytes = text === undefined ? null : decodeBase64Url(text);
+  return bytes === null ? null : uuidText(bytes.subarray(0, WORKSPACE_BYTES));
+}
+
+/** The form in which a token is stored: SHA-256, enough for a secret of 256 random bits. */
+export function hashToken(token: string, sha256: Sha256): Uint8Array {
+  return sha256(new TextEncoder().encode(token));
+}
+
+function uuidBytes(uuid: string): Uint8Array {
+  const hex = uuid.replaceAll("-", "");
+  return Uint8Array.from({ length: WORKSPACE_BYTES }, (_, at) =>
+    Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16),
+  );
+}
+
+function uuidText(bytes: Uint8Array): string {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
