@@ -22,7 +22,7 @@ export function renderExplanation({ request, priced, agrees, rate }: Explanation
   facts.push(...priceConditions(request));
 
   const lines = [
-    ...facts.map(([name, value]) => `${`${name} `.padEnd(14)}${printable(value)}`),
+    ...facts.map(([name, value]) => `${`${name} `.padEnd(14)}${value}`),
     "",
     "What was counted (a dash: not stated)",
     ...indented(
@@ -77,7 +77,8 @@ export function renderExplanation({ request, priced, agrees, rate }: Explanation
   );
   if (!agrees)
     lines.push("Today's rates give another cost than the one stored: meter recompute-costs would change it.");
-  return lines.join("\n");
+  // Models, tiers and error codes are the provider's words: none of them may steer the terminal.
+  return lines.map(printable).join("\n");
 }
 
 /** How many milliseconds make the unit of what is priced by the hour. */
