@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { exitCodes, exitCodeTable } from "../../cli/exit-codes.ts";
+import { version } from "../../cli/version.ts";
+import { createEmptyHome, runWords } from "./run-words.ts";
+
+const commands = [
+  ...["start", "stop", "status", "run", "report", "explain", "project", "bodies show", "bodies stats"],
+  ...["pricing list", "pricing status", "recompute-costs"],
+];
+
+async function say(words: readonly string[]) {
+  const { home, remove } = createEmptyHome();
+  try {
+    return await runWords(home, words);
+  } finally {
+    remove();
+  }
+}
+
+describe("main()", () => {
+  it("has the version of the package", async () => {
+    const { version: ofPackage } = JSON.parse(
+      readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+    );
+    assert.equal(version, ofPackage);
+    assert.deepEqual(await say(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  for (const words of [[], ["--help"], ["-h"]]) {
+    it(`lists every command and the exit codes: meter ${words.join(" ")}`, async () => {
+      const { code, stdout, stderr } = await say(words);
+      assert.deepEqual([code, stderr], [0, ""]);
+      for (const command of commands) assert.ok(stdout.includes(`meter ${command}`), command);
+      for (const [number, meaning] of exitCodeTable) assert.ok(stdout.includes(`  ${number}  ${meaning}\n`));
+      assert.ok(!/\u001b|#\d/.test(stdout), "no colours where nobody sees them, no stand-ins of the parser");
+    });
+  }
+
+  for (const command of commands) {
+    it(`teaches by example: meter ${command} --help`, async () => {
+      const { code, stdout, stderr } = await say([...command.split(" "), "--help"]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.match(stdout, /\nUsage\n/);
+      assert.match(stdout, new RegExp(`\n\\$ meter ${command}( |\n)`));
+      assert.match(stdout, new RegExp(`\nExamples\n[\\s\\S]*\n {2}\\$ meter ${command}`));
+      assert.ok(!/\u001b|#\d|undocumented/.test(stdout));
+    });
+  }
+
+  const misunderstood: string[][] = [
+    ["bogus"],
+    ["repot"],
+    ["report", "--bogus"],
+    ["report", "one", "two"],
+    ["report", "--by"],
+    ["report", "--by", "colour"],
+    ["report", "--json", "--csv"],
+    ["report", "--since", "soon"],
+    ["report", "--since", "7d", "--from", "2026-11-01"],
+    ["explain"],
+    ["bodies"],
+    ["bodies", "show"],
+    ["bodies", "show", "x", "--leg", "arm"],
+    ["pricing"],
+    ["project", "web"],
+    ["project", "web", "set", "body-capture", "maybe"],
+    ["project", "web", "set", "body-capture", "on", "please"],
+    ["project", "***", "set", "body-capture", "on"],
+    ["recompute-costs", "--from", "x"],
+    ["run"],
+    ["run", "--"],
+    ["run", "--bogus", "--", "true"],
+  ];
+  for (const words of misunderstood) {
+    it(`ends with 2 and says why on standard error: meter ${words.join(" ")}`, async () => {
+      const { code, stdout, stderr } = await say(words);
+      assert.equal(code, exitCodes.usage, stderr);
+      assert.equal(stdout, "");
+      assert.match(stderr, /\S.*\n$/);
+      assert.ok(!/this should not have happened|\u001b|#\d|\n {4}at /.test(stderr), stderr);
+    });
+  }
+});
+
+describe("exitCodeTable", () => {
+  it("has each exit code once", () => {
+    assert.deepEqual(
+      exitCodeTable.map(([code]) => code),
+      Object.values(exitCodes),
+    );
+    assert.deepEqual(Object.values(exitCodes), [0, 1, 2, 3, 4]);
+  });
+});
