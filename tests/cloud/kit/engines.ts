@@ -46,16 +46,16 @@ export function describeOnPostgres(name: string, suite: (engine: Engine) => void
     describe(`${name}, on PostgreSQL 15`, { skip: `NOT TESTED: ${missing}` }, () => {});
     return;
   }
+  suitesLeft += 1;
   describe(`${name}, on PostgreSQL 15`, () => {
     let server: PostgresServer | null = null;
-    let opened = 0;
     before(async () => {
-      server = await startPostgres();
-      const template = await connect(server.url("template1"));
-      await migrateCloud(template.db, 0);
-      await template.close();
+      server = await (shared ??= startMigrated());
     });
-    after(async () => await server?.stop());
+    after(async () => {
+      suitesLeft -= 1;
+      if (suitesLeft === 0) await server?.stop();
+    });
     suite({
       name: "postgres15",
       server: () => server,
@@ -63,12 +63,27 @@ export function describeOnPostgres(name: string, suite: (engine: Engine) => void
         if (server === null) throw new Error("the server is not started");
         const admin = await connect(server.url("postgres"));
         opened += 1;
-        await sql.raw(`create database cloud_${opened}`).execute(admin.db);
+        const name = `cloud_${opened}`;
+        await sql.raw(`create database ${name}`).execute(admin.db);
         await admin.close();
-        return await connect(server.url(`cloud_${opened}`), options);
+        return await connect(server.url(name), options);
       },
     });
   });
+}
+
+/** One server serves all suites of a file; the last one stops it. */
+let shared: Promise<PostgresServer> | null = null;
+let suitesLeft = 0;
+let opened = 0;
+
+async function startMigrated(): Promise<PostgresServer> {
+  const server = await startPostgres();
+  // New databases are copies of this one.
+  const template = await connect(server.url("template1"));
+  await migrateCloud(template.db, 0);
+  await template.close();
+  return server;
 }
 
 async function connect(url: string, options: PostgresServerOptions = {}): Promise<TestDatabase> {
