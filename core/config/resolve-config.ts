@@ -12,7 +12,7 @@ import { type RedactionRule, readLinearPattern } from "../redaction/mod.ts";
 import { normaliseSlug } from "../slug/mod.ts";
 import type { CalendarDate } from "../time.ts";
 import { parseUploadFrom, UPLOAD_CAP_DEFAULT_BYTES, UPLOAD_CAP_MAX_BYTES } from "../uploader/mod.ts";
-import type { ExtraHost } from "../usage/mod.ts";
+import type { Dialect, ExtraHost } from "../usage/mod.ts";
 import { resolveBaseUrl, type StatedBaseUrls } from "./base-url.ts";
 import type { Config, ResolvedConfig } from "./config.ts";
 import { parseDuration } from "./duration.ts";
@@ -209,6 +209,19 @@ function readPricing(section: SectionReader, today: CalendarDate): Config["prici
   };
 }
 
+/** The dialects that a configured host may speak. */
+const HOST_DIALECTS = [
+  "openai",
+  "anthropic",
+  "gemini",
+  "ollama",
+  "azure",
+  "bedrock",
+  "vertex",
+  "code-assist",
+  "cohere",
+] as const satisfies readonly Dialect[];
+
 const rateFields = ["input", "output", "cache_read", "cache_write", "cache_write_1h"] as const;
 
 /** A rate as a decimal text; a number's shortest text is what was written. */
@@ -258,7 +271,7 @@ function readExtraHost(section: SectionReader): ExtraHost[] {
   const host = section.text("host", "") as string;
   const port = section.integer("port", 0, anyPort);
   const provider = section.text("provider", "") as string;
-  const api = section.choice("api", "openai", ["openai", "anthropic", "gemini", "ollama"]);
+  const api = section.choice("api", "openai", [...HOST_DIALECTS]);
   if (!/^(\*\.)?[a-z0-9.:-]+$/i.test(host)) {
     section.warn("host", "must be a host's name; this provider is ignored");
     return [];
