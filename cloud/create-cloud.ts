@@ -8,19 +8,25 @@ import {
   type CloudEnv,
   type CloudParts,
   type CloudPorts,
+  type CloudSettings,
 } from "./ports.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { requireKey } from "./require-key.ts";
 import { deleteKey, getWhoami } from "./routes/daemon-key.ts";
 import { getDaemonTotals } from "./routes/daemon-totals.ts";
+import { postPairingPoll, postPairingStart } from "./routes/pairing.ts";
 import { getRates } from "./routes/pricing-rates.ts";
 import { postBody } from "./routes/request-body.ts";
 import { postBatch } from "./routes/requests-batch.ts";
 import { createRateSource } from "./store/rates.ts";
 
 /** The cloud as a Hono app: serve its `fetch`. The database must have been migrated and its rates seeded. */
-export function createCloud(ports: CloudPorts, config: Partial<CloudConfig> = {}): Hono<CloudEnv> {
-  const settings = { ...CLOUD_CONFIG_DEFAULTS, ...config };
+export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono<CloudEnv> {
+  const settings: CloudConfig = {
+    ...CLOUD_CONFIG_DEFAULTS,
+    ...config,
+    rateLimits: { ...CLOUD_CONFIG_DEFAULTS.rateLimits, ...config.rateLimits },
+  };
   const parts: CloudParts = {
     ...ports,
     config: settings,
@@ -56,6 +62,11 @@ export function createCloud(ports: CloudPorts, config: Partial<CloudConfig> = {}
   );
   app.get("/v1/pricing/rates", syncOrAdmin, (context) => getRates(parts, context));
   app.get("/v1/reconciliation/daemon-totals", syncOrAdmin, (context) => getDaemonTotals(parts, context));
+
+  const perStart = createRateLimiter(settings.rateLimits.pairingPerAddress);
+  const perPoll = createRateLimiter(settings.rateLimits.pollPerAddress);
+  app.post("/v1/pairing/start", (context) => postPairingStart(parts, perStart, context));
+  app.post("/v1/pairing/poll", (context) => postPairingPoll(parts, perPoll, context));
 
   app.notFound(() => problem("not_found"));
   app.onError((error, context) => {

@@ -21,7 +21,13 @@
  * @module
  */
 export { createCloud } from "./create-cloud.ts";
-export { CLOUD_CONFIG_DEFAULTS, type CloudConfig, type CloudEnv, type CloudPorts } from "./ports.ts";
+export {
+  CLOUD_CONFIG_DEFAULTS,
+  type CloudConfig,
+  type CloudEnv,
+  type CloudPorts,
+  type CloudSettings,
+} from "./ports.ts";
 export { CLOUD_MIGRATIONS, type Migration, migrateCloud } from "./store/migrate.ts";
 export { type CloudDatabase, openCloudDatabase } from "./store/open-database.ts";
 export { seedRates } from "./store/rates.ts";

@@ -10,7 +10,7 @@ import type { RateSource } from "./store/rates.ts";
 /** All that the cloud needs of the outside. */
 export interface CloudPorts {
   readonly db: CloudDatabase;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly sha256: Sha256;
   readonly log: CloudLog;
@@ -25,14 +25,19 @@ export interface CloudConfig {
   /** How many proxies of our own stand before this server. */
   readonly trustedHops: number;
   /** Requests a minute. Source: decisions, "Cloud: people, keys, plans". */
-  readonly rateLimits: { readonly perKey: number; readonly pairingPerAddress: number };
+  readonly rateLimits: {
+    readonly perKey: number;
+    readonly pairingPerAddress: number;
+    /** Decision: as many as a person has; a daemon's polls wait, and need three a minute. */
+    readonly pollPerAddress: number;
+  };
 }
 
 /** What goes where the host sets nothing. */
 export const CLOUD_CONFIG_DEFAULTS: CloudConfig = {
   baseUrl: "http://127.0.0.1:8787",
   trustedHops: 0,
-  rateLimits: { perKey: 600, pairingPerAddress: 10 },
+  rateLimits: { perKey: 600, pairingPerAddress: 10, pollPerAddress: 120 },
 };
 
 /** What every route gets. */
@@ -41,6 +46,11 @@ export interface CloudParts extends CloudPorts {
   readonly rates: RateSource;
   addressOf(context: Context): string | null;
 }
+
+/** A host sets what it wants of the above, rate limits one by one. */
+export type CloudSettings = Partial<Omit<CloudConfig, "rateLimits">> & {
+  readonly rateLimits?: Partial<CloudConfig["rateLimits"]>;
+};
 
 /** Hono's types: what a request carries on its way. */
 export interface CloudEnv {

@@ -47,3 +47,8 @@ export async function inScope<T>(
 export async function becomeLookup(trx: Transaction<CloudSchema>): Promise<void> {
   await sql`select set_config('role', 'meter_lookup', true)`.execute(trx);
 }
+
+/** Moves a transaction that was opened for no workspace into one that it has found, for its rest. */
+export async function enterWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
+  await sql`select set_config('meter.workspace_id', ${workspaceId}, true)`.execute(trx);
+}

@@ -1,7 +1,7 @@
 import { createManualClock, type ManualClock } from "../../../adapters/clock/mod.ts";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
 import type { PostgresServerOptions } from "../../../adapters/postgres/mod.ts";
-import { type CloudConfig, createCloud, seedRates } from "../../../cloud/mod.ts";
+import { type CloudSettings, createCloud, seedRates } from "../../../cloud/mod.ts";
 import { insertKey } from "../../../cloud/store/keys.ts";
 import type { KeyScope } from "../../../cloud/store/schema.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
@@ -30,7 +30,7 @@ export interface CloudRig extends TestDatabase {
   readonly clock: ManualClock;
   readonly log: CloudLogEvent[];
   /** A fresh app on the same database: another instance. */
-  app(config?: Partial<CloudConfig>): ReturnType<typeof createCloud>;
+  app(config?: CloudSettings): ReturnType<typeof createCloud>;
   uuid(): string;
   addWorkspace(settings?: { plan?: Plan; storePromptContent?: boolean }): Promise<TestWorkspace>;
   addKey(
@@ -51,13 +51,13 @@ const RATES = loadBundledRates().filter(({ provider }) => provider === "openai" 
 /** Makes a cloud. The clock stands still until a test moves it. */
 export async function createRig(
   engine: Engine,
-  options: { database?: PostgresServerOptions; config?: Partial<CloudConfig> } = {},
+  options: { database?: PostgresServerOptions; config?: CloudSettings } = {},
 ): Promise<CloudRig> {
   const test = await engine.open(options.database);
   const clock = createManualClock(START);
   const log: CloudLogEvent[] = [];
   await seedRates(test.db, RATES, START);
-  const app = (config: Partial<CloudConfig> = {}) =>
+  const app = (config: CloudSettings = {}) =>
     createCloud(
       {
         db: test.db,

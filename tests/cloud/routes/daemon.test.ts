@@ -12,7 +12,7 @@ import { daemonTotalsSchema, parseWire, publishedRatesSchema, whoamiSchema } fro
 import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 
-const config = { rateLimits: { perKey: 1e6, pairingPerAddress: 1e6 } };
+const config = { rateLimits: { perKey: 1e6 } };
 
 /** Every route that a sync key reaches, but the one that ends it. */
 const ROUTES: [method: string, path: string][] = [
@@ -137,7 +137,7 @@ describeOnEngines("a daemon's key", (engine) => {
 
   it("is answered 429 with Retry-After when it asks too often, and no other key with it", async () => {
     const [one, other] = [await rig.addWorkspace(), await rig.addWorkspace()];
-    const app = rig.app({ rateLimits: { perKey: 3, pairingPerAddress: 1 } });
+    const app = rig.app({ rateLimits: { perKey: 3 } });
     const ask = async (token: string) =>
       await app.request("/v1/daemon/whoami", { headers: { authorization: `Bearer ${token}` } });
     for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask(one.token)).status, 200);

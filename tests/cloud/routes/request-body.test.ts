@@ -6,7 +6,7 @@ import { encodeBase64 } from "../../../core/wire/mod.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../kit/cloud-rig.ts";
 import { describeOnEngines, describeOnPostgres } from "../kit/engines.ts";
 
-const config = { rateLimits: { perKey: 1e6, pairingPerAddress: 1e6 } };
+const config = { rateLimits: { perKey: 1e6 } };
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

@@ -40,7 +40,7 @@ async function rollupFaults({ db }: CloudRig, workspaceId: string): Promise<unkn
 describeOnEngines("POST /v1/requests/batch", (engine) => {
   let rig: CloudRig;
   before(async () => {
-    rig = await createRig(engine, { config: { rateLimits: { perKey: 1e6, pairingPerAddress: 1e6 } } });
+    rig = await createRig(engine, { config: { rateLimits: { perKey: 1e6 } } });
   });
   after(() => rig.close());
 
@@ -311,7 +311,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
 
 describeOnPostgres("POST /v1/requests/batch, in parallel", (engine) => {
   it("stores each record once and loses no total when batches overlap, in any order", async () => {
-    const rig = await createRig(engine, { config: { rateLimits: { perKey: 1e6, pairingPerAddress: 1e6 } } });
+    const rig = await createRig(engine, { config: { rateLimits: { perKey: 1e6 } } });
     const workspace = await rig.addWorkspace();
     const ids = Array.from({ length: 60 }, () => rig.uuid());
     const sendings = Array.from({ length: 24 }, (_, round) => {

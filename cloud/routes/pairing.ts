@@ -1,0 +1,124 @@
+import type { Context } from "hono";
+import { uuidV7 } from "../../core/uuid.ts";
+import {
+  encodeBase64Url,
+  formatPairingCode,
+  type PairingResult,
+  type PairingTicketBody,
+  pairingPollSchema,
+  pairingStartSchema,
+} from "../../core/wire/mod.ts";
+import { problem } from "../errors.ts";
+import type { CloudEnv, CloudParts } from "../ports.ts";
+import type { RateLimiter } from "../rate-limiter.ts";
+import { readBytes, readPayload } from "../read-payload.ts";
+import {
+  type FreshKey,
+  PAIRING_TTL_MS,
+  type PairingPoll,
+  pollPairing,
+  startPairing,
+} from "../store/pairing.ts";
+import { hashToken, mintToken } from "../sync-token.ts";
+
+/** Both payloads are a few hundred bytes. */
+const MAX_BYTES = 16_384;
+
+/** Seconds between two polls. Source: decisions, "Pairing". */
+const POLL_INTERVAL_SECONDS = 2;
+
+/** How long a poll waits for a decision, milliseconds. Source: decisions, "Pairing": up to 25 s. */
+const POLL_WAIT_MS = 25_000;
+
+/** How often a waiting poll looks, milliseconds: another instance may have taken the decision. */
+const LOOK_EVERY_MS = 1_000;
+
+/** Crockford's base 32. */
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const CODE_CHARACTERS = 8;
+
+/** Codes tried before giving up: with 2^40 of them, a second try is already a rarity. */
+const MAX_CODE_ATTEMPTS = 5;
+
+/** `POST /v1/pairing/start`, by anybody, so many times a minute from one address. */
+export async function postPairingStart(
+  parts: CloudParts,
+  limiter: RateLimiter,
+  context: Context<CloudEnv>,
+): Promise<Response> {
+  const now = parts.clock.now();
+  const address = parts.addressOf(context);
+  const retryAfterSeconds = limiter.take(address ?? "", now);
+  if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
+  const bytes = await readBytes(context.req.raw, MAX_BYTES);
+  if (!bytes.ok) return bytes.refusal;
+  const machine = readPayload(bytes.value, pairingStartSchema);
+  if (!machine.ok) return machine.refusal;
+
+  const pollToken = encodeBase64Url(parts.randomBytes(32));
+  const pollHash = hashToken(pollToken, parts.sha256);
+  for (let attempt = 1; attempt <= MAX_CODE_ATTEMPTS; attempt += 1) {
+    const pairingId = uuidV7(now, parts.randomBytes(10));
+    const code = newCode(parts);
+    if (!(await startPairing(parts.db, { pairingId, code, pollHash, machine: machine.value, address, now })))
+      continue;
+    const shown = formatPairingCode(code);
+    const answer: PairingTicketBody = {
+      code: shown,
+      poll_token: pollToken,
+      verification_url: `${parts.config.baseUrl}/connect?code=${shown}`,
+      expires_in: PAIRING_TTL_MS / 1_000,
+      interval: POLL_INTERVAL_SECONDS,
+    };
+    return context.json(answer, 201);
+  }
+  return problem("unavailable", { retryAfterSeconds: POLL_INTERVAL_SECONDS });
+}
+
+/** `POST /v1/pairing/poll`: waits for a decision as long as the client does, but no longer than 25 s. */
+export async function postPairingPoll(
+  parts: CloudParts,
+  limiter: RateLimiter,
+  context: Context<CloudEnv>,
+): Promise<Response> {
+  const retryAfterSeconds = limiter.take(parts.addressOf(context) ?? "", parts.clock.now());
+  if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
+  const bytes = await readBytes(context.req.raw, MAX_BYTES);
+  if (!bytes.ok) return bytes.refusal;
+  const poll = readPayload(bytes.value, pairingPollSchema);
+  if (!poll.ok) return poll.refusal;
+
+  const pollHash = hashToken(poll.value.poll_token, parts.sha256);
+  const mint = (workspaceId: string) => newKey(parts, workspaceId);
+  const until = parts.clock.now() + POLL_WAIT_MS;
+  for (;;) {
+    // Not for a client that has gone: the token would be consumed and lost with the answer.
+    const isGone = context.req.raw.signal.aborted;
+    const found = isGone ? null : await pollPairing(parts.db, pollHash, parts.clock.now(), mint);
+    if (found === null) return context.json({ status: "pending" } satisfies PairingResult);
+    if (found.status !== "pending" || parts.clock.now() >= until) return context.json(toResult(found));
+    await new Promise<void>((resolve) => parts.clock.setTimer(LOOK_EVERY_MS, resolve));
+  }
+}
+
+function toResult(found: PairingPoll): PairingResult {
+  if (found.status !== "approved") return { status: found.status };
+  return { status: "approved", sync_token: found.token, workspace: found.workspace };
+}
+
+function newKey(parts: CloudParts, workspaceId: string): FreshKey {
+  const now = parts.clock.now();
+  const { token, hash, prefix } = mintToken("sync", workspaceId, parts.randomBytes, parts.sha256);
+  return {
+    keyId: uuidV7(now, parts.randomBytes(10)),
+    machineId: uuidV7(now, parts.randomBytes(10)),
+    token,
+    tokenHash: hash,
+    prefix,
+  };
+}
+
+/** 40 random bits; the low five of each byte, so that every character is as likely. */
+function newCode({ randomBytes }: CloudParts): string {
+  return Array.from(randomBytes(CODE_CHARACTERS), (byte) => ALPHABET[byte & 31]).join("");
+}
