@@ -68,11 +68,12 @@ export function openWebSocketSession(
   /** Begun, by the response's id. */
   const begun = new Map<string, Turn>();
   let sessionModel: string | null = null;
-  let anyResponse = false;
+  /** Whether the coverage has something of this session. */
+  let isCounted = false;
 
   /** Makes the record of a turn; a turn without an answer has a null report. */
   const finish = (turn: Turn, report: UsageReport | null, end: CallEnd, endedAtMs: number): void => {
-    anyResponse = true;
+    isCounted = true;
     const { eventId: _, answeredAtMs, ...asked } = turn;
     const call = {
       ...asked,
@@ -175,7 +176,11 @@ export function openWebSocketSession(
         },
         closed() {},
         unreadable(reason) {
-          if (sender === "server") ports.coverage.count(host, "unreadable");
+          // What the client sends only tells what it asked for.
+          if (sender === "server") {
+            isCounted = true;
+            ports.coverage.count(host, "unreadable");
+          }
           ports.log.warn("capture.unreadable", { host, reason });
         },
       },
@@ -201,7 +206,7 @@ export function openWebSocketSession(
       begun.clear();
       asked.length = 0;
       for (const turn of left) finish(turn, null, end, atMs);
-      if (!anyResponse) ports.coverage.count(host, "free");
+      if (!isCounted) ports.coverage.count(host, "free");
     },
   };
 }

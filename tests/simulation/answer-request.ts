@@ -9,6 +9,7 @@ import { answerOllama, answerOllamaEmbed } from "./ollama-chat.ts";
 import { answerOpenAiChat, commonHeaders as openaiHeaders } from "./openai-chat.ts";
 import { answerOpenAiResponses } from "./openai-responses.ts";
 import { answerFailure } from "./provider-errors.ts";
+import { answerRealtime } from "./realtime-answer.ts";
 import type { ReceivedRequest } from "./request-parser.ts";
 import { readScenario, type Scenario } from "./scenario.ts";
 import { createSeededRandom } from "./seeded-random.ts";
@@ -120,6 +121,9 @@ function findRoute(provider: ProviderName, path: string): Route | null {
       return { api: "openai.chat", model: null, answer: answerOpenAiChat };
     case `${base}/responses`:
       return { api: "openai.responses", model: null, answer: answerOpenAiResponses };
+    // A session asks for each of its responses.
+    case `${base}/realtime`:
+      return { api: "openai.realtime", model: null, answer: answerRealtime };
     case `${base}/embeddings`:
       return { api: "openai.embeddings", model: null, answer: answerOpenAiEmbeddings };
     default:

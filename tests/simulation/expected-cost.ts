@@ -23,12 +23,16 @@ export function expectedCostPicoUsd(entry: LedgerEntry, at: Date = new Date()): 
   const totalInput = promptTokens + read + write;
   const costOf = (count: number, key: string): bigint =>
     count === 0 ? 0n : BigInt(count) * microUsdPerMillion(prices, key, totalInput);
+  const audioInput = entry.extras.audio_input_tokens ?? 0;
+  const audioOutput = entry.extras.audio_output_tokens ?? 0;
   const tokenCost =
-    costOf(promptTokens, "input_mtok") +
+    costOf(promptTokens - audioInput, "input_mtok") +
+    costOf(audioInput, "input_audio_mtok") +
     costOf(read, prices.cache_read_mtok === undefined ? "input_mtok" : "cache_read_mtok") +
     costOf(write - write1h, prices.cache_write_mtok === undefined ? "input_mtok" : "cache_write_mtok") +
     costOf(write1h, "cache_write_1h_mtok") +
-    costOf(completionTokens + (entry.tokens.thinkingTokens ?? 0), "output_mtok");
+    costOf(completionTokens - audioOutput + (entry.tokens.thinkingTokens ?? 0), "output_mtok") +
+    costOf(audioOutput, "output_audio_mtok");
   // Priced for a thousand: a thousand times the price for a million tokens.
   const searches = costOf(entry.extras.web_search_requests ?? 0, "web_searches_kcount") * 1_000n;
   return tokenCost / tierDivisor(entry) + searches;

@@ -7,6 +7,7 @@ export type SimulatedApi =
   | "openai.chat"
   | "openai.responses"
   | "openai.embeddings"
+  | "openai.realtime"
   | "gemini.generate"
   | "gemini.embed"
   | "ollama.chat"

@@ -12,6 +12,7 @@ import { createRequestParser, type ReceivedRequest, requestHeader } from "./requ
 import { createSeededRandom } from "./seeded-random.ts";
 import { type SendTarget, type Sent, sendAnswer } from "./send-answer.ts";
 import { webSocketAccept } from "./web-socket-accept.ts";
+import { holdSession, opensSession } from "./web-socket-session.ts";
 
 /** The hosts that the simulation answers for over TLS. */
 export const simulatedHosts: Readonly<Record<string, ProviderName>> = {
@@ -83,7 +84,7 @@ export async function createProviderSimulation(
     const connection: SimulatedConnection = { serverName: null, received: [], sent: [] };
     connections.push(connection);
     let queue: Promise<void> = Promise.resolve();
-    let upgraded = false;
+    let upgraded: "echo" | "session" | null = null;
     let closing = false;
 
     const target: SendTarget = {
@@ -108,6 +109,10 @@ export async function createProviderSimulation(
           ? "ollama"
           : null;
       if (provider === null) return sendPlain(request, host, misdirected(request.target));
+      if (opensSession(request)) {
+        upgraded = "session";
+        return serveSession(request, provider, host);
+      }
       const found = answerRequest(provider, request);
       if (found.kind === "plain") return sendPlain(request, host, found);
       const { answer: given, scenario } = found;
@@ -151,6 +156,50 @@ export async function createProviderSimulation(
       if (sent.closes || wantsClose(request)) hangUp();
     }
 
+    function serveSession(request: ReceivedRequest, provider: ProviderName, host: string): void {
+      const write = socket.write.bind(socket) as (...words: unknown[]) => boolean;
+      socket.write = (bytes: Uint8Array | string, ...rest: unknown[]) => {
+        if (keepBytes) connection.sent.push(Buffer.from(bytes as string));
+        return write(bytes, ...rest);
+      };
+      holdSession(request, {
+        socket,
+        answer: (call) => answerRequest(provider, call),
+        answered({ found, message, stated, delivery, sent }) {
+          const { answer: given } = found;
+          const failed = given.status >= 400;
+          const told = Buffer.from(sent);
+          ledger.push({
+            ordinal: ordinal++,
+            connection: index,
+            provider,
+            host,
+            method: request.method,
+            path: found.path,
+            api: found.api,
+            model: failed ? null : given.model,
+            requestedModel:
+              found.requestedModel ??
+              new URL(request.target, "http://simulation.invalid").searchParams.get("model"),
+            streaming: true,
+            scenario: found.scenario,
+            status: 101,
+            ...stated,
+            serviceTier: given.serviceTier,
+            extras: given.extras,
+            error: given.error,
+            responseId: given.responseId,
+            delivery,
+            requestHeaders: request.headers,
+            requestBody: message,
+            contentEncoding: null,
+            responsePlain: told,
+            responseEncoded: told,
+          });
+        },
+      });
+    }
+
     function hangUp(): void {
       closing = true;
       if (!socket.destroyed) socket.end();
@@ -159,7 +208,7 @@ export async function createProviderSimulation(
     async function sendPlain(request: ReceivedRequest, host: string, plain: PlainAnswer): Promise<void> {
       const accept = webSocketAccept(request);
       if (accept !== null) {
-        upgraded = true;
+        upgraded = "echo";
         others.push({ connection: index, host, method: request.method, path: plain.path, status: 101 });
         await target.write(Buffer.from(accept));
         return;
@@ -209,9 +258,9 @@ export async function createProviderSimulation(
     socket.on("data", (bytes: Buffer) => {
       connection.serverName ??= serverName();
       if (keepBytes) connection.received.push(bytes);
-      // After an upgrade the simulation is an echo: what comes goes back.
-      if (upgraded) void target.write(bytes);
-      else parser.push(bytes);
+      // After an upgrade without a session the simulation is an echo: what comes goes back.
+      if (upgraded === "echo") void target.write(bytes);
+      else if (upgraded === null) parser.push(bytes);
     });
     socket.on("error", () => socket.destroy());
     socket.on("end", () => {

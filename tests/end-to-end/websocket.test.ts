@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import { WebSocket } from "ws";
+import {
+  createParentProxy,
+  createProviderSimulation,
+  type ParentProxy,
+  type ProviderSimulation,
+} from "../simulation/mod.ts";
+import { expectedRow, inOrder, toComparable } from "./expected-rows.ts";
+import {
+  createHome,
+  type MeterProcess,
+  meterWords,
+  onNodeOnly,
+  removeHome,
+  runProgram,
+  simulationConfig,
+  startMeter,
+} from "./meter-process.ts";
+import { dialProvider } from "./raw-client.ts";
+
+/** Asks twice over Node's own WebSocket, which offers compression, and ends. */
+const nodeClient = `
+const socket = new WebSocket(process.argv[1]);
+let answers = 0;
+socket.onerror = (event) => { console.error(event.message ?? event); process.exit(1); };
+socket.onopen = () => socket.send(JSON.stringify({ type: "response.create", response: { instructions: "scenario: cached" } }));
+socket.onmessage = ({ data }) => {
+  const message = JSON.parse(data);
+  if (message.type !== "response.done") return;
+  if (++answers === 1) socket.send(JSON.stringify({ type: "response.create", response: { instructions: "again" } }));
+  else socket.close(1000);
+};
+socket.onclose = ({ code }) => { console.log(socket.extensions, code); process.exit(0); };
+`;
+
+describe("WebSocket sessions through the whole daemon", { skip: onNodeOnly }, () => {
+  let simulation: ProviderSimulation;
+  let parent: ParentProxy;
+  let meter: MeterProcess;
+  let seen = 0;
+
+  before(async () => {
+    simulation = await createProviderSimulation({ seed: "sessions" });
+    parent = await createParentProxy(simulation);
+    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
+  });
+  after(async () => {
+    await meter?.stop();
+    await parent?.close();
+    await simulation?.close();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+
+  /** Opens a session as an application does: through the proxy, which it takes for the provider. */
+  async function open(path: string): Promise<WebSocket> {
+    const socket = await dialProvider(meter, "api.openai.com");
+    const client = new WebSocket(`ws://api.openai.com${path}`, { createConnection: () => socket });
+    await once(client, "open");
+    return client;
+  }
+
+  /** Sends a request and gives the types of what was answered, up to the one that ends it. */
+  function ask(client: WebSocket, message: object, ends: RegExp): Promise<string[]> {
+    const types: string[] = [];
+    return new Promise((resolve, reject) => {
+      const take = (data: unknown) => {
+        const { type } = JSON.parse(String(data)) as { type: string };
+        types.push(type);
+        if (!ends.test(type)) return;
+        client.off("message", take).off("close", reject);
+        resolve(types);
+      };
+      client.on("message", take).on("close", reject);
+      client.send(JSON.stringify({ type: "response.create", ...message }));
+    });
+  }
+
+  /** The rows since the last look, held against what the provider has in its books since then. */
+  async function assertRows() {
+    const entries = simulation.ledger.slice(seen);
+    const rows = (await meter.waitForRows(simulation.ledger.length)).slice(seen);
+    seen += rows.length;
+    assert.deepEqual(inOrder(rows.map(toComparable)), inOrder(entries.map(expectedRow)));
+    return rows;
+  }
+
+  for (const deflate of ["none", "shared", "apart"]) {
+    const query = deflate === "none" ? "" : `&deflate=${deflate}`;
+
+    it(`meters each response of Realtime, with compression: ${deflate}`, async () => {
+      const client = await open(`/v1/realtime?model=gpt-realtime${query}`);
+      assert.equal(client.extensions.includes("permessage-deflate"), deflate !== "none");
+      for (const scenario of ["cached", "ok", "cached", "events-40"]) {
+        const types = await ask(
+          client,
+          { response: { instructions: `scenario: ${scenario}` } },
+          /^response\.done$/,
+        );
+        assert.ok(types.includes("response.created"));
+      }
+      client.close();
+      await once(client, "close");
+      const rows = await assertRows();
+      assert.equal(rows.length, 4);
+      for (const row of rows) {
+        assert.deepEqual([row.provider, row.model, row.streaming], ["openai", "gpt-realtime", true]);
+        assert.equal(row.costSource, "computed");
+        assert.ok(row.ttfbMs !== null && row.ttfbMs <= row.latencyMs);
+      }
+    });
+
+    it(`meters each response of Responses, with compression: ${deflate}`, async () => {
+      const client = await open(`/v1/responses?x=1${query}`);
+      for (const scenario of ["thinking", "cached+tools", "incomplete", "flex"]) {
+        await ask(
+          client,
+          { model: "gpt-5", input: `scenario: ${scenario}` },
+          /^response\.(completed|incomplete)$/,
+        );
+      }
+      client.close();
+      await once(client, "close");
+      const rows = await assertRows();
+      assert.equal(rows.length, 4);
+      assert.ok(rows.every(({ promptHash }) => /^[0-9a-f]{64}$/.test(promptHash ?? "")));
+      assert.ok(rows.every(({ requestedModel }) => requestedModel === "gpt-5"));
+    });
+  }
+
+  it("classes a refusal, and goes on with the session", async () => {
+    const client = await open("/v1/responses");
+    await ask(client, { model: "gpt-5", input: "scenario: rate-limit" }, /^error$/);
+    await ask(client, { model: "gpt-5", input: "scenario: ok" }, /^response\.completed$/);
+    client.close();
+    const [refused, answered] = await assertRows();
+    assert.deepEqual([refused?.errorClass, refused?.retryable], ["rate_limit", true]);
+    assert.equal(answered?.errorClass, null);
+  });
+
+  it("keeps a row of a response that the provider broke off", async () => {
+    const client = await open("/v1/responses");
+    client.on("error", () => {});
+    client.send(JSON.stringify({ type: "response.create", model: "gpt-5", input: "scenario: cut" }));
+    await once(client, "close");
+    const [row] = (await meter.waitForRows(seen + 1)).slice(seen);
+    seen += 1;
+    assert.deepEqual(
+      [row?.httpStatus, row?.errorClass, row?.tokensComplete, row?.tokens.promptTokens, row?.costPicoUsd],
+      [101, "network", false, null, null],
+    );
+    assert.equal(row?.requestedModel, "gpt-5");
+  });
+
+  it("meters Node's own WebSocket, run as meter run does", async () => {
+    const url = "wss://api.openai.com/v1/realtime?model=gpt-realtime&deflate=shared";
+    const client = [process.execPath, "--input-type=module", "-e", nodeClient, url];
+    const { code, stdout, stderr } = await runProgram(
+      [...meterWords, "run", "--project", "voice", "--", ...client],
+      {
+        env: { METER_HOME: meter.home },
+      },
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^permessage-deflate.* 1000\n$/);
+    const rows = await assertRows();
+    assert.deepEqual(
+      rows.map(({ project, client }) => [project, client]),
+      [
+        ["voice", "node"],
+        ["voice", "node"],
+      ],
+    );
+  });
+
+  it("counts each response once, and no session as unread", async () => {
+    assert.equal(await meter.counted("metered"), seen);
+    for (const kind of ["websocket", "unreadable", "free", "capture_failed", "repeated"] as const) {
+      assert.equal(await meter.counted(kind), 0, kind);
+    }
+  });
+});
