@@ -19,7 +19,7 @@ const scale = process.argv.includes("--quick") ? 0.1 : 1;
 const only = process.argv.includes("--only") ? new Set(option("--only")?.split(",")) : null;
 
 const workloads: Record<string, Workload> = {
-  json: { kind: "json", connections: 32, requests: 100_000 * scale, events: 0, bodyBytes: 0 },
+  json: { kind: "json", connections: 32, requests: 60_000 * scale, events: 0, bodyBytes: 0 },
   "json, one client": { kind: "json", connections: 1, requests: 4_000 * scale, events: 0, bodyBytes: 0 },
   stream: { kind: "stream", connections: 16, requests: 400 * scale, events: 500, bodyBytes: 0 },
   upload: { kind: "upload", connections: 1, requests: 40 * scale, events: 0, bodyBytes: 20 * 1024 * 1024 },
