@@ -100,20 +100,39 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     coverage: { count: (host, kind) => writer.count(kind, host) },
   });
 
+  // Refuses everybody until the proxy stands: nobody's Host is allowed before.
+  const allowedHosts = new Set<string>();
+  const api = createApi({
+    version: ports.version,
+    allowedHosts,
+    token: config.loopbackToken,
+    equalSecrets: ports.equalSecrets,
+    status: () => status(),
+  });
+  // Listens first, so that the proxy knows its port, whichever it is, and lets nobody through to it.
+  const served = await ports.serve((request) => api.fetch(request), config.api);
+  const apiPort = served.port;
+
   let restarts = 0;
-  const proxy = await startProxy(config.proxy, {
-    frames: capture.frames,
-    event(event) {
-      if (event.kind === "worker_lost") {
-        restarts += 1;
-        log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
-      } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
-      else
-        log.error("capture.failed", { error: event.error instanceof Error ? event.error.name : "unknown" });
+  const proxy = await startProxy(
+    { ...config.proxy, ownPorts: [...config.proxy.ownPorts, apiPort] },
+    {
+      frames: capture.frames,
+      event(event) {
+        if (event.kind === "worker_lost") {
+          restarts += 1;
+          log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
+        } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
+        else
+          log.error("capture.failed", { error: event.error instanceof Error ? event.error.name : "unknown" });
+      },
     },
+  ).catch(async (cause: unknown) => {
+    await served.close(0);
+    writer.close();
+    throw cause;
   });
 
-  let apiPort = config.api.port;
   const status = (): DaemonStatus => ({
     version: ports.version,
     started_at: new Date(startedAt).toISOString(),
@@ -122,23 +141,6 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     store: { ...writer.health(), set_aside: store.setAsidePath },
     warnings: config.warnings,
   });
-  const allowedHosts = new Set<string>();
-  const api = createApi({
-    version: ports.version,
-    allowedHosts,
-    token: config.loopbackToken,
-    equalSecrets: ports.equalSecrets,
-    status,
-  });
-  let served: Awaited<ReturnType<DaemonPorts["serve"]>>;
-  try {
-    served = await ports.serve((request) => api.fetch(request), config.api);
-  } catch (cause) {
-    await proxy.stop(0);
-    writer.close();
-    throw cause;
-  }
-  apiPort = served.port;
   for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host])
     allowedHosts.add(`${name}:${apiPort}`);
   log.info("daemon.started", { version: ports.version, proxy_port: proxy.port, api_port: apiPort });
