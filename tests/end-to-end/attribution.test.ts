@@ -19,6 +19,7 @@ import {
   onNodeOnly,
   plainEnvironment,
   removeHome,
+  SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
   waitFor,
@@ -37,6 +38,7 @@ process.stdin.resume();
 `;
 
 describe("whose call it was, for real processes", {
+  timeout: SUITE_TIMEOUT_MS,
   skip: onNodeOnly || (process.platform === "linux" ? false : "looks processes up in Linux's /proc"),
 }, () => {
   let simulation: ProviderSimulation;

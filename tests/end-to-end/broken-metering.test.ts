@@ -24,13 +24,14 @@ import {
   readStore,
   removeHome,
   runMeter,
+  SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
   waitFor,
 } from "./meter-process.ts";
 import { dialProvider, rawCalls, receive, writeInPieces, writeRequest } from "./raw-client.ts";
 
-describe("metering that is broken", { skip: onNodeOnly }, () => {
+describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   let simulation: ProviderSimulation;
   let parent: ParentProxy;
   before(async () => {

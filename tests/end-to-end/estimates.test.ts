@@ -11,11 +11,15 @@ import {
   type MeterProcess,
   onNodeOnly,
   removeHome,
+  SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
 } from "./meter-process.ts";
 
-describe("[usage] estimate_missing, through the whole daemon", { skip: onNodeOnly }, () => {
+describe("[usage] estimate_missing, through the whole daemon", {
+  skip: onNodeOnly,
+  timeout: SUITE_TIMEOUT_MS,
+}, () => {
   let simulation: ProviderSimulation;
   let parent: ParentProxy;
   let meter: MeterProcess;

@@ -24,6 +24,7 @@ import {
   meterWords,
   onNodeOnly,
   removeHome,
+  SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
 } from "./meter-process.ts";
@@ -49,7 +50,10 @@ async function listenAsOllama(plainPort: number): Promise<Server | null> {
   });
 }
 
-describe("the database against the providers' own books", { skip: onNodeOnly }, () => {
+describe("the database against the providers' own books", {
+  skip: onNodeOnly,
+  timeout: SUITE_TIMEOUT_MS,
+}, () => {
   let simulation: ProviderSimulation;
   let parent: ParentProxy;
   let meter: MeterProcess;

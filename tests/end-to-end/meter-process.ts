@@ -23,6 +23,9 @@ const program = fileURLToPath(new URL("../../cli/bin.js", import.meta.url));
 /** What the command line is started with in a shell: the program and its words. */
 export const meterWords: readonly string[] = [process.execPath, program];
 
+/** After this long, in milliseconds, something hangs: a suite then ends with what it has. */
+export const SUITE_TIMEOUT_MS = 180_000;
+
 /** How long a condition may take to come true on a busy machine, in milliseconds. */
 const PATIENCE_MS = 30_000;
 

@@ -15,6 +15,7 @@ import {
   type MeterProcess,
   onNodeOnly,
   removeHome,
+  SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
   waitFor,
@@ -43,7 +44,7 @@ const outcomes = [
 ];
 
 // Each case draws how its requests are written and cut from its own name, so that a failing one fails again.
-describe("bytes through the whole daemon", { skip: onNodeOnly }, () => {
+describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   let simulation: ProviderSimulation;
   let parent: ParentProxy;
   let meter: MeterProcess;

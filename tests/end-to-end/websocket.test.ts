@@ -17,6 +17,7 @@ import {
   onNodeOnly,
   removeHome,
   runProgram,
+  SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
 } from "./meter-process.ts";
@@ -37,7 +38,10 @@ socket.onmessage = ({ data }) => {
 socket.onclose = ({ code }) => { console.log(socket.extensions, code); process.exit(0); };
 `;
 
-describe("WebSocket sessions through the whole daemon", { skip: onNodeOnly }, () => {
+describe("WebSocket sessions through the whole daemon", {
+  skip: onNodeOnly,
+  timeout: SUITE_TIMEOUT_MS,
+}, () => {
   let simulation: ProviderSimulation;
   let parent: ParentProxy;
   let meter: MeterProcess;
