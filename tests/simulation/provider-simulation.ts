@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import type { Millis } from "../../core/time.ts";
 import { nothingStated, type ProviderName } from "./answer.ts";
@@ -29,6 +30,8 @@ export interface ProviderSimulationOptions {
   /** More hosts, such as one that is compatible with OpenAI. */
   extraHosts?: Readonly<Record<string, ProviderName>>;
   now?: () => Millis;
+  /** How long a provider thinks before it answers, in milliseconds: no time by default. */
+  thinkMs?: number;
   /** False keeps no bytes of connections and bodies: for long runs. */
   keepBytes?: boolean;
 }
@@ -68,7 +71,7 @@ export interface ProviderSimulation {
 export async function createProviderSimulation(
   options: ProviderSimulationOptions = {},
 ): Promise<ProviderSimulation> {
-  const { seed = "meter", now = Date.now, keepBytes = true } = options;
+  const { seed = "meter", now = Date.now, thinkMs = 0, keepBytes = true } = options;
   const providers = { ...simulatedHosts, ...options.extraHosts };
   const authority = await createCertificateAuthority();
   const answerRequest = createAnswerer(seed, now);
@@ -118,6 +121,7 @@ export async function createProviderSimulation(
       const { answer: given, scenario } = found;
       const mine = ordinal++;
       const silent = scenario.outcome === "silence";
+      if (thinkMs > 0) await delay(thinkMs);
       const sent: Sent = silent
         ? await stayDumb(socket)
         : await sendAnswer(
