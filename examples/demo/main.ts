@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { formatPicoUsd } from "../../core/pricing/mod.ts";
 import {
   createParentProxy,
   createProjectFolder,
@@ -17,27 +18,28 @@ import {
   type ProviderSimulation,
   type SdkClient,
 } from "../../tests/simulation/mod.ts";
+import { type Books, compareBooks, ledgerBooks, reportedBooks } from "./compare-books.ts";
+
+/** How long the simulated models take to answer, in milliseconds: less than any real one. */
+const THINK_MS = 80;
 
 const keep = process.argv.includes("--keep");
 const program = [process.execPath, fileURLToPath(new URL("../../cli/bin.js", import.meta.url))];
 
-/** Runs one command of the meter; its output goes to the terminal unless it is wanted here. */
-function runMeter(home: string, words: readonly string[], show = true): Promise<string> {
+/** Runs one command of the meter and gives what it printed. */
+function runMeter(home: string, words: readonly string[]): Promise<string> {
   const [command = "", ...args] = [...program, ...words];
+  const { columns } = process.stdout;
   const child = spawn(command, args, {
-    env: {
-      ...process.env,
-      METER_HOME: home,
-      ...(process.stdout.columns === undefined ? {} : { COLUMNS: String(process.stdout.columns) }),
-    },
-    stdio: ["ignore", show ? "inherit" : "pipe", "inherit"],
+    env: { ...process.env, METER_HOME: home, ...(columns === undefined ? {} : { COLUMNS: String(columns) }) },
+    stdio: ["ignore", "pipe", "inherit"],
   });
   let output = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => {
-      if (code === 0) resolve(output);
+      if (code === 0) resolve(output.trimEnd());
       else reject(new Error(`meter ${words.join(" ")} ended with ${code}`));
     });
   });
@@ -63,37 +65,28 @@ function writeConfig(home: string, simulation: ProviderSimulation, parent: Paren
 async function driveProject(
   home: string,
   folder: string,
+  project: string,
   clients: readonly SdkClient[],
 ): Promise<DrivenClient[]> {
-  const driven = await driveSdks({
-    clients,
-    cwd: folder,
-    prefix: [...program, "run", "--"],
-    env: { METER_HOME: home },
-  });
+  const cwd = createProjectFolder(folder, project);
+  const how = { cwd, prefix: [...program, "run", "--"], env: { METER_HOME: home } };
+  const driven = (
+    await Promise.all(clients.map((client) => driveSdks({ clients: [client], ...how })))
+  ).flat();
   for (const { client, calls } of driven) {
     const failed = calls.filter(({ ok }) => !ok).length;
-    say(
-      `  ${client.padEnd(11)} ${String(calls.length).padStart(2)} calls, of which ${failed} failed as they should`,
-    );
+    say(`${project}  ${client.padEnd(10)}  ${calls.length} calls, ${failed} of them failed as they should`);
   }
   return driven;
 }
 
 /** A call's record is written when its response ends, a moment after the client has seen it. */
-async function waitForRecords(home: string, count: number): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (performance.now() < deadline) {
-    const report: unknown = JSON.parse(await runMeter(home, ["report", "--by", "provider", "--json"], false));
-    if (countRequests(report) >= count) return;
+async function waitForRecords(home: string, count: number): Promise<Books> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const books = reportedBooks(await runMeter(home, ["report", "--by", "provider", "--json"]));
+    if (books.requests >= count || performance.now() > deadline) return books;
   }
-  throw new Error(`the meter has fewer than ${count} records after ten seconds`);
-}
-
-function countRequests(report: unknown): number {
-  const rows: unknown = typeof report === "object" && report !== null ? Reflect.get(report, "rows") : null;
-  if (!Array.isArray(rows)) return 0;
-  return rows.reduce((sum: number, row: { requests?: number }) => sum + (row.requests ?? 0), 0);
 }
 
 function say(text: string): void {
@@ -101,56 +94,67 @@ function say(text: string): void {
 }
 
 function heading(text: string): void {
-  say(`\n── ${text} ${"─".repeat(Math.max(4, 76 - text.length))}\n`);
+  say(`\n── ${text} ${"─".repeat(Math.max(4, 60 - text.length))}`);
 }
 
-async function main(): Promise<void> {
+/** Drives everything and shows it; false where the meter and the providers disagree. */
+async function show(home: string, folder: string, simulation: ProviderSimulation): Promise<boolean> {
+  heading("Two projects call their providers with the real SDKs");
+  const apollo = await driveProject(home, folder, "apollo", ["anthropic", "openai"]);
+  await driveProject(home, folder, "hermes", ["google", "compatible", "openai"]);
+  await simulation.settled();
+
+  const stated = ledgerBooks(simulation.ledger);
+  const reported = await waitForRecords(home, stated.requests);
+  heading("meter report --by project");
+  // What stands below the table is the same for each grouping: once is enough.
+  say((await runMeter(home, ["report", "--by", "project"])).split("\n\n")[0] ?? "");
+  heading("meter report --by model");
+  say(await runMeter(home, ["report", "--by", "model"]));
+
+  const cached = apollo[0]?.calls.find(({ name }) => name.includes("one-hour cache"));
+  if (cached?.responseId != null) {
+    heading("meter explain <id>");
+    say(await runMeter(home, ["explain", cached.responseId]));
+  }
+
+  heading("Is it exact?");
+  const differences = compareBooks(stated, reported);
+  for (const difference of differences) say(difference);
+  const count = (value: bigint | number) => value.toLocaleString("en");
+  say(
+    differences.length === 0
+      ? `Yes: ${count(stated.requests)} calls, ${count(stated.tokens)} tokens and $${formatPicoUsd(stated.costPicoUsd)}, in the report and in the providers' own books.`
+      : "No: the report and the providers' own books disagree.",
+  );
+  return differences.length === 0;
+}
+
+async function main(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "meter-demo-"));
   const home = mkdtempSync(join(folder, "home-"));
-  const simulation = await createProviderSimulation();
+  const simulation = await createProviderSimulation({ thinkMs: THINK_MS });
   const parent = await createParentProxy(simulation);
   let started = false;
   try {
-    heading("The daemon, with a home of its own");
     writeConfig(home, simulation, parent);
-    await runMeter(home, ["start"]);
+    heading("meter start");
+    say(await runMeter(home, ["start"]));
     started = true;
-
-    heading("Two projects call their providers, each with its real SDK");
-    say("apollo:");
-    const apollo = await driveProject(home, createProjectFolder(folder, "apollo"), ["anthropic", "openai"]);
-    say("hermes:");
-    await driveProject(home, createProjectFolder(folder, "hermes"), ["google", "compatible", "openai"]);
-    await simulation.settled();
-    await waitForRecords(home, simulation.ledger.length);
-    const stated = simulation.ledger.flatMap(({ tokens }) => {
-      const { cacheWrite1hTokens: _, ...disjoint } = tokens;
-      return Object.values(disjoint).filter((count) => count !== null);
-    });
-    const total = stated.reduce((sum, count) => sum + count, 0).toLocaleString("en");
-    say(`\nIn the providers' own books: ${simulation.ledger.length} calls, ${total} tokens.`);
-
-    heading("What it cost, by project");
-    await runMeter(home, ["report", "--by", "project"]);
-    heading("What it cost, by model");
-    await runMeter(home, ["report", "--by", "model"]);
-    heading("What was seen, metered and not metered");
-    await runMeter(home, ["status"]);
-
-    const cached = apollo[0]?.calls.find(({ name }) => name.includes("one-hour cache"));
-    if (cached?.responseId != null) {
-      heading(`Why one of them cost what it cost: ${cached.name}`);
-      await runMeter(home, ["explain", cached.responseId]);
-    }
-
+    const agrees = await show(home, folder, simulation);
     if (keep) {
-      heading("Still running");
-      say(`export METER_HOME=${home}`);
-      say("npx meter report --by day        what was spent");
-      say("npx meter run -- node agent.ts   a program of yours, against the simulated providers");
-      say("Ctrl-C ends it and removes its home.");
-      await new Promise((resolve) => process.once("SIGINT", resolve));
+      heading("Still running, providers and all");
+      say(`In another terminal, in this folder:
+
+  export METER_HOME=${home}
+  npx meter run -- node examples/demo/client-anthropic.ts
+  npx meter explain last
+  npx meter status
+
+Ctrl-C here stops the daemon and the providers and removes that home.`);
+      await new Promise((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve));
     }
+    return agrees;
   } finally {
     if (started) await runMeter(home, ["stop"]);
     await parent.close();
@@ -159,4 +163,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+process.exitCode = (await main()) ? 0 : 1;

@@ -1,0 +1,75 @@
+import { expectedCostPicoUsd, type LedgerEntry } from "../../tests/simulation/mod.ts";
+
+/** The counts that tokens are kept in, as `meter report --json` names them. No token stands in two of them. */
+const counts = {
+  prompt_tokens: "promptTokens",
+  cache_read_tokens: "cacheReadTokens",
+  cache_write_tokens: "cacheWriteTokens",
+  completion_tokens: "completionTokens",
+  thinking_tokens: "thinkingTokens",
+} as const;
+
+type Line = Record<keyof typeof counts | "cost_pico_usd" | "requests", bigint>;
+
+/** What was used, by provider and in all. */
+export interface Books {
+  requests: number;
+  tokens: bigint;
+  costPicoUsd: bigint;
+  byProvider: ReadonlyMap<string, Line>;
+}
+
+function toBooks(lines: readonly (readonly [provider: string, line: Line])[]): Books {
+  const byProvider = new Map<string, Line>();
+  const books = { requests: 0, tokens: 0n, costPicoUsd: 0n, byProvider };
+  for (const [provider, line] of lines) {
+    const sum = byProvider.get(provider);
+    const names = Object.keys(line) as (keyof Line)[];
+    byProvider.set(
+      provider,
+      Object.fromEntries(names.map((name) => [name, (sum?.[name] ?? 0n) + line[name]])) as Line,
+    );
+    books.requests += Number(line.requests);
+    books.costPicoUsd += line.cost_pico_usd;
+    for (const name of Object.keys(counts) as (keyof typeof counts)[]) books.tokens += line[name];
+  }
+  return books;
+}
+
+/** What the simulated providers stated, priced by the published list. */
+export function ledgerBooks(ledger: readonly LedgerEntry[]): Books {
+  return toBooks(
+    ledger.map((entry) => {
+      const tokens = Object.entries(counts).map(([name, field]) => [name, BigInt(entry.tokens[field] ?? 0)]);
+      const cost = { requests: 1n, cost_pico_usd: expectedCostPicoUsd(entry) ?? 0n };
+      return [entry.provider, { ...Object.fromEntries(tokens), ...cost } as Line];
+    }),
+  );
+}
+
+/** What `meter report --by provider --json` printed. */
+export function reportedBooks(json: string): Books {
+  const { rows } = JSON.parse(json) as {
+    rows: (Record<keyof Line, string | number | null> & { key: string })[];
+  };
+  return toBooks(
+    rows.map((row) => {
+      const names = [...Object.keys(counts), "cost_pico_usd", "requests"] as (keyof Line)[];
+      return [row.key, Object.fromEntries(names.map((name) => [name, BigInt(row[name] ?? 0)])) as Line];
+    }),
+  );
+}
+
+/** Every figure in which two books differ, in words. */
+export function compareBooks(stated: Books, reported: Books): string[] {
+  const providers = [...new Set([...stated.byProvider.keys(), ...reported.byProvider.keys()])];
+  return providers.flatMap((provider) => {
+    const [one, other] = [stated.byProvider.get(provider), reported.byProvider.get(provider)];
+    const names = Object.keys(one ?? other ?? {}) as (keyof Line)[];
+    return names
+      .filter((name) => one?.[name] !== other?.[name])
+      .map(
+        (name) => `${provider} ${name}: stated ${one?.[name] ?? "none"}, reported ${other?.[name] ?? "none"}`,
+      );
+  });
+}
