@@ -1,6 +1,6 @@
 import { divideHalfEven, formatPicoUsd } from "../../core/pricing/mod.ts";
 import type { CoverageKind, CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
-import { type Column, renderTable } from "./table.ts";
+import { type Column, renderTable, tableFits } from "./table.ts";
 
 /** Decimal places of a cost in a table, so that the points stand below each other. */
 const PLACES = 4;
@@ -28,6 +28,47 @@ function costInWords({ requests, bySource, unpriced, costPicoUsd }: ReportRow): 
 
 const right = "right" as const;
 
+/** The sum of what was stated; null where nothing was. */
+const sum = (...counts: readonly (bigint | null)[]) =>
+  counts.reduce((total, each) => (each === null ? total : (total ?? 0n) + each), null);
+
+interface Layout {
+  counts: readonly { title: string; of: (tokens: ReportRow["tokens"]) => bigint | null }[];
+  /** What a reader must know of counts that stand together here. */
+  note: string | null;
+}
+
+/** The widest first. Counts are added up before a name is cut, since cut names can't be told apart. */
+const layouts: readonly Layout[] = [
+  {
+    counts: [
+      { title: "input", of: ({ prompt }) => prompt },
+      { title: "cache read", of: ({ cacheRead }) => cacheRead },
+      { title: "cache write", of: ({ cacheWrite }) => cacheWrite },
+      { title: "output", of: ({ completion }) => completion },
+      { title: "thinking", of: ({ thinking }) => thinking },
+    ],
+    note: null,
+  },
+  {
+    counts: [
+      { title: "input", of: ({ prompt, cacheRead, cacheWrite }) => sum(prompt, cacheRead, cacheWrite) },
+      { title: "output", of: ({ completion, thinking }) => sum(completion, thinking) },
+    ],
+    note: "Input is with caches, output with thinking; a wider terminal shows them apart.",
+  },
+  {
+    counts: [
+      {
+        title: "tokens",
+        of: ({ prompt, cacheRead, cacheWrite, completion, thinking }) =>
+          sum(prompt, cacheRead, cacheWrite, completion, thinking),
+      },
+    ],
+    note: "A wider terminal shows the kinds of tokens apart.",
+  },
+];
+
 /** The report as a table with its total, what the total lacks, and what was not metered. */
 export function renderReport(
   by: ReportGrouping,
@@ -42,29 +83,25 @@ export function renderReport(
     return lines.join("\n");
   }
   const thinking = total.tokens.thinking !== null && total.tokens.thinking > 0n;
-  const columns: Column[] = [
-    { title: by, shrink: true },
-    { title: "requests", align: right },
-    { title: "input", align: right },
-    { title: "cache read", align: right },
-    { title: "cache write", align: right },
-    { title: "output", align: right },
-    ...(thinking ? [{ title: "thinking", align: right }] : []),
-    { title: "cost", align: right },
-  ];
-  const cells = (name: string, row: ReportRow) => [
-    name,
-    count(row.requests),
-    count(row.tokens.prompt),
-    count(row.tokens.cacheRead),
-    count(row.tokens.cacheWrite),
-    count(row.tokens.completion),
-    ...(thinking ? [count(row.tokens.thinking)] : []),
-    costInWords(row),
-  ];
-  const body = rows.map((row) => cells(row.key ?? (by === "total" ? "total" : "(unknown)"), row));
-  if (by !== "total") body.push(cells("total", total));
-  const notes: string[] = [];
+  const tables = layouts.map(({ counts, note }) => {
+    const shown = counts.filter(({ title }) => thinking || title !== "thinking");
+    const cells = (name: string, row: ReportRow) => [
+      name,
+      count(row.requests),
+      ...shown.map(({ of }) => count(of(row.tokens))),
+      costInWords(row),
+    ];
+    const body = rows.map((row) => cells(row.key ?? (by === "total" ? "total" : "(unknown)"), row));
+    if (by !== "total") body.push(cells("total", total));
+    const columns: Column[] = [
+      { title: by, shrink: true },
+      ...["requests", ...shown.map(({ title }) => title), "cost"].map((title) => ({ title, align: right })),
+    ];
+    return { columns, body, note };
+  });
+  const { columns, body, note } = (tables.find((table) => tableFits(table.columns, table.body, width)) ??
+    tables.at(-1)) as (typeof tables)[number];
+  const notes: string[] = note === null ? [] : [note];
   if (total.errors > 0) notes.push(`${count(total.errors)} of ${count(total.requests)} requests failed.`);
   if (total.unpriced > 0) {
     notes.push(

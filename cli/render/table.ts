@@ -25,6 +25,24 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
+/** The width of each column where nothing gives way. */
+function naturalWidths(columns: readonly Column[], rows: readonly (readonly string[])[]): number[] {
+  return columns.map((column, index) =>
+    Math.max(stringWidth(column.title), ...rows.map((row) => stringWidth(printable(row[index] ?? "")))),
+  );
+}
+
+const tableWidth = (widths: readonly number[]) => widths.reduce((sum, each) => sum + each + 2, -2);
+
+/** Whether the rows can be laid out in `width` terminal cells with nothing cut. */
+export function tableFits(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): boolean {
+  return tableWidth(naturalWidths(columns, rows)) <= width;
+}
+
 /**
  * Lays rows out under their titles, two cells between columns. Where that is wider than `width`, the shrinking
  * columns give way, the widest first; numbers are never cut.
@@ -35,11 +53,8 @@ export function renderTable(
   width: number,
 ): string {
   const cells = rows.map((row) => row.map(printable));
-  const widths = columns.map((column, index) =>
-    Math.max(stringWidth(column.title), ...cells.map((row) => stringWidth(row[index] ?? ""))),
-  );
-  const total = () => widths.reduce((sum, each) => sum + each + 2, -2);
-  while (total() > width) {
+  const widths = naturalWidths(columns, cells);
+  while (tableWidth(widths) > width) {
     let widest = -1;
     for (const [index, column] of columns.entries()) {
       if (!column.shrink || (widths[index] as number) <= LEAST_WIDTH) continue;

@@ -197,15 +197,21 @@ describe("meter report", () => {
     );
   });
 
-  it("fits the terminal and cuts no number", async () => {
-    for (const columns of [80, 100]) {
+  it("fits the terminal, cuts no number, and adds counts up before it cuts a name", async () => {
+    for (const [columns, titles, note] of [
+      [80, /^project +requests +input +output +cost\n/, /\nInput is with caches, output with thinking;/],
+      [56, /^project +requests +tokens +cost\n/, /\nA wider terminal shows the kinds of tokens apart\./],
+    ] as const) {
       const { stdout } = await runWords(sample.home, ["report"], { COLUMNS: String(columns) });
-      const [, ...table] = stdout.split("\n\n")[0]!.split("\n");
-      for (const line of table) assert.ok(stringWidth(line) <= Math.max(columns, 84), line);
-      assert.match(stdout, /\$1,234\.8179/);
+      const table = stdout.split("\n\n")[0]!;
+      for (const line of table.split("\n")) assert.ok(stringWidth(line) <= columns, line);
+      assert.match(table, titles);
+      assert.match(table, /\n日本語-プロジェクト /);
+      assert.match(stdout, note);
     }
-    const { stdout } = await runWords(sample.home, ["report"], { COLUMNS: "84" });
-    assert.match(stdout, /\n日本語-.*…/);
+    const { stdout } = await runWords(sample.home, ["report"], { COLUMNS: "56" });
+    assert.match(stdout, /\ntotal +5 +6,547 +\$1,234\.8179\n/);
+    assert.match((await runWords(sample.home, ["report"], { COLUMNS: "45" })).stdout, /\n日本語-.*…/);
   });
 
   it("says what to do where nothing was metered yet", async () => {
