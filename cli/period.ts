@@ -24,12 +24,12 @@ function startOfDay(date: string, utc: boolean, offset: number): Millis | null {
   return utc ? Date.UTC(year, month - 1, day + offset) : new Date(year, month - 1, day + offset).getTime();
 }
 
-function instant(words: string, utc: boolean, endOfDay: boolean): Millis {
+function instant(words: string, utc: boolean, endOfDay: boolean, also = ""): Millis {
   const day = startOfDay(words, utc, endOfDay ? 1 : 0);
   if (day !== null) return day;
   const time = /^\d{4}-\d{2}-\d{2}T/.test(words) ? Date.parse(words) : Number.NaN;
   if (Number.isNaN(time))
-    throw new UsageError(`not a date: ${words}. Write 2026-11-21 or 2026-11-21T15:00:00Z`);
+    throw new UsageError(`not a date: ${words}. Write 2026-11-21 or 2026-11-21T15:00:00Z${also}`);
   return time;
 }
 
@@ -56,7 +56,14 @@ export function readPeriod({ since, from, to }: PeriodWords, now: Millis, utc: b
       start = utc
         ? today - unitMs.d
         : new Date(local.getFullYear(), local.getMonth(), local.getDate() - 1).getTime();
-    } else start = instant(begin, utc, false);
+    } else {
+      start = instant(
+        begin,
+        utc,
+        false,
+        since === undefined ? "" : ", or a length of time such as 24h or 7d",
+      );
+    }
   }
   if (start !== null && end !== null && end <= start)
     throw new UsageError("the period ends before it begins");

@@ -9,9 +9,12 @@ export class BodiesShowCommand extends MeterCommand {
   static override usage = Command.Usage({
     category: "Captured bodies",
     description: "print what was captured of one request",
-    details: "Bodies are captured only for projects that have it on, and redacted before they are stored.",
+    details: `
+      Bodies are captured only for projects that have it on, and redacted before they are stored. The id is what
+      \`meter explain\` takes: cut short, the provider's own, or \`last\`.
+    `,
     examples: [
-      ["Both directions", "meter bodies show 019aa8f2"],
+      ["Both directions", "meter bodies show last"],
       ["The answer alone, as it is stored", "meter bodies show 019aa8f2 --leg response > answer.json"],
     ],
   });
@@ -27,7 +30,7 @@ export class BodiesShowCommand extends MeterCommand {
       throw new UsageError(`--leg takes request or response: ${this.leg}`);
     }
     await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
-      const found = await store.findRequest(this.id);
+      const found = await store.findRequest(this.id === "last" ? (store.latestRequestId() ?? "") : this.id);
       if (found.kind === "ambiguous") {
         throw new CommandFailure(
           `several requests begin so:\n  ${found.requestIds.join("\n  ")}`,

@@ -38,11 +38,19 @@ export function renderStatus({ home, version, running, status, coverage }: Statu
       lines.push(`lost      ${count(lost ?? 0)} records: ${reason}`);
     if (status.proxy.restarts > 0)
       lines.push(`The proxy was restarted ${count(status.proxy.restarts)} times.`);
-    const { endedUnused } = status.proxy.counters;
+    const { endedUnused, refused } = status.proxy.counters;
+    if (refused.upstream_unreachable > 0) {
+      lines.push(
+        `Times that a host could not be reached: ${count(refused.upstream_unreachable)}; is this machine online?`,
+      );
+    }
+    if (refused.upstream_tls > 0) {
+      lines.push(`Times that a host showed no certificate to trust: ${count(refused.upstream_tls)}.`);
+    }
     if (endedUnused > 0) {
       lines.push(
-        `${count(endedUnused)} connections to providers ended before a request, as those of clients do that don't trust` +
-          " the certificate: run them with meter run.",
+        `Connections to providers that ended before a request: ${count(endedUnused)}, as those of clients do that don't` +
+          " trust the certificate: run them with meter run.",
       );
     }
     for (const warning of status.warnings) lines.push(`warning   ${warning}`);

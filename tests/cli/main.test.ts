@@ -82,6 +82,21 @@ describe("main()", () => {
       assert.ok(!/this should not have happened|\u001b|#\d|\n {4}at /.test(stderr), stderr);
     });
   }
+
+  it("names the commands that words may have meant, where they are few", async () => {
+    assert.equal(
+      (await say(["frob", "x\u001b"])).stderr,
+      "meter: no such command: frob x\ufffd\n\nmeter --help lists them all.\n",
+    );
+    assert.match(
+      (await say(["pricing"])).stderr,
+      /^meter: not a whole command; there is:\n\n {2}meter pricing list .*\n {2}meter pricing status \[--json\]\n$/,
+    );
+    assert.match(
+      (await say(["report", "--sinc"])).stderr,
+      /^meter: Unsupported option name \("--sinc"\)\.\n/,
+    );
+  });
 });
 
 describe("exitCodeTable", () => {
