@@ -73,6 +73,7 @@ export function withoutSnapshot(name: string): string {
  */
 export function withoutResourcePath(name: string): string {
   const path = name.lastIndexOf("models/");
-  const bare = path < 0 ? name : name.slice(path + "models/".length);
+  // Vertex's compatible endpoint puts the publisher before its own models.
+  const bare = path < 0 ? name.replace(/^google\//, "") : name.slice(path + "models/".length);
   return bare.replace(/@(?:default|latest)$/, "").replace("@", "-");
 }
