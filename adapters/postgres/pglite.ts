@@ -59,7 +59,7 @@ function pgliteDialect(open: () => Promise<PGlite>, closed: () => void): Dialect
     },
   });
   // One connection: callers queue in Kysely, behind work of milliseconds, so their wait needs no bound.
-  const translating = translatingDialect(dialect, null);
+  const translating = translatingDialect(dialect);
   return {
     ...translating,
     createDriver: () => {

@@ -1,5 +1,4 @@
-import type { Dialect } from "kysely";
-import { PostgresJSDialect } from "kysely-postgres-js";
+import { type Dialect, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
 import postgres from "postgres";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { PostgresDatabase } from "../../core/ports/postgres.ts";
@@ -11,7 +10,7 @@ import {
   TIMESTAMPTZ_OID,
   writeTimestamptz,
 } from "./data-types.ts";
-import { translatingDialect } from "./translating-dialect.ts";
+import { createSessionDriver } from "./session-pool.ts";
 
 /** How a server is used. */
 export interface PostgresServerOptions {
@@ -33,32 +32,46 @@ export function openPostgres(
   options: PostgresServerOptions = {},
 ): PostgresDatabase<Dialect> {
   const { maxConnections = 10, acquireTimeoutMs = 5_000, statementTimeoutMs = 15_000 } = options;
-  const dialect = new PostgresJSDialect({
-    postgres: () =>
-      postgres(url, {
-        max: maxConnections,
-        // `fetch_types` stays on: without it, postgres.js 3.4 never hands out a reserved connection.
-        onnotice: () => {},
-        connect_timeout: Math.ceil(acquireTimeoutMs / 1_000),
-        connection: {
-          application_name: "meter-cloud",
-          TimeZone: "UTC",
-          statement_timeout: statementTimeoutMs,
-          // A transaction whose client is gone must not keep its locks.
-          idle_in_transaction_session_timeout: statementTimeoutMs,
+  const open = (onClose: () => void) =>
+    postgres(url, {
+      max: 1,
+      onclose: onClose,
+      // It would end a connection between two statements of a transaction.
+      max_lifetime: null,
+      // The ids of array types, of which none is used.
+      fetch_types: false,
+      onnotice: () => {},
+      connect_timeout: Math.ceil(acquireTimeoutMs / 1_000),
+      connection: {
+        application_name: "meter-cloud",
+        TimeZone: "UTC",
+        statement_timeout: statementTimeoutMs,
+        // A transaction whose client is gone must not keep its locks.
+        idle_in_transaction_session_timeout: statementTimeoutMs,
+      },
+      types: {
+        int8: { to: INT8_OID, from: [INT8_OID], serialize: asText, parse: asText },
+        date: { to: DATE_OID, from: [DATE_OID], serialize: asText, parse: asText },
+        timestamptz: {
+          to: TIMESTAMPTZ_OID,
+          from: [TIMESTAMPTZ_OID],
+          serialize: writeTimestamptz,
+          parse: readTimestamptz,
         },
-        types: {
-          int8: { to: INT8_OID, from: [INT8_OID], serialize: asText, parse: asText },
-          date: { to: DATE_OID, from: [DATE_OID], serialize: asText, parse: asText },
-          timestamptz: {
-            to: TIMESTAMPTZ_OID,
-            from: [TIMESTAMPTZ_OID],
-            serialize: writeTimestamptz,
-            parse: readTimestamptz,
-          },
-        },
-      }),
-  });
-  const limit = { timeoutMs: acquireTimeoutMs, setTimer: clock.setTimer };
-  return { dialect: translatingDialect(dialect, limit) };
+      },
+    }) as unknown as postgres.Sql;
+  return {
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () =>
+        createSessionDriver({
+          maxSessions: maxConnections,
+          acquireTimeoutMs,
+          setTimer: clock.setTimer,
+          open,
+        }),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  };
 }
