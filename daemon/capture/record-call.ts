@@ -1,4 +1,5 @@
 import type { RequestRecord } from "../../core/record.ts";
+import type { Millis } from "../../core/time.ts";
 import type { UsageReport } from "../../core/usage/mod.ts";
 import { uuidV7 } from "../../core/uuid.ts";
 import type { CapturePorts } from "./ports.ts";
@@ -13,6 +14,8 @@ export interface Recording {
   ports: CapturePorts;
   memory: ResponseMemory;
 }
+
+const NO_RESULTS: readonly UsageReport[] = [];
 
 /** Results that become records in one turn of the event loop: fewer than the store's queue holds, by far. */
 const RESULTS_PER_TURN = 500;
@@ -29,16 +32,16 @@ export async function recordCall(
 ): Promise<RequestRecord | null> {
   const { ports } = recording;
   const requestedAt = Math.trunc(ports.wallClockMs() - (ports.monotonicMs() - call.startedAtMs));
-  const results = report?.results ?? [];
+  const results = report?.results ?? NO_RESULTS;
   const makesNone = isNoAnswer(call, report);
-  const made = makesNone ? null : recordOne(recording, { ...call, requestedAt, report });
+  const made = makesNone ? null : recordOne(recording, call, requestedAt, report);
   let isNew = made !== null;
   for (let at = 0; at < results.length; at++) {
     if (at % RESULTS_PER_TURN === RESULTS_PER_TURN - 1) {
       await new Promise<void>((resolve) => ports.atTurnEnd(resolve));
     }
     const result = results[at] as UsageReport;
-    if (recordOne(recording, { ...call, requestedAt, report: result }) !== null) isNew = true;
+    if (recordOne(recording, call, requestedAt, result) !== null) isNew = true;
   }
   const known = !makesNone || results.length > 0;
   ports.coverage.count(call.host, isNew ? "metered" : known ? "repeated" : "free");
@@ -55,15 +58,19 @@ function isNoAnswer({ route, responseIsKept, end }: UnrecordedCall, report: Usag
 }
 
 /** The record of one response, handed on; null for one that has its record. */
-function recordOne({ ports, memory }: Recording, call: Omit<EndedCall, "requestId">): RequestRecord | null {
-  const { report, route } = call;
+function recordOne(
+  { ports, memory }: Recording,
+  call: UnrecordedCall,
+  requestedAt: Millis,
+  report: UsageReport | null,
+): RequestRecord | null {
   const responseId = report?.responseId ?? null;
   const tokensComplete = report?.tokensComplete ?? false;
-  const known = responseId === null ? null : memory.find(responseId, route.fetches === true);
+  const known = responseId === null ? null : memory.find(responseId, call.route.fetches === true);
   if (known !== null && (known.tokensComplete || !tokensComplete)) return null;
-  const requestId = known?.requestId ?? uuidV7(call.requestedAt, ports.randomBytes(10));
-  const record = toRecord({ ...call, requestId }, ports.prices(), ports.sha256Hex);
-  if (responseId !== null) memory.add(responseId, { requestId, tokensComplete });
+  const requestId = known?.requestId ?? uuidV7(requestedAt, ports.randomBytes(10));
+  const record = toRecord({ ...call, requestId, requestedAt, report }, ports.prices(), ports.sha256Hex);
+  if (responseId !== null) memory.add(responseId, requestId, tokensComplete);
   ports.records.add(record);
   if (!tokensComplete && record.errorClass === null) ports.coverage.count(call.host, "without_usage");
   return known === null ? record : null;

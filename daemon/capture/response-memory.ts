@@ -4,11 +4,14 @@ import type { KeptResponse } from "../store/mod.ts";
 export interface ResponseMemory {
   /** The record of a response. Where `handedOutAgain`, also one that was made long ago. */
   find(responseId: string, handedOutAgain: boolean): KeptResponse | null;
-  add(responseId: string, response: KeptResponse): void;
+  add(responseId: string, requestId: string, tokensComplete: boolean): void;
 }
 
-/** How many responses are known without asking the store. Decision: an hour of a busy machine, about 2 MB. */
-export const MAX_REMEMBERED_RESPONSES = 10_000;
+/**
+ * At least so many of the latest responses are known without asking the store, and at most twice as many. Decision: the
+ * same response passes on two ways within seconds, and what is polled is in the store a moment later.
+ */
+export const REMEMBERED_RESPONSES = 1_000;
 
 /**
  * A shorter id tells no two responses apart, in characters. Decision: providers draw 22 and more; Ollama's imitation of
@@ -22,18 +25,26 @@ export const MIN_RESPONSE_ID_LENGTH = 20;
  */
 export function createResponseMemory(
   findKept: (responseId: string) => KeptResponse | null,
-  maxRemembered: number = MAX_REMEMBERED_RESPONSES,
+  remembered: number = REMEMBERED_RESPONSES,
 ): ResponseMemory {
-  const latest = new Map<string, KeptResponse>();
+  // Two generations: taking the oldest out of one map, one by one, would cost more than all the rest. A complete
+  // response is its request's id alone, since nearly all are.
+  let latest = new Map<string, string | KeptResponse>();
+  let earlier: typeof latest = new Map();
   return {
     find(responseId, handedOutAgain) {
       if (responseId.length < MIN_RESPONSE_ID_LENGTH) return null;
-      return latest.get(responseId) ?? (handedOutAgain ? findKept(responseId) : null);
+      const known = latest.get(responseId) ?? earlier.get(responseId);
+      if (typeof known === "string") return { requestId: known, tokensComplete: true };
+      return known ?? (handedOutAgain ? findKept(responseId) : null);
     },
-    add(responseId, response) {
+    add(responseId, requestId, tokensComplete) {
       if (responseId.length < MIN_RESPONSE_ID_LENGTH) return;
-      latest.set(responseId, response);
-      if (latest.size > maxRemembered) latest.delete(latest.keys().next().value as string);
+      if (latest.size === remembered) {
+        earlier = latest;
+        latest = new Map();
+      }
+      latest.set(responseId, tokensComplete ? requestId : { requestId, tokensComplete });
     },
   };
 }

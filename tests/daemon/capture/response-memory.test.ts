@@ -8,10 +8,10 @@ const id = (n: number) => `resp_${String(n).padStart(20, "0")}`;
 describe("createResponseMemory()", () => {
   it("knows the latest, without asking the store", () => {
     const memory = createResponseMemory(() => assert.fail(), 2);
-    for (const n of [1, 2, 3]) memory.add(id(n), { ...record, requestId: `r${n}` });
+    for (const n of [1, 2, 3, 4, 5]) memory.add(id(n), `r${n}`, true);
     assert.deepEqual(
-      [1, 2, 3].map((n) => memory.find(id(n), false)?.requestId ?? null),
-      [null, "r2", "r3"],
+      [1, 2, 3, 4, 5].map((n) => memory.find(id(n), false)?.requestId ?? null),
+      [null, null, "r3", "r4", "r5"],
     );
   });
 
@@ -26,9 +26,17 @@ describe("createResponseMemory()", () => {
     assert.deepEqual(asked, [id(2)]);
   });
 
+  it("says of each whether its usage was complete", () => {
+    const memory = createResponseMemory(() => assert.fail());
+    memory.add(id(1), "r1", false);
+    assert.deepEqual(memory.find(id(1), true), { requestId: "r1", tokensComplete: false });
+    memory.add(id(1), "r1", true);
+    assert.deepEqual(memory.find(id(1), true), { requestId: "r1", tokensComplete: true });
+  });
+
   it("takes a short id for no id: others draw the same", () => {
     const memory = createResponseMemory(() => assert.fail());
-    memory.add("chatcmpl-423", record);
+    memory.add("chatcmpl-423", "r", true);
     assert.equal(memory.find("chatcmpl-423", true), null);
   });
 });
