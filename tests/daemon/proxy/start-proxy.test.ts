@@ -245,7 +245,7 @@ describe("startProxy()", () => {
       providerLeaf,
       { allowHalfOpen: false },
     );
-    const proxy = await openProxy(cleanup, { limits: { headTimeoutMs: 50, helloTimeoutMs: 50 } });
+    const proxy = await openProxy(cleanup, { limits: { headTimeoutMs: 500, helloTimeoutMs: 5_000 } });
     const ways = [
       async () => (await dialLocal(proxy.port)).destroy(),
       async () => (await dialLocal(proxy.port)).resetAndDestroy(),
