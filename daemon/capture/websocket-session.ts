@@ -155,9 +155,9 @@ export function openWebSocketSession(
     const report = usage.read(message.bytes);
     if (report !== null) finish(takeTurn(report, message), withStatus(report, picked), "complete", atMs);
     else if (type === "error") {
-      // Realtime refuses by name what it does not answer: there is no response, and nothing is billed.
+      // Realtime refuses what it does not answer, by its name where it had one: no response, and nothing billed.
       const refused = picked?.string("error.event_id") ?? null;
-      const at = refused === null ? -1 : asked.findIndex(({ eventId }) => eventId === refused);
+      const at = refused === null ? 0 : asked.findIndex(({ eventId }) => eventId === refused);
       if (at !== -1) asked.splice(at, 1);
     }
   };

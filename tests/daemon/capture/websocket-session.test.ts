@@ -187,11 +187,14 @@ describe("Realtime", () => {
     assert.ok(rig.records.every(({ costSource }) => costSource === "computed"));
   });
 
-  it("forgets a request that an error refuses by its name", async () => {
+  it("forgets a request that an error refuses, by its name or without one", async () => {
     const rig = createCaptureRig();
     const { connection, send } = upgrade(rig, "/v1/realtime?model=gpt-realtime");
     send("request", { type: "response.create", event_id: "mine" }, 100);
+    send("response", { type: "error", error: { type: "invalid_request_error", event_id: "another" } }, 105);
     send("response", { type: "error", error: { type: "invalid_request_error", event_id: "mine" } }, 110);
+    send("request", { type: "response.create" }, 120);
+    send("response", { type: "error", error: { type: "invalid_request_error", event_id: null } }, 130);
     send("request", { type: "response.create" }, 200);
     send("response", { type: "response.created", response: { id: id(1) } }, 220);
     send("response", done(1), 300);
