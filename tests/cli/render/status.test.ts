@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { renderStatus, type StatusFacts } from "../../../cli/render/status.ts";
+import type { DaemonStatus } from "../../../daemon/daemon-status.ts";
+import { createCounters } from "../../../daemon/proxy/counters.ts";
+
+const running = {
+  pid: 42,
+  version: "0.4.0",
+  proxy_port: 8081,
+  api_port: 8765,
+  started_at: "2026-11-21T10:00:00.000Z",
+};
+
+function facts(more: Partial<DaemonStatus> = {}, rest: Partial<StatusFacts> = {}): StatusFacts {
+  const status: DaemonStatus = {
+    version: "0.4.0",
+    started_at: running.started_at,
+    proxy: { port: 8081, connections: 1_234, restarts: 0, counters: createCounters() },
+    api: { port: 8765 },
+    store: { capturing: "ok", lastError: null, pending: 0, stored: 1_000, dropped: {}, set_aside: null },
+    warnings: [],
+    ...more,
+  };
+  return { home: "/home/me/.meter", version: "0.4.0", running, status, coverage: null, ...rest };
+}
+
+describe("renderStatus()", () => {
+  it("is short where all is well", () => {
+    assert.equal(
+      renderStatus(facts()),
+      [
+        "Metering.",
+        "proxy     http://127.0.0.1:8081  (1,234 connections to providers open)",
+        "api       http://127.0.0.1:8765",
+        "process   42, version 0.4.0, since 2026-11-21T10:00:00.000Z",
+        "home      /home/me/.meter",
+        "stored    1,000 requests since the start",
+      ].join("\n"),
+    );
+  });
+
+  it("says first that nothing is metered", () => {
+    assert.equal(
+      renderStatus(facts({}, { running: null, status: null })),
+      "Not metering: the daemon is not running. Start it with: meter start\nhome      /home/me/.meter",
+    );
+  });
+
+  it("says first that nothing can be stored, and why, what waits and what is lost", () => {
+    const store = {
+      capturing: "failing",
+      lastError: { reason: "disk_full", message: "no room", at: 0 },
+      pending: 12,
+      stored: 3,
+      dropped: { disk_full: 4, backlog: 1_000 },
+      set_aside: "/home/me/.meter/meter.db.corrupt",
+    } as const;
+    const said = renderStatus(facts({ store })).split("\n");
+    assert.equal(said[0], "DEGRADED: calls pass, but what is metered can't be stored.");
+    for (const line of [
+      "stored    3 requests since the start, 12 waiting",
+      "last error  disk_full: no room",
+      "lost      4 records: disk_full",
+      "lost      1,000 records: backlog",
+      "A damaged database was moved to /home/me/.meter/meter.db.corrupt.",
+    ]) {
+      assert.ok(said.includes(line), line);
+    }
+  });
+
+  it("tells of another version, of restarts, of clients without trust, and of the configuration", () => {
+    const counters = createCounters();
+    counters.endedUnused = 3;
+    counters.refused.upstream_unreachable = 4;
+    counters.refused.upstream_tls = 5;
+    const proxy = { port: 1, connections: 0, restarts: 2, counters };
+    const said = renderStatus(facts({ proxy, warnings: ["odd setting"] }, { version: "0.5.0" }));
+    assert.match(said, /\nThe installed version is 0\.5\.0: meter stop and meter start bring it in\./);
+    assert.match(said, /\nThe proxy was restarted 2 times\./);
+    assert.match(said, /\nConnections to providers that ended before a request: 3, .*meter run\./);
+    assert.match(said, /\nTimes that a host could not be reached: 4; /);
+    assert.match(said, /\nTimes that a host showed no certificate to trust: 5\./);
+    assert.match(said, /\nwarning {3}odd setting/);
+  });
+
+  it("ends with what the last day lacks", () => {
+    const coverage = [
+      { host: "api.openai.com", kind: "metered", count: 9 },
+      { host: "api.openai.com", kind: "websocket", count: 1 },
+    ] as const;
+    assert.match(
+      renderStatus(facts({}, { coverage })),
+      /\n24 hours {2}Metering coverage: 90 % \(9 of 10 seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket sessions$/,
+    );
+    assert.ok(!renderStatus(facts({}, { coverage: [] })).includes("24 hours"));
+  });
+});
