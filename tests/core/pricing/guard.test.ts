@@ -274,3 +274,73 @@ describe("isPullUrlAllowed()", () => {
       assert.equal(isPullUrlAllowed(url), isAllowed));
   }
 });
+
+describe("what judgePull() says", () => {
+  const problemsOf = (pull: RatePull, rows?: readonly RateRow[]) => {
+    const verdict = judge(pull, rows);
+    assert.ok(!verdict.ok);
+    return verdict.problems;
+  };
+
+  it("names the pull's own fields without a model", () => {
+    assert.deepEqual(problemsOf({ ...pullOf(known), unit: "eur" }), [
+      {
+        provider: "",
+        model: "",
+        field: "unit",
+        problem: 'must be usd_per_million_tokens: current value is "eur"',
+      },
+    ]);
+    for (const published_at of ["soon", "on 2026-11-20", "2026-11-20T08:00:00"]) {
+      assert.deepEqual(problemsOf({ ...pullOf(known), published_at }), [
+        {
+          provider: "",
+          model: "",
+          field: "published_at",
+          problem: `must be a time that has come: current value is "${published_at}"`,
+        },
+      ]);
+    }
+  });
+
+  it("takes names that differ in case and spaces for one", () => {
+    const twice = {
+      provider: " OpenAI",
+      model: "GPT-X ",
+      field: "model",
+      problem: "stands in the pull twice",
+    };
+    const again = { ...known, provider: twice.provider, model: twice.model };
+    assert.deepEqual(problemsOf(pullOf(known, again)), [twice]);
+  });
+
+  it("names the ceiling and the rate above it, and the tier that a rate is of", () => {
+    const [problem] = problemsOf(pullOf({ ...known, model: "gpt-new", input: "1000.5" }));
+    assert.equal(problem?.problem, "is above the ceiling of 1000 USD: 1000.5");
+    const tiered = row({}, { tiers: [{ ...NO_RATES, input: 2_000_000, aboveTokens: 200_000 }] });
+    const gone = problemsOf(pullOf({ ...known, tiers: [] }), [tiered]);
+    assert.deepEqual(
+      gone.map(({ field }) => field),
+      ["above 200000 tokens: input"],
+    );
+  });
+
+  it("compares a rate that begins later with the one that it follows then", () => {
+    const rows = [
+      row({ effectiveTo: "2027-01-01" }),
+      row({ effectiveFrom: "2027-01-01" }, { input: 50_000_000 }),
+    ];
+    const later: PublishedRate = { ...known, input: "60", effective_from: "2027-01-01" };
+    assert.equal(judge(pullOf(later), rows).ok, true);
+    assert.equal(judge(pullOf({ ...later, effective_from: "2026-12-01" }), rows).ok, false);
+  });
+
+  it("judges a rate that began in the past by what applies now", () => {
+    const rows = [
+      row({ effectiveTo: "2026-01-01" }),
+      row({ effectiveFrom: "2026-01-01" }, { input: 50_000_000 }),
+    ];
+    const earlier: PublishedRate = { ...known, input: "60", effective_from: "2025-06-01" };
+    assert.equal(judge(pullOf(earlier), rows).ok, true);
+  });
+});

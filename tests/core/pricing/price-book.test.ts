@@ -262,3 +262,65 @@ describe("PriceBook.find() by name", () => {
     );
   });
 });
+
+describe("PriceBook.find() by the names of snapshots", () => {
+  const base = row("gpt-5");
+  const dated = row("gpt-5-2026-01-02", { provenanceDate: "2026-09-24" });
+  const own = (model: string, source: "auto" | "operator" = "operator") =>
+    row(model, { source, provenanceDate: "2026-11-01" });
+
+  it("finds the operator's row for the very name, whatever is bundled", () => {
+    for (const name of ["gpt-5-2026-01-02", "gpt-5-20260102", "models/gpt-5-20260102"]) {
+      assert.deepEqual(find([own("gpt-5-2026-01-02")], name), own("gpt-5-2026-01-02"), name);
+    }
+  });
+
+  it("does not take the base's own price for a snapshot that is bundled as a model of its own", () => {
+    assert.deepEqual(find([base, dated, own("gpt-5", "auto")], "gpt-5-2026-01-02"), dated);
+  });
+
+  it("takes the base's price for a snapshot that nothing else is known of", () => {
+    for (const rows of [[own("gpt-5", "auto")], [base, own("gpt-5", "auto")]]) {
+      assert.deepEqual(find(rows, "gpt-5-2026-01-02"), own("gpt-5", "auto"));
+    }
+  });
+
+  it("takes the longest pattern, wherever it stands, and for a name in a path too", () => {
+    const rows = [own("g*"), own("gpt-5*"), own("gpt*")];
+    assert.equal(find(rows, "gpt-5-mini")?.model, "gpt-5*");
+    assert.equal(find(rows, "publishers/x/models/gpt-5-mini")?.model, "gpt-5*");
+    assert.equal(find(rows, "o3"), null);
+  });
+});
+
+describe("PriceBook.find() by the time", () => {
+  const hour = (at: number) => Date.UTC(2026, 10, 21, at);
+  const night = { fromSecond: 16 * 3_600, toSecond: 3_600 };
+  const morning = { fromSecond: 3_600, toSecond: 16 * 3_600 };
+  const rows = [row("m", { daily: night, provenanceDate: "2026-09-01" }), row("m", { daily: morning })];
+
+  it("begins a daily window at its first second and ends it before its last", () => {
+    for (const [at, daily] of [
+      [0, night],
+      [1, morning],
+      [15, morning],
+      [16, night],
+      [23, night],
+    ] as const) {
+      assert.deepEqual(find(rows, "m", { at: hour(at) })?.daily, daily, `${at}`);
+    }
+    assert.deepEqual(find([row("m", { daily: morning })], "m", { at: hour(16) }), null);
+  });
+
+  it("takes the later of two pulled rates of one day, in whatever order they come", () => {
+    const early = row("m", { source: "auto", effectiveFrom: "2026-01-01" });
+    const late = row("m", { source: "auto", effectiveFrom: "2026-06-01" });
+    for (const both of [
+      [early, late],
+      [late, early],
+    ]) {
+      assert.deepEqual(find(both, "m"), late);
+      assert.deepEqual(find(both, "m", { at: Date.UTC(2026, 2, 1) }), early);
+    }
+  });
+});

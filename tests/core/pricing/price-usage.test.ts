@@ -499,3 +499,43 @@ describe("priceUsage() always", () => {
     );
   });
 });
+
+describe("priceUsage() at its edges", () => {
+  it("takes a cost of nothing that the provider states", () => {
+    const priced = price({ providerCostPicoUsd: 0n, tokens: { promptTokens: 5 } });
+    assert.deepEqual([priced.costPicoUsd, priced.costSource, priced.ratesSource], [0n, "provider", null]);
+  });
+
+  it("takes a row's own rate for a one-hour write", () => {
+    const rows = [row({ input: 3, output: 15, cacheWrite: 4, cacheWrite1h: 7 })];
+    const priced = price({ tokens: { cacheWriteTokens: 10, cacheWrite1hTokens: 4 } }, rows);
+    assert.equal(priced.costPicoUsd, 6n * 4n + 4n * 7n);
+  });
+
+  it("takes a flag for no count: it bills nothing by itself", () => {
+    const tokens = { promptTokens: 10, completionTokens: 10 };
+    const plain = price({ model: "claude-opus-4-6", tokens });
+    const us = price({ model: "claude-opus-4-6", tokens, extras: { us_inference: 1 } });
+    assert.equal(us.unpricedReason, null);
+    assert.deepEqual(
+      us.lines.map(({ label }) => label),
+      plain.lines.map(({ label }) => label),
+    );
+  });
+
+  it("has no line for what was not used", () => {
+    assert.deepEqual(price({ tokens: { promptTokens: 3 } }).lines.length, 1);
+  });
+
+  it("is exact beyond what a number can hold", () => {
+    const rows = [row({ input: 1_000_000_007, output: 0 })];
+    const priced = price({ tokens: { promptTokens: 9_007_199_254_740_991 } }, rows);
+    assert.equal(priced.costPicoUsd, 9_007_199_254_740_991n * 1_000_000_007n);
+  });
+
+  it("says without a rate that nothing is known, and keeps no lines", () => {
+    const { lines, factors, row: found, unpricedReason } = price({ model: "no-such-model" });
+    assert.deepEqual([lines, factors, found], [[], [], null]);
+    assert.match(String(unpricedReason), /^no rate for anthropic no-such-model/);
+  });
+});

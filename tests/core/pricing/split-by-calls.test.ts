@@ -80,3 +80,49 @@ describe("splitByCalls()", () => {
     );
   });
 });
+
+describe("splitByCalls() with every part", () => {
+  const extras = {
+    model_calls: 3,
+    above_200k_prompt_tokens: 1,
+    above_200k_cache_read_tokens: 2,
+    above_200k_cache_write_tokens: 4,
+    above_200k_cache_write_1h_tokens: 3,
+    above_200k_output_tokens: 5,
+  };
+  const tokens = {
+    promptTokens: 10,
+    cacheReadTokens: 10,
+    cacheWriteTokens: 10,
+    cacheWrite1hTokens: 10,
+    completionTokens: 10,
+    thinkingTokens: 10,
+  };
+
+  it("takes each part out of its own count", () => {
+    const [below, above] = splitByCalls(extras, tier(200_000)).portionsOf(tokens);
+    assert.deepEqual(above, {
+      tier: tier(200_000),
+      suffix: " above 200000",
+      tokens: {
+        promptTokens: 1,
+        cacheReadTokens: 2,
+        cacheWriteTokens: 4,
+        cacheWrite1hTokens: 3,
+        completionTokens: 5,
+        thinkingTokens: 0,
+      },
+    });
+    assert.deepEqual([below?.tier, below?.suffix, below?.tokens.promptTokens], [null, "", 9]);
+  });
+
+  it("is in the base tier where no call was above, and in the tier where any input was", () => {
+    const only = (part: object) => splitByCalls({ model_calls: 2, ...part }, tier(200_000)).tier?.aboveTokens;
+    assert.equal(only({}), undefined);
+    assert.equal(only({ above_200k_prompt_tokens: 1 }), 200_000);
+    assert.equal(only({ above_200k_cache_read_tokens: 1 }), 200_000);
+    assert.equal(only({ above_200k_cache_write_tokens: 1 }), 200_000);
+    assert.equal(only({ above_200k_prompt_tokens: 1, above_200k_cache_read_tokens: 1 }), 200_000);
+    assert.equal(only({ above_200k_prompt_tokens: 1, above_200k_cache_write_tokens: 1 }), 200_000);
+  });
+});
