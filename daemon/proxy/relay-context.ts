@@ -74,7 +74,9 @@ export function openRelayLog(
     log,
     closed(reason, code) {
       if (!relays.delete(entry.id)) return;
-      if (mode === "intercepted" && entry.lastAtMs === atMs) context.counters.endedUnused += 1;
+      // A provider that can't be reached says nothing of the client.
+      const byClient = reason === "clean" || reason === "client_aborted";
+      if (byClient && mode === "intercepted" && entry.lastAtMs === atMs) context.counters.endedUnused += 1;
       log.note({ kind: "closed", connection: entry.id, atMs: tapClock(), reason, code });
     },
   };

@@ -142,4 +142,17 @@ describe("intercept()", () => {
     await proxy.ping(5_000);
     assert.equal(proxy.counters().endedUnused, 1);
   });
+
+  it("does not count a client that leaves because the upstream can't be trusted", async () => {
+    const port = await listenTls(cleanup, () => {}, stranger);
+    const proxy = await openProxy(cleanup, { limits: { handshakeTimeoutMs: 500 } });
+    const client = await tlsThrough(proxy.port, port);
+    const got = collect(client);
+    client.end();
+    await got.end();
+    const closed = await proxy.seen((frame) => frame.kind === "closed");
+    assert.match(closed.kind === "closed" ? closed.reason : "", /^upstream_/);
+    await proxy.ping(5_000);
+    assert.equal(proxy.counters().endedUnused, 0);
+  });
 });
