@@ -8,6 +8,7 @@ import { systemClock } from "../adapters/clock/mod.ts";
 import { createZlibDecoder, createZlibMessageInflater } from "../adapters/content-decoder/mod.ts";
 import { createRandomBytes, sha256, sha256Hex } from "../adapters/crypto/node-crypto.ts";
 import { createProjectFiles, writeFileAtomic } from "../adapters/files/mod.ts";
+import { createDriver } from "../adapters/driver/mod.ts";
 import { serve } from "../adapters/http/serve.ts";
 import { takeExclusiveLock } from "../adapters/lock/exclusive-lock.ts";
 import { createLog, openLogFile } from "../adapters/log/mod.ts";
@@ -86,6 +87,8 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         sha256Hex,
         randomBytes: createRandomBytes(),
         now: Date.now,
+        clock: systemClock,
+        createDriver,
         atTurnEnd: setImmediate,
         later: (work, delayMs) => void setTimeout(work, delayMs),
         equalSecrets: (one, other) => timingSafeEqual(sha256(Buffer.from(one)), sha256(Buffer.from(other))),

@@ -1,3 +1,4 @@
+import type { WatchdogStatus } from "../core/watchdog/mod.ts";
 import type { ProxyCounters } from "./proxy/counters.ts";
 import type { RecordWriterHealth } from "./store/mod.ts";
 
@@ -11,6 +12,8 @@ export interface DaemonStatus {
     connections: number;
     /** How often the proxy's thread was lost and replaced. */
     restarts: number;
+    /** What the watchdog saw of the port last. */
+    watchdog: WatchdogStatus;
     counters: ProxyCounters;
   };
   api: { port: number };

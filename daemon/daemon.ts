@@ -1,4 +1,6 @@
+import type { Clock } from "../core/ports/clock.ts";
 import type { CreateContentDecoder } from "../core/ports/content-decoder.ts";
+import type { CreateDriver } from "../core/ports/driver.ts";
 import type { Log } from "../core/ports/log.ts";
 import type { CreateMessageInflater } from "../core/ports/message-inflater.ts";
 import type { TokenCounter } from "../core/ports/token-counter.ts";
@@ -15,6 +17,7 @@ import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import { startProxy } from "./proxy/start-proxy.ts";
 import { tapClock } from "./proxy/tap-log.ts";
 import { createRecordWriter, type Store } from "./store/mod.ts";
+import { startWatchdog } from "./watchdog.ts";
 
 /** What the daemon needs from outside. */
 export interface DaemonPorts {
@@ -36,6 +39,8 @@ export interface DaemonPorts {
   sha256Hex(text: string): string;
   randomBytes(count: number): Uint8Array;
   now(): Millis;
+  clock: Clock;
+  createDriver: CreateDriver;
   atTurnEnd(work: () => void): void;
   later(work: () => void, delayMs: number): void;
   equalSecrets(one: string, other: string): boolean;
@@ -133,10 +138,18 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     throw cause;
   });
 
+  const watchdog = startWatchdog({ ...ports, proxy });
+
   const status = (): DaemonStatus => ({
     version: ports.version,
     started_at: new Date(startedAt).toISOString(),
-    proxy: { port: proxy.port, connections: proxy.connections(), restarts, counters: proxy.counters() },
+    proxy: {
+      port: proxy.port,
+      connections: proxy.connections(),
+      restarts,
+      watchdog: watchdog.status,
+      counters: proxy.counters(),
+    },
     api: { port: apiPort },
     store: { ...writer.health(), set_aside: store.setAsidePath },
     warnings: config.warnings,
@@ -150,6 +163,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     apiPort,
     status,
     async stop(deadlineMs) {
+      watchdog.stop();
       let stopping = true;
       const closeQuiet = () => {
         if (!stopping) return;

@@ -38,6 +38,12 @@ export function renderStatus({ home, version, running, status, coverage }: Statu
       lines.push(`lost      ${count(lost ?? 0)} records: ${reason}`);
     if (status.proxy.restarts > 0)
       lines.push(`The proxy was restarted ${count(status.proxy.restarts)} times.`);
+    if (status.proxy.watchdog !== "healthy")
+      lines.push(
+        status.proxy.watchdog === "exhausted"
+          ? "The proxy does not answer, and restarts did not help: meter stop and meter start; then meter doctor."
+          : "The proxy does not answer at the moment; it is being watched.",
+      );
     const { endedUnused, refused } = status.proxy.counters;
     if (refused.upstream_unreachable > 0) {
       lines.push(

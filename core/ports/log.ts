@@ -28,7 +28,7 @@ export const LOG_EVENTS = {
   "addon.body_capture.skip": { reason: "word", size_bytes: "count", gate_bytes: "count" },
   "daemon.heartbeat": { uptime_ms: "count", records: "count", pending: "count", connections: "count" },
   "daemon.task_crashed": { task: "word", error: "word", restart_delay_ms: "count" },
-  "watchdog.mitm_unhealthy": { failures: "count", action: "word" },
+  "watchdog.mitm_unhealthy": { consecutive_failures: "count", action: "word" },
   "attribution.tier_hit": { tier: "word", project: "word", runner_up: "word", client: "word" },
   upload_truncated_request: { request_id: "word", size_bytes: "count", cap_bytes: "count" },
   upload_truncated_response: { request_id: "word", size_bytes: "count", cap_bytes: "count" },

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
+import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { TapFrame } from "./tap-frames.ts";
 import { readTapBatch, tapClock } from "./tap-log.ts";
@@ -41,6 +42,8 @@ export interface RunningProxy {
   connections(): number;
   /** Resolves with the time that the worker took to answer; rejects when it does not in time. */
   ping(timeoutMs: number): Promise<number>;
+  /** Whether the port takes a connection and the worker answers, both within the time; yes where that can't be told. */
+  probe(timeoutMs: number): Promise<boolean>;
   /** Closes connections on which nothing has passed since the given time. */
   closeQuiet(connections: readonly QuietConnection[]): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
@@ -51,6 +54,9 @@ export interface RunningProxy {
 
 /** A worker that ran this long before it went counts as healthy. */
 const healthyRunMs = 60_000;
+
+/** A probe's timer that fires this much late tells of a busy main thread, not of the worker. */
+const heldUpMs = 250;
 
 /** A worker that has not stopped this long after the deadline is ended. */
 const stopGraceMs = 2_000;
@@ -203,6 +209,17 @@ export function startProxy(
         });
         send({ kind: "ping", id });
       });
+    },
+    async probe(timeoutMs) {
+      // The system takes connections for a worker that hangs: its own answer is wanted too.
+      const answered = proxy.ping(timeoutMs).then(
+        () => true,
+        () => false,
+      );
+      const startedAt = performance.now();
+      const isWell = (await probePort(config.host, boundPort, timeoutMs)) && (await answered);
+      // Whoever looks this late was held up itself, and has no right to call the worker slow.
+      return isWell || performance.now() - startedAt > timeoutMs + heldUpMs;
     },
     closeQuiet: (connections) => send({ kind: "close_quiet", connections }),
     restart: () => void worker.terminate(),

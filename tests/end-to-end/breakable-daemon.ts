@@ -4,8 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { loadRootCertificates, openCertificateAuthority } from "../../adapters/certificates/mod.ts";
+import { systemClock } from "../../adapters/clock/mod.ts";
 import { createZlibDecoder, createZlibMessageInflater } from "../../adapters/content-decoder/mod.ts";
 import { createRandomBytes, sha256Hex } from "../../adapters/crypto/node-crypto.ts";
+import { createDriver } from "../../adapters/driver/mod.ts";
 import { serve } from "../../adapters/http/serve.ts";
 import { createLog, openLogFile } from "../../adapters/log/mod.ts";
 import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
@@ -117,6 +119,8 @@ async function main(): Promise<void> {
       },
       randomBytes: createRandomBytes(),
       now: Date.now,
+      clock: systemClock,
+      createDriver,
       atTurnEnd: setImmediate,
       later: (work, delayMs) => void setTimeout(work, delayMs),
       equalSecrets: (one, other) => one === other,

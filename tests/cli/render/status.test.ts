@@ -16,7 +16,7 @@ function facts(more: Partial<DaemonStatus> = {}, rest: Partial<StatusFacts> = {}
   const status: DaemonStatus = {
     version: "0.4.0",
     started_at: running.started_at,
-    proxy: { port: 8081, connections: 1_234, restarts: 0, counters: createCounters() },
+    proxy: { port: 8081, connections: 1_234, restarts: 0, watchdog: "healthy", counters: createCounters() },
     api: { port: 8765 },
     store: { capturing: "ok", lastError: null, pending: 0, stored: 1_000, dropped: {}, set_aside: null },
     warnings: [],
@@ -74,10 +74,11 @@ describe("renderStatus()", () => {
     counters.endedUnused = 3;
     counters.refused.upstream_unreachable = 4;
     counters.refused.upstream_tls = 5;
-    const proxy = { port: 1, connections: 0, restarts: 2, counters };
+    const proxy = { port: 1, connections: 0, restarts: 2, watchdog: "exhausted", counters } as const;
     const said = renderStatus(facts({ proxy, warnings: ["odd setting"] }, { version: "0.5.0" }));
     assert.match(said, /\nThe installed version is 0\.5\.0: meter stop and meter start bring it in\./);
     assert.match(said, /\nThe proxy was restarted 2 times\./);
+    assert.match(said, /\nThe proxy does not answer, and restarts did not help/);
     assert.match(said, /\nConnections to providers that ended before a request: 3, .*meter run\./);
     assert.match(said, /\nTimes that a host could not be reached: 4; /);
     assert.match(said, /\nTimes that a host showed no certificate to trust: 5\./);

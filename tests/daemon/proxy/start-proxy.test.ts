@@ -82,6 +82,16 @@ describe("startProxy()", () => {
     again.destroy();
   });
 
+  it("probe() answers for the worker, not for the port alone", async () => {
+    const proxy = await openProxy(cleanup);
+    assert.equal(await proxy.probe(5_000), true);
+    proxy.restart();
+    await proxy.happened((event) => event.kind === "worker_lost");
+    assert.equal(await proxy.probe(5_000), false);
+    await proxy.happened((event) => event.kind === "worker_restarted");
+    assert.equal(await proxy.probe(5_000), true);
+  });
+
   it("waits longer after each loss in a row", async () => {
     const failures: number[] = [];
     const third = Promise.withResolvers<void>();
