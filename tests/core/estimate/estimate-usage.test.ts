@@ -81,6 +81,12 @@ describe("withEstimates()", () => {
     assert.deepEqual(report.extras, { estimated_output: 1 });
   });
 
+  it("counts thinking that nobody counted as none when it holds an output against what was stated", () => {
+    const seen = { prompt: null, output: 7, thinking: null };
+    assert.equal(withEstimates(tokens({ completionTokens: 7 }), seen).tokens.completionTokens, 7);
+    assert.equal(withEstimates(tokens({ completionTokens: 6 }), seen).tokens.completionTokens, 7);
+  });
+
   it("leaves null what could not be counted", () => {
     assert.deepEqual(withEstimates(nothing, { prompt: null, output: null, thinking: null }), nothing);
   });

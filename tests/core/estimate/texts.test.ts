@@ -91,6 +91,15 @@ describe("answerTexts()", () => {
       "hm",
     ],
     ["a Chat answer", json({ choices: [{ message: { content: "Hi", refusal: null } }] }), "Hi", ""],
+    [
+      "what is no choice, candidate or part among those that are",
+      events(
+        { choices: [null, "x", { delta: "x" }, { text: "a" }] },
+        { candidates: ["x", { content: "x" }, { content: { parts: [null, "x", { text: "b" }] } }] },
+      ),
+      "ab",
+      "",
+    ],
     ["a text completion", events({ choices: [{ text: "a" }] }, { choices: [{ text: "b" }] }), "ab", ""],
     [
       "an Anthropic stream",

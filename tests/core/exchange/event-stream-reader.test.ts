@@ -90,6 +90,7 @@ describe("createEventStreamReader()", () => {
     it(`stops at ${name}, and says so`, () => {
       assert.deepEqual(read(joined(good, bytes, good)), ["t payload", 1]);
       assert.deepEqual(read(joined(good, bytes, good), [5, good.length + 3]), ["t payload", 1]);
+      assert.deepEqual(read(joined(good, bytes, good), [5, 2 * good.length]), ["t payload", 1]);
     });
 
   it("counts a message that was cut off", () => {

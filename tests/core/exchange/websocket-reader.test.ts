@@ -145,6 +145,12 @@ const CASES: readonly {
     lines: ["unreadable reserved_bit @0"],
   },
   {
+    what: "a control frame that claims to be compressed",
+    frames: [{ opcode: 9, payload: wire("x"), compressed: true }],
+    options: { deflate: shift(false) },
+    lines: ["unreadable reserved_bit @0"],
+  },
+  {
     what: "a server that masks",
     frames: [text("x", { mask: MASK })],
     lines: ["unreadable bad_mask @0"],
@@ -194,6 +200,13 @@ describe("createWebSocketReader()", () => {
       assert.equal(cut.dropped, dropped);
     });
   }
+
+  it("stops at a bit that no extension of ours uses", () => {
+    for (const first of [0xa1, 0x91]) {
+      const report = reportOf([Uint8Array.of(first, 1, 0x61)], { sender: "server", deflate: shift(false) });
+      assert.deepEqual(report.lines, ["unreadable reserved_bit @0"]);
+    }
+  });
 
   it("stops at a length beyond what can be counted", () => {
     const endless = Uint8Array.of(0x81, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff);

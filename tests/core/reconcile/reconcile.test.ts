@@ -71,6 +71,21 @@ describe("reconcile()", () => {
     assert.deepEqual(result.cloud, { ...totals, costPicoUsd: totals.reportedCostPicoUsd });
   });
 
+  it("sums both sides up and says by how much the cloud's cost is off", () => {
+    const here = [local(), local({ date: "2026-11-21" })];
+    const there = [cloud(), cloud({ date: "2026-11-21", costPicoUsd: 900_000n })];
+    const { verdict, isDeliveryExact, differencePicoUsd, cloud: held } = reconcile(here, there);
+    assert.deepEqual(
+      [verdict, isDeliveryExact, differencePicoUsd, held.costPicoUsd],
+      ["investigate", true, -100_000n, 1_900_000n],
+    );
+  });
+
+  it("shows a day whose rows wait though both sides agree on what was sent", () => {
+    const [day] = reconcile([local({ pendingRequests: 1 })], [cloud()]).days;
+    assert.deepEqual([day?.date, day?.verdict, day?.differingFields], ["2026-11-20", "good", []]);
+  });
+
   it("has nothing to say of nothing", () => assert.equal(reconcile([], []).verdict, "good"));
 
   const causes: [what: string, here: LocalModelDay[], there: CloudDay[], kinds: string[]][] = [

@@ -57,6 +57,24 @@ describe("floorOf()", () => {
   });
 });
 
+describe("WINDOW_TABLE", () => {
+  /** Contract, "Errors"; decisions, "Reading" and "Cloud: people, keys, plans". */
+  const pastFloor: Record<ReadEndpoint, "refuse" | "clamp"> = {
+    traces: "refuse",
+    analytics: "refuse",
+    overview: "clamp",
+    optimisation: "clamp",
+    prompt_views: "clamp",
+    audit_events: "clamp",
+    audit_requests: "clamp",
+  };
+  for (const [endpoint, expected] of Object.entries(pastFloor)) {
+    it(`has ${endpoint} ${expected} what begins before the floor`, () => {
+      assert.equal(WINDOW_TABLE[endpoint as ReadEndpoint].pastFloor, expected);
+    });
+  }
+});
+
 describe("clampWindow()", () => {
   const refusing: readonly ReadEndpoint[] = ["traces", "analytics"];
   for (const endpoint of Object.keys(WINDOW_TABLE) as ReadEndpoint[]) {
@@ -151,6 +169,15 @@ describe("clampWindow()", () => {
           });
       }),
     );
+  });
+});
+
+describe("defaultFrom()", () => {
+  it("gives an empty period on the floor to one that ends there", () => {
+    const facts = factsOf("solo");
+    const floor = floorOf("traces", facts);
+    assert.equal(defaultFrom("traces", floor, facts), floor);
+    assert.equal(defaultFrom("traces", floor - 1, facts), floor - 1 - 30 * DAY);
   });
 });
 
