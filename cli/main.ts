@@ -1,32 +1,8 @@
-import process from "node:process";
-import { Builtins, Cli } from "clipanion";
 import { commands } from "./commands/mod.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { MeterCli } from "./meter-cli.ts";
+import { exitCodeTable } from "./exit-codes.ts";
+import { type MainContext, runProgram } from "./run-program.ts";
 
-/** Where the words of a command go and what it knows of its surroundings; the process's own where left out. */
-export interface MainContext {
-  stdout: NodeJS.WritableStream;
-  stderr: NodeJS.WritableStream;
-  env: Record<string, string | undefined>;
-}
-
-/** Runs the words of a command line and gives the exit code. Never throws. */
-export async function main(
-  words: readonly string[],
-  { stdout, stderr, env }: MainContext = process,
-): Promise<number> {
-  const cli = new MeterCli("isTTY" in stdout && stdout.isTTY === true && !env.NO_COLOR);
-  for (const command of [Builtins.HelpCommand, Builtins.VersionCommand, ...commands]) cli.register(command);
-  // A reader that closes early (`meter report | head`) is no failure.
-  stdout.on("error", (cause: NodeJS.ErrnoException) => {
-    if (cause.code !== "EPIPE") throw cause;
-  });
-  const context = { ...Cli.defaultContext, stdout, stderr, env } as typeof Cli.defaultContext;
-  try {
-    return await cli.run(cli.process([...words], context), context);
-  } catch (cause) {
-    stderr.write(cli.error(cause instanceof Error ? cause : new Error(String(cause)), {}));
-    return exitCodes.usage;
-  }
+/** Runs the words of `meter`'s command line and gives the exit code. Never throws. */
+export function main(words: readonly string[], context?: MainContext): Promise<number> {
+  return runProgram({ name: "meter", exitCodes: exitCodeTable }, commands, words, context);
 }

@@ -1,7 +1,12 @@
 import { Cli } from "clipanion";
-import { exitCodeTable } from "./exit-codes.ts";
 import { printable } from "./render/table.ts";
 import { version } from "./version.ts";
+
+/** A program of the package: its name and what its exit codes mean. */
+export interface Program {
+  readonly name: string;
+  readonly exitCodes: readonly (readonly [code: number, meaning: string])[];
+}
 
 /** The option's value as the help names it; the parser's own stand-in is `#0`. */
 const readable = (text: string) => text.replaceAll(/ #\d/g, " <value>");
@@ -20,14 +25,18 @@ const MOST_SUGGESTIONS = 4;
 
 /** The parser, with help that a person can read: named values, the exit codes, colours on terminals alone. */
 export class MeterCli extends Cli {
-  constructor(colours: boolean) {
-    super({ binaryLabel: "meter", binaryName: "meter", binaryVersion: version, enableColors: colours });
+  readonly #program: Program;
+
+  constructor(program: Program, colours: boolean) {
+    const { name } = program;
+    super({ binaryLabel: name, binaryName: name, binaryVersion: version, enableColors: colours });
+    this.#program = program;
   }
 
   override usage(...given: Parameters<Cli["usage"]>): string {
     const text = readable(super.usage(...given));
     if ((given[0] ?? null) !== null) return text;
-    const codes = exitCodeTable.map(([code, meaning]) => `  ${code}  ${meaning}\n`).join("");
+    const codes = this.#program.exitCodes.map(([code, meaning]) => `  ${code}  ${meaning}\n`).join("");
     return `${text}\nExit codes\n\n${codes}`;
   }
 
@@ -37,8 +46,8 @@ export class MeterCli extends Cli {
       return `${readable(super.error(...given)).trimEnd()}\n`;
     const { input, candidates } = cause as UnknownSyntax;
     if (candidates.length > MOST_SUGGESTIONS)
-      return `meter: no such command: ${printable(input.filter((word) => word !== END_OF_INPUT).join(" "))}\n\nmeter --help lists them all.\n`;
-    return `meter: ${readable(cause.message)
+      return `${this.#program.name}: no such command: ${printable(input.filter((word) => word !== END_OF_INPUT).join(" "))}\n\n${this.#program.name} --help lists them all.\n`;
+    return `${this.#program.name}: ${readable(cause.message)
       .replace(/^Command not found; did you mean( one of)?:/, "not a whole command; there is:")
       .replaceAll(/^ *\d+\. /gm, "  ")
       .replace(/\n+While running .*$/s, "")

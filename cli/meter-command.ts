@@ -11,15 +11,15 @@ export abstract class MeterCommand extends Command {
       return (await this.perform()) ?? exitCodes.ok;
     } catch (cause) {
       if (cause instanceof CommandFailure) {
-        this.context.stderr.write(`meter: ${cause.message}\n`);
+        this.context.stderr.write(`${this.cli.binaryName}: ${cause.message}\n`);
         return cause.exitCode;
       }
       if (cause instanceof UsageError) {
-        this.context.stderr.write(`meter: ${cause.message}\n\n${this.cli.usage(this)}`);
+        this.context.stderr.write(`${this.cli.binaryName}: ${cause.message}\n\n${this.cli.usage(this)}`);
         return exitCodes.usage;
       }
       const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
-      this.context.stderr.write(`meter: this should not have happened. ${text}\n`);
+      this.context.stderr.write(`${this.cli.binaryName}: this should not have happened. ${text}\n`);
       return exitCodes.failed;
     }
   }

@@ -9,4 +9,11 @@
  * await served.close(1_000);
  * ```
  */
-export { type Served, serve } from "./serve.ts";
+export {
+  type Peer,
+  SERVE_LIMITS,
+  type Served,
+  type ServeLimits,
+  type ServeOptions,
+  serve,
+} from "./serve.ts";

@@ -1,6 +1,6 @@
 /**
- * The daemon's log: one JSON object a line with the event's name and the fields that `core/ports/log.ts` lists for it,
- * written by tslog to any sink; a rotating file is one.
+ * The logs of the daemon and of the cloud: one JSON object a line with the event's name and the fields that
+ * `core/ports/log.ts` and `core/ports/cloud-log.ts` list for it, written by tslog to any sink; a rotating file is one.
  *
  * ```ts
  * import { createLog } from "./mod.ts";
@@ -12,5 +12,7 @@
  *
  * @module
  */
-export { createLog, type LogSink, MAX_TEXT_LENGTH, MAX_WORD_LENGTH } from "./create-log.ts";
+export { createCloudLog } from "./create-cloud-log.ts";
+export { createLog } from "./create-log.ts";
+export { type LogSink, MAX_TEXT_LENGTH, MAX_WORD_LENGTH } from "./line-logger.ts";
 export { LOG_BACKUPS, type LogFile, MAX_LOG_FILE_MIB, openLogFile } from "./rotating-log-file.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { createStream } from "rotating-file-stream";
-import type { LogSink } from "./create-log.ts";
+import type { LogSink } from "./line-logger.ts";
 
 /** A log file is closed at this size, in MiB. Source: contract, "Limits", log rotation. */
 export const MAX_LOG_FILE_MIB = 100;

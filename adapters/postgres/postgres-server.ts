@@ -10,7 +10,7 @@ import {
   TIMESTAMPTZ_OID,
   writeTimestamptz,
 } from "./data-types.ts";
-import { createSessionDriver } from "./session-pool.ts";
+import { createSessionDriver, type SessionDriver } from "./session-pool.ts";
 
 /** How a server is used. */
 export interface PostgresServerOptions {
@@ -60,16 +60,18 @@ export function openPostgres(
         },
       },
     }) as unknown as postgres.Sql;
+  let driver: SessionDriver | null = null;
   return {
+    pool: () => driver?.pool() ?? { open: 0, idle: 0, max: maxConnections, waiting: 0 },
     dialect: {
       createAdapter: () => new PostgresAdapter(),
       createDriver: () =>
-        createSessionDriver({
+        (driver = createSessionDriver({
           maxSessions: maxConnections,
           acquireTimeoutMs,
           setTimer: clock.setTimer,
           open,
-        }),
+        })),
       createIntrospector: (db) => new PostgresIntrospector(db),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },

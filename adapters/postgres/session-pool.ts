@@ -1,6 +1,6 @@
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from "kysely";
 import type { Sql } from "postgres";
-import { DatabaseError } from "../../core/ports/postgres.ts";
+import { DatabaseError, type DatabasePool } from "../../core/ports/postgres.ts";
 import { toDatabaseError } from "./database-errors.ts";
 
 /** How many sessions there may be, and how long a caller waits for one. */
@@ -10,6 +10,11 @@ export interface SessionPoolOptions {
   setTimer(delayMs: number, run: () => void): () => void;
   /** Makes a postgres.js client of exactly one connection; `onClose` is called in the turn in which it closes. */
   open(onClose: () => void): Sql;
+}
+
+/** The driver, and how its pool stands. */
+export interface SessionDriver extends Driver {
+  pool(): DatabasePool;
 }
 
 /** One connection to the server, from its opening to its end; never opened again. */
@@ -31,7 +36,7 @@ interface Waiter {
  * `connection.js`, `nextWrite`). With one client for each connection, the loss is known before the next statement, which
  * then fails here; and a connection is never silently replaced within a transaction.
  */
-export function createSessionDriver(options: SessionPoolOptions): Driver {
+export function createSessionDriver(options: SessionPoolOptions): SessionDriver {
   const idle: Session[] = [];
   const waiters: Waiter[] = [];
   const all = new Set<Session>();
@@ -106,6 +111,12 @@ export function createSessionDriver(options: SessionPoolOptions): Driver {
     await connection.executeQuery(CompiledQuery.raw(text));
   };
   return {
+    pool: () => ({
+      open: all.size,
+      idle: idle.length,
+      max: options.maxSessions,
+      waiting: waiters.length,
+    }),
     init: async () => {},
     acquireConnection: async () => {
       const session = await acquire();

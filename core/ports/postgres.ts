@@ -13,6 +13,17 @@
 export interface PostgresDatabase<TDialect = unknown> {
   /** For `new Kysely({ dialect })`. Every error that it throws is a `DatabaseError`. Kysely's `destroy()` closes the database. */
   readonly dialect: TDialect;
+  /** How its connections stand; absent where there is no pool of them. */
+  readonly pool?: () => DatabasePool;
+}
+
+/** How a pool of connections stands at the moment. */
+export interface DatabasePool {
+  readonly open: number;
+  readonly idle: number;
+  readonly max: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
 }
 
 /** Why a statement failed, in as many kinds as somebody can act on. */
