@@ -99,6 +99,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         api: { host: await listenAddress(config.api.host, env, allWarnings), port: config.api.port },
         loopbackToken,
         maxBodyBytes: config.bodies.maxBodyBytes,
+        bodyRetentionDays: config.bodies.retentionDays,
         warnings: allWarnings,
       },
     );

@@ -20,6 +20,8 @@ export interface DaemonStatus {
   store: RecordWriterHealth & {
     /** Where a corrupt database was moved when this daemon started, else null. */
     set_aside: string | null;
+    /** Bodies past their retention that are kept because the clock may have jumped, else null. */
+    bodies_held: number | null;
   };
   /** What was found wrong with the configuration, for people. */
   warnings: readonly string[];

@@ -9,6 +9,7 @@ import type { Redact } from "../core/redaction/mod.ts";
 import type { Millis } from "../core/time.ts";
 import type { Registry } from "../core/usage/mod.ts";
 import { createApi } from "./api/app.ts";
+import { startBodySweep } from "./body-sweep.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
@@ -57,6 +58,8 @@ export interface DaemonConfig {
   loopbackToken: string;
   /** The local store's cap on a captured body, in bytes. */
   maxBodyBytes: number;
+  /** How long captured bodies are kept. */
+  bodyRetentionDays: number;
   /** What was found wrong with the configuration, for people. */
   warnings: readonly string[];
 }
@@ -138,6 +141,11 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     throw cause;
   });
 
+  const sweep = startBodySweep({
+    ...ports,
+    retentionDays: config.bodyRetentionDays,
+    monotonicMs: tapClock,
+  });
   const watchdog = startWatchdog({ ...ports, proxy });
 
   const status = (): DaemonStatus => ({
@@ -151,7 +159,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
       counters: proxy.counters(),
     },
     api: { port: apiPort },
-    store: { ...writer.health(), set_aside: store.setAsidePath },
+    store: { ...writer.health(), set_aside: store.setAsidePath, bodies_held: sweep.held },
     warnings: config.warnings,
   });
   for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host])
@@ -164,6 +172,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     status,
     async stop(deadlineMs) {
       watchdog.stop();
+      sweep.stop();
       let stopping = true;
       const closeQuiet = () => {
         if (!stopping) return;

@@ -60,6 +60,11 @@ export function renderStatus({ home, version, running, status, coverage }: Statu
       );
     }
     for (const warning of status.warnings) lines.push(`warning   ${warning}`);
+    if (status.store.bodies_held !== null) {
+      lines.push(
+        `${count(status.store.bodies_held)} captured bodies are past their retention all at once, as after a wrong clock: meter bodies sweep deletes them.`,
+      );
+    }
     if (status.store.set_aside !== null)
       lines.push(`A damaged database was moved to ${status.store.set_aside}.`);
   }

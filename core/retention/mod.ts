@@ -21,6 +21,7 @@ export {
   readDateWindow,
   readPeriod,
 } from "./read-period.ts";
+export { judgeSweep, SWEEP_INTERVAL_MS, type SweepFacts, sweepBefore } from "./sweep.ts";
 export {
   clampWindow,
   defaultFrom,

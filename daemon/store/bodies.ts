@@ -1,6 +1,7 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/time.ts";
 import type { StoreConnections } from "./connections.ts";
+import { lowerCursors } from "./deletion.ts";
 
 /** Which leg of a request. Source: contract, "Body envelope". */
 export type BodyDirection = "request" | "response";
@@ -48,7 +49,10 @@ export interface BodyStore {
   bodyStats(): BodyStats;
   /** How many legs were captured before the instant: what a sweep would delete. */
   countBodies(before: Millis): number;
-  /** Deletes legs captured before the instant, for good: no copy stays in the file or the WAL. Gives their number. */
+  /**
+   * Deletes some of the legs captured before the instant, for good, the oldest first, and gives their number: call it
+   * until that is 0. Then no copy stays in the file or the WAL.
+   */
   deleteBodies(before: Millis): number;
 }
 
@@ -168,14 +172,13 @@ export function createBodyStore({ capture, state }: Pick<StoreConnections, "capt
         `DELETE FROM request_bodies WHERE body_id IN
            (SELECT body_id FROM request_bodies WHERE captured_at < ? ORDER BY captured_at LIMIT ${sweepBatch})`,
       );
-      let deleted = 0;
-      for (;;) {
-        const n = state.transaction(() => remove.run([before]));
-        deleted += n;
-        if (n < sweepBatch) break;
-      }
+      const deleted = state.transaction(() => {
+        const n = remove.run([before]);
+        if (n > 0) lowerCursors(state);
+        return n;
+      });
       // Else the WAL would keep the old pages until it is written over.
-      if (deleted > 0) state.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
+      if (deleted === 0) state.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
       return deleted;
     },
   };

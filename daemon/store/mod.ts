@@ -29,6 +29,7 @@ export {
   coverageKinds,
 } from "./coverage.ts";
 export { type Day, type DayZone, dayOf } from "./days.ts";
+export type { Deletion, DeletionStore } from "./deletion.ts";
 export { latestSchemaVersion } from "./migrations.ts";
 export {
   type BacklogLimits,
@@ -50,4 +51,14 @@ export type {
 } from "./reports.ts";
 export type { StoredRequest } from "./request-rows.ts";
 export type { ProjectSettings, SettingStore } from "./settings.ts";
+export type {
+  ModelRow,
+  ProjectRow,
+  RequestListQuery,
+  RequestPage,
+  Statistics,
+  StatisticsQuery,
+  StatisticsStore,
+  Turn,
+} from "./statistics.ts";
 export { type CaptureBatch, openStore, type Store, type StoreOptions } from "./store.ts";

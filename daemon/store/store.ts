@@ -10,10 +10,12 @@ import { type BodyStore, type CapturedBody, createBodyStore, insertBodyRows } fr
 import { type CloudStore, createCloudStore } from "./cloud-records.ts";
 import { createReader, type StoreConnections } from "./connections.ts";
 import { addCoverageRows, type CoverageCount, type CoverageStore, createCoverageStore } from "./coverage.ts";
+import { createDeletionStore, type DeletionStore } from "./deletion.ts";
 import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
 import { createRecordStore, insertRecordRows, type RecordStore } from "./records.ts";
 import { createReportStore, type ReportStore } from "./reports.ts";
 import { createSettingStore, type SettingStore } from "./settings.ts";
+import { createStatisticsStore, type StatisticsStore } from "./statistics.ts";
 
 /** What one turn of the event loop captured. */
 export interface CaptureBatch {
@@ -23,7 +25,15 @@ export interface CaptureBatch {
 }
 
 /** The daemon's database. */
-export interface Store extends RecordStore, ReportStore, BodyStore, CoverageStore, SettingStore, CloudStore {
+export interface Store
+  extends RecordStore,
+    ReportStore,
+    BodyStore,
+    CoverageStore,
+    SettingStore,
+    CloudStore,
+    DeletionStore,
+    StatisticsStore {
   /** Where a corrupt database was moved when this one was opened in its place; else `null`. */
   readonly setAsidePath: string | null;
   /** Records, bodies and counters in one transaction: all or nothing. */
@@ -85,10 +95,12 @@ function createStore(connections: StoreConnections, setAsidePath: string | null,
   return {
     ...createRecordStore(connections),
     ...createReportStore(connections),
+    ...createStatisticsStore(connections),
     ...createBodyStore(connections),
     ...createCoverageStore(connections),
     ...createSettingStore(connections),
     ...createCloudStore(connections),
+    ...createDeletionStore(connections),
     setAsidePath,
     insertBatch: ({ records, bodies, coverage }) =>
       capture.transaction(() => {

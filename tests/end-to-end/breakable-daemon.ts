@@ -141,6 +141,7 @@ async function main(): Promise<void> {
       api: { host: "127.0.0.1", port: 0 },
       loopbackToken,
       maxBodyBytes: 524_288,
+      bodyRetentionDays: 90,
       warnings: [],
     },
   );

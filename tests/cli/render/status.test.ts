@@ -18,7 +18,15 @@ function facts(more: Partial<DaemonStatus> = {}, rest: Partial<StatusFacts> = {}
     started_at: running.started_at,
     proxy: { port: 8081, connections: 1_234, restarts: 0, watchdog: "healthy", counters: createCounters() },
     api: { port: 8765 },
-    store: { capturing: "ok", lastError: null, pending: 0, stored: 1_000, dropped: {}, set_aside: null },
+    store: {
+      capturing: "ok",
+      lastError: null,
+      pending: 0,
+      stored: 1_000,
+      dropped: {},
+      set_aside: null,
+      bodies_held: null,
+    },
     warnings: [],
     ...more,
   };
@@ -55,6 +63,7 @@ describe("renderStatus()", () => {
       stored: 3,
       dropped: { disk_full: 4, backlog: 1_000 },
       set_aside: "/home/me/.meter/meter.db.corrupt",
+      bodies_held: 7,
     } as const;
     const said = renderStatus(facts({ store })).split("\n");
     assert.equal(said[0], "DEGRADED: calls pass, but what is metered can't be stored.");
@@ -64,6 +73,7 @@ describe("renderStatus()", () => {
       "lost      4 records: disk_full",
       "lost      1,000 records: backlog",
       "A damaged database was moved to /home/me/.meter/meter.db.corrupt.",
+      "7 captured bodies are past their retention all at once, as after a wrong clock: meter bodies sweep deletes them.",
     ]) {
       assert.ok(said.includes(line), line);
     }
