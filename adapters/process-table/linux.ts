@@ -33,7 +33,7 @@ function read(path: string): string | null {
  * Makes a reader of a kernel table. The kernel may take ten milliseconds to write its table of connections, so another
  * thread waits for it, and one reading serves everybody who asked before it began.
  */
-function createTableReader(path: string): () => Promise<string> {
+export function createTableReader(path: string): () => Promise<string> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<string> | null = null;
   return () => {

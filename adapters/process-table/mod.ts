@@ -11,6 +11,11 @@
  *
  * @module
  */
+export {
+  createConnectionOwners,
+  createLinuxConnectionOwners,
+  type LinuxConnectionOwnersOptions,
+} from "./connection-owners.ts";
 export { createProcessTable } from "./create-process-table.ts";
 export { createLinuxProcessTable, type LinuxProcessTableOptions } from "./linux.ts";
 export { createMacosProcessTable } from "./macos.ts";

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { describe, it } from "node:test";
+import { findOwner } from "../../../adapters/process-table/connection-owners.ts";
+import { createConnectionOwners, createLinuxConnectionOwners } from "../../../adapters/process-table/mod.ts";
+
+const row = (local: string, remote: string, uid: number, inode: number): string =>
+  `   0: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${uid}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
+
+/** 52514 -> 8765 from 127.0.0.2 (user 9) and 127.0.0.1 (user 1000), the server's end, and an IPv6 client. */
+const table =
+  "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
+  row("0100007F:223D", "0100007F:CD22", 5, 10) +
+  row("0200007F:CD22", "0100007F:223D", 9, 11) +
+  row("0100007F:CD22", "0100007F:223D", 1000, 12) +
+  row("0000000000000000FFFF00000100007F:CD23", "0000000000000000FFFF00000100007F:223D", 1001, 13) +
+  row("00000000000000000000000001000000:CD24", "00000000000000000000000001000000:223D", 1002, 14) +
+  row("0100007F:CD25", "0100007F:223D", 0, 0);
+
+const at = (clientAddress: string, clientPort: number, serverPort = 8765) => ({
+  clientAddress,
+  clientPort,
+  serverPort,
+});
+
+describe("findOwner()", () => {
+  it("finds the user of the client's end", () => {
+    assert.equal(findOwner(table, at("127.0.0.1", 0xcd22)), 1000);
+    assert.equal(findOwner(table, at("127.0.0.1", 0xcd23)), 1001);
+    assert.equal(findOwner(table, at("::1", 0xcd24)), 1002);
+  });
+
+  it("is not misled by the same port at another address", () => {
+    assert.equal(findOwner(table, at("127.0.0.2", 0xcd22)), 9);
+    assert.equal(findOwner(table, at("127.0.0.3", 0xcd22)), null);
+  });
+
+  it("finds none for other ports, for what nobody holds, for strange addresses and in a cut table", () => {
+    assert.equal(findOwner(table, at("127.0.0.1", 0xcd22, 8766)), null);
+    assert.equal(findOwner(table, at("127.0.0.1", 1)), null);
+    assert.equal(findOwner(table, at("127.0.0.1", 0xcd25)), null);
+    assert.equal(findOwner(table, at("fe80::1%lo", 0xcd22)), null);
+    assert.equal(findOwner("   1: 0100007F:CD22 0100007F:223D 01", at("127.0.0.1", 0xcd22)), null);
+    assert.equal(findOwner("", at("127.0.0.1", 0xcd22)), null);
+  });
+});
+
+describe("createConnectionOwners()", () => {
+  it("tells own users from others, and says when it can't", async () => {
+    const proc = mkdtempSync(join(tmpdir(), "meter-proc-"));
+    try {
+      mkdirSync(join(proc, "net"));
+      writeFileSync(join(proc, "net/tcp"), table);
+      const owners = createLinuxConnectionOwners({ proc, ownUid: 1000 });
+      assert.equal(await owners.ownerOf(at("127.0.0.1", 0xcd22)), "self");
+      assert.equal(await owners.ownerOf(at("127.0.0.2", 0xcd22)), "other");
+      assert.equal(await owners.ownerOf(at("127.0.0.1", 7)), "unknown");
+      const nowhere = createLinuxConnectionOwners({ proc: join(proc, "none"), ownUid: 1000 });
+      assert.equal(await nowhere.ownerOf(at("127.0.0.1", 0xcd22)), "unknown");
+    } finally {
+      rmSync(proc, { recursive: true, force: true });
+    }
+    assert.equal(createConnectionOwners("darwin"), null);
+    assert.equal(createConnectionOwners("win32"), null);
+  });
+
+  it("knows a real connection of this process as our own", {
+    skip: process.platform === "linux" ? false : "reads Linux's procfs",
+  }, async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = connect(port, "127.0.0.1");
+    const [accepted] = await once(server, "connection");
+    try {
+      const owner = await createConnectionOwners()?.ownerOf({
+        clientAddress: accepted.remoteAddress,
+        clientPort: accepted.remotePort,
+        serverPort: port,
+      });
+      assert.equal(owner, "self");
+    } finally {
+      client.destroy();
+      accepted.destroy();
+      server.close();
+    }
+  });
+});
