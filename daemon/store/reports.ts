@@ -62,7 +62,7 @@ const half = 1_000_000_000n;
 const halfSql = sql.raw(half.toString());
 
 /** A group and one cost source, as SQL sums it. */
-interface SumRow {
+export interface SumRow {
   key: string | null;
   cost_source: string;
   requests: number;
@@ -79,7 +79,8 @@ interface SumRow {
   cost_low: number | bigint | null;
 }
 
-function sums(eb: ExpressionBuilder<Tables, "requests">) {
+/** The columns of a `SumRow` but its key. */
+export function sums(eb: ExpressionBuilder<Tables, "requests">) {
   const sum = (column: RawBuilder<unknown>) => sql<number | bigint | null>`sum(${column})`;
   const count = (condition: RawBuilder<unknown>) => sql<number>`count(*) FILTER (WHERE ${condition})`;
   return [
@@ -105,7 +106,8 @@ function sums(eb: ExpressionBuilder<Tables, "requests">) {
 const big = (value: number | bigint | null): bigint | null => (value === null ? null : BigInt(value));
 const plus = (a: bigint | null, b: bigint | null): bigint | null => (a === null ? b : b === null ? a : a + b);
 
-function emptyRow(key: string | null): ReportRow {
+/** A line without requests. */
+export function emptyReportRow(key: string | null): ReportRow {
   const none = (): SourceShare => ({ requests: 0, costPicoUsd: 0n });
   return {
     key,
@@ -126,7 +128,8 @@ function emptyRow(key: string | null): ReportRow {
   };
 }
 
-function added(row: ReportRow, part: SumRow): ReportRow {
+/** The line with the part in it. */
+export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
   const cost = (big(part.cost_high) ?? 0n) * half + (big(part.cost_low) ?? 0n);
   // A word that is none of ours (a damaged cell) vouches for nothing.
   const source = part.cost_source in row.bySource ? (part.cost_source as CostSource) : "estimated";
@@ -156,12 +159,14 @@ function added(row: ReportRow, part: SumRow): ReportRow {
 /** One row per group out of one per group and cost source. */
 function folded(parts: readonly SumRow[]): ReportRow[] {
   const rows = new Map<string | null, ReportRow>();
-  for (const part of parts) rows.set(part.key, added(rows.get(part.key) ?? emptyRow(part.key), part));
+  for (const part of parts)
+    rows.set(part.key, addSumRow(rows.get(part.key) ?? emptyReportRow(part.key), part));
   return [...rows.values()];
 }
 
 const byText = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? -1 : a === b ? 0 : 1);
-const byCost = (a: ReportRow, b: ReportRow) =>
+/** The costliest first. */
+export const byCost = (a: ReportRow, b: ReportRow) =>
   a.costPicoUsd === b.costPicoUsd ? byText(a.key, b.key) : a.costPicoUsd > b.costPicoUsd ? -1 : 1;
 
 /** Makes the part of the store that answers reports. */
