@@ -1,3 +1,4 @@
+import type { Plan } from "../core/plans/mod.ts";
 import { DatabaseError } from "../core/ports/postgres.ts";
 import { PROBLEM_MEDIA_TYPE, type WireProblem } from "../core/wire/mod.ts";
 
@@ -9,6 +10,9 @@ const PROBLEMS = {
   invalid_utf8: [400, "The body is not valid UTF-8."],
   unauthorised: [401, "A valid token is needed."],
   scope_insufficient: [403, "The token's scope does not reach this endpoint."],
+  origin_refused: [403, "A page of another site made the request."],
+  forbidden: [403, "The caller's role does not reach this."],
+  plan_required: [403, "The workspace's plan does not include this; required_plan does."],
   workspace_deleted: [403, "The workspace was deleted."],
   machine_blocked: [403, "The machine is not permitted in the workspace; its owner can invite it again."],
   not_a_member: [403, "The key's owner is no longer a member of the workspace."],
@@ -32,6 +36,8 @@ export type ProblemCode = keyof typeof PROBLEMS;
 export interface ProblemFacts {
   readonly errors?: readonly WireProblem[];
   readonly retryAfterSeconds?: number;
+  /** With `plan_required`. */
+  readonly requiredPlan?: Plan;
 }
 
 /** How long a client is asked to wait while the database is away, seconds. */
@@ -43,8 +49,15 @@ export function problem(code: ProblemCode, facts: ProblemFacts = {}): Response {
   const headers = new Headers({ "content-type": PROBLEM_MEDIA_TYPE, "cache-control": "no-store" });
   if (status === 401) headers.set("www-authenticate", 'Bearer realm="meter"');
   if (facts.retryAfterSeconds !== undefined) headers.set("retry-after", String(facts.retryAfterSeconds));
-  const { errors } = facts;
-  const body = { type: "about:blank", title, status, code, ...(errors === undefined ? {} : { errors }) };
+  const { errors, requiredPlan } = facts;
+  const body = {
+    type: "about:blank",
+    title,
+    status,
+    code,
+    ...(requiredPlan === undefined ? {} : { required_plan: requiredPlan }),
+    ...(errors === undefined ? {} : { errors }),
+  };
   return new Response(JSON.stringify(body), { status, headers });
 }
 

@@ -1,8 +1,13 @@
 import type { Context } from "hono";
 import type { Sha256 } from "../core/hash.ts";
+import type { Accounts } from "../core/ports/accounts.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { CloudLog } from "../core/ports/cloud-log.ts";
+import type { CloudMetrics } from "../core/ports/cloud-metrics.ts";
+import type { SendMail } from "../core/ports/mail.ts";
 import type { RandomBytes } from "../core/ports/random.ts";
+import type { Actor } from "./actor.ts";
+import type { WorkspaceAccess } from "./require-workspace.ts";
 import type { AuthenticatedKey } from "./store/keys.ts";
 import type { CloudDatabase } from "./store/open-database.ts";
 import type { RateSource } from "./store/rates.ts";
@@ -14,6 +19,9 @@ export interface CloudPorts {
   readonly randomBytes: RandomBytes;
   readonly sha256: Sha256;
   readonly log: CloudLog;
+  readonly metrics?: CloudMetrics;
+  readonly accounts: Accounts<Request, Response>;
+  readonly mail: SendMail;
   /** Who connected, from what the server passes to Hono as `env`; null where it does not say. */
   readonly peerAddress: (env: unknown) => string | null;
 }
@@ -27,6 +35,8 @@ export interface CloudConfig {
   /** Requests a minute. Source: decisions, "Cloud: people, keys, plans". */
   readonly rateLimits: {
     readonly perKey: number;
+    readonly perUser: number;
+    readonly signInPerAddress: number;
     readonly pairingPerAddress: number;
     /** Decision: as many as a person has; a daemon's polls wait, and need three a minute. */
     readonly pollPerAddress: number;
@@ -37,7 +47,7 @@ export interface CloudConfig {
 export const CLOUD_CONFIG_DEFAULTS: CloudConfig = {
   baseUrl: "http://127.0.0.1:8787",
   trustedHops: 0,
-  rateLimits: { perKey: 600, pairingPerAddress: 10, pollPerAddress: 120 },
+  rateLimits: { perKey: 600, perUser: 120, signInPerAddress: 10, pairingPerAddress: 10, pollPerAddress: 120 },
 };
 
 /** What every route gets. */
@@ -54,5 +64,5 @@ export type CloudSettings = Partial<Omit<CloudConfig, "rateLimits">> & {
 
 /** Hono's types: what a request carries on its way. */
 export interface CloudEnv {
-  Variables: { requestId: string; key: AuthenticatedKey };
+  Variables: { requestId: string; key: AuthenticatedKey; actor: Actor; workspace: WorkspaceAccess };
 }

@@ -1,4 +1,5 @@
-import type { Context, MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "hono";
+import { bearerToken } from "./bearer-token.ts";
 import { problem } from "./errors.ts";
 import type { CloudEnv, CloudParts } from "./ports.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -40,10 +41,4 @@ export function requireKey(
     context.set("key", key);
     return await next();
   };
-}
-
-/** The token of `Authorization: Bearer` (RFC 6750, section 2.1); the scheme's case does not matter (RFC 9110, section 11.1). */
-function bearerToken(context: Context): string | null {
-  const [, token] = /^bearer +([\w-]{1,256})$/i.exec(context.req.header("authorization") ?? "") ?? [];
-  return token ?? null;
 }

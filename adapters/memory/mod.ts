@@ -1,6 +1,6 @@
 /**
  * The small ports in memory, for embedders and tests: a machine's state, the records and the legs that wait for the
- * cloud. They keep what the ports promise of order, of running twice and of unknown ids.
+ * cloud, and the cloud's people. They keep what the ports promise of order, of running twice and of unknown ids.
  *
  * ```ts
  * import { createMemorySyncStore } from "./mod.ts";
@@ -13,6 +13,7 @@
  *
  * @module
  */
+export { createMemoryAccounts } from "./accounts.ts";
 export { createMemoryBodyStore, type MemoryBodyStore, type MemoryLeg } from "./body-store.ts";
 export { createMemoryStateStore } from "./state-store.ts";
 export { createMemorySyncStore, type MemorySyncStore } from "./sync-store.ts";

@@ -1,5 +1,6 @@
 import { createManualClock, type ManualClock } from "../../../adapters/clock/mod.ts";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
+import { createMemoryAccounts } from "../../../adapters/memory/mod.ts";
 import type { PostgresServerOptions } from "../../../adapters/postgres/mod.ts";
 import { type CloudSettings, createCloud, seedRates } from "../../../cloud/mod.ts";
 import { insertKey } from "../../../cloud/store/keys.ts";
@@ -7,7 +8,9 @@ import type { KeyScope } from "../../../cloud/store/schema.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { mintToken } from "../../../cloud/sync-token.ts";
 import type { Plan } from "../../../core/plans/mod.ts";
+import type { Accounts } from "../../../core/ports/accounts.ts";
 import type { CloudLogEvent } from "../../../core/ports/cloud-log.ts";
+import type { Mail } from "../../../core/ports/mail.ts";
 import { loadBundledRates } from "../../../core/pricing/mod.ts";
 import { uuidV7 } from "../../../core/uuid.ts";
 import type { Engine, TestDatabase } from "./engines.ts";
@@ -25,10 +28,29 @@ export interface TestWorkspace {
   readonly token: string;
 }
 
+/** How somebody may stand to a workspace. */
+export type Standing =
+  | "stranger"
+  | "member"
+  | "workspaceAdmin"
+  | "organisationAdmin"
+  | "organisationOwner"
+  /** A member of the organisation alone, who does not reach the workspace. */
+  | "organisationMember";
+
+/** Somebody with a session. */
+export interface TestPerson {
+  readonly userId: string;
+  readonly token: string;
+}
+
 /** A cloud on a database of its own. */
 export interface CloudRig extends TestDatabase {
   readonly clock: ManualClock;
   readonly log: CloudLogEvent[];
+  readonly accounts: Accounts<Request, Response>;
+  /** What was sent, the oldest first. */
+  readonly mails: Mail[];
   /** A fresh app on the same database: another instance. */
   app(config?: CloudSettings): ReturnType<typeof createCloud>;
   uuid(): string;
@@ -38,12 +60,24 @@ export interface CloudRig extends TestDatabase {
     key?: { scope?: KeyScope; userId?: string; machineId?: string | null },
   ): Promise<string>;
   addMachine(workspace: TestWorkspace, hostname?: string): Promise<string>;
-  addMember(workspace: TestWorkspace, userId: string): Promise<void>;
+  addMember(workspace: TestWorkspace, userId: string, role?: "admin" | "member"): Promise<void>;
+  /** An account with nothing but a name; its id. */
+  addPerson(name?: string): Promise<string>;
+  /** Someone new in that standing, with a bearer session token. */
+  personIn(workspace: TestWorkspace, standing: Standing): Promise<TestPerson>;
+  /** A new bearer session token of a person, such as `workspace.userId`. */
+  sessionFor(userId: string): Promise<string>;
   /** Calls the first instance. A body that is neither text nor bytes is sent as JSON. */
   call(method: string, path: string, token: string | null, body?: unknown): Promise<Response>;
 }
 
 const randomBytes = createRandomBytes();
+
+const ORGANISATION_ROLES: { readonly [S in Standing]?: "owner" | "admin" | "member" } = {
+  organisationMember: "member",
+  organisationAdmin: "admin",
+  organisationOwner: "owner",
+};
 
 /** Rates of two providers: enough to price, quick to seed. */
 const RATES = loadBundledRates().filter(({ provider }) => provider === "openai" || provider === "anthropic");
@@ -51,12 +85,19 @@ const RATES = loadBundledRates().filter(({ provider }) => provider === "openai" 
 /** Makes a cloud. The clock stands still until a test moves it. */
 export async function createRig(
   engine: Engine,
-  options: { database?: PostgresServerOptions; config?: CloudSettings } = {},
+  options: {
+    database?: PostgresServerOptions;
+    config?: CloudSettings;
+    /** Default: in memory. */
+    accounts?: (test: TestDatabase) => Accounts<Request, Response>;
+  } = {},
 ): Promise<CloudRig> {
   const test = await engine.open(options.database);
   const clock = createManualClock(START);
   const log: CloudLogEvent[] = [];
   await seedRates(test.db, RATES, START);
+  const accounts = options.accounts?.(test) ?? createMemoryAccounts(randomBytes);
+  const mails: Mail[] = [];
   const app = (config: CloudSettings = {}) =>
     createCloud(
       {
@@ -65,6 +106,10 @@ export async function createRig(
         randomBytes,
         sha256,
         log: (event) => log.push(event),
+        accounts,
+        mail: async (mail) => {
+          mails.push(mail);
+        },
         peerAddress: (env) => (env as { peer?: string } | undefined)?.peer ?? null,
       },
       config,
@@ -76,10 +121,13 @@ export async function createRig(
     ...test,
     clock,
     log,
+    accounts,
+    mails,
     app,
     uuid,
     async addWorkspace({ plan = "solo", storePromptContent = false } = {}) {
-      const [id, organisationId, machineId, userId] = [uuid(), uuid(), uuid(), `user-${uuid()}`];
+      const [id, organisationId, machineId] = [uuid(), uuid(), uuid()];
+      const userId = await rig.addPerson();
       const now = clock.now();
       await test.db
         .insertInto("organisations")
@@ -101,10 +149,34 @@ export async function createRig(
       await insertMachine(workspace, machineId, "laptop");
       return { ...workspace, token: await rig.addKey(workspace) };
     },
-    async addMember(workspace, userId) {
+    async addPerson(name = "Ann") {
+      const made = await accounts.createUser({ name, email: `${uuid()}@example.com`, password: null });
+      if (!made.ok) throw new Error(made.reason);
+      return made.userId;
+    },
+    async personIn(workspace, standing) {
+      const userId = await rig.addPerson(standing);
+      if (standing === "member") await rig.addMember(workspace, userId, "member");
+      if (standing === "workspaceAdmin") await rig.addMember(workspace, userId, "admin");
+      const role = ORGANISATION_ROLES[standing];
+      if (role !== undefined) {
+        await test.db
+          .insertInto("organisation_members")
+          .values({
+            organisation_id: workspace.organisationId,
+            user_id: userId,
+            role,
+            created_at: clock.now(),
+          })
+          .execute();
+      }
+      return { userId, token: await rig.sessionFor(userId) };
+    },
+    sessionFor: (userId) => accounts.createSession(userId),
+    async addMember(workspace, userId, role = "member") {
       await test.db
         .insertInto("memberships")
-        .values({ workspace_id: workspace.id, user_id: userId, role: "member", created_at: clock.now() })
+        .values({ workspace_id: workspace.id, user_id: userId, role, created_at: clock.now() })
         .execute();
     },
     async addMachine(workspace, hostname = "desktop") {

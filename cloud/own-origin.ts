@@ -1,0 +1,7 @@
+/**
+ * Whether a request was made by a page of ours, by its `Origin` (RFC 6454, section 7). Browsers send it with every
+ * request that changes something; one without it, or with `null`, is nobody's page of ours.
+ */
+export function isOwnOrigin(origin: string | undefined, baseUrl: string): boolean {
+  return origin !== undefined && URL.canParse(baseUrl) && origin === new URL(baseUrl).origin;
+}

@@ -1,0 +1,52 @@
+import type { MiddlewareHandler } from "hono";
+import { checkPlan, type Plan, type PlanFeature } from "../core/plans/mod.ts";
+import { problem } from "./errors.ts";
+import type { CloudEnv, CloudParts } from "./ports.ts";
+import { findWorkspaceAccess } from "./store/workspaces.ts";
+import { isUuid } from "./uuid.ts";
+
+/** A workspace in service, as the caller stands in it. */
+export interface WorkspaceAccess {
+  readonly workspaceId: string;
+  readonly organisationId: string;
+  readonly name: string;
+  readonly plan: Plan;
+  readonly storePromptContent: boolean;
+  readonly dataRetentionDays: number;
+  readonly auditLogRetentionDays: number;
+  /** An owner or admin of the organisation is admin of all its workspaces. */
+  readonly role: "member" | "admin";
+  readonly isOrganisationOwner: boolean;
+}
+
+/** What a route asks of the caller's standing in its workspace. */
+export interface WorkspaceDemands {
+  /** Default: `member`. */
+  readonly role?: "member" | "admin";
+  readonly feature?: PlanFeature;
+}
+
+/**
+ * Lets a caller through to the workspace of the path (`:ws`) and puts it in the context; after `requireActor`. 404 for one
+ * that is unknown, deleted, malformed or somebody else's, all alike; then 403 for the role; then 403 for the plan.
+ */
+export function requireWorkspace(
+  parts: CloudParts,
+  demands: WorkspaceDemands = {},
+): MiddlewareHandler<CloudEnv> {
+  return async (context, next) => {
+    const actor = context.get("actor");
+    const workspaceId = (context.req.param("ws") ?? "").toLowerCase();
+    const reaches = actor.keyWorkspaceId === null || actor.keyWorkspaceId === workspaceId;
+    const access =
+      reaches && isUuid(workspaceId) ? await findWorkspaceAccess(parts.db, actor.userId, workspaceId) : null;
+    if (access === null) return problem("not_found");
+    if (demands.role === "admin" && access.role !== "admin") return problem("forbidden");
+    if (demands.feature !== undefined) {
+      const verdict = checkPlan(access.plan, demands.feature);
+      if (!verdict.ok) return problem("plan_required", { requiredPlan: verdict.requiredPlan });
+    }
+    context.set("workspace", access);
+    return await next();
+  };
+}

@@ -1,0 +1,87 @@
+import { sql } from "kysely";
+import type { WorkspaceAccess } from "../require-workspace.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import { inScope } from "./transaction.ts";
+
+const ACCESS_COLUMNS = sql`w.workspace_id, w.organisation_id, w.name, w.plan, w.store_prompt_content,
+  w.data_retention_days, w.audit_log_retention_days, o.role as organisation_role, s.role as workspace_role`;
+
+interface AccessRow {
+  workspace_id: string;
+  organisation_id: string;
+  name: string;
+  plan: WorkspaceAccess["plan"];
+  store_prompt_content: boolean;
+  data_retention_days: number;
+  audit_log_retention_days: number;
+  organisation_role: "owner" | "admin" | "member" | null;
+  workspace_role: "admin" | "member" | null;
+}
+
+/** Those who may come in: members, and whoever runs the organisation. */
+const MAY_ENTER = sql`w.deleted_at is null and (s.role is not null or o.role in ('owner', 'admin'))`;
+
+/** A workspace as a person stands in it; null where they may not come in, it was deleted, or there is none. */
+export async function findWorkspaceAccess(
+  db: CloudDatabase,
+  userId: string,
+  workspaceId: string,
+): Promise<WorkspaceAccess | null> {
+  const rows = await inScope(db, { workspaceId, userId }, async (trx) => {
+    const found = await sql<AccessRow>`
+      select ${ACCESS_COLUMNS} from workspaces w
+      left join memberships s
+        on s.workspace_id = w.workspace_id and s.user_id = ${userId} and s.removed_at is null
+      left join organisation_members o
+        on o.organisation_id = w.organisation_id and o.user_id = ${userId} and o.removed_at is null
+      where w.workspace_id = ${workspaceId}::uuid and ${MAY_ENTER}`.execute(trx);
+    return found.rows;
+  });
+  return rows[0] === undefined ? null : toAccess(rows[0]);
+}
+
+/** All workspaces that a person may enter, by name. */
+export async function listWorkspaces(db: CloudDatabase, userId: string): Promise<readonly WorkspaceAccess[]> {
+  // Row-level security shows a person's own memberships, and the workspaces of those and of one organisation at a time.
+  const organisations = await inScope(db, { userId }, (trx) =>
+    trx
+      .selectFrom("organisation_members")
+      .select("organisation_id")
+      .where("user_id", "=", userId)
+      .where("role", "in", ["owner", "admin"])
+      .where("removed_at", "is", null)
+      .execute(),
+  );
+  const found = new Map<string, WorkspaceAccess>();
+  for (const organisationId of [null, ...organisations.map(({ organisation_id }) => organisation_id)]) {
+    const scope = organisationId === null ? { userId } : { userId, organisationId };
+    const rows = await inScope(db, scope, async (trx) => {
+      const listed = await sql<AccessRow>`
+        select ${ACCESS_COLUMNS} from workspaces w
+        left join memberships s
+          on s.workspace_id = w.workspace_id and s.user_id = ${userId} and s.removed_at is null
+        left join organisation_members o
+          on o.organisation_id = w.organisation_id and o.user_id = ${userId} and o.removed_at is null
+        where ${MAY_ENTER}`.execute(trx);
+      return listed.rows;
+    });
+    for (const row of rows) found.set(row.workspace_id, toAccess(row));
+  }
+  return [...found.values()].sort((one, other) => one.name.localeCompare(other.name, "en"));
+}
+
+function toAccess(row: AccessRow): WorkspaceAccess {
+  const { organisation_role: organisationRole, workspace_role: workspaceRole } = row;
+  const runsOrganisation = organisationRole === "owner" || organisationRole === "admin";
+  return {
+    workspaceId: row.workspace_id,
+    organisationId: row.organisation_id,
+    name: row.name,
+    plan: row.plan,
+    storePromptContent: row.store_prompt_content,
+    dataRetentionDays: row.data_retention_days,
+    auditLogRetentionDays: row.audit_log_retention_days,
+    role: runsOrganisation || workspaceRole === "admin" ? "admin" : "member",
+    isOrganisationOwner: organisationRole === "owner",
+  };
+}
