@@ -1,5 +1,6 @@
 /**
- * Files: the meter's home, replacing a file in one step, reading small files that others may have touched, TOML, and what
+ * Files: the meter's home, replacing a file in one step, reading small files that others may have touched, TOML (read, and
+ * edited key by key), and what
  * the folders around a working directory say about its project.
  *
  * ```ts
@@ -12,6 +13,7 @@
  *
  * @module
  */
+export { editToml, type TomlEdit, type TomlScalar } from "./edit-toml.ts";
 export { meterHome } from "./meter-home.ts";
 export { createProjectFiles, PROJECT_FILE } from "./project-files.ts";
 export {

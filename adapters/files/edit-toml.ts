@@ -1,0 +1,153 @@
+import { isDeepStrictEqual } from "node:util";
+import { parse, type TomlTable } from "smol-toml";
+import { readTomlItems, type TomlHeader, type TomlPair, type TomlPath } from "./toml-items.ts";
+
+/** What a setting can be set to. */
+export type TomlScalar = boolean | number | string;
+
+/** The edited text, or why there is none. */
+export type TomlEdit =
+  | { readonly ok: true; readonly text: string }
+  /** `no_place`: valid TOML that leaves no room for the key, such as a value where a table is needed. */
+  | { readonly ok: false; readonly reason: "not_toml" | "no_place" };
+
+const options = { integersAsBigInt: true, unsafeKeyBehaviour: "drop" } as const;
+
+function tryParse(text: string): TomlTable | null {
+  try {
+    return parse(text, options);
+  } catch {
+    return null;
+  }
+}
+
+/** A value as TOML writes it: JSON's escapes are TOML's, but U+007F, which TOML wants escaped. */
+function literal(value: TomlScalar): string {
+  return typeof value === "string" ? JSON.stringify(value).replaceAll("\u007f", "\\u007F") : String(value);
+}
+
+const keyText = (path: TomlPath) =>
+  path.map((name) => (/^[A-Za-z0-9_-]+$/.test(name) ? name : literal(name))).join(".");
+
+const isPrefix = (prefix: TomlPath, path: TomlPath) =>
+  prefix.length < path.length && prefix.every((name, index) => name === path[index]);
+
+const isSame = (one: TomlPath, other: TomlPath) =>
+  one.length === other.length && one.every((name, index) => name === other[index]);
+
+/** Changes what the text means into what it must mean afterwards; false where a value stands in the way of a table. */
+function setIn(root: TomlTable, path: TomlPath, value: TomlScalar): boolean {
+  let table = root;
+  for (const name of path.slice(0, -1)) {
+    const inner = Object.hasOwn(table, name) ? table[name] : Object.create(Object.getPrototypeOf(table));
+    if (typeof inner !== "object" || Array.isArray(inner) || inner instanceof Date) return false;
+    table[name] = inner;
+    table = inner as TomlTable;
+  }
+  table[path.at(-1) as string] = typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
+  return true;
+}
+
+/**
+ * Sets one key and leaves every other byte as it is: comments, order, spaces, ends of lines. A key that is there keeps
+ * its line. A new one goes to its table, to the inline table or the dotted keys that the table is written as, else to a
+ * new table at the end. Each way is tried in turn, and the parser is the judge: the text that comes back means what the
+ * old one did, with this one key changed.
+ *
+ * Decision: no library. Of 6,000 generated edits, the best kept one (@decimalturn/toml-patch 3.3.0) changed other lines
+ * in 1,834 and wrote what is no TOML in 135.
+ */
+export function editToml(text: string, path: TomlPath, value: TomlScalar): TomlEdit {
+  if (path.length === 0) throw new RangeError("a path has at least one name");
+  const expected = tryParse(text);
+  if (expected === null) return { ok: false, reason: "not_toml" };
+  if (!setIn(expected, path, value)) return { ok: false, reason: "no_place" };
+  for (const edited of candidates(text, path, literal(value))) {
+    const after = tryParse(edited);
+    if (after !== null && isDeepStrictEqual(after, expected)) return { ok: true, text: edited };
+  }
+  return { ok: false, reason: "no_place" };
+}
+
+function* candidates(text: string, path: TomlPath, value: string): Generator<string> {
+  const lineEnd = /\r?\n/.exec(text)?.[0] ?? "\n";
+  const items = readTomlItems(text);
+  const pairs = items.filter((item): item is TomlPair => item.kind === "pair");
+  const parent = path.slice(0, -1);
+
+  for (const pair of pairs) {
+    if (pair.path !== null && isSame(pair.path, path))
+      yield text.slice(0, pair.valueStart) + value + text.slice(pair.valueEnd);
+  }
+  const section = items.findIndex(
+    (item) => item.kind === "header" && item.path !== null && isSame(item.path, parent),
+  );
+  if (section !== -1 || parent.length === 0)
+    yield intoSection(text, items, section, `${keyText(path.slice(-1))} = ${value}`, lineEnd);
+
+  for (const pair of longestFirst(pairs, path)) {
+    if (text[pair.valueStart] === "{") {
+      const rest = keyText(path.slice((pair.path as TomlPath).length));
+      yield intoInlineTable(text, pair, `${rest} = ${value}`);
+    }
+  }
+  // Tables that dotted keys have made can't be opened by a header.
+  for (let length = parent.length; length > 0; length -= 1) {
+    const prefix = path.slice(0, length);
+    const last = pairs.findLast(
+      (pair) =>
+        !pair.inline && pair.path !== null && pair.tableLength < length && isPrefix(prefix, pair.path),
+    );
+    if (last === undefined) continue;
+    yield afterLine(text, last, `${keyText(path.slice(last.tableLength))} = ${value}`, lineEnd);
+  }
+  const gap = text === "" ? "" : /\n$/.test(text) ? lineEnd : lineEnd + lineEnd;
+  yield `${text}${gap}[${keyText(parent)}]${lineEnd}${keyText(path.slice(-1))} = ${value}${lineEnd}`;
+}
+
+function longestFirst(pairs: readonly TomlPair[], path: TomlPath): TomlPair[] {
+  return pairs
+    .filter((pair) => pair.path !== null && isPrefix(pair.path, path))
+    .sort((one, other) => (other.path as TomlPath).length - (one.path as TomlPath).length);
+}
+
+/** The spaces that a line begins with. */
+function indentAt(text: string, at: number): string {
+  const lineStart = text.lastIndexOf("\n", at - 1) + 1;
+  return /^[ \t]*/.exec(text.slice(lineStart, at))?.[0] ?? "";
+}
+
+/** Below the last pair of a section, else below its header; -1 is what stands before the first header. */
+function intoSection(
+  text: string,
+  items: readonly (TomlPair | TomlHeader)[],
+  section: number,
+  line: string,
+  lineEnd: string,
+): string {
+  let last: TomlPair | TomlHeader | undefined = items[section];
+  for (const item of items.slice(section + 1)) {
+    if (item.kind === "header") break;
+    if (!item.inline) last = item;
+  }
+  return last === undefined ? `${line}${lineEnd}${text}` : afterLine(text, last, line, lineEnd);
+}
+
+/** A line of its own below the one on which the item ends, as far in as that item. */
+function afterLine(text: string, item: TomlPair | TomlHeader, line: string, lineEnd: string): string {
+  const [start, end] = item.kind === "pair" ? [item.keyStart, item.valueEnd] : [item.start, item.end];
+  const newline = text.indexOf("\n", end);
+  const indented = indentAt(text, start) + line;
+  if (newline === -1) return `${text}${lineEnd}${indented}`;
+  return `${text.slice(0, newline + 1)}${indented}${lineEnd}${text.slice(newline + 1)}`;
+}
+
+/** As the last entry of an inline table. */
+function intoInlineTable(text: string, { valueStart, valueEnd }: TomlPair, entry: string): string {
+  const inside = text.slice(valueStart + 1, valueEnd - 1);
+  const kept = inside.trimEnd();
+  const head = text.slice(0, valueStart + 1);
+  const tail = text.slice(valueEnd - 1);
+  if (kept.trim() === "") return `${head} ${entry} ${tail}`;
+  return `${head}${kept}${kept.endsWith(",") ? "" : ","} ${entry}${inside.slice(kept.length)}${tail}`;
+}
