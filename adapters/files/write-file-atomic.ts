@@ -7,12 +7,12 @@ import { dirname } from "node:path";
  * Replaces a file in one step: whoever reads it sees the old text or the new one, also after a power cut. The new file
  * has the given mode from its first byte on, whatever the umask allows it beyond that.
  */
-export function writeFileAtomic(path: string, text: string, options: { mode: number }): void {
+export function writeFileAtomic(path: string, text: string | Uint8Array, options: { mode: number }): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   const file = openSync(temporary, "wx", options.mode);
   try {
     try {
-      const bytes = Buffer.from(text);
+      const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
       fsyncSync(file);
     } finally {

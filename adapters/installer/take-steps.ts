@@ -1,0 +1,162 @@
+import {
+  type BeforeStep,
+  blockText,
+  type InstallCommand,
+  type InstallEntry,
+  type InstallRecord,
+  type InstallStep,
+  insertBlock,
+  type PlannedStep,
+  putEntry,
+  readBlock,
+  stepKey,
+} from "../../core/install/mod.ts";
+import type { RunWords } from "./run-words.ts";
+import { readVariable, writeVariable } from "./session-variable.ts";
+import { asBytes, makeFolderOf, readBytes, writeBytes } from "./user-file.ts";
+
+/** A step that could not be taken. What was done before stands in the record. */
+export class InstallStepError extends Error {
+  override name = "InstallStepError";
+}
+
+/** What stands in every file that `init` writes where a comment can stand. */
+const OURS = "Written by `meter init";
+
+/** Runs commands in order; rejects at the first that fails and may not. */
+export async function runCommands(run: RunWords, commands: readonly InstallCommand[]): Promise<void> {
+  for (const { words, mayFail } of commands) {
+    const { code, stdout, stderr } = await run(words);
+    if (code !== 0 && mayFail !== true) {
+      const said = stderr.trim() || stdout.trim() || `ended with ${code}`;
+      throw new InstallStepError(`${words.join(" ")}: ${said}`);
+    }
+  }
+}
+
+async function lookBefore(run: RunWords, { step, earlier }: PlannedStep): Promise<BeforeStep> {
+  switch (step.kind) {
+    case "file": {
+      const text = readBytes(step.path);
+      const ours = [earlier?.step, step].some((each) => each?.kind === "file" && asBytes(each.text) === text);
+      // A home that was deleted by hand took its record with it, but not what stands outside.
+      if (text !== null && !ours && !(earlier === null && text.includes(OURS))) {
+        throw new InstallStepError(
+          `${step.path} ${earlier === null ? "is there and is not the meter's" : "was changed since the meter wrote it"}: move it away, then run meter init again`,
+        );
+      }
+      const replaced = earlier?.step.kind === "file" ? { replaced: earlier.step.text } : {};
+      return { ...(earlier?.before ?? { existed: false }), ...replaced };
+    }
+    case "block": {
+      const replaced = earlier?.step.kind === "block" ? { replaced: blockText(earlier.step.lines) } : {};
+      return { ...(earlier?.before ?? { existed: readBytes(step.path) !== null }), ...replaced };
+    }
+    case "variable": {
+      if (earlier !== null)
+        return {
+          ...earlier.before,
+          ...(earlier.step.kind === "variable" && { replaced: earlier.step.value }),
+        };
+      const value = await readVariable(run, step.scope, step.name);
+      return { existed: value !== null, ...(value !== null && { value }) };
+    }
+    case "commands":
+      return { existed: earlier !== null };
+  }
+}
+
+async function perform(run: RunWords, { step, earlier, how }: PlannedStep): Promise<void> {
+  switch (step.kind) {
+    case "file":
+      writeBytes(step.path, asBytes(step.text), step.mode);
+      return;
+    case "block": {
+      const edit = insertBlock(readBytes(step.path) ?? "", step.lines.map(asBytes));
+      if (!edit.ok)
+        throw new InstallStepError(
+          `${step.path} has the meter's markers in disorder: take the lines between them out by hand`,
+        );
+      writeBytes(step.path, edit.text, 0o644);
+      return;
+    }
+    case "variable":
+      await writeVariable(run, step.scope, step.name, step.value);
+      return;
+    case "commands":
+      if (how === "redo" && earlier?.step.kind === "commands" && step.do.length > 0)
+        await runCommands(
+          run,
+          earlier.step.undo.map(({ words }) => ({ words, mayFail: true })),
+        );
+      await runCommands(run, step.do);
+  }
+}
+
+/** What only shows when the step is about to be taken: folders to make, a line break to add. */
+function prepare(planned: PlannedStep, before: BeforeStep): BeforeStep {
+  const { step } = planned;
+  if (step.kind !== "file" && step.kind !== "block") return before;
+  const made = makeFolderOf(step.path);
+  const folders = [...(before.madeFolders ?? []), ...made];
+  const more = folders.length > 0 ? { madeFolders: folders } : {};
+  if (step.kind === "file") return { ...before, ...more };
+  const text = readBytes(step.path) ?? "";
+  const edit = insertBlock(text, step.lines.map(asBytes));
+  const isNew = edit.ok && readBlock(text) === null;
+  return { ...before, ...more, ...(isNew && { separator: edit.separator }) };
+}
+
+/**
+ * Takes the steps of a plan, one after the other. Each is in the record, by way of `save`, before the machine is touched.
+ * Rejects at the first that can't be taken.
+ */
+export async function takeSteps(
+  plan: readonly PlannedStep[],
+  record: InstallRecord,
+  ports: { run: RunWords; save(record: InstallRecord): void; told?(step: PlannedStep): void },
+): Promise<InstallRecord> {
+  let current = record;
+  const put = (entry: InstallEntry) => {
+    current = { ...current, entries: putEntry(current.entries, entry) };
+    ports.save(current);
+  };
+  for (const planned of plan) {
+    if (planned.how === "keep") continue;
+    ports.told?.(planned);
+    const { step } = planned;
+    try {
+      const before = await lookBefore(ports.run, planned);
+      put({ step, before, state: "intended" });
+      const prepared = prepare(planned, before);
+      if (prepared !== before) put({ step, before: prepared, state: "intended" });
+      await perform(ports.run, planned);
+      const { replaced: _, ...kept } = prepared;
+      put({ step, before: kept, state: "done" });
+    } catch (cause) {
+      if (cause instanceof InstallStepError) throw cause;
+      throw new InstallStepError((cause as Error).message, { cause });
+    }
+  }
+  return current;
+}
+
+/** Which recorded steps are no longer on the machine as they were recorded, by `stepKey()`. Commands are not looked at. */
+export async function findStale(run: RunWords, entries: readonly InstallEntry[]): Promise<Set<string>> {
+  const stale = new Set<string>();
+  for (const { step } of entries) if (!(await isInPlace(run, step))) stale.add(stepKey(step));
+  return stale;
+}
+
+async function isInPlace(run: RunWords, step: InstallStep): Promise<boolean> {
+  switch (step.kind) {
+    case "file":
+      return readBytes(step.path) === asBytes(step.text);
+    case "block":
+      return readBlock(readBytes(step.path) ?? "") === asBytes(blockText(step.lines));
+    case "variable":
+      return (await readVariable(run, step.scope, step.name)) === step.value;
+    case "commands":
+      return true;
+  }
+}

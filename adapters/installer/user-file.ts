@@ -1,0 +1,47 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { writeFileAtomic } from "../files/mod.ts";
+
+/** The text of a file, each byte one character, so that a file in any encoding comes back as it was; null where absent. */
+export function readBytes(path: string): string | null {
+  try {
+    return readFileSync(path, "latin1");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw cause;
+  }
+}
+
+/** Text of ours as `readBytes()` would give it. */
+export const asBytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
+
+/**
+ * Replaces what a file holds. A symbolic link stays one (start files often lead into a repository), and so does the mode
+ * of a file that is there.
+ */
+export function writeBytes(path: string, bytes: string, mode: number): void {
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const kept = existsSync(target) ? statSync(target).mode & 0o7777 : mode;
+  writeFileAtomic(target, Buffer.from(bytes, "latin1"), { mode: kept });
+  // The umask may have taken bits away.
+  chmodSync(target, kept);
+}
+
+/** Makes the folder of a file and gives those that were missing, the outermost first. */
+export function makeFolderOf(path: string): string[] {
+  const missing: string[] = [];
+  for (let folder = dirname(path); !existsSync(folder); folder = dirname(folder)) missing.unshift(folder);
+  mkdirSync(dirname(path), { recursive: true });
+  return missing;
+}
+
+/** Removes folders that are empty, the innermost first. */
+export function removeEmptyFolders(folders: readonly string[]): void {
+  for (const folder of folders.toReversed()) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      return; // Something else is in it now, or it is gone.
+    }
+  }
+}
