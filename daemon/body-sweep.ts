@@ -33,9 +33,10 @@ export interface BodySweep {
 }
 
 /** Deletes what is due, a part in each turn of the event loop. Gives the number of legs. Source: contract, "Limits". */
-export async function sweepBodies(ports: Omit<BodySweepPorts, "clock">, now: number): Promise<number> {
-  const { store, log, retentionDays, monotonicMs, atTurnEnd } = ports;
-  const startedAt = monotonicMs();
+export async function sweepBodies(
+  { store, retentionDays, atTurnEnd }: Pick<BodySweepPorts, "store" | "retentionDays" | "atTurnEnd">,
+  now: number,
+): Promise<number> {
   const before = sweepBefore(now, retentionDays);
   let deleted = 0;
   for (let some = store.deleteBodies(before); some > 0; some = store.deleteBodies(before)) {
@@ -43,17 +44,12 @@ export async function sweepBodies(ports: Omit<BodySweepPorts, "clock">, now: num
     await new Promise<void>((resolve) => atTurnEnd(resolve));
   }
   store.writeMeta(SWEPT_AT, new Date(now).toISOString());
-  log.info("bodies.retention_sweep", {
-    deleted,
-    retention_days: retentionDays,
-    elapsed_ms: Math.round(monotonicMs() - startedAt),
-  });
   return deleted;
 }
 
 /** Sweeps a minute after the start and then daily. A sweep that fails is tried again the next day. */
 export function startBodySweep(ports: BodySweepPorts): BodySweep {
-  const { store, clock, log, retentionDays } = ports;
+  const { store, clock, log, retentionDays, monotonicMs } = ports;
   let held: number | null = null;
   let stopped = false;
 
@@ -70,7 +66,13 @@ export function startBodySweep(ports: BodySweepPorts): BodySweep {
       return;
     }
     held = null;
-    await sweepBodies(ports, now);
+    const startedAt = monotonicMs();
+    const deleted = await sweepBodies(ports, now);
+    log.info("bodies.retention_sweep", {
+      deleted,
+      retention_days: retentionDays,
+      elapsed_ms: Math.round(monotonicMs() - startedAt),
+    });
   };
 
   const round = () => {

@@ -99,3 +99,40 @@ export class BodiesStatsCommand extends MeterCommand {
     });
   }
 }
+
+export class BodiesSweepCommand extends MeterCommand {
+  static override paths = [["bodies", "sweep"]];
+  static override usage = Command.Usage({
+    category: "Captured bodies",
+    description: "delete the bodies past their retention now",
+    details: `
+      The daemon does so daily. It holds back where more than half of what is stored would go at once and its clock may
+      have jumped: then look at the date, and if it is right, sweep by hand.
+    `,
+    examples: [
+      ["What would go", "meter bodies sweep --dry-run"],
+      ["Delete it", "meter bodies sweep"],
+    ],
+  });
+
+  dryRun = Option.Boolean("--dry-run", false, { description: "delete nothing" });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { withStore } = await import("../open-store.ts");
+    const { readConfig } = await import("../read-config.ts");
+    const { sweepBefore } = await import("../../core/retention/mod.ts");
+    const { sweepBodies } = await import("../../daemon/body-sweep.ts");
+    const home = meterHome(this.context.env);
+    const { retentionDays } = (await readConfig(home, this.context.env)).config.bodies;
+    await withStore(home, { readOnly: this.dryRun }, async (store) => {
+      const now = Date.now();
+      const legs = (n: number) => `${n} ${n === 1 ? "body" : "bodies"} older than ${retentionDays} days`;
+      if (this.dryRun)
+        return this.print(`Would delete ${legs(store.countBodies(sweepBefore(now, retentionDays)))}.`);
+      this.print(
+        `Deleted ${legs(await sweepBodies({ store, retentionDays, atTurnEnd: setImmediate }, now))}.`,
+      );
+    });
+  }
+}

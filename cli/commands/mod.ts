@@ -1,13 +1,15 @@
-import { BodiesShowCommand, BodiesStatsCommand } from "./bodies.ts";
+import { BodiesShowCommand, BodiesStatsCommand, BodiesSweepCommand } from "./bodies.ts";
 import { ExplainCommand } from "./explain.ts";
 import { PricingListCommand, PricingStatusCommand } from "./pricing.ts";
-import { ProjectSetCommand } from "./project.ts";
+import { ProjectListCommand, ProjectReassignCommand, ProjectSetCommand } from "./project.ts";
+import { PruneCommand } from "./prune.ts";
 import { RecomputeCostsCommand } from "./recompute-costs.ts";
 import { ReportCommand } from "./report.ts";
 import { RunCommand } from "./run.ts";
 import { StartCommand } from "./start.ts";
 import { StatusCommand } from "./status.ts";
 import { StopCommand } from "./stop.ts";
+import { WipeCommand } from "./wipe.ts";
 
 /** All commands, in the order of the help. */
 export const commands = [
@@ -17,10 +19,15 @@ export const commands = [
   RunCommand,
   ReportCommand,
   ExplainCommand,
+  ProjectListCommand,
+  ProjectReassignCommand,
   ProjectSetCommand,
   BodiesShowCommand,
   BodiesStatsCommand,
+  BodiesSweepCommand,
   PricingListCommand,
   PricingStatusCommand,
   RecomputeCostsCommand,
+  PruneCommand,
+  WipeCommand,
 ];

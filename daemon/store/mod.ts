@@ -30,7 +30,9 @@ export {
 } from "./coverage.ts";
 export { type Day, type DayZone, dayOf } from "./days.ts";
 export type { Deletion, DeletionStore } from "./deletion.ts";
+export type { BodyDay, DeliveryStore } from "./delivery.ts";
 export { latestSchemaVersion } from "./migrations.ts";
+export type { LastReassignment, Reassigned, Reassignment, ReassignStore } from "./reassign.ts";
 export {
   type BacklogLimits,
   createRecordWriter,

@@ -11,7 +11,9 @@ import { type CloudStore, createCloudStore } from "./cloud-records.ts";
 import { createReader, type StoreConnections } from "./connections.ts";
 import { addCoverageRows, type CoverageCount, type CoverageStore, createCoverageStore } from "./coverage.ts";
 import { createDeletionStore, type DeletionStore } from "./deletion.ts";
+import { createDeliveryStore, type DeliveryStore } from "./delivery.ts";
 import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
+import { createReassignStore, type ReassignStore } from "./reassign.ts";
 import { createRecordStore, insertRecordRows, type RecordStore } from "./records.ts";
 import { createReportStore, type ReportStore } from "./reports.ts";
 import { createSettingStore, type SettingStore } from "./settings.ts";
@@ -32,7 +34,9 @@ export interface Store
     CoverageStore,
     SettingStore,
     CloudStore,
+    DeliveryStore,
     DeletionStore,
+    ReassignStore,
     StatisticsStore {
   /** Where a corrupt database was moved when this one was opened in its place; else `null`. */
   readonly setAsidePath: string | null;
@@ -100,7 +104,9 @@ function createStore(connections: StoreConnections, setAsidePath: string | null,
     ...createCoverageStore(connections),
     ...createSettingStore(connections),
     ...createCloudStore(connections),
+    ...createDeliveryStore(connections, createBodyStore(connections).readBodies),
     ...createDeletionStore(connections),
+    ...createReassignStore(connections),
     setAsidePath,
     insertBatch: ({ records, bodies, coverage }) =>
       capture.transaction(() => {

@@ -1,0 +1,27 @@
+import type { Readable, Writable } from "node:stream";
+import { UsageError } from "clipanion";
+
+/**
+ * Asks a person at a terminal; anything but "yes" is a no. Where nobody sits at the terminal there is nobody to ask, and
+ * `--yes` must have been said.
+ */
+export async function confirm(
+  { stdin, stdout }: { readonly stdin: Readable; readonly stdout: Writable },
+  question: string,
+): Promise<boolean> {
+  if (!("isTTY" in stdin && stdin.isTTY === true)) {
+    throw new UsageError("nobody is there to be asked: say --yes, or --dry-run to see what would be deleted");
+  }
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: stdin, output: stdout });
+  // Ctrl-D and Ctrl-C are answers too.
+  const ended = new AbortController();
+  lines.once("close", () => ended.abort());
+  try {
+    return (await lines.question(`${question} Type yes: `, { signal: ended.signal })).trim() === "yes";
+  } catch {
+    return false;
+  } finally {
+    lines.close();
+  }
+}

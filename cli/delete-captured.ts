@@ -1,0 +1,63 @@
+import { existsSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Deletion, Store } from "../daemon/store/mod.ts";
+import { findDaemon } from "./daemon-process.ts";
+import { databaseFile } from "./open-store.ts";
+
+/** What a deletion freed. */
+export interface Freed {
+  readonly requests: number;
+  readonly bodies: number;
+  /** Bytes that the database's files are smaller; 0 where they keep their size for what comes. */
+  readonly freedBytes: number;
+  /** Whether the files keep their size, since a daemon uses them. */
+  readonly keepsSize: boolean;
+}
+
+function databaseBytes(home: string): number {
+  return ["", "-wal"].reduce(
+    (sum, end) => sum + (statSync(databaseFile(home) + end, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+}
+
+/** Deletes what was captured before the instant (`null`: everything), a part at a time, so that capture goes on. */
+export async function deleteCaptured(home: string, store: Store, before: number | null): Promise<Freed> {
+  const bytesBefore = databaseBytes(home);
+  const keepsSize = (await findDaemon(home)) !== null;
+  const total = { requests: 0, bodies: 0 };
+  for (;;) {
+    const { requests, bodies } = store.deleteSome(before);
+    if (requests + bodies === 0) break;
+    total.requests += requests;
+    total.bodies += bodies;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  store.finishDeletion(before, !keepsSize);
+  return { ...total, freedBytes: Math.max(0, bytesBefore - databaseBytes(home)), keepsSize };
+}
+
+/** Removes the copies of what was sent to a cloud. */
+export function deleteOutbox(home: string): boolean {
+  const outbox = join(home, "outbox");
+  if (!existsSync(outbox)) return false;
+  rmSync(outbox, { recursive: true, force: true });
+  return true;
+}
+
+const plural = (n: number, word: string) =>
+  `${n.toLocaleString("en")} ${n === 1 ? word.replace(/bodies$/, "body").replace(/requests$/, "request") : word}`;
+
+/** What is to be deleted, for people. */
+export function deletionInWords({ requests, bodies, unsent }: Deletion): string {
+  const sent = unsent > 0 ? ` (${plural(unsent, "requests")} not sent to the cloud yet)` : "";
+  return `${plural(requests, "requests")}${sent} and ${plural(bodies, "captured bodies")}`;
+}
+
+/** What was deleted, for people. */
+export function freedInWords({ requests, bodies, freedBytes, keepsSize }: Freed): string {
+  const space = keepsSize
+    ? "The daemon is running, so the database keeps its size and uses the space again."
+    : `The database is ${(freedBytes / 1024 / 1024).toFixed(1)} MiB smaller.`;
+  return `Deleted ${plural(requests, "requests")} and ${plural(bodies, "captured bodies")}. ${space}`;
+}
