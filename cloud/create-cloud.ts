@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { routePath } from "hono/route";
 import { uuidV7 } from "../core/uuid.ts";
 import { clientAddress } from "./client-address.ts";
 import { problem, problemOf } from "./errors.ts";
@@ -45,10 +46,21 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
   app.use(async (context, next) => {
     const requestId = uuidV7(ports.clock.now(), ports.randomBytes(10));
     context.set("requestId", requestId);
+    const startedAt = performance.now();
     await next();
     context.header("x-request-id", requestId);
     context.header("x-content-type-options", "nosniff");
     if (!context.res.headers.has("cache-control")) context.header("cache-control", "no-store");
+    const answered = {
+      method: context.req.method,
+      // The last pattern that matched: the route's own, or one for all where there is no such route.
+      route: routePath(context, -1),
+      status: context.res.status,
+    };
+    const durationMs = performance.now() - startedAt;
+    ports.metrics?.requestAnswered({ ...answered, durationMs });
+    const duration_ms = Math.round(durationMs);
+    ports.log({ event: "cloud.request_answered", request_id: requestId, ...answered, duration_ms });
   });
 
   app.post("/v1/requests/batch", syncOrAdmin, (context) => postBatch(parts, context));

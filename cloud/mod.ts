@@ -5,6 +5,7 @@
  * ```ts
  * import { systemClock } from "../adapters/clock/mod.ts";
  * import { createRandomBytes, sha256 } from "../adapters/crypto/mod.ts";
+ * import { createMemoryAccounts } from "../adapters/memory/mod.ts";
  * import { openPgliteInMemory } from "../adapters/postgres/mod.ts";
  * import { loadBundledRates } from "../core/pricing/mod.ts";
  * import { createCloud, migrateCloud, openCloudDatabase, seedRates } from "./mod.ts";
@@ -13,14 +14,25 @@
  * await migrateCloud(db, Date.now());
  * await seedRates(db, loadBundledRates(), Date.now());
  * const randomBytes = createRandomBytes();
- * const app = createCloud({ db, clock: systemClock, randomBytes, sha256, log: console.log, peerAddress: () => null });
+ * const app = createCloud({
+ *   db,
+ *   clock: systemClock,
+ *   randomBytes,
+ *   sha256,
+ *   log: console.log,
+ *   accounts: createMemoryAccounts(randomBytes),
+ *   mail: async ({ text }) => console.log(text),
+ *   peerAddress: () => null,
+ * });
  * console.log((await app.request("/v1/daemon/whoami")).status); // 401
  * await db.destroy();
  * ```
  *
  * @module
  */
+export type { Actor } from "./actor.ts";
 export { createCloud } from "./create-cloud.ts";
+export { type FetchApp, type Operations, type OperationsParts, withOperations } from "./operations.ts";
 export {
   CLOUD_CONFIG_DEFAULTS,
   type CloudConfig,
@@ -28,7 +40,8 @@ export {
   type CloudPorts,
   type CloudSettings,
 } from "./ports.ts";
-export { CLOUD_MIGRATIONS, type Migration, migrateCloud } from "./store/migrate.ts";
+export type { WorkspaceAccess } from "./require-workspace.ts";
+export { CLOUD_MIGRATIONS, isMigrated, type Migration, migrateCloud } from "./store/migrate.ts";
 export { type CloudDatabase, openCloudDatabase } from "./store/open-database.ts";
-export { seedRates } from "./store/rates.ts";
+export { type Publication, publishRates, seedRates } from "./store/rates.ts";
 export type { CloudSchema } from "./store/schema.ts";

@@ -53,5 +53,6 @@ export async function postBatch(parts: CloudParts, context: Context<CloudEnv>): 
     duplicates: outcomes.filter((outcome) => outcome === "duplicate").length,
     rejected,
   };
+  parts.metrics?.recordsIngested({ ...answer, rejected: rejected.length });
   return context.json(answer);
 }

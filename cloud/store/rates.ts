@@ -2,8 +2,11 @@ import { sql } from "kysely";
 import type { Clock } from "../../core/ports/clock.ts";
 import {
   createPriceBook,
+  judgePull,
   type PriceBook,
   type PublishedRate,
+  type RateProblem,
+  type RatePull,
   type RateRow,
   toPublishedRate,
 } from "../../core/pricing/mod.ts";
@@ -30,6 +33,42 @@ export async function seedRates(db: CloudDatabase, rows: readonly RateRow[], now
     on conflict do nothing
     returning position`.execute(db);
   return added.length;
+}
+
+/** What became of a publication: all of it, or nothing and every reason. */
+export type Publication =
+  | { readonly ok: true; readonly rates: number }
+  | { readonly ok: false; readonly problems: readonly RateProblem[] };
+
+/**
+ * Publishes rates over the bundled ones, judged as each daemon will judge them. Run it as the role that owns the tables.
+ *
+ * Decision: one publication a day, since a rate's provenance is a date and of two sets of one day none would be the newer.
+ */
+export async function publishRates(
+  db: CloudDatabase,
+  pull: RatePull,
+  { now, dryRun = false }: { readonly now: Millis; readonly dryRun?: boolean },
+): Promise<Publication> {
+  const verdict = judgePull(pull, (await loadRates(db, now)).book, now);
+  if (!verdict.ok) return verdict;
+  const { rows } = verdict;
+  const [first] = rows;
+  if (first === undefined) return refusal("rates", "must not be empty");
+  const date = first.provenanceDate;
+  const taken = await db
+    .selectFrom("pricing_rates")
+    .select("position")
+    .where("source", "=", "auto")
+    .where("provenance_date", "=", date)
+    .limit(1)
+    .execute();
+  if (taken.length > 0) return refusal("published_at", `has published rates already: ${date}`);
+  return { ok: true, rates: dryRun ? rows.length : await seedRates(db, rows, now) };
+}
+
+function refusal(field: string, problem: string): Publication {
+  return { ok: false, problems: [{ provider: "", model: "", field, problem }] };
 }
 
 /** The rates as they stand: for pricing, and as they are published. */

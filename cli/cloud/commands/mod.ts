@@ -1,0 +1,6 @@
+import { MigrateCommand } from "./migrate.ts";
+import { RatesPublishCommand, RatesSeedCommand } from "./rates.ts";
+import { ServeCommand } from "./serve.ts";
+
+/** All commands, in the order of the help. */
+export const commands = [ServeCommand, MigrateCommand, RatesSeedCommand, RatesPublishCommand];

@@ -1,0 +1,164 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { systemClock } from "../../adapters/clock/mod.ts";
+import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
+import { type Peer, type Served, serve } from "../../adapters/http/mod.ts";
+import { createCloudLog } from "../../adapters/log/mod.ts";
+import { createCloudMetrics, METRICS_MEDIA_TYPE } from "../../adapters/metrics/mod.ts";
+import { createCloud, isMigrated, type Operations, withOperations } from "../../cloud/mod.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { version } from "../version.ts";
+import { openAccounts } from "./open-accounts.ts";
+import { inWords, type OpenedDatabase, openConfiguredDatabase } from "./open-cloud-database.ts";
+import { prepareDatabase } from "./prepare-database.ts";
+import { badConfig, type CloudProgramConfig } from "./read-cloud-config.ts";
+
+/** Where the program writes; people read the first, programs the second. */
+export interface Outputs {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+}
+
+/** Serves the cloud until a signal says stop, then lets what is under way finish. */
+export async function serveCloud(config: CloudProgramConfig, outputs: Outputs): Promise<void> {
+  const opened = await openConfiguredDatabase(config);
+  try {
+    await serveOn(opened, config, outputs);
+  } catch (cause) {
+    throw inWords(cause);
+  } finally {
+    await opened.db.destroy();
+  }
+}
+
+async function serveOn(opened: OpenedDatabase, config: CloudProgramConfig, outputs: Outputs): Promise<void> {
+  const { settings } = config;
+  const { stdout, stderr } = outputs;
+  const log = createCloudLog({ write: (line) => stderr.write(line) }, settings.log.level);
+  const { db, database, engine } = opened;
+  if (settings.database.migrate) await prepareDatabase(db, log);
+  else if (!(await isMigrated(db))) {
+    throw new CommandFailure("the database has no tables of this version: run meter-cloud migrate");
+  }
+  const stopped = stopSignal();
+  const metrics = createCloudMetrics(database.pool ?? null);
+  const peerAddress = (env: unknown) => (env as Peer | undefined)?.address ?? null;
+  const randomBytes = createRandomBytes();
+  let operations: Operations | null = null;
+  const served = await listen(config, (request, peer) =>
+    operations === null ? new Response(null, { status: 503 }) : operations.fetch(request, peer),
+  );
+  const tls = settings.server.tls_cert !== null;
+  const baseUrl = settings.server.base_url ?? localAddress(settings.server.host, served.port, tls);
+  const { accounts, mail } = openAccounts({ config, opened, baseUrl, randomBytes, log, stdout });
+  const app = createCloud(
+    { db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
+    {
+      baseUrl,
+      trustedHops: settings.server.trusted_hops,
+      rateLimits: {
+        perKey: settings.limits.key_per_minute,
+        perUser: settings.limits.user_per_minute,
+        signInPerAddress: settings.limits.sign_in_per_minute,
+        pairingPerAddress: settings.limits.pairing_per_minute,
+        pollPerAddress: settings.limits.poll_per_minute,
+      },
+    },
+  );
+  operations = withOperations(app, {
+    db,
+    clock: systemClock,
+    sha256,
+    metrics: { mediaType: METRICS_MEDIA_TYPE, text: metrics.text },
+    metricsToken: config.metricsToken,
+    trustedHops: settings.server.trusted_hops,
+    peerAddress,
+  });
+  log({ event: "cloud.started", version, engine, port: served.port, tls });
+  for (const line of greeting(config, baseUrl, served.port)) stdout.write(`${line}\n`);
+
+  log({ event: "cloud.draining", signal: await stopped });
+  const startedAt = performance.now();
+  operations.drain();
+  await new Promise((resolve) => setTimeout(resolve, settings.server.drain_delay_seconds * 1_000));
+  await served.close(settings.server.drain_seconds * 1_000);
+  log({ event: "cloud.stopped", drained_ms: Math.round(performance.now() - startedAt) });
+}
+
+async function listen(
+  config: CloudProgramConfig,
+  fetch: (request: Request, peer: Peer) => Response | Promise<Response>,
+): Promise<Served> {
+  const { host, port, tls_cert, tls_key, max_connections } = config.settings.server;
+  const tls =
+    tls_cert === null || tls_key === null
+      ? null
+      : { cert: readPem("server.tls_cert", tls_cert), key: readPem("server.tls_key", tls_key) };
+  try {
+    return await serve(
+      fetch,
+      { host, port },
+      { limits: { maxConnections: max_connections }, ...(tls === null ? {} : { tls }) },
+    );
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE")
+      throw new CommandFailure(`port ${port} on ${host} is taken: choose another by --port`);
+    if (code?.startsWith("ERR_OSSL") || /PEM|key values mismatch/i.test(message)) {
+      throw badConfig([`server.tls_cert, server.tls_key: no certificate with its key: ${message}`]);
+    }
+    throw new CommandFailure(`can't listen on ${host}, port ${port}: ${message}`);
+  }
+}
+
+function readPem(setting: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw badConfig([`${setting}: ${path} can't be read: ${(cause as NodeJS.ErrnoException).code}`]);
+  }
+}
+
+/** Every address is reachable at the local one too. */
+const WILDCARDS = new Set(["0.0.0.0", "::"]);
+
+function localAddress(host: string, port: number, tls: boolean): string {
+  const name = WILDCARDS.has(host) ? "127.0.0.1" : host;
+  return `${tls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
+/** What a person who started it by hand needs to know. */
+function greeting(config: CloudProgramConfig, baseUrl: string, port: number): string[] {
+  const { server } = config.settings;
+  const lines = [`meter-cloud ${version} answers at ${baseUrl}`];
+  if (server.base_url !== null) lines.push(`  listening on ${server.host}, port ${port}`);
+  lines.push(
+    config.databaseUrl === null
+      ? `  database: embedded, in ${config.databaseFolder}`
+      : "  database: the PostgreSQL server of DATABASE_URL",
+    `  the first account owns the server: make it at ${baseUrl}/sign-up, or by meter-cloud admin create-user`,
+    `  connect a machine: meter cloud connect --base-url ${baseUrl}`,
+  );
+  const isOpen = !["127.0.0.1", "::1", "localhost"].includes(server.host);
+  if (isOpen && baseUrl.startsWith("http:")) {
+    lines.push(
+      "  WARNING: plain HTTP beyond this machine; keys and passwords can be read on the way (see docs/hosting.md)",
+    );
+  }
+  return lines;
+}
+
+/** Resolves with the first signal that asks to stop; a second one ends the process at once. */
+function stopSignal(): Promise<string> {
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  return new Promise((resolve) => {
+    const stop = (signal: string) => {
+      for (const other of signals) {
+        process.off(other, stop);
+        process.once(other, () => process.exit(1));
+      }
+      resolve(signal);
+    };
+    for (const signal of signals) process.on(signal, stop);
+  });
+}

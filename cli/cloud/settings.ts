@@ -1,0 +1,117 @@
+import * as v from "valibot";
+
+/** Settings come as TOML's own types from the file and as text from the environment. */
+const integer = (least: number, most: number) => {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(
+    v.union([v.number(), v.pipe(v.string(), v.regex(/^-?\d{1,15}$/), v.transform(Number))], message),
+    v.integer(message),
+    v.minValue(least, message),
+    v.maxValue(most, message),
+  );
+};
+
+const flag = v.union(
+  [
+    v.boolean(),
+    v.pipe(
+      v.picklist(["true", "false"]),
+      v.transform((word) => word === "true"),
+    ),
+  ],
+  "must be true or false",
+);
+
+const text = v.pipe(v.string("must be text"), v.nonEmpty("must not be empty"));
+
+/** An address that people reach a server at: scheme, host and perhaps a port. */
+const origin = v.pipe(
+  text,
+  v.check((address) => {
+    const url = URL.parse(address);
+    return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}` === address.replace(/\/$/, "");
+  }, "must be an address such as https://meter.example.com, without a path"),
+  v.transform((address) => address.replace(/\/$/, "")),
+);
+
+const oidcProvider = v.strictObject({
+  /** Stands in the sign-in address and in the name of the secret's variable. */
+  id: v.pipe(text, v.regex(/^[a-z][a-z0-9-]{0,31}$/, "must be lower-case letters, digits and -")),
+  name: v.optional(text),
+  issuer: v.pipe(
+    text,
+    v.url("must be the issuer's https:// address"),
+    v.startsWith("https://", "must begin with https://"),
+  ),
+  client_id: text,
+});
+
+/**
+ * Every setting but the secrets, with its default. The keys are the file's; `[server] port` is `METER_CLOUD_SERVER_PORT` in
+ * the environment, which wins.
+ */
+export const settingsSchema = v.strictObject({
+  server: v.optional(
+    v.strictObject({
+      host: v.optional(text, "127.0.0.1"),
+      port: v.optional(integer(0, 65_535), 8787),
+      /** Null: made of the three others. */
+      base_url: v.optional(v.nullable(origin), null),
+      tls_cert: v.optional(v.nullable(text), null),
+      tls_key: v.optional(v.nullable(text), null),
+      trusted_hops: v.optional(integer(0, 10), 0),
+      max_connections: v.optional(integer(1, 1_000_000), 10_000),
+      drain_delay_seconds: v.optional(integer(0, 300), 0),
+      drain_seconds: v.optional(integer(1, 300), 20),
+    }),
+    {},
+  ),
+  database: v.optional(
+    v.strictObject({
+      /** Of the embedded database; null: in the home. */
+      folder: v.optional(v.nullable(text), null),
+      max_connections: v.optional(integer(1, 1_000), 10),
+      acquire_timeout_seconds: v.optional(integer(1, 60), 5),
+      statement_timeout_seconds: v.optional(integer(1, 600), 15),
+      /** Whether `serve` migrates and seeds; off where its login owns nothing. */
+      migrate: v.optional(flag, true),
+    }),
+    {},
+  ),
+  limits: v.optional(
+    v.strictObject({
+      key_per_minute: v.optional(integer(1, 10_000_000), 600),
+      user_per_minute: v.optional(integer(1, 10_000_000), 120),
+      sign_in_per_minute: v.optional(integer(1, 10_000_000), 10),
+      pairing_per_minute: v.optional(integer(1, 10_000_000), 10),
+      poll_per_minute: v.optional(integer(1, 10_000_000), 120),
+    }),
+    {},
+  ),
+  people: v.optional(v.strictObject({ open_sign_up: v.optional(flag, false) }), {}),
+  oidc: v.optional(v.array(oidcProvider), []),
+  log: v.optional(
+    v.strictObject({
+      level: v.optional(
+        v.picklist(["debug", "info", "warn", "error"], "must be debug, info, warn or error"),
+        "info",
+      ),
+    }),
+    {},
+  ),
+});
+
+/** The settings, all of them. */
+export type Settings = v.InferOutput<typeof settingsSchema>;
+
+/** The settings that a variable may set: section and key. */
+export const SETTING_NAMES: readonly (readonly [section: string, key: string])[] = Object.entries(
+  settingsSchema.entries,
+).flatMap(([section, { wrapped }]) =>
+  "entries" in wrapped ? Object.keys(wrapped.entries).map((key) => [section, key] as const) : [],
+);
+
+/** The variable of a setting. */
+export function variableOf(section: string, key: string): string {
+  return `METER_CLOUD_${section}_${key}`.toUpperCase();
+}
