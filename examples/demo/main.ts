@@ -130,18 +130,33 @@ async function show(home: string, folder: string, simulation: ProviderSimulation
   return differences.length === 0;
 }
 
+/** Rejects when the person leaves: Ctrl-C, a closed terminal, a pipe whose reader has seen enough. */
+function left(): { promise: Promise<never>; stay(): void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const leave = () => reject(new Error("interrupted"));
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, leave);
+  process.stdout.on("error", leave);
+  promise.catch(() => {});
+  return {
+    promise,
+    stay() {
+      for (const signal of signals) process.off(signal, leave);
+    },
+  };
+}
+
 async function main(): Promise<boolean> {
+  const { promise: interrupted, stay } = left();
   const folder = mkdtempSync(join(tmpdir(), "meter-demo-"));
   const home = mkdtempSync(join(folder, "home-"));
   const simulation = await createProviderSimulation({ thinkMs: THINK_MS });
   const parent = await createParentProxy(simulation);
-  let started = false;
   try {
     writeConfig(home, simulation, parent);
     heading("meter start");
-    say(await runMeter(home, ["start"]));
-    started = true;
-    const agrees = await show(home, folder, simulation);
+    say(await Promise.race([runMeter(home, ["start"]), interrupted]));
+    const agrees = await Promise.race([show(home, folder, simulation), interrupted]);
     if (keep) {
       heading("Still running, providers and all");
       say(`In another terminal, in this folder:
@@ -152,15 +167,23 @@ async function main(): Promise<boolean> {
   npx meter status
 
 Ctrl-C here stops the daemon and the providers and removes that home.`);
-      await new Promise((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve));
+      await interrupted.catch(() => {});
     }
     return agrees;
   } finally {
-    if (started) await runMeter(home, ["stop"]);
+    // Also after a start that was interrupted: its daemon may stand by now.
+    await runMeter(home, ["stop"]).catch(() => {});
     await parent.close();
     await simulation.close();
     rmSync(folder, { recursive: true, force: true });
+    stay();
   }
 }
 
-process.exitCode = (await main()) ? 0 : 1;
+process.exitCode = await main().then(
+  (agrees) => (agrees ? 0 : 1),
+  (cause: unknown) => {
+    process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
+    return 1;
+  },
+);
