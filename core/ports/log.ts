@@ -10,18 +10,27 @@ export type LogFieldKind = "count" | "flag" | "word" | "text";
  * names and fields stay as they are there; below it are our own.
  */
 export const LOG_EVENTS = {
-  "cloud.supervisor.spawned": { task: "word", attempt: "count" },
+  "cloud.supervisor.spawned": { task: "word", restarts: "count" },
   "cloud.supervisor.skip": { task: "word", reason: "word" },
   "cloud.supervisor.worker_exited": {
     task: "word",
-    reason: "word",
+    cause: "word",
+    error: "word",
     ran_ms: "count",
-    restart_delay_ms: "count",
+    fast_restarts: "count",
+    degraded: "flag",
+    restart_in_ms: "count",
   },
   "cloud.worker.sync_paused": { reason: "word" },
   "sync.paused": { reason: "word", http_status: "count", last_request_id: "word" },
   "cloud.body_uploader.policy_rejected_tick": { count: "count", hint: "text" },
-  "cloud.transport_error": { task: "word", reason: "word", http_status: "count", retry_delay_ms: "count" },
+  "cloud.transport_error": {
+    task: "word",
+    error: "text",
+    records: "count",
+    consecutive_failures: "count",
+    retry_in_ms: "count",
+  },
   "pricing.pull_failed": { reason: "word", http_status: "count" },
   "pricing.pull_invalid": { reason: "word", provider: "word", model: "word" },
   "bodies.retention_sweep": { deleted: "count", retention_days: "count", elapsed_ms: "count" },
@@ -30,8 +39,18 @@ export const LOG_EVENTS = {
   "daemon.task_crashed": { task: "word", error: "word", restart_delay_ms: "count" },
   "watchdog.mitm_unhealthy": { consecutive_failures: "count", action: "word" },
   "attribution.tier_hit": { tier: "word", project: "word", runner_up: "word", client: "word" },
-  upload_truncated_request: { request_id: "word", size_bytes: "count", cap_bytes: "count" },
-  upload_truncated_response: { request_id: "word", size_bytes: "count", cap_bytes: "count" },
+  upload_truncated_request: { request_id: "word", size_bytes: "count", max_bytes: "count" },
+  upload_truncated_response: { request_id: "word", size_bytes: "count", max_bytes: "count" },
+
+  "sync.batch_failed": {
+    error: "text",
+    records: "count",
+    consecutive_failures: "count",
+    retry_in_ms: "count",
+  },
+  "cloud.body_uploader.paused": { reason: "word", http_status: "count", last_request_id: "word" },
+  "cloud.body_uploader.failed": { error: "text", consecutive_failures: "count", retry_in_ms: "count" },
+  "pricing.pulled": { rates: "count", from: "word" },
 
   "daemon.started": { version: "word", proxy_port: "count", api_port: "count" },
   "daemon.stopped": { reason: "word" },

@@ -56,7 +56,7 @@ interface QuarantineRow {
 }
 
 /** After the cursor, which leaves only the tail to look through. */
-const pendingSql = `FROM requests NOT INDEXED
+export const pendingSql = `FROM requests NOT INDEXED
   WHERE seq > (SELECT cursor_seq FROM cloud_sync_state) AND synced_at IS NULL AND sync_skipped_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM cloud_quarantine AS q
                     WHERE q.kind = 'metadata' AND q.request_id = requests.request_id)`;

@@ -1,0 +1,72 @@
+import type { Driver } from "../../core/ports/driver.ts";
+
+/** One machine with its driver: running under a supervisor, or for the length of one errand. */
+export interface Worker<State, Event> {
+  /** Runs until it is told to stop; rejects with what went wrong. */
+  run(): Promise<void>;
+  stop(): void;
+  /** Does an errand with the running driver; where none runs, with one that is ended behind it. */
+  use<T>(errand: (driver: Driver<State, Event>, ended: Promise<void>) => Promise<T>): Promise<T>;
+  /** Dispatches the event and, where no driver was running, waits until it is done with. */
+  tell(event: Event): Promise<void>;
+  isRunning(): boolean;
+}
+
+/** Makes a worker. `make` gives a driver and its first event, with a promise that ends what it asks of the cloud. */
+export function createWorker<State, Event>(
+  make: (cancelled: Promise<void>) => Promise<{ driver: Driver<State, Event>; first: Event }>,
+): Worker<State, Event> {
+  let running: { driver: Driver<State, Event>; ended: Promise<void>; cancel: () => void } | null = null;
+  /** A stop may come while the driver is still made. */
+  let stops = 0;
+
+  async function start(): Promise<NonNullable<typeof running>> {
+    const cancelled = Promise.withResolvers<void>();
+    const { driver, first } = await make(cancelled.promise);
+    const ended = driver.run(first).finally(() => cancelled.resolve());
+    return { driver, ended, cancel: cancelled.resolve };
+  }
+
+  return {
+    async run() {
+      const before = stops;
+      const own = await start();
+      running = own;
+      if (stops !== before) own.driver.stop();
+      try {
+        await own.ended;
+      } finally {
+        if (running === own) running = null;
+      }
+    },
+    stop() {
+      stops += 1;
+      running?.cancel();
+      running?.driver.stop();
+    },
+    async use(errand) {
+      if (running !== null) return await errand(running.driver, running.ended);
+      const own = await start();
+      // Its failure is the errand's to see.
+      own.ended.catch(() => {});
+      try {
+        return await errand(own.driver, own.ended);
+      } finally {
+        own.driver.stop();
+        own.cancel();
+        await own.ended.catch(() => {});
+      }
+    },
+    async tell(event) {
+      if (running !== null) return running.driver.dispatch(event);
+      await this.use(async (driver, ended) => {
+        driver.dispatch(event);
+        await driver.idle();
+        // A driver that failed is idle too: then its failure comes out here.
+        driver.stop();
+        await ended;
+      });
+    },
+    isRunning: () => running !== null,
+  };
+}
