@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { readTomlFile } from "../adapters/files/mod.ts";
 import { type ResolvedConfig, resolveConfig } from "../core/config/mod.ts";
@@ -6,7 +7,7 @@ import { CommandFailure } from "./exit-codes.ts";
 export const configFile = (home: string) => join(home, "config.toml");
 
 /** A configuration is a page or two; what is larger is something else. */
-const MAX_CONFIG_BYTES = 1024 * 1024;
+export const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /**
  * Reads and resolves `<meter_home>/config.toml`; a missing file is an empty one. A file that can't be read or is no
@@ -17,17 +18,30 @@ export async function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   flags: { baseUrl?: string } = {},
 ): Promise<ResolvedConfig> {
-  const path = configFile(home);
-  const file = await readTomlFile(path, { maxBytes: MAX_CONFIG_BYTES });
-  if (!file.ok && file.reason !== "absent") {
-    throw new CommandFailure(
-      file.reason === "not_toml"
-        ? `${path} is no TOML: look at line ${file.line}`
-        : `${path} can't be read: ${file.reason.replaceAll("_", " ")}`,
-    );
-  }
-  return resolveConfig(file.ok ? file.table : {}, {
+  return resolveConfig(await readConfigTable(home), {
     today: new Date().toISOString().slice(0, 10),
     baseUrl: { flag: flags.baseUrl, environment: env.HALTON_METER_CLOUD_URL },
   });
+}
+
+/** The file as it was written, for what has to find a setting under the name that it has there. */
+export async function readConfigTable(home: string): Promise<Readonly<Record<string, unknown>>> {
+  const path = configFile(home);
+  const file = await readTomlFile(behindLinks(path), { maxBytes: MAX_CONFIG_BYTES });
+  if (file.ok) return file.table;
+  if (file.reason === "absent") return {};
+  throw new CommandFailure(
+    file.reason === "not_toml"
+      ? `${path} is no TOML: look at line ${file.line}`
+      : `${path} can't be read: ${file.reason.replaceAll("_", " ")}`,
+  );
+}
+
+/** People keep their configurations elsewhere and link to them; nobody else can put a link into the home. */
+function behindLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

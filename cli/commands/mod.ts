@@ -1,4 +1,5 @@
 import { BodiesShowCommand, BodiesStatsCommand, BodiesSweepCommand } from "./bodies.ts";
+import { CloudPrivacySetCommand, CloudPrivacyShowCommand } from "./cloud/privacy.ts";
 import { ExplainCommand } from "./explain.ts";
 import { PricingListCommand, PricingStatusCommand } from "./pricing.ts";
 import { ProjectListCommand, ProjectReassignCommand, ProjectSetCommand } from "./project.ts";
@@ -25,6 +26,8 @@ export const commands = [
   BodiesShowCommand,
   BodiesStatsCommand,
   BodiesSweepCommand,
+  CloudPrivacyShowCommand,
+  CloudPrivacySetCommand,
   PricingListCommand,
   PricingStatusCommand,
   RecomputeCostsCommand,

@@ -1,0 +1,70 @@
+import { Command, Option, UsageError } from "clipanion";
+import { MeterCommand } from "../../meter-command.ts";
+
+export class CloudPrivacyShowCommand extends MeterCommand {
+  static override paths = [["cloud", "privacy", "show"]];
+  static override usage = Command.Usage({
+    category: "Privacy",
+    description: "what leaves this machine, field by field",
+    details: "Says what the configuration means; what has left is said by `meter cloud privacy audit`.",
+    examples: [["In plain words", "meter cloud privacy show"]],
+  });
+
+  json = Option.Boolean("--json", false, { description: "for programs" });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../../adapters/files/mod.ts");
+    const { readConfig } = await import("../../read-config.ts");
+    const { renderPrivacy, summarisePrivacy } = await import("../../render/cloud-privacy.ts");
+    const { config, warnings } = await readConfig(meterHome(this.context.env), this.context.env);
+    const about = warnings.filter((warning) => warning.startsWith("cloud."));
+    const summary = summarisePrivacy(config.cloud);
+    if (this.json) return this.printJson({ ...summary, warnings: about });
+    this.print(
+      [renderPrivacy(summary, this.width), ...about.map((each) => `warning     ${each}`)].join("\n"),
+    );
+  }
+}
+
+export class CloudPrivacySetCommand extends MeterCommand {
+  static override paths = [["cloud", "privacy", "set"]];
+  static override usage = Command.Usage({
+    category: "Privacy",
+    description: "change what leaves this machine",
+    details: `
+      Writes \`config.toml\` and keeps its comments and order. Overrides of fields win over the preset, rules of projects
+      over both. What is sent once stays sent: this changes what comes after.
+    `,
+    examples: [
+      ["Counts, cost and project alone", "meter cloud privacy set preset minimal"],
+      ["Hold one field back", "meter cloud privacy set field.prompt_hash false"],
+      ["Keep a project on this machine", "meter cloud privacy set upload false --project web"],
+      ["Upload captured bodies", "meter cloud privacy set bodies.enabled true"],
+      ["But not of this project", "meter cloud privacy set bodies.upload false --project web"],
+      ["And none from before a date", "meter cloud privacy set bodies.upload-from 2026-11-01"],
+    ],
+  });
+
+  key = Option.String({ name: "setting" });
+  value = Option.String({ name: "value" });
+  project = Option.String("--project", {
+    description: "the project that upload or bodies.upload is set for",
+  });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../../adapters/files/mod.ts");
+    const { editConfig } = await import("../../edit-config.ts");
+    const { readPrivacyChange } = await import("../../privacy-change.ts");
+    const { readConfig, readConfigTable } = await import("../../read-config.ts");
+    const home = meterHome(this.context.env);
+    const { config } = await readConfig(home, this.context.env);
+    const read = readPrivacyChange(this, {
+      table: await readConfigTable(home),
+      bodiesEnabled: config.cloud.bodies.enabled,
+      now: Date.now(),
+    });
+    if (!read.ok) throw new UsageError(read.problem);
+    await editConfig(home, read.changes);
+    this.print(read.told);
+  }
+}
