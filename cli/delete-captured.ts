@@ -1,8 +1,8 @@
-import { existsSync, rmSync, statSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Deletion, Store } from "../daemon/store/mod.ts";
 import { findDaemon } from "./daemon-process.ts";
-import { databaseFile } from "./open-store.ts";
+import { databaseBytes } from "./open-store.ts";
 
 /** What a deletion freed. */
 export interface Freed {
@@ -12,13 +12,6 @@ export interface Freed {
   readonly freedBytes: number;
   /** Whether the files keep their size, since a daemon uses them. */
   readonly keepsSize: boolean;
-}
-
-function databaseBytes(home: string): number {
-  return ["", "-wal"].reduce(
-    (sum, end) => sum + (statSync(databaseFile(home) + end, { throwIfNoEntry: false })?.size ?? 0),
-    0,
-  );
 }
 
 /** Deletes what was captured before the instant (`null`: everything), a part at a time, so that capture goes on. */

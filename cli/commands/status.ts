@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command, Option } from "clipanion";
 import { CommandFailure, exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
+import type { StatusFacts } from "../render/status.ts";
 
 export class StatusCommand extends MeterCommand {
   static override paths = [["status"]];
@@ -23,7 +24,7 @@ export class StatusCommand extends MeterCommand {
     const { findDaemon, tokenFile } = await import("../daemon-process.ts");
     const { askDaemon } = await import("../loopback-client.ts");
     const { version } = await import("../version.ts");
-    const { withStore } = await import("../open-store.ts");
+    const { databaseBytes, withStore } = await import("../open-store.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
@@ -38,11 +39,14 @@ export class StatusCommand extends MeterCommand {
         throw new CommandFailure(`the daemon answered ${answer.status}: ${answer.body}`);
       status = JSON.parse(answer.body);
     }
-    let coverage = null;
+    let stored: StatusFacts["stored"] = null;
     try {
-      coverage = await withStore(home, { readOnly: true }, async (store) =>
-        store.readCoverage({ from: Date.now() - 86_400_000, to: null }),
-      );
+      const day = Date.now() - 86_400_000;
+      stored = await withStore(home, { readOnly: true }, async (store) => ({
+        coverage: store.readCoverage({ from: day, to: null }),
+        lastCaptures: store.lastCaptures(day),
+        bytes: databaseBytes(home),
+      }));
     } catch (cause) {
       if (!(cause instanceof CommandFailure)) throw cause;
     }
@@ -52,9 +56,14 @@ export class StatusCommand extends MeterCommand {
         installed_version: version,
         home,
         daemon: status,
-        coverage_24h: coverage,
+        database_bytes: stored?.bytes ?? null,
+        coverage_24h: stored?.coverage ?? null,
+        last_captures: (stored?.lastCaptures ?? []).map(({ client, at }) => ({
+          client,
+          at: new Date(at).toISOString(),
+        })),
       });
-    else this.print(renderStatus({ home, version, running, status, coverage }));
+    else this.print(renderStatus({ home, version, running, status, stored, now: Date.now() }));
     if (status === null) return exitCodes.notRunning;
     return status.store.capturing === "ok" ? exitCodes.ok : exitCodes.failed;
   }

@@ -1,7 +1,9 @@
+import type { Millis } from "../../core/time.ts";
 import type { DaemonStatus } from "../../daemon/daemon-status.ts";
 import type { CoverageTotal } from "../../daemon/store/mod.ts";
 import type { RunningDaemon } from "../daemon-process.ts";
 import { count, coverageLines } from "./report.ts";
+import { printable } from "./table.ts";
 
 export interface StatusFacts {
   home: string;
@@ -10,11 +12,25 @@ export interface StatusFacts {
   running: RunningDaemon | null;
   status: DaemonStatus | null;
   /** Of the last 24 hours; null where there is no database. */
-  coverage: readonly CoverageTotal[] | null;
+  stored: {
+    coverage: readonly CoverageTotal[];
+    lastCaptures: readonly { client: string | null; at: Millis }[];
+    bytes: number;
+  } | null;
+  now: Millis;
+}
+
+/** So many clients are named; more say nothing new. */
+const MOST_CLIENTS = 5;
+
+function ago(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return "just now";
+  return minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;
 }
 
 /** The state of things for a person: the verdict first, what is wrong last. */
-export function renderStatus({ home, version, running, status, coverage }: StatusFacts): string {
+export function renderStatus({ home, version, running, status, stored, now }: StatusFacts): string {
   const lines: string[] = [];
   if (running === null || status === null) {
     lines.push("Not metering: the daemon is not running. Start it with: meter start", `home      ${home}`);
@@ -68,7 +84,16 @@ export function renderStatus({ home, version, running, status, coverage }: Statu
     if (status.store.set_aside !== null)
       lines.push(`A damaged database was moved to ${status.store.set_aside}.`);
   }
-  if (coverage !== null)
-    lines.push(...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)));
+  if (stored === null) return lines.join("\n");
+  lines.push(`database  ${home}/meter.db, ${(stored.bytes / 1024 / 1024).toFixed(1)} MiB`);
+  lines.push(
+    ...coverageLines(stored.coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)),
+  );
+  const clients = stored.lastCaptures.slice(0, MOST_CLIENTS);
+  if (clients.length > 0) {
+    lines.push(
+      `captured  ${clients.map(({ client, at }) => `${printable(client ?? "unknown client")} ${ago(now - at)}`).join(", ")}`,
+    );
+  }
   return lines.join("\n");
 }

@@ -50,6 +50,8 @@ export interface RecordStore {
   findRequest(text: string): Promise<FoundRequest>;
   /** The id of the request that began last; `null` when there is none. */
   latestRequestId(): string | null;
+  /** When each client, by its program's name, was last metered since the instant; the latest first. */
+  lastCaptures(since: Millis): { client: string | null; at: Millis }[];
   /** The request that a response is stored under, among those that their provider hands out again. */
   findKeptResponse(providerResponseId: string): KeptResponse | null;
   /** The next requests in the order of arrival. */
@@ -147,6 +149,13 @@ export function createRecordStore({ capture, state, reader }: StoreConnections):
       state
         .prepare<{ id: string }>("SELECT request_id AS id FROM requests ORDER BY requested_at DESC LIMIT 1")
         .get([])?.id ?? null,
+
+    lastCaptures: (since) =>
+      state
+        .prepare<{ client: string | null; at: number }>(
+          `SELECT client, max(requested_at) AS at FROM requests WHERE requested_at >= ? GROUP BY client ORDER BY at DESC`,
+        )
+        .all([since]),
 
     findKeptResponse(providerResponseId) {
       const row = capture
