@@ -1,0 +1,189 @@
+import { isLocalOnly } from "../../core/policy/mod.ts";
+import type { Driver } from "../../core/ports/driver.ts";
+import type { LogEvent } from "../../core/ports/log.ts";
+import {
+  type BodyAnswer,
+  type BodyPolicy,
+  fitLeg,
+  initialUploaderState,
+  mayUpload,
+  type UploaderEffect,
+  type UploaderEvent,
+  type UploaderState,
+  uploaderTransition,
+} from "../../core/uploader/mod.ts";
+import { type BodyEnvelopeV021, bodyAnswerSchema, encodeBase64, isUtf8 } from "../../core/wire/mod.ts";
+import type { StoredBody } from "../store/mod.ts";
+import { askCloud, readAnswer, readConnection } from "./connection.ts";
+import { createUploaderStates } from "./machine-states.ts";
+import type { CloudServicePorts, CloudSettings } from "./ports.ts";
+import { resolveWatermark, stampWatermark } from "./upload-watermark.ts";
+
+type SendBody = Extract<UploaderEffect, { kind: "send_body" }>;
+
+/** What came of the legs, counted for whoever asked for a pass. */
+export interface UploadCounts {
+  uploaded: number;
+  quarantined: number;
+}
+
+const NOT_SENT: BodyAnswer = { kind: "transport", reason: "aborted" };
+
+/** Makes the body uploader's driver. */
+export function createUploaderDriver(
+  ports: CloudServicePorts,
+  counts: UploadCounts,
+  cancelled: Promise<void>,
+): Driver<UploaderState, UploaderEvent> {
+  const { store, clock, log } = ports;
+  /** When the leg in flight was captured: one that was captured anew meanwhile is not what was uploaded. */
+  let sentCapture: number | null = null;
+
+  return ports.createDriver({
+    transition: uploaderTransition,
+    initial: initialUploaderState,
+    store: createUploaderStates(store),
+    clock,
+    timers: { tick: { kind: "tick_due" } },
+    handlers: {
+      select_bodies: async ({ after, limit }): Promise<UploaderEvent> => {
+        // Where the configuration can't be read nothing may go: the run ends, and the supervisor tries again.
+        const policy = policyOf(ports, await ports.settings());
+        return { kind: "bodies_found", bodies: store.pendingBodies(after, limit), policy };
+      },
+      send_body: (effect) => ({
+        background: sendBody(ports, effect, cancelled, (capturedAt) => {
+          sentCapture = capturedAt;
+        }).then(
+          (answer): UploaderEvent => ({
+            kind: "body_answered",
+            sendNumber: effect.sendNumber,
+            answer,
+            random: ports.random(),
+          }),
+        ),
+      }),
+      mark_uploaded: ({ requestId, direction, at }) => {
+        store.markBodyUploaded({ requestId, direction, capturedAt: sentCapture }, at);
+        counts.uploaded += 1;
+        return undefined;
+      },
+      quarantine_body: ({ requestId, direction, reason, httpStatus, at }) => {
+        store.quarantineBody({ requestId, direction, reason, httpStatus }, at);
+        counts.quarantined += 1;
+        return undefined;
+      },
+      stamp_upload_from: async ({ at }): Promise<UploaderEvent> => {
+        stampWatermark(store, (await ports.settings()).cloud.bodies.uploadFrom, at);
+        return { kind: "upload_from_stamped" };
+      },
+      print_notice: ({ message }) => {
+        ports.notice(message);
+        return undefined;
+      },
+      log: (effect) => {
+        log[effect.level](effect.event as LogEvent, { task: "bodies", ...effect.fields });
+        return undefined;
+      },
+    },
+  });
+}
+
+/** What the configuration says of bodies now. Source: contract, "Limits": the cap is read again at every drain tick. */
+export function policyOf(
+  { store, clock }: Pick<CloudServicePorts, "store" | "clock">,
+  { cloud }: CloudSettings,
+): BodyPolicy {
+  const { bodies, upload } = cloud;
+  const localOnly = Object.entries(upload.perProject).filter(([, sent]) => !sent);
+  return {
+    perProject: Object.fromEntries([...Object.entries(bodies.perProject), ...localOnly]),
+    uploadFrom: resolveWatermark(store, bodies.uploadFrom, clock.now()),
+    maxBodyBytes: bodies.maxBodyBytesPerUpload,
+    intervalMs: bodies.syncIntervalSeconds * 1000,
+  };
+}
+
+/** Sends one leg, if the configuration, read again now, still lets it go. */
+async function sendBody(
+  ports: CloudServicePorts,
+  { requestId, direction, maxBytes }: SendBody,
+  cancelled: Promise<void>,
+  onSend: (capturedAt: number) => void,
+): Promise<BodyAnswer> {
+  const { store } = ports;
+  const connection = await readConnection(ports).catch(() => null);
+  const credentials = connection?.credentials ?? null;
+  if (connection === null || credentials === null || !connection.settings.cloud.enabled) return NOT_SENT;
+  const { settings } = connection;
+  const body = store.readBody(requestId, direction);
+  const [request] = store.requestsById([requestId]);
+  // Deleted meanwhile, by the user or a sweep.
+  if (body === null || request === undefined) return { kind: "held_back" };
+  const { project } = request;
+  const { capturedAt } = body;
+  const policy = policyOf(ports, settings);
+  if (
+    !settings.cloud.bodies.enabled ||
+    isLocalOnly(project, settings.cloud.upload) ||
+    !mayUpload({ ...body, project, sizeBytes: body.content.length, position: "" }, policy)
+  ) {
+    return { kind: "held_back" };
+  }
+  if (!isUtf8(body.content)) return { kind: "unfit", reason: "the stored text is not UTF-8" };
+  const envelope = toEnvelope(body, maxBytes);
+  if (!(await noteBody(ports, credentials.origin, project, envelope))) return NOT_SENT;
+  onSend(capturedAt);
+  const reply = await askCloud(ports, credentials, `/v1/requests/${requestId}/body`, {
+    method: "POST",
+    body: JSON.stringify(envelope),
+    cancelled,
+  });
+  if (reply.kind === "transport") return reply;
+  const { status, retryAfterMs } = reply;
+  const stored = status === 200 ? (readAnswer(reply, bodyAnswerSchema)?.stored ?? null) : null;
+  return { kind: "http", status, retryAfterMs, stored };
+}
+
+function toEnvelope(body: StoredBody, maxBytes: number): BodyEnvelopeV021 {
+  const { utf8, truncated, originalSizeBytes } = fitLeg({ ...body, utf8: body.content }, maxBytes);
+  return {
+    request_id: body.requestId,
+    direction: body.direction,
+    content_type: body.contentType?.slice(0, 255) || "application/octet-stream",
+    body_b64: encodeBase64(utf8),
+    redaction_applied: body.redactionApplied,
+    redaction_summary: [...body.redactionSummary],
+    original_size_bytes: originalSizeBytes,
+    truncated,
+  };
+}
+
+/** The outbox holds everything of an envelope but the text itself, which would else lie on the disk twice. */
+async function noteBody(
+  { outbox, clock, sha256, notice }: CloudServicePorts,
+  origin: string,
+  project: string,
+  envelope: BodyEnvelopeV021,
+): Promise<boolean> {
+  const { body_b64: sent, ...rest } = envelope;
+  const digest = Array.from(sha256(new TextEncoder().encode(sent)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+  const payload = JSON.stringify({ ...rest, body_b64_length: sent.length, body_b64_sha256: digest });
+  try {
+    await outbox.append({
+      kind: "body",
+      at: clock.now(),
+      origin,
+      projects: [project],
+      requestIds: [envelope.request_id],
+      fields: Object.keys(envelope).sort(),
+      payload,
+    });
+    return true;
+  } catch {
+    notice("the outbox can't be written, so nothing is sent");
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+import { clampPullInterval, MIN_PULL_INTERVAL_MS } from "../../core/pricing/mod.ts";
+import { remainingDelay, TIMER_CAP_MS } from "../../core/retry/mod.ts";
+import type { CloudServicePorts } from "./ports.ts";
+import { PULLED_AT_KEY, refreshRates } from "./refresh-rates.ts";
+import type { RefreshRatesResult } from "./results.ts";
+
+/** Pulls rates again and again while `[pricing] auto_pull` is on. */
+export interface RatesWorker {
+  /** Acts on what the configuration says now. */
+  schedule(): Promise<void>;
+  stop(): void;
+  /** One pull, at once. */
+  refresh(): Promise<RefreshRatesResult>;
+}
+
+/** Makes the worker. A pull that failed is tried again after an hour, the floor of the interval. */
+export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
+  const { clock, store } = ports;
+  let cancel: (() => void) | null = null;
+  let on = false;
+  let retryAt: number | null = null;
+  let running: Promise<RefreshRatesResult> | null = null;
+
+  function refresh(): Promise<RefreshRatesResult> {
+    // One at a time: whoever asks meanwhile gets the same answer.
+    running ??= refreshRates(ports).finally(() => {
+      running = null;
+    });
+    return running;
+  }
+
+  async function due(): Promise<void> {
+    try {
+      const { kind } = await refresh();
+      const isDone = kind === "updated" || kind === "not_modified";
+      retryAt = isDone ? null : clock.now() + MIN_PULL_INTERVAL_MS;
+    } catch (error) {
+      const name = error instanceof Error ? error.name : "unknown";
+      ports.log.error("daemon.task_crashed", { task: "rates", error: name });
+      retryAt = clock.now() + MIN_PULL_INTERVAL_MS;
+    }
+    if (on) await schedule().catch(() => {});
+  }
+
+  async function schedule(): Promise<void> {
+    const { pricing } = await ports.settings();
+    cancel?.();
+    cancel = null;
+    on = pricing.autoPull;
+    if (!on) return;
+    const intervalMs = clampPullInterval(pricing.pullIntervalMs);
+    const pulledAt = Number(store.readMeta(PULLED_AT_KEY) ?? 0);
+    const at = retryAt ?? pulledAt + intervalMs;
+    const delayMs = Math.min(remainingDelay(at, clock.now(), intervalMs), TIMER_CAP_MS);
+    cancel = clock.setTimer(delayMs, () => void due());
+  }
+
+  return {
+    schedule,
+    refresh,
+    stop() {
+      on = false;
+      cancel?.();
+      cancel = null;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { CloudReply } from "../../core/ports/cloud-client.ts";
+import { createPriceBook, isPullUrlAllowed, judgePull } from "../../core/pricing/mod.ts";
+import { describeAnswer } from "../../core/retry/mod.ts";
+import { publishedRatesSchema } from "../../core/wire/mod.ts";
+import { askCloud, askOpenly, readAnswer, readConnection } from "./connection.ts";
+import type { CloudServicePorts } from "./ports.ts";
+import type { RefreshRatesResult } from "./results.ts";
+
+/** The tag of the rates that were taken last, with the address that gave it. */
+const ETAG_KEY = "rates_etag";
+
+/** When rates were last asked for with an answer, milliseconds. */
+export const PULLED_AT_KEY = "rates_pulled_at";
+
+/** How long a pull may take, milliseconds. */
+const PULL_MS = 60_000;
+
+/**
+ * Pulls rates once: from `pull_url` without any token, else from the cloud with it; https only. All rates of the answer
+ * are taken, or none. Source: contract, "Authentication", item 3, and "Limits".
+ */
+export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRatesResult> {
+  const { store, clock, log } = ports;
+  const connection = await readConnection(ports);
+  const { pullUrl } = connection.settings.pricing;
+  const { credentials } = connection;
+  const source =
+    pullUrl !== null
+      ? ({ from: "pull_url", url: pullUrl } as const)
+      : credentials !== null
+        ? ({ from: "cloud", url: `${credentials.baseUrl}/v1/pricing/rates` } as const)
+        : null;
+  if (source === null) return { kind: "not_configured" };
+  if (!isPullUrlAllowed(source.url)) return { kind: "not_https" };
+
+  const ifNoneMatch = knownTag(store.readMeta(ETAG_KEY), source.url);
+  const reply =
+    source.from === "cloud" && credentials !== null
+      ? await askCloud(ports, credentials, "/v1/pricing/rates", { ifNoneMatch, timeoutMs: PULL_MS })
+      : await askOpenly(ports, source.url, { ifNoneMatch, timeoutMs: PULL_MS });
+  const now = clock.now();
+  if (reply.kind === "http" && reply.status === 304 && ifNoneMatch !== null) {
+    store.writeMeta(PULLED_AT_KEY, String(now));
+    return { kind: "not_modified", from: source.from };
+  }
+  if (reply.kind === "transport" || reply.status !== 200) return failed(ports, reply);
+  const pull = readAnswer(reply, publishedRatesSchema);
+  if (pull === null) return failed(ports, { kind: "transport", reason: "invalid_answer" });
+  const book = createPriceBook([...ports.bundledRates(), ...store.readRates()]);
+  const verdict = judgePull(pull, book, now);
+  if (!verdict.ok) {
+    const [first] = verdict.problems;
+    log.warn("pricing.pull_invalid", {
+      reason: first?.field.replaceAll(/[^\w.:-]+/g, "_") ?? "unknown",
+      provider: first?.provider ?? null,
+      model: first?.model ?? null,
+    });
+    return { kind: "invalid", problems: verdict.problems };
+  }
+  store.replaceRates("auto", verdict.rows, now);
+  store.writeMeta(ETAG_KEY, reply.etag === null ? null : JSON.stringify([source.url, reply.etag]));
+  store.writeMeta(PULLED_AT_KEY, String(now));
+  ports.ratesChanged();
+  log.info("pricing.pulled", { rates: verdict.rows.length, from: source.from });
+  return {
+    kind: "updated",
+    rates: verdict.rows.length,
+    publishedAt: pull.published_at,
+    from: source.from,
+  };
+}
+
+function failed({ log }: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
+  const httpStatus = reply.kind === "http" ? reply.status : null;
+  const reason = reply.kind === "http" ? `http_${reply.status}` : reply.reason;
+  log.warn("pricing.pull_failed", { reason, http_status: httpStatus });
+  return { kind: "failed", httpStatus, error: describeAnswer(reply) };
+}
+
+/** The tag, where it came from that address: another one's says nothing here. */
+function knownTag(kept: string | null, url: string): string | null {
+  if (kept === null) return null;
+  try {
+    const [from, tag] = JSON.parse(kept) as [string, string];
+    return from === url ? tag : null;
+  } catch {
+    return null;
+  }
+}
