@@ -150,15 +150,14 @@ function greeting(config: CloudProgramConfig, baseUrl: string, port: number): st
 
 /** Resolves with the first signal that asks to stop; a second one ends the process at once. */
 function stopSignal(): Promise<string> {
-  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  let isAsked = false;
   return new Promise((resolve) => {
-    const stop = (signal: string) => {
-      for (const other of signals) {
-        process.off(other, stop);
-        process.once(other, () => process.exit(1));
-      }
-      resolve(signal);
-    };
-    for (const signal of signals) process.on(signal, stop);
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+      process.on(signal, () => {
+        if (isAsked) process.exit(1);
+        isAsked = true;
+        resolve(signal);
+      });
+    }
   });
 }
