@@ -14,6 +14,7 @@
  * @module
  */
 export type { CloudService } from "./cloud-service.ts";
+export { createCloudService } from "./create-cloud-service.ts";
 export type { CloudServicePorts, CloudSettings } from "./ports.ts";
 export type {
   CloudSnapshot,
@@ -28,3 +29,4 @@ export type {
   SyncReport,
   WhoamiResult,
 } from "./results.ts";
+export { readWatermark } from "./upload-watermark.ts";

@@ -1,0 +1,34 @@
+import type { Clock } from "../core/ports/clock.ts";
+import type { Log } from "../core/ports/log.ts";
+
+/** Time between two heartbeats, milliseconds. Source: contract, "Events": `daemon.heartbeat` every 30 s. */
+export const HEARTBEAT_MS = 30_000;
+
+/** What a heartbeat says. */
+export interface Pulse {
+  readonly records: number;
+  readonly pending: number;
+  readonly connections: number;
+}
+
+/** Logs `daemon.heartbeat` every 30 s until it is stopped. A pulse that can't be taken is `daemon.task_crashed`. */
+export function startHeartbeat(
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  pulse: () => Pulse,
+): () => void {
+  const startedAt = performance.now();
+  let cancel = () => {};
+  const beat = () => {
+    cancel = clock.setTimer(HEARTBEAT_MS, beat);
+    try {
+      const { records, pending, connections } = pulse();
+      const uptimeMs = Math.round(performance.now() - startedAt);
+      log.info("daemon.heartbeat", { uptime_ms: uptimeMs, records, pending, connections });
+    } catch (error) {
+      const name = error instanceof Error ? error.name : "unknown";
+      log.error("daemon.task_crashed", { task: "heartbeat", error: name, restart_delay_ms: HEARTBEAT_MS });
+    }
+  };
+  cancel = clock.setTimer(HEARTBEAT_MS, beat);
+  return () => cancel();
+}
