@@ -19,6 +19,12 @@ export const MAX_STORE_CAP_BYTES = 1_048_576;
 /** Days that captured bodies are kept. Source: contract, "Limits", local body retention sweep. */
 export const DEFAULT_BODY_RETENTION_DAYS = 90;
 
+/** Milliseconds between two `daemon.heartbeat` lines of the log. Source: contract, "Events". */
+export const HEARTBEAT_INTERVAL_MS = 30_000;
+
+/** Days that `cloud bodies status` counts unless told otherwise. Source: contract, "Command-line". */
+export const DEFAULT_BODIES_STATUS_DAYS = 30;
+
 /** Longest time between two pulls of rates, 24 days in milliseconds: timers stay below 2^31 ms. Source: decisions, "Daemon". */
 export const MAX_PULL_INTERVAL_MS = 2_073_600_000;
 

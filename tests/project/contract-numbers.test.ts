@@ -3,9 +3,11 @@ import { describe, it } from "node:test";
 import { LOG_BACKUPS, MAX_LOG_FILE_MIB } from "../../adapters/log/rotating-log-file.ts";
 import { BODY_STALE_MS } from "../../core/banner/mod.ts";
 import {
+  DEFAULT_BODIES_STATUS_DAYS,
   DEFAULT_BODY_RETENTION_DAYS,
   DEFAULT_BODY_SYNC_INTERVAL_SECONDS,
   DEFAULT_STORE_CAP_BYTES,
+  HEARTBEAT_INTERVAL_MS,
   MAX_STORE_CAP_BYTES,
 } from "../../core/config/mod.ts";
 import { USER_AGENT_MAX_CHARACTERS } from "../../core/consent/mod.ts";
@@ -70,7 +72,9 @@ const numbers: readonly [heading: string, what: string, constant: number | bigin
     ["Daemon metadata sync", "supervisor's backoff to 60 s", RESTART_DELAY_MAX_MS, 60 * SECOND],
     ["Daemon metadata sync", "8 consecutive fast restarts", FAST_RESTARTS_MAX, 8],
     ["Workspace or account deletion", "a purge about 30 days later", PURGE_DELAY_MS, 30 * DAY],
+    ["Command-line", "bodies status: default 30 days", DEFAULT_BODIES_STATUS_DAYS, 30],
     ["Command-line", "reconcile: under 0.5% tolerance", VARIANCE_TOLERANCE_PER_MILLE, 5n],
+    ["Events", "daemon.heartbeat every 30 s", HEARTBEAT_INTERVAL_MS, 30 * SECOND],
     ["Errors", "backoff capped at 300 s", BACKOFF_CAP_MS, 300 * SECOND],
     ["Limits", "store cap 512 KiB", DEFAULT_STORE_CAP_BYTES, 512 * KIB],
     ["Limits", "capture skip threshold 4 MiB", MAX_CAPTURED_BYTES, 4 * MIB],

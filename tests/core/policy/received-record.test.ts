@@ -100,6 +100,7 @@ describe("isClockSkewed()", () => {
   const cases: readonly [why: string, requestedAt: number, skewed: boolean][] = [
     ["now", now, false],
     ["23 hours ahead", now + CLOCK_SKEW_MAX_MS, false],
+    ["23 hours and a second", now + 82_801_000, true],
     ["a millisecond more", now + CLOCK_SKEW_MAX_MS + 1, true],
     ["ten years ago: it may have waited", now - 10 * 365 * 86_400_000, false],
   ];

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { CertificateStoreError } from "../../../core/ports/certificates.ts";
+import { CLOUD_LOG_LEVELS } from "../../../core/ports/cloud-log.ts";
+import { LOG_EVENTS } from "../../../core/ports/log.ts";
+import { DatabaseError } from "../../../core/ports/postgres.ts";
+import { StoreError } from "../../../core/ports/sqlite.ts";
+
+describe("the errors of the ports", () => {
+  const cause = new Error("the vendor's");
+
+  it("say what failed and keep the vendor's error as their cause", () => {
+    const error = new StoreError("busy", "the store is full", { cause });
+    assert.deepEqual([error.name, error.reason, error.cause], ["StoreError", "busy", cause]);
+    assert.equal(new CertificateStoreError("no certificate", { cause }).name, "CertificateStoreError");
+  });
+
+  it("name the database's own code where it gave one, and have a sentence of their own where nobody gave one", () => {
+    const bare = new DatabaseError("unavailable");
+    assert.equal(bare.message, "the database failed: unavailable");
+    assert.deepEqual([bare.code, bare.constraint, bare.cause], [null, null, undefined]);
+    const told = new DatabaseError("unavailable", { code: "57P01", constraint: "c", cause });
+    assert.equal(told.message, "the database failed: unavailable (57P01)");
+    assert.deepEqual([told.code, told.constraint, told.cause], ["57P01", "c", cause]);
+    assert.equal(new DatabaseError("unavailable", { message: "gone" }).message, "gone");
+  });
+});
+
+describe("the names of log events", () => {
+  /** Contract, "Events", 4. */
+  const names = [
+    ...["cloud.supervisor.spawned", "cloud.supervisor.skip", "cloud.supervisor.worker_exited"],
+    ...["cloud.worker.sync_paused", "sync.paused", "cloud.body_uploader.policy_rejected_tick"],
+    ...["cloud.transport_error", "pricing.pull_failed", "pricing.pull_invalid", "bodies.retention_sweep"],
+    ...["addon.body_capture.skip", "daemon.heartbeat", "daemon.task_crashed", "watchdog.mitm_unhealthy"],
+    "attribution.tier_hit",
+  ];
+  for (const name of names) {
+    it(`have the contract's ${name}`, () => assert.ok(Object.hasOwn(LOG_EVENTS, name)));
+  }
+
+  it("have the fields that the contract states", () => {
+    const fields = (name: keyof typeof LOG_EVENTS) => Object.keys(LOG_EVENTS[name]).sort();
+    assert.deepEqual(fields("bodies.retention_sweep"), ["deleted", "elapsed_ms", "retention_days"]);
+    assert.deepEqual(fields("addon.body_capture.skip"), ["gate_bytes", "reason", "size_bytes"]);
+    assert.deepEqual(fields("sync.paused"), ["http_status", "last_request_id", "reason"]);
+  });
+
+  it("of the cloud are errors where a request failed, and quiet where one was answered", () => {
+    assert.deepEqual(CLOUD_LOG_LEVELS, {
+      "cloud.request_failed": "error",
+      "cloud.request_answered": "debug",
+    });
+  });
+});

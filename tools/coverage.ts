@@ -1,0 +1,70 @@
+// `npm run coverage`: runs the tests of `core/` and fails unless they reach every line, branch and function of it. Prints
+// each place that is missed; the table that `node --test` prints by itself names no branches. A file of `core/` that no
+// test loads is missed as a whole, unless it holds types alone.
+import { spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+const folder = mkdtempSync(join(tmpdir(), "meter-coverage-"));
+const lcovFile = join(folder, "lcov.info");
+try {
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      "--test",
+      "--experimental-test-coverage",
+      "--test-coverage-include=core/**",
+      "--test-reporter=dot",
+      "--test-reporter-destination=stdout",
+      "--test-reporter=lcov",
+      `--test-reporter-destination=${lcovFile}`,
+      "tests/core/**/*.test.ts",
+    ],
+    { stdio: "inherit" },
+  );
+  const { loaded, missed } = readLcov(readFileSync(lcovFile, "utf8"));
+  const unloaded = globSync("core/**/*.ts")
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => !file.endsWith(".d.ts") && !loaded.has(file) && holdsCode(file));
+  for (const place of [...missed, ...unloaded.map((file) => `${file}: no test loads it`)]) {
+    process.stdout.write(`\n${place}`);
+  }
+  const complete = loaded.size > 0 && missed.length === 0 && unloaded.length === 0;
+  process.stdout.write(
+    complete ? `\n${loaded.size} files of core/: every line, branch and function\n` : "\nnot all of core/\n",
+  );
+  process.exitCode = complete && status === 0 ? 0 : 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** What an lcov file says: the files that were loaded, and the places in them that were not reached. */
+function readLcov(lcov: string): { loaded: Set<string>; missed: string[] } {
+  const loaded = new Set<string>();
+  const missed: string[] = [];
+  let file = "";
+  for (const line of lcov.split("\n")) {
+    const [, key = "", rest = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
+    const values = rest.split(",");
+    if (key === "SF") {
+      file = rest.replaceAll("\\", "/");
+      loaded.add(file);
+    } else if (key === "DA" && values[1] === "0") missed.push(`${file}:${values[0]}: line`);
+    else if (key === "BRDA" && values[3] === "0") missed.push(`${file}:${values[0]}: branch`);
+    else if (key === "FNDA" && values[0] === "0") missed.push(`${file}: function ${values[1]}`);
+  }
+  return { loaded, missed };
+}
+
+/** Whether anything is left of the file without its types, comments and re-exports. */
+function holdsCode(file: string): boolean {
+  const code = stripTypeScriptTypes(readFileSync(file, "utf8"));
+  return /\S/.test(
+    code.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$|^\s*(import|export)\b[^;]*from[^;]*;|export\s*\{\s*\};?/gm, ""),
+  );
+}
