@@ -44,7 +44,7 @@ export async function findDaemon(home: string): Promise<RunningDaemon | null> {
 }
 
 /** The program itself: beside this file in a checkout, beside `dist/` in a package. */
-const programFile = fileURLToPath(
+export const programFile = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "./bin.js" : "../../cli/bin.js", import.meta.url),
 );
 

@@ -7,12 +7,12 @@ import { loadRootCertificates, openCertificateAuthority } from "../adapters/cert
 import { systemClock } from "../adapters/clock/mod.ts";
 import { createZlibDecoder, createZlibMessageInflater } from "../adapters/content-decoder/mod.ts";
 import { createRandomBytes, sha256, sha256Hex } from "../adapters/crypto/node-crypto.ts";
-import { createProjectFiles, writeFileAtomic } from "../adapters/files/mod.ts";
 import { createDriver } from "../adapters/driver/mod.ts";
+import { createProjectFiles, writeFileAtomic } from "../adapters/files/mod.ts";
 import { serve } from "../adapters/http/serve.ts";
 import { takeExclusiveLock } from "../adapters/lock/exclusive-lock.ts";
 import { createLog, openLogFile } from "../adapters/log/mod.ts";
-import { createProcessTable } from "../adapters/process-table/mod.ts";
+import { createConnectionOwners, createProcessTable } from "../adapters/process-table/mod.ts";
 import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
 import { createTokenCounter } from "../adapters/token-counter/mod.ts";
 import type { Config } from "../core/config/mod.ts";
@@ -72,6 +72,8 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       { ...config.attribution, proxyPort: () => proxyPort },
     );
     const loopbackToken = readOrMakeToken(tokenFile(home));
+    const portLost = Promise.withResolvers<"port_lost">();
+    const listenFd = inheritedSocket(env);
     const daemon = await startDaemon(
       {
         version,
@@ -91,12 +93,18 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         createDriver,
         atTurnEnd: setImmediate,
         later: (work, delayMs) => void setTimeout(work, delayMs),
+        owners: createConnectionOwners(),
         equalSecrets: (one, other) => timingSafeEqual(sha256(Buffer.from(one)), sha256(Buffer.from(other))),
         serve,
+        portLost: () => portLost.resolve("port_lost"),
       },
       {
-        proxy,
-        api: { host: await listenAddress(config.api.host, env, allWarnings), port: config.api.port },
+        proxy: { ...proxy, ...(listenFd !== null && { listenFd }) },
+        api: {
+          host: await listenAddress(config.api.host, env, allWarnings),
+          port: config.api.port,
+          allowedOrigins: dashboardOrigins(config),
+        },
         loopbackToken,
         maxBodyBytes: config.bodies.maxBodyBytes,
         bodyRetentionDays: config.bodies.retentionDays,
@@ -112,16 +120,22 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       started_at: daemon.status().started_at,
     };
     writeFileAtomic(stateFile(home), `${JSON.stringify(running, null, 2)}\n`, { mode: 0o600 });
-    await stopSignal();
+    const why = await Promise.race([stopSignal(), portLost.promise]);
     rmSync(stateFile(home), { force: true });
     await daemon.stop(STOP_DEADLINE_MS);
-    return 0;
+    // A failure, so that the service manager starts another; meanwhile connections wait at its socket.
+    return why === "port_lost" ? 1 : 0;
   } catch (cause) {
     throw startFailure(cause, config);
   } finally {
     await logFile.close();
     lock.release();
   }
+}
+
+/** The socket that a service manager passed on, as sd_listen_fds(3) has it: one, the first after standard error. */
+function inheritedSocket(env: Environment): number | null {
+  return env.LISTEN_PID === `${process.pid}` && env.LISTEN_FDS === "1" ? 3 : null;
 }
 
 /** Resolves at the first signal that asks to stop; a second one ends the process at once. */
@@ -215,6 +229,12 @@ async function proxyConfig(
     parentProxies: parents.proxies,
     proxyPassword: password,
   };
+}
+
+/** The origins whose pages may ask: the cloud's own, and those that the configuration lists. */
+function dashboardOrigins({ api, cloud }: Config): ReadonlySet<string> {
+  const own = cloud.baseUrl === null ? [] : [new URL(cloud.baseUrl).origin];
+  return new Set([...own, ...api.dashboardOrigins]);
 }
 
 /** The secret that the command line shows to the loopback API; made once. */

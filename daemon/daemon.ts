@@ -1,4 +1,5 @@
 import type { Clock } from "../core/ports/clock.ts";
+import type { ConnectionOwners } from "../core/ports/connection-owner.ts";
 import type { CreateContentDecoder } from "../core/ports/content-decoder.ts";
 import type { CreateDriver } from "../core/ports/driver.ts";
 import type { Log } from "../core/ports/log.ts";
@@ -8,7 +9,9 @@ import type { PriceBook } from "../core/pricing/mod.ts";
 import type { Redact } from "../core/redaction/mod.ts";
 import type { Millis } from "../core/time.ts";
 import type { Registry } from "../core/usage/mod.ts";
-import { createApi } from "./api/app.ts";
+import { type ApiPeer, createApi } from "./api/app.ts";
+import { createMeteredCounters } from "./api/metrics.ts";
+import { createRecordFeed } from "./api/record-feed.ts";
 import { startBodySweep } from "./body-sweep.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
@@ -45,15 +48,19 @@ export interface DaemonPorts {
   atTurnEnd(work: () => void): void;
   later(work: () => void, delayMs: number): void;
   equalSecrets(one: string, other: string): boolean;
+  /** Null where the platform has no way to tell whose a connection is. */
+  owners: ConnectionOwners | null;
+  /** Called where the proxy's port, held by a service manager, was lost: this process has to end to get it back. */
+  portLost?(): void;
   serve(
-    fetch: (request: Request) => Response | Promise<Response>,
+    fetch: (request: Request, peer: ApiPeer) => Response | Promise<Response>,
     address: { host: string; port: number },
   ): Promise<{ port: number; close(deadlineMs: number): Promise<void> }>;
 }
 
 export interface DaemonConfig {
   proxy: ProxyConfig;
-  api: { host: string; port: number };
+  api: { host: string; port: number; allowedOrigins: ReadonlySet<string> };
   /** What stands in `<meter_home>/loopback-token`. */
   loopbackToken: string;
   /** The local store's cap on a captured body, in bytes. */
@@ -76,13 +83,27 @@ export interface Daemon {
 /** How often, while stopping, connections between requests are looked for and closed, in milliseconds. */
 const QUIET_CHECK_MS = 100;
 
+/** How browsers and programs write the host of an address: port 80 is left out. */
+function hostsOf(name: string, port: number): readonly string[] {
+  const host = (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
+  return port === 80 ? [host, `${host}:80`] : [`${host}:${port}`];
+}
+
 /** Starts proxy, capture and loopback API. Rejects where a port can't be had; nothing is left running then. */
 export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Promise<Daemon> {
   const { log, store } = ports;
   const startedAt = ports.now();
   const projects = createProjectSettings(store, tapClock);
+  const feed = createRecordFeed();
+  const counters = createMeteredCounters();
   const writer = createRecordWriter({
-    store,
+    store: {
+      insertBatch(batch) {
+        store.insertBatch(batch);
+        counters.addRecords(batch.records);
+        feed.publish(batch.records);
+      },
+    },
     atTurnEnd: ports.atTurnEnd,
     later: ports.later,
     now: ports.now,
@@ -105,20 +126,31 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
       redact: ports.redact,
       add: writer.addBody,
     },
-    coverage: { count: (host, kind) => writer.count(kind, host) },
+    coverage: {
+      count(host, kind) {
+        counters.addCoverage(kind);
+        writer.count(kind, host);
+      },
+    },
   });
 
   // Refuses everybody until the proxy stands: nobody's Host is allowed before.
   const allowedHosts = new Set<string>();
   const api = createApi({
-    version: ports.version,
+    ...ports,
     allowedHosts,
+    allowedOrigins: config.api.allowedOrigins,
     token: config.loopbackToken,
-    equalSecrets: ports.equalSecrets,
+    port: () => apiPort,
     status: () => status(),
+    feed,
+    counters,
+    cloud: null,
+    turn: () => new Promise((resolve) => ports.atTurnEnd(resolve)),
+    onError: (error) => log.error("api.failed", { error: error instanceof Error ? error.name : "unknown" }),
   });
   // Listens first, so that the proxy knows its port, whichever it is, and lets nobody through to it.
-  const served = await ports.serve((request) => api.fetch(request), config.api);
+  const served = await ports.serve((request, peer) => api.fetch(request, { peer }), config.api);
   const apiPort = served.port;
 
   let restarts = 0;
@@ -130,6 +162,9 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
         if (event.kind === "worker_lost") {
           restarts += 1;
           log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
+        } else if (event.kind === "port_lost") {
+          log.error("daemon.task_crashed", { task: "proxy" });
+          ports.portLost?.();
         } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
         else
           log.error("capture.failed", { error: event.error instanceof Error ? event.error.name : "unknown" });
@@ -163,7 +198,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     warnings: config.warnings,
   });
   for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host])
-    allowedHosts.add(`${name}:${apiPort}`);
+    for (const host of hostsOf(name, apiPort)) allowedHosts.add(host);
   log.info("daemon.started", { version: ports.version, proxy_port: proxy.port, api_port: apiPort });
 
   return {
@@ -184,6 +219,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
       await stopped;
       stopping = false;
       await capture.idle();
+      feed.close();
       await served.close(deadlineMs);
       writer.close();
       store.close();

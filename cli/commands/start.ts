@@ -1,11 +1,6 @@
-import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { Command, Option } from "clipanion";
-import { CommandFailure } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
-
-/** How long a daemon may take until it answers, in milliseconds. */
-const READY_WITHIN_MS = 15_000;
-const POLL_MS = 50;
 
 export class StartCommand extends MeterCommand {
   static override paths = [["start"]];
@@ -26,15 +21,20 @@ export class StartCommand extends MeterCommand {
     description: "stay in this process until it is stopped",
   });
 
+  home = Option.String("--home", {
+    description: "the meter's home, where a variable can't name it",
+    hidden: true,
+  });
+
   protected override async perform(): Promise<number | undefined> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
-    const home = meterHome(this.context.env);
+    const home = this.home === undefined ? meterHome(this.context.env) : resolve(this.home);
     if (this.foreground) {
       const { runDaemon } = await import("../run-daemon.ts");
       return runDaemon(home, this.context.env, this.context.stderr);
     }
-    const { bootLogFile, findDaemon, spawnDaemon } = await import("../daemon-process.ts");
-    const { prepareHome } = await import("../home.ts");
+    const { findDaemon } = await import("../daemon-process.ts");
+    const { startDaemonOf } = await import("../start-daemon.ts");
     const running = await findDaemon(home);
     if (running !== null) {
       this.print(
@@ -42,29 +42,10 @@ export class StartCommand extends MeterCommand {
       );
       return undefined;
     }
-    prepareHome(home);
-    const child = spawnDaemon(home);
-    let exitCode: number | null = null;
-    child.exited.then((code) => {
-      exitCode = code;
-    });
-    const deadline = performance.now() + READY_WITHIN_MS;
-    while (performance.now() < deadline) {
-      const started = await findDaemon(home);
-      if (started !== null) {
-        this.print(`Metering. Proxy: http://127.0.0.1:${started.proxy_port}  Home: ${home}`);
-        this.print("Run a program through it with: meter run -- <command>");
-        return undefined;
-      }
-      if (exitCode !== null) {
-        throw new CommandFailure(
-          `the daemon did not start:\n${readFileSync(bootLogFile(home), "utf8").trim()}`,
-        );
-      }
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    throw new CommandFailure(
-      `the daemon did not answer within ${READY_WITHIN_MS / 1000} s; see ${bootLogFile(home)}`,
-    );
+    const { daemon, byService } = await startDaemonOf(home, this.context.env);
+    this.print(`Metering. Proxy: http://127.0.0.1:${daemon.proxy_port}  Home: ${home}`);
+    if (byService) this.print("The service keeps it running; meter stop stops both.");
+    this.print("Run a program through it with: meter run -- <command>");
+    return undefined;
   }
 }

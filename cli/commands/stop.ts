@@ -1,11 +1,5 @@
-import process from "node:process";
 import { Command } from "clipanion";
-import { CommandFailure } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
-
-/** The daemon lets streams finish for 10 s; after this long, in milliseconds, something is wrong. */
-const STOPPED_WITHIN_MS = 15_000;
-const POLL_MS = 50;
 
 export class StopCommand extends MeterCommand {
   static override paths = [["stop"]];
@@ -18,20 +12,16 @@ export class StopCommand extends MeterCommand {
 
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
-    const { findDaemon, isAlive } = await import("../daemon-process.ts");
-    const running = await findDaemon(meterHome(this.context.env));
-    if (running === null) {
-      this.print("The daemon is not running.");
-      return;
+    const { findDaemon } = await import("../daemon-process.ts");
+    const { stopDaemonOf } = await import("../start-daemon.ts");
+    const home = meterHome(this.context.env);
+    const running = await findDaemon(home);
+    const { apps } = await stopDaemonOf(home, running, this.context.env);
+    this.print(running === null ? "The daemon is not running." : "Stopped.");
+    if (apps) {
+      this.print(
+        "Programs that init --apps led to the meter can't reach their providers until meter start or meter uninstall.",
+      );
     }
-    process.kill(running.pid, "SIGTERM");
-    const deadline = performance.now() + STOPPED_WITHIN_MS;
-    while (isAlive(running.pid)) {
-      if (performance.now() > deadline) {
-        throw new CommandFailure(`process ${running.pid} did not stop within ${STOPPED_WITHIN_MS / 1000} s`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    this.print("Stopped.");
   }
 }

@@ -46,6 +46,7 @@ export {
   systemdService,
   systemdSocket,
 } from "./service-files.ts";
+export { type ServiceWords, serviceWords } from "./service-words.ts";
 export {
   type BeforeStep,
   describeStep,

@@ -74,6 +74,8 @@ export type InstallEntry = v.InferOutput<typeof entry>;
 export const installRecordSchema = v.object({
   format: v.literal(1),
   meter_version: v.string(),
+  /** What told the home apart from others of the same user. */
+  name: v.string(),
   /** Whether shells and desktop sessions were set up. */
   apps: v.boolean(),
   /** Certificate files that the user's own variables named before ours took their place. */

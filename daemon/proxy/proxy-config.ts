@@ -49,6 +49,11 @@ export interface ProxyConfig {
   readonly host: string;
   /** 0 takes a free port, and keeps it over restarts of the worker. */
   readonly port: number;
+  /**
+   * A socket that listens already, from a service manager that holds the port while the daemon restarts (sd_listen_fds(3)).
+   * It goes with the worker, so a worker that is lost can't be replaced in this process.
+   */
+  readonly listenFd?: number;
   /** The daemon's other ports; neither they nor the proxy's own are reachable through the proxy. */
   readonly ownPorts: readonly number[];
   /** Patterns of `createHostMatcher()`: whose connections are opened and logged. */

@@ -98,9 +98,19 @@ server.on("connection", (client: Socket) => {
 server.on("error", (error: NodeJS.ErrnoException) => {
   post({ kind: "listen_failed", code: error.code ?? "UNKNOWN", message: error.message });
 });
-server.listen(config.port, config.host, () => {
+const where =
+  config.listenFd === undefined ? { port: config.port, host: config.host } : { fd: config.listenFd };
+server.listen(where, () => {
   const address = server.address();
   if (address === null || typeof address === "string") return;
+  if (config.listenFd !== undefined && address.address !== config.host) {
+    post({
+      kind: "listen_failed",
+      code: "EADDRNOTAVAIL",
+      message: `the service manager holds ${address.address}, and the configuration says ${config.host}`,
+    });
+    return;
+  }
   ownPorts.add(address.port);
   for (const host of ["127.0.0.1", "localhost", "::1", config.host]) {
     gatewayHosts.add(formatAuthority({ host, port: address.port }));

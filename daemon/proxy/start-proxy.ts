@@ -21,6 +21,8 @@ export type ProxyEvent =
   /** The worker is gone; it comes back after the delay. */
   | { readonly kind: "worker_lost"; readonly message: string; readonly restartDelayMs: number }
   | { readonly kind: "worker_restarted"; readonly port: number }
+  /** The worker is gone, and with it the socket that it was given: only a new process can have that again. */
+  | { readonly kind: "port_lost"; readonly message: string }
   /** The reader of the log threw; the frames of that batch may be unmetered. The proxy goes on. */
   | { readonly kind: "sink_failed"; readonly error: unknown };
 
@@ -99,6 +101,7 @@ export function startProxy(
   let stopped: ((problem: string) => void) | null = null;
   let stopPromise: Promise<void> | null = null;
   let restartTimer: NodeJS.Timeout | null = null;
+  let portLost = false;
   let past = createCounters();
   let current = createCounters();
 
@@ -174,6 +177,11 @@ export function startProxy(
   };
 
   const lost = (message: string) => {
+    if (config.listenFd !== undefined) {
+      portLost = true;
+      sink.event({ kind: "port_lost", message });
+      return;
+    }
     failures = performance.now() - startedAt >= healthyRunMs ? 1 : failures + 1;
     const delayMs = restartDelayMs(failures);
     sink.event({ kind: "worker_lost", message, restartDelayMs: delayMs });
@@ -224,7 +232,7 @@ export function startProxy(
     closeQuiet: (connections) => send({ kind: "close_quiet", connections }),
     restart: () => void worker.terminate(),
     stop(deadlineMs) {
-      const workerGone = restartTimer !== null;
+      const workerGone = restartTimer !== null || portLost;
       if (restartTimer !== null) clearTimeout(restartTimer);
       restartTimer = null;
       stopPromise ??= new Promise<void>((resolve) => {

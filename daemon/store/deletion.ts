@@ -20,6 +20,8 @@ export interface DeletionStore {
    * once `finishDeletion()` is done, in the WAL. Call it until both counts are 0; capture goes on in between.
    */
   deleteSome(before: Millis | null): Omit<Deletion, "unsent">;
+  /** Deletes these requests and what was captured of them: those of a self-test, which nobody made. */
+  deleteRequests(requestIds: readonly string[]): void;
   /** Empties the WAL, forgets coverage and quarantine of what is gone. `shrink` gives the space back to the system. */
   finishDeletion(before: Millis | null, shrink: boolean): void;
 }
@@ -90,6 +92,15 @@ export function createDeletionStore({ state }: Pick<StoreConnections, "state">):
         return { requests, bodies };
       });
     },
+
+    deleteRequests: (requestIds) =>
+      state.transaction(() => {
+        for (const id of requestIds) {
+          state.prepare("DELETE FROM request_bodies WHERE request_id = ?").run([id]);
+          state.prepare("DELETE FROM requests WHERE request_id = ?").run([id]);
+        }
+        lowerCursors(state);
+      }),
 
     finishDeletion(before, shrink) {
       state.transaction(() => {
