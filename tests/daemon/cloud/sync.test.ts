@@ -1,0 +1,329 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { OutboxEntry } from "../../../core/ports/outbox.ts";
+import { sampleRecord } from "../store/sample-records.ts";
+import {
+  type Answer,
+  createMachine,
+  type Machine,
+  type ScriptedCloud,
+  startScriptedCloud,
+  TOKEN,
+  until,
+} from "./cloud-kit.ts";
+
+let cloud: ScriptedCloud;
+let machine: Machine;
+
+beforeEach(async () => {
+  cloud = await startScriptedCloud();
+  machine = await createMachine(cloud.url, { timeouts: { headersMs: 300, bodyMs: 300 } });
+});
+afterEach(async () => {
+  await machine.close();
+  await cloud.close();
+});
+
+const BATCH = "/v1/requests/batch";
+const row = () => machine.store.readCloudState("cloud_sync_state");
+const add = (count: number) => {
+  const records = Array.from({ length: count }, () => sampleRecord());
+  machine.store.insertRecords(records);
+  return records.map((record) => record.requestId);
+};
+const idsOf = (batch: { records: { request_id: string }[] }) => batch.records.map((one) => one.request_id);
+
+describe("metadata sync, row by row of the contract's table", () => {
+  it("sends oldest first, with the token, and stamps what the cloud has", async () => {
+    const ids = add(3);
+    const result = await machine.service.syncNow();
+    assert.equal(result.kind, "synced");
+    assert.deepEqual([result.report.accepted, result.report.duplicates], [3, 0]);
+    const [seen] = cloud.to(BATCH);
+    assert.equal(seen?.authorization, `Bearer ${TOKEN}`);
+    assert.deepEqual(idsOf(seen?.body), ids);
+    assert.equal(seen?.body.daemon_version, "0.4.0");
+    assert.equal(machine.store.countPending(), 0);
+    assert.equal((await machine.service.syncNow()).report.accepted, 0);
+    assert.equal(cloud.to(BATCH).length, 1);
+  });
+
+  for (const [status, reason] of [
+    [401, "paused_unauthorised"],
+    [403, "paused_forbidden"],
+  ] as const) {
+    it(`pauses on ${status}, says so in the tables and the log, and stays so after a restart`, async () => {
+      const ids = add(2);
+      cloud.script(BATCH, { status });
+      const { kind, report } = await machine.service.syncNow();
+      assert.deepEqual([kind, report.reason], ["not_synced", "paused"]);
+      assert.equal(row().paused_reason, reason);
+      assert.equal(machine.store.readCloudState("cloud_state").paused_reason, reason);
+      assert.equal(row().last_error, `HTTP ${status}`);
+      assert.deepEqual(machine.logged.find(({ event }) => event === "sync.paused")?.fields, {
+        task: "sync",
+        reason,
+        http_status: status,
+        last_request_id: ids[1],
+      });
+      assert.equal((await machine.service.syncNow()).report.reason, "paused");
+      assert.equal(cloud.to(BATCH).length, 1);
+      assert.equal(machine.store.countPending(), 2);
+    });
+  }
+
+  const drip: Answer = (_, response) => {
+    response.writeHead(200, { "content-length": "100000" });
+    response.write("{");
+  };
+  const lost: Answer = (_, response) => void response.destroy();
+  const failures: readonly [name: string, answer: Answer, error: string][] = [
+    ...[400, 404, 408, 413, 418, 422, 425, 429, 500, 502, 503, 504].map(
+      (status): [string, Answer, string] => [`HTTP ${status}`, { status }, `HTTP ${status}`],
+    ),
+    ["a redirect", { status: 307, headers: { location: "http://127.0.0.1:9/" } }, "HTTP 307"],
+    ["a page with 200", { status: 200, body: "<html>hello</html>" }, "HTTP 200 without outcomes"],
+    ["an empty 200", { status: 200 }, "HTTP 200 without outcomes"],
+    ["an unexpected 204", { status: 204 }, "HTTP 204"],
+    [
+      "a 200 that names fewer outcomes",
+      { status: 200, body: { accepted: 0, duplicates: 0, rejected: [] } },
+      "HTTP 200 with outcomes that do not match the batch",
+    ],
+    ["a connection that is cut", lost, "no answer: connection_reset"],
+    ["an answer that never comes", () => {}, "no answer: timeout"],
+    ["an answer that drips", drip, "no answer: timeout"],
+    [
+      "an answer without end",
+      (_, response) => void response.writeHead(200).end("x".repeat(9 * 1024 * 1024)),
+      "no answer: invalid_answer",
+    ],
+  ];
+  for (const [name, answer, error] of failures) {
+    it(`counts ${name} as transient: nothing marked, no pause, sent again`, async () => {
+      add(1);
+      cloud.script(BATCH, answer);
+      const { report } = await machine.service.syncNow();
+      assert.equal(report.ok, false);
+      const { consecutive_failures, last_error, last_error_at, paused_reason } = row();
+      assert.deepEqual([consecutive_failures, last_error, paused_reason], [1, error, null]);
+      assert.notEqual(last_error_at, null);
+      assert.equal(machine.store.countPending(), 1);
+      assert.equal((await machine.service.syncNow()).report.ok, true);
+      assert.equal(row().consecutive_failures, 0);
+      assert.equal(machine.store.countPending(), 0);
+    });
+  }
+
+  it("counts an address where nobody listens as transient", async () => {
+    add(1);
+    const { url } = cloud;
+    await cloud.close();
+    await machine.service.syncNow();
+    assert.equal(row().last_error, "no answer: connection_refused");
+    assert.equal(
+      machine.logged.some(({ event }) => event === "cloud.transport_error"),
+      true,
+    );
+    assert.ok(url);
+  });
+
+  it("sends again what the cloud has committed when its answer was lost, and takes the duplicate", async () => {
+    const ids = add(2);
+    cloud.script(BATCH, (_, response) => void response.destroy(), {
+      status: 200,
+      body: { accepted: 0, duplicates: 2, rejected: [] },
+    });
+    await machine.service.syncNow();
+    const { report } = await machine.service.syncNow();
+    assert.deepEqual([report.ok, report.duplicates], [true, 2]);
+    assert.deepEqual(idsOf(cloud.to(BATCH)[1]?.body), ids);
+    assert.equal(machine.store.countPending(), 0);
+  });
+
+  it("honours Retry-After in all its forms, and goes before the own backoff alone", async () => {
+    const soon = new Date(Date.now() + 90_000).toUTCString();
+    const forms: readonly [header: string, waits: boolean][] = [
+      ["120", true],
+      [soon, true],
+      ["1000000000000", true],
+      ["0", false],
+      ["-1", false],
+      ["1.5", false],
+      ["Wed, 21 Oct 2015 07:28:00 GMT", false],
+      ["soon", false],
+    ];
+    for (const [header, waits] of forms) {
+      const own = await createMachine(cloud.url);
+      try {
+        own.store.insertRecords([sampleRecord()]);
+        cloud.script(BATCH, { status: 429, headers: { "retry-after": header } });
+        await own.service.syncNow();
+        const { report } = await own.service.syncNow();
+        assert.equal(report.reason, waits ? "retry_after" : "done", header);
+      } finally {
+        await own.close();
+      }
+    }
+  });
+
+  it("puts a record that is rejected by name into quarantine, and the others land", async () => {
+    const ids = add(3);
+    cloud.script(BATCH, {
+      status: 200,
+      body: {
+        accepted: 2,
+        duplicates: 0,
+        rejected: [{ request_id: ids[1], code: "invalid_record", message: "provider: is missing" }],
+      },
+    });
+    const { report } = await machine.service.syncNow();
+    assert.deepEqual([report.accepted, report.quarantined], [2, 1]);
+    const [entry] = machine.store.listQuarantine();
+    assert.deepEqual([entry?.requestId, entry?.reason], [ids[1], "invalid_record: provider: is missing"]);
+    assert.equal(machine.store.countPending(), 0);
+  });
+
+  for (const status of [400, 413, 422]) {
+    it(`halves a batch that is refused with ${status} until one record is left, which goes to quarantine`, async () => {
+      const ids = add(9);
+      const poison = ids[4] as string;
+      cloud.otherwise(BATCH, (seen, response) => {
+        if (idsOf(seen.body).includes(poison)) response.writeHead(status).end();
+        else {
+          const accepted = seen.body.records.length;
+          response.writeHead(200).end(JSON.stringify({ accepted, duplicates: 0, rejected: [] }));
+        }
+      });
+      await machine.service.start();
+      await until("everything to be settled", () => machine.store.countPending() === 0);
+      const quarantine = machine.store.listQuarantine();
+      assert.deepEqual(
+        quarantine.map((entry) => [entry.requestId, entry.httpStatus]),
+        [[poison, status]],
+      );
+      assert.equal(row().paused_reason, null);
+    });
+  }
+
+  it("pauses and resumes at the operator's word, at once and without asking the cloud", async () => {
+    add(1);
+    assert.deepEqual(await machine.service.pause(), { kind: "paused", pausedReason: "paused_manual" });
+    assert.deepEqual(await machine.service.pause(), {
+      kind: "already_paused",
+      pausedReason: "paused_manual",
+    });
+    assert.equal(row().paused_reason, "paused_manual");
+    assert.equal(machine.store.readCloudState("cloud_body_sync_state").paused_reason, "paused_manual");
+    assert.equal((await machine.service.syncNow()).report.reason, "paused");
+    const report = await machine.service.resume();
+    assert.deepEqual([report.ok, report.httpStatus], [true, null]);
+    assert.equal(machine.store.readCloudState("cloud_body_sync_state").paused_reason, null);
+    assert.equal(cloud.seen.length, 0);
+    assert.equal((await machine.service.syncNow()).report.accepted, 1);
+  });
+
+  const resumes: readonly [answer: Answer, reason: string, httpStatus: number | null][] = [
+    [{ status: 401 }, "key_invalid", 401],
+    [{ status: 403 }, "machine_forbidden", 403],
+    [{ status: 503 }, "unconfirmed", 503],
+    [{ status: 200, body: "hello" }, "unconfirmed", null],
+    [{ status: 302, headers: { location: "/" } }, "unconfirmed", 302],
+  ];
+  for (const [answer, reason, httpStatus] of resumes) {
+    it(`stays paused when resume finds ${reason} ${httpStatus}`, async () => {
+      add(1);
+      cloud.script(BATCH, { status: 401 });
+      await machine.service.syncNow();
+      cloud.script("/v1/daemon/whoami", answer);
+      const report = await machine.service.resume();
+      assert.deepEqual([report.ok, report.reason, report.httpStatus], [false, reason, httpStatus]);
+      assert.equal(row().paused_reason, "paused_unauthorised");
+    });
+  }
+
+  it("resumes when whoami answers 200, and clears pause, counters and errors in both tables", async () => {
+    add(1);
+    cloud.script(BATCH, { status: 500 }, { status: 401 });
+    await machine.service.syncNow();
+    await machine.service.syncNow();
+    machine.store.updateCloudState("cloud_body_sync_state", {
+      paused_reason: "paused_unauthorised",
+      consecutive_failures: 4,
+      last_error: "HTTP 401",
+      last_error_at: 1,
+    });
+    const report = await machine.service.resume();
+    assert.deepEqual([report.ok, report.reason], [true, "resumed"]);
+    for (const table of ["cloud_sync_state", "cloud_body_sync_state"] as const) {
+      const { paused_reason, consecutive_failures, last_error, last_error_at } =
+        machine.store.readCloudState(table);
+      assert.deepEqual(
+        [paused_reason, consecutive_failures, last_error, last_error_at],
+        [null, 0, null, null],
+      );
+    }
+    assert.equal((await machine.service.syncNow()).report.accepted, 1);
+  });
+});
+
+describe("what leaves the machine", () => {
+  it("follows the preset, overrides win over it, and what is held back is null", async () => {
+    machine.config.cloud = {
+      ...(machine.config.cloud as object),
+      upload: { preset: "minimal", path: true, project: false },
+    };
+    add(1);
+    await machine.service.syncNow();
+    const [sent] = cloud.to(BATCH)[0]?.body.records ?? [];
+    assert.deepEqual(
+      [sent.path, sent.project, sent.method, sent.prompt_hash],
+      ["/v1/messages", null, null, null],
+    );
+    assert.equal(sent.prompt_tokens, 100);
+    assert.equal("error_message_hash" in sent, false);
+  });
+
+  it("leaves a local-only project here, stamped as skipped for good, however many there are", async () => {
+    machine.config.cloud = {
+      ...(machine.config.cloud as object),
+      upload: { per_project: { secret: { upload: false } } },
+    };
+    const kept = Array.from({ length: 1200 }, () => sampleRecord({ project: "secret" }));
+    machine.store.insertRecords(kept);
+    const [open] = add(1);
+    const { report } = await machine.service.syncNow();
+    assert.equal(report.accepted, 1);
+    assert.deepEqual(idsOf(cloud.to(BATCH)[0]?.body), [open]);
+    machine.config.cloud = { ...(machine.config.cloud as object), upload: {} };
+    await machine.service.syncNow();
+    assert.equal(cloud.to(BATCH).length, 1);
+    assert.equal(machine.store.countPending(), 0);
+  });
+
+  it("goes to the origin that minted the token and to no other", async () => {
+    add(1);
+    const other = await startScriptedCloud();
+    try {
+      machine.config.cloud = { ...(machine.config.cloud as object), base_url: other.url };
+      assert.equal((await machine.service.syncNow()).kind, "not_connected");
+      assert.equal((await machine.service.state()).otherOrigin, cloud.url);
+      assert.equal((await machine.service.whoami()).kind, "not_connected");
+      assert.equal(other.seen.length + cloud.seen.length, 0);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("is written to the outbox before, as it was sent, in a chain that holds", async () => {
+    const ids = add(2);
+    await machine.service.syncNow();
+    const entries: OutboxEntry[] = [];
+    for await (const entry of machine.ports.outbox.read()) entries.push(entry);
+    assert.equal(entries.length, 1);
+    assert.deepEqual(entries[0]?.requestIds, ids);
+    assert.deepEqual(entries[0]?.projects, ["acme-web"]);
+    assert.deepEqual(JSON.parse(entries[0]?.payload ?? ""), cloud.to(BATCH)[0]?.body);
+    assert.deepEqual(await machine.ports.outbox.verify(), { ok: true, entries: 1, firstSeq: 1, lastSeq: 1 });
+  });
+});
