@@ -23,14 +23,14 @@ import { type StoredRequest, toStoredRequest } from "../../cloud/store/stored-re
 import { toReceivedRecord } from "../../core/policy/mod.ts";
 import { createPriceBook, loadBundledRates } from "../../core/pricing/mod.ts";
 import { parseMetadataRecord } from "../../core/wire/mod.ts";
+import { startCloudProcess } from "../../tests/cloud/kit/cloud-process.ts";
 import {
   missingPostgres,
   type PostgresServer,
   startPostgres,
 } from "../../tests/cloud/kit/postgres-server.ts";
+import { addSenders, type Sender } from "../../tests/cloud/kit/senders.ts";
 import { makeBatches, type WireRecord } from "./records.ts";
-import { addSenders, type Sender } from "./senders.ts";
-import { startCloud } from "./start-cloud.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -91,7 +91,13 @@ async function overHttp(
   wire: readonly WireRecord[][],
   senders: readonly Sender[],
 ): Promise<Round> {
-  const cloud = await startCloud(url, connections);
+  const cloud = await startCloudProcess({
+    env: {
+      DATABASE_URL: url,
+      METER_CLOUD_DATABASE_MAX_CONNECTIONS: String(connections),
+      METER_CLOUD_LIMITS_KEY_PER_MINUTE: "10000000",
+    },
+  });
   const agent = new Agent({ connections, pipelining: 1 });
   try {
     const bodies = wire.map((records) => JSON.stringify({ daemon_version: "0.4.0", records }));
@@ -109,7 +115,7 @@ async function overHttp(
     });
   } finally {
     await agent.close();
-    await cloud.stop();
+    await cloud.end("SIGTERM");
   }
 }
 

@@ -18,6 +18,8 @@ const dayMs = 86_400_000;
 /** A throw-away certificate authority that stands for the public ones which vouch for the real providers. */
 export interface CertificateAuthority {
   certificatePem: string;
+  /** A certificate for one host with its key, PEM. */
+  mintLeaf(host: string): Promise<{ cert: string; key: string }>;
   /** A context for one host, minted on the first call and kept. */
   secureContext(host: string): Promise<SecureContext>;
 }
@@ -45,7 +47,7 @@ export async function createCertificateAuthority(): Promise<CertificateAuthority
     crypto,
   );
 
-  async function mint(host: string): Promise<SecureContext> {
+  async function mint(host: string): Promise<{ cert: string; key: string }> {
     const leafKeys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
     const leaf = await X509CertificateGenerator.create(
       {
@@ -67,18 +69,16 @@ export async function createCertificateAuthority(): Promise<CertificateAuthority
       crypto,
     );
     const pkcs8 = await crypto.subtle.exportKey("pkcs8", leafKeys.privateKey);
-    return createSecureContext({
-      key: PemConverter.encode(pkcs8, "PRIVATE KEY"),
-      cert: leaf.toString("pem"),
-    });
+    return { key: PemConverter.encode(pkcs8, "PRIVATE KEY"), cert: leaf.toString("pem") };
   }
 
   const contexts = new Map<string, Promise<SecureContext>>();
   return {
     certificatePem: `${root.toString("pem")}\n`,
+    mintLeaf: mint,
     secureContext(host) {
       let context = contexts.get(host);
-      if (context === undefined) contexts.set(host, (context = mint(host)));
+      if (context === undefined) contexts.set(host, (context = mint(host).then(createSecureContext)));
       return context;
     },
   };

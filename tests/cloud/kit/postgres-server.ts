@@ -15,6 +15,8 @@ export interface PostgresServer {
   url(database: string): string;
   /** As `pg_ctl -m immediate`: no shutdown checkpoint, as after a crash. */
   crash(): Promise<void>;
+  /** As `kill -9`: nobody tells the server's other processes. */
+  kill(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -82,19 +84,19 @@ export async function startPostgres(durable = false): Promise<PostgresServer> {
       "shared_buffers=64MB",
       ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
     ];
-    server = spawn(
-      `${PROGRAMS}/postgres`,
-      ["-D", data, ...settings.flatMap((each) => ["-c", each])],
-      options,
-    );
-    for (let attempt = 0; attempt < 400; attempt += 1) {
+    const run = () =>
+      spawn(`${PROGRAMS}/postgres`, ["-D", data, ...settings.flatMap((each) => ["-c", each])], options);
+    server = run();
+    for (let attempt = 0; attempt < 1_200; attempt += 1) {
+      // It gives up where processes of one that was killed still use the folder's memory; they are about to end.
+      if (server.exitCode !== null) server = run();
       const ready = spawnSync(`${PROGRAMS}/pg_isready`, ["-q", "-h", "127.0.0.1", "-p", String(port)]);
       if (ready.status === 0) return;
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
-    throw new Error("PostgreSQL did not start within ten seconds");
+    throw new Error("PostgreSQL did not start within thirty seconds");
   }
-  async function end(signal: "SIGINT" | "SIGQUIT"): Promise<void> {
+  async function end(signal: "SIGINT" | "SIGQUIT" | "SIGKILL"): Promise<void> {
     const running = server;
     if (running === null) return;
     server = null;
@@ -108,6 +110,7 @@ export async function startPostgres(durable = false): Promise<PostgresServer> {
     port,
     url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
     crash: () => end("SIGQUIT"),
+    kill: () => end("SIGKILL"),
     restart: start,
     stop: async () => {
       await end("SIGINT");

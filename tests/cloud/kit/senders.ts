@@ -1,9 +1,9 @@
-import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
-import type { CloudDatabase } from "../../cloud/mod.ts";
-import { insertKey } from "../../cloud/store/keys.ts";
-import { inScope } from "../../cloud/store/transaction.ts";
-import { mintToken } from "../../cloud/sync-token.ts";
-import { uuidV7 } from "../../core/uuid.ts";
+import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
+import type { CloudDatabase } from "../../../cloud/mod.ts";
+import { insertKey } from "../../../cloud/store/keys.ts";
+import { inScope } from "../../../cloud/store/transaction.ts";
+import { mintToken } from "../../../cloud/sync-token.ts";
+import { uuidV7 } from "../../../core/uuid.ts";
 
 /** A machine with its key. */
 export interface Sender {

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const PROGRAM = fileURLToPath(new URL("../../../cli/cloud-bin.js", import.meta.url));
+
+/** How long a process may take until it answers, milliseconds: on a busy machine, with a database to make. */
+const STARTS_WITHIN_MS = 120_000;
+
+/** How it is started. */
+export interface CloudProcessOptions {
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The runtime and its flags. Default: the present Node. */
+  readonly runtime?: readonly string[];
+  /** A home that is there already, and stays. Default: one of its own, removed at the end. */
+  readonly home?: string;
+}
+
+/** `meter-cloud serve` as a process of its own. */
+export interface CloudProcess {
+  readonly url: string;
+  readonly home: string;
+  /** Its log, line by line, so far. */
+  log(): Record<string, unknown>[];
+  /** Sends a signal and gives the exit code; null where the signal ended it. */
+  end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
+  /** Sends a signal and does not wait. */
+  signal(signal: "SIGTERM"): void;
+  readonly exited: Promise<number | null>;
+}
+
+/** This process's variables without any that would configure the cloud. */
+export function cloudEnvironment(
+  more: Readonly<Record<string, string>> = {},
+): Record<string, string | undefined> {
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:METER_|DATABASE_URL|NODE_)/.test(name));
+  return { ...Object.fromEntries(own), ...more };
+}
+
+/** Starts it on a free port and waits until it listens. Whatever happens, it ends with this process. */
+export async function startCloudProcess(options: CloudProcessOptions = {}): Promise<CloudProcess> {
+  const home = options.home ?? mkdtempSync(join(tmpdir(), "meter-cloud-"));
+  const [runtime = "", ...flags] = options.runtime ?? [process.execPath];
+  const child = spawn(runtime, [...flags, PROGRAM, "serve", "--port", "0", ...(options.words ?? [])], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: cloudEnvironment({ METER_CLOUD_HOME: home, ...options.env }),
+  });
+  const kill = () => child.kill("SIGKILL");
+  process.on("exit", kill);
+  const exited = new Promise<number | null>((resolve) =>
+    child.once("exit", (code) => {
+      process.off("exit", kill);
+      if (options.home === undefined) rmSync(home, { recursive: true, force: true });
+      resolve(code);
+    }),
+  );
+  const logged = collect(child.stderr);
+  const url = await addressOf(child, logged, exited);
+  return {
+    url,
+    home,
+    exited,
+    log: () =>
+      logged()
+        .split("\n")
+        .filter((line) => line.startsWith("{") && line.endsWith("}"))
+        .map((line) => JSON.parse(line)),
+    signal: (signal) => child.kill(signal),
+    end: async (signal) => {
+      child.kill(signal);
+      return await exited;
+    },
+  };
+}
+
+function collect(stream: NodeJS.ReadableStream | null): () => string {
+  let text = "";
+  stream?.on("data", (chunk) => {
+    text += String(chunk);
+  });
+  return () => text;
+}
+
+async function addressOf(
+  child: ChildProcess,
+  logged: () => string,
+  exited: Promise<number | null>,
+): Promise<string> {
+  let isLate = () => {};
+  const late = setTimeout(() => isLate(), STARTS_WITHIN_MS);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      let said = "";
+      child.stdout?.on("data", (chunk) => {
+        said += String(chunk);
+        const [, found] = /answers at (\S+)/.exec(said) ?? [];
+        if (found !== undefined) resolve(found);
+      });
+      void exited.then((code) => reject(new Error(`meter-cloud ended with ${code}: ${said}${logged()}`)));
+      isLate = () => {
+        child.kill("SIGKILL");
+        reject(new Error(`meter-cloud does not answer: ${said}${logged()}`));
+      };
+    });
+  } finally {
+    clearTimeout(late);
+  }
+}
