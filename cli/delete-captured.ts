@@ -2,7 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Deletion, Store } from "../daemon/store/mod.ts";
 import { findDaemon } from "./daemon-process.ts";
-import { databaseBytes } from "./open-store.ts";
+import { databaseBytes } from "./database-file.ts";
 
 /** What a deletion freed. */
 export interface Freed {

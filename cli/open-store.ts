@@ -1,19 +1,8 @@
-import { statSync } from "node:fs";
-import { join } from "node:path";
 import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
 import { StoreError } from "../core/ports/sqlite.ts";
 import { openStore, type Store } from "../daemon/store/mod.ts";
+import { databaseFile } from "./database-file.ts";
 import { CommandFailure } from "./exit-codes.ts";
-
-export const databaseFile = (home: string) => join(home, "meter.db");
-
-/** What the database takes on the disk; 0 where there is none. */
-export function databaseBytes(home: string): number {
-  return ["", "-wal"].reduce(
-    (sum, end) => sum + (statSync(databaseFile(home) + end, { throwIfNoEntry: false })?.size ?? 0),
-    0,
-  );
-}
 
 /** Opens the store for a command and closes it afterwards. Readers never wait for the daemon. */
 export async function withStore<T>(

@@ -1,6 +1,6 @@
 import type { WatchdogStatus } from "../core/watchdog/mod.ts";
 import type { ProxyCounters } from "./proxy/counters.ts";
-import type { RecordWriterHealth } from "./store/mod.ts";
+import type { CoverageTotal, RecordWriterHealth } from "./store/mod.ts";
 
 /** What the daemon says of itself at `/v1/status`; times are ISO 8601 in UTC. */
 export interface DaemonStatus {
@@ -22,6 +22,11 @@ export interface DaemonStatus {
     set_aside: string | null;
     /** Bodies past their retention that are kept because the clock may have jumped, else null. */
     bodies_held: number | null;
+  };
+  last_24_hours: {
+    coverage: readonly CoverageTotal[];
+    /** When each client was metered last; the latest first. */
+    last_captures: readonly { readonly client: string | null; readonly at: string }[];
   };
   /** What was found wrong with the configuration, for people. */
   warnings: readonly string[];

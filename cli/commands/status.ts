@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { Command, Option } from "clipanion";
 import { CommandFailure, exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
-import type { StatusFacts } from "../render/status.ts";
 
 export class StatusCommand extends MeterCommand {
   static override paths = [["status"]];
@@ -20,11 +19,11 @@ export class StatusCommand extends MeterCommand {
   json = Option.Boolean("--json", false, { description: "for programs" });
 
   protected override async perform(): Promise<number> {
-    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { meterHome } = await import("../../adapters/files/meter-home.ts");
     const { findDaemon, tokenFile } = await import("../daemon-process.ts");
     const { askDaemon } = await import("../loopback-client.ts");
     const { version } = await import("../version.ts");
-    const { databaseBytes, withStore } = await import("../open-store.ts");
+    const { databaseBytes } = await import("../database-file.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
@@ -39,31 +38,18 @@ export class StatusCommand extends MeterCommand {
         throw new CommandFailure(`the daemon answered ${answer.status}: ${answer.body}`);
       status = JSON.parse(answer.body);
     }
-    let stored: StatusFacts["stored"] = null;
-    try {
-      const day = Date.now() - 86_400_000;
-      stored = await withStore(home, { readOnly: true }, async (store) => ({
-        coverage: store.readCoverage({ from: day, to: null }),
-        lastCaptures: store.lastCaptures(day),
-        bytes: databaseBytes(home),
-      }));
-    } catch (cause) {
-      if (!(cause instanceof CommandFailure)) throw cause;
-    }
     if (this.json)
       this.printJson({
         running: status !== null,
         installed_version: version,
         home,
         daemon: status,
-        database_bytes: stored?.bytes ?? null,
-        coverage_24h: stored?.coverage ?? null,
-        last_captures: (stored?.lastCaptures ?? []).map(({ client, at }) => ({
-          client,
-          at: new Date(at).toISOString(),
-        })),
+        database_bytes: databaseBytes(home),
       });
-    else this.print(renderStatus({ home, version, running, status, stored, now: Date.now() }));
+    else
+      this.print(
+        renderStatus({ home, version, running, status, databaseBytes: databaseBytes(home), now: Date.now() }),
+      );
     if (status === null) return exitCodes.notRunning;
     return status.store.capturing === "ok" ? exitCodes.ok : exitCodes.failed;
   }

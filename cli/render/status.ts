@@ -1,6 +1,5 @@
 import type { Millis } from "../../core/time.ts";
 import type { DaemonStatus } from "../../daemon/daemon-status.ts";
-import type { CoverageTotal } from "../../daemon/store/mod.ts";
 import type { RunningDaemon } from "../daemon-process.ts";
 import { count, coverageLines } from "./report.ts";
 import { printable } from "./table.ts";
@@ -11,12 +10,7 @@ export interface StatusFacts {
   version: string;
   running: RunningDaemon | null;
   status: DaemonStatus | null;
-  /** Of the last 24 hours; null where there is no database. */
-  stored: {
-    coverage: readonly CoverageTotal[];
-    lastCaptures: readonly { client: string | null; at: Millis }[];
-    bytes: number;
-  } | null;
+  databaseBytes: number;
   now: Millis;
 }
 
@@ -30,7 +24,7 @@ function ago(ms: number): string {
 }
 
 /** The state of things for a person: the verdict first, what is wrong last. */
-export function renderStatus({ home, version, running, status, stored, now }: StatusFacts): string {
+export function renderStatus({ home, version, running, status, databaseBytes, now }: StatusFacts): string {
   const lines: string[] = [];
   if (running === null || status === null) {
     lines.push("Not metering: the daemon is not running. Start it with: meter start", `home      ${home}`);
@@ -84,16 +78,16 @@ export function renderStatus({ home, version, running, status, stored, now }: St
     if (status.store.set_aside !== null)
       lines.push(`A damaged database was moved to ${status.store.set_aside}.`);
   }
-  if (stored === null) return lines.join("\n");
-  lines.push(`database  ${home}/meter.db, ${(stored.bytes / 1024 / 1024).toFixed(1)} MiB`);
-  lines.push(
-    ...coverageLines(stored.coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)),
-  );
-  const clients = stored.lastCaptures.slice(0, MOST_CLIENTS);
-  if (clients.length > 0) {
-    lines.push(
-      `captured  ${clients.map(({ client, at }) => `${printable(client ?? "unknown client")} ${ago(now - at)}`).join(", ")}`,
-    );
+  if (databaseBytes > 0)
+    lines.push(`database  ${home}/meter.db, ${(databaseBytes / 1024 / 1024).toFixed(1)} MiB`);
+  if (status === null) return lines.join("\n");
+  const { coverage, last_captures: captures } = status.last_24_hours;
+  lines.push(...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)));
+  if (captures.length > 0) {
+    const clients = captures
+      .slice(0, MOST_CLIENTS)
+      .map(({ client, at }) => `${printable(client ?? "unknown client")} ${ago(now - Date.parse(at))}`);
+    lines.push(`captured  ${clients.join(", ")}`);
   }
   return lines.join("\n");
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
+import { databaseFile } from "../../cli/database-file.ts";
 import { main } from "../../cli/main.ts";
-import { databaseFile } from "../../cli/open-store.ts";
 import { openStore, type Store } from "../../daemon/store/mod.ts";
 
 /** What a command came to. */

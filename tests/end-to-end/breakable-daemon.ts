@@ -12,8 +12,8 @@ import { serve } from "../../adapters/http/serve.ts";
 import { createLog, openLogFile } from "../../adapters/log/mod.ts";
 import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
 import { stateFile, tokenFile } from "../../cli/daemon-process.ts";
+import { databaseFile } from "../../cli/database-file.ts";
 import { prepareHome } from "../../cli/home.ts";
-import { databaseFile } from "../../cli/open-store.ts";
 import { createPriceBook, loadBundledRates } from "../../core/pricing/mod.ts";
 import { createRedact } from "../../core/redaction/mod.ts";
 import { createRegistry } from "../../core/usage/mod.ts";
@@ -123,6 +123,7 @@ async function main(): Promise<void> {
       createDriver,
       atTurnEnd: setImmediate,
       later: (work, delayMs) => void setTimeout(work, delayMs),
+      owners: null,
       equalSecrets: (one, other) => one === other,
       serve,
     },
@@ -138,7 +139,7 @@ async function main(): Promise<void> {
         parentProxies: { https: parent, http: parent, noProxy: [] },
         proxyPassword: null,
       },
-      api: { host: "127.0.0.1", port: 0 },
+      api: { host: "127.0.0.1", port: 0, allowedOrigins: new Set() },
       loopbackToken,
       maxBodyBytes: 524_288,
       bodyRetentionDays: 90,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { databaseFile } from "../../cli/open-store.ts";
+import { databaseFile } from "../../cli/database-file.ts";
 import {
   createParentProxy,
   createProviderSimulation,

@@ -7,8 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
 import { type RunningDaemon, stateFile, tokenFile } from "../../cli/daemon-process.ts";
+import { databaseFile } from "../../cli/database-file.ts";
 import { askDaemon } from "../../cli/loopback-client.ts";
-import { databaseFile } from "../../cli/open-store.ts";
 import type { DaemonStatus } from "../../daemon/daemon-status.ts";
 import { type CoverageTotal, openStore, type Store, type StoredRequest } from "../../daemon/store/mod.ts";
 

@@ -27,10 +27,11 @@ function facts(more: Partial<DaemonStatus> = {}, rest: Partial<StatusFacts> = {}
       set_aside: null,
       bodies_held: null,
     },
+    last_24_hours: { coverage: [], last_captures: [] },
     warnings: [],
     ...more,
   };
-  return { home: "/home/me/.meter", version: "0.4.0", running, status, stored: null, now: 0, ...rest };
+  return { home: "/home/me/.meter", version: "0.4.0", running, status, databaseBytes: 0, now: 0, ...rest };
 }
 
 describe("renderStatus()", () => {
@@ -101,22 +102,25 @@ describe("renderStatus()", () => {
       { host: "api.openai.com", kind: "websocket", count: 1 },
     ] as const;
     assert.match(
-      renderStatus(facts({}, { stored: { coverage, lastCaptures: [], bytes: 0 } })),
+      renderStatus(facts({ last_24_hours: { coverage, last_captures: [] } })),
       /\n24 hours {2}Metering coverage: 90 % \(9 of 10 seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket sessions$/,
     );
-    assert.ok(
-      !renderStatus(facts({}, { stored: { coverage: [], lastCaptures: [], bytes: 0 } })).includes("24 hours"),
-    );
+    assert.ok(!renderStatus(facts()).includes("24 hours"));
   });
 
   it("names the database and when which client was metered last", () => {
-    const lastCaptures = [
-      { client: "claude", at: 10_000_000 - 30_000 },
-      { client: null, at: 10_000_000 - 59 * 60_000 },
-      { client: "node\u001b[2J", at: 10_000_000 - 125 * 60_000 },
+    const at = (ms: number) => new Date(ms).toISOString();
+    const last_captures = [
+      { client: "claude", at: at(10_000_000 - 30_000) },
+      { client: null, at: at(10_000_000 - 59 * 60_000) },
+      { client: "node\u001b[2J", at: at(10_000_000 - 125 * 60_000) },
     ];
-    const stored = { coverage: [], lastCaptures, bytes: 3 * 1024 * 1024 };
-    const said = renderStatus(facts({}, { stored, now: 10_000_000 }));
+    const said = renderStatus(
+      facts(
+        { last_24_hours: { coverage: [], last_captures } },
+        { databaseBytes: 3 * 1024 * 1024, now: 10_000_000 },
+      ),
+    );
     assert.match(
       said,
       /\ndatabase {2}\/home\/me\/\.meter\/meter\.db, 3\.0 MiB\ncaptured {2}claude just now, unknown client 59 min ago, node\ufffd\[2J 2 h ago$/,
