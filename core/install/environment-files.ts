@@ -26,13 +26,15 @@ export const fishFile = (variables: Variables): string =>
   ].join("\n");
 
 /**
- * The same for environment.d(5), which systemd reads when a session begins. A dollar sign would be expanded there, and a
- * backslash keeps it; quotes keep spaces.
+ * The same for environment.d(5), which systemd reads when a session begins. Quotes keep spaces there, and a dollar
+ * sign would begin a variable even in them, unless it is doubled.
  */
 export const sessionFile = (variables: Variables): string =>
   [
     header,
-    ...Object.entries(variables).map(([name, value]) => `${name}="${value.replaceAll(/[\\"$`]/g, "\\$&")}"`),
+    ...Object.entries(variables).map(
+      ([name, value]) => `${name}="${value.replaceAll(/[\\"`]/g, "\\$&").replaceAll("$", "$$$$")}"`,
+    ),
     "",
   ].join("\n");
 
