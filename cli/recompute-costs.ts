@@ -1,7 +1,7 @@
 import type { PriceBook } from "../core/pricing/mod.ts";
 import type { Millis } from "../core/time.ts";
+import { explainRequest } from "../daemon/explain-request.ts";
 import type { CostUpdate, Store } from "../daemon/store/mod.ts";
-import { explainRequest } from "./explain-request.ts";
 import type { ReportPeriod } from "./period.ts";
 
 /** What pricing again changed, or would change. */

@@ -1,5 +1,5 @@
 import { formatRateText, type PriceBook, type PricedUsage, priceUsage } from "../core/pricing/mod.ts";
-import type { StoredRequest } from "../daemon/store/mod.ts";
+import type { StoredRequest } from "./store/mod.ts";
 
 /** One request with everything that led to its cost; snake case, as `--json` prints it. */
 export interface Explanation {

@@ -25,7 +25,7 @@ export class ExplainCommand extends MeterCommand {
     const { withStore } = await import("../open-store.ts");
     const { openPriceBook } = await import("../price-book.ts");
     const { readConfig } = await import("../read-config.ts");
-    const { explainRequest } = await import("../explain-request.ts");
+    const { explainRequest } = await import("../../daemon/explain-request.ts");
     const { renderExplanation } = await import("../render/explanation.ts");
     const home = meterHome(this.context.env);
     const { operator } = (await readConfig(home, this.context.env)).config.pricing;

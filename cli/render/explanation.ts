@@ -1,5 +1,5 @@
 import { type CostLine, formatPicoUsd, type PriceFactor, USAGE_EXTRAS } from "../../core/pricing/mod.ts";
-import { type Explanation, ratePerMillion } from "../explain-request.ts";
+import { type Explanation, ratePerMillion } from "../../daemon/explain-request.ts";
 import { count } from "./report.ts";
 import { printable, renderTable } from "./table.ts";
 import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";

@@ -1,5 +1,7 @@
 import { divideHalfEven, formatPicoUsd } from "../../core/pricing/mod.ts";
-import type { CoverageKind, CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
+import { csvField } from "../../core/text/mod.ts";
+import { summariseCoverage, unmeteredWords } from "../../daemon/api/coverage-summary.ts";
+import type { CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
 import { type Column, renderTable, tableFits } from "./table.ts";
 
 /** Decimal places of a cost in a table, so that the points stand below each other. */
@@ -117,48 +119,16 @@ export function renderReport(
   return [renderTable(columns, body, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
 }
 
-const unmeteredWords: Partial<Record<CoverageKind, string>> = {
-  tunnelled_http2_only: "connections whose client speaks only HTTP/2",
-  tunnelled_sni_mismatch: "connections to another name than they asked for",
-  tunnelled_not_tls: "connections that are not TLS",
-  tunnelled_no_certificate: "connections that no certificate could be made for",
-  unknown_path: "requests to paths that are not known",
-  websocket: "WebSocket sessions",
-  unreadable: "connections with unreadable HTTP",
-  lost: "connections that the meter fell behind on",
-  dropped: "records that could not be stored",
-  capture_failed: "calls that the meter failed on",
-  without_usage: "answers without usage",
-};
-
 /** How much of what was seen on providers' hosts is in the records, and what is not. */
 export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
-  const sum = (kind: CoverageKind) =>
-    coverage.filter((each) => each.kind === kind).reduce((total, each) => total + each.count, 0);
-  const metered = sum("metered");
-  const missing = (Object.keys(unmeteredWords) as CoverageKind[]).filter(
-    (kind) => kind !== "without_usage" && sum(kind) > 0,
-  );
-  const seen = missing.reduce((total, kind) => total + sum(kind), metered);
-  if (seen === 0) return [];
-  const share = Math.floor((metered / seen) * 1000) / 10;
+  const { metered, seen, permille, missing, withoutUsage } = summariseCoverage(coverage);
+  if (permille === null) return [];
   const lines = [
-    `Metering coverage: ${share} % (${count(metered)} of ${count(seen)} seen on providers' hosts).`,
+    `Metering coverage: ${permille / 10} % (${count(metered)} of ${count(seen)} seen on providers' hosts).`,
+    ...missing.map(({ kind, count: n }) => `  not metered: ${count(n)} ${unmeteredWords[kind]}`),
   ];
-  for (const kind of [...missing, ...(sum("without_usage") > 0 ? (["without_usage"] as const) : [])]) {
-    lines.push(
-      `  ${kind === "without_usage" ? "of these" : "not metered"}: ${count(sum(kind))} ${unmeteredWords[kind]}`,
-    );
-  }
+  if (withoutUsage > 0) lines.push(`  of these: ${count(withoutUsage)} ${unmeteredWords.without_usage}`);
   return lines;
-}
-
-/** A field of RFC 4180; text that a spreadsheet would take for a formula gets an apostrophe. */
-function csvField(value: string | number | bigint | null): string {
-  if (value === null) return "";
-  if (typeof value !== "string") return value.toString();
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /** The report for a spreadsheet: exact sums, costs in USD as decimal text. */

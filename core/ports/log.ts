@@ -60,6 +60,7 @@ export const LOG_EVENTS = {
   "proxy.backlog_dropped": { frames: "count" },
   "capture.failed": { host: "word", error: "word" },
   "capture.unreadable": { host: "word", reason: "word" },
+  "api.failed": { error: "word" },
   "attribution.failed": { error: "word" },
   "store.failing": { reason: "word" },
   "store.refused": { reason: "word" },

@@ -9,4 +9,5 @@
  *
  * @module
  */
+export { csvField } from "./csv-field.ts";
 export { type CutText, cutUtf8, utf8Length } from "./cut-utf8.ts";

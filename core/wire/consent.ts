@@ -30,3 +30,9 @@ export const checkoutConsentAnswerSchema = v.object({ id: identifier, timestamp:
 
 /** The consent as recorded. */
 export type CheckoutConsentAnswer = v.InferOutput<typeof checkoutConsentAnswerSchema>;
+
+/** `GET /v1/consent/checkout`: what the subscribe page shows, in this order, and the hash of exactly that. */
+export const checkoutWordingSchema = v.object({ strings: v.array(v.string()), wording_hash: sha256Hex });
+
+/** The words beside the two boxes. */
+export type CheckoutWording = v.InferOutput<typeof checkoutWordingSchema>;

@@ -50,8 +50,10 @@ export {
   type BillingPeriod,
   type CheckoutConsent,
   type CheckoutConsentAnswer,
+  type CheckoutWording,
   checkoutConsentAnswerSchema,
   checkoutConsentSchema,
+  checkoutWordingSchema,
 } from "./consent.ts";
 export { type CursorBinding, type CursorPosition, decodeCursor, encodeCursor } from "./cursor.ts";
 export { type Whoami, whoamiSchema } from "./daemon.ts";
@@ -79,6 +81,16 @@ export {
   type Status,
   statusSchema,
 } from "./loopback.ts";
+export {
+  projectListSchema,
+  type RequestItem,
+  requestExplanationSchema,
+  requestItemSchema,
+  requestListSchema,
+  type StatisticsTotals,
+  statisticsSchema,
+  statisticsTotalsSchema,
+} from "./loopback-data.ts";
 export {
   BATCH_MAX_BYTES,
   type BatchAnswerBody,

@@ -1,66 +1,166 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { ConnectionOwner, ConnectionOwners } from "../../core/ports/connection-owner.ts";
+import type { PriceBook } from "../../core/pricing/mod.ts";
+import type { Millis } from "../../core/time.ts";
+import type { DaemonStatus } from "../daemon-status.ts";
+import type { CloudBanner } from "../page/local-page.ts";
+import type { Store, Turn } from "../store/mod.ts";
+import { judgeAccess, REQUEST_HEADER } from "./access.ts";
+import { answerHeaders } from "./answer-headers.ts";
+import { createDataRoutes } from "./data-routes.ts";
+import type { MeteredCounters } from "./metrics.ts";
+import { createPageRoutes } from "./page-routes.ts";
+import { problem } from "./problem.ts";
+import type { RecordFeed } from "./record-feed.ts";
+
+/** What a request may bring with it in bytes: the API takes settings, never data. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+/** How long a browser may remember what a preflight said, in seconds. */
+const PREFLIGHT_MAX_AGE_S = 600;
 
 /** What the loopback API needs of the daemon. */
 export interface ApiPorts {
   version: string;
   /** The `Host` values that the API answers to, in lower case, port included. */
   allowedHosts: ReadonlySet<string>;
+  /** Origins of dashboards, as browsers write them. */
+  allowedOrigins: ReadonlySet<string>;
   /** The secret in `<meter_home>/loopback-token`. */
   token: string;
   /** Compares two secrets in constant time. */
   equalSecrets(one: string, other: string): boolean;
-  status(): unknown;
+  /** Null where the platform has no way to tell whose a connection is. */
+  owners: ConnectionOwners | null;
+  /** The port that we listen on. */
+  port(): number;
+  status(): DaemonStatus;
+  store: Pick<
+    Store,
+    | "readStatistics"
+    | "listRequests"
+    | "readRequest"
+    | "readRequests"
+    | "readCoverage"
+    | "listProjectSettings"
+  >;
+  feed: RecordFeed;
+  counters: MeteredCounters;
+  prices(): PriceBook;
+  /** What is served below `/v1/cloud`, and how it stands; null where nothing is. */
+  cloud: { routes: Hono; banner(): Promise<CloudBanner> } | null;
+  now(): Millis;
+  turn: Turn;
+  later(work: () => void, delayMs: number): void;
+  /** For the log. */
+  onError(error: unknown): void;
+}
+
+/** Who is at the other end of a request's connection, as `adapters/http` tells it. */
+export interface ApiPeer {
+  readonly address: string | null;
+  readonly port: number | null;
+  /** The same object for all requests of one connection. */
+  readonly connection: object;
+}
+
+/** What comes with a request besides itself: `api.fetch(request, { peer })`. */
+export interface ApiBindings {
+  peer?: ApiPeer;
+}
+
+/** Answers whose a connection is, once for each. */
+function createOwnerLookup({ owners, port }: Pick<ApiPorts, "owners" | "port">) {
+  const known = new WeakMap<object, Promise<ConnectionOwner>>();
+  return (peer: ApiPeer | undefined): Promise<ConnectionOwner> | ConnectionOwner | null => {
+    if (owners === null) return null;
+    if (peer === undefined || peer.address === null || peer.port === null) return "unknown";
+    const found =
+      known.get(peer.connection) ??
+      owners.ownerOf({ clientAddress: peer.address, clientPort: peer.port, serverPort: port() });
+    known.set(peer.connection, found);
+    return found;
+  };
+}
+
+/** Whether the request carries a body; a page's `fetch` with a body of another type would need no preflight. */
+function isBodyOfOtherType(context: Context): boolean {
+  const { req } = context;
+  const hasBody =
+    (req.header("content-length") ?? "0") !== "0" || req.header("transfer-encoding") !== undefined;
+  return hasBody && !/^application\/json\s*(?:;|$)/i.test(req.header("content-type") ?? "");
 }
 
 /**
- * The daemon's loopback API: `/health` for anybody on this machine, the rest for those who hold the secret.
- * A page in a browser gets nothing, whatever it sends: the `Host` must be one of ours (DNS rebinding), and a request
- * that a browser made for another site carries `Origin` or `Sec-Fetch-Site`.
+ * The daemon's loopback API and its local page. Who may ask what is decided by `judgeAccess()` before anything else is
+ * done; a request that it refuses gets no header that would let a page read the answer.
  */
-export function createApi(ports: ApiPorts): Hono {
-  const api = new Hono();
-  api.use(async (context, next) => {
-    const host = context.req.header("host")?.toLowerCase();
-    if (host === undefined || !ports.allowedHosts.has(host)) {
-      return problem(403, "host_not_allowed", "This API answers to its own loopback address alone.");
-    }
-    const site = context.req.header("sec-fetch-site");
-    if (context.req.header("origin") !== undefined || (site !== undefined && site !== "none")) {
-      return problem(403, "origin_not_allowed", "This API does not answer to web pages.");
-    }
-    await next();
-    context.header("cache-control", "no-store");
-    context.header("x-content-type-options", "nosniff");
-    return undefined;
-  });
-  api.get("/health", (context) => context.json({ status: "ok", version: ports.version }));
-  api.get("/v1/status", (context) => {
+export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
+  const api = new Hono<{ Bindings: ApiBindings }>();
+  const ownerOf = createOwnerLookup(ports);
+
+  const hasSecret = (context: Context) => {
     const [scheme, token] = (context.req.header("authorization") ?? "").split(" ");
-    if (
-      scheme?.toLowerCase() !== "bearer" ||
-      token === undefined ||
-      !ports.equalSecrets(token, ports.token)
-    ) {
-      return problem(401, "unauthorised", "The secret is in the loopback-token file of the meter's home.", {
-        "www-authenticate": "Bearer",
+    return (
+      scheme?.toLowerCase() === "bearer" && token !== undefined && ports.equalSecrets(token, ports.token)
+    );
+  };
+
+  api.use(async (context, next) => {
+    for (const [name, value] of Object.entries(answerHeaders)) context.header(name, value);
+    const { req } = context;
+    const url = new URL(req.url);
+    const verdict = judgeAccess(
+      {
+        method: req.method,
+        path: req.path,
+        authority: url.host,
+        header: (name) => req.header(name),
+        hasSecret: hasSecret(context),
+        owner: await ownerOf(context.env?.peer),
+      },
+      ports,
+    );
+    if (!verdict.ok) {
+      const headers = verdict.status === 401 ? { "www-authenticate": "Bearer" } : {};
+      return problem(context, verdict.status, verdict.code, verdict.detail, headers);
+    }
+    context.header("access-control-allow-private-network", "true");
+    context.header("vary", "Origin");
+    if (verdict.origin !== null) context.header("access-control-allow-origin", verdict.origin);
+    if (req.method === "OPTIONS") {
+      return context.body(null, 204, {
+        "access-control-allow-methods": "GET, HEAD, POST",
+        "access-control-allow-headers": `authorization, content-type, ${REQUEST_HEADER}`,
+        "access-control-max-age": `${PREFLIGHT_MAX_AGE_S}`,
       });
     }
-    return context.json(ports.status() as object);
+    if (req.method !== "GET" && req.method !== "HEAD" && isBodyOfOtherType(context))
+      return problem(context, 415, "unsupported_media_type", "A body must be application/json.");
+    return next();
   });
-  api.notFound(() => problem(404, "not_found", "There is nothing at this address."));
-  api.onError(() => problem(500, "internal", "The daemon could not answer; its log says why."));
-  return api;
-}
+  api.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (context) =>
+        problem(context, 413, "body_too_large", `A body may have ${MAX_BODY_BYTES} bytes.`),
+    }),
+  );
 
-/** An RFC 9457 answer with a stable `code`. */
-function problem(
-  status: number,
-  code: string,
-  detail: string,
-  headers: Record<string, string> = {},
-): Response {
-  return new Response(JSON.stringify({ type: "about:blank", status, code, detail }), {
-    status,
-    headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...headers },
+  api.get("/health", (context) => context.json({ status: "ok", version: ports.version }));
+  api.get("/metrics", (context) =>
+    context.body(ports.counters.render(ports.status()), 200, {
+      "content-type": "text/plain; version=0.0.4; charset=utf-8",
+    }),
+  );
+  if (ports.cloud !== null) api.route("/v1/cloud", ports.cloud.routes);
+  api.route("/v1", createDataRoutes(ports));
+  api.route("/", createPageRoutes(ports));
+  api.notFound((context) => problem(context, 404, "not_found", "There is nothing at this address."));
+  api.onError((error, context) => {
+    ports.onError(error);
+    return problem(context, 500, "internal", "The daemon could not answer; its log says why.");
   });
+  return api;
 }

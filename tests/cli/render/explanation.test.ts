@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { explainRequest } from "../../../cli/explain-request.ts";
 import { renderExplanation } from "../../../cli/render/explanation.ts";
 import { createPriceBook, loadBundledRates } from "../../../core/pricing/mod.ts";
+import { explainRequest } from "../../../daemon/explain-request.ts";
 import type { StoredRequest } from "../../../daemon/store/mod.ts";
 import { sampleRecord } from "../../daemon/store/sample-records.ts";
 

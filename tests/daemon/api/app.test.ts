@@ -1,130 +1,167 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { createApi } from "../../../daemon/api/app.ts";
+import { after, before, describe, it } from "node:test";
+import { Hono } from "hono";
+import { MAX_BODY_BYTES } from "../../../daemon/api/app.ts";
+import { type ApiRig, DASHBOARD, openApi } from "./api-rig.ts";
 
-const host = "127.0.0.1:8765";
-
-function open(status: () => unknown = () => ({ version: "0.4.0" })) {
-  return createApi({
-    version: "0.4.0",
-    allowedHosts: new Set([host, "localhost:8765", "[::1]:8765"]),
-    token: "right",
-    equalSecrets: (one, other) => one === other,
-    status,
-  });
-}
-
-async function ask(path: string, headers: Record<string, string> = {}, api = open(), method = "GET") {
-  const answer = await api.request(path, { method, headers: { host, ...headers } });
-  return {
-    status: answer.status,
-    headers: answer.headers,
-    body: (await answer.json()) as Record<string, unknown>,
-  };
-}
+const bearer = { authorization: "Bearer right" };
 
 describe("createApi()", () => {
-  it("tells anybody on this machine that it lives, and no more", async () => {
-    const { status, body, headers } = await ask("/health");
-    assert.deepEqual([status, body], [200, { status: "ok", version: "0.4.0" }]);
+  let rig: ApiRig;
+  const cloud = new Hono()
+    .get("/state", (context) => context.json({ paired: false }))
+    .post("/connect", async (context) => context.json({ got: await context.req.json() }));
+  before(async () => {
+    rig = await openApi({
+      cloud: { routes: cloud, banner: async () => ({ banner: "ACTIVE", sentence: "All is sent." }) },
+    });
+  });
+  after(() => rig.close());
+
+  it("tells that it lives, and keeps every answer to itself", async () => {
+    const answer = await rig.ask("/health");
+    assert.deepEqual([answer.status, await answer.json()], [200, { status: "ok", version: "0.4.0" }]);
+    const { headers } = answer;
     assert.equal(headers.get("cache-control"), "no-store");
     assert.equal(headers.get("x-content-type-options"), "nosniff");
+    assert.equal(headers.get("x-frame-options"), "DENY");
+    assert.equal(headers.get("cross-origin-resource-policy"), "same-origin");
+    assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'; frame-ancestors 'none'/);
     assert.equal(headers.get("access-control-allow-origin"), null);
+    assert.equal(headers.get("access-control-allow-private-network"), "true");
   });
 
-  it("answers to its own names, in any case", async () => {
-    for (const name of ["LocalHost:8765", "[::1]:8765", "127.0.0.1:8765"]) {
-      assert.equal((await ask("/health", { host: name })).status, 200, name);
-    }
+  it("lets an allowed dashboard read the answer, and no other", async () => {
+    const answer = await rig.ask("/v1/cloud/state", { headers: { origin: DASHBOARD } });
+    assert.deepEqual([answer.status, await answer.json()], [200, { paired: false }]);
+    assert.equal(answer.headers.get("access-control-allow-origin"), DASHBOARD);
+    assert.equal(answer.headers.get("access-control-allow-private-network"), "true");
+    assert.equal(answer.headers.get("vary"), "Origin");
+    const refused = await rig.ask("/v1/cloud/state", { headers: { origin: "https://evil.test" } });
+    const body = (await refused.json()) as { code: string };
+    assert.deepEqual([refused.status, body.code], [403, "origin_not_allowed"]);
+    assert.equal(refused.headers.get("content-type"), "application/problem+json");
+    assert.equal(refused.headers.get("access-control-allow-origin"), null);
+    assert.equal(refused.headers.get("access-control-allow-private-network"), null);
+    assert.equal(refused.headers.get("cache-control"), "no-store");
   });
 
-  const strangers = [
-    "127.0.0.1",
-    "localhost:9999",
-    "evil.test:8765",
-    "127.0.0.1:8765.evil.test",
-    "",
-    "127.1:8765",
-  ];
-  for (const name of strangers) {
-    it(`refuses another Host on every path: ${JSON.stringify(name)}`, async () => {
-      for (const path of ["/health", "/v1/status", "/nothing"]) {
-        const { status, body } = await ask(path, { host: name, authorization: "Bearer right" });
-        assert.equal(status, 403);
-        assert.equal(body.code, "host_not_allowed");
-        assert.equal(body.version, undefined);
+  it("answers a dashboard's preflight, and no other's", async () => {
+    const asking = {
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "x-meter-request",
+    };
+    const answer = await rig.ask("/v1/cloud/connect", {
+      method: "OPTIONS",
+      headers: { origin: DASHBOARD, ...asking, "access-control-request-private-network": "true" },
+    });
+    assert.equal(answer.status, 204);
+    assert.equal(answer.headers.get("access-control-allow-origin"), DASHBOARD);
+    assert.match(answer.headers.get("access-control-allow-headers") ?? "", /x-meter-request/);
+    assert.match(answer.headers.get("access-control-allow-methods") ?? "", /POST/);
+    assert.equal(answer.headers.get("access-control-allow-private-network"), "true");
+    const refused = await rig.ask("/v1/cloud/connect", {
+      method: "OPTIONS",
+      headers: { origin: "https://evil.test", ...asking },
+    });
+    assert.equal(refused.status, 403);
+    assert.equal(refused.headers.get("access-control-allow-methods"), null);
+  });
+
+  it("shows how to ask where the secret is missing", async () => {
+    const closed = await openApi({ owner: null });
+    try {
+      for (const authorization of [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        "Basic right",
+        "right",
+        "Bearer  right",
+      ]) {
+        const answer = await closed.ask("/v1/status", { headers: { authorization } });
+        assert.deepEqual(
+          [answer.status, ((await answer.json()) as { code: string }).code],
+          [401, "unauthorised"],
+          authorization,
+        );
+        assert.equal(answer.headers.get("www-authenticate"), "Bearer");
       }
-    });
-  }
-
-  const pages: Record<string, string>[] = [
-    { origin: "https://evil.test" },
-    { origin: "null" },
-    { origin: `http://${host}` },
-    { "sec-fetch-site": "cross-site" },
-    { "sec-fetch-site": "same-site" },
-    { "sec-fetch-site": "same-origin" },
-  ];
-  for (const headers of pages) {
-    it(`refuses what a web page sends: ${JSON.stringify(headers)}`, async () => {
-      const {
-        status,
-        body,
-        headers: answered,
-      } = await ask("/v1/status", { ...headers, authorization: "Bearer right" });
-      assert.deepEqual([status, body.code], [403, "origin_not_allowed"]);
-      assert.equal(answered.get("access-control-allow-private-network"), null);
-    });
-  }
-
-  it("lets a person's own navigation and Node's fetch pass", async () => {
-    assert.equal((await ask("/health", { "sec-fetch-site": "none" })).status, 200);
-    assert.equal((await ask("/health", { "sec-fetch-mode": "cors" })).status, 200);
-  });
-
-  it("shows its status to who holds the secret", async () => {
-    for (const authorization of ["Bearer right", "bearer right"]) {
-      const { status, body } = await ask("/v1/status", { authorization });
-      assert.deepEqual([status, body], [200, { version: "0.4.0" }]);
+      for (const authorization of ["Bearer right", "bearer right"]) {
+        const answer = await closed.ask("/v1/status", { headers: { authorization } });
+        assert.equal(answer.status, 200);
+        assert.equal(((await answer.json()) as { version: string }).version, "0.4.0");
+      }
+    } finally {
+      closed.close();
     }
   });
 
-  const secrets = [
-    undefined,
-    "",
-    "Bearer",
-    "Bearer ",
-    "Bearer wrong",
-    "Basic right",
-    "right",
-    "Bearer  right",
-  ];
-  for (const authorization of secrets) {
-    it(`shows nothing without it: ${authorization}`, async () => {
-      const { status, body, headers } = await ask(
-        "/v1/status",
-        authorization === undefined ? {} : { authorization },
-      );
-      assert.deepEqual([status, body.code], [401, "unauthorised"]);
-      assert.equal(headers.get("www-authenticate"), "Bearer");
-      assert.equal(headers.get("content-type"), "application/problem+json");
+  it("asks whose a connection is once", async () => {
+    let asked = 0;
+    const counting = await openApi({
+      owners: {
+        async ownerOf(connection) {
+          asked++;
+          assert.deepEqual(connection, { clientAddress: "127.0.0.1", clientPort: 50_000, serverPort: 8765 });
+          return "other";
+        },
+      },
     });
-  }
+    try {
+      for (const path of ["/health", "/v1/stats", "/"]) {
+        const answer = await counting.ask(path, { headers: bearer });
+        assert.deepEqual(
+          [answer.status, ((await answer.json()) as { code: string }).code],
+          [403, "other_user"],
+        );
+      }
+      assert.equal(asked, 1);
+    } finally {
+      counting.close();
+    }
+  });
+
+  it("takes JSON alone, and not much of it", async () => {
+    const post = (headers: Record<string, string>, body: string) =>
+      rig.ask("/v1/cloud/connect", {
+        method: "POST",
+        headers: { ...bearer, "content-length": `${body.length}`, ...headers },
+        body,
+      });
+    const taken = await post({ "content-type": "application/json; charset=utf-8" }, '{"a":1}');
+    assert.deepEqual(await taken.json(), { got: { a: 1 } });
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
+      assert.equal((await post({ "content-type": type }, '{"a":1}')).status, 415, type);
+    const large = await post({ "content-type": "application/json" }, `"${"x".repeat(MAX_BODY_BYTES)}"`);
+    assert.deepEqual(
+      [large.status, ((await large.json()) as { code: string }).code],
+      [413, "body_too_large"],
+    );
+  });
 
   it("answers problems as RFC 9457 has them, also to what is not there and what goes wrong", async () => {
-    const missing = await ask("/v1/nothing");
-    assert.deepEqual(missing.body, {
+    const missing = await rig.ask("/v1/nothing");
+    assert.equal(missing.headers.get("content-type"), "application/problem+json");
+    assert.deepEqual(await missing.json(), {
       type: "about:blank",
       status: 404,
       code: "not_found",
       detail: "There is nothing at this address.",
     });
-    assert.equal((await ask("/health", {}, open(), "POST")).status, 404);
-    const failing = open(() => {
-      throw new Error("a secret of the inside");
+    assert.equal((await rig.ask("/health", { method: "POST", headers: bearer })).status, 404);
+    const seen: unknown[] = [];
+    const failing = await openApi({
+      status: () => {
+        throw new Error("a secret of the inside");
+      },
+      onError: (error) => seen.push(error),
     });
-    const { status, body } = await ask("/v1/status", { authorization: "Bearer right" }, failing);
-    assert.deepEqual([status, body.code], [500, "internal"]);
-    assert.ok(!JSON.stringify(body).includes("secret of the inside"));
+    const answer = await failing.ask("/v1/status");
+    failing.close();
+    assert.equal(answer.status, 500);
+    assert.ok(!(await answer.text()).includes("secret of the inside"));
+    assert.equal(seen.length, 1);
   });
 });

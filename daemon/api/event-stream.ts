@@ -1,0 +1,67 @@
+import type { RequestRecord } from "../../core/record.ts";
+import type { RecordFeed } from "./record-feed.ts";
+import { requestJson } from "./request-json.ts";
+
+/** So often a comment is sent, in milliseconds, so that both ends notice a dead connection. */
+export const HEARTBEAT_MS = 15_000;
+
+/** Events that wait for a reader that is too slow; then it is cut off, and asks again from where it was. */
+export const MAX_WAITING_EVENTS = 256;
+
+/** How long a browser waits before it asks again, in milliseconds. */
+const RETRY_MS = 3_000;
+
+const encoder = new TextEncoder();
+
+/** One event of the HTML standard's event stream; JSON has no line breaks, so it is one line of data. */
+function eventText(record: RequestRecord): string {
+  return `id: ${record.requestId}\nevent: request\ndata: ${JSON.stringify(requestJson(record))}\n\n`;
+}
+
+/**
+ * The stream of new records, after those that the reader missed; null where there are too many readers. It ends when its
+ * reader leaves, falls behind or the feed closes.
+ */
+export function openEventStream(
+  feed: RecordFeed,
+  missed: readonly RequestRecord[],
+  later: (work: () => void, delayMs: number) => void,
+): ReadableStream<Uint8Array> | null {
+  let end = () => {};
+  let controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  let over = false;
+  const finish = () => {
+    if (over) return;
+    over = true;
+    end();
+    controller?.close();
+  };
+  const send = (text: string) => {
+    if (over || controller === null) return;
+    if ((controller.desiredSize ?? 0) <= 0) finish();
+    else controller.enqueue(encoder.encode(text));
+  };
+  const beat = () => {
+    if (over) return;
+    send(": still here\n\n");
+    later(beat, HEARTBEAT_MS);
+  };
+  const stop = feed.listen({ record: (record) => send(eventText(record)), ended: finish });
+  if (stop === null) return null;
+  end = stop;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(opened) {
+        controller = opened;
+        send(`retry: ${RETRY_MS}\n\n`);
+        for (const record of missed) send(eventText(record));
+        later(beat, HEARTBEAT_MS);
+      },
+      cancel() {
+        over = true;
+        end();
+      },
+    },
+    new CountQueuingStrategy({ highWaterMark: MAX_WAITING_EVENTS }),
+  );
+}

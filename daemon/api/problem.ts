@@ -1,0 +1,18 @@
+import type { Context } from "hono";
+
+/** Statuses that the API answers problems with. */
+export type ProblemStatus = 400 | 401 | 403 | 404 | 413 | 415 | 422 | 500 | 503;
+
+/** An RFC 9457 answer with a stable `code`. */
+export function problem(
+  context: Context,
+  status: ProblemStatus,
+  code: string,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return context.body(JSON.stringify({ type: "about:blank", status, code, detail }), status, {
+    "content-type": "application/problem+json",
+    ...headers,
+  });
+}

@@ -1,0 +1,34 @@
+import { csvField } from "../../core/text/mod.ts";
+import type { RequestItem } from "../../core/wire/mod.ts";
+
+const columns = [
+  "request_id",
+  "requested_at",
+  "project",
+  "provider",
+  "model",
+  "requested_model",
+  "request_kind",
+  "streaming",
+  "prompt_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+  "completion_tokens",
+  "thinking_tokens",
+  "tokens_complete",
+  "cost_usd",
+  "cost_source",
+  "http_status",
+  "error_class",
+  "latency_ms",
+  "ttfb_ms",
+  "client",
+  "attribution_tier",
+] as const satisfies readonly (keyof RequestItem)[];
+
+/** Requests for a spreadsheet (RFC 4180), a head line first; what is unknown is empty. */
+export function requestsCsv(items: readonly RequestItem[]): string {
+  const lines = items.map((item) => columns.map((column) => csvField(item[column] ?? null)).join(","));
+  return [columns.join(","), ...lines, ""].join("\r\n");
+}

@@ -1,0 +1,43 @@
+import type { StatisticsTotals } from "../../core/wire/mod.ts";
+import type { ModelRow, ReportRow, Statistics } from "../store/mod.ts";
+import { moneyJson } from "./request-json.ts";
+
+/** A sum of counts as JSON has numbers: exact below 2^53, which is more tokens than anybody pays for. */
+const count = (sum: bigint | null): number | null => (sum === null ? null : Number(sum));
+
+/** One line's sums in the words of the wire. */
+export function totalsJson(row: ReportRow): StatisticsTotals {
+  const { tokens } = row;
+  return {
+    requests: row.requests,
+    failed_requests: row.errors,
+    unpriced_requests: row.unpriced,
+    incomplete_requests: row.incomplete,
+    prompt_tokens: count(tokens.prompt),
+    completion_tokens: count(tokens.completion),
+    cache_read_tokens: count(tokens.cacheRead),
+    cache_write_tokens: count(tokens.cacheWrite),
+    cache_write_1h_tokens: count(tokens.cacheWrite1h),
+    thinking_tokens: count(tokens.thinking),
+    cost_pico_usd: row.costPicoUsd.toString(),
+    cost_usd: moneyJson(row.costPicoUsd).cost_usd ?? "0",
+  };
+}
+
+/** The four sides of a period in the words of the wire. */
+export function statisticsJson({ total, days, projects, models }: Statistics) {
+  return {
+    totals: totalsJson(total),
+    days: days.map((row) => ({ date: row.key ?? "", ...totalsJson(row) })),
+    projects: projects.map((row) => ({
+      project: row.key ?? "",
+      last_requested_at: new Date(row.lastRequestedAt).toISOString(),
+      ...totalsJson(row),
+    })),
+    models: models.map((row: ModelRow) => ({
+      provider: row.provider,
+      model: row.key ?? "",
+      ...totalsJson(row),
+    })),
+  };
+}

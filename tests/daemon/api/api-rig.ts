@@ -1,0 +1,94 @@
+import type { ConnectionOwner } from "../../../core/ports/connection-owner.ts";
+import { createPriceBook, loadBundledRates } from "../../../core/pricing/mod.ts";
+import { type ApiPorts, createApi } from "../../../daemon/api/app.ts";
+import { createMeteredCounters } from "../../../daemon/api/metrics.ts";
+import { createRecordFeed } from "../../../daemon/api/record-feed.ts";
+import type { DaemonStatus } from "../../../daemon/daemon-status.ts";
+import { createCounters } from "../../../daemon/proxy/counters.ts";
+import { openStore, type Store } from "../../../daemon/store/mod.ts";
+import { opener } from "../store/open-sample-store.ts";
+
+/** The address that the API of the tests answers to. */
+export const HOST = "127.0.0.1:8765";
+/** The dashboard that it answers to. */
+export const DASHBOARD = "https://dashboard.meter.cloud";
+
+/** A daemon that has just started. */
+export const sampleStatus: DaemonStatus = {
+  version: "0.4.0",
+  started_at: "2026-05-12T08:00:00.000Z",
+  proxy: {
+    port: 8081,
+    connections: 2,
+    restarts: 1,
+    watchdog: "healthy",
+    counters: { ...createCounters(), accepted: 7 },
+  },
+  api: { port: 8765 },
+  store: {
+    capturing: "ok",
+    lastError: null,
+    pending: 0,
+    stored: 3,
+    dropped: { disk_full: 2 },
+    set_aside: null,
+    bodies_held: null,
+  },
+  last_24_hours: { coverage: [], last_captures: [] },
+  warnings: [],
+};
+
+/** The API on a store in memory. */
+export interface ApiRig {
+  store: Store;
+  ports: ApiPorts;
+  /** Asks as a program of this user does, unless the headers say otherwise. */
+  ask(path: string, init?: RequestInit & { host?: string; url?: string }): Promise<Response>;
+  /** Runs what was put off. */
+  runLater(): void;
+  close(): void;
+}
+
+export async function openApi(
+  change: Partial<ApiPorts> & { owner?: ConnectionOwner | null } = {},
+): Promise<ApiRig> {
+  const store = await openStore(opener, ":memory:");
+  const owner = change.owner === undefined ? "self" : change.owner;
+  const put: (() => void)[] = [];
+  const prices = createPriceBook(loadBundledRates());
+  const ports: ApiPorts = {
+    version: "0.4.0",
+    allowedHosts: new Set([HOST, "localhost:8765", "[::1]:8765"]),
+    allowedOrigins: new Set([DASHBOARD]),
+    token: "right",
+    equalSecrets: (one, other) => one === other,
+    owners: owner === null ? null : { ownerOf: async () => owner },
+    port: () => 8765,
+    status: () => sampleStatus,
+    store,
+    feed: createRecordFeed(),
+    counters: createMeteredCounters(),
+    prices: () => prices,
+    cloud: null,
+    now: () => Date.UTC(2026, 4, 12, 18),
+    turn: async () => {},
+    later: (work) => void put.push(work),
+    onError: () => {},
+    ...change,
+  };
+  const api = createApi(ports);
+  const peer = { address: "127.0.0.1", port: 50_000, connection: {} };
+  return {
+    store,
+    ports,
+    async ask(path, { host = HOST, url = `http://${HOST}`, ...init } = {}) {
+      const headers = new Headers(init.headers);
+      headers.set("host", host);
+      return await api.request(new Request(`${url}${path}`, { ...init, headers }), undefined, { peer });
+    },
+    runLater: () => {
+      for (const work of put.splice(0)) work();
+    },
+    close: () => store.close(),
+  };
+}
