@@ -17,6 +17,7 @@ import { deleteKey, getWhoami } from "./routes/daemon-key.ts";
 import { getDaemonTotals } from "./routes/daemon-totals.ts";
 import { postPairingPoll, postPairingStart } from "./routes/pairing.ts";
 import { getRates } from "./routes/pricing-rates.ts";
+import { registerReadRoutes } from "./routes/reads/register-read-routes.ts";
 import { postBody } from "./routes/request-body.ts";
 import { postBatch } from "./routes/requests-batch.ts";
 import { createRateSource } from "./store/rates.ts";
@@ -79,6 +80,9 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
   const perPoll = createRateLimiter(settings.rateLimits.pollPerAddress);
   app.post("/v1/pairing/start", (context) => postPairingStart(parts, perStart, context));
   app.post("/v1/pairing/poll", (context) => postPairingPoll(parts, perPoll, context));
+
+  const perUser = createRateLimiter(settings.rateLimits.perUser);
+  registerReadRoutes(app, parts, perUser);
 
   app.notFound(() => problem("not_found"));
   app.onError((error, context) => {

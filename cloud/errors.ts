@@ -1,6 +1,7 @@
 import type { Plan } from "../core/plans/mod.ts";
 import { DatabaseError } from "../core/ports/postgres.ts";
-import { PROBLEM_MEDIA_TYPE, type WireProblem } from "../core/wire/mod.ts";
+import type { Millis } from "../core/time.ts";
+import { formatInstant, PROBLEM_MEDIA_TYPE, type WireProblem } from "../core/wire/mod.ts";
 
 /** Every refusal of the cloud: its stable code, the status, and what it means to a person. Nothing else makes statuses. */
 const PROBLEMS = {
@@ -8,6 +9,8 @@ const PROBLEMS = {
   not_an_object: [400, "The body is not a JSON object of this endpoint."],
   invalid_base64: [400, "body_b64 is not valid Base64."],
   invalid_utf8: [400, "The body is not valid UTF-8."],
+  cursor_invalid: [400, "The cursor is not one of this workspace and query."],
+  period_before_floor: [400, "The period begins before the retention floor."],
   unauthorised: [401, "A valid token is needed."],
   scope_insufficient: [403, "The token's scope does not reach this endpoint."],
   origin_refused: [403, "A page of another site made the request."],
@@ -18,11 +21,26 @@ const PROBLEMS = {
   not_a_member: [403, "The key's owner is no longer a member of the workspace."],
   not_found: [404, "There is nothing at this address."],
   request_unknown: [404, "The workspace has no such request."],
+  body_unknown: [404, "The request has no stored body within reach."],
+  workspace_ambiguous: [
+    409,
+    "Several of your workspaces have this request; workspace_id says which one is meant.",
+  ],
   too_large: [413, "The request is larger than this endpoint takes."],
   wrong_shape: [422, "The payload does not have the shape that it must have."],
   datetime_not_date: [422, "A calendar date YYYY-MM-DD is needed, not a datetime."],
   date_malformed: [422, "A calendar date YYYY-MM-DD is needed."],
   period_reversed: [422, "The period ends before it begins."],
+  period_malformed: [422, "A date or a datetime of ISO 8601 is needed."],
+  period_too_long: [422, "The period is longer than this endpoint answers for in one piece."],
+  reason_missing: [
+    422,
+    "A reader who is not the author gives a reason of 1 to 2000 characters, or a view_id.",
+  ],
+  view_unknown: [422, "The view_id is unknown, used, expired, or another viewer's."],
+  subject_mismatch: [422, "The request is not the subject's."],
+  tick_missing: [422, "Both boxes must be ticked."],
+  wording_unknown: [422, "The wording is none that was shown."],
   request_not_synced: [425, "The request's metadata has not arrived yet."],
   rate_limited: [429, "Too many requests; Retry-After says when to go on."],
   internal: [500, "The cloud could not answer."],
@@ -36,6 +54,8 @@ export type ProblemCode = keyof typeof PROBLEMS;
 export interface ProblemFacts {
   readonly errors?: readonly WireProblem[];
   readonly retryAfterSeconds?: number;
+  /** With `period_before_floor`: the earliest instant that is answered for. */
+  readonly floor?: Millis;
   /** With `plan_required`. */
   readonly requiredPlan?: Plan;
 }
@@ -49,12 +69,13 @@ export function problem(code: ProblemCode, facts: ProblemFacts = {}): Response {
   const headers = new Headers({ "content-type": PROBLEM_MEDIA_TYPE, "cache-control": "no-store" });
   if (status === 401) headers.set("www-authenticate", 'Bearer realm="meter"');
   if (facts.retryAfterSeconds !== undefined) headers.set("retry-after", String(facts.retryAfterSeconds));
-  const { errors, requiredPlan } = facts;
+  const { errors, floor, requiredPlan } = facts;
   const body = {
     type: "about:blank",
     title,
     status,
     code,
+    ...(floor === undefined ? {} : { floor: formatInstant(floor) }),
     ...(requiredPlan === undefined ? {} : { required_plan: requiredPlan }),
     ...(errors === undefined ? {} : { errors }),
   };

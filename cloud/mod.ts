@@ -32,6 +32,7 @@
  */
 export type { Actor } from "./actor.ts";
 export { createCloud } from "./create-cloud.ts";
+export { readLedgerHead, verifyPromptViewLedger } from "./ledger.ts";
 export { type FetchApp, type Operations, type OperationsParts, withOperations } from "./operations.ts";
 export {
   CLOUD_CONFIG_DEFAULTS,

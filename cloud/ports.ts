@@ -32,6 +32,13 @@ export interface CloudConfig {
   readonly baseUrl: string;
   /** How many proxies of our own stand before this server. */
   readonly trustedHops: number;
+  /** What the subscribe page says beside its two boxes. Regulated copy: it comes from the host, word for word. */
+  readonly checkoutWording: {
+    /** The strings as they are shown, in their order; their hash is what a consent refers to. */
+    readonly strings: readonly string[];
+    /** Hashes of wordings shown before, whose pages may still be open somewhere. */
+    readonly earlierHashes: readonly string[];
+  };
   /** Requests a minute. Source: decisions, "Cloud: people, keys, plans". */
   readonly rateLimits: {
     readonly perKey: number;
@@ -47,6 +54,13 @@ export interface CloudConfig {
 export const CLOUD_CONFIG_DEFAULTS: CloudConfig = {
   baseUrl: "http://127.0.0.1:8787",
   trustedHops: 0,
+  checkoutWording: {
+    strings: [
+      "Placeholder: I agree to the Terms, the Privacy notice and the Refund policy.",
+      "Placeholder: I ask for immediate performance, and know that I lose the 14-day right of withdrawal on delivery.",
+    ],
+    earlierHashes: [],
+  },
   rateLimits: { perKey: 600, perUser: 120, signInPerAddress: 10, pairingPerAddress: 10, pollPerAddress: 120 },
 };
 

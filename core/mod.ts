@@ -26,6 +26,7 @@ export * as reconcile from "./reconcile/mod.ts";
 export * as redaction from "./redaction/mod.ts";
 export * as retention from "./retention/mod.ts";
 export * as retry from "./retry/mod.ts";
+export * as savings from "./savings/mod.ts";
 export * as slug from "./slug/mod.ts";
 export * as supervisor from "./supervisor/mod.ts";
 export * as sync from "./sync/mod.ts";

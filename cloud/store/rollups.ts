@@ -19,7 +19,8 @@ const SUMS = [
   "reported_cost_pico_usd",
 ];
 
-const FAILED = "(error_class is not null or http_status >= 400)";
+/** Whether a row of `requests` failed; null where neither class nor status is known. */
+export const FAILED = "(error_class is not null or http_status >= 400)";
 
 /** What failed and used nothing has no cost to miss. */
 const USED_NOTHING = `coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0) + coalesce(cache_read_tokens, 0)

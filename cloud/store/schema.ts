@@ -94,7 +94,53 @@ export interface CloudSchema {
     added_at: Millis;
     rate: unknown;
   };
+  checkout_consent_records: {
+    consent_id: string;
+    user_id: string;
+    plan: string;
+    period: string;
+    wording_hash: string;
+    ip: Nullable<string>;
+    user_agent: Nullable<string>;
+    timestamp: Millis;
+  };
+  prompt_view_heads: { workspace_id: string; seq: Integer; hash: string };
+  prompt_views: {
+    workspace_id: string;
+    seq: Integer;
+    view_id: string;
+    request_id: string;
+    viewer_user_id: string;
+    subject_user_id: string;
+    consent_grant_id: Nullable<string>;
+    reason: string;
+    viewed_at: Millis;
+    client_ip: Nullable<string>;
+    user_agent: Nullable<string>;
+    prev_hash: string;
+    hash: string;
+  };
+  prompt_view_tickets: {
+    workspace_id: string;
+    view_id: string;
+    request_id: string;
+    viewer_user_id: string;
+    expires_at: Millis;
+    used_at: Nullable<Millis>;
+  };
+  audit_events: {
+    workspace_id: string;
+    event_id: string;
+    at: Millis;
+    kind: string;
+    actor_user_id: Nullable<string>;
+    details: ColumnType<AuditDetails, never, never>;
+    retain_until: Millis;
+  };
 }
+
+/** What changed, by field. Written as text with a cast. */
+type AuditDetails = Record<string, string | number | boolean | null>;
 
 /** One request as the cloud stores it. */
 export interface RequestRow {

@@ -43,6 +43,10 @@ const ROWS: readonly (readonly [table: string, insert: (workspace: string) => st
     (w) =>
       `insert into prompt_views values ('${w}', 1, '${ID}', '${ID}', 'ann', 'ben', null, 'why', now(), null, null, '', '')`,
   ],
+  [
+    "prompt_view_tickets",
+    (w) => `insert into prompt_view_tickets values ('${w}', '${ID}', '${ID}', 'ann', now(), null)`,
+  ],
   ["audit_events", (w) => `insert into audit_events values ('${w}', '${ID}', now(), 'k', null, '{}', now())`],
 ];
 

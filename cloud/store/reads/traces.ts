@@ -1,0 +1,75 @@
+import { type Selectable, sql } from "kysely";
+import type { TracesQuery } from "../../../core/wire/mod.ts";
+import type { CloudDatabase } from "../open-database.ts";
+import { FAILED } from "../rollups.ts";
+import type { RequestRow } from "../schema.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
+import { inReadScope } from "./read-scope.ts";
+import type { Span } from "./usage-spans.ts";
+
+/** A stored request with its machine's name. */
+export type TraceRow = Selectable<RequestRow> & { readonly hostname: string | null };
+
+/** What narrows a list of requests. An empty project stands for those without one. */
+export type TraceFilter = Pick<TracesQuery, "project" | "model" | "provider" | "status" | "user">;
+
+/** Requests of a period, newest first; of the same millisecond, the greater id first. */
+export async function listTraces(
+  db: CloudDatabase,
+  workspaceId: string,
+  question: Span & PageRequest & { readonly filter: TraceFilter },
+): Promise<Page<TraceRow>> {
+  const { from, to, after, limit, filter } = question;
+  const rows = await inReadScope(db, { workspaceId }, async (trx) => {
+    let query = trx
+      .selectFrom("requests as r")
+      .leftJoin("machines as m", (join) =>
+        join.onRef("m.workspace_id", "=", "r.workspace_id").onRef("m.machine_id", "=", "r.machine_id"),
+      )
+      .selectAll("r")
+      .select("m.hostname")
+      .where("r.workspace_id", "=", workspaceId)
+      .where("r.requested_at", ">=", from)
+      .where("r.requested_at", "<", to);
+    if (after !== null) {
+      query = query.where(
+        sql<boolean>`(r.requested_at, r.request_id) < (${after.at}::timestamptz, ${after.id}::uuid)`,
+      );
+    }
+    const { project, model, provider, status, user } = filter;
+    if (project !== null) query = query.where(sql<boolean>`coalesce(r.project, '') = ${project}`);
+    if (model !== null) query = query.where("r.model", "=", model);
+    if (provider !== null) query = query.where("r.provider", "=", provider);
+    if (user !== null) query = query.where("r.user_id", "=", user);
+    if (status === "ok") query = query.where(sql<boolean>`${sql.raw(FAILED)} is not true`);
+    else if (status === "failed") query = query.where(sql<boolean>`${sql.raw(FAILED)} is true`);
+    else if (status !== null) query = query.where("r.http_status", "=", Number(status));
+    return await query
+      .orderBy("r.requested_at", "desc")
+      .orderBy("r.request_id", "desc")
+      .limit(limit + 1)
+      .execute();
+  });
+  return toPage(rows, limit, (row) => ({ at: row.requested_at, id: row.request_id }));
+}
+
+/** One request; null where the workspace has no such. */
+export async function findTrace(
+  db: CloudDatabase,
+  workspaceId: string,
+  requestId: string,
+): Promise<TraceRow | null> {
+  const row = await inReadScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("requests as r")
+      .leftJoin("machines as m", (join) =>
+        join.onRef("m.workspace_id", "=", "r.workspace_id").onRef("m.machine_id", "=", "r.machine_id"),
+      )
+      .selectAll("r")
+      .select("m.hostname")
+      .where("r.workspace_id", "=", workspaceId)
+      .where("r.request_id", "=", requestId)
+      .executeTakeFirst(),
+  );
+  return row ?? null;
+}

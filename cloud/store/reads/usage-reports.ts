@@ -1,0 +1,141 @@
+import type { Millis } from "../../../core/time.ts";
+import { type Analytics, type AnalyticsQuery, formatInstant, type Overview } from "../../../core/wire/mod.ts";
+import type { CloudDatabase } from "../open-database.ts";
+import { NO_MACHINE } from "../rollups.ts";
+import { inReadScope } from "./read-scope.ts";
+import { NO_USAGE, readUsage, type UsageDimension, type UsageGroup } from "./usage.ts";
+import type { Span } from "./usage-spans.ts";
+
+/** Most projects and models of an overview. Decision: what a screen shows; the totals count all. */
+export const OVERVIEW_MAX_GROUPS = 20;
+
+/** Most groups of analytics. Decision: the costliest, so that an answer stays small; the totals count all. */
+export const ANALYTICS_MAX_GROUPS = 100;
+
+type OverviewSums = Pick<Overview, "totals" | "days" | "projects" | "models">;
+type AnalyticsSums = Pick<Analytics, "totals" | "groups">;
+
+/** How the values of a dimension are called; the value itself where it says nothing. */
+export type NameValues = (values: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+
+/** The rollups' key of each dimension that analytics are asked by. */
+const COLUMNS = {
+  project: "project",
+  model: "model",
+  provider: "provider",
+  machine: "machine_id",
+  user: "user_id",
+} as const satisfies Record<AnalyticsQuery["by"], UsageDimension>;
+
+/** What stands in a rollup's key for "none", and how that is called. */
+const NONE: Partial<Record<UsageDimension, { readonly value: string; readonly label: string }>> = {
+  project: { value: "", label: "no project" },
+  machine_id: { value: NO_MACHINE, label: "no machine" },
+};
+
+/** Adds up a period: in all, by day, by project and by model. */
+export async function readOverview(
+  db: CloudDatabase,
+  workspaceId: string,
+  period: Span,
+): Promise<OverviewSums> {
+  const groups = await inReadScope(db, { workspaceId }, (trx) =>
+    readUsage(trx, {
+      ...period,
+      workspaceId,
+      bucket: "day",
+      sets: [[], ["bucket"], ["project"], ["model"]],
+      maxValues: OVERVIEW_MAX_GROUPS,
+    }),
+  );
+  const ofSet = (set: number) => groups.filter((group) => group.set === set);
+  return {
+    totals: ofSet(0)[0]?.totals ?? NO_USAGE,
+    days: toBuckets(ofSet(1)),
+    projects: ofSet(2)
+      .map((group) => toGroup("project", group))
+      .sort(byCost),
+    models: ofSet(3)
+      .map((group) => toGroup("model", group))
+      .sort(byCost),
+  };
+}
+
+/** Adds up a period by one dimension, and each of its values by hour or day. */
+export async function readAnalytics(
+  db: CloudDatabase,
+  workspaceId: string,
+  question: Span & Pick<AnalyticsQuery, "by" | "bucket">,
+  nameValues: NameValues,
+): Promise<AnalyticsSums> {
+  const column = COLUMNS[question.by];
+  const groups = await inReadScope(db, { workspaceId }, (trx) =>
+    readUsage(trx, {
+      from: question.from,
+      to: question.to,
+      workspaceId,
+      bucket: question.bucket,
+      sets: [[], [column], [column, "bucket"]],
+      maxValues: ANALYTICS_MAX_GROUPS,
+    }),
+  );
+  const buckets = Map.groupBy(
+    groups.filter(({ set }) => set === 2),
+    (group) => group[column],
+  );
+  const found = groups.filter(({ set }) => set === 1);
+  const names = await nameValues(found.map((group) => group[column] as string));
+  return {
+    totals: groups.find(({ set }) => set === 0)?.totals ?? NO_USAGE,
+    groups: found
+      .map((group) => ({
+        ...toGroup(column, group, names),
+        buckets: toBuckets(buckets.get(group[column]) ?? []),
+      }))
+      .sort(byCost),
+  };
+}
+
+/** The host names of machines. */
+export async function readMachineNames(
+  db: CloudDatabase,
+  workspaceId: string,
+  machineIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (machineIds.length === 0) return new Map();
+  const rows = await inReadScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("machines")
+      .select(["machine_id", "hostname"])
+      .where("workspace_id", "=", workspaceId)
+      .where("machine_id", "in", [...machineIds])
+      .execute(),
+  );
+  return new Map(rows.map(({ machine_id, hostname }) => [machine_id, hostname]));
+}
+
+function toGroup(
+  column: UsageDimension,
+  group: UsageGroup,
+  names: ReadonlyMap<string, string> = new Map(),
+): Overview["projects"][number] {
+  const value = group[column] as string;
+  const none = NONE[column];
+  if (value === none?.value) return { key: null, label: none.label, ...group.totals };
+  return { key: value, label: names.get(value) ?? value, ...group.totals };
+}
+
+function toBuckets(groups: readonly UsageGroup[]): Overview["days"] {
+  return groups
+    .toSorted((one, other) => (one.bucket as Millis) - (other.bucket as Millis))
+    .map(({ bucket, totals }) => ({ start: formatInstant(bucket as Millis), ...totals }));
+}
+
+type Costed = Pick<Overview["projects"][number], "label" | "requests" | "cost_pico_usd">;
+
+/** The costliest first; of equal ones the most used, then by name, so that the order is the same each time. */
+function byCost(one: Costed, other: Costed): number {
+  const difference = BigInt(other.cost_pico_usd) - BigInt(one.cost_pico_usd);
+  if (difference !== 0n) return difference > 0n ? 1 : -1;
+  return other.requests - one.requests || (one.label < other.label ? -1 : 1);
+}

@@ -1,0 +1,54 @@
+import type { Millis } from "../../../core/time.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** A half-open span `[from, to)`. */
+export interface Span {
+  readonly from: Millis;
+  readonly to: Millis;
+}
+
+/** What makes up a period: whole days, whole hours, and requests that are added (1) to them or taken from them (-1). */
+export interface UsageSpans {
+  readonly days: Span | null;
+  readonly hours: readonly Span[];
+  readonly rows: readonly (Span & { readonly sign: 1 | -1 })[];
+}
+
+/**
+ * Takes a period apart, so that it is answered to the millisecond and almost wholly from rollups: whole days from
+ * `usage_daily`, the rest from `usage_hourly`. An edge within an hour costs the rows of its shorter side: they are added
+ * to the hours, or taken from the hour that holds them. So at most half an hour's rows are read at either end, however
+ * long the period is and however many requests it has.
+ */
+export function usageSpans({ from, to }: Span, bucket: "hour" | "day"): UsageSpans {
+  if (from >= to) return { days: null, hours: [], rows: [] };
+  if (to - from < HOUR_MS) return { days: null, hours: [], rows: [{ from, to, sign: 1 }] };
+  const whole = { from: nearestHour(from), to: nearestHour(to) };
+  const rows = [
+    ...spansOf({ from: whole.from, to: from }).map((span) => ({ ...span, sign: -1 as const })),
+    ...spansOf({ from, to: whole.from }).map((span) => ({ ...span, sign: 1 as const })),
+    ...spansOf({ from: whole.to, to }).map((span) => ({ ...span, sign: 1 as const })),
+    ...spansOf({ from: to, to: whole.to }).map((span) => ({ ...span, sign: -1 as const })),
+  ];
+  const days = { from: floorTo(whole.from + DAY_MS - 1, DAY_MS), to: floorTo(whole.to, DAY_MS) };
+  if (bucket === "hour" || days.from >= days.to) return { days: null, hours: spansOf(whole), rows };
+  const hours = [
+    ...spansOf({ from: whole.from, to: days.from }),
+    ...spansOf({ from: days.to, to: whole.to }),
+  ];
+  return { days, hours, rows };
+}
+
+function nearestHour(at: Millis): Millis {
+  return floorTo(at + HOUR_MS / 2, HOUR_MS);
+}
+
+function spansOf(span: Span): Span[] {
+  return span.from < span.to ? [span] : [];
+}
+
+function floorTo(at: Millis, unitMs: number): Millis {
+  return Math.floor(at / unitMs) * unitMs;
+}

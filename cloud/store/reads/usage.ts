@@ -1,0 +1,147 @@
+import { type RawBuilder, sql, type Transaction } from "kysely";
+import type { Millis } from "../../../core/time.ts";
+import { formatCalendarDate, formatInstant, type UsageTotals } from "../../../core/wire/mod.ts";
+import { contributions } from "../rollups.ts";
+import type { CloudSchema } from "../schema.ts";
+import { type Span, usageSpans } from "./usage-spans.ts";
+
+/** What the rollups keep usage apart by. */
+export type UsageDimension = "machine_id" | "user_id" | "project" | "provider" | "model";
+
+const SUMS = [
+  "requests",
+  "failed_requests",
+  "unpriced_requests",
+  "incomplete_requests",
+  "prompt_tokens",
+  "completion_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "thinking_tokens",
+  "cost_pico_usd",
+] as const;
+
+/** A group's sums, as text: they may be larger than a double holds. */
+type Sums = Record<(typeof SUMS)[number], string>;
+
+/** What to add up. */
+export interface UsageQuestion extends Span {
+  readonly workspaceId: string;
+  readonly bucket: "hour" | "day";
+  /** The groups wanted, each by these dimensions and, where `bucket` is among them, by time. */
+  readonly sets: readonly (readonly (UsageDimension | "bucket")[])[];
+  /** Of each dimension only so many values, the costliest, get groups of their own. Sums over them all leave none out. */
+  readonly maxValues: number;
+}
+
+/** The sums of one group. A dimension by which it is not grouped is null, and so is the bucket. */
+export interface UsageGroup {
+  /** Which of the question's sets it is of. */
+  readonly set: number;
+  readonly bucket: Millis | null;
+  readonly machine_id: string | null;
+  readonly user_id: string | null;
+  readonly project: string | null;
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly totals: UsageTotals;
+}
+
+/**
+ * Adds up usage in one statement, so that all sums are of one moment. The rollups' rows are first added up by all
+ * dimensions that are asked for, then that small rest once for each set.
+ */
+export async function readUsage(
+  trx: Transaction<CloudSchema>,
+  question: UsageQuestion,
+): Promise<readonly UsageGroup[]> {
+  const { sets, maxValues } = question;
+  const columns = [...new Set(sets.flat())].sort();
+  const list = columns.join(", ");
+  const sums = SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
+  const dimensions = columns.filter((column) => column !== "bucket");
+  const top = dimensions.map(
+    (column) => `, top_${column} as (select ${column} from source group by ${column}
+      order by sum(cost_pico_usd) desc, sum(requests) desc, ${column} limit ${maxValues})`,
+  );
+  const isTop = dimensions.map(
+    (column) => `and (grouping(${column}) = 1 or ${column} in (select ${column} from top_${column}))`,
+  );
+  const grouped = sets.map((set) => `(${set.join(", ")})`).join(", ");
+  // `grouping()` sets a bit for each column that a row is not grouped by: which set it is of.
+  const { rows } = await sql<
+    { mask: number; bucket?: Millis } & Partial<Record<UsageDimension, string>> & Sums
+  >`
+    with ${partsOf(question)},
+    source as (select ${sql.raw(`${list}, ${sums} from parts group by ${list}`)})
+    ${sql.raw(top.join(""))}
+    select ${sql.raw(`grouping(${list})::integer as mask, ${list}, ${sums}`)} from source
+    group by grouping sets (${sql.raw(grouped)})
+    having sum(requests) > 0 ${sql.raw(isTop.join(" "))}`.execute(trx);
+  const masks = sets.map((set) =>
+    columns.reduce((mask, column) => mask * 2 + (set.includes(column) ? 0 : 1), 0),
+  );
+  return rows.map((row) => ({
+    set: masks.indexOf(row.mask),
+    bucket: row.bucket ?? null,
+    machine_id: row.machine_id ?? null,
+    user_id: row.user_id ?? null,
+    project: row.project ?? null,
+    provider: row.provider ?? null,
+    model: row.model ?? null,
+    totals: toTotals(row),
+  }));
+}
+
+/** The common table expression `parts`: rows of the rollups, and what the period's edges add or take. */
+function partsOf({ workspaceId, from, to, bucket }: UsageQuestion): RawBuilder<unknown> {
+  const { days, hours, rows } = usageSpans({ from, to }, bucket);
+  const columns = (time: string) =>
+    sql.raw(`${time} as bucket, machine_id, user_id, project, provider, model, ${SUMS.join(", ")}`);
+  const ofHours = columns(bucket === "hour" ? "hour::timestamptz" : "date_trunc('day', hour, 'UTC')");
+  const ofDays = columns("day::timestamp at time zone 'UTC'");
+  const within = (column: string, type: string, from: string, to: string) => sql`
+    where workspace_id = ${workspaceId}::uuid
+      and ${sql.raw(column)} >= ${from}::${sql.raw(type)} and ${sql.raw(column)} < ${to}::${sql.raw(type)}`;
+  const instants = (column: string, span: Span) =>
+    within(column, "timestamptz", formatInstant(span.from), formatInstant(span.to));
+  const edges = rows.map(
+    (span, at) => sql`${sql.raw(`edge_${at}`)} as (
+      select * from requests ${instants("requested_at", span)}
+    ), `,
+  );
+  const parts = [
+    // Always there, so that a period of nothing is a question too.
+    sql`select ${ofDays} from usage_daily ${within(
+      "day",
+      "date",
+      formatCalendarDate(days?.from ?? 0),
+      formatCalendarDate(days?.to ?? 0),
+    )}`,
+    ...hours.map((span) => sql`select ${ofHours} from usage_hourly ${instants("hour", span)}`),
+    ...rows.map(
+      ({ sign }, at) => sql`select ${ofHours} from (${sql.raw(contributions(`edge_${at}`, sign))}) as e`,
+    ),
+  ];
+  return sql`${sql.join(edges, sql``)} parts as (${sql.join(parts, sql` union all `)})`;
+}
+
+/** The sums of nothing. */
+export const NO_USAGE: UsageTotals = toTotals(Object.fromEntries(SUMS.map((sum) => [sum, "0"])) as Sums);
+
+function toTotals(sums: Sums): UsageTotals {
+  // Beyond 2^53 tokens the wire has no number; nobody has used as many.
+  const count = (sum: string) => Math.min(Number(sum), Number.MAX_SAFE_INTEGER);
+  return {
+    requests: count(sums.requests),
+    failed_requests: count(sums.failed_requests),
+    prompt_tokens: count(sums.prompt_tokens),
+    completion_tokens: count(sums.completion_tokens),
+    cache_read_tokens: count(sums.cache_read_tokens),
+    cache_write_tokens: count(sums.cache_write_tokens),
+    thinking_tokens: count(sums.thinking_tokens),
+    cost_pico_usd: sums.cost_pico_usd,
+    unpriced_requests: count(sums.unpriced_requests),
+    incomplete_requests: count(sums.incomplete_requests),
+  };
+}

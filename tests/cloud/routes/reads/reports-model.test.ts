@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import fc from "fast-check";
+import type { UsageTotals } from "../../../../core/wire/mod.ts";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  START,
+  type TestWorkspace,
+} from "../../kit/cloud-rig.ts";
+import { describeOnEngines } from "../../kit/engines.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
+
+/** One request as the model remembers it. */
+interface Sent {
+  readonly workspace: number;
+  readonly id: string;
+  readonly at: number;
+  readonly machine: number | null;
+  readonly user: string;
+  readonly project: string | null;
+  readonly model: "gpt-4o" | "unheard-of";
+  readonly failed: boolean;
+  readonly prompt: number | null;
+  readonly completion: number | null;
+  readonly complete: boolean;
+}
+
+/** Times at edges of hours and days, and between. */
+const age = fc.oneof(
+  fc.integer({ min: 1, max: 5 * 24 }).map((hours) => hours * HOUR),
+  fc.integer({ min: 1, max: 5 * 24 * 4 }).map((quarters) => (quarters * HOUR) / 4),
+  fc.integer({ min: 1, max: 5 * DAY }),
+);
+
+const request = fc.record({
+  workspace: fc.integer({ min: 0, max: 1 }),
+  // Few ids, so that both tenants have some of them, and some come twice.
+  id: fc.integer({ min: 0, max: 40 }),
+  age,
+  sender: fc.integer({ min: 0, max: 2 }),
+  project: fc.constantFrom(null, "docs", "shop"),
+  model: fc.constantFrom("gpt-4o" as const, "unheard-of" as const),
+  failed: fc.boolean(),
+  prompt: fc.option(fc.integer({ min: 0, max: 1_000 }), { nil: null }),
+  completion: fc.option(fc.integer({ min: 0, max: 1_000 }), { nil: null }),
+});
+
+const question = fc.record({
+  workspace: fc.integer({ min: 0, max: 1 }),
+  ages: fc.tuple(age, age),
+  by: fc.constantFrom("project" as const, "model" as const, "machine" as const, "user" as const),
+  bucket: fc.constantFrom("hour" as const, "day" as const),
+});
+
+describeOnEngines("overview and analytics, held against a model", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  // Planted: edges added where they are to be taken away.
+  it("count each tenant's requests once, whatever the period's edges", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { minLength: 1, maxLength: 60, size: "max" }),
+        fc.array(question, { minLength: 6, maxLength: 6 }),
+        async (requests, questions) => {
+          const tenants = await Promise.all([addTenant(rig), addTenant(rig)]);
+          const ids = Array.from({ length: 41 }, () => rig.uuid());
+          const sent = new Map<string, Sent>();
+          for (const { workspace, id, age, sender, ...facts } of requests) {
+            const tenant = tenants[workspace as 0 | 1];
+            const key = `${workspace} ${id}`;
+            const request: Sent = {
+              ...facts,
+              workspace,
+              id: ids[id] as string,
+              at: START - age,
+              complete: facts.prompt !== null && facts.completion !== null,
+              machine: sender === 2 ? null : sender,
+              user: sender === 1 ? tenant.colleague : tenant.workspace.userId,
+            };
+            await rig.call(
+              "POST",
+              "/v1/requests/batch",
+              tenant.tokens[sender] as string,
+              batch(toRecord(request)),
+            );
+            const known = sent.get(key);
+            sent.set(key, known === undefined ? request : filled(known, request));
+          }
+          const costs = await costsOf(
+            rig,
+            tenants.map(({ workspace }) => workspace.id),
+          );
+          const costOf = (one: Sent) =>
+            costs.get(`${tenants[one.workspace as 0 | 1].workspace.id} ${one.id}`) ?? null;
+          for (const { workspace, ages, by, bucket } of questions) {
+            const tenant = tenants[workspace as 0 | 1];
+            const [from, to] = [START - Math.max(...ages), START - Math.min(...ages)];
+            const inside = [...sent.values()].filter(
+              (one) => one.workspace === workspace && one.at >= from && one.at < to,
+            );
+            const path = `/v1/workspaces/${tenant.workspace.id}`;
+            const period = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+            const overview = await json(rig.call("GET", `${path}/overview?${period}`, tenant.session));
+            assert.deepEqual(overview.totals, totalsOf(inside, costOf));
+            assert.deepEqual(overview.days, expectedBuckets(inside, costOf, DAY));
+            assert.deepEqual(
+              groupsOf(overview.projects),
+              expectedGroups(inside, costOf, (one) => one.project),
+            );
+            assert.deepEqual(
+              groupsOf(overview.models),
+              expectedGroups(inside, costOf, (one) => one.model),
+            );
+
+            const analytics = await json(
+              rig.call("GET", `${path}/analytics?${period}&by=${by}&bucket=${bucket}`, tenant.session),
+            );
+            const keyOf = (one: Sent): string | null => {
+              if (by === "machine")
+                return one.machine === null ? null : (tenant.machines[one.machine] as string);
+              return one[by];
+            };
+            assert.deepEqual(analytics.totals, totalsOf(inside, costOf));
+            assert.deepEqual(groupsOf(analytics.groups), expectedGroups(inside, costOf, keyOf));
+            for (const { key, buckets } of analytics.groups) {
+              const own = inside.filter((one) => keyOf(one) === key);
+              assert.deepEqual(buckets, expectedBuckets(own, costOf, bucket === "hour" ? HOUR : DAY));
+            }
+          }
+        },
+      ),
+      { numRuns: engine.name === "pglite" ? 8 : 20 },
+    );
+  });
+});
+
+async function addTenant(rig: CloudRig) {
+  const workspace: TestWorkspace = await rig.addWorkspace({ plan: "business" });
+  const colleague = await rig.addPerson("Ben");
+  await rig.addMember(workspace, colleague);
+  const desktop = await rig.addMachine(workspace);
+  return {
+    workspace,
+    colleague,
+    machines: [workspace.machineId, desktop],
+    session: await rig.sessionFor(colleague),
+    tokens: [
+      workspace.token,
+      await rig.addKey(workspace, { machineId: desktop, userId: colleague }),
+      await rig.addKey(workspace, { scope: "admin" }),
+    ],
+  };
+}
+
+function toRecord(one: Sent): Record<string, unknown> {
+  return record(one.id, {
+    requested_at: new Date(one.at).toISOString(),
+    model: one.model,
+    project: one.project,
+    http_status: one.failed ? 500 : 200,
+    prompt_tokens: one.prompt,
+    completion_tokens: one.completion,
+    request_kind: "chat",
+    tokens_complete: one.complete,
+  });
+}
+
+/** What the same sender's second telling adds: only what was null, and nothing by anybody else. */
+function filled(known: Sent, again: Sent): Sent {
+  if (known.machine !== again.machine || known.user !== again.user) return known;
+  return {
+    ...known,
+    project: known.project ?? again.project,
+    prompt: known.prompt ?? again.prompt,
+    completion: known.completion ?? again.completion,
+  };
+}
+
+/** What the cloud priced each request at; how it prices is another test's. */
+async function costsOf(rig: CloudRig, workspaceIds: readonly string[]): Promise<Map<string, bigint>> {
+  const rows = await rig.db
+    .selectFrom("requests")
+    .select(["workspace_id", "request_id", "cost_pico_usd"])
+    .where("workspace_id", "in", workspaceIds)
+    .where("cost_pico_usd", "is not", null)
+    .execute();
+  return new Map(
+    rows.map((row) => [`${row.workspace_id} ${row.request_id}`, BigInt(row.cost_pico_usd ?? 0)] as const),
+  );
+}
+
+type CostOf = (one: Sent) => bigint | null;
+
+function totalsOf(requests: readonly Sent[], costOf: CostOf): UsageTotals {
+  const sum = (of: (one: Sent) => number) => requests.reduce((total, one) => total + of(one), 0);
+  const used = (one: Sent) => (one.prompt ?? 0) + (one.completion ?? 0);
+  return {
+    requests: requests.length,
+    failed_requests: sum(({ failed }) => Number(failed)),
+    prompt_tokens: sum(({ prompt }) => prompt ?? 0),
+    completion_tokens: sum(({ completion }) => completion ?? 0),
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    thinking_tokens: 0,
+    cost_pico_usd: requests.reduce((total, one) => total + (costOf(one) ?? 0n), 0n).toString(),
+    unpriced_requests: sum((one) => Number(costOf(one) === null && !(one.failed && used(one) === 0))),
+    incomplete_requests: sum(({ complete }) => Number(!complete)),
+  };
+}
+
+/** Sums by bucket, the oldest first. */
+function expectedBuckets(requests: readonly Sent[], costOf: CostOf, lengthMs: number): unknown[] {
+  const byStart = Map.groupBy(requests, ({ at }) => at - (at % lengthMs));
+  return [...byStart]
+    .sort(([one], [other]) => one - other)
+    .map(([start, own]) => ({ start: new Date(start).toISOString(), ...totalsOf(own, costOf) }));
+}
+
+/** Sums by key, in any order. */
+function expectedGroups(
+  requests: readonly Sent[],
+  costOf: CostOf,
+  keyOf: (one: Sent) => string | null,
+): ReadonlyMap<string | null, UsageTotals> {
+  const groups = Map.groupBy(requests, keyOf);
+  return new Map([...groups].map(([key, own]) => [key, totalsOf(own, costOf)]));
+}
+
+type Group = { key: string | null; label: string; buckets?: unknown } & UsageTotals;
+
+function groupsOf(groups: readonly Group[]): ReadonlyMap<string | null, UsageTotals> {
+  const costs = groups.map(({ cost_pico_usd }) => BigInt(cost_pico_usd));
+  assert.ok(
+    costs.every((cost, at) => at === 0 || cost <= (costs[at - 1] as bigint)),
+    "the costliest first",
+  );
+  return new Map(groups.map(({ key, label: _label, buckets: _buckets, ...totals }) => [key, totals]));
+}
