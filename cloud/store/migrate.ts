@@ -1,6 +1,8 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/time.ts";
 import { firstSchema } from "./migrations/0001-first-schema.ts";
+import { accounts } from "./migrations/0002-accounts.ts";
+import { promptViewTickets } from "./migrations/0003-prompt-view-tickets.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -12,7 +14,7 @@ export interface Migration {
 }
 
 /** Every step, in order. A later one is added at the end. */
-export const CLOUD_MIGRATIONS: readonly Migration[] = [firstSchema];
+export const CLOUD_MIGRATIONS: readonly Migration[] = [firstSchema, accounts, promptViewTickets];
 
 /** Any number will do, as long as it stays the same: "mtr" and the schema. */
 const MIGRATION_LOCK = 7_303_014;

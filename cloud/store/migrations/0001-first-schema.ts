@@ -1,4 +1,5 @@
 import type { Migration } from "../migrate.ts";
+import { makeRole } from "./make-role.ts";
 
 /** The workspace that the transaction was opened for; null, which equals nothing, where it was opened for none. */
 const CURRENT_WORKSPACE = "nullif(current_setting('meter.workspace_id', true), '')::uuid";
@@ -42,25 +43,6 @@ const bodyLeg = (leg: string) => `
   ${leg}_redaction_applied boolean,
   ${leg}_redaction_summary jsonb,
   ${leg}_stored_at timestamptz(3)`;
-
-/**
- * Roles belong to the whole server, so another database may have made it, now or at the same moment. A role that may
- * not make roles finds it made by an administrator. The application's role logs in nowhere and owns nothing; whoever
- * migrates becomes a member of it, so that `set role` is allowed.
- */
-const makeRole = (role: string) => `
-do $$
-begin
-  if not exists (select from pg_roles where rolname = '${role}') then
-    begin
-      create role ${role} nologin nosuperuser nobypassrls;
-    exception when duplicate_object or unique_violation then null;
-    end;
-  end if;
-  if not pg_has_role(current_user, '${role}', 'MEMBER') then
-    execute format('grant ${role} to %I', current_user);
-  end if;
-end $$`;
 
 const TABLES = [
   `create table organisations (

@@ -1,0 +1,106 @@
+import {
+  CamelCasePlugin,
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from "kysely";
+
+/** The tables of the schema `accounts`, in better-auth's spelling. */
+export interface AccountsSchema {
+  people: {
+    id: string;
+    name: string;
+    email: string;
+    emailVerified: boolean;
+    createdAt: Date;
+    updatedAt: Date;
+    deletedAt: Date | null;
+  };
+  sessions: { id: string; userId: string };
+  credentials: {
+    id: string;
+    userId: string;
+    providerId: string;
+    accountId: string;
+    password: string | null;
+    createdAt: Date;
+    updatedAt: Date;
+  };
+}
+
+/**
+ * The accounts' view of the cloud's database: same connections, but as the role that reaches accounts and nothing else,
+ * with times as `Date`, which is what better-auth reads and writes. Closing it closes nothing.
+ */
+export function openAccountsDatabase<Schema>(db: Kysely<Schema>): Kysely<AccountsSchema> {
+  return new Kysely<AccountsSchema>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => accountsDriver(db),
+      createIntrospector: (own) => new PostgresIntrospector(own),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+    plugins: [new CamelCasePlugin()],
+  }).withSchema("accounts");
+}
+
+function accountsDriver<Schema>(db: Kysely<Schema>): Driver {
+  const releases = new WeakMap<DatabaseConnection, () => void>();
+  const command = (text: string) => async (connection: DatabaseConnection) => {
+    await connection.executeQuery(CompiledQuery.raw(text));
+  };
+  const becomeAccounts = command("set role meter_accounts");
+  const becomeSelf = command("reset role");
+  return {
+    init: async () => {},
+    acquireConnection: () =>
+      new Promise<DatabaseConnection>((resolve, reject) => {
+        db.getExecutor()
+          .provideConnection(async (inner) => {
+            await becomeAccounts(inner);
+            const released = new Promise<void>((release) => {
+              const connection = datedConnection(inner);
+              releases.set(connection, release);
+              resolve(connection);
+            });
+            await released;
+            await becomeSelf(inner);
+          })
+          // After the connection was handed out this changes nothing: whoever uses a broken one learns it there.
+          .catch(reject);
+      }),
+    releaseConnection: async (connection) => releases.get(connection)?.(),
+    beginTransaction: command("begin"),
+    commitTransaction: command("commit"),
+    rollbackTransaction: command("rollback"),
+    destroy: async () => {},
+  };
+}
+
+function datedConnection(inner: DatabaseConnection): DatabaseConnection {
+  return {
+    async executeQuery<Row>(query: CompiledQuery) {
+      const parameters = query.parameters.map((value) =>
+        value instanceof Date ? value.toISOString() : value,
+      );
+      const result: QueryResult<Row> = await inner.executeQuery<Row>({ ...query, parameters });
+      return { ...result, rows: result.rows.map(withDates) };
+    },
+    streamQuery: () => {
+      throw new Error("streaming queries are not supported");
+    },
+  };
+}
+
+function withDates<Row>(row: Row): Row {
+  const entries = Object.entries(row as Record<string, unknown>).map(([name, value]) => [
+    name,
+    name.endsWith("_at") && typeof value === "number" ? new Date(value) : value,
+  ]);
+  return Object.fromEntries(entries) as Row;
+}

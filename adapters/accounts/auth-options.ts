@@ -1,0 +1,176 @@
+import type { BetterAuthOptions } from "better-auth";
+import { APIError, createAuthMiddleware, getOAuthState } from "better-auth/api";
+import { bearer } from "better-auth/plugins/bearer";
+import { genericOAuth } from "better-auth/plugins/generic-oauth";
+import type { Kysely } from "kysely";
+import type { SendMail } from "../../core/ports/mail.ts";
+import type { SignUpPolicy } from "../../core/ports/sign-up-policy.ts";
+import type { AccountsSchema } from "./accounts-database.ts";
+
+/** A provider of OpenID Connect. */
+export interface OidcProvider {
+  /** A short name for addresses: `{base_url}/api/auth/oauth2/callback/<id>` is what the provider must know. */
+  readonly id: string;
+  /** `https://…/.well-known/openid-configuration`. */
+  readonly discoveryUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** What accounts need of the outside, and what a host may set. */
+export interface AccountsSettings {
+  /** The address that people reach the cloud at; cookies are `Secure` where it is https. */
+  readonly baseUrl: string;
+  /** Signs sessions: at least 32 characters that nobody can guess. Changed, it ends every session. */
+  readonly secret: string;
+  readonly mail: SendMail;
+  readonly policy: SignUpPolicy;
+  /** Default: none. */
+  readonly oidc?: readonly OidcProvider[];
+  /** Makes an account's id. */
+  readonly newId: () => string;
+}
+
+/** A session ends so long after the sign-in, used or not, seconds. Decision: a week; a read never has to write. */
+const SESSION_SECONDS = 7 * 86_400;
+
+/** Shortest and longest password, characters. Decision: length and nothing else, as NIST SP 800-63B says; 12 resist guessing at our rate limit. */
+export const PASSWORD_MIN = 12;
+export const PASSWORD_MAX = 128;
+
+const refuse = () =>
+  new APIError("FORBIDDEN", { code: "SIGN_UP_CLOSED", message: "Accounts are by invitation here." });
+
+/** What better-auth is told. */
+export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettings): BetterAuthOptions {
+  const { baseUrl, policy } = settings;
+  const isFirst = async () =>
+    (await db.selectFrom("people").select("id").limit(1).executeTakeFirst()) === undefined;
+  return {
+    appName: "meter",
+    baseURL: baseUrl,
+    basePath: "/api/auth",
+    secret: settings.secret,
+    trustedOrigins: [new URL(baseUrl).origin],
+    // No transactions of better-auth's own: our hooks ask the database too, and PGlite has a single connection.
+    database: { db: db as unknown as Kysely<never>, type: "postgres", transaction: false },
+    telemetry: { enabled: false },
+    // It writes addresses into its log; what fails is thrown, and logged without them.
+    logger: { disabled: true },
+    onAPIError: { throw: true, errorURL: `${baseUrl}/sign-in` },
+    rateLimit: { enabled: false },
+    advanced: {
+      cookiePrefix: "meter",
+      useSecureCookies: baseUrl.startsWith("https:"),
+      defaultCookieAttributes: { httpOnly: true, sameSite: "lax" },
+      // Said, because in a test environment both default to the opposite.
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
+      ipAddress: { disableIpTracking: true },
+      database: { generateId: () => settings.newId() },
+    },
+    user: {
+      modelName: "people",
+      additionalFields: {
+        deletedAt: { type: "date", required: false, input: false },
+        isFirst: { type: "boolean", required: false, input: false, returned: false },
+      },
+    },
+    session: {
+      modelName: "sessions",
+      expiresIn: SESSION_SECONDS,
+      disableSessionRefresh: true,
+    },
+    account: { modelName: "credentials" },
+    verification: { modelName: "verifications", storeIdentifier: "hashed" },
+    emailAndPassword: {
+      enabled: true,
+      minPasswordLength: PASSWORD_MIN,
+      maxPasswordLength: PASSWORD_MAX,
+      revokeSessionsOnPasswordReset: true,
+      sendResetPassword: async ({ user, token }) => {
+        const text = `Set a new password within the hour: ${baseUrl}/reset-password?token=${token}\nIf you did not ask for it, do nothing.`;
+        await settings.mail({ to: user.email, subject: "A new password", text });
+      },
+    },
+    plugins: [
+      bearer({ requireSignature: true }),
+      genericOAuth({
+        config: (settings.oidc ?? []).map((provider) => ({
+          providerId: provider.id,
+          discoveryUrl: provider.discoveryUrl,
+          clientId: provider.clientId,
+          clientSecret: provider.clientSecret,
+          scopes: ["openid", "email", "profile"],
+          pkce: true,
+        })),
+      }),
+    ],
+    hooks: {
+      // Before the address is looked up: a stranger must not learn which ones have accounts.
+      before: createAuthMiddleware(async (context) => {
+        if (context.path !== "/sign-up/email") return;
+        const { email, invitation } = invitationOf(context.body);
+        if (!(await isFirst()) && !(await policy.admits({ email, invitation }))) throw refuse();
+      }),
+    },
+    databaseHooks: {
+      user: {
+        create: {
+          // Every way to an account passes here, a provider's too.
+          before: async (user, context) => {
+            const first = await isFirst();
+            const invitation = await broughtInvitation(context?.body);
+            if (!first && !(await policy.admits({ email: user.email, invitation }))) throw refuse();
+            return { data: { ...user, isFirst: first ? true : null } };
+          },
+          after: async (user, context) => {
+            const person = { userId: user.id, name: user.name, email: user.email };
+            await policy.opened(person, await broughtInvitation(context?.body));
+          },
+        },
+      },
+      session: {
+        create: {
+          before: async ({ userId }) => {
+            const person = await db
+              .selectFrom("people")
+              .select("deletedAt")
+              .where("id", "=", userId)
+              .executeTakeFirst();
+            return person?.deletedAt === null ? undefined : false;
+          },
+        },
+      },
+      account: {
+        create: {
+          // A provider's tokens open its doors, not ours: nothing here needs them.
+          before: async (account) => ({
+            data: { ...account, accessToken: null, refreshToken: null, idToken: null },
+          }),
+        },
+        update: {
+          before: async (account) => ({
+            data: { ...account, accessToken: null, refreshToken: null, idToken: null },
+          }),
+        },
+      },
+    },
+  };
+}
+
+function invitationOf(body: unknown): { email: string; invitation: string | null } {
+  const { email, invitation } = (body ?? {}) as Record<string, unknown>;
+  return {
+    email: typeof email === "string" ? email.toLowerCase() : "",
+    invitation: typeof invitation === "string" ? invitation : null,
+  };
+}
+
+/** From the sign-up itself, or from what was put away when the way over the provider began. */
+async function broughtInvitation(body: unknown): Promise<string | null> {
+  const brought = invitationOf(body).invitation;
+  if (brought !== null) return brought;
+  const state = await getOAuthState().catch(() => null);
+  return invitationOf(state).invitation;
+}

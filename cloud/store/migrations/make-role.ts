@@ -1,0 +1,18 @@
+/**
+ * Roles belong to the whole server, so another database may have made it, now or at the same moment. A role that may
+ * not make roles finds it made by an administrator. The application's role logs in nowhere and owns nothing; whoever
+ * migrates becomes a member of it, so that `set role` is allowed.
+ */
+export const makeRole = (role: string) => `
+do $$
+begin
+  if not exists (select from pg_roles where rolname = '${role}') then
+    begin
+      create role ${role} nologin nosuperuser nobypassrls;
+    exception when duplicate_object or unique_violation then null;
+    end;
+  end if;
+  if not pg_has_role(current_user, '${role}', 'MEMBER') then
+    execute format('grant ${role} to %I', current_user);
+  end if;
+end $$`;

@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { sql } from "kysely";
+import { type AccountsSettings, createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
+import { createRandomBytes } from "../../../adapters/crypto/mod.ts";
+import type { PostgresServerOptions } from "../../../adapters/postgres/mod.ts";
+import { inScope } from "../../../cloud/store/transaction.ts";
+import type { Accounts } from "../../../core/ports/accounts.ts";
+import type { Mail } from "../../../core/ports/mail.ts";
+import { uuidV7 } from "../../../core/uuid.ts";
+import { describeOnEngines, type Engine, type TestDatabase } from "../../cloud/kit/engines.ts";
+import { accountsContract } from "./accounts-contract.ts";
+
+const baseUrl = "https://cloud.meter.example";
+const secret = "a secret of the tests that is long enough 0123456789";
+const password = "correct horse battery";
+const randomBytes = createRandomBytes();
+
+/** Accounts with a policy that lets in who brings the word "please", and notes who came. */
+function openAccounts(test: TestDatabase, settings: Partial<AccountsSettings> = {}) {
+  const mails: Mail[] = [];
+  const opened: [email: string | null, invitation: string | null][] = [];
+  const accounts = createBetterAuthAccounts(test.db, {
+    baseUrl,
+    secret,
+    newId: () => uuidV7(0, randomBytes(10)),
+    mail: async (mail) => {
+      mails.push(mail);
+    },
+    policy: {
+      admits: async ({ invitation }) => invitation === "please",
+      opened: async ({ email }, invitation) => {
+        opened.push([email, invitation]);
+      },
+    },
+    ...settings,
+  });
+  return { accounts, mails, opened };
+}
+
+async function post(
+  accounts: Accounts<Request, Response>,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return await accounts.handle(
+    new Request(`http://10.0.0.7:8787/api/auth${path}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json", ...headers },
+    }),
+  );
+}
+
+const cookieOf = (answer: Response) => answer.headers.getSetCookie()[0] ?? "";
+
+/** Databases that are closed with their suite, whatever became of its tests. */
+function closing(engine: Engine) {
+  const tests: TestDatabase[] = [];
+  return {
+    open: async (options?: PostgresServerOptions) => {
+      const test = await engine.open(options);
+      tests.push(test);
+      return test;
+    },
+    closeAll: async () => {
+      await Promise.all(tests.map((test) => test.close()));
+    },
+  };
+}
+
+describeOnEngines("createBetterAuthAccounts()", (engine) => {
+  let test: TestDatabase;
+  let rig: ReturnType<typeof openAccounts>;
+  before(async () => {
+    test = await engine.open();
+    rig = openAccounts(test);
+  });
+  after(() => test.close());
+
+  accountsContract(() => rig.accounts);
+
+  it("signs in with a password: a cookie for browsers, a token for programs, both the same session", async () => {
+    const { accounts } = rig;
+    const email = "in@example.com";
+    const made = await accounts.createUser({ name: "In", email, password });
+    assert.ok(made.ok);
+    const answer = await post(accounts, "/sign-in/email", { email: "IN@example.com", password });
+    assert.equal(answer.status, 200);
+    const cookie = cookieOf(answer);
+    assert.match(cookie, /^__Secure-meter\.session_token=/);
+    for (const attribute of ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"])
+      assert.match(cookie, new RegExp(attribute, "i"));
+    const token = answer.headers.get("set-auth-token") ?? "";
+    const proofs = [
+      { kind: "cookie", cookie: cookie.split(";")[0] ?? "" },
+      { kind: "bearer", token },
+    ] as const;
+    for (const proof of proofs) assert.equal((await accounts.sessionOf(proof))?.userId, made.userId);
+
+    // What lies in the database is no session without the server's secret.
+    const { rows } = await sql<{ token: string }>`select token from accounts.sessions`.execute(test.db);
+    for (const row of rows)
+      assert.equal(await accounts.sessionOf({ kind: "bearer", token: row.token }), null);
+
+    const out = await accounts.handle(
+      new Request(`${baseUrl}/api/auth/sign-out`, {
+        method: "POST",
+        headers: { cookie: cookie.split(";")[0] ?? "", origin: baseUrl },
+      }),
+    );
+    assert.equal(out.status, 200);
+    for (const proof of proofs) assert.equal(await accounts.sessionOf(proof), null);
+  });
+
+  it("gives every sign-in a session of its own, whatever cookie came along", async () => {
+    const { accounts } = rig;
+    const email = "fixed@example.com";
+    await accounts.createUser({ name: "Fixed", email, password });
+    const first = cookieOf(await post(accounts, "/sign-in/email", { email, password }));
+    const planted = first.split(";")[0] ?? "";
+    const second = cookieOf(
+      await post(accounts, "/sign-in/email", { email, password }, { cookie: planted, origin: baseUrl }),
+    );
+    assert.notEqual(second.split(";")[0], planted);
+  });
+
+  it("answers alike for a wrong password and for nobody, and never a deleted account", async () => {
+    const { accounts } = rig;
+    const email = "known@example.com";
+    const made = await accounts.createUser({ name: "Known", email, password });
+    const said = async (fields: Record<string, string>) => {
+      const answer = await post(accounts, "/sign-in/email", fields);
+      return [answer.status, await answer.json()];
+    };
+    const wrong = await said({ email, password: "wrong wrong wrong" });
+    assert.equal(wrong[0], 401);
+    assert.deepEqual(await said({ email: "unknown@example.com", password }), wrong);
+    assert.ok(made.ok);
+    await accounts.deleteUser(made.userId);
+    assert.equal((await said({ email, password }))[0], 401);
+  });
+
+  it("refuses a sign-in that another site's page makes, with a cookie or without", async () => {
+    const { accounts } = rig;
+    const email = "csrf@example.com";
+    await accounts.createUser({ name: "C", email, password });
+    for (const headers of [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { origin: "https://evil.example", cookie: "a=b" },
+      { cookie: "a=b" },
+      { origin: "https://evil.example", "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" },
+    ] as Record<string, string>[]) {
+      const answer = await post(accounts, "/sign-in/email", { email, password }, headers);
+      assert.equal(answer.status, 403, JSON.stringify(headers));
+      assert.equal(answer.headers.getSetCookie().length, 0);
+    }
+  });
+
+  it("sets a new password by mail, ends all sessions with it, and says nothing of who has an account", async () => {
+    const { accounts, mails } = rig;
+    const email = "forgot@example.com";
+    const made = await accounts.createUser({ name: "F", email, password: null });
+    assert.ok(made.ok);
+    const session = await accounts.createSession(made.userId);
+    const asked = async (address: string) => {
+      const answer = await post(accounts, "/request-password-reset", { email: address });
+      return [answer.status, await answer.json()];
+    };
+    assert.deepEqual(await asked(email), await asked("stranger@example.com"));
+    assert.equal(mails.length, 1);
+    const [, token] = /token=([\w-]+)/.exec(mails[0]?.text ?? "") ?? [];
+    const reset = () => post(accounts, "/reset-password", { newPassword: password, token });
+    assert.equal((await reset()).status, 200);
+    assert.equal((await reset()).status, 400);
+    assert.equal(await accounts.sessionOf({ kind: "bearer", token: session }), null);
+    assert.equal((await post(accounts, "/sign-in/email", { email, password })).status, 200);
+  });
+
+  it("keeps a session for a week and no longer", async () => {
+    const { accounts } = rig;
+    const made = await accounts.createUser({ name: "W", email: "week@example.com", password: null });
+    assert.ok(made.ok);
+    const token = await accounts.createSession(made.userId);
+    await sql`update accounts.sessions set expires_at = now() - interval '1 second' where user_id = ${made.userId}`.execute(
+      test.db,
+    );
+    assert.equal(await accounts.sessionOf({ kind: "bearer", token }), null);
+  });
+
+  it("offers nothing but signing in and out and one's password", async () => {
+    const { accounts } = rig;
+    for (const path of ["/update-user", "/delete-user", "/change-email", "/link-social", "/list-sessions"]) {
+      assert.equal((await post(accounts, path, {})).status, 404, path);
+    }
+    assert.equal((await accounts.handle(new Request(`${baseUrl}/api/auth/ok`))).status, 404);
+  });
+});
+
+describeOnEngines("signing up", (engine) => {
+  const { open, closeAll } = closing(engine);
+  after(closeAll);
+
+  const signUp = (accounts: Accounts<Request, Response>, email: string, fields = {}) =>
+    post(accounts, "/sign-up/email", { name: "N", email, password, ...fields });
+
+  it("is open for the first account, and then for those whom the policy admits", async () => {
+    const test = await open();
+    const { accounts, opened } = openAccounts(test);
+    // What an account is, nobody says of themselves.
+    for (const field of ["isFirst", "deletedAt"])
+      assert.equal((await signUp(accounts, "first@example.com", { [field]: true })).status, 400, field);
+    const first = await signUp(accounts, "first@example.com", { emailVerified: true, id: "mine" });
+    assert.equal(first.status, 200);
+    const { rows } = await sql`select email_verified, id = 'mine' as "chosen" from accounts.people`.execute(
+      test.db,
+    );
+    assert.deepEqual(rows, [{ email_verified: false, chosen: false }]);
+    const token = first.headers.get("set-auth-token") ?? "";
+    assert.equal((await accounts.sessionOf({ kind: "bearer", token }))?.email, "first@example.com");
+    // A known and an unknown address are refused alike.
+    const refusals = await Promise.all(
+      ["first@example.com", "second@example.com"].map(async (email) => {
+        const answer = await signUp(accounts, email);
+        return [answer.status, await answer.json()];
+      }),
+    );
+    assert.deepEqual(refusals[0], refusals[1]);
+    assert.equal(refusals[0]?.[0], 403);
+    assert.equal((refusals[0]?.[1] as { code?: string } | undefined)?.code, "sign_up_closed");
+    assert.equal((await signUp(accounts, "second@example.com", { invitation: "please" })).status, 200);
+    assert.deepEqual(opened, [
+      ["first@example.com", null],
+      ["second@example.com", "please"],
+    ]);
+  });
+
+  it("makes one first account when several people try at the same moment", async () => {
+    const test = await open();
+    const { accounts, opened } = openAccounts(test);
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => signUp(accounts, `p${at}@example.com`)),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    assert.equal(statuses[0], 200);
+    // Who lost either found the door closed or stumbled over the winner's row.
+    for (const status of statuses.slice(1)) assert.ok(status === 403 || status === 503, String(status));
+    assert.equal(opened.length, 1);
+    const { rows } = await sql`select count(*) as n from accounts.people`.execute(test.db);
+    assert.deepEqual(rows, [{ n: "1" }]);
+  });
+
+  it("is not open again once the first account was closed", async () => {
+    const test = await open();
+    const { accounts } = openAccounts(test);
+    await signUp(accounts, "first@example.com");
+    const first = await accounts.findByEmail("first@example.com");
+    await accounts.deleteUser(first?.userId ?? "");
+    assert.equal((await signUp(accounts, "second@example.com")).status, 403);
+  });
+
+  it("refuses a short password, an address that is none, and a body that is no object", async () => {
+    const test = await open();
+    const { accounts } = openAccounts(test);
+    assert.equal((await signUp(accounts, "a@example.com", { password: "short" })).status, 400);
+    assert.equal((await signUp(accounts, "nowhere")).status, 400);
+    for (const body of [null, [], "x", { email: { $ne: "" }, password: [] }]) {
+      assert.equal((await post(accounts, "/sign-up/email", body)).status, 400, JSON.stringify(body));
+    }
+  });
+});
+
+describeOnEngines("the accounts' tables", (engine) => {
+  const { open, closeAll } = closing(engine);
+  after(closeAll);
+
+  it("can't be read by the role that serves requests, nor the cloud's by the role that signs people in", async () => {
+    const test = await open();
+    const { accounts } = openAccounts(test);
+    await accounts.createUser({ name: "A", email: "a@example.com", password });
+    for (const table of ["people", "sessions", "credentials", "verifications"]) {
+      const statement = sql.raw(`select * from accounts.${table}`);
+      await assert.rejects(
+        inScope(test.db, {}, (trx) => statement.execute(trx)),
+        { name: "DatabaseError", reason: "forbidden" },
+        table,
+      );
+    }
+    for (const table of ["workspaces", "requests", "request_bodies", "sync_keys", "organisation_members"]) {
+      const asAccounts = test.db.transaction().execute(async (trx) => {
+        await sql`select set_config('role', 'meter_accounts', true)`.execute(trx);
+        await sql.raw(`select * from ${table}`).execute(trx);
+      });
+      await assert.rejects(asAccounts, { name: "DatabaseError", reason: "forbidden" }, table);
+    }
+  });
+
+  it("leave no role behind on the connections that they borrow", async () => {
+    const test = await open({ maxConnections: 1 });
+    const { accounts } = openAccounts(test);
+    const role = async () => (await sql<{ r: string }>`select current_user as r`.execute(test.db)).rows[0]?.r;
+    const before = await role();
+    await accounts.createUser({ name: "A", email: "a@example.com", password: null });
+    await accounts.createUser({ name: "A", email: "a@example.com", password: null });
+    assert.equal(await role(), before);
+  });
+
+  it("hold passwords as hashes and nothing of a reset's token", async () => {
+    const test = await open();
+    const { accounts, mails } = openAccounts(test);
+    await accounts.createUser({ name: "A", email: "a@example.com", password });
+    await post(accounts, "/request-password-reset", { email: "a@example.com" });
+    const [, token = "?"] = /token=([\w-]+)/.exec(mails[0]?.text ?? "") ?? [];
+    const { rows } = await sql<{ t: string }>`
+      select (select json_agg(c) from accounts.credentials c)::text
+        || (select json_agg(v) from accounts.verifications v)::text as t`.execute(test.db);
+    assert.ok(!rows[0]?.t.includes(password) && !rows[0]?.t.includes(token));
+  });
+});
+
+describe("createBetterAuthAccounts()", () => {
+  it("refuses a secret that is too short", async () => {
+    const { openPgliteInMemory } = await import("../../../adapters/postgres/mod.ts");
+    const { openCloudDatabase } = await import("../../../cloud/mod.ts");
+    const db = openCloudDatabase(openPgliteInMemory());
+    assert.throws(() => openAccounts({ db } as TestDatabase, { secret: "short" }), RangeError);
+  });
+});
