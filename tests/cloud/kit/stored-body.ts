@@ -1,0 +1,35 @@
+import { encodeBase64 } from "../../../core/wire/mod.ts";
+import { batch, type CloudRig, record, type TestWorkspace } from "./cloud-rig.ts";
+
+/** Sends a request's metadata; its id. */
+export async function sendRequest(
+  rig: CloudRig,
+  workspace: TestWorkspace,
+  fields: Record<string, unknown> = {},
+  token: string = workspace.token,
+): Promise<string> {
+  const requestId = rig.uuid();
+  await rig.call("POST", "/v1/requests/batch", token, batch(record(requestId, fields)));
+  return requestId;
+}
+
+/** Sends one leg of a body. */
+export async function sendBody(
+  rig: CloudRig,
+  workspace: TestWorkspace,
+  requestId: string,
+  text: string,
+  fields: Record<string, unknown> = {},
+): Promise<Response> {
+  const utf8 = new TextEncoder().encode(text);
+  return await rig.call("POST", `/v1/requests/${requestId}/body`, workspace.token, {
+    request_id: requestId,
+    direction: "request",
+    content_type: "application/json",
+    body_b64: encodeBase64(utf8),
+    redaction_applied: false,
+    redaction_summary: [],
+    original_size_bytes: utf8.length,
+    ...fields,
+  });
+}
