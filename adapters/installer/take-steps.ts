@@ -13,7 +13,7 @@ import {
 } from "../../core/install/mod.ts";
 import type { RunWords } from "./run-words.ts";
 import { readVariable, writeVariable } from "./session-variable.ts";
-import { asBytes, makeFolderOf, readBytes, writeBytes } from "./user-file.ts";
+import { asBytes, missingFoldersOf, readBytes, writeBytes } from "./user-file.ts";
 
 /** A step that could not be taken. What was done before stands in the record. */
 export class InstallStepError extends Error {
@@ -34,6 +34,13 @@ export async function runCommands(run: RunWords, commands: readonly InstallComma
   }
 }
 
+/** Folders that the step has to make, after those that an earlier run made. */
+function foldersFor(path: string, earlier: BeforeStep | undefined): Pick<BeforeStep, "madeFolders"> {
+  const folders = [...(earlier?.madeFolders ?? []), ...missingFoldersOf(path)];
+  return folders.length > 0 ? { madeFolders: [...new Set(folders)] } : {};
+}
+
+/** How things are before the step, as far as the way back needs it. Rejects where the step must not be taken. */
 async function lookBefore(run: RunWords, { step, earlier }: PlannedStep): Promise<BeforeStep> {
   switch (step.kind) {
     case "file": {
@@ -46,18 +53,23 @@ async function lookBefore(run: RunWords, { step, earlier }: PlannedStep): Promis
         );
       }
       const replaced = earlier?.step.kind === "file" ? { replaced: earlier.step.text } : {};
-      return { ...(earlier?.before ?? { existed: false }), ...replaced };
+      const before = earlier?.before ?? { existed: false };
+      return { ...before, ...foldersFor(step.path, earlier?.before), ...replaced };
     }
     case "block": {
+      const text = readBytes(step.path);
+      const edit = insertBlock(text ?? "", step.lines.map(asBytes));
+      if (!edit.ok)
+        throw new InstallStepError(
+          `${step.path} has the meter's markers in disorder: take the lines between them out by hand`,
+        );
+      const separator = readBlock(text ?? "") === null ? { separator: edit.separator } : {};
       const replaced = earlier?.step.kind === "block" ? { replaced: blockText(earlier.step.lines) } : {};
-      return { ...(earlier?.before ?? { existed: readBytes(step.path) !== null }), ...replaced };
+      const before = earlier?.before ?? { existed: text !== null };
+      return { ...before, ...foldersFor(step.path, earlier?.before), ...separator, ...replaced };
     }
     case "variable": {
-      if (earlier !== null)
-        return {
-          ...earlier.before,
-          ...(earlier.step.kind === "variable" && { replaced: earlier.step.value }),
-        };
+      if (earlier?.step.kind === "variable") return { ...earlier.before, replaced: earlier.step.value };
       const value = await readVariable(run, step.scope, step.name);
       return { existed: value !== null, ...(value !== null && { value }) };
     }
@@ -73,11 +85,7 @@ async function perform(run: RunWords, { step, earlier, how }: PlannedStep): Prom
       return;
     case "block": {
       const edit = insertBlock(readBytes(step.path) ?? "", step.lines.map(asBytes));
-      if (!edit.ok)
-        throw new InstallStepError(
-          `${step.path} has the meter's markers in disorder: take the lines between them out by hand`,
-        );
-      writeBytes(step.path, edit.text, 0o644);
+      if (edit.ok) writeBytes(step.path, edit.text, 0o644);
       return;
     }
     case "variable":
@@ -91,20 +99,6 @@ async function perform(run: RunWords, { step, earlier, how }: PlannedStep): Prom
         );
       await runCommands(run, step.do);
   }
-}
-
-/** What only shows when the step is about to be taken: folders to make, a line break to add. */
-function prepare(planned: PlannedStep, before: BeforeStep): BeforeStep {
-  const { step } = planned;
-  if (step.kind !== "file" && step.kind !== "block") return before;
-  const made = makeFolderOf(step.path);
-  const folders = [...(before.madeFolders ?? []), ...made];
-  const more = folders.length > 0 ? { madeFolders: folders } : {};
-  if (step.kind === "file") return { ...before, ...more };
-  const text = readBytes(step.path) ?? "";
-  const edit = insertBlock(text, step.lines.map(asBytes));
-  const isNew = edit.ok && readBlock(text) === null;
-  return { ...before, ...more, ...(isNew && { separator: edit.separator }) };
 }
 
 /**
@@ -128,10 +122,8 @@ export async function takeSteps(
     try {
       const before = await lookBefore(ports.run, planned);
       put({ step, before, state: "intended" });
-      const prepared = prepare(planned, before);
-      if (prepared !== before) put({ step, before: prepared, state: "intended" });
       await perform(ports.run, planned);
-      const { replaced: _, ...kept } = prepared;
+      const { replaced: _, ...kept } = before;
       put({ step, before: kept, state: "done" });
     } catch (cause) {
       if (cause instanceof InstallStepError) throw cause;

@@ -16,10 +16,11 @@ export function readBytes(path: string): string | null {
 export const asBytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 
 /**
- * Replaces what a file holds. A symbolic link stays one (start files often lead into a repository), and so does the mode
+ * Replaces what a file holds, and makes its folders. A symbolic link stays one (start files often lead into a repository), and so does the mode
  * of a file that is there.
  */
 export function writeBytes(path: string, bytes: string, mode: number): void {
+  mkdirSync(dirname(path), { recursive: true });
   const target = existsSync(path) ? realpathSync(path) : path;
   const kept = existsSync(target) ? statSync(target).mode & 0o7777 : mode;
   writeFileAtomic(target, Buffer.from(bytes, "latin1"), { mode: kept });
@@ -27,11 +28,10 @@ export function writeBytes(path: string, bytes: string, mode: number): void {
   chmodSync(target, kept);
 }
 
-/** Makes the folder of a file and gives those that were missing, the outermost first. */
-export function makeFolderOf(path: string): string[] {
+/** The folders above a file that are not there, the outermost first. */
+export function missingFoldersOf(path: string): string[] {
   const missing: string[] = [];
   for (let folder = dirname(path); !existsSync(folder); folder = dirname(folder)) missing.unshift(folder);
-  mkdirSync(dirname(path), { recursive: true });
   return missing;
 }
 

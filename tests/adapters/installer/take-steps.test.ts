@@ -1,0 +1,326 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import {
+  findStale,
+  InstallStepError,
+  readInstallRecord,
+  takeSteps,
+  undoEntries,
+  writeInstallRecord,
+} from "../../../adapters/installer/mod.ts";
+import { type InstallRecord, type InstallStep, mergePlan, stepKey } from "../../../core/install/mod.ts";
+import { inFolder, recordedCommands, snapshot } from "./machine-kit.ts";
+
+const emptyRecord: InstallRecord = {
+  format: 1,
+  meter_version: "0",
+  name: "meter",
+  apps: false,
+  trusted_files: [],
+  daemon_environment: {},
+  entries: [],
+};
+
+const newRun = () => recordedCommands();
+
+/** Takes the steps on top of a record and gives the new one, with every version that was saved. */
+async function take(steps: readonly InstallStep[], record = emptyRecord, { run } = newRun()) {
+  const saved: InstallRecord[] = [];
+  const plan = mergePlan(steps, record.entries, await findStale(run, record.entries));
+  const next = await takeSteps(plan, record, { run, save: (each) => saved.push(structuredClone(each)) });
+  return { record: next, saved };
+}
+
+const stepsIn = (folder: string): InstallStep[] => [
+  { kind: "commands", id: "before", purpose: "", do: [], undo: [{ words: ["collect"] }] },
+  { kind: "file", path: join(folder, "config", "deep", "unit"), text: "unit \u00e9\n", mode: 0o600 },
+  { kind: "block", path: join(folder, ".rc"), lines: ["ours \u00e9"] },
+  { kind: "block", path: join(folder, "config", "fish", "config.fish"), lines: ["ours"] },
+  {
+    kind: "commands",
+    id: "start",
+    purpose: "start it",
+    do: [{ words: ["start"] }],
+    undo: [{ words: ["stop"] }],
+  },
+];
+
+describe("takeSteps() and undoEntries()", () => {
+  it("leave every byte as it was, in the reverse order", () =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, ".rc"), Buffer.from([0x61, 0xe9, 0xff]));
+      chmodSync(join(folder, ".rc"), 0o640);
+      const before = snapshot(folder);
+      const commands = newRun();
+      const { record } = await take(stepsIn(folder), emptyRecord, commands);
+      assert.deepEqual(commands.ran, ["start"]);
+      assert.match(
+        snapshot(folder)[".rc"] ?? "",
+        /^640 a\u00e9\u00ff\n# >>> meter >>>\nours \u00c3\u00a9\n# <<< meter <<<\n$/,
+      );
+      const undone = await undoEntries(record.entries, commands.run);
+      assert.deepEqual(new Set(undone.map(({ outcome }) => outcome)), new Set(["undone"]));
+      assert.deepEqual(commands.ran, ["start", "stop", "collect"]);
+      assert.deepEqual(snapshot(folder), before);
+    }));
+
+  it("record each step before it is taken: from whatever was saved, the way back is whole", () =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, ".rc"), "mine");
+      const before = snapshot(folder);
+      const steps = stepsIn(folder);
+      // As many runs as there are moments at which a process can be killed.
+      const whole = await take(steps);
+      const moments = whole.saved.length;
+      await undoEntries(whole.record.entries, newRun().run);
+      for (let moment = 1; moment <= moments; moment += 1) {
+        let last = emptyRecord;
+        let saves = 0;
+        const plan = mergePlan(steps, [], new Set());
+        await assert.rejects(
+          takeSteps(plan, emptyRecord, {
+            run: newRun().run,
+            save(record) {
+              last = structuredClone(record);
+              saves += 1;
+              if (saves === moment) throw new Error("killed");
+            },
+          }),
+        );
+        await undoEntries(last.entries, newRun().run);
+        assert.deepEqual(snapshot(folder), before, `killed at ${moment}`);
+      }
+    }));
+
+  it("do nothing twice, and refresh what has changed, with the first way back", () =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, ".rc"), "mine");
+      const before = snapshot(folder);
+      const first = await take(stepsIn(folder));
+      const again = await take(stepsIn(folder), first.record);
+      assert.deepEqual(again.saved, []);
+      const moved = stepsIn(folder).map((step) =>
+        step.kind === "file"
+          ? { ...step, text: "new\n" }
+          : step.kind === "block"
+            ? { ...step, lines: ["new"] }
+            : step,
+      );
+      const commands = newRun();
+      const refreshed = await take(moved, first.record, commands);
+      assert.deepEqual(commands.ran, ["stop", "start"]);
+      assert.equal(refreshed.record.entries.length, first.record.entries.length);
+      await undoEntries(refreshed.record.entries, newRun().run);
+      assert.deepEqual(snapshot(folder), before);
+    }));
+
+  it("know what they wrote before a refresh that was killed", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "unit");
+      const { record } = await take([{ kind: "file", path, text: "old", mode: 0o600 }]);
+      const steps: InstallStep[] = [{ kind: "file", path, text: "new", mode: 0o600 }];
+      let last = record;
+      await assert.rejects(
+        takeSteps(mergePlan(steps, record.entries, new Set()), record, {
+          run: newRun().run,
+          save(next) {
+            last = next;
+            throw new Error("killed");
+          },
+        }),
+      );
+      assert.deepEqual(
+        (await undoEntries(last.entries, newRun().run)).map(({ outcome }) => outcome),
+        ["undone"],
+      );
+      assert.deepEqual(snapshot(folder), {});
+    }));
+
+  it("leave and name what somebody has changed", () =>
+    inFolder(async (folder) => {
+      const { record } = await take(stepsIn(folder));
+      const unit = join(folder, "config", "deep", "unit");
+      writeFileSync(unit, "theirs");
+      writeFileSync(join(folder, ".rc"), readFileSync(join(folder, ".rc"), "utf8").replace("ours", "theirs"));
+      const undone = await undoEntries(record.entries, newRun().run);
+      assert.deepEqual(
+        undone.flatMap(({ says }) => says ?? []),
+        [
+          `the meter's lines in ${join(folder, ".rc")} were changed`,
+          `${unit} was changed since the meter wrote it`,
+        ],
+      );
+      assert.equal(readFileSync(unit, "utf8"), "theirs");
+    }));
+
+  it("keep what was written into a file of ours around the block", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, ".rc");
+      const { record } = await take([{ kind: "block", path, lines: ["ours"] }]);
+      writeFileSync(path, `${readFileSync(path, "utf8")}export MINE=1\n`);
+      await undoEntries(record.entries, newRun().run);
+      assert.equal(readFileSync(path, "utf8"), "export MINE=1\n");
+    }));
+
+  it("leave a folder in which somebody else has put something", () =>
+    inFolder(async (folder) => {
+      const { record } = await take(stepsIn(folder));
+      writeFileSync(join(folder, "config", "deep", "theirs"), "");
+      await undoEntries(record.entries, newRun().run);
+      assert.ok(existsSync(join(folder, "config", "deep", "theirs")));
+      assert.equal(existsSync(join(folder, "config", "fish")), false);
+    }));
+
+  it("write through a symbolic link, which stays one", () =>
+    inFolder(async (folder) => {
+      mkdirSync(join(folder, "dotfiles"));
+      writeFileSync(join(folder, "dotfiles", "rc"), "mine\n");
+      symlinkSync("dotfiles/rc", join(folder, ".rc"));
+      const { record } = await take([{ kind: "block", path: join(folder, ".rc"), lines: ["ours"] }]);
+      assert.match(readFileSync(join(folder, "dotfiles", "rc"), "utf8"), /ours/);
+      await undoEntries(record.entries, newRun().run);
+      assert.ok(lstatSync(join(folder, ".rc")).isSymbolicLink());
+      assert.equal(readFileSync(join(folder, "dotfiles", "rc"), "utf8"), "mine\n");
+    }));
+
+  it("refuse a file that is not the meter's, and take over one that is", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "unit");
+      const step: InstallStep = { kind: "file", path, text: "# Written by `meter init`; b\n", mode: 0o600 };
+      writeFileSync(path, "theirs");
+      await assert.rejects(take([step]), {
+        name: "InstallStepError",
+        message: `${path} is there and is not the meter's: move it away, then run meter init again`,
+      });
+      assert.equal(readFileSync(path, "utf8"), "theirs");
+      writeFileSync(path, "# Written by `meter init`; a\n");
+      await take([step]);
+      assert.equal(readFileSync(path, "utf8"), step.text);
+    }));
+
+  it("stop at a command that fails, and go on after one that may", () =>
+    inFolder(async () => {
+      const commands = recordedCommands({ "a b": { code: 1, stderr: "no bus\n" } });
+      const step = (mayFail: boolean): InstallStep => ({
+        kind: "commands",
+        id: "x",
+        purpose: "",
+        do: [{ words: ["a", "b"], mayFail }, { words: ["c"] }],
+        undo: [],
+      });
+      await assert.rejects(take([step(false)], emptyRecord, commands), (error) => {
+        assert.ok(error instanceof InstallStepError);
+        assert.equal(error.message, "a b: no bus");
+        return true;
+      });
+      await take([step(true)], emptyRecord, commands);
+      assert.deepEqual(commands.ran, ["a b", "a b", "c"]);
+    }));
+
+  it("keep the entry of a way back that failed, and forget that of a command that was only intended", async () => {
+    const commands = recordedCommands({ stop: { code: 5, stderr: "in use" } });
+    const step: InstallStep = { kind: "commands", id: "x", purpose: "", do: [], undo: [{ words: ["stop"] }] };
+    const entries = (["done", "intended"] as const).map((state) => ({
+      step,
+      state,
+      before: { existed: false },
+    }));
+    const undone = await undoEntries(entries, commands.run);
+    assert.deepEqual(
+      undone.map(({ outcome, says }) => [outcome, says]),
+      [
+        ["undone", null],
+        ["failed", "stop: in use"],
+      ],
+    );
+  });
+});
+
+describe("variables of the session", () => {
+  const step = (scope: "launchd" | "registry"): InstallStep => ({
+    kind: "variable",
+    name: "HTTPS_PROXY",
+    value: "http://127.0.0.1:8081",
+    scope,
+  });
+
+  /** The registry or the session, as `reg`, `setx` and `launchctl` show it. Written after their documented output. */
+  function system(values: Map<string, string>) {
+    const { run, ran } = recordedCommands();
+    const answer: typeof run = async (words) => {
+      await run(words);
+      const [program, verb] = words;
+      const ok = (stdout = "") => ({ code: 0, stdout, stderr: "" });
+      if (program === "launchctl" && verb === "getenv")
+        return ok(values.has(words[2]!) ? `${values.get(words[2]!)}\n` : "");
+      if (program === "launchctl" && verb === "setenv") values.set(words[2]!, words[3]!);
+      if (program === "launchctl" && verb === "unsetenv") values.delete(words[2]!);
+      if (program === "setx") values.set(words[1]!, words[2]!);
+      if (program === "reg" && verb === "delete") values.delete(words[4]!);
+      if (program === "reg" && verb === "query") {
+        const value = values.get(words[4]!);
+        if (value === undefined)
+          return { code: 1, stdout: "", stderr: "ERROR: The system was unable to find" };
+        return ok(`\r\nHKEY_CURRENT_USER\\Environment\r\n    ${words[4]}    REG_SZ    ${value}\r\n\r\n`);
+      }
+      return ok();
+    };
+    return { run: answer, ran };
+  }
+
+  for (const scope of ["launchd", "registry"] as const) {
+    it(`of ${scope} get back the value that they had, or none`, async () => {
+      for (const start of [[], [["HTTPS_PROXY", "http://corp:3128"]]] as [string, string][][]) {
+        const values = new Map(start);
+        const machine = system(values);
+        const { record } = await take([step(scope)], emptyRecord, machine);
+        assert.equal(values.get("HTTPS_PROXY"), "http://127.0.0.1:8081");
+        assert.equal((await take([step(scope)], record, machine)).saved.length, 0);
+        await undoEntries(record.entries, machine.run);
+        assert.deepEqual([...values], start);
+      }
+    });
+
+    it(`of ${scope} that were changed since are left`, async () => {
+      const values = new Map<string, string>();
+      const machine = system(values);
+      const { record } = await take([step(scope)], emptyRecord, machine);
+      values.set("HTTPS_PROXY", "http://other:1");
+      const [undone] = await undoEntries(record.entries, machine.run);
+      assert.deepEqual([undone?.outcome, undone?.says], ["left", "HTTPS_PROXY has another value now"]);
+      assert.equal(values.get("HTTPS_PROXY"), "http://other:1");
+    });
+  }
+});
+
+describe("readInstallRecord()", () => {
+  it("reads what was written, knows an absent one, and believes no other", () =>
+    inFolder(async (folder) => {
+      assert.equal(await readInstallRecord(folder), null);
+      const { record } = await take(stepsIn(folder));
+      writeInstallRecord(folder, record);
+      assert.deepEqual(await readInstallRecord(folder), record);
+      assert.deepEqual(await findStale(newRun().run, record.entries), new Set());
+      writeFileSync(join(folder, ".rc"), "");
+      assert.deepEqual(
+        [...(await findStale(newRun().run, record.entries))],
+        [stepKey(stepsIn(folder)[2] as InstallStep)],
+      );
+      for (const text of ["{", "[]", '{"format":2}']) {
+        writeFileSync(join(folder, "installed.json"), text);
+        await assert.rejects(readInstallRecord(folder), { name: "InstallRecordError" });
+      }
+      writeInstallRecord(folder, null);
+      assert.equal(await readInstallRecord(folder), null);
+    }));
+});

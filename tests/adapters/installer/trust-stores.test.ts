@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { openCertificateAuthority, readPemBundle } from "../../../adapters/certificates/mod.ts";
+import { createRunWords, findMachine, takeSteps, undoEntries } from "../../../adapters/installer/mod.ts";
+import { mergePlan, planInstall, type TrustStore } from "../../../core/install/mod.ts";
+import { linuxFacts } from "../../core/install/sample-facts.ts";
+import { inFolder } from "./machine-kit.ts";
+
+const run = createRunWords();
+
+/** Trusts a real authority in a store below a folder, looks, and takes it back. */
+async function tryStore(folder: string, store: TrustStore, look: () => void): Promise<void> {
+  const directory = join(folder, "ca");
+  const { certificatePem: pem } = openCertificateAuthority({
+    directory,
+    hosts: ["api.openai.com"],
+    now: Date.now(),
+  });
+  const facts = linuxFacts({
+    program: { ...linuxFacts().program, meterHome: folder },
+    service: null,
+    ca: {
+      path: join(directory, "ca.pem"),
+      pem,
+      sha1: new X509Certificate(pem).fingerprint.replaceAll(":", ""),
+    },
+    trustStores: [store],
+  });
+  const plan = mergePlan(planInstall(facts), [], new Set());
+  const record = {
+    ...({ format: 1, meter_version: "0", name: "meter", apps: false } as const),
+    ...{ trusted_files: [], daemon_environment: {}, entries: [] },
+  };
+  const done = await takeSteps(plan, record, { run, save: () => {} });
+  look();
+  for (const { outcome, says } of await undoEntries(done.entries, run))
+    assert.equal(outcome, "undone", says ?? "");
+}
+
+const noNss = spawnSync("certutil", ["-H"]).error === undefined ? false : "there is no NSS certutil here";
+const noCollector =
+  spawnSync("update-ca-certificates", ["--help"]).error === undefined
+    ? false
+    : "there is no update-ca-certificates here";
+
+describe("trust stores", () => {
+  it("of NSS take the authority and give it up again", { skip: noNss }, () =>
+    inFolder(async (folder) => {
+      const database = join(folder, "nssdb");
+      mkdirSync(database);
+      execFileSync("certutil", ["-d", `sql:${database}`, "-N", "--empty-password"]);
+      const list = () => execFileSync("certutil", ["-d", `sql:${database}`, "-L"], { encoding: "utf8" });
+      const before = list();
+      await tryStore(folder, { kind: "nss", folder: database }, () => {
+        assert.match(list(), /^meter local CA +C,,/m);
+      });
+      assert.equal(list(), before);
+    }),
+  );
+
+  it("of update-ca-certificates take it into the bundle and give it up again", { skip: noCollector }, () =>
+    inFolder(async (folder) => {
+      const names = ["anchors", "certs", "none", "hooks"].map((name) => join(folder, name));
+      for (const name of names) mkdirSync(name);
+      const [anchorFolder, certs, none, hooks] = names as [string, string, string, string];
+      const words = [
+        "update-ca-certificates",
+        ...["--localcertsdir", anchorFolder, "--etccertsdir", certs, "--certsdir", none],
+        ...["--certsconf", "/dev/null", "--hooksdir", hooks],
+      ];
+      // The collector leaves a bundle as it is when nothing at all is left for it.
+      const other = openCertificateAuthority({
+        directory: join(folder, "other"),
+        hosts: [],
+        now: Date.now(),
+      });
+      writeFileSync(join(anchorFolder, "other.crt"), other.certificatePem);
+      await run(words);
+      const before = readFileSync(join(certs, "ca-certificates.crt"), "utf8");
+      await tryStore(folder, { kind: "update_ca_certificates", anchorFolder, words }, () => {
+        const bundle = readFileSync(join(certs, "ca-certificates.crt"), "utf8");
+        const subjects = readPemBundle(bundle, "").map((pem) => new X509Certificate(pem).subject);
+        assert.equal(subjects.filter((subject) => subject.startsWith("CN=meter local CA ")).length, 2);
+      });
+      assert.deepEqual(readdirSync(anchorFolder), ["other.crt"]);
+      assert.equal(readFileSync(join(certs, "ca-certificates.crt"), "utf8"), before);
+    }),
+  );
+});
+
+describe("findMachine()", () => {
+  it("finds databases that are there, and asks for nothing that needs root", () =>
+    inFolder(async (folder) => {
+      const bin = join(folder, "bin");
+      mkdirSync(bin);
+      execFileSync("sh", [
+        "-c",
+        `for p in certutil update-ca-certificates; do echo exit 0 > ${bin}/$p; chmod 755 ${bin}/$p; done`,
+      ]);
+      const home = join(folder, "home");
+      for (const profile of [".pki/nssdb", ".mozilla/firefox/x.default"]) {
+        mkdirSync(join(home, profile), { recursive: true });
+        execFileSync("touch", [join(home, profile, "cert9.db")]);
+      }
+      mkdirSync(join(home, ".mozilla/firefox/empty"));
+      const env = { HOME: home, PATH: bin, SHELL: "/usr/bin/zsh" };
+      const machine = await findMachine({ env, run, platform: "linux", uid: 1000 });
+      assert.deepEqual(machine.trustStores, [
+        { kind: "nss", folder: join(home, ".pki/nssdb") },
+        { kind: "nss", folder: join(home, ".mozilla/firefox/x.default") },
+      ]);
+      assert.deepEqual(machine.startFiles, [{ path: join(home, ".zshrc"), shell: "posix" }]);
+      assert.deepEqual([machine.service, machine.sessionFolder], [null, null]);
+      const root = await findMachine({ env, run, platform: "linux", uid: 0 });
+      assert.equal(root.trustStores[0]?.kind, "update_ca_certificates");
+    }));
+
+  it("knows macOS and Windows by their programs", () =>
+    inFolder(async (folder) => {
+      execFileSync("sh", [
+        "-c",
+        `cd ${folder}; for p in launchctl security schtasks.exe certutil.exe; do touch $p; chmod 755 $p; done`,
+      ]);
+      const env = { HOME: "/Users/u", PATH: folder, USERNAME: "u", USERDOMAIN: "PC", SHELL: "/bin/zsh" };
+      const mac = await findMachine({ env, run, platform: "darwin", uid: 501 });
+      assert.deepEqual(mac.service, {
+        kind: "launchd",
+        agentFolder: "/Users/u/Library/LaunchAgents",
+        uid: 501,
+      });
+      assert.deepEqual(mac.trustStores, [
+        { kind: "macos_keychain", keychain: "/Users/u/Library/Keychains/login.keychain-db" },
+      ]);
+      const windows = await findMachine({ env, run, platform: "win32" });
+      assert.deepEqual(windows.service, { kind: "task_scheduler", user: "PC\\u" });
+      assert.deepEqual([windows.trustStores, windows.startFiles], [[{ kind: "windows_user" }], []]);
+    }));
+
+  it("takes systemd for this machine's only where it answers", () =>
+    inFolder(async (folder) => {
+      for (const code of [0, 1]) {
+        execFileSync("sh", [
+          "-c",
+          `printf '#!/bin/sh\\nexit ${code}\\n' > ${folder}/systemctl; chmod 755 ${folder}/systemctl`,
+        ]);
+        const env = { HOME: "/home/u", PATH: folder, XDG_CONFIG_HOME: "/home/u/cfg" };
+        const { service, sessionFolder } = await findMachine({
+          env,
+          run: createRunWords(env),
+          platform: "linux",
+        });
+        assert.deepEqual(
+          service,
+          code === 0 ? { kind: "systemd", unitFolder: "/home/u/cfg/systemd/user" } : null,
+        );
+        assert.equal(sessionFolder, "/home/u/cfg/environment.d");
+      }
+    }));
+});
