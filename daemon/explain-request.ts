@@ -1,4 +1,12 @@
-import { formatRateText, type PriceBook, type PricedUsage, priceUsage } from "../core/pricing/mod.ts";
+import {
+  type CostLine,
+  formatPicoUsd,
+  formatRateText,
+  type PriceBook,
+  type PricedUsage,
+  priceUsage,
+  USAGE_EXTRAS,
+} from "../core/pricing/mod.ts";
 import type { StoredRequest } from "./store/mod.ts";
 
 /** One request with everything that led to its cost; snake case, as `--json` prints it. */
@@ -41,7 +49,26 @@ export function explainRequest(request: StoredRequest, book: PriceBook): Explana
   };
 }
 
-/** A rate for people: USD per million, the shortest decimal text. */
-export function ratePerMillion(microUsd: number): string {
-  return `$${formatRateText(microUsd)}`;
+/** How many milliseconds make the unit of what is priced by the hour. */
+const HOUR = 3_600_000;
+
+/** How much of it, with its thousands set apart. */
+export function quantityInWords({ quantity, perUnit }: CostLine): string {
+  const text = quantity.toString().replace(/\B(?=(?:\d{3})+$)/g, ",");
+  return perUnit === HOUR ? `${text} ms` : text;
 }
+
+/** A rate as its price list has it: for a million tokens, for one of what is billed by itself, or for an hour. */
+export function rateInWords({ label, perUnit }: CostLine, rate: number): string {
+  // Micro-USD for a million is pico-USD for one.
+  if (perUnit === HOUR) return `$${formatPicoUsd(BigInt(rate))} an hour`;
+  return billedApart.has(label) ? `$${formatPicoUsd(BigInt(rate))} each` : `$${formatRateText(rate)} / M`;
+}
+
+/** The labels of what is counted and billed one by one. */
+const billedApart: ReadonlySet<string> = new Set([
+  "request",
+  ...Object.entries(USAGE_EXTRAS)
+    .filter(([name, { partOf }]) => partOf === null && !name.endsWith("_tokens"))
+    .map(([, { label }]) => label),
+]);

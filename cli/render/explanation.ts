@@ -1,6 +1,5 @@
-import { type CostLine, formatPicoUsd, type PriceFactor, USAGE_EXTRAS } from "../../core/pricing/mod.ts";
-import { type Explanation, ratePerMillion } from "../../daemon/explain-request.ts";
-import { count } from "./report.ts";
+import { formatPicoUsd, type PriceFactor, USAGE_EXTRAS } from "../../core/pricing/mod.ts";
+import { type Explanation, quantityInWords, rateInWords } from "../../daemon/explain-request.ts";
 import { printable, renderTable } from "./table.ts";
 import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
 
@@ -80,28 +79,6 @@ export function renderExplanation({ request, priced, agrees, rate }: Explanation
   // Models, tiers and error codes are the provider's words: none of them may steer the terminal.
   return lines.map(printable).join("\n");
 }
-
-/** How many milliseconds make the unit of what is priced by the hour. */
-const HOUR = 3_600_000;
-
-function quantityInWords({ quantity, perUnit }: CostLine): string {
-  return perUnit === HOUR ? `${count(quantity)} ms` : count(quantity);
-}
-
-/** A rate as its price list has it: for a million tokens, for one of what is billed by itself, or for an hour. */
-function rateInWords({ label, perUnit }: CostLine, rate: number): string {
-  // Micro-USD for a million is pico-USD for one.
-  if (perUnit === HOUR) return `$${formatPicoUsd(BigInt(rate))} an hour`;
-  return billedApart.has(label) ? `$${formatPicoUsd(BigInt(rate))} each` : `${ratePerMillion(rate)} / M`;
-}
-
-/** The labels of what is counted and billed one by one. */
-const billedApart: ReadonlySet<string> = new Set([
-  "request",
-  ...Object.entries(USAGE_EXTRAS)
-    .filter(([name, { partOf }]) => partOf === null && !name.endsWith("_tokens"))
-    .map(([, { label }]) => label),
-]);
 
 function factorInWords({
   when,

@@ -60,8 +60,7 @@ export function localPage(facts: PageFacts): Html {
       <span id="state" data-live>${stateOf(status)}</span>
       <span class="where">proxy on port ${status.proxy.port}</span>
       <span class="live" id="live" role="status"></span>`,
-    html`<div id="notices" data-live>${notices(facts)}</div>
-      ${facts.recent.length === 0 && facts.statistics.total.requests === 0 ? emptyCard(status) : ""}
+    html`<div id="notices" data-live>${notices(facts)}${facts.recent.length === 0 ? emptyCard(status) : ""}</div>
       <dl class="tiles" id="tiles" data-live>${tiles(facts)}</dl>
       <section class="card" aria-labelledby="chart-title">
         <div class="head"><h2 id="chart-title">Cost per day</h2>${ranges(facts.rangeDays)}</div>
@@ -142,7 +141,9 @@ function tiles({ statistics, from, to, coverage }: PageFacts): Html {
   )}${tile(
     "Tokens",
     shortCount(input === null && output === null ? null : (input ?? 0n) + (output ?? 0n)),
-    `${shortCount(input)} in, ${shortCount(total.tokens.cacheRead)} of them from caches; ${shortCount(output)} out`,
+    input === null && output === null
+      ? "none stated"
+      : `${shortCount(input ?? 0n)} in, ${shortCount(total.tokens.cacheRead ?? 0n)} of them from caches; ${shortCount(output ?? 0n)} out`,
     `${fullCount(input)} in, ${fullCount(output)} out`,
   )}${tile(
     "Coverage",
@@ -218,10 +219,10 @@ export function answerOf({ errorClass, httpStatus }: StoredRequest): Html {
 function recentTable(recent: readonly StoredRequest[]): Html {
   if (recent.length === 0) return html`<p class="soft">None yet.</p>`;
   return html`<div class="scroll"><table aria-labelledby="recent-title">
-    <thead><tr><th scope="col">When</th><th scope="col">Project</th><th scope="col">Model</th><th scope="col" class="wide">Program</th><th scope="col" class="number wide">In</th><th scope="col" class="number wide">Out</th><th scope="col" class="number">Cost</th><th scope="col" class="number wide">Took</th><th scope="col" class="wide">Answer</th></tr></thead>
+    <thead><tr><th scope="col">When</th><th scope="col" class="wide">Project</th><th scope="col">Model</th><th scope="col" class="wide">Program</th><th scope="col" class="number wide">In</th><th scope="col" class="number wide">Out</th><th scope="col" class="number">Cost</th><th scope="col" class="number wide">Took</th><th scope="col" class="wide">Answer</th></tr></thead>
     <tbody>${recent.map((request) => {
       const tokens = tokenSums(request.tokens);
-      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${timeOf(request.requestedAt)}</a></th><td class="name"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${fullCount(inputOf(tokens))}">${shortCount(inputOf(tokens))}</td><td class="number wide" title="${fullCount(outputOf(tokens))}">${shortCount(outputOf(tokens))}</td><td class="number">${request.costPicoUsd === null && request.errorClass === null ? "unpriced" : shortUsd(request.costPicoUsd)}</td><td class="number wide">${duration(request.latencyMs)}</td><td class="wide">${answerOf(request)}</td></tr>`;
+      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${timeOf(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow soft"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${fullCount(inputOf(tokens))}">${shortCount(inputOf(tokens))}</td><td class="number wide" title="${fullCount(outputOf(tokens))}">${shortCount(outputOf(tokens))}</td><td class="number">${request.costPicoUsd === null && request.errorClass === null ? "unpriced" : shortUsd(request.costPicoUsd)}</td><td class="number wide">${duration(request.latencyMs)}</td><td class="wide">${answerOf(request)}</td></tr>`;
     })}</tbody>
   </table></div>`;
 }

@@ -45,10 +45,11 @@ nav a[aria-current] { background: var(--bar-soft); color: var(--ink); font-weigh
 .tile .value { font-size: 26px; font-weight: 650; letter-spacing: -0.02em; line-height: 1.3; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .tile .note { color: var(--soft); font-size: 13px; }
 dl.tiles { margin-top: 0; }
+.card > :last-child, #recent > :last-child { margin-bottom: 0; }
 .chart { margin: 0; }
-.plot { display: grid; grid-template-columns: auto 1fr; gap: 10px; height: 200px; }
+.plot { display: grid; grid-template-columns: auto 1fr; gap: 10px; }
 .scale { display: flex; flex-direction: column; justify-content: space-between; text-align: right; color: var(--soft); font-size: 12px; line-height: 1; font-variant-numeric: tabular-nums; min-width: 44px; margin: -6px 0; }
-.plot svg { width: 100%; height: 100%; display: block; overflow: visible; }
+.plot svg { width: 100%; height: 200px; display: block; overflow: visible; }
 .grid { stroke: var(--line); stroke-width: 1; fill: none; }
 .bar rect { fill: var(--bar); }
 .bar .slot { fill: transparent; }
@@ -63,7 +64,8 @@ th, td { text-align: left; padding: 7px 14px 7px 0; border-top: 1px solid var(--
 th:last-child, td:last-child { padding-right: 0; }
 thead th { border-top: 0; color: var(--soft); font-size: 12.5px; padding-top: 0; white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.name { overflow-wrap: anywhere; min-width: 9ch; }
+.name { overflow-wrap: anywhere; }
+.narrow { display: none; }
 .soft { color: var(--soft); }
 .when { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .share { width: 90px; }
@@ -89,8 +91,9 @@ tfoot th, tfoot td { font-weight: 600; }
   header, main, footer { padding-left: 12px; padding-right: 12px; }
   .tiles { gap: 10px; } .tile { padding: 10px 14px; } .tile .value { font-size: 21px; }
   .card { padding: 14px; }
-  .wide { display: none; }
+  #recent .number { padding-right: 0; }
+  .wide { display: none; } .narrow { display: block; }
   .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: 8px; }
-  .plot { height: 150px; }
+  .plot svg { height: 150px; }
 }
 `;

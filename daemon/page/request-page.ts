@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { formatPicoUsd } from "../../core/pricing/mod.ts";
-import { type Explanation, ratePerMillion } from "../explain-request.ts";
+import { type Explanation, quantityInWords, rateInWords } from "../explain-request.ts";
 import { duration, fullCount } from "./formats.ts";
 import { type Html, layout } from "./layout.ts";
 import { answerOf, timeOf } from "./local-page.ts";
@@ -59,8 +59,8 @@ export function requestPage({ request, priced, agrees, rate }: Explanation): Htm
           priced.lines.length === 0
             ? ""
             : html`<div class="scroll"><table aria-labelledby="cost-title">
-          <thead><tr><th scope="col">Line</th><th scope="col" class="number">Quantity</th><th scope="col" class="number wide">USD for a million</th><th scope="col" class="number">Cost</th></tr></thead>
-          <tbody>${priced.lines.map((line) => html`<tr><th scope="row">${line.label}</th><td class="number">${fullCount(line.quantity)}</td><td class="number wide">${ratePerMillion(line.rate)}</td><td class="number">$${formatPicoUsd(line.costPicoUsd)}</td></tr>`)}</tbody>
+          <thead><tr><th scope="col">Line</th><th scope="col" class="number">Quantity</th><th scope="col" class="number wide">Rate</th><th scope="col" class="number">Cost</th></tr></thead>
+          <tbody>${priced.lines.map((line) => html`<tr><th scope="row">${line.label}</th><td class="number">${quantityInWords(line)}</td><td class="number wide">${rateInWords(line, line.rate)}</td><td class="number">$${formatPicoUsd(line.costPicoUsd)}</td></tr>`)}</tbody>
           ${priced.computedPicoUsd === null ? "" : html`<tfoot><tr><th scope="row">Sum</th><td></td><td class="wide"></td><td class="number">$${formatPicoUsd(priced.computedPicoUsd)}</td></tr></tfoot>`}
         </table></div>`
         }
