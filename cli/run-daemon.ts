@@ -21,6 +21,7 @@ import { StoreError } from "../core/ports/sqlite.ts";
 import { createRedact } from "../core/redaction/mod.ts";
 import { createRegistry, type Registry } from "../core/usage/mod.ts";
 import { createAttributor } from "../daemon/attribution.ts";
+import { createCloudService } from "../daemon/cloud/mod.ts";
 import { startDaemon } from "../daemon/daemon.ts";
 import {
   NonLoopbackHostError,
@@ -30,10 +31,11 @@ import {
   resolveParentProxies,
 } from "../daemon/proxy/mod.ts";
 import { openStore } from "../daemon/store/mod.ts";
+import { createCloudPorts } from "./cloud-ports.ts";
 import { type RunningDaemon, stateFile, tokenFile } from "./daemon-process.ts";
+import { databaseFile } from "./database-file.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { authorityFiles, prepareHome } from "./home.ts";
-import { databaseFile } from "./open-store.ts";
 import { openPriceBook } from "./price-book.ts";
 import { readConfig } from "./read-config.ts";
 import { version } from "./version.ts";
@@ -65,7 +67,18 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
     const allWarnings = [...warnings];
     const proxy = await proxyConfig(home, config, registry, env, allWarnings);
     for (const warning of allWarnings) tell(warning);
-    const prices = openPriceBook(config.pricing.operator, store);
+    let prices = openPriceBook(config.pricing.operator, store);
+    const cloudPorts = await createCloudPorts({
+      home,
+      env,
+      store,
+      log,
+      ratesChanged: () => {
+        prices = openPriceBook(config.pricing.operator, store);
+      },
+      notice: tell,
+    });
+    const cloud = createCloudService(cloudPorts);
     let proxyPort: number | null = null;
     const attribution = createAttributor(
       { processTable: createProcessTable(), projectFiles: createProjectFiles(), clock: systemClock, log },
@@ -97,6 +110,8 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         equalSecrets: (one, other) => timingSafeEqual(sha256(Buffer.from(one)), sha256(Buffer.from(other))),
         serve,
         portLost: () => portLost.resolve("port_lost"),
+        cloud,
+        hostname: cloudPorts.machine.hostname,
       },
       {
         proxy: { ...proxy, ...(listenFd !== null && { listenFd }) },
@@ -123,6 +138,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
     const why = await Promise.race([stopSignal(), portLost.promise]);
     rmSync(stateFile(home), { force: true });
     await daemon.stop(STOP_DEADLINE_MS);
+    await cloudPorts.client.close();
     // A failure, so that the service manager starts another; meanwhile connections wait at its socket.
     return why === "port_lost" ? 1 : 0;
   } catch (cause) {

@@ -10,12 +10,15 @@ import type { Redact } from "../core/redaction/mod.ts";
 import type { Millis } from "../core/time.ts";
 import type { Registry } from "../core/usage/mod.ts";
 import { type ApiPeer, createApi } from "./api/app.ts";
+import { createCloudRoutes } from "./api/cloud-routes.ts";
 import { createMeteredCounters } from "./api/metrics.ts";
 import { createRecordFeed } from "./api/record-feed.ts";
 import { startBodySweep } from "./body-sweep.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
+import { bannerOf, type CloudService } from "./cloud/mod.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
+import { startHeartbeat } from "./heartbeat.ts";
 import { createProjectSettings } from "./project-settings.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import { startProxy } from "./proxy/start-proxy.ts";
@@ -50,6 +53,10 @@ export interface DaemonPorts {
   equalSecrets(one: string, other: string): boolean;
   /** Null where the platform has no way to tell whose a connection is. */
   owners: ConnectionOwners | null;
+  /** The cloud's side, started and stopped by the daemon; null where there is none. */
+  cloud?: CloudService | null;
+  /** This machine's name, for the dashboard. */
+  hostname?: string;
   /** Called where the proxy's port, held by a service manager, was lost: this process has to end to get it back. */
   portLost?(): void;
   serve(
@@ -88,6 +95,8 @@ function hostsOf(name: string, port: number): readonly string[] {
   const host = (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
   return port === 80 ? [host, `${host}:80`] : [`${host}:${port}`];
 }
+
+const DAY_MS = 86_400_000;
 
 /** Starts proxy, capture and loopback API. Rejects where a port can't be had; nothing is left running then. */
 export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Promise<Daemon> {
@@ -145,7 +154,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     status: () => status(),
     feed,
     counters,
-    cloud: null,
+    cloud: cloudPart(),
     turn: () => new Promise((resolve) => ports.atTurnEnd(resolve)),
     onError: (error) => log.error("api.failed", { error: error instanceof Error ? error.name : "unknown" }),
   });
@@ -182,6 +191,34 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     monotonicMs: tapClock,
   });
   const watchdog = startWatchdog({ ...ports, proxy });
+  const stopHeartbeat = startHeartbeat(ports, () => {
+    const { stored, pending } = writer.health();
+    return { records: stored, pending, connections: proxy.connections() };
+  });
+
+  /** What the API serves of the cloud. */
+  function cloudPart() {
+    const service = ports.cloud ?? null;
+    if (service === null) return null;
+    const routes = createCloudRoutes(service, {
+      version: ports.version,
+      hostname: ports.hostname ?? "",
+      port: () => apiPort,
+      isOwner(context) {
+        const [scheme, token] = (context.req.header("authorization") ?? "").split(" ");
+        return (
+          scheme?.toLowerCase() === "bearer" &&
+          token !== undefined &&
+          ports.equalSecrets(token, config.loopbackToken)
+        );
+      },
+    });
+    const banner = async () => {
+      const captureFailing = writer.health().capturing === "failing";
+      return bannerOf(await service.state(), { captureFailing, runningSince: startedAt }, ports.now());
+    };
+    return { routes, banner };
+  }
 
   const status = (): DaemonStatus => ({
     version: ports.version,
@@ -195,10 +232,18 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     },
     api: { port: apiPort },
     store: { ...writer.health(), set_aside: store.setAsidePath, bodies_held: sweep.held },
+    last_24_hours: {
+      coverage: store.readCoverage({ from: ports.now() - DAY_MS, to: null }),
+      last_captures: store
+        .lastCaptures(ports.now() - DAY_MS)
+        .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),
+    },
     warnings: config.warnings,
   });
   for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host])
     for (const host of hostsOf(name, apiPort)) allowedHosts.add(host);
+  // A configuration that can't be read stops nothing here but the sending, and is told in the log.
+  await ports.cloud?.start();
   log.info("daemon.started", { version: ports.version, proxy_port: proxy.port, api_port: apiPort });
 
   return {
@@ -206,6 +251,8 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     apiPort,
     status,
     async stop(deadlineMs) {
+      await ports.cloud?.stop();
+      stopHeartbeat();
       watchdog.stop();
       sweep.stop();
       let stopping = true;

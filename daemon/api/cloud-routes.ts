@@ -23,7 +23,7 @@ export interface CloudRoutesOptions {
 const MAX_BYTES = 4_096;
 
 /**
- * The loopback API's part for the cloud, to be mounted behind the checks of host, origin and secret:
+ * The loopback API's part for the cloud, to be mounted at `/v1/cloud` behind the checks of host, origin and secret:
  * - `GET /v1/cloud/state`: paired or not, version, host name, port.
  * - `POST /v1/cloud/connect`: begins pairing, answers with the code; a web page's body is not read at all.
  * - `GET /v1/cloud/connect/status`: how far the handshake is.
@@ -35,14 +35,14 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
   const ownerOnly = (run: () => Promise<unknown>) => async (context: Context) =>
     isOwner(context) ? context.json((await run()) as object) : refusal(401, "unauthorised");
 
-  app.get("/v1/cloud/state", async (context) => {
+  app.get("/state", async (context) => {
     const { paired, enabled } = await service.state();
     const { version, hostname, port } = options;
     return context.json({ paired: paired && enabled, version, hostname, port: port() } satisfies CloudState);
   });
-  app.get("/v1/cloud/connect/status", (context) => context.json(service.connectStatus()));
+  app.get("/connect/status", (context) => context.json(service.connectStatus()));
 
-  app.post("/v1/cloud/connect", async (context) => {
+  app.post("/connect", async (context) => {
     // Decision: where the machine connects to, and whether anew, is the owner's to say; a page's words are not read,
     // and what was recorded before a connection that a page began stays here.
     const asked = isOwner(context) ? await readOptions(context) : { fromNow: true };
@@ -64,16 +64,16 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
   });
 
   // The whole snapshot that `cloud status` shows, with how the workers are.
-  app.get("/v1/cloud/status", ownerOnly(service.state));
+  app.get("/status", ownerOnly(service.state));
   // The operator's pause, at once.
-  app.post("/v1/cloud/pause", ownerOnly(service.pause));
+  app.post("/pause", ownerOnly(service.pause));
   // Ends a pause: the operator's at once, the cloud's after whoami has answered 200.
-  app.post("/v1/cloud/resume", ownerOnly(service.resume));
+  app.post("/resume", ownerOnly(service.resume));
   // Sends everything that is pending; answers when that is done.
-  app.post("/v1/cloud/sync", ownerOnly(service.syncNow));
+  app.post("/sync", ownerOnly(service.syncNow));
   // The configuration or the credentials were changed: read them now.
   app.post(
-    "/v1/cloud/reload",
+    "/reload",
     ownerOnly(async () => {
       await service.reload();
       return { reloaded: true };

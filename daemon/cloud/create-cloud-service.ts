@@ -186,10 +186,11 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
       await Promise.all([supervisors.sync.stop(), supervisors.bodies.stop()]);
     },
     async reload() {
+      // A command may have pulled rates as well.
+      ports.ratesChanged();
       if (started) return await apply();
       // Without a daemon: a switch of body sync is noticed and stamped now, not when a daemon starts.
-      const { enabled } = (await ports.settings()).cloud.bodies;
-      await workers.uploader.tell({ kind: "body_sync_switched", enabled });
+      await workers.uploader.use((driver) => driver.idle());
     },
     state: () =>
       readSnapshot(

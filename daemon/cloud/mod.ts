@@ -13,6 +13,7 @@
  *
  * @module
  */
+export { type BannerSurroundings, bannerOf } from "./cloud-banner.ts";
 export type { CloudService } from "./cloud-service.ts";
 export { createCloudService } from "./create-cloud-service.ts";
 export type { CloudServicePorts, CloudSettings } from "./ports.ts";

@@ -2,6 +2,7 @@ import type { Driver } from "../../core/ports/driver.ts";
 import type { ResumeReport, SyncEvent, SyncReport, SyncState } from "../../core/sync/mod.ts";
 import type { UploaderEvent, UploaderState } from "../../core/uploader/mod.ts";
 import { createUploaderDriver, type UploadCounts } from "./body-uploader.ts";
+import { loadUploaderState } from "./machine-states.ts";
 import type { CloudServicePorts } from "./ports.ts";
 import { createSyncDriver } from "./sync-worker.ts";
 import { createWorker, type Worker } from "./worker.ts";
@@ -92,8 +93,14 @@ export function createCloudWorkers(ports: CloudServicePorts): CloudWorkers {
       }),
     requestPass: () =>
       uploader.use(async (driver) => {
-        driver.dispatch({ kind: "sync_requested" });
-        await driver.idle();
+        // After a failure the uploader goes on behind the leg that failed: a second pass comes to what lies before.
+        const { cursor, consecutiveFailures } = loadUploaderState(ports.store);
+        const passes = cursor === null ? 1 : 2;
+        for (let pass = 1; pass <= passes; pass += 1) {
+          driver.dispatch({ kind: "sync_requested" });
+          await driver.idle();
+          if (driver.state.consecutiveFailures > consecutiveFailures) break;
+        }
         return driver.state;
       }),
   };

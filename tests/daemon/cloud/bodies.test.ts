@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { CapturedBody } from "../../../daemon/store/mod.ts";
+import { sampleRecord } from "../store/sample-records.ts";
+import {
+  type Answer,
+  createMachine,
+  type Machine,
+  type ScriptedCloud,
+  startScriptedCloud,
+} from "./cloud-kit.ts";
+
+let cloud: ScriptedCloud;
+let machine: Machine;
+
+const on = { cloud: { bodies: { enabled: true, upload_from: "none" } } };
+
+beforeEach(async () => {
+  cloud = await startScriptedCloud();
+  machine = await createMachine(cloud.url, { config: on, timeouts: { headersMs: 300, bodyMs: 300 } });
+  // Body sync was switched on long ago: what is captured from now on goes.
+  await machine.service.reload();
+  setCloud({ bodies: { enabled: true, upload_from: "2020-01-01" } });
+});
+afterEach(async () => {
+  await machine.close();
+  await cloud.close();
+});
+
+const row = () => machine.store.readCloudState("cloud_body_sync_state");
+
+function setCloud(change: Record<string, unknown>): void {
+  machine.config.cloud = { ...(machine.config.cloud as object), ...change };
+}
+
+/** A synced request with one leg. */
+function addBody(given: Partial<CapturedBody> & { project?: string } = {}): string {
+  const { project = "acme-web", ...leg } = given;
+  const record = sampleRecord({ project });
+  machine.store.insertRecords([record]);
+  const { requestId } = record;
+  machine.store.settleRequests({ synced: [requestId], skipped: [], quarantined: [], at: 1 });
+  const content = leg.content ?? new TextEncoder().encode("héllo");
+  machine.store.insertBodies([
+    {
+      requestId,
+      direction: "request",
+      capturedAt: Date.UTC(2026, 10, 21),
+      contentType: "application/json",
+      originalSizeBytes: content.length,
+      truncated: false,
+      redactionApplied: true,
+      redactionSummary: ["email"],
+      ...leg,
+      content,
+    },
+  ]);
+  return requestId;
+}
+
+const uploadedAt = (id: string) => machine.store.readBodies(id)[0]?.uploadedAt ?? null;
+const sent = () => cloud.to("/v1/requests/").map((seen) => seen.body);
+
+describe("the body uploader, row by row of the contract's table", () => {
+  it("stamps uploaded_at on 204, and sends the envelope as the contract has it", async () => {
+    const id = addBody();
+    const { bodies } = await machine.service.syncNow();
+    assert.deepEqual(bodies, { uploaded: 1, policyRejected: 0, quarantined: 0, pending: 0, lastError: null });
+    assert.notEqual(uploadedAt(id), null);
+    assert.equal(cloud.seen[0]?.path, `/v1/requests/${id}/body`);
+    assert.deepEqual(sent()[0], {
+      request_id: id,
+      direction: "request",
+      content_type: "application/json",
+      body_b64: Buffer.from("héllo").toString("base64"),
+      redaction_applied: true,
+      redaction_summary: ["email"],
+      original_size_bytes: 6,
+      truncated: false,
+    });
+    assert.notEqual(row().last_body_tick_at, null);
+  });
+
+  it("leaves a record pending on 200 stored=false: no stamp, quarantine, backoff or pause, but counted and told", async () => {
+    const id = addBody();
+    cloud.script("/v1/requests/", {
+      status: 200,
+      body: { stored: false, reason: "store_prompt_content_disabled" },
+    });
+    const { bodies } = await machine.service.syncNow();
+    assert.deepEqual(bodies, { uploaded: 0, policyRejected: 1, quarantined: 0, pending: 1, lastError: null });
+    assert.equal(uploadedAt(id), null);
+    const { paused_reason, consecutive_failures, records_policy_rejected } = row();
+    assert.deepEqual([paused_reason, consecutive_failures, records_policy_rejected], [null, 0, 1]);
+    assert.equal(machine.store.countQuarantine(), 0);
+    const told = machine.logged.find(({ event }) => event === "cloud.body_uploader.policy_rejected_tick");
+    assert.equal(told?.fields.count, 1);
+    assert.match(String(told?.fields.hint), /workspace/);
+    assert.equal((await machine.service.syncNow()).bodies?.uploaded, 1);
+  });
+
+  it("skips on 425 and tries again at the next tick", async () => {
+    const [first, second] = [addBody(), addBody()];
+    cloud.script("/v1/requests/", { status: 425 });
+    assert.equal((await machine.service.syncNow()).bodies?.uploaded, 1);
+    assert.deepEqual([uploadedAt(first), row().consecutive_failures], [null, 0]);
+    assert.notEqual(uploadedAt(second), null);
+    assert.equal((await machine.service.syncNow()).bodies?.uploaded, 1);
+    assert.notEqual(uploadedAt(first), null);
+  });
+
+  for (const status of [400, 404, 409, 413, 422]) {
+    it(`puts a leg that is answered ${status} into quarantine and goes on`, async () => {
+      const [bad, good] = [addBody(), addBody()];
+      cloud.script("/v1/requests/", { status });
+      const { bodies } = await machine.service.syncNow();
+      assert.deepEqual([bodies?.quarantined, bodies?.uploaded, bodies?.pending], [1, 1, 0]);
+      const [entry] = machine.store.listQuarantine();
+      assert.deepEqual([entry?.kind, entry?.requestId, entry?.httpStatus], ["body", bad, status]);
+      assert.notEqual(uploadedAt(good), null);
+      assert.equal(machine.store.releaseQuarantine("body", [bad]), 1);
+      assert.equal((await machine.service.syncNow()).bodies?.uploaded, 1);
+    });
+  }
+
+  const transient: readonly [name: string, answer: Answer, error: string][] = [
+    ...[408, 429, 500, 503].map((status): [string, Answer, string] => [
+      String(status),
+      { status },
+      `HTTP ${status}`,
+    ]),
+    ["a redirect", { status: 301, headers: { location: "/" } }, "HTTP 301"],
+    ["200 stored=true", { status: 200, body: { stored: true } }, "HTTP 200"],
+    ["a 200 that is garbage", { status: 200, body: "<html>" }, "HTTP 200"],
+    ["201", { status: 201 }, "HTTP 201"],
+    ["a cut connection", (_, response) => void response.destroy(), "no answer: connection_reset"],
+    ["silence", () => {}, "no answer: timeout"],
+  ];
+  for (const [name, answer, error] of transient) {
+    it(`counts ${name} as transient: pending, with a backoff`, async () => {
+      const id = addBody();
+      cloud.script("/v1/requests/", answer);
+      await machine.service.syncNow();
+      const { consecutive_failures, last_error, paused_reason } = row();
+      assert.deepEqual([consecutive_failures, last_error, paused_reason], [1, error, null]);
+      assert.equal(uploadedAt(id), null);
+      await machine.service.syncNow();
+      assert.notEqual(uploadedAt(id), null);
+      assert.equal(row().consecutive_failures, 0);
+    });
+  }
+
+  for (const [status, reason] of [
+    [401, "paused_unauthorised"],
+    [403, "paused_forbidden"],
+  ] as const) {
+    it(`pauses by itself on ${status}; the metadata worker goes on`, async () => {
+      addBody();
+      cloud.script("/v1/requests/", { status });
+      await machine.service.syncNow();
+      assert.equal(row().paused_reason, reason);
+      assert.equal(machine.store.readCloudState("cloud_sync_state").paused_reason, null);
+      await machine.service.syncNow();
+      assert.equal(sent().length, 1);
+      assert.equal((await machine.service.resume()).ok, true);
+      assert.equal(row().paused_reason, null);
+      assert.equal((await machine.service.syncNow()).bodies?.uploaded, 1);
+    });
+  }
+
+  it("cuts a leg to the cap between two characters, keeps its true size, and reads the cap anew at each tick", async () => {
+    setCloud({ bodies: { enabled: true, upload_from: "2020-01-01", max_body_bytes_per_upload: 2 } });
+    const first = addBody();
+    await machine.service.syncNow();
+    setCloud({ bodies: { enabled: true, upload_from: "2020-01-01", max_body_bytes_per_upload: 3 } });
+    addBody();
+    await machine.service.syncNow();
+    const cuts = sent().map((body) => [
+      Buffer.from(body.body_b64, "base64").toString(),
+      body.original_size_bytes,
+      body.truncated,
+    ]);
+    assert.deepEqual(cuts, [
+      ["h", 6, true],
+      ["hé", 6, true],
+    ]);
+    assert.deepEqual(machine.logged.find(({ event }) => event === "upload_truncated_request")?.fields, {
+      task: "bodies",
+      request_id: first,
+      size_bytes: 6,
+      max_bytes: 2,
+    });
+  });
+
+  it("holds back what the rules of projects say: bodies of one, everything of a local-only one", async () => {
+    setCloud({
+      bodies: { enabled: true, upload_from: "2020-01-01", per_project: { quiet: false } },
+      upload: { per_project: { secret: { upload: false } } },
+    });
+    addBody({ project: "quiet" });
+    addBody({ project: "secret" });
+    const open = addBody();
+    await machine.service.syncNow();
+    assert.deepEqual(
+      sent().map((body) => body.request_id),
+      [open],
+    );
+  });
+
+  it("sends a body only after its metadata", async () => {
+    const record = sampleRecord();
+    machine.store.insertRecords([record]);
+    machine.store.insertBodies([
+      {
+        requestId: record.requestId,
+        direction: "response",
+        capturedAt: Date.UTC(2026, 10, 21),
+        contentType: null,
+        content: new TextEncoder().encode("x"),
+        originalSizeBytes: 1,
+        truncated: false,
+        redactionApplied: false,
+        redactionSummary: [],
+      },
+    ]);
+    await machine.service.syncNow();
+    assert.deepEqual(
+      cloud.seen.map((seen) => seen.path),
+      ["/v1/requests/batch", `/v1/requests/${record.requestId}/body`],
+    );
+  });
+
+  it("sends legs of 120 requests in one pass", async () => {
+    for (let n = 0; n < 120; n += 1) addBody();
+    assert.equal((await machine.service.syncNow()).bodies?.uploaded, 120);
+  });
+
+  it("holds the text itself out of the outbox", async () => {
+    addBody();
+    await machine.service.syncNow();
+    for await (const entry of machine.ports.outbox.read()) {
+      assert.equal(entry.kind, "body");
+      assert.equal(JSON.stringify(entry).includes(Buffer.from("héllo").toString("base64")), false);
+      assert.equal(JSON.parse(entry.payload).body_b64_length, 8);
+    }
+  });
+});
+
+describe("switching body sync on", () => {
+  it("stamps upload_from with that moment and says so; what was captured before stays", async () => {
+    const own = await createMachine(cloud.url, { config: { cloud: { bodies: { enabled: false } } } });
+    try {
+      await own.service.reload();
+      const before = Date.now();
+      own.config.cloud = { ...(own.config.cloud as object), bodies: { enabled: true } };
+      await own.service.reload();
+      const { upload_from } = own.store.readCloudState("cloud_body_sync_state");
+      assert.ok(upload_from !== null && upload_from >= before && upload_from <= Date.now());
+      assert.match(own.notices[0] ?? "", /body sync is on/);
+      assert.equal((await own.service.state()).bodies.uploadFrom, upload_from);
+      await own.service.reload();
+      assert.equal(own.notices.length, 1);
+      own.config.cloud = { ...(own.config.cloud as object), bodies: { enabled: true, upload_from: "none" } };
+      assert.equal((await own.service.state()).bodies.uploadFrom, null);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("keeps the instant that the command wrote while switching on, not a later one", async () => {
+    const own = await createMachine(cloud.url, { config: { cloud: { bodies: { enabled: false } } } });
+    try {
+      const written = Date.now() - 2_000;
+      const upload_from = new Date(written).toISOString();
+      own.config.cloud = { ...(own.config.cloud as object), bodies: { enabled: true, upload_from } };
+      await own.service.reload();
+      assert.equal((await own.service.state()).bodies.uploadFrom, written);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("overrides an old date that still stands in the file", async () => {
+    const bodies = { enabled: false, upload_from: "2024-01-01" };
+    const own = await createMachine(cloud.url, { config: { cloud: { bodies } } });
+    try {
+      await own.service.reload();
+      own.config.cloud = { ...(own.config.cloud as object), bodies: { ...bodies, enabled: true } };
+      await own.service.reload();
+      assert.ok(((await own.service.state()).bodies.uploadFrom ?? 0) > Date.now() - 60_000);
+    } finally {
+      await own.close();
+    }
+  });
+});

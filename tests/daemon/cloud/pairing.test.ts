@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { sampleRecord } from "../store/sample-records.ts";
+import {
+  createMachine,
+  type Machine,
+  type ScriptedCloud,
+  startScriptedCloud,
+  TOKEN,
+  until,
+  WHOAMI,
+} from "./cloud-kit.ts";
+
+let cloud: ScriptedCloud;
+let machine: Machine;
+
+beforeEach(async () => {
+  cloud = await startScriptedCloud();
+  machine = await createMachine(cloud.url, { paired: false });
+  cloud.otherwise("/v1/pairing/start", { status: 201, body: ticket });
+  cloud.otherwise("/v1/pairing/poll", { status: 200, body: approved });
+});
+afterEach(async () => {
+  await machine.close();
+  await cloud.close();
+});
+
+const ticket = {
+  code: "ABCD-1234",
+  poll_token: "p".repeat(43),
+  verification_url: "http://127.0.0.1:1/connect?code=ABCD-1234",
+  expires_in: 600,
+  interval: 0,
+};
+const approved = { status: "approved", sync_token: TOKEN, workspace: { id: "w1", name: "Work" } };
+
+describe("pairing", () => {
+  it("shows the code, polls, stores the token with its origin, 0600, and its mirror encrypted", async () => {
+    cloud.script("/v1/pairing/poll", { status: 200, body: { status: "pending" } }, { status: 503 });
+    const result = await machine.service.connect();
+    assert.deepEqual(
+      { ...result, expiresAt: 0 },
+      { kind: "code", code: "ABCD-1234", verificationUrl: ticket.verification_url, expiresAt: 0 },
+    );
+    const status = await machine.service.connectSettled();
+    assert.deepEqual([status.status, status.workspace_name], ["approved", "Work"]);
+    const [start] = cloud.to("/v1/pairing/start");
+    assert.deepEqual(start?.body, {
+      fingerprint: "0".repeat(32),
+      hostname: "laptop",
+      platform: "linux",
+      daemon_version: "0.4.0",
+    });
+    assert.equal(start?.authorization, undefined);
+    const credentials = await machine.ports.credentials.read();
+    assert.deepEqual([credentials?.token, credentials?.origin], [TOKEN, cloud.url]);
+    for (const file of ["cloud-credentials.json", "cloud-credentials.key"]) {
+      assert.equal(statSync(join(machine.home, file)).mode & 0o777, 0o600, file);
+    }
+    const { api_key_mirror: mirror, ...row } = machine.store.readCloudState("cloud_state");
+    assert.deepEqual([row.enabled, row.workspace_name, row.hostname], [1, "Work", "laptop"]);
+    assert.equal(Buffer.from(mirror ?? []).includes(TOKEN), false);
+    assert.deepEqual(await machine.ports.credentials.open(mirror ?? new Uint8Array()), credentials);
+    assert.deepEqual((await machine.service.state()).paired, true);
+    // Neither the token nor the poll's secret is left in what is shown or logged.
+    const shown = JSON.stringify([
+      machine.logged,
+      machine.service.connectStatus(),
+      await machine.service.state(),
+    ]);
+    assert.equal(shown.includes(TOKEN) || shown.includes(ticket.poll_token), false);
+  });
+
+  for (const status of ["denied", "expired", "failed"]) {
+    it(`settles as ${status}`, async () => {
+      cloud.script("/v1/pairing/poll", { status: 200, body: { status } });
+      await machine.service.connect();
+      assert.equal((await machine.service.connectSettled()).status, status);
+      assert.equal(await machine.ports.credentials.read(), null);
+    });
+  }
+
+  it("says why it could not begin", async () => {
+    cloud.script("/v1/pairing/start", { status: 429 });
+    assert.deepEqual(await machine.service.connect(), {
+      kind: "failed",
+      message: "pairing did not start (HTTP 429)",
+    });
+    machine.config.cloud = {};
+    assert.deepEqual(await machine.service.connect(), { kind: "no_base_url" });
+    assert.equal((await machine.service.connect({ baseUrl: "http://evil.com" })).kind, "failed");
+    assert.equal((await machine.service.connect({ baseUrl: cloud.url })).kind, "code");
+    await machine.service.connectSettled();
+    assert.equal((await machine.service.state()).baseUrl, cloud.url);
+  });
+
+  it("reports credentials that still hold instead of pairing again, unless it is forced", async () => {
+    await machine.service.connect();
+    await machine.service.connectSettled();
+    const again = await machine.service.connect();
+    assert.deepEqual([again.kind, "workspaceName" in again && again.workspaceName], ["connected", "Work"]);
+    assert.equal(cloud.to("/v1/pairing/start").length, 1);
+    assert.equal((await machine.service.connect({ force: true })).kind, "code");
+    await machine.service.connectSettled();
+    cloud.script("/v1/daemon/whoami", { status: 500 });
+    assert.equal((await machine.service.connect()).kind, "failed");
+    cloud.script("/v1/daemon/whoami", { status: 401 });
+    assert.equal((await machine.service.connect()).kind, "code");
+  });
+
+  it("cancels the handshake under way before it begins another", async () => {
+    let gone = 0;
+    cloud.script("/v1/pairing/poll", (_, response) => response.on("close", () => (gone += 1)));
+    await machine.service.connect();
+    await until("the poll to arrive", () => cloud.to("/v1/pairing/poll").length === 1);
+    assert.equal((await machine.service.connect()).kind, "code");
+    await until("the old poll to be given up", () => gone === 1);
+    assert.equal((await machine.service.connectSettled()).status, "approved");
+  });
+
+  it("gives up when it is cancelled", async () => {
+    cloud.script("/v1/pairing/poll", () => {});
+    await machine.service.connect();
+    await machine.service.cancelConnect();
+    assert.equal(machine.service.connectStatus().status, "idle");
+    assert.equal(await machine.ports.credentials.read(), null);
+  });
+
+  it("sends history, or from now leaves it here", async () => {
+    for (const fromNow of [false, true]) {
+      const own = await createMachine(cloud.url, { paired: false });
+      try {
+        own.store.insertRecords([sampleRecord(), sampleRecord()]);
+        await own.service.connect({ fromNow });
+        await own.service.connectSettled();
+        assert.equal(own.store.countPending(), fromNow ? 0 : 2);
+        own.store.insertRecords([sampleRecord()]);
+        assert.equal((await own.service.syncNow()).report.accepted, fromNow ? 1 : 3);
+        // Paired again, nothing is history any more.
+        own.store.insertRecords([sampleRecord()]);
+        await own.service.connect({ fromNow, force: true });
+        await own.service.connectSettled();
+        assert.equal(own.store.countPending(), 1);
+      } finally {
+        await own.close();
+      }
+    }
+  });
+
+  it("wakes a sync that was paused for an invalid key", async () => {
+    await machine.service.connect();
+    await machine.service.connectSettled();
+    machine.store.insertRecords([sampleRecord()]);
+    cloud.script("/v1/requests/batch", { status: 401 });
+    await machine.service.syncNow();
+    await machine.service.connect({ force: true });
+    await machine.service.connectSettled();
+    assert.equal((await machine.service.syncNow()).report.accepted, 1);
+  });
+});
+
+describe("disconnect()", () => {
+  beforeEach(async () => {
+    await machine.service.connect();
+    await machine.service.connectSettled();
+  });
+
+  it("revokes at the cloud, deletes here, and switches off", async () => {
+    assert.deepEqual(await machine.service.disconnect(), {
+      kind: "disconnected",
+      revoked: true,
+      error: null,
+    });
+    assert.equal(cloud.to("/v1/daemon/key")[0]?.method, "DELETE");
+    const { enabled, paired } = await machine.service.state();
+    assert.deepEqual([enabled, paired], [false, false]);
+    assert.equal(machine.store.readCloudState("cloud_state").api_key_mirror, null);
+    assert.deepEqual(await machine.service.disconnect(), { kind: "not_connected" });
+  });
+
+  it("deletes here and warns where the cloud can't be told", async () => {
+    cloud.script("/v1/daemon/key", (_, response) => void response.destroy());
+    assert.deepEqual(await machine.service.disconnect(), {
+      kind: "disconnected",
+      revoked: false,
+      error: "no answer: connection_reset",
+    });
+    assert.equal(await machine.ports.credentials.read(), null);
+  });
+});
+
+describe("whoami()", () => {
+  it("tells a valid key, an invalid one, a blocked machine and a failure apart", async () => {
+    assert.deepEqual(await machine.service.whoami(), { kind: "not_connected" });
+    await machine.service.connect();
+    await machine.service.connectSettled();
+    assert.deepEqual(await machine.service.whoami(), { kind: "valid", whoami: WHOAMI });
+    const problem = { type: "about:blank", status: 403, code: "machine_blocked" };
+    cloud.script("/v1/daemon/whoami", { status: 401 }, { status: 403, body: problem }, { status: 502 });
+    assert.deepEqual(await machine.service.whoami(), { kind: "key_invalid" });
+    assert.deepEqual(await machine.service.whoami(), { kind: "forbidden", code: "machine_blocked" });
+    assert.deepEqual(await machine.service.whoami(), {
+      kind: "failed",
+      httpStatus: 502,
+      error: "HTTP 502",
+    });
+  });
+});
