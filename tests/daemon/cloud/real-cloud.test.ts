@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import fc from "fast-check";
+import { type Served, serve } from "../../../adapters/http/mod.ts";
+import { toOutgoingRecord } from "../../../core/policy/mod.ts";
+import { judgeVariance } from "../../../core/reconcile/mod.ts";
+import type { RequestRecord } from "../../../core/record.ts";
+import { type CloudRig, createRig, START, type TestWorkspace } from "../../cloud/kit/cloud-rig.ts";
+import { describeOnEngines } from "../../cloud/kit/engines.ts";
+import { sampleRecord } from "../store/sample-records.ts";
+import { createMachine, type Machine } from "./cloud-kit.ts";
+
+const DAY = "2026-11-21";
+
+/** A record of an openai model whose cost is what the cloud will say as well. */
+const priced = (given: Partial<RequestRecord> = {}): RequestRecord =>
+  sampleRecord({ requestedAt: START - 60_000, ...given });
+
+describeOnEngines("the daemon's side against the real cloud", (engine) => {
+  let rig: CloudRig;
+  let served: Served;
+  let baseUrl: string;
+  /** What the network does to the next requests: `dropped` before the cloud sees it, `lost` after it has done its work. */
+  const network: ("dropped" | "lost" | "fine")[] = [];
+
+  before(async () => {
+    rig = await createRig(engine, { config: { rateLimits: { perKey: 1e9 } } });
+    const app = rig.app({ rateLimits: { perKey: 1e9, pairingPerAddress: 1e9, pollPerAddress: 1e9 } });
+    served = await serve(
+      async (request) => {
+        const fate = network.shift();
+        if (fate === "dropped") return new Response(null, { status: 503 });
+        const answer = await app.fetch(request);
+        return fate === "lost" ? new Response(null, { status: 502 }) : answer;
+      },
+      { host: "127.0.0.1", port: 0 },
+    );
+    baseUrl = `http://127.0.0.1:${served.port}`;
+  });
+  after(async () => {
+    await served.close(0);
+    await rig.close();
+  });
+
+  async function connected(
+    settings: Parameters<CloudRig["addWorkspace"]>[0] = {},
+    cloud: Record<string, unknown> = {},
+  ): Promise<{ machine: Machine; workspace: TestWorkspace }> {
+    const workspace = await rig.addWorkspace(settings);
+    const machine = await createMachine(baseUrl, { token: workspace.token, config: { cloud } });
+    return { machine, workspace };
+  }
+
+  async function reconciled(machine: Machine) {
+    const result = await machine.service.reconcile(DAY, DAY);
+    assert.equal(result.kind, "compared");
+    if (result.kind !== "compared") throw new Error("unreachable");
+    return result.reconciliation;
+  }
+
+  it("delivers a backlog of 1,203, and reconcile is exact", async () => {
+    const { machine } = await connected();
+    try {
+      machine.store.insertRecords(Array.from({ length: 1_203 }, () => priced()));
+      const { report } = await machine.service.syncNow();
+      assert.deepEqual([report.ok, report.accepted], [true, 1_203]);
+      const found = await reconciled(machine);
+      assert.deepEqual([found.isDeliveryExact, found.cloud.requests], [true, 1_203]);
+      assert.equal(found.local.reportedCostPicoUsd, found.cloud.reportedCostPicoUsd);
+      assert.equal(judgeVariance(found.local.reportedCostPicoUsd, found.cloud.reportedCostPicoUsd), "good");
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it("names what is pending, skipped and in quarantine when it reconciles", async () => {
+    const { machine } = await connected({}, { upload: { per_project: { secret: false } } });
+    try {
+      machine.store.insertRecords([priced(), priced({ project: "secret" })]);
+      await machine.service.syncNow();
+      machine.store.insertRecords([priced()]);
+      const found = await reconciled(machine);
+      assert.deepEqual([found.pendingRequests, found.skippedRequests, found.cloud.requests], [1, 1, 1]);
+      assert.equal(found.isDeliveryExact, true);
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it("tells a held-back field from a lost one when it reconciles", async () => {
+    const { machine } = await connected(
+      {},
+      { upload: { preset: "minimal", cost_pico_usd: false, prompt_tokens: false } },
+    );
+    try {
+      machine.store.insertRecords([priced(), priced({ costPicoUsd: 15_000_000n })]);
+      await machine.service.syncNow();
+      assert.equal((await reconciled(machine)).isDeliveryExact, true);
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it("leaves bodies pending while the workspace's gate is off, and stores them once it is on", async () => {
+    const { machine, workspace } = await connected(
+      {},
+      { bodies: { enabled: true, upload_from: "2020-01-01" } },
+    );
+    try {
+      await machine.service.reload();
+      machine.config.cloud = {
+        ...(machine.config.cloud as object),
+        bodies: { enabled: true, upload_from: "none" },
+      };
+      const record = priced();
+      machine.store.insertRecords([record]);
+      const leg = {
+        requestId: record.requestId,
+        capturedAt: START,
+        contentType: "application/json",
+        content: new TextEncoder().encode('{"prompt":"a\\u0000b"}'),
+        originalSizeBytes: 20,
+        truncated: false,
+        redactionApplied: false,
+        redactionSummary: [],
+      };
+      machine.store.insertBodies([
+        { ...leg, direction: "request" },
+        { ...leg, direction: "response" },
+      ]);
+      const off = await machine.service.syncNow();
+      assert.deepEqual([off.bodies?.uploaded, off.bodies?.policyRejected, off.bodies?.pending], [0, 1, 2]);
+      assert.equal((await machine.service.whoami()).kind, "valid");
+      await rig.db
+        .updateTable("workspaces")
+        .set({ store_prompt_content: true })
+        .where("workspace_id", "=", workspace.id)
+        .execute();
+      // The first pass begins behind the leg that was refused, the second comes to it.
+      const on = await machine.service.syncNow();
+      assert.deepEqual([on.bodies?.uploaded, on.bodies?.pending], [2, 0]);
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it("takes rates with their tag only over https: this cloud is not", async () => {
+    const { machine } = await connected();
+    try {
+      assert.deepEqual(await machine.service.refreshRates(), { kind: "not_https" });
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it("pauses when its key is revoked, and says so on resume", async () => {
+    const { machine } = await connected();
+    try {
+      assert.deepEqual((await machine.service.whoami()).kind, "valid");
+      const kept = await machine.ports.credentials.read();
+      await machine.service.disconnect();
+      assert.ok(kept);
+      await machine.ports.credentials.write(kept);
+      machine.config.cloud = { ...(machine.config.cloud as object), enabled: true };
+      machine.store.insertRecords([priced()]);
+      assert.equal((await machine.service.syncNow()).report.message, "sync is paused: paused_unauthorised");
+      assert.equal((await machine.service.resume()).reason, "key_invalid");
+    } finally {
+      await machine.close();
+    }
+  });
+
+  // Planted once: a batch stamped as synced when it is sent, not when it is answered. Found at once.
+  it("any record delivered 1 to 50 times in any order, with losses, counts once", {
+    timeout: 120_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 12 }),
+        fc.array(fc.constantFrom("dropped" as const, "lost" as const, "fine" as const), { maxLength: 12 }),
+        fc.infiniteStream(fc.nat()),
+        async (times, losses, numbers) => {
+          const { machine } = await connected();
+          try {
+            const records = times.map((_, index) =>
+              priced({ project: `p${index % 3}`, costPicoUsd: BigInt(index) * 10_000_000n }),
+            );
+            machine.store.insertRecords(records);
+            network.splice(0, network.length, ...losses);
+            // By the daemon, again and again as its answers are lost …
+            for (let tries = 0; machine.store.countPending() > 0 && tries < 100; tries += 1) {
+              await machine.service.syncNow();
+            }
+            network.length = 0;
+            // … and each record so many times more, in any order, some of them in one batch.
+            const again = records.flatMap((record, index) => Array(times[index] as number).fill(record));
+            const shuffled = again
+              .map((record: RequestRecord) => [numbers.next().value as number, record] as const)
+              .sort(([one], [other]) => one - other)
+              .map(([, record]) => record);
+            await deliver(machine, shuffled);
+            const found = await reconciled(machine);
+            assert.equal(found.isDeliveryExact, true);
+            assert.equal(found.cloud.requests, records.length);
+          } finally {
+            await machine.close();
+          }
+        },
+      ),
+      { numRuns: engine.name === "pglite" ? 8 : 15 },
+    );
+  });
+
+  async function deliver(machine: Machine, records: readonly RequestRecord[]): Promise<void> {
+    const credentials = await machine.ports.credentials.read();
+    const { cloud } = await machine.ports.settings();
+    for (let at = 0; at < records.length; at += 50) {
+      const sent = records.slice(at, at + 50).flatMap((record) => {
+        const outgoing = toOutgoingRecord(record, cloud.upload);
+        return outgoing.kind === "send" ? [outgoing.record] : [];
+      });
+      const answer = await fetch(`${baseUrl}/v1/requests/batch`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${credentials?.token}` },
+        body: JSON.stringify({ daemon_version: "0.4.0", records: sent }),
+      });
+      assert.equal(answer.status, 200);
+      await answer.body?.cancel();
+    }
+  }
+});
