@@ -1,8 +1,10 @@
 import { Hono } from "hono";
 import { routePath } from "hono/route";
 import { uuidV7 } from "../core/uuid.ts";
+import { openApiDocument } from "./api/mod.ts";
 import { clientAddress } from "./client-address.ts";
 import { problem, problemOf } from "./errors.ts";
+import { registerPages } from "./pages/register-pages.ts";
 import {
   CLOUD_CONFIG_DEFAULTS,
   type CloudConfig,
@@ -83,6 +85,10 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
 
   const perUser = createRateLimiter(settings.rateLimits.perUser);
   registerReadRoutes(app, parts, perUser);
+
+  registerPages(app, parts);
+
+  app.get("/openapi.json", (context) => context.json(openApiDocument(settings.baseUrl)));
 
   app.notFound(() => problem("not_found"));
   app.onError((error, context) => {

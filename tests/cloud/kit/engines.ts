@@ -92,7 +92,8 @@ async function connect(url: string, options: PostgresServerOptions = {}): Promis
   return { db, database, url, close: () => db.destroy() };
 }
 
-function pgliteEngine(): Engine {
+/** PGlite alone, for what no engine changes. */
+export function pgliteEngine(): Engine {
   return {
     name: "pglite",
     server: () => null,

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import * as v from "valibot";
+import {
+  API_ROUTES,
+  type ApiRoute,
+  CloudRefusal,
+  createCloudClient,
+  openApiDocument,
+} from "../../../cloud/api/mod.ts";
+import { type CloudRig, createRig, record } from "../kit/cloud-rig.ts";
+import { pgliteEngine } from "../kit/engines.ts";
+
+describe("the table of the API", () => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(pgliteEngine());
+  });
+  after(() => rig.close());
+
+  it("names every route that the app answers below /v1, and none besides", () => {
+    const answered = new Set(
+      rig
+        .app()
+        .routes.filter(({ path, method }) => path.startsWith("/v1/") && method !== "ALL")
+        .map(({ method, path }) => `${method} ${path}`),
+    );
+    assert.deepEqual(Object.keys(API_ROUTES).toSorted(), [...answered].toSorted());
+  });
+
+  it("is served as OpenAPI 3.1, in which every reference points at something", async () => {
+    const answer = await rig.call("GET", "/openapi.json", null);
+    assert.equal(answer.status, 200);
+    const text = await answer.text();
+    const document = JSON.parse(text);
+    assert.equal(document.openapi, "3.1.0");
+    assert.deepEqual(document, JSON.parse(JSON.stringify(openApiDocument("http://127.0.0.1:8787"))));
+    assert.deepEqual(
+      [...new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference))],
+      ["#/components/schemas/Problem"],
+    );
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods as object));
+    assert.equal(operations.length, Object.keys(API_ROUTES).length);
+    for (const { summary, responses, security } of operations) {
+      assert.ok(summary.length > 0 && responses["500"] !== undefined && Array.isArray(security));
+    }
+    const batchSchema =
+      document.paths["/v1/requests/batch"].post.requestBody.content["application/json"].schema;
+    assert.deepEqual(batchSchema.required, ["daemon_version", "records"]);
+    assert.deepEqual(
+      document.paths["/v1/workspaces/{ws}/traces/{request_id}"].get.parameters.map(
+        ({ name }: { name: string }) => name,
+      ),
+      ["ws", "request_id"],
+    );
+  });
+
+  it("holds of real answers: a client of the table reads what the app says", async () => {
+    const workspace = await rig.addWorkspace({ plan: "business" });
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const app = rig.app();
+    const clientOf = (token: string | null) =>
+      createCloudClient({
+        baseUrl: "http://127.0.0.1:8787",
+        token,
+        fetch: async (request) => await app.fetch(request),
+      });
+    const daemon = clientOf(workspace.token);
+    const person = clientOf(admin.token);
+    const params = { ws: workspace.id };
+    const sent = { ...record(rig.uuid()), request_id: rig.uuid() };
+
+    assert.deepEqual(
+      await daemon.call("POST /v1/requests/batch", {
+        body: { daemon_version: "0.4.0", records: [sent] },
+      }),
+      {
+        accepted: 1,
+        duplicates: 0,
+        rejected: [],
+      },
+    );
+    assert.equal((await daemon.call("GET /v1/daemon/whoami", {})).workspace.id, workspace.id);
+    assert.ok(((await daemon.call("GET /v1/pricing/rates", {}))?.rates.length ?? 0) > 0);
+    const dates = { from_date: "2026-11-20", to_date: "2026-11-22" };
+    const totals = await daemon.call("GET /v1/reconciliation/daemon-totals", { query: dates });
+    assert.equal(totals.days.length, 1);
+    const envelope = {
+      request_id: sent.request_id,
+      direction: "request" as const,
+      content_type: "text/plain",
+      body_b64: "eA==",
+      redaction_applied: false,
+      redaction_summary: [],
+      original_size_bytes: 1,
+    };
+    assert.deepEqual(
+      await daemon.call("POST /v1/requests/:id/body", { params: { id: sent.request_id }, body: envelope }),
+      { stored: false, reason: "store_prompt_content_disabled" },
+    );
+    const traces = await person.call("GET /v1/workspaces/:ws/traces", { params, query: {} });
+    assert.deepEqual(
+      traces.items.map(({ request_id }) => request_id),
+      [sent.request_id],
+    );
+    await person.call("GET /v1/workspaces/:ws/traces/:request_id", {
+      params: { ...params, request_id: sent.request_id },
+    });
+    for (const name of [
+      "GET /v1/workspaces/:ws/overview",
+      "GET /v1/workspaces/:ws/optimisation",
+      "GET /v1/workspaces/:ws/audit/requests",
+      "GET /v1/workspaces/:ws/audit/events",
+      "GET /v1/workspaces/:ws/audit/prompt-views",
+    ] as const) {
+      await person.call(name, { params, query: {} });
+    }
+    const by = await person.call("GET /v1/workspaces/:ws/analytics", { params, query: { by: "model" } });
+    assert.ok(by !== null);
+    assert.equal((await clientOf(null).call("GET /v1/consent/checkout", {})).strings.length, 2);
+    assert.equal(await daemon.call("DELETE /v1/daemon/key", {}), null);
+    await assert.rejects(
+      daemon.call("GET /v1/daemon/whoami", {}),
+      (error) =>
+        error instanceof CloudRefusal && error.status === 401 && error.problem?.code === "unauthorised",
+    );
+  });
+
+  it("gives each route that takes something a schema that refuses nonsense", () => {
+    for (const [name, route] of Object.entries<ApiRoute>(API_ROUTES)) {
+      if (route.body !== undefined) assert.equal(v.safeParse(route.body, "nonsense").success, false, name);
+    }
+  });
+});
