@@ -1,6 +1,7 @@
 import type { Sha256 } from "../core/hash.ts";
 import { hashText } from "../core/hash-text.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import { DatabaseError } from "../core/ports/postgres.ts";
 import { problem } from "./errors.ts";
 import { isMigrated } from "./store/migrate.ts";
 import type { CloudDatabase } from "./store/open-database.ts";
@@ -35,6 +36,9 @@ const READINESS_FRESH_MS = 1_000;
 
 /** After this the database counts as unreachable, milliseconds. */
 const READY_WITHIN_MS = 3_000;
+
+/** SQLSTATE of a table that is not there. */
+const UNDEFINED_TABLE = "42P01";
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1)$/;
 
@@ -94,7 +98,10 @@ function askDatabase({ db, clock }: OperationsParts): Promise<Unready> {
     isMigrated(db)
       .then(
         (migrated): Unready => (migrated ? null : "not_migrated"),
-        (): Unready => "database_unreachable",
+        (error): Unready =>
+          error instanceof DatabaseError && error.code === UNDEFINED_TABLE
+            ? "not_migrated"
+            : "database_unreachable",
       )
       .then((unready) => {
         cancel();
