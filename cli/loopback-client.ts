@@ -9,20 +9,40 @@ export interface LoopbackAnswer {
 /** How long the daemon may take to answer, in milliseconds: it is on this machine. */
 const ANSWER_WITHIN_MS = 3000;
 
+/** What is asked, where it is more than a look. */
+export interface LoopbackAsk {
+  method?: "GET" | "POST";
+  /** JSON. */
+  body?: string;
+  timeoutMs?: number;
+}
+
 /**
  * Asks the daemon's loopback API. The agent is our own, so that a proxy named in the environment is never asked.
  * Rejects when nothing answers.
  */
-export function askDaemon(port: number, path: string, token: string | null = null): Promise<LoopbackAnswer> {
+export function askDaemon(
+  port: number,
+  path: string,
+  token: string | null = null,
+  { method = "GET", body: sent, timeoutMs = ANSWER_WITHIN_MS }: LoopbackAsk = {},
+): Promise<LoopbackAnswer> {
   return new Promise((resolve, reject) => {
     const asking = request(
       {
         host: "127.0.0.1",
         port,
         path,
+        method,
         agent: new Agent(),
-        timeout: ANSWER_WITHIN_MS,
-        headers: token === null ? {} : { authorization: `Bearer ${token}` },
+        timeout: timeoutMs,
+        headers: {
+          ...(token !== null && { authorization: `Bearer ${token}` }),
+          ...(method === "POST" && {
+            "content-type": "application/json",
+            "content-length": byteLength(sent),
+          }),
+        },
       },
       (response) => {
         let body = "";
@@ -34,8 +54,10 @@ export function askDaemon(port: number, path: string, token: string | null = nul
         response.on("error", reject);
       },
     );
-    asking.on("timeout", () => asking.destroy(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`)));
+    asking.on("timeout", () => asking.destroy(new Error(`no answer within ${timeoutMs} ms`)));
     asking.on("error", reject);
-    asking.end();
+    asking.end(sent);
   });
 }
+
+const byteLength = (text = "") => new TextEncoder().encode(text).length;

@@ -28,6 +28,11 @@ export abstract class MeterCommand extends Command {
     this.context.stdout.write(`${text}\n`);
   }
 
+  /** A sentence beside the result. */
+  protected readonly notice = (text: string): void => {
+    this.context.stderr.write(`meter: ${text}\n`);
+  };
+
   /** Integers beyond 2^53 are printed as decimal strings, since JSON numbers are read as doubles. */
   protected printJson(value: unknown): void {
     const text = JSON.stringify(

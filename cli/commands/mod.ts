@@ -1,11 +1,22 @@
 import { BodiesShowCommand, BodiesStatsCommand, BodiesSweepCommand } from "./bodies.ts";
 import { CloudBodiesStatusCommand } from "./cloud/bodies.ts";
+import { CloudConnectCommand } from "./cloud/connect.ts";
+import { CloudDisconnectCommand } from "./cloud/disconnect.ts";
 import { CloudPrivacySetCommand, CloudPrivacyShowCommand } from "./cloud/privacy.ts";
 import { CloudPrivacyAuditCommand } from "./cloud/privacy-audit.ts";
 import { CloudQuarantineListCommand, CloudQuarantineRetryCommand } from "./cloud/quarantine.ts";
+import { CloudReconcileCommand } from "./cloud/reconcile.ts";
+import { CloudStatusCommand } from "./cloud/status.ts";
+import { CloudPauseCommand, CloudResumeCommand, CloudSyncCommand } from "./cloud/sync.ts";
+import { CloudWhoamiCommand } from "./cloud/whoami.ts";
 import { ExplainCommand } from "./explain.ts";
 import { InitCommand } from "./init.ts";
-import { PricingListCommand, PricingStatusCommand } from "./pricing.ts";
+import {
+  PricingAutoPullCommand,
+  PricingListCommand,
+  PricingRefreshCommand,
+  PricingStatusCommand,
+} from "./pricing.ts";
 import { ProjectListCommand, ProjectReassignCommand, ProjectSetCommand } from "./project.ts";
 import { PruneCommand } from "./prune.ts";
 import { RecomputeCostsCommand } from "./recompute-costs.ts";
@@ -33,6 +44,14 @@ export const commands = [
   BodiesShowCommand,
   BodiesStatsCommand,
   BodiesSweepCommand,
+  CloudConnectCommand,
+  CloudDisconnectCommand,
+  CloudStatusCommand,
+  CloudWhoamiCommand,
+  CloudSyncCommand,
+  CloudPauseCommand,
+  CloudResumeCommand,
+  CloudReconcileCommand,
   CloudBodiesStatusCommand,
   CloudQuarantineListCommand,
   CloudQuarantineRetryCommand,
@@ -41,6 +60,8 @@ export const commands = [
   CloudPrivacyAuditCommand,
   PricingListCommand,
   PricingStatusCommand,
+  PricingRefreshCommand,
+  PricingAutoPullCommand,
   RecomputeCostsCommand,
   PruneCommand,
   WipeCommand,

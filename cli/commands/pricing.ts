@@ -1,4 +1,5 @@
-import { Command, Option } from "clipanion";
+import { Command, Option, UsageError } from "clipanion";
+import { CommandFailure } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
 
 export class PricingListCommand extends MeterCommand {
@@ -93,12 +94,18 @@ export class PricingStatusCommand extends MeterCommand {
   json = Option.Boolean("--json", false, { description: "for programs" });
 
   protected override async perform(): Promise<void> {
-    const { currentRates } = await import("../current-rates.ts");
+    const { meterHome } = await import("../../adapters/files/mod.ts");
     const { BUNDLED_RATES_DATE, BUNDLED_RATES_SOURCE } = await import("../../core/pricing/mod.ts");
+    const { currentRates } = await import("../current-rates.ts");
+    const { readConfig } = await import("../read-config.ts");
+    const { readPullState } = await import("../pull-state.ts");
     const rows = await currentRates(this.context.env);
     const inForce = { bundled: 0, auto: 0, operator: 0 };
     for (const row of rows) inForce[row.source] += 1;
     const ageDays = Math.floor((Date.now() - Date.parse(BUNDLED_RATES_DATE)) / 86_400_000);
+    const home = meterHome(this.context.env);
+    const { pricing } = (await readConfig(home, this.context.env)).config;
+    const pull = await readPullState(home, pricing);
     if (this.json) {
       return this.printJson({
         ...{
@@ -107,14 +114,90 @@ export class PricingStatusCommand extends MeterCommand {
           bundled_age_days: ageDays,
         },
         in_force: inForce,
+        pull,
       });
     }
+    const minute = (iso: string | null) =>
+      iso === null ? "never" : `${iso.slice(0, 16).replace("T", " ")} UTC`;
+    const from = pull.pull_url ?? "the cloud, where this machine is connected";
     return this.print(
       [
         `bundled   ${inForce.bundled} models, of ${BUNDLED_RATES_DATE} (${ageDays} days old), from ${BUNDLED_RATES_SOURCE}`,
-        `pulled    ${inForce.auto} models`,
+        `pulled    ${inForce.auto} models, last from ${from}: ${minute(pull.last_pull_at)}`,
         `operator  ${inForce.operator} models, from config.toml`,
+        pull.auto_pull
+          ? `auto-pull on, every ${pull.interval_seconds / 3600} h; the next is due ${pull.next_pull_at === null ? "at once" : minute(pull.next_pull_at)}`
+          : "auto-pull off: meter pricing refresh pulls once, meter pricing auto-pull on regularly",
       ].join("\n"),
     );
+  }
+}
+
+export class PricingRefreshCommand extends MeterCommand {
+  static override paths = [["pricing", "refresh"]];
+  static override usage = Command.Usage({
+    category: "Prices",
+    description: "pull the published rates, now",
+    details: `
+      From \`[pricing] pull_url\` where it is set, else from the cloud. All of a pull is taken or none of it: one rate
+      that moves more than tenfold rejects it. What is stored keeps its cost; see \`meter recompute-costs\`.
+    `,
+    examples: [["Once", "meter pricing refresh"]],
+  });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { withCloud } = await import("../cloud-control.ts");
+    const { printable } = await import("../render/table.ts");
+    const home = meterHome(this.context.env);
+    await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+      const result = await cloud.refreshRates();
+      switch (result.kind) {
+        case "updated":
+          return this.print(`${result.rates} rates, published on ${printable(result.publishedAt)}.`);
+        case "not_modified":
+          return this.print("The rates are as they were.");
+        case "not_configured":
+          throw new CommandFailure("nowhere to pull from: set [pricing] pull_url, or meter cloud connect");
+        case "not_https":
+          throw new CommandFailure("rates are pulled over https alone, and the cloud's address is none");
+        case "invalid":
+          throw new CommandFailure(
+            `the pull was rejected and nothing changed:\n${result.problems
+              .slice(0, 10)
+              .map(({ provider, model, field, problem }) =>
+                printable(`  ${provider} ${model}, ${field}: ${problem}`),
+              )
+              .join("\n")}`,
+          );
+        case "failed":
+          throw new CommandFailure(`the rates could not be pulled: ${result.error}`);
+      }
+    });
+  }
+}
+
+export class PricingAutoPullCommand extends MeterCommand {
+  static override paths = [["pricing", "auto-pull"]];
+  static override usage = Command.Usage({
+    category: "Prices",
+    description: "pull published rates regularly, or not",
+    examples: [
+      ["Every six hours, or as [pricing] pull_interval says", "meter pricing auto-pull on"],
+      ["Not any more", "meter pricing auto-pull off"],
+    ],
+  });
+
+  value = Option.String({ name: "on|off" });
+
+  protected override async perform(): Promise<void> {
+    if (this.value !== "on" && this.value !== "off") throw new UsageError(`write on or off: ${this.value}`);
+    const { meterHome } = await import("../../adapters/files/mod.ts");
+    const { reloadDaemon } = await import("../cloud-control.ts");
+    const { editConfig } = await import("../edit-config.ts");
+    const home = meterHome(this.context.env);
+    await editConfig(home, [{ path: ["pricing", "auto_pull"], value: this.value === "on" }]);
+    await reloadDaemon(home);
+    this.print(`Automatic pull of rates is ${this.value}.`);
   }
 }

@@ -53,6 +53,7 @@ export class CloudPrivacySetCommand extends MeterCommand {
 
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../../adapters/files/mod.ts");
+    const { reloadDaemon } = await import("../../cloud-control.ts");
     const { editConfig } = await import("../../edit-config.ts");
     const { readPrivacyChange } = await import("../../privacy-change.ts");
     const { readConfig, readConfigTable } = await import("../../read-config.ts");
@@ -65,6 +66,7 @@ export class CloudPrivacySetCommand extends MeterCommand {
     });
     if (!read.ok) throw new UsageError(read.problem);
     await editConfig(home, read.changes);
+    await reloadDaemon(home);
     this.print(read.told);
   }
 }

@@ -1,0 +1,36 @@
+import { Command, Option } from "clipanion";
+import { exitCodes } from "../../exit-codes.ts";
+import { MeterCommand } from "../../meter-command.ts";
+
+export class CloudStatusCommand extends MeterCommand {
+  static override paths = [["cloud", "status"]];
+  static override usage = Command.Usage({
+    category: "Cloud",
+    description: "whether this machine is connected, and what waits",
+    details:
+      "Begins with ACTIVE, DEGRADED, PAUSED or NOT-CONFIGURED. Ends with 1 when it is DEGRADED or PAUSED.",
+    examples: [
+      ["For people", "meter cloud status"],
+      ["For programs", "meter cloud status --json"],
+    ],
+  });
+
+  json = Option.Boolean("--json", false, { description: "for programs" });
+
+  protected override async perform(): Promise<number> {
+    const { meterHome } = await import("../../../adapters/files/mod.ts");
+    const { withCloud } = await import("../../cloud-control.ts");
+    const { cloudBanner, renderCloudStatus } = await import("../../render/cloud-status.ts");
+    const { forPrograms } = await import("../../render/for-programs.ts");
+    const home = meterHome(this.context.env);
+    return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+      const snapshot = await cloud.state();
+      const now = Date.now();
+      const startedAt = cloud.daemon === null ? null : Date.parse(cloud.daemon.started_at);
+      const banner = cloudBanner(snapshot, { runningSince: startedAt, captureFailing: false }, now);
+      if (this.json) this.printJson({ ...banner, ...(forPrograms(snapshot) as object) });
+      else this.print(renderCloudStatus(snapshot, banner, now, this.width));
+      return banner.banner === "PAUSED" || banner.banner === "DEGRADED" ? exitCodes.failed : exitCodes.ok;
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import { Command, Option } from "clipanion";
+import { CommandFailure, exitCodes } from "../../exit-codes.ts";
+import { MeterCommand } from "../../meter-command.ts";
+
+const NOT_CONNECTED = "this machine is not connected: meter cloud connect";
+
+export class CloudSyncCommand extends MeterCommand {
+  static override paths = [["cloud", "sync"], ["sync"]];
+  static override usage = Command.Usage({
+    category: "Cloud",
+    description: "send everything that waits, now",
+    details:
+      "Metadata first, then bodies where their upload is on. A running daemon does it; without one this command does.",
+    examples: [["Once", "meter sync"]],
+  });
+
+  json = Option.Boolean("--json", false, { description: "for programs" });
+
+  protected override async perform(): Promise<number> {
+    const { meterHome } = await import("../../../adapters/files/mod.ts");
+    const { withCloud } = await import("../../cloud-control.ts");
+    const { forPrograms } = await import("../../render/for-programs.ts");
+    const home = meterHome(this.context.env);
+    return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+      const result = await cloud.syncNow();
+      if (this.json) this.printJson(forPrograms(result));
+      else if (result.kind === "not_connected") throw new CommandFailure(NOT_CONNECTED);
+      else {
+        const { accepted, duplicates, quarantined, message } = result.report;
+        const parts = [`${accepted} sent`];
+        if (duplicates > 0) parts.push(`${duplicates} were there already`);
+        if (quarantined > 0) parts.push(`${quarantined} refused (meter cloud quarantine list)`);
+        this.print(`Requests: ${parts.join(", ")}.`);
+        if (result.bodies !== null) {
+          const { uploaded, policyRejected, quarantined: refused, pending, lastError } = result.bodies;
+          const more = [`${uploaded} sent`, `${pending} waiting`];
+          if (policyRejected > 0) more.push(`${policyRejected} kept back by the workspace's policy`);
+          if (refused > 0) more.push(`${refused} refused (meter cloud quarantine list)`);
+          this.print(`Bodies: ${more.join(", ")}.`);
+          if (lastError !== null) this.notice(`bodies: ${lastError}`);
+        }
+        if (!result.report.ok) throw new CommandFailure(`not everything was sent: ${message}`);
+      }
+      return result.kind === "synced" ? exitCodes.ok : exitCodes.failed;
+    });
+  }
+}
+
+export class CloudPauseCommand extends MeterCommand {
+  static override paths = [["cloud", "pause"]];
+  static override usage = Command.Usage({
+    category: "Cloud",
+    description: "send nothing until resume",
+    details: "Metering goes on; what is metered meanwhile is sent after `meter cloud resume`.",
+    examples: [["Stop sending", "meter cloud pause"]],
+  });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../../adapters/files/mod.ts");
+    const { withCloud } = await import("../../cloud-control.ts");
+    const home = meterHome(this.context.env);
+    await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+      const { kind, pausedReason } = await cloud.pause();
+      this.print(
+        kind === "paused" ? "Paused. meter cloud resume goes on." : `It is paused already (${pausedReason}).`,
+      );
+    });
+  }
+}
+
+export class CloudResumeCommand extends MeterCommand {
+  static override paths = [["cloud", "resume"]];
+  static override usage = Command.Usage({
+    category: "Cloud",
+    description: "go on after a pause",
+    details: "A pause that the cloud caused ends only once the cloud takes the key again.",
+    examples: [["Go on", "meter cloud resume"]],
+  });
+
+  protected override async perform(): Promise<void> {
+    const { meterHome } = await import("../../../adapters/files/mod.ts");
+    const { withCloud } = await import("../../cloud-control.ts");
+    const home = meterHome(this.context.env);
+    await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+      const { ok, message } = await cloud.resume();
+      if (!ok) throw new CommandFailure(message);
+      this.print("Resumed.");
+    });
+  }
+}

@@ -1,0 +1,117 @@
+import { type BannerReason, statusBanner } from "../../core/banner/mod.ts";
+import type { Millis } from "../../core/time.ts";
+import type { CloudSnapshot } from "../../daemon/cloud/mod.ts";
+import { labelled } from "./labelled.ts";
+import { count } from "./report.ts";
+import { printable } from "./table.ts";
+
+/** What is known of the daemon beside its cloud. */
+export interface DaemonFacts {
+  readonly runningSince: Millis | null;
+  readonly captureFailing: boolean;
+}
+
+export type CloudBanner = ReturnType<typeof statusBanner>;
+
+/** The banner that stands over the status. */
+export function cloudBanner(snapshot: CloudSnapshot, daemon: DaemonFacts, now: Millis): CloudBanner {
+  const { sync, bodies, workers } = snapshot;
+  return statusBanner(
+    {
+      enabled: snapshot.enabled,
+      paired: snapshot.paired,
+      pausedReason: sync.pausedReason,
+      consecutiveFailures: sync.consecutiveFailures,
+      lastTickAt: sync.lastTickAt,
+      workerDegraded: workers?.sync === "degraded" || workers?.bodies === "degraded",
+      bodiesEnabled: bodies.enabled,
+      bodiesPausedReason: bodies.pausedReason,
+      lastBodyTickAt: bodies.lastTickAt,
+      ...daemon,
+    },
+    now,
+  );
+}
+
+const reasonWords: Readonly<Record<BannerReason, string>> = {
+  not_enabled: "the cloud is off",
+  never_paired: "this machine is not connected: meter cloud connect",
+  sync_paused: "nothing is sent",
+  failures: "sending keeps failing",
+  tick_stale: "the sync has not run for a while: is the daemon running?",
+  worker_degraded: "a worker keeps ending and is tried again every five minutes",
+  uploader_paused: "the upload of bodies is paused",
+  uploader_stale: "the upload of bodies has not run for a while",
+  capture_failing: "what is metered can't be stored",
+};
+
+/** What to do about a pause. */
+const pauseWords: Readonly<Record<string, string>> = {
+  paused_manual: "by meter cloud pause; meter cloud resume goes on",
+  paused_unauthorised: "the key is not valid any more: meter cloud connect --force, or meter cloud resume",
+  paused_forbidden: "ask the owner of the workspace to re-invite this machine, then meter cloud resume",
+};
+
+/** How long ago, in the unit that fits. */
+function ago(at: Millis | null, now: Millis): string {
+  if (at === null) return "never";
+  const seconds = Math.max(0, Math.floor((now - at) / 1000));
+  if (seconds < 120) return `${seconds} s ago`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+const LABEL_WIDTH = 16;
+
+/** Every item that the contract lists for `cloud status`, for people: the banner first. */
+export function renderCloudStatus(
+  snapshot: CloudSnapshot,
+  { banner, reasons }: CloudBanner,
+  now: Millis,
+  width: number,
+): string {
+  const { sync, bodies } = snapshot;
+  const lines: string[] = [];
+  const say = (label: string, text: string) =>
+    lines.push(labelled(label, printable(text), LABEL_WIDTH, width));
+  const because = reasons.map((reason) => reasonWords[reason]).join("; ");
+  lines.push(labelled("", because === "" ? banner : `${banner}: ${because}`, 0, width));
+  say("cloud", snapshot.baseUrl ?? "no address is set");
+  if (snapshot.otherOrigin !== null) {
+    say("", `the stored key is of ${snapshot.otherOrigin} and is not used here`);
+  }
+  if (snapshot.paired) say("workspace", snapshot.workspaceName ?? "unknown");
+  say("machine", snapshot.hostname);
+  say("last connected", ago(snapshot.lastConnectedAt, now));
+  if (sync.pausedReason !== null) {
+    say("paused", `${sync.pausedReason}: ${pauseWords[sync.pausedReason] ?? "meter cloud resume goes on"}`);
+  }
+  const oldest = sync.oldestPendingAt === null ? "" : `, the oldest of ${ago(sync.oldestPendingAt, now)}`;
+  say("waiting", `${count(sync.pending)} ${sync.pending === 1 ? "request" : "requests"}${oldest}`);
+  say("last tick", ago(sync.lastTickAt, now));
+  say("failures", `${count(sync.consecutiveFailures)} in a row`);
+  say("last error", sync.lastError === null ? "none" : `${sync.lastError} (${ago(sync.lastErrorAt, now)})`);
+  if (!bodies.enabled) say("bodies", "upload is off");
+  else {
+    say("bodies", `upload is on, ${count(bodies.pending)} waiting`);
+    if (bodies.pausedReason !== null) {
+      say("", `${bodies.pausedReason}: ${pauseWords[bodies.pausedReason] ?? "meter cloud resume goes on"}`);
+    }
+    if (bodies.recordsPolicyRejected > 0) {
+      say(
+        "",
+        `${count(bodies.recordsPolicyRejected)} times the workspace's policy said no; they stay waiting`,
+      );
+    }
+    if (bodies.lastError !== null)
+      say("", `last error ${bodies.lastError} (${ago(bodies.lastErrorAt, now)})`);
+  }
+  say("last body tick", ago(bodies.lastTickAt, now));
+  say("last upload", ago(bodies.lastUploadAt, now));
+  say(
+    "quarantined",
+    snapshot.quarantined === 0 ? "0" : `${count(snapshot.quarantined)}: meter cloud quarantine list`,
+  );
+  return lines.join("\n");
+}

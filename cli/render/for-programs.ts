@@ -1,0 +1,15 @@
+/**
+ * A value as every `--json` prints it: names in snake case, instants (numbers under a name that ends in `At`) as ISO 8601
+ * in UTC. Not for objects whose names are data, such as projects.
+ */
+export function forPrograms(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(forPrograms);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const key = name.replaceAll(/[A-Z]|(?<=[a-z])\d/g, (letter) => `_${letter.toLowerCase()}`);
+      const isInstant = /_at$/.test(key) && typeof inner === "number";
+      return [key, isInstant ? new Date(inner).toISOString() : forPrograms(inner)];
+    }),
+  );
+}
