@@ -1,0 +1,108 @@
+import type { Context } from "hono";
+import { html } from "hono/html";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { formatPairingCode, normalisePairingCode } from "../../core/wire/mod.ts";
+import type { CloudEnv } from "../ports.ts";
+import { readPairing } from "../store/pairing.ts";
+import { layout, type Markup, notice } from "./layout.ts";
+import { type PageEnv, readForm, titleOf } from "./page-parts.ts";
+import { hereOf, type Visitor, visitorOf } from "./workspace-page.ts";
+
+type Machine = NonNullable<Awaited<ReturnType<typeof readPairing>>>;
+
+const UNKNOWN =
+  "This code is unknown, used or expired. Codes are good for ten minutes; the machine can ask for another.";
+
+/** `GET /connect?code=XXXX-XXXX`: the machine that asks and who may let it in; without a code, a field for it. */
+export async function getConnect(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const visitor = await visitorOf(env, context, hereOf(context));
+  if (!visitor.ok) return visitor.refusal;
+  const typed = context.req.query("code") ?? "";
+  if (typed === "") return context.html(codePage(visitor.value, "", null));
+  const code = normalisePairingCode(typed);
+  const machine = code === null ? null : await readPairing(env.parts.db, code, env.parts.clock.now());
+  if (code === null || machine === null) return context.html(codePage(visitor.value, typed, UNKNOWN), 404);
+  return context.html(decisionPage(visitor.value, code, machine));
+}
+
+/** `POST /connect`: approves or denies through the API, which counts wrong codes. */
+export async function postConnect(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const visitor = await visitorOf(env, context, "/connect");
+  if (!visitor.ok) return visitor.refusal;
+  const form = await readForm(context);
+  if (!form.ok) return form.refusal;
+  const typed = form.value.get("code") ?? "";
+  const isApproved = form.value.get("decision") === "approve";
+  const workspaceId = form.value.get("workspace_id") ?? "";
+  const answer = await env.askApi(context, "POST", `/v1/pairing/${isApproved ? "approve" : "deny"}`, {
+    code: typed,
+    workspace_id: workspaceId,
+  });
+  if (!answer.ok) {
+    const retryAfter = answer.headers.get("retry-after");
+    if (retryAfter !== null) context.header("retry-after", retryAfter);
+    const message = answer.status === 404 ? UNKNOWN : await titleOf(answer);
+    return context.html(codePage(visitor.value, typed, message), answer.status as ContentfulStatusCode);
+  }
+  const workspace = visitor.value.workspaces.find((each) => each.workspaceId === workspaceId);
+  return context.html(decidedPage(visitor.value, isApproved, workspace));
+}
+
+function codePage({ person, workspaces }: Visitor, typed: string, message: string | null): Markup {
+  const body = html`<section>
+<h1>Connect a machine</h1>
+${notice(message)}
+<p>On the machine, run <code>meter cloud connect</code>. It shows a code.</p>
+<form method="get" action="/connect">
+<label for="code">Code</label>
+<input class="code" id="code" name="code" type="text" value="${typed}" placeholder="XXXX-XXXX" maxlength="64" autocomplete="off" autocapitalize="characters" spellcheck="false" required autofocus>
+<div class="actions"><button>Continue</button></div>
+</form>
+</section>`;
+  return layout({ title: "Connect a machine", body, person, workspaces, shape: "card" });
+}
+
+function decisionPage({ person, workspaces }: Visitor, code: string, machine: Machine): Markup {
+  const shown = formatPairingCode(code);
+  const none = html`<p class="notice" role="alert">You are in no workspace that it could be connected to.</p>`;
+  const choice = html`<label for="workspace_id">Workspace</label>
+<select id="workspace_id" name="workspace_id" required>${workspaces.map(
+    ({ workspaceId, name }) => html`<option value="${workspaceId}">${name}</option>`,
+  )}</select>
+<p class="hint">Its members will see this machine’s requests: models, tokens and cost.</p>
+<div class="actions">
+<button name="decision" value="approve">Approve</button>
+<button class="second" name="decision" value="deny">Deny</button>
+</div>`;
+  const body = html`<section>
+<h1>Connect this machine?</h1>
+<p>Approve only if you started this yourself and the machine shows the same code.</p>
+<dl>
+<dt>Code</dt><dd><strong>${shown}</strong></dd>
+<dt>Machine</dt><dd>${machine.hostname}</dd>
+<dt>Platform</dt><dd>${machine.platform}</dd>
+<dt>Address</dt><dd>${machine.address ?? "unknown"}</dd>
+</dl>
+<form method="post" action="/connect">
+<input type="hidden" name="code" value="${shown}">
+${workspaces.length === 0 ? none : choice}
+</form>
+</section>`;
+  return layout({ title: "Connect a machine", body, person, workspaces, shape: "card" });
+}
+
+function decidedPage(
+  { person, workspaces }: Visitor,
+  isApproved: boolean,
+  workspace: Visitor["workspaces"][number] | undefined,
+): Markup {
+  const said = isApproved
+    ? html`<p class="done" role="status">Approved. The machine connects within seconds; you can close this page.</p>`
+    : html`<p class="done" role="status">Denied. The machine was not connected.</p>`;
+  const body = html`<section>
+<h1>Connect a machine</h1>
+${said}
+${workspace === undefined ? "" : html`<p><a href="/w/${workspace.workspaceId}">Go to ${workspace.name}</a></p>`}
+</section>`;
+  return layout({ title: "Connect a machine", body, person, workspaces, shape: "card" });
+}

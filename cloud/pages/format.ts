@@ -1,0 +1,23 @@
+import { divideHalfEven } from "../../core/pricing/mod.ts";
+import { formatInstant } from "../../core/wire/mod.ts";
+
+const PICO_DIGITS = 12;
+
+/** A cost for people: cents from a dollar up, a hundredth of a cent below; what rounds to nothing and is more says so. */
+export function formatUsd(picoUsd: bigint): string {
+  const places = picoUsd !== 0n && picoUsd < 10n ** BigInt(PICO_DIGITS) ? 4 : 2;
+  const rounded = divideHalfEven(picoUsd, 10n ** BigInt(PICO_DIGITS - places));
+  if (rounded === 0n && picoUsd > 0n) return `<$${(1 / 10 ** places).toFixed(places)}`;
+  const digits = rounded.toString().padStart(places + 1, "0");
+  return `$${formatCount(digits.slice(0, -places))}.${digits.slice(-places)}`;
+}
+
+/** A count with thousands set apart. */
+export function formatCount(value: number | bigint | string): string {
+  return value.toString().replace(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
+/** The date of an instant, in UTC. */
+export function dateOf(instant: string | number): string {
+  return (typeof instant === "number" ? formatInstant(instant) : instant).slice(0, 10);
+}

@@ -1,0 +1,129 @@
+import type { Context } from "hono";
+import { html } from "hono/html";
+import { type Overview, overviewSchema, parseWire } from "../../core/wire/mod.ts";
+import type { CloudEnv } from "../ports.ts";
+import { costChart } from "./cost-chart.ts";
+import { dateOf, formatCount, formatUsd } from "./format.ts";
+import { layout, type Markup } from "./layout.ts";
+import { goTo, type PageEnv } from "./page-parts.ts";
+import { hereOf, type Visitor, visitorOf, workspaceVisitorOf } from "./workspace-page.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Periods to choose from, days. Decision: the last month first, as the API's own default. */
+const PERIODS_DAYS = [7, 30, 90] as const;
+
+/** `GET /`: to the workspace of somebody who has one; a choice for those who have several. */
+export async function getHome(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const visitor = await visitorOf(env, context, "/");
+  if (!visitor.ok) return visitor.refusal;
+  const { person, workspaces } = visitor.value;
+  const [only] = workspaces;
+  if (only !== undefined && workspaces.length === 1) return goTo(`/w/${only.workspaceId}`);
+  const list = html`<ul class="places">${workspaces.map(
+    ({ workspaceId, name, plan }) =>
+      html`<li><a href="/w/${workspaceId}">${name}</a> <span class="quiet">${plan}</span></li>`,
+  )}</ul>`;
+  const none = html`<p>You are in no workspace yet. An admin of one can invite you.</p>`;
+  const body = html`<section><h1>Workspaces</h1>${only === undefined ? none : list}</section>`;
+  return context.html(layout({ title: "Workspaces", body, person, shape: "card" }));
+}
+
+/** `GET /w/{ws}?from&to`: what the overview endpoint answers to the same query. */
+export async function getOverviewPage(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const visitor = await workspaceVisitorOf(env, context, hereOf(context));
+  if (!visitor.ok) return visitor.refusal;
+  const { workspace } = visitor.value;
+  const { search } = new URL(context.req.url);
+  const answer = await env.askApi(
+    context,
+    "GET",
+    `/v1/workspaces/${workspace.workspaceId}/overview${search}`,
+  );
+  if (!answer.ok) return answer;
+  const overview = parseWire(overviewSchema, await answer.json());
+  if (!overview.ok) throw new TypeError("the overview is not what its schema says");
+  return context.html(
+    overviewPage({ ...visitor.value, overview: overview.value, now: env.parts.clock.now() }),
+  );
+}
+
+function overviewPage(
+  facts: Visitor & {
+    readonly workspace: Visitor["workspaces"][number];
+    readonly overview: Overview;
+    readonly now: number;
+  },
+): Markup {
+  const { person, workspaces, workspace, overview } = facts;
+  const { totals } = overview;
+  const body = html`<div class="head"><h1>${workspace.name}</h1>${periodLinks(workspace.workspaceId, facts.now)}</div>
+<p class="quiet">${dateOf(overview.from)} to ${dateOf(Date.parse(overview.to) - 1)}, UTC${
+    overview.clamped_from === null ? "" : html`; earlier days are beyond what this workspace keeps in view`
+  }</p>
+${totals.requests === 0 ? nothingYet() : figures(overview)}
+<p class="quiet">Plan: ${workspace.plan}${
+    workspace.role === "admin"
+      ? html` · <a href="/w/${workspace.workspaceId}/subscribe">Change the plan</a>`
+      : ""
+  } · <a href="/connect">Connect a machine</a></p>`;
+  return layout({ title: workspace.name, body, person, workspaces, workspaceId: workspace.workspaceId });
+}
+
+function periodLinks(workspaceId: string, now: number): Markup {
+  const links = PERIODS_DAYS.map((days) => {
+    const from = dateOf(now - (days - 1) * DAY_MS);
+    return html`<a href="/w/${workspaceId}?from=${from}">${days} days</a>`;
+  });
+  return html`<nav aria-label="Period">${links}</nav>`;
+}
+
+function nothingYet(): Markup {
+  return html`<div class="panel"><h2>Nothing in this period</h2>
+<p>Requests show here once a connected machine has sent them: <code>meter cloud connect</code> pairs one.</p></div>`;
+}
+
+function figures(overview: Overview): Markup {
+  const { totals } = overview;
+  const tokens =
+    totals.prompt_tokens +
+    totals.completion_tokens +
+    totals.cache_read_tokens +
+    totals.cache_write_tokens +
+    totals.thinking_tokens;
+  const tiles: readonly [string, string][] = [
+    ["Cost", formatUsd(BigInt(totals.cost_pico_usd))],
+    ["Requests", formatCount(totals.requests)],
+    ["Tokens", formatCount(tokens)],
+    ["Failed", formatCount(totals.failed_requests)],
+  ];
+  return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${caveats(totals)}
+<section class="panel"><h2>Cost per day</h2>${costChart(overview)}</section>
+<div class="pair">${groupTable("Projects", overview.projects)}${groupTable("Models", overview.models)}</div>`;
+}
+
+/** What the sums leave out: a cost that is too low must say so. */
+function caveats({
+  unpriced_requests: unpriced,
+  incomplete_requests: incomplete,
+}: Overview["totals"]): Markup | "" {
+  const words = [
+    unpriced > 0 ? `${formatCount(unpriced)} without a known price, which the cost leaves out` : null,
+    incomplete > 0 ? `${formatCount(incomplete)} whose tokens the provider did not state in full` : null,
+  ].filter((each) => each !== null);
+  return words.length === 0 ? "" : html`<p class="notice">Among these requests: ${words.join("; ")}.</p>`;
+}
+
+function groupTable(title: string, groups: Overview["projects"]): Markup {
+  const rows = groups.map(
+    (group) =>
+      html`<tr><td class="name">${group.label}</td><td class="number">${formatCount(group.requests)}</td><td class="number">${
+        // All of it unpriced: a zero would be a lie.
+        group.unpriced_requests === group.requests ? "unpriced" : formatUsd(BigInt(group.cost_pico_usd))
+      }</td></tr>`,
+  );
+  return html`<section class="panel"><h2>${title}</h2><div class="scroll"><table>
+<thead><tr><th scope="col">Name</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Cost</th></tr></thead>
+<tbody>${rows}</tbody></table></div></section>`;
+}

@@ -1,0 +1,77 @@
+import type { Context } from "hono";
+import type { AccountPerson } from "../../core/ports/accounts.ts";
+import { PROBLEM_MEDIA_TYPE } from "../../core/wire/mod.ts";
+import type { CloudEnv, CloudParts } from "../ports.ts";
+import { readBytes } from "../read-payload.ts";
+
+/** Every form of ours is far smaller. */
+const FORM_MAX_BYTES = 16_384;
+
+/** What a page asks of the JSON API, in this process: the same routes with the same rules, limits and log. */
+export type AskApi = (
+  context: Context<CloudEnv>,
+  method: "GET" | "POST",
+  path: string,
+  body?: Readonly<Record<string, unknown>>,
+) => Promise<Response>;
+
+/** What every page gets. */
+export interface PageEnv {
+  readonly parts: CloudParts;
+  readonly askApi: AskApi;
+}
+
+/** Headers that say who asks and from where; what a proxy of ours added counts as it does for the API. */
+const PASSED_ON = ["cookie", "origin", "user-agent", "x-forwarded-for"];
+
+/** Makes the way from the pages to the API of the same app. */
+export function createAskApi(
+  fetch: (request: Request, env: unknown) => Response | Promise<Response>,
+  baseUrl: string,
+): AskApi {
+  return async (context, method, path, body) => {
+    const headers = new Headers();
+    for (const name of PASSED_ON) {
+      const value = context.req.header(name);
+      if (value !== undefined) headers.set(name, value);
+    }
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const text = body === undefined ? null : JSON.stringify(body);
+    return await fetch(new Request(new URL(path, baseUrl), { method, headers, body: text }), context.env);
+  };
+}
+
+/** Whose browser it is, by its cookie alone: a page is no place for tokens. Null where nobody is signed in. */
+export async function personOf(parts: CloudParts, context: Context<CloudEnv>): Promise<AccountPerson | null> {
+  const cookie = context.req.header("cookie");
+  return cookie === undefined ? null : await parts.accounts.sessionOf({ kind: "cookie", cookie });
+}
+
+/** The fields of a form, or the refusal of one that is too large. */
+export async function readForm(
+  context: Context<CloudEnv>,
+): Promise<
+  { readonly ok: true; readonly value: URLSearchParams } | { readonly ok: false; readonly refusal: Response }
+> {
+  const bytes = await readBytes(context.req.raw, FORM_MAX_BYTES);
+  return bytes.ok ? { ok: true, value: new URLSearchParams(new TextDecoder().decode(bytes.value)) } : bytes;
+}
+
+/** What a refusal says to a person, from its problem details. */
+export async function titleOf(refusal: Response): Promise<string> {
+  const isProblem = refusal.headers.get("content-type") === PROBLEM_MEDIA_TYPE;
+  const { title } = (isProblem ? await refusal.json() : {}) as { title?: unknown };
+  return typeof title === "string" ? title : "The request was refused.";
+}
+
+/** Sends the browser on, by GET. */
+export function goTo(path: string, cookies: readonly string[] = []): Response {
+  const headers = new Headers({ location: path });
+  for (const cookie of cookies) headers.append("set-cookie", cookie);
+  return new Response(null, { status: 303, headers });
+}
+
+/** Sends somebody to sign in first, and then back to a page. */
+export function goToSignIn(next: string): Response {
+  return goTo(`/sign-in?next=${encodeURIComponent(next)}`);
+}

@@ -1,0 +1,98 @@
+import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
+import { html } from "hono/html";
+import { PROBLEM_MEDIA_TYPE } from "../../core/wire/mod.ts";
+import { problem } from "../errors.ts";
+import { isOwnOrigin } from "../own-origin.ts";
+import type { CloudEnv, CloudParts } from "../ports.ts";
+import { getConnect, postConnect } from "./connect.ts";
+import { layout } from "./layout.ts";
+import { getHome, getOverviewPage } from "./overview.ts";
+import { createAskApi, type PageEnv, titleOf } from "./page-parts.ts";
+import { getWayIn, postSignOut, postWayIn } from "./sign-in.ts";
+import { STYLESHEET, STYLESHEET_PATH } from "./stylesheet.ts";
+import { getSubscribe, postSubscribe } from "./subscribe.ts";
+
+/** Nothing but our own stylesheet and forms: no scripts, pictures, frames or connections. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/** How long a browser may keep the stylesheet, seconds. */
+const STYLESHEET_SECONDS = 3_600;
+
+/**
+ * The pages for people: HTML made here, forms that post back, no script. They hold no rule of their own: whatever a page
+ * does or shows goes through the JSON API's routes in this process, or the store functions behind them.
+ */
+export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
+  const askApi = createAskApi((request, env) => app.fetch(request, env as object), parts.config.baseUrl);
+  const env: PageEnv = { parts, askApi };
+  const dressed = dressPage(parts.config.baseUrl);
+  const page = (
+    path: string,
+    handlers: {
+      readonly get?: (context: Context<CloudEnv>) => Promise<Response>;
+      readonly post?: (context: Context<CloudEnv>) => Promise<Response>;
+    },
+  ) => {
+    if (handlers.get !== undefined) app.get(path, dressed, handlers.get as Handler<CloudEnv>);
+    if (handlers.post !== undefined) app.post(path, dressed, handlers.post as Handler<CloudEnv>);
+  };
+
+  app.get(STYLESHEET_PATH, (context) => {
+    context.header("cache-control", `public, max-age=${STYLESHEET_SECONDS}`);
+    return context.body(STYLESHEET, 200, { "content-type": "text/css; charset=utf-8" });
+  });
+  page("/", { get: (context) => getHome(env, context) });
+  for (const way of ["sign-in", "sign-up"] as const) {
+    page(`/${way}`, {
+      get: (context) => getWayIn(env, way, context),
+      post: (context) => postWayIn(env, way, context),
+    });
+  }
+  page("/sign-out", { post: (context) => postSignOut(env, context) });
+  page("/connect", {
+    get: (context) => getConnect(env, context),
+    post: (context) => postConnect(env, context),
+  });
+  page("/w/:ws", { get: (context) => getOverviewPage(env, context) });
+  page("/w/:ws/subscribe", {
+    get: (context) => getSubscribe(env, context),
+    post: (context) => postSubscribe(env, context),
+  });
+}
+
+/**
+ * What all pages have in common: headers, no form from another site's page, and refusals as a page. Signing in is guarded
+ * too: a stranger's page must not sign its visitors in to the stranger's account.
+ */
+function dressPage(baseUrl: string): MiddlewareHandler<CloudEnv> {
+  return async (context, next) => {
+    const isForeign = context.req.method === "POST" && !isOwnOrigin(context.req.header("origin"), baseUrl);
+    if (isForeign) context.res = problem("origin_refused");
+    else await next();
+    if (context.res.headers.get("content-type") === PROBLEM_MEDIA_TYPE) {
+      const refusal = context.res;
+      context.res = undefined;
+      context.res = await refusalPage(refusal, context);
+    }
+    context.header("content-security-policy", CONTENT_SECURITY_POLICY);
+    // Not `no-referrer`: browsers then send forms with `Origin: null` (Fetch, "append a request Origin header").
+    context.header("referrer-policy", "same-origin");
+    context.header("cross-origin-opener-policy", "same-origin");
+  };
+}
+
+async function refusalPage(refusal: Response, context: Context<CloudEnv>): Promise<Response> {
+  const { status, headers } = refusal;
+  const body = html`<section><h1>${status}</h1><p>${await titleOf(refusal)}</p><p><a href="/">To the start page</a></p></section>`;
+  const text = await layout({ title: String(status), body, person: null, shape: "card" });
+  const retryAfter = headers.get("retry-after");
+  return context.body(text.toString(), {
+    status: status as 500,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
+    },
+  });
+}

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { batch, type CloudRig, createRig, record, type TestWorkspace } from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+
+const BASE = "http://127.0.0.1:8787";
+const WORDING = ['I agree to the <b>Terms</b> & "more".', "I ask for\n  immediate performance."];
+const config = {
+  baseUrl: BASE,
+  checkoutWording: { strings: WORDING, earlierHashes: [] },
+  rateLimits: {
+    perKey: 1e6,
+    perUser: 1e6,
+    pairingPerAddress: 1e6,
+    pollPerAddress: 1e6,
+    signInPerAddress: 1e6,
+  },
+};
+
+describeOnEngines("the pages", (engine) => {
+  let rig: CloudRig;
+  let app: ReturnType<CloudRig["app"]>;
+  let workspace: TestWorkspace;
+  let cookie: string;
+
+  before(async () => {
+    rig = await createRig(engine, { config });
+    app = rig.app(config);
+    workspace = await rig.addWorkspace({ plan: "team" });
+    cookie = `session=${await rig.sessionFor(workspace.userId)}`;
+  });
+  after(() => rig.close());
+
+  const get = async (path: string, headers: Record<string, string> = { cookie }) =>
+    await app.request(path, { headers });
+  const post = async (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    await app.request(path, {
+      method: "POST",
+      body: new URLSearchParams(fields),
+      headers: { cookie, origin: BASE, ...headers },
+    });
+  const startPairing = async (hostname: string): Promise<string> => {
+    const machine = { hostname, platform: "linux", daemon_version: "0.4.0" };
+    const answer = await rig.call("POST", "/v1/pairing/start", null, machine);
+    return ((await answer.json()) as { code: string }).code;
+  };
+
+  it("send the same strict headers, refusals included", async () => {
+    for (const path of ["/sign-in", "/connect", `/w/${workspace.id}`, `/w/${rig.uuid()}`, "/w/x"]) {
+      const answer = await get(path);
+      assert.equal(
+        answer.headers.get("content-security-policy"),
+        "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      );
+      assert.equal(answer.headers.get("referrer-policy"), "same-origin");
+      assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+      assert.equal(answer.headers.get("cache-control"), "no-store");
+      const text = await answer.text();
+      assert.doesNotMatch(text, /<script|<style|\sstyle=|\son\w+=/i);
+    }
+  });
+
+  it("have one stylesheet, which may be kept", async () => {
+    const answer = await get("/pages.css", {});
+    assert.equal(answer.headers.get("content-type"), "text/css; charset=utf-8");
+    assert.match(answer.headers.get("cache-control") ?? "", /^public, max-age=\d+$/);
+    assert.match(await answer.text(), /prefers-color-scheme: dark/);
+  });
+
+  it("send strangers to sign in, and say where they were going", async () => {
+    for (const path of ["/", "/connect?code=ABCD-EFGH", `/w/${workspace.id}?from=2026-11-01`]) {
+      const answer = await get(path, {});
+      assert.equal(answer.status, 303);
+      assert.equal(answer.headers.get("location"), `/sign-in?next=${encodeURIComponent(path)}`);
+    }
+  });
+
+  it("read a session from the cookie alone", async () => {
+    const token = await rig.sessionFor(workspace.userId);
+    const answer = await get(`/w/${workspace.id}`, { authorization: `Bearer ${token}` });
+    assert.equal(answer.status, 303);
+  });
+
+  it("lead to no other site after signing in", async () => {
+    const text = await (await get("/sign-in?next=//evil.test", {})).text();
+    assert.match(text, /name="next" value="\/"/);
+    const answer = await get("/sign-in?next=/\\evil.test");
+    assert.equal(answer.headers.get("location"), "/");
+  });
+
+  it("refuse every form that another site's page sends, and one without an origin", async () => {
+    for (const path of ["/sign-in", "/sign-up", "/sign-out", "/connect", `/w/${workspace.id}/subscribe`]) {
+      for (const origin of ["https://evil.test", "null", `${BASE}.evil.test`]) {
+        const answer = await post(path, { email: "a@example.com" }, { origin });
+        assert.equal(answer.status, 403, `${path} from ${origin}`);
+        assert.match(await answer.text(), /another site/);
+      }
+      const silent = await app.request(path, { method: "POST", headers: { cookie } });
+      assert.equal(silent.status, 403, path);
+    }
+  });
+
+  it("refuse a form that is too large", async () => {
+    const answer = await post("/sign-in", { email: "a".repeat(20_000) });
+    assert.equal(answer.status, 413);
+    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
+  });
+
+  it("go straight to somebody's only workspace, and list several", async () => {
+    assert.equal((await get("/")).headers.get("location"), `/w/${workspace.id}`);
+    const userId = await rig.addPerson("Bo");
+    const own = { cookie: `session=${await rig.sessionFor(userId)}` };
+    assert.match(await (await get("/", own)).text(), /in no workspace yet/);
+    await rig.addMember(workspace, userId);
+    await rig.addMember(await rig.addWorkspace(), userId);
+    const text = await (await get("/", own)).text();
+    assert.equal(text.match(/<li>/g)?.length, 2);
+  });
+
+  it("show a workspace's usage to its members, and 404 to others", async () => {
+    const empty = await (await get(`/w/${workspace.id}`)).text();
+    assert.match(empty, /Nothing in this period/);
+    const used = record(rig.uuid(), {
+      prompt_tokens: 1_000_000,
+      completion_tokens: 0,
+      project: "website",
+      http_status: 200,
+    });
+    const sent = await rig.call("POST", "/v1/requests/batch", workspace.token, batch(used));
+    assert.equal(sent.status, 200);
+    const text = await (await get(`/w/${workspace.id}`)).text();
+    // gpt-4o's input rate: $2.50 for a million tokens.
+    assert.match(text, /<dt>Cost<\/dt><dd>\$2\.50<\/dd>/);
+    assert.match(text, /<td class="name">website<\/td>/);
+    assert.match(text, /<title>2026-11-21: \$2\.50, 1 request<\/title>/);
+    assert.equal(text.match(/class="bar"/g)?.length, 31);
+
+    const stranger = await rig.personIn(workspace, "stranger");
+    const refused = await get(`/w/${workspace.id}`, { cookie: `session=${stranger.token}` });
+    assert.equal(refused.status, 404);
+    assert.doesNotMatch(await refused.text(), /Work/);
+    assert.equal((await get(`/w/${workspace.id}?from=tomorrow`)).status, 422);
+  });
+
+  it("escape what machines and people call themselves", async () => {
+    const own = await rig.addWorkspace();
+    await rig.db
+      .updateTable("workspaces")
+      .set({ name: `<img src=x onerror="alert('1')">` })
+      .where("workspace_id", "=", own.id)
+      .execute();
+    const mine = { cookie: `session=${await rig.sessionFor(own.userId)}` };
+    const code = await startPairing(`<script>alert(1)</script>"'`);
+    for (const path of [`/connect?code=${code}`, `/connect?code="><script>`, `/w/${own.id}`]) {
+      const text = await (await get(path, mine)).text();
+      assert.doesNotMatch(text, /<script|<img/);
+    }
+    const typed = await (await get(`/sign-in?next=/"><script>`, {})).text();
+    assert.doesNotMatch(typed, /<script/);
+  });
+
+  it("show the machine of a code in any spelling, and refuse an unknown one", async () => {
+    const code = await startPairing("anns-laptop");
+    for (const typed of [code, code.toLowerCase(), code.replace("-", " ")]) {
+      const text = await (await get(`/connect?code=${encodeURIComponent(typed)}`)).text();
+      assert.match(text, /<dd>anns-laptop<\/dd>/);
+      assert.match(text, /<dd>linux<\/dd>/);
+      assert.match(text, new RegExp(`<option value="${workspace.id}">`));
+    }
+    for (const typed of ["ZZZZ-ZZZZ", "nonsense"]) {
+      const answer = await get(`/connect?code=${typed}`);
+      assert.equal(answer.status, 404);
+      assert.match(await answer.text(), /unknown, used or expired/);
+    }
+  });
+
+  it("show the wording as it is hashed, need both ticks, and record the consent", async () => {
+    const path = `/w/${workspace.id}/subscribe`;
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const own = { cookie: `session=${admin.token}` };
+    const text = await (await get(path, own)).text();
+    assert.match(text, /I agree to the &lt;b&gt;Terms&lt;\/b&gt; &amp; &quot;more&quot;\./);
+    assert.ok(text.includes("I ask for\n  immediate performance."));
+    const wording = /name="wording_hash" value="([0-9a-f]{64})"/.exec(text)?.[1] ?? "";
+    const form = { plan: "team", period: "annual", wording_hash: wording };
+    for (const ticks of [{}, { agreed_terms: "yes" }, { agreed_immediate: "yes" }]) {
+      const refused = await post(path, { ...form, ...ticks }, own);
+      assert.equal(refused.status, 422);
+      const again = await refused.text();
+      assert.match(again, /Both boxes must be ticked/);
+      assert.match(again, /value="annual" required checked/);
+    }
+    const both = { ...form, agreed_terms: "yes", agreed_immediate: "yes" };
+    assert.equal((await post(path, { ...both, wording_hash: "0".repeat(64) }, own)).status, 422);
+    const answer = await post(path, both, { ...own, "user-agent": "a browser" });
+    assert.equal(answer.status, 200);
+    assert.match(await answer.text(), /Your agreement is recorded/);
+    const rows = await rig.db
+      .selectFrom("checkout_consent_records")
+      .selectAll()
+      .where("user_id", "=", admin.userId)
+      .execute();
+    assert.equal(rows.length, 1);
+    assert.equal(rows[0]?.wording_hash, wording);
+    assert.equal(rows[0]?.period, "annual");
+    assert.equal(rows[0]?.user_agent, "a browser");
+  });
+
+  it("offer a plan to admins alone", async () => {
+    const member = await rig.personIn(workspace, "member");
+    const own = { cookie: `session=${member.token}` };
+    assert.equal((await get(`/w/${workspace.id}/subscribe`, own)).status, 403);
+    assert.equal((await post(`/w/${workspace.id}/subscribe`, {}, own)).status, 403);
+    assert.doesNotMatch(await (await get(`/w/${workspace.id}`, own)).text(), /subscribe/);
+  });
+});
