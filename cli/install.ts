@@ -12,7 +12,7 @@ import { CommandFailure, exitCodes } from "./exit-codes.ts";
 import { authorityFiles } from "./home.ts";
 import type { InstallPlan } from "./install-plan.ts";
 import { checkInterception, selfTest } from "./self-test.ts";
-import { endProcess, startDaemonOf } from "./start-daemon.ts";
+import { endProcess, startDaemonOf, waitForDaemon } from "./start-daemon.ts";
 
 /** The provider that the TLS side is tried with: the first of the list. */
 export const TLS_TEST_HOST = "api.anthropic.com";
@@ -63,7 +63,9 @@ export async function install(
       await endProcess(ranBefore.pid);
     }
     record = await takeSteps(plan.steps, record, { run, save });
-    const running = (await findDaemon(home)) ?? (await startDaemonOf(home, env)).daemon;
+    const running = service
+      ? await waitForDaemon(home)
+      : ((await findDaemon(home)) ?? (await startDaemonOf(home, env)).daemon);
     const target = {
       home,
       proxyPort: running.proxy_port,

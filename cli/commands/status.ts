@@ -24,9 +24,11 @@ export class StatusCommand extends MeterCommand {
     const { askDaemon } = await import("../loopback-client.ts");
     const { version } = await import("../version.ts");
     const { databaseBytes } = await import("../database-file.ts");
+    const { installedService } = await import("../installed-service.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
+    const service = installedService(home);
     let status = null;
     if (running !== null) {
       const answer = await askDaemon(
@@ -43,12 +45,21 @@ export class StatusCommand extends MeterCommand {
         running: status !== null,
         installed_version: version,
         home,
+        service,
         daemon: status,
         database_bytes: databaseBytes(home),
       });
     else
       this.print(
-        renderStatus({ home, version, running, status, databaseBytes: databaseBytes(home), now: Date.now() }),
+        renderStatus({
+          home,
+          version,
+          running,
+          status,
+          service,
+          databaseBytes: databaseBytes(home),
+          now: Date.now(),
+        }),
       );
     if (status === null) return exitCodes.notRunning;
     return status.store.capturing === "ok" ? exitCodes.ok : exitCodes.failed;

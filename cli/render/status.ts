@@ -10,6 +10,8 @@ export interface StatusFacts {
   version: string;
   running: RunningDaemon | null;
   status: DaemonStatus | null;
+  /** The service manager that keeps the daemon running; null where none is installed. */
+  service?: string | null;
   databaseBytes: number;
   now: Millis;
 }
@@ -24,7 +26,15 @@ function ago(ms: number): string {
 }
 
 /** The state of things for a person: the verdict first, what is wrong last. */
-export function renderStatus({ home, version, running, status, databaseBytes, now }: StatusFacts): string {
+export function renderStatus({
+  home,
+  version,
+  running,
+  status,
+  databaseBytes,
+  now,
+  service,
+}: StatusFacts): string {
   const lines: string[] = [];
   if (running === null || status === null) {
     lines.push("Not metering: the daemon is not running. Start it with: meter start", `home      ${home}`);
@@ -78,6 +88,10 @@ export function renderStatus({ home, version, running, status, databaseBytes, no
     if (status.store.set_aside !== null)
       lines.push(`A damaged database was moved to ${status.store.set_aside}.`);
   }
+  if (service !== undefined)
+    lines.push(
+      `service   ${service === null ? "none; meter init installs one" : `${service} keeps the daemon running`}`,
+    );
   if (databaseBytes > 0)
     lines.push(`database  ${home}/meter.db, ${(databaseBytes / 1024 / 1024).toFixed(1)} MiB`);
   if (status === null) return lines.join("\n");
