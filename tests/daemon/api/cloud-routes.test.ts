@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { Hono } from "hono";
+import { createCloudRoutes } from "../../../daemon/api/cloud-routes.ts";
+import {
+  createMachine,
+  type Machine,
+  type ScriptedCloud,
+  startScriptedCloud,
+  TOKEN,
+} from "../cloud/cloud-kit.ts";
+import { sampleRecord } from "../store/sample-records.ts";
+
+let cloud: ScriptedCloud;
+let machine: Machine;
+let routes: Hono;
+
+const owner = { authorization: "Bearer secret" };
+const ticket = {
+  code: "ABCD-1234",
+  poll_token: "p".repeat(43),
+  verification_url: "http://127.0.0.1:1/connect?code=ABCD-1234",
+  expires_in: 600,
+  interval: 0,
+};
+
+beforeEach(async () => {
+  cloud = await startScriptedCloud();
+  machine = await createMachine(cloud.url, { paired: false });
+  routes = createCloudRoutes(machine.service, {
+    version: "0.4.0",
+    hostname: "laptop",
+    port: () => 8765,
+    isOwner: (context) => context.req.header("authorization") === owner.authorization,
+  });
+  cloud.otherwise("/v1/pairing/start", { status: 201, body: ticket });
+  cloud.otherwise("/v1/pairing/poll", {
+    status: 200,
+    body: { status: "approved", sync_token: TOKEN, workspace: { id: "w1", name: "Work" } },
+  });
+});
+afterEach(async () => {
+  await machine.close();
+  await cloud.close();
+});
+
+const post = (path: string, body?: unknown, headers: Record<string, string> = owner) =>
+  routes.request(path, {
+    method: "POST",
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+const get = async (path: string, headers: Record<string, string> = {}) =>
+  (await routes.request(path, { headers })).json();
+
+describe("createCloudRoutes()", () => {
+  it("tells the dashboard whether this machine is paired, in the contract's four fields", async () => {
+    const state = { paired: false, version: "0.4.0", hostname: "laptop", port: 8765 };
+    assert.deepEqual(await get("/state"), state);
+    assert.equal((await post("/connect", undefined, {})).status, 200);
+    await machine.service.connectSettled();
+    assert.deepEqual(await get("/state"), { ...state, paired: true });
+  });
+
+  it("mints a code, tells how far it is, and shows no secret", async () => {
+    const answer = await (await post("/connect")).json();
+    assert.deepEqual(answer, { code: ticket.code, verification_url: ticket.verification_url });
+    await machine.service.connectSettled();
+    const status = await get("/connect/status");
+    assert.deepEqual([status.status, status.workspace_name], ["approved", "Work"]);
+    assert.equal(JSON.stringify([answer, status]).includes(TOKEN), false);
+    assert.equal((await post("/connect")).status, 409);
+  });
+
+  it("reads nothing that a page sends: neither address nor force, and its history stays", async () => {
+    machine.store.insertRecords([sampleRecord()]);
+    const evil = { base_url: "https://evil.company", force: true, from_now: false };
+    assert.equal((await post("/connect", evil, {})).status, 200);
+    await machine.service.connectSettled();
+    assert.equal((await machine.service.state()).baseUrl, cloud.url);
+    assert.equal(machine.store.countPending(), 0);
+    assert.equal((await post("/connect", evil, {})).status, 409);
+    assert.equal((await post("/connect", { force: true })).status, 200);
+  });
+
+  it("keeps pause, resume, sync, reload and status for the owner", async () => {
+    for (const path of ["/pause", "/resume", "/sync", "/reload"]) {
+      assert.equal((await post(path, undefined, {})).status, 401, path);
+    }
+    assert.equal((await routes.request("/status")).status, 401);
+    assert.equal(cloud.seen.length, 0);
+    await machine.ports.credentials.clear();
+    assert.equal((await (await post("/pause")).json()).kind, "paused");
+    assert.equal((await get("/status", owner)).sync.pausedReason, "paused_manual");
+    assert.equal((await (await post("/resume")).json()).ok, true);
+    assert.deepEqual(await (await post("/reload")).json(), { reloaded: true });
+    assert.equal((await (await post("/sync")).json()).kind, "not_connected");
+  });
+
+  it("says why it can't connect", async () => {
+    cloud.script("/v1/pairing/start", { status: 500 });
+    assert.equal((await post("/connect")).status, 502);
+    assert.equal((await post("/connect", "no object")).status, 422);
+    machine.config.cloud = {};
+    assert.equal((await (await post("/connect")).json()).code, "no_base_url");
+  });
+});

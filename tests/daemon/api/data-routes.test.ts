@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as v from "valibot";
+import {
+  projectListSchema,
+  requestExplanationSchema,
+  requestItemSchema,
+  requestListSchema,
+  statisticsSchema,
+} from "../../../core/wire/mod.ts";
+import { noon, sampleRecord } from "../store/sample-records.ts";
+import { type ApiRig, openApi } from "./api-rig.ts";
+
+async function withApi(work: (rig: ApiRig) => Promise<void>, change: Parameters<typeof openApi>[0] = {}) {
+  const rig = await openApi(change);
+  try {
+    await work(rig);
+  } finally {
+    rig.close();
+  }
+}
+
+const codeOf = async (answer: Response) => [answer.status, ((await answer.json()) as { code: string }).code];
+
+describe("GET /v1/stats", () => {
+  it("sums a period in exact money, by day, project and model, with what the sums lack", () =>
+    withApi(async ({ store, ask }) => {
+      store.insertBatch({
+        records: [
+          sampleRecord({ costPicoUsd: 3_000_000_000_000n, project: "a" }),
+          sampleRecord({ costPicoUsd: 1n, project: "b", model: "m" }),
+          sampleRecord({ costPicoUsd: null, costSource: "unpriced", project: "b" }),
+        ],
+        bodies: [],
+        coverage: [
+          { at: noon, host: "api.anthropic.com", kind: "metered", count: 3 },
+          { at: noon, host: "api.anthropic.com", kind: "websocket", count: 1 },
+        ],
+      });
+      const answer = await ask("/v1/stats?days=utc");
+      assert.equal(answer.status, 200);
+      const stats = v.parse(statisticsSchema, await answer.json());
+      assert.equal(stats.totals.requests, 3);
+      assert.equal(stats.totals.cost_pico_usd, "3000000000001");
+      assert.equal(stats.totals.cost_usd, "3.000000000001");
+      assert.equal(stats.totals.unpriced_requests, 1);
+      assert.equal(stats.totals.thinking_tokens, null);
+      assert.equal(stats.totals.prompt_tokens, 300);
+      assert.deepEqual(
+        stats.days.map(({ date, requests }) => [date, requests]),
+        [["2026-05-12", 3]],
+      );
+      assert.deepEqual(
+        stats.projects.map(({ project }) => project),
+        ["a", "b"],
+      );
+      assert.deepEqual(
+        stats.models.map(({ model, requests }) => [model, requests]),
+        [
+          ["claude-sonnet-4-5", 2],
+          ["m", 1],
+        ],
+      );
+      assert.deepEqual(stats.coverage, {
+        metered: 3,
+        seen: 4,
+        permille: 750,
+        without_usage: 0,
+        missing: [{ kind: "websocket", count: 1 }],
+      });
+      assert.deepEqual(
+        [stats.from, stats.to, stats.days_in],
+        ["2026-04-13T00:00:00.000Z", "2026-05-12T18:00:00.001Z", "utc"],
+      );
+    }));
+
+  it("is half-open, and refuses what it can't read and what is too long", () =>
+    withApi(async ({ store, ask }) => {
+      store.insertRecords([sampleRecord({ requestedAt: noon }), sampleRecord({ requestedAt: noon + 1000 })]);
+      const requests = async (query: string) =>
+        v.parse(statisticsSchema, await (await ask(`/v1/stats?days=utc&${query}`)).json()).totals.requests;
+      assert.equal(await requests("from=2026-05-12T12:00:00Z&to=2026-05-12T12:00:01Z"), 1);
+      assert.equal(await requests("from=2026-05-12&to=2026-05-13"), 2);
+      assert.equal(await requests("from=2026-05-13&to=2026-05-14"), 0);
+      assert.deepEqual(await codeOf(await ask("/v1/stats?from=yesterday")), [400, "period_malformed"]);
+      assert.deepEqual(await codeOf(await ask("/v1/stats?to=2026-02-30")), [400, "period_malformed"]);
+      assert.deepEqual(await codeOf(await ask("/v1/stats?from=2026-05-14&to=2026-05-13")), [
+        400,
+        "period_reversed",
+      ]);
+      assert.deepEqual(await codeOf(await ask("/v1/stats?from=2020-01-01")), [400, "period_too_long"]);
+      assert.deepEqual(await codeOf(await ask("/v1/stats?days=lunar")), [400, "invalid_query"]);
+    }));
+});
+
+describe("GET /v1/projects", () => {
+  it("lists what was used, with what is captured", () =>
+    withApi(async ({ store, ask }) => {
+      store.insertRecords([
+        sampleRecord({ project: "a", requestedAt: noon }),
+        sampleRecord({ project: "b", costPicoUsd: 1n }),
+      ]);
+      store.setBodyCapture("a", true, noon);
+      const { items } = v.parse(projectListSchema, await (await ask("/v1/projects")).json());
+      assert.deepEqual(
+        items.map(({ project, body_capture }) => [project, body_capture]),
+        [
+          ["a", true],
+          ["b", null],
+        ],
+      );
+      assert.equal(items[0]?.last_requested_at, new Date(noon).toISOString());
+    }));
+});
+
+describe("GET /v1/requests", () => {
+  it("lists the latest first, page by page, unknown as null", () =>
+    withApi(async ({ store, ask }) => {
+      const records = Array.from({ length: 5 }, () => sampleRecord({ costPicoUsd: null, client: null }));
+      store.insertRecords(records);
+      const seen: string[] = [];
+      let cursor = "";
+      for (let page = 0; page < 3; page++) {
+        const list = v.parse(requestListSchema, await (await ask(`/v1/requests?limit=2${cursor}`)).json());
+        seen.push(...list.items.map(({ request_id }) => request_id));
+        assert.equal(list.items[0]?.cost_pico_usd, null);
+        assert.equal(list.items[0]?.cost_usd, null);
+        assert.equal(list.items[0]?.client, null);
+        cursor = `&cursor=${list.next_cursor}`;
+        if (page === 2) assert.equal(list.next_cursor, null);
+      }
+      assert.deepEqual(seen, records.map(({ requestId }) => requestId).toReversed());
+    }));
+
+  it("filters, and says which parameter it can't read", () =>
+    withApi(async ({ store, ask }) => {
+      store.insertRecords([sampleRecord({ project: "a&b" }), sampleRecord({ errorClass: "timeout" })]);
+      const count = async (query: string) =>
+        v.parse(requestListSchema, await (await ask(`/v1/requests?${query}`)).json()).items.length;
+      assert.equal(await count("project=a%26b"), 1);
+      assert.equal(await count("status=failed"), 1);
+      assert.equal(await count("from=2026-05-12&to=2026-05-13&days=utc"), 2);
+      const wrong = [
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "cursor=-1",
+        "cursor=1e9",
+        "status=2000",
+        `model=${"m".repeat(257)}`,
+      ];
+      for (const query of wrong)
+        assert.deepEqual(await codeOf(await ask(`/v1/requests?${query}`)), [400, "invalid_query"], query);
+    }));
+
+  it("gives CSV by header or query, and no formula to a spreadsheet", () =>
+    withApi(async ({ store, ask }) => {
+      store.insertRecords([
+        sampleRecord({
+          model: '=HYPERLINK("http://evil.test")',
+          project: "a,b",
+          costPicoUsd: 1_500_000_000n,
+          client: null,
+        }),
+      ]);
+      for (const answer of [
+        await ask("/v1/requests?format=csv"),
+        await ask("/v1/requests", { headers: { accept: "text/csv, */*;q=0.1" } }),
+      ]) {
+        assert.match(answer.headers.get("content-type") ?? "", /^text\/csv/);
+        assert.match(answer.headers.get("content-disposition") ?? "", /^attachment/);
+        const [head, line, end] = (await answer.text()).split("\r\n");
+        assert.match(head ?? "", /^request_id,requested_at,project,provider,model,/);
+        assert.match(line ?? "", /,"a,b",anthropic,"'=HYPERLINK\(""http:\/\/evil\.test""\)",/);
+        assert.match(line ?? "", /,0\.0015,computed,/);
+        assert.equal(end, "");
+      }
+      const json = await ask("/v1/requests?format=json", { headers: { accept: "text/csv" } });
+      assert.match(json.headers.get("content-type") ?? "", /^application\/json/);
+      store.insertRecords([sampleRecord()]);
+      assert.match(
+        (await ask("/v1/requests?format=csv&limit=1")).headers.get("x-next-cursor") ?? "",
+        /^\d+$/,
+      );
+    }));
+});
+
+describe("GET /v1/requests/{id}", () => {
+  it("explains a cost by its lines", () =>
+    withApi(async ({ store, ask }) => {
+      const record = sampleRecord({ costPicoUsd: 1n });
+      store.insertRecords([record]);
+      const explanation = v.parse(
+        requestExplanationSchema,
+        await (await ask(`/v1/requests/${record.requestId}`)).json(),
+      );
+      assert.equal(explanation.request.request_id, record.requestId);
+      assert.equal(explanation.agrees, false);
+      const sum = explanation.lines.reduce((total, line) => total + BigInt(line.cost_pico_usd), 0n);
+      assert.equal(explanation.computed_pico_usd, sum.toString());
+      for (const id of ["01", "msg_1", "%00", crypto.randomUUID()])
+        assert.deepEqual(await codeOf(await ask(`/v1/requests/${id}`)), [404, "not_found"], id);
+    }));
+});
+
+describe("GET /v1/events", () => {
+  const decoder = new TextDecoder();
+  const readText = async (reader: ReadableStreamDefaultReader<Uint8Array>) =>
+    decoder.decode((await reader.read()).value);
+  const open = async (rig: ApiRig, headers: Record<string, string> = {}) => {
+    const answer = await rig.ask("/v1/events", { headers });
+    assert.match(answer.headers.get("content-type") ?? "", /^text\/event-stream/);
+    return (answer.body as ReadableStream<Uint8Array>).getReader();
+  };
+  const itemOf = (event: string) =>
+    v.parse(requestItemSchema, JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? ""));
+
+  it("tells of each record as it is stored, and beats in between", () =>
+    withApi(async (rig) => {
+      const reader = await open(rig);
+      assert.equal(await readText(reader), "retry: 3000\n\n");
+      const record = sampleRecord({ model: "with\nbreak" });
+      rig.ports.feed.publish([record]);
+      const event = await readText(reader);
+      assert.ok(
+        event.startsWith(`id: ${record.requestId}\nevent: request\ndata: {`) && event.endsWith("}\n\n"),
+      );
+      assert.equal(itemOf(event).model, "with\nbreak");
+      rig.runLater();
+      assert.equal(await readText(reader), ": still here\n\n");
+      await reader.cancel();
+      rig.ports.feed.publish([record]);
+    }));
+
+  it("gives again what was missed", () =>
+    withApi(async (rig) => {
+      const records = [sampleRecord(), sampleRecord(), sampleRecord()];
+      rig.store.insertRecords(records);
+      const reader = await open(rig, { "last-event-id": records[0]?.requestId ?? "" });
+      await readText(reader);
+      for (const record of records.slice(1))
+        assert.equal(itemOf(await readText(reader)).request_id, record.requestId);
+      await reader.cancel();
+    }));
+
+  it("cuts off who falls behind, ends with the daemon, and has room for so many", () =>
+    withApi(async (rig) => {
+      const slow = await open(rig);
+      for (let n = 0; n < 300; n++) rig.ports.feed.publish([sampleRecord()]);
+      let events = 0;
+      while (!(await slow.read()).done) events++;
+      assert.equal(events, 256);
+      const readers = await Promise.all(Array.from({ length: 16 }, () => open(rig)));
+      assert.deepEqual(await codeOf(await rig.ask("/v1/events")), [503, "too_many_listeners"]);
+      await readers[0]?.cancel();
+      readers[0] = await open(rig);
+      rig.ports.feed.close();
+      for (const reader of readers) {
+        await reader.read();
+        assert.equal((await reader.read()).done, true);
+      }
+      assert.deepEqual(await codeOf(await rig.ask("/v1/events")), [503, "too_many_listeners"]);
+    }));
+});
+
+describe("GET /metrics", () => {
+  it("counts in Prometheus' text form, with so many lines and no more", () =>
+    withApi(async ({ ports, ask }) => {
+      ports.counters.addRecords([
+        sampleRecord({ model: 'a"b\\c\nd', costPicoUsd: 1_500_000_000_000n }),
+        sampleRecord({ model: 'a"b\\c\nd', costPicoUsd: null, errorClass: "timeout" }),
+        ...Array.from({ length: 300 }, (_, n) => sampleRecord({ model: `m${n}`, project: `p${n}` })),
+      ]);
+      ports.counters.addCoverage("metered");
+      const answer = await ask("/metrics");
+      assert.equal(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+      const text = await answer.text();
+      const has = (line: string) => assert.ok(text.split("\n").includes(line), line);
+      const labels = String.raw`provider="anthropic",model="a\"b\\c\nd"`;
+      has(`meter_requests_total{${labels},outcome="ok"} 1`);
+      has(`meter_requests_total{${labels},outcome="failed"} 1`);
+      has(`meter_cost_usd_total{${labels}} 1.5`);
+      has(`meter_unpriced_requests_total{${labels}} 1`);
+      has(`meter_tokens_total{${labels},type="cache_read"} 4000`);
+      has('meter_requests_total{provider="other",model="other",outcome="ok"} 201');
+      has('meter_project_requests_total{project="acme-web"} 2');
+      has('meter_coverage_total{kind="metered"} 1');
+      has('meter_build_info{version="0.4.0"} 1');
+      has("meter_store_capturing 1");
+      has('meter_store_dropped_total{reason="disk_full"} 2');
+      has("meter_proxy_accepted_total 7");
+      assert.ok(text.split("\n").length < 1_200);
+      for (const line of text.trimEnd().split("\n"))
+        assert.match(
+          line,
+          /^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+(?:\{(?:[a-z_]+="(?:[^"\\]|\\.)*",?)+\})? [\d.]+)$/,
+        );
+    }));
+});
