@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { MAX_HOURLY_PERIOD_MS } from "../../../../cloud/routes/reads/reports.ts";
+import { ANALYTICS_MAX_GROUPS, OVERVIEW_MAX_GROUPS } from "../../../../cloud/store/reads/usage-reports.ts";
+import type { Plan } from "../../../../core/plans/mod.ts";
+import { analyticsSchema, optimisationSchema, overviewSchema, parseWire } from "../../../../core/wire/mod.ts";
+import {
+  batch,
+  type CloudRig,
+  createRig,
+  json,
+  record,
+  START,
+  type TestWorkspace,
+} from "../../kit/cloud-rig.ts";
+import { describeOnEngines } from "../../kit/engines.ts";
+import { sendRequest } from "../../kit/stored-body.ts";
+
+const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
+const DAY = 86_400_000;
+const iso = (at: number) => new Date(at).toISOString();
+
+describeOnEngines("overview, analytics and optimisation", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  async function open(plan: Plan = "team") {
+    const workspace = await rig.addWorkspace({ plan });
+    return { workspace, session: await rig.sessionFor(workspace.userId) };
+  }
+  type Opened = Awaited<ReturnType<typeof open>>;
+  const get = ({ workspace, session }: Opened, path: string, token: string | null = session) =>
+    rig.call("GET", `/v1/workspaces/${workspace.id}/${path}`, token);
+  const send = (workspace: TestWorkspace, ...records: Record<string, unknown>[]) =>
+    rig.call("POST", "/v1/requests/batch", workspace.token, batch(...records));
+
+  it("hold the period against the floor: overview and optimisation move it up, analytics refuse", async () => {
+    const year = START - 365 * DAY;
+    const quarter = START - 90 * DAY;
+    const month = START - 30 * DAY;
+    const rows: [plan: Plan, query: string, status: number, facts: Record<string, unknown>][] = [
+      ["team", "overview?", 200, { from: iso(month), to: iso(START), clamped_from: null }],
+      ["team", `overview?from=${iso(year)}`, 200, { from: iso(year), clamped_from: null }],
+      ["team", `overview?from=${iso(year - 1)}`, 200, { from: iso(year), clamped_from: iso(year - 1) }],
+      ["team", `overview?from=2001-01-01&to=2001-02-01`, 200, { from: iso(year), to: iso(year) }],
+      ["team", "analytics?by=model", 200, { from: iso(month), to: iso(START), clamped_from: null }],
+      ["team", `analytics?by=model&from=${iso(year)}`, 200, { from: iso(year), bucket: "day" }],
+      [
+        "team",
+        `analytics?by=model&from=${iso(year - 1)}`,
+        400,
+        { code: "period_before_floor", floor: iso(year) },
+      ],
+      ["team", "optimisation?", 200, { from: iso(quarter), clamped_from: null }],
+      ["team", `optimisation?from=${iso(quarter - 1)}`, 200, { from: iso(quarter - 1), clamped_from: null }],
+      [
+        "solo",
+        `optimisation?from=${iso(quarter - 1)}`,
+        200,
+        { from: iso(quarter), clamped_from: iso(quarter - 1) },
+      ],
+      ["team", `optimisation?from=${iso(year - 1)}`, 200, { from: iso(year), clamped_from: iso(year - 1) }],
+      ["team", "overview?from=2026-11-20&to=2026-11-19", 422, { code: "period_reversed" }],
+      ["team", "overview?from=yesterday", 422, { code: "period_malformed" }],
+      ["team", "analytics?", 422, { code: "wrong_shape" }],
+      ["team", "analytics?by=colour", 422, { code: "wrong_shape" }],
+      ["team", "analytics?by=model&bucket=week", 422, { code: "wrong_shape" }],
+      [
+        "team",
+        `analytics?by=model&bucket=hour&from=${iso(START - MAX_HOURLY_PERIOD_MS)}`,
+        200,
+        { bucket: "hour" },
+      ],
+      [
+        "team",
+        `analytics?by=model&bucket=hour&from=${iso(START - MAX_HOURLY_PERIOD_MS - 1)}`,
+        422,
+        { code: "period_too_long" },
+      ],
+    ];
+    const opened = { solo: await open("solo"), team: await open("team") };
+    for (const [plan, query, status, facts] of rows) {
+      const answer = await get(opened[plan as "solo" | "team"], query);
+      const body = await json(answer);
+      assert.equal(answer.status, status, `${query} ${JSON.stringify(body)}`);
+      for (const [field, value] of Object.entries(facts)) assert.equal(body[field], value, query);
+    }
+  });
+
+  it("answer members alone, and nobody else's workspace", async () => {
+    const opened = await open();
+    const stranger = (await rig.personIn(opened.workspace, "stranger")).token;
+    const organisationMember = (await rig.personIn(opened.workspace, "organisationMember")).token;
+    for (const path of ["overview", "analytics?by=model", "optimisation", "traces", "audit/requests"]) {
+      assert.equal((await get(opened, path, null)).status, 401, path);
+      assert.equal((await get(opened, path, opened.workspace.token)).status, 403, path);
+      assert.equal((await get(opened, path, stranger)).status, 404, path);
+      assert.equal((await get(opened, path, organisationMember)).status, 404, path);
+    }
+    await rig.db
+      .updateTable("workspaces")
+      .set({ deleted_at: START })
+      .where("workspace_id", "=", opened.workspace.id)
+      .execute();
+    assert.equal((await get(opened, "overview")).status, 404);
+  });
+
+  it("leave at nothing what nobody used, and call people and machines by name", async () => {
+    const opened = await open();
+    const { workspace } = opened;
+    const none = await json(get(opened, "overview"));
+    assert.ok(parseWire(overviewSchema, none).ok);
+    assert.equal(none.totals.requests, 0);
+    assert.equal(none.totals.cost_pico_usd, "0");
+    assert.deepEqual([none.days, none.projects, none.models], [[], [], []]);
+    await sendRequest(rig, workspace);
+    await sendRequest(rig, workspace, {}, await rig.addKey(workspace, { scope: "admin" }));
+    const labels = async (by: string) => {
+      const answer = await json(get(opened, `analytics?by=${by}`));
+      assert.ok(parseWire(analyticsSchema, answer).ok);
+      return answer.groups.map(({ key, label }: { key: string; label: string }) => [key, label]).sort();
+    };
+    assert.deepEqual(
+      await labels("machine"),
+      [
+        [null, "no machine"],
+        [workspace.machineId, "laptop"],
+      ].sort(),
+    );
+    assert.deepEqual(await labels("user"), [[workspace.userId, "Ann"]]);
+    assert.deepEqual(await labels("project"), [[null, "no project"]]);
+    assert.deepEqual(await labels("provider"), [["openai", "openai"]]);
+  });
+
+  it("show the costliest groups alone, but count all", async () => {
+    const opened = await open();
+    const count = ANALYTICS_MAX_GROUPS + 5;
+    const records = Array.from({ length: count }, (_, index) =>
+      record(rig.uuid(), {
+        project: `p${index}`,
+        prompt_tokens: index,
+        completion_tokens: 0,
+        request_kind: "chat",
+      }),
+    );
+    await send(opened.workspace, ...records);
+    const overview = await json(get(opened, "overview"));
+    assert.equal(overview.totals.requests, count);
+    assert.equal(overview.projects.length, OVERVIEW_MAX_GROUPS);
+    const analytics = await json(get(opened, "analytics?by=project"));
+    assert.equal(analytics.totals.requests, count);
+    assert.equal(analytics.groups.length, ANALYTICS_MAX_GROUPS);
+    assert.deepEqual([analytics.groups[0].key, analytics.groups.at(-1).key], [`p${count - 1}`, "p5"]);
+    assert.ok(analytics.groups.every(({ buckets }: { buckets: unknown[] }) => buckets.length === 1));
+  });
+
+  it("find repeated prompts of this workspace, failed ones and its neighbours' left out", async () => {
+    const opened = await open();
+    const other = await open();
+    const asked = {
+      prompt_hash: "a".repeat(64),
+      prompt_tokens: 1_000,
+      completion_tokens: 0,
+      request_kind: "chat",
+    };
+    for (const { workspace } of [opened, other]) {
+      await send(
+        workspace,
+        ...[1, 2, 3].map(() => record(rig.uuid(), asked)),
+        record(rig.uuid(), { ...asked, http_status: 500 }),
+        record(rig.uuid(), { ...asked, prompt_hash: "b".repeat(64) }),
+        record(rig.uuid(), { ...asked, prompt_hash: null }),
+        record(rig.uuid(), { ...asked, project: "docs" }),
+      );
+    }
+    const answer = await json(get(opened, "optimisation"));
+    assert.ok(parseWire(optimisationSchema, answer).ok);
+    const cost = String(2n * 1_000n * 2_500_000n);
+    assert.deepEqual(answer.findings, [
+      {
+        kind: "repeated_prompt",
+        provider: "openai",
+        model: "gpt-4o",
+        project: null,
+        requests: 2,
+        cost_pico_usd: cost,
+        saving_pico_usd: cost,
+        summary:
+          "2 requests repeated an earlier prompt word for word; kept answers would have saved their cost.",
+      },
+    ]);
+  });
+
+  it("find what the rollups show of caches, at published rates", async () => {
+    const opened = await open();
+    const written = { provider: "anthropic", model: "claude-haiku-4-5", cache_write_tokens: 1_000_000 };
+    await send(opened.workspace, record(rig.uuid(), { ...written, requested_at: iso(START - 40 * DAY) }));
+    const { findings } = await json(get(opened, "optimisation"));
+    // 1.25 instead of 1 USD for a million tokens, and none of them read.
+    assert.deepEqual(
+      findings.map(({ kind, saving_pico_usd }: Record<string, unknown>) => [kind, saving_pico_usd]),
+      [["cache_written_unread", "250000000000"]],
+    );
+  });
+});
