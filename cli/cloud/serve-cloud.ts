@@ -56,6 +56,14 @@ async function serveOn(opened: OpenedDatabase, config: CloudProgramConfig, outpu
     {
       baseUrl,
       trustedHops: settings.server.trusted_hops,
+      ...(settings.checkout.strings === null
+        ? {}
+        : {
+            checkoutWording: {
+              strings: settings.checkout.strings,
+              earlierHashes: settings.checkout.earlier_hashes,
+            },
+          }),
       rateLimits: {
         perKey: settings.limits.key_per_minute,
         perUser: settings.limits.user_per_minute,

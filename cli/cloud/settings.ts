@@ -89,7 +89,21 @@ export const settingsSchema = v.strictObject({
     {},
   ),
   people: v.optional(v.strictObject({ open_sign_up: v.optional(flag, false) }), {}),
-  oidc: v.optional(v.array(oidcProvider), []),
+  checkout: v.optional(
+    v.strictObject({
+      /** What stands beside the two boxes, word for word; null: placeholders that say that they are such. */
+      strings: v.optional(v.nullable(v.array(text, "must be a list of texts, in the file")), null),
+      earlier_hashes: v.optional(
+        v.array(
+          v.pipe(text, v.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex")),
+          "must be a list, in the file",
+        ),
+        [],
+      ),
+    }),
+    {},
+  ),
+  oidc: v.optional(v.array(oidcProvider, "must be tables [[oidc]]"), []),
   log: v.optional(
     v.strictObject({
       level: v.optional(

@@ -1,6 +1,13 @@
+import { LedgerVerifyCommand } from "./ledger.ts";
 import { MigrateCommand } from "./migrate.ts";
 import { RatesPublishCommand, RatesSeedCommand } from "./rates.ts";
 import { ServeCommand } from "./serve.ts";
 
 /** All commands, in the order of the help. */
-export const commands = [ServeCommand, MigrateCommand, RatesSeedCommand, RatesPublishCommand];
+export const commands = [
+  ServeCommand,
+  MigrateCommand,
+  RatesSeedCommand,
+  RatesPublishCommand,
+  LedgerVerifyCommand,
+];
