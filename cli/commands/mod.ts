@@ -11,6 +11,7 @@ import { CloudPauseCommand, CloudResumeCommand, CloudSyncCommand } from "./cloud
 import { CloudWhoamiCommand } from "./cloud/whoami.ts";
 import { ExplainCommand } from "./explain.ts";
 import { InitCommand } from "./init.ts";
+import { OpenCommand } from "./open.ts";
 import {
   PricingAutoPullCommand,
   PricingListCommand,
@@ -36,6 +37,7 @@ export const commands = [
   StopCommand,
   StatusCommand,
   RunCommand,
+  OpenCommand,
   ReportCommand,
   ExplainCommand,
   ProjectListCommand,
