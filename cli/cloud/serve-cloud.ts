@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
+import { createSecureContext } from "node:tls";
 import { systemClock } from "../../adapters/clock/mod.ts";
 import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
 import { type Peer, type Served, serve } from "../../adapters/http/mod.ts";
@@ -19,11 +20,17 @@ export interface Outputs {
   readonly stderr: NodeJS.WritableStream;
 }
 
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** Serves the cloud until a signal says stop, then lets what is under way finish. */
 export async function serveCloud(config: CloudProgramConfig, outputs: Outputs): Promise<void> {
+  const tls = readTls(config.settings.server);
   const opened = await openConfiguredDatabase(config);
   try {
-    await serveOn(opened, config, outputs);
+    await serveOn(opened, tls, config, outputs);
   } catch (cause) {
     throw inWords(cause);
   } finally {
@@ -31,7 +38,12 @@ export async function serveCloud(config: CloudProgramConfig, outputs: Outputs): 
   }
 }
 
-async function serveOn(opened: OpenedDatabase, config: CloudProgramConfig, outputs: Outputs): Promise<void> {
+async function serveOn(
+  opened: OpenedDatabase,
+  tls: Tls | null,
+  config: CloudProgramConfig,
+  outputs: Outputs,
+): Promise<void> {
   const { settings } = config;
   const { stdout, stderr } = outputs;
   const log = createCloudLog({ write: (line) => stderr.write(line) }, settings.log.level);
@@ -45,11 +57,10 @@ async function serveOn(opened: OpenedDatabase, config: CloudProgramConfig, outpu
   const peerAddress = (env: unknown) => (env as Peer | undefined)?.address ?? null;
   const randomBytes = createRandomBytes();
   let operations: Operations | null = null;
-  const served = await listen(config, (request, peer) =>
+  const served = await listen(settings.server, tls, (request, peer) =>
     operations === null ? new Response(null, { status: 503 }) : operations.fetch(request, peer),
   );
-  const tls = settings.server.tls_cert !== null;
-  const baseUrl = settings.server.base_url ?? localAddress(settings.server.host, served.port, tls);
+  const baseUrl = settings.server.base_url ?? localAddress(settings.server.host, served.port, tls !== null);
   const { accounts, mail } = openAccounts({ config, opened, baseUrl, randomBytes, log, stdout });
   const app = createCloud(
     { db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
@@ -82,7 +93,7 @@ async function serveOn(opened: OpenedDatabase, config: CloudProgramConfig, outpu
     trustedHops: settings.server.trusted_hops,
     peerAddress,
   });
-  log({ event: "cloud.started", version, engine, port: served.port, tls });
+  log({ event: "cloud.started", version, engine, port: served.port, tls: tls !== null });
   for (const line of greeting(config, baseUrl, served.port)) stdout.write(`${line}\n`);
 
   log({ event: "cloud.draining", signal: await stopped });
@@ -93,30 +104,18 @@ async function serveOn(opened: OpenedDatabase, config: CloudProgramConfig, outpu
   log({ event: "cloud.stopped", drained_ms: Math.round(performance.now() - startedAt) });
 }
 
-async function listen(
-  config: CloudProgramConfig,
-  fetch: (request: Request, peer: Peer) => Response | Promise<Response>,
-): Promise<Served> {
-  const { host, port, tls_cert, tls_key, max_connections } = config.settings.server;
-  const tls =
-    tls_cert === null || tls_key === null
-      ? null
-      : { cert: readPem("server.tls_cert", tls_cert), key: readPem("server.tls_key", tls_key) };
+/** The certificate and its key, looked at before anything is started; null for plain HTTP. */
+function readTls({ tls_cert, tls_key }: CloudProgramConfig["settings"]["server"]): Tls | null {
+  if (tls_cert === null || tls_key === null) return null;
+  const tls = { cert: readPem("server.tls_cert", tls_cert), key: readPem("server.tls_key", tls_key) };
   try {
-    return await serve(
-      fetch,
-      { host, port },
-      { limits: { maxConnections: max_connections }, ...(tls === null ? {} : { tls }) },
-    );
+    createSecureContext(tls);
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE")
-      throw new CommandFailure(`port ${port} on ${host} is taken: choose another by --port`);
-    if (code?.startsWith("ERR_OSSL") || /PEM|key values mismatch/i.test(message)) {
-      throw badConfig([`server.tls_cert, server.tls_key: no certificate with its key: ${message}`]);
-    }
-    throw new CommandFailure(`can't listen on ${host}, port ${port}: ${message}`);
+    throw badConfig([
+      `server.tls_cert, server.tls_key: no certificate with its key: ${(cause as Error).message}`,
+    ]);
   }
+  return tls;
 }
 
 function readPem(setting: string, path: string): string {
@@ -124,6 +123,24 @@ function readPem(setting: string, path: string): string {
     return readFileSync(path, "utf8");
   } catch (cause) {
     throw badConfig([`${setting}: ${path} can't be read: ${(cause as NodeJS.ErrnoException).code}`]);
+  }
+}
+
+async function listen(
+  { host, port, max_connections }: CloudProgramConfig["settings"]["server"],
+  tls: Tls | null,
+  fetch: (request: Request, peer: Peer) => Response | Promise<Response>,
+): Promise<Served> {
+  const limits = { maxConnections: max_connections };
+  try {
+    return await serve(fetch, { host, port }, { limits, ...(tls === null ? {} : { tls }) });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new CommandFailure(
+      code === "EADDRINUSE"
+        ? `port ${port} on ${host} is taken: choose another by --port`
+        : `can't listen on ${host}, port ${port}: ${message}`,
+    );
   }
 }
 

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { type Served, serve } from "../../../adapters/http/mod.ts";
+import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
+import { databaseFile } from "../../../cli/open-store.ts";
+import { decidePairing } from "../../../cloud/store/pairing.ts";
+import { normalisePairingCode } from "../../../core/wire/mod.ts";
+import { openStore } from "../../../daemon/store/mod.ts";
+import { type CloudRig, createRig, START, type TestWorkspace } from "../../cloud/kit/cloud-rig.ts";
+import { pgliteEngine } from "../../cloud/kit/engines.ts";
+import { sampleRecord } from "../../daemon/store/sample-records.ts";
+import { createSampleHome, runWords } from "../run-words.ts";
+
+const DAY = "2026-11-21";
+
+describe("meter cloud, against a real cloud", () => {
+  let rig: CloudRig;
+  let served: Served;
+  let baseUrl: string;
+  let workspace: TestWorkspace;
+  let sample: Awaited<ReturnType<typeof createSampleHome>>;
+  /** What the person at the dashboard says to the next code. */
+  let approves = true;
+
+  before(async () => {
+    rig = await createRig(pgliteEngine());
+    workspace = await rig.addWorkspace();
+    const app = rig.app();
+    served = await serve(
+      async (request) => {
+        const answer = await app.fetch(request);
+        if (new URL(request.url).pathname === "/v1/pairing/start") {
+          const { code } = (await answer.clone().json()) as { code: string };
+          await decidePairing(rig.db, {
+            code: normalisePairingCode(code) ?? "",
+            approved: approves,
+            workspaceId: workspace.id,
+            userId: workspace.userId,
+            now: rig.clock.now(),
+          });
+        }
+        return answer;
+      },
+      { host: "127.0.0.1", port: 0 },
+    );
+    baseUrl = `http://127.0.0.1:${served.port}`;
+    sample = await createSampleHome(
+      (store) => store.insertRecords([1, 2, 3].map((n) => sampleRecord({ requestedAt: START - n * 60_000 }))),
+      "# mine\n[cloud] # here\n",
+    );
+  });
+  after(async () => {
+    await served?.close(0);
+    await rig?.close();
+    sample?.remove();
+  });
+  const meter = (...words: string[]) => runWords(sample.home, words);
+  const credentials = () => existsSync(join(sample.home, "cloud-credentials.json"));
+
+  it("says who denied, and stays as it was", async () => {
+    approves = false;
+    const { code, stderr } = await meter("cloud", "connect", "--base-url", baseUrl);
+    approves = true;
+    assert.equal(code, 1);
+    assert.match(stderr, /^meter: .*denied/);
+    assert.ok(!credentials());
+    assert.equal(readFileSync(join(sample.home, "config.toml"), "utf8"), "# mine\n[cloud] # here\n");
+  });
+
+  it("connects: shows link, code and what is older, and keeps the address", async () => {
+    const { code, stdout, stderr } = await meter("cloud", "connect", "--base-url", baseUrl);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(
+      stdout,
+      /^3 older requests, from 2026-11-21 on, will be sent too; --from-now keeps them here\.\n/,
+    );
+    assert.match(stdout, /\n {2}http:\/\/\S+\/connect\?code=\w{4}-\w{4}\n {2}code {2}\w{4}-\w{4}\n/);
+    assert.match(stdout, /\nConnected to .+\.\n/);
+    assert.ok(credentials());
+    assert.equal(
+      readFileSync(join(sample.home, "config.toml"), "utf8"),
+      `# mine\n[cloud] # here\nenabled = true\nbase_url = "${baseUrl}"\n`,
+    );
+  });
+
+  it("reports a connection that holds instead of pairing again", async () => {
+    const { code, stdout } = await meter("cloud", "connect");
+    assert.equal(code, 0);
+    assert.match(stdout, /^This machine is connected to .+\. meter cloud connect --force pairs it anew\.\n$/);
+  });
+
+  it("sends what waits, under both names, and says so in the status", async () => {
+    const store = await openStore(createSqliteOpener(), databaseFile(sample.home));
+    store.insertRecords([sampleRecord({ requestedAt: START })]);
+    store.close();
+    assert.equal((await meter("cloud", "pause")).stdout, "Paused. meter cloud resume goes on.\n");
+    const paused = await meter("cloud", "status");
+    assert.equal(paused.code, 1);
+    assert.match(paused.stdout, /^PAUSED: /);
+    assert.match(paused.stdout, /\nwaiting +1 request, the oldest of /);
+    const kept = await meter("sync");
+    assert.equal(kept.code, 1);
+    assert.match(kept.stderr, /^meter: not everything was sent: /);
+    assert.equal((await meter("cloud", "resume")).stdout, "Resumed.\n");
+    assert.equal((await meter("sync")).stdout, "Requests: 1 sent.\n");
+    assert.equal((await meter("cloud", "sync")).stdout, "Requests: 0 sent.\n");
+    const { code, stdout } = await meter("cloud", "status", "--json");
+    const status = JSON.parse(stdout);
+    assert.equal(code, 0);
+    assert.deepEqual([status.banner, status.reasons, status.sync.pending], ["ACTIVE", [], 0]);
+    assert.match(status.sync.last_tick_at, /^\d{4}-\d\d-\d\dT/);
+    assert.equal(status.base_url, baseUrl);
+  });
+
+  it("asks whom the key stands for", async () => {
+    const { stdout } = await meter("cloud", "whoami");
+    assert.ok(stdout.includes(workspace.id));
+    assert.match(stdout, /\nbodies {5}not stored by this workspace\n/);
+    const said = JSON.parse((await meter("cloud", "whoami", "--json")).stdout);
+    assert.equal(said.workspace.id, workspace.id);
+  });
+
+  it("holds both sides against each other, and names what did not go", async () => {
+    const { code, stdout } = await meter("cloud", "reconcile", "--from", DAY, "--to", DAY);
+    assert.match(stdout, /\nrequests +4 +4 +0\n/);
+    assert.equal(code, stdout.includes("INVESTIGATE") ? 1 : 0);
+    const said = JSON.parse((await meter("cloud", "reconcile", "--from", DAY, "--to", DAY, "--json")).stdout);
+    assert.equal(said.is_delivery_exact, true);
+    assert.equal(said.local.requests, 4);
+    assert.equal(typeof said.difference_pico_usd, "string");
+  });
+
+  it("has it all in the audit", async () => {
+    const said = JSON.parse((await meter("cloud", "privacy", "audit", "--json")).stdout);
+    assert.deepEqual([said.batches, said.requests, said.origins], [2, 4, [baseUrl]]);
+    assert.equal(said.log.intact, true);
+    const fields = said.fields.map(({ field }: { field: string }) => field);
+    assert.ok(fields.includes("prompt_tokens"));
+    assert.ok(!fields.includes("source_workdir") && !fields.includes("path"));
+  });
+
+  it("revokes the key when it disconnects, and forgets it offline with a warning", async () => {
+    assert.deepEqual(await meter("cloud", "disconnect"), {
+      code: 0,
+      stdout: "Disconnected. Metering goes on.\n",
+      stderr: "",
+    });
+    assert.ok(!credentials());
+    assert.equal((await meter("cloud", "disconnect")).stdout, "This machine is not connected.\n");
+    assert.equal((await meter("cloud", "whoami")).code, 1);
+    assert.match((await meter("cloud", "status")).stdout, /^NOT-CONFIGURED: /);
+
+    assert.equal((await meter("cloud", "connect")).code, 0);
+    await served.close(0);
+    const offline = await meter("cloud", "disconnect");
+    assert.equal(offline.code, 0);
+    assert.match(offline.stderr, /^meter: the key could not be revoked \(.+\): it is deleted here/);
+    assert.ok(!credentials());
+  });
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { sql } from "kysely";
+import { sha256 } from "../../../adapters/crypto/mod.ts";
+import { cloudExitCodeTable } from "../../../cli/cloud/exit-codes.ts";
+import { version } from "../../../cli/version.ts";
+import { CLOUD_MIGRATIONS } from "../../../cloud/mod.ts";
+import { appendPromptView, emptyHead } from "../../../core/ledger/mod.ts";
+import { BUNDLED_RATES_DATE } from "../../../core/pricing/mod.ts";
+import { createRig } from "../../cloud/kit/cloud-rig.ts";
+import { describeOnPostgres } from "../../cloud/kit/engines.ts";
+import { runCloudWords } from "./run-cloud-words.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "meter-cloud-words-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const commands = ["serve", "migrate", "rates seed", "rates publish", "ledger verify"];
+
+describe("meter-cloud", () => {
+  it("has the version of the package, and lists its commands and exit codes", async () => {
+    assert.deepEqual(await runCloudWords(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
+    const { code, stdout, stderr } = await runCloudWords(["--help"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    for (const command of commands) assert.ok(stdout.includes(`meter-cloud ${command}`), command);
+    for (const [number, meaning] of cloudExitCodeTable)
+      assert.ok(stdout.includes(`  ${number}  ${meaning}\n`));
+  });
+
+  for (const command of commands) {
+    it(`teaches by example: meter-cloud ${command} --help`, async () => {
+      const { code, stdout, stderr } = await runCloudWords([...command.split(" "), "--help"]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.match(stdout, new RegExp(`\nExamples\n[\\s\\S]*\n {2}\\$ meter-cloud ${command}`));
+      assert.ok(!/#\d/.test(stdout));
+    });
+  }
+
+  for (const words of [
+    ["bogus"],
+    ["serve", "--bogus"],
+    ["ledger"],
+    ["ledger", "verify", "x"],
+    ["rates", "publish"],
+  ]) {
+    it(`ends with 2 and says why: meter-cloud ${words.join(" ")}`, async () => {
+      const { code, stdout, stderr } = await runCloudWords(words, { METER_CLOUD_HOME: folder });
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, /^meter-cloud: /);
+    });
+  }
+
+  it("ends with 3 where the configuration is wrong, without a stack", async () => {
+    const { code, stderr } = await runCloudWords(["serve", "--port", "high"], { METER_CLOUD_HOME: folder });
+    assert.deepEqual(
+      [code, stderr],
+      [
+        3,
+        'meter-cloud: the configuration is wrong:\n  server.port: must be a whole number from 0 to 65535, and is "high"\n',
+      ],
+    );
+  });
+
+  it("ends with 3 where the certificate is none", async () => {
+    const path = join(folder, "none.pem");
+    writeFileSync(path, "no certificate");
+    const env = { METER_CLOUD_HOME: folder };
+    const none = await runCloudWords(["serve", "--tls-cert", path, "--tls-key", `${path}x`], env);
+    assert.deepEqual([none.code, none.stdout], [3, ""]);
+    assert.match(none.stderr, /server\.tls_key: .*none\.pemx can't be read: ENOENT/);
+    const bad = await runCloudWords(["serve", "--tls-cert", path, "--tls-key", path], env);
+    assert.deepEqual([bad.code, bad.stdout], [3, ""]);
+    assert.match(bad.stderr, /server\.tls_cert, server\.tls_key: no certificate with its key: /);
+  });
+
+  it("says that the database can't be reached, and never its password", async () => {
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: "postgres://meter:canary@127.0.0.1:1/meter" };
+    const { code, stderr } = await runCloudWords(["migrate"], env);
+    assert.equal(code, 1);
+    assert.match(stderr, /^meter-cloud: the database can't be reached: .*ECONNREFUSED/);
+    assert.ok(!stderr.includes("canary"));
+  });
+});
+
+describeOnPostgres("meter-cloud's commands", (engine) => {
+  it("migrate says what it did, and does nothing twice", async () => {
+    const { close, db } = await engine.open();
+    await sql`create database bare template template0`.execute(db);
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: engine.server()?.url("bare") ?? "" };
+    const before = await runCloudWords(["rates", "seed"], env);
+    assert.deepEqual(
+      [before.code, before.stderr],
+      [1, "meter-cloud: the database has no tables of this version: run meter-cloud migrate\n"],
+    );
+    const first = await runCloudWords(["migrate", "--json"], env);
+    assert.deepEqual(JSON.parse(first.stdout), { applied: CLOUD_MIGRATIONS.map(({ name }) => name) });
+    assert.deepEqual(await runCloudWords(["migrate"], env), {
+      code: 0,
+      stdout: "The database is up to date.\n",
+      stderr: "",
+    });
+    const seeded = await runCloudWords(["rates", "seed", "--json"], env);
+    assert.deepEqual(JSON.parse(seeded.stdout), { added: 0, provenance_date: BUNDLED_RATES_DATE });
+    await close();
+  });
+
+  it("rates publish takes all of a file or nothing, and one a day", async () => {
+    const rig = await createRig(engine);
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: rig.url ?? "" };
+    const publish = async (published: unknown, ...words: string[]) => {
+      const path = join(folder, "rates.json");
+      writeFileSync(path, JSON.stringify(published));
+      return await runCloudWords(["rates", "publish", path, ...words], env);
+    };
+    const rate = {
+      provider: "openai",
+      model: "gpt-4o",
+      input: "2.75",
+      output: "11",
+      cache_read: "1.25",
+      cache_write: null,
+    };
+    const pull = (more: object) => ({
+      published_at: "2026-11-20T00:00:00Z",
+      unit: "usd_per_million_tokens",
+      rates: [{ ...rate, ...more }],
+    });
+    const wild = await publish(pull({ input: "250" }));
+    assert.equal(wild.code, 1);
+    assert.match(
+      wild.stderr,
+      /refused, all of them:\n {2}openai gpt-4o input would move more than 10 times: 2\.5 to 250\n$/,
+    );
+    assert.match((await publish({ unit: "x" })).stderr, /refused, all of them:\n {2}published_at: /);
+    const dry = await publish(pull({}), "--dry-run", "--json");
+    assert.deepEqual(JSON.parse(dry.stdout), { published: 1, dry_run: true });
+    assert.deepEqual(await publish(pull({})), { code: 0, stdout: "Published 1 rates.\n", stderr: "" });
+    assert.match((await publish(pull({}))).stderr, /published_at has published rates already: 2026-11-20/);
+
+    const { token } = await rig.addWorkspace();
+    const { rates } = (await (await rig.call("GET", "/v1/pricing/rates", token)).json()) as {
+      rates: (typeof rate)[];
+    };
+    assert.equal(
+      rates.find(({ provider, model }) => provider === "openai" && model === "gpt-4o")?.input,
+      "2.75",
+    );
+    await rig.close();
+  });
+
+  it("ledger verify proves rows against a saved head, and ends with 5 where one was changed", async () => {
+    const rig = await createRig(engine);
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: rig.url ?? "" };
+    const workspace = await rig.addWorkspace();
+    let head = emptyHead(workspace.id);
+    for (const reason of ["incident 1", "incident 2", "incident 3"]) {
+      const view = {
+        ...{ workspace_id: workspace.id, view_id: rig.uuid(), request_id: rig.uuid() },
+        ...{ viewer_user_id: "ann", subject_user_id: "ben", consent_grant_id: null, reason },
+        ...{ viewed_at: "2026-11-21T10:00:00.000Z", client_ip: null, user_agent: null },
+      };
+      const appended = appendPromptView(head, view, sha256);
+      head = appended.head;
+      await rig.db
+        .insertInto("prompt_views")
+        .values({ ...appended.row, viewed_at: Date.parse(view.viewed_at) })
+        .execute();
+    }
+    await rig.db.insertInto("prompt_view_heads").values(head).execute();
+    const saved = join(folder, "head.json");
+    const verify = (...words: string[]) => runCloudWords(["ledger", "verify", workspace.id, ...words], env);
+    const first = await verify("--save-head", saved);
+    assert.deepEqual([first.code, first.stderr], [0, ""]);
+    assert.match(first.stdout, /^Intact: 3 rows, the first 0 proven by the saved head\.\n/);
+    assert.deepEqual(JSON.parse(readFileSync(saved, "utf8")), head);
+    assert.match((await verify("--head", saved)).stdout, /^Intact: 3 rows, the first 3 proven/);
+
+    const stranger = await runCloudWords(["ledger", "verify", rig.uuid(), "--head", saved], env);
+    assert.match(stranger.stderr, /is no saved head of this workspace/);
+
+    await sql`update prompt_views set reason = 'none' where seq = 2`.execute(rig.db);
+    const changed = await verify("--json");
+    assert.equal(changed.code, 5);
+    assert.deepEqual(JSON.parse(changed.stdout), { ok: false, fault: "row_changed", seq: 2 });
+    await rig.close();
+  });
+});
