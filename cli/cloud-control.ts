@@ -9,6 +9,7 @@ import {
   type ConnectResult,
   createCloudService,
 } from "../daemon/cloud/mod.ts";
+import type { DaemonStatus } from "../daemon/daemon-status.ts";
 import type { Store } from "../daemon/store/mod.ts";
 import { createCloudPorts } from "./cloud-ports.ts";
 import { findDaemon, type RunningDaemon, tokenFile } from "./daemon-process.ts";
@@ -28,6 +29,8 @@ export interface CloudControl
   > {
   readonly daemon: RunningDaemon | null;
   readonly store: Store;
+  /** False where no daemon captures anything. */
+  isCaptureFailing(): Promise<boolean>;
   connect(options: ConnectOptions): Promise<ConnectResult>;
   connectStatus(): Promise<ConnectStatus>;
   /** Gives the handshake up; a daemon goes on with its own until the code ends. */
@@ -83,6 +86,7 @@ function localControl(service: CloudService, store: Store): CloudControl {
     ...service,
     daemon: null,
     store,
+    isCaptureFailing: async () => false,
     connect: (options) => service.connect(options),
     connectStatus: async () => service.connectStatus(),
   };
@@ -116,6 +120,10 @@ async function remoteControl(
   return {
     ...local,
     daemon,
+    async isCaptureFailing() {
+      const { store } = await read<DaemonStatus>(askDaemon(daemon.api_port, "/v1/status", token));
+      return store.capturing === "failing";
+    },
     state: () => read<CloudSnapshot>(ask("GET", "status")),
     pause: () => read(ask("POST", "pause")),
     resume: () => read(ask("POST", "resume")),

@@ -1,49 +1,8 @@
-import { type BannerReason, statusBanner } from "../../core/banner/mod.ts";
 import type { Millis } from "../../core/time.ts";
-import type { CloudSnapshot } from "../../daemon/cloud/mod.ts";
+import type { bannerOf, CloudSnapshot } from "../../daemon/cloud/mod.ts";
 import { labelled } from "./labelled.ts";
 import { count } from "./report.ts";
 import { printable } from "./table.ts";
-
-/** What is known of the daemon beside its cloud. */
-export interface DaemonFacts {
-  readonly runningSince: Millis | null;
-  readonly captureFailing: boolean;
-}
-
-export type CloudBanner = ReturnType<typeof statusBanner>;
-
-/** The banner that stands over the status. */
-export function cloudBanner(snapshot: CloudSnapshot, daemon: DaemonFacts, now: Millis): CloudBanner {
-  const { sync, bodies, workers } = snapshot;
-  return statusBanner(
-    {
-      enabled: snapshot.enabled,
-      paired: snapshot.paired,
-      pausedReason: sync.pausedReason,
-      consecutiveFailures: sync.consecutiveFailures,
-      lastTickAt: sync.lastTickAt,
-      workerDegraded: workers?.sync === "degraded" || workers?.bodies === "degraded",
-      bodiesEnabled: bodies.enabled,
-      bodiesPausedReason: bodies.pausedReason,
-      lastBodyTickAt: bodies.lastTickAt,
-      ...daemon,
-    },
-    now,
-  );
-}
-
-const reasonWords: Readonly<Record<BannerReason, string>> = {
-  not_enabled: "the cloud is off",
-  never_paired: "this machine is not connected: meter cloud connect",
-  sync_paused: "nothing is sent",
-  failures: "sending keeps failing",
-  tick_stale: "the sync has not run for a while: is the daemon running?",
-  worker_degraded: "a worker keeps ending and is tried again every five minutes",
-  uploader_paused: "the upload of bodies is paused",
-  uploader_stale: "the upload of bodies has not run for a while",
-  capture_failing: "what is metered can't be stored",
-};
 
 /** What to do about a pause. */
 const pauseWords: Readonly<Record<string, string>> = {
@@ -67,7 +26,7 @@ const LABEL_WIDTH = 16;
 /** Every item that the contract lists for `cloud status`, for people: the banner first. */
 export function renderCloudStatus(
   snapshot: CloudSnapshot,
-  { banner, reasons }: CloudBanner,
+  { banner, sentence }: ReturnType<typeof bannerOf>,
   now: Millis,
   width: number,
 ): string {
@@ -75,8 +34,7 @@ export function renderCloudStatus(
   const lines: string[] = [];
   const say = (label: string, text: string) =>
     lines.push(labelled(label, printable(text), LABEL_WIDTH, width));
-  const because = reasons.map((reason) => reasonWords[reason]).join("; ");
-  lines.push(labelled("", because === "" ? banner : `${banner}: ${because}`, 0, width));
+  lines.push(labelled("", printable(`${banner}: ${sentence}`), 0, width));
   say("cloud", snapshot.baseUrl ?? "no address is set");
   if (snapshot.otherOrigin !== null) {
     say("", `the stored key is of ${snapshot.otherOrigin} and is not used here`);

@@ -20,14 +20,16 @@ export class CloudStatusCommand extends MeterCommand {
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../../adapters/files/mod.ts");
     const { withCloud } = await import("../../cloud-control.ts");
-    const { cloudBanner, renderCloudStatus } = await import("../../render/cloud-status.ts");
+    const { bannerOf } = await import("../../../daemon/cloud/mod.ts");
+    const { renderCloudStatus } = await import("../../render/cloud-status.ts");
     const { forPrograms } = await import("../../render/for-programs.ts");
     const home = meterHome(this.context.env);
     return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
       const snapshot = await cloud.state();
       const now = Date.now();
       const startedAt = cloud.daemon === null ? null : Date.parse(cloud.daemon.started_at);
-      const banner = cloudBanner(snapshot, { runningSince: startedAt, captureFailing: false }, now);
+      const captureFailing = await cloud.isCaptureFailing();
+      const banner = bannerOf(snapshot, { runningSince: startedAt, captureFailing }, now);
       if (this.json) this.printJson({ ...banner, ...(forPrograms(snapshot) as object) });
       else this.print(renderCloudStatus(snapshot, banner, now, this.width));
       return banner.banner === "PAUSED" || banner.banner === "DEGRADED" ? exitCodes.failed : exitCodes.ok;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type Served, serve } from "../../../adapters/http/mod.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
-import { databaseFile } from "../../../cli/open-store.ts";
+import { databaseFile } from "../../../cli/database-file.ts";
 import { decidePairing } from "../../../cloud/store/pairing.ts";
 import { normalisePairingCode } from "../../../core/wire/mod.ts";
 import { openStore } from "../../../daemon/store/mod.ts";
