@@ -15,6 +15,7 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
   UND_ERR_DESTROYED: "aborted",
   UND_ERR_ABORTED: "aborted",
   AbortError: "aborted",
+  HTTPParserError: "invalid_answer",
   ENOTFOUND: "dns_failure",
   EAI_AGAIN: "dns_failure",
   EAI_FAIL: "dns_failure",

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import {
+  CredentialsError,
+  createCredentialStore,
+  createMachineIdentity,
+  createSecretBox,
+} from "../../../adapters/cloud-credentials/mod.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "meter-credentials-"));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const credentials = {
+  token: "mtr_sync_secret-secret",
+  origin: "https://cloud.company",
+  baseUrl: "https://cloud.company/meter",
+  workspaceId: "w",
+  workspaceName: "Wörk",
+  machineId: null,
+  createdAt: Date.UTC(2026, 10, 21),
+};
+const file = () => join(home, "cloud-credentials.json");
+
+describe("createCredentialStore()", () => {
+  it("gives back what was written, from a file that its owner alone can read", async () => {
+    const store = createCredentialStore(home);
+    assert.equal(await store.read(), null);
+    await store.write(credentials);
+    assert.deepEqual(await store.read(), credentials);
+    assert.equal(statSync(file()).mode & 0o777, 0o600);
+    await store.clear();
+    await store.clear();
+    assert.equal(await store.read(), null);
+  });
+
+  it("refuses a file that others can read, a link, and what is no credentials, and repeats nothing of it", async () => {
+    const store = createCredentialStore(home);
+    const tricks: (() => void)[] = [
+      () => chmodSync(file(), 0o644),
+      () => writeFileSync(file(), "secret-secret", { mode: 0o600 }),
+      () => writeFileSync(file(), JSON.stringify({ token: "secret-secret" }), { mode: 0o600 }),
+      () => {
+        writeFileSync(join(home, "elsewhere"), readFileSync(file()), { mode: 0o600 });
+        rmSync(file());
+        symlinkSync(join(home, "elsewhere"), file());
+      },
+    ];
+    for (const trick of tricks) {
+      await store.clear();
+      await store.write(credentials);
+      trick();
+      await assert.rejects(store.read(), (error: Error) => {
+        assert.ok(error instanceof CredentialsError);
+        assert.equal(error.message.includes("secret-secret"), false);
+        return true;
+      });
+    }
+  });
+
+  it("seals the mirror so that nothing but its own key opens it", async () => {
+    const store = createCredentialStore(home);
+    const sealed = await store.seal(credentials);
+    assert.equal(Buffer.from(sealed).includes("secret"), false);
+    assert.deepEqual(await store.open(sealed), credentials);
+    for (let at = 0; at < sealed.length; at += 7) {
+      assert.equal(await store.open(sealed.with(at, (sealed[at] as number) ^ 1)), null, String(at));
+    }
+    assert.equal(await store.open(new Uint8Array(3)), null);
+    assert.notDeepEqual(await store.seal(credentials), sealed);
+    rmSync(join(home, "cloud-credentials.key"));
+    assert.equal(await store.open(sealed), null);
+  });
+});
+
+describe("createSecretBox()", () => {
+  it("refuses a key file that is none", async () => {
+    const path = join(home, "key");
+    writeFileSync(path, "short", { mode: 0o600 });
+    await assert.rejects(createSecretBox(path).seal("x"), /can't be used/);
+  });
+});
+
+describe("createMachineIdentity()", () => {
+  const ioreg = '  "IOPlatformUUID" = "4F2E2A1B-0000-1111-2222-333344445555"';
+  const registry = "    MachineGuid    REG_SZ    8a4f1c1e-aaaa-bbbb-cccc-1234567890ab";
+
+  it("derives a fingerprint from each platform's id, once, and keeps it 0600", async () => {
+    const asked: string[] = [];
+    const run = async (program: string) => {
+      asked.push(program);
+      return program === "reg" ? registry : ioreg;
+    };
+    const mac = await createMachineIdentity(home, { platform: "darwin", run }).fingerprint();
+    assert.match(mac ?? "", /^[0-9a-f]{32}$/);
+    assert.equal(statSync(join(home, "machine-id")).mode & 0o777, 0o600);
+    assert.equal(await createMachineIdentity(home, { platform: "win32", run }).fingerprint(), mac);
+    rmSync(join(home, "machine-id"));
+    const windows = await createMachineIdentity(home, { platform: "win32", run }).fingerprint();
+    assert.notEqual(windows, mac);
+    assert.deepEqual(asked, ["/usr/sbin/ioreg", "reg"]);
+  });
+
+  it("reads the second file where the first is empty", async () => {
+    const [empty, second] = [join(home, "a"), join(home, "b")];
+    writeFileSync(empty, "\n");
+    writeFileSync(second, "0123456789abcdef0123456789abcdef\n");
+    const one = createMachineIdentity(home, { platform: "linux", idFiles: [empty, second] });
+    assert.match((await one.fingerprint()) ?? "", /^[0-9a-f]{32}$/);
+  });
+
+  it("never rejects: a program that fails, a home that is gone, a planted link", async () => {
+    const run = async () => {
+      throw new Error("no such program");
+    };
+    const gone = createMachineIdentity(join(home, "gone"), { platform: "darwin", run });
+    const found = await gone.fingerprint();
+    assert.ok(found === null || /^[0-9a-f]{32}$/.test(found));
+    assert.equal(existsSync(join(home, "gone")), false);
+    symlinkSync(join(home, "target"), join(home, "machine-id"));
+    await createMachineIdentity(home).fingerprint();
+    assert.equal(existsSync(join(home, "target")), false);
+  });
+});

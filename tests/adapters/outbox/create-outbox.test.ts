@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { createOutbox, OUTBOX_FILES } from "../../../adapters/outbox/mod.ts";
+import type { OutboxItem } from "../../../core/ports/outbox.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "meter-outbox-"));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const item = (n: number, bytes = 10): OutboxItem => ({
+  kind: "metadata",
+  at: n,
+  origin: "https://cloud",
+  projects: ["p"],
+  requestIds: [`r${n}`],
+  fields: ["model"],
+  payload: "x".repeat(bytes),
+});
+const files = () => readdirSync(join(home, "outbox")).sort();
+const path = (name: string) => join(home, "outbox", name);
+
+async function seqs(): Promise<number[]> {
+  const found: number[] = [];
+  for await (const entry of createOutbox(home).read()) found.push(entry.seq);
+  return found;
+}
+
+describe("createOutbox()", () => {
+  it("keeps what was appended, in order, for its owner alone, and the chain holds", async () => {
+    const outbox = createOutbox(home);
+    for (let n = 1; n <= 3; n += 1) await outbox.append(item(n));
+    assert.deepEqual(await seqs(), [1, 2, 3]);
+    assert.equal(statSync(path(files()[0] as string)).mode & 0o777, 0o600);
+    assert.deepEqual(await outbox.verify(), { ok: true, entries: 3, firstSeq: 1, lastSeq: 3 });
+  });
+
+  it("goes on with one chain in another process", async () => {
+    const [one, other] = [createOutbox(home), createOutbox(home)];
+    for (const [n, outbox] of [one, other, one, other].entries()) await outbox.append(item(n));
+    assert.deepEqual(await one.verify(), { ok: true, entries: 4, firstSeq: 1, lastSeq: 4 });
+  });
+
+  it("rotates, keeps a bounded number of files, and verifies what is left", async () => {
+    const outbox = createOutbox(home, 500);
+    for (let n = 1; n <= 40; n += 1) await outbox.append(item(n, 100));
+    assert.equal(files().length, OUTBOX_FILES);
+    const verdict = await outbox.verify();
+    assert.ok(verdict.ok && verdict.lastSeq === 40 && verdict.firstSeq > 1);
+  });
+
+  it("cuts off a line that a killed process left torn", async () => {
+    await createOutbox(home).append(item(1));
+    appendFileSync(path(files()[0] as string), '{"seq":2,"prev');
+    await createOutbox(home).append(item(2));
+    assert.deepEqual(await seqs(), [1, 2]);
+    assert.equal((await createOutbox(home).verify()).ok, true);
+    writeFileSync(path("outbox-000001.jsonl"), "torn");
+    await createOutbox(home).append(item(3));
+    assert.deepEqual(await seqs(), [1]);
+  });
+
+  it("finds a changed, a missing and a moved entry", async () => {
+    const outbox = createOutbox(home);
+    for (let n = 1; n <= 5; n += 1) await outbox.append(item(n));
+    const file = path(files()[0] as string);
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    const write = (changed: readonly (string | undefined)[]) =>
+      writeFileSync(file, `${changed.join("\n")}\n`);
+    const changes: [lines: (string | undefined)[], line: number][] = [
+      [lines.with(2, lines[2]?.replace('"r3"', '"r9"') as string), 3],
+      [lines.toSpliced(2, 1), 3],
+      [[lines[1], lines[0], ...lines.slice(2)], 2],
+      [lines.with(1, "not an entry"), 2],
+    ];
+    for (const [changed, line] of changes) {
+      write(changed);
+      const verdict = await outbox.verify();
+      assert.ok(!verdict.ok && verdict.line === line, JSON.stringify(verdict));
+    }
+  });
+});
