@@ -1,11 +1,15 @@
+import type { Plan } from "../../core/plans/mod.ts";
 import { divideHalfEven } from "../../core/pricing/mod.ts";
 import { formatInstant } from "../../core/wire/mod.ts";
 
 const PICO_DIGITS = 12;
 
-/** A cost for people: cents from a dollar up, a hundredth of a cent below; what rounds to nothing and is more says so. */
+/** One cent. */
+const CENT_PICO_USD = 10n ** 10n;
+
+/** A cost for people: in cents, below one in hundredths of them; what rounds to nothing and is more says so. */
 export function formatUsd(picoUsd: bigint): string {
-  const places = picoUsd !== 0n && picoUsd < 10n ** BigInt(PICO_DIGITS) ? 4 : 2;
+  const places = picoUsd !== 0n && picoUsd < CENT_PICO_USD ? 4 : 2;
   const rounded = divideHalfEven(picoUsd, 10n ** BigInt(PICO_DIGITS - places));
   if (rounded === 0n && picoUsd > 0n) return `<$${(1 / 10 ** places).toFixed(places)}`;
   const digits = rounded.toString().padStart(places + 1, "0");
@@ -21,3 +25,11 @@ export function formatCount(value: number | bigint | string): string {
 export function dateOf(instant: string | number): string {
   return (typeof instant === "number" ? formatInstant(instant) : instant).slice(0, 10);
 }
+
+/** Plans as people call them. */
+export const PLAN_NAMES = {
+  solo: "Solo",
+  team: "Team",
+  business: "Business+",
+  enterprise: "Enterprise",
+} as const satisfies Record<Plan, string>;

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { type Overview, overviewSchema, parseWire } from "../../core/wire/mod.ts";
 import type { CloudEnv } from "../ports.ts";
 import { costChart } from "./cost-chart.ts";
-import { dateOf, formatCount, formatUsd } from "./format.ts";
+import { dateOf, formatCount, formatUsd, PLAN_NAMES } from "./format.ts";
 import { layout, type Markup } from "./layout.ts";
 import { goTo, type PageEnv } from "./page-parts.ts";
 import { hereOf, type Visitor, visitorOf, workspaceVisitorOf } from "./workspace-page.ts";
@@ -22,7 +22,7 @@ export async function getHome(env: PageEnv, context: Context<CloudEnv>): Promise
   if (only !== undefined && workspaces.length === 1) return goTo(`/w/${only.workspaceId}`);
   const list = html`<ul class="places">${workspaces.map(
     ({ workspaceId, name, plan }) =>
-      html`<li><a href="/w/${workspaceId}">${name}</a> <span class="quiet">${plan}</span></li>`,
+      html`<li><a href="/w/${workspaceId}">${name}</a> <span class="quiet">${PLAN_NAMES[plan]}</span></li>`,
   )}</ul>`;
   const none = html`<p>You are in no workspace yet. An admin of one can invite you.</p>`;
   const body = html`<section><h1>Workspaces</h1>${only === undefined ? none : list}</section>`;
@@ -44,7 +44,12 @@ export async function getOverviewPage(env: PageEnv, context: Context<CloudEnv>):
   const overview = parseWire(overviewSchema, await answer.json());
   if (!overview.ok) throw new TypeError("the overview is not what its schema says");
   return context.html(
-    overviewPage({ ...visitor.value, overview: overview.value, now: env.parts.clock.now() }),
+    overviewPage({
+      ...visitor.value,
+      overview: overview.value,
+      now: env.parts.clock.now(),
+      asked: context.req.query("from"),
+    }),
   );
 }
 
@@ -53,16 +58,18 @@ function overviewPage(
     readonly workspace: Visitor["workspaces"][number];
     readonly overview: Overview;
     readonly now: number;
+    /** The `from` of the query. */
+    readonly asked: string | undefined;
   },
 ): Markup {
   const { person, workspaces, workspace, overview } = facts;
   const { totals } = overview;
-  const body = html`<div class="head"><h1>${workspace.name}</h1>${periodLinks(workspace.workspaceId, facts.now)}</div>
+  const body = html`<div class="head"><h1>${workspace.name}</h1>${periodLinks(workspace.workspaceId, facts.now, facts.asked)}</div>
 <p class="quiet">${dateOf(overview.from)} to ${dateOf(Date.parse(overview.to) - 1)}, UTC${
     overview.clamped_from === null ? "" : html`; earlier days are beyond what this workspace keeps in view`
   }</p>
 ${totals.requests === 0 ? nothingYet() : figures(overview)}
-<p class="quiet">Plan: ${workspace.plan}${
+<p class="quiet">Plan: ${PLAN_NAMES[workspace.plan]}${
     workspace.role === "admin"
       ? html` · <a href="/w/${workspace.workspaceId}/subscribe">Change the plan</a>`
       : ""
@@ -70,10 +77,10 @@ ${totals.requests === 0 ? nothingYet() : figures(overview)}
   return layout({ title: workspace.name, body, person, workspaces, workspaceId: workspace.workspaceId });
 }
 
-function periodLinks(workspaceId: string, now: number): Markup {
+function periodLinks(workspaceId: string, now: number, asked: string | undefined): Markup {
   const links = PERIODS_DAYS.map((days) => {
     const from = dateOf(now - (days - 1) * DAY_MS);
-    return html`<a href="/w/${workspaceId}?from=${from}">${days} days</a>`;
+    return html`<a href="/w/${workspaceId}?from=${from}" ${from === asked ? html`aria-current="true"` : ""}>${days} days</a>`;
   });
   return html`<nav aria-label="Period">${links}</nav>`;
 }

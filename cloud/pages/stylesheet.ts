@@ -44,11 +44,13 @@ label, legend { display: block; font-weight: 600; margin: 1rem 0 .25rem; padding
 input[type=text], input[type=email], input[type=password], select { width: 100%; font: inherit; color: inherit;
   background: var(--ground); border: 1px solid var(--quiet); border-radius: 6px; padding: .55rem .7rem; }
 input.code { font-family: ui-monospace, monospace; font-size: 1.25rem; letter-spacing: .1em; text-transform: uppercase; }
-fieldset { border: 0; padding: 0; margin: 0; }
+fieldset { border: 0; padding: 0; margin: 1.25rem 0 0; min-width: 0; }
+legend { margin: 0; }
 .choice { display: flex; gap: .6rem; align-items: flex-start; font-weight: 400; margin: .5rem 0; }
 .choice input { margin: .3rem 0 0; width: 1.05rem; height: 1.05rem; flex: none; accent-color: var(--accent); }
 .choice span { white-space: pre-wrap; }
-.row { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; }
+.row { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+.row .choice { margin: .35rem 0; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.5rem; }
 button { font: inherit; font-weight: 600; padding: .55rem 1.1rem; border-radius: 6px; border: 1px solid var(--accent);
   background: var(--accent); color: var(--accent-text); cursor: pointer; }
@@ -57,6 +59,9 @@ button.plain { background: transparent; color: var(--accent); border-color: tran
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.25rem; margin: 1rem 0; }
 dt { color: var(--quiet); }
 dd { margin: 0; overflow-wrap: anywhere; }
+.head nav { margin-left: -.6rem; }
+.head nav a[aria-current] { background: var(--card); }
+dl + .notice { margin: 0 0 1rem; }
 .head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: .5rem 1.5rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 1rem; margin: 0 0 1rem; }
 .tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; }

@@ -11,6 +11,7 @@ import {
 } from "../../core/wire/mod.ts";
 import { problem } from "../errors.ts";
 import type { CloudEnv } from "../ports.ts";
+import { PLAN_NAMES } from "./format.ts";
 import { layout, type Markup, notice } from "./layout.ts";
 import { type PageEnv, readForm, titleOf } from "./page-parts.ts";
 import { type Visitor, workspaceVisitorOf } from "./workspace-page.ts";
@@ -25,7 +26,6 @@ interface Chosen {
   readonly agreedImmediate: boolean;
 }
 
-const PLAN_NAMES = { solo: "Solo", team: "Team", business: "Business+", enterprise: "Enterprise" } as const;
 const PERIOD_NAMES = { monthly: "Monthly", annual: "Annual" } as const;
 
 /** `GET /w/{ws}/subscribe`. Decision: for the workspace's admins, whose plan it becomes. */

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { daysOf } from "../../../cloud/pages/cost-chart.ts";
+import { formatCount, formatUsd } from "../../../cloud/pages/format.ts";
+
+describe("formatUsd()", () => {
+  const table: readonly (readonly [bigint, string])[] = [
+    [0n, "$0.00"],
+    [1n, "<$0.0001"],
+    [50_000_000n, "<$0.0001"],
+    [150_000_000n, "$0.0002"],
+    [9_999_999_999n, "$0.0100"],
+    [10_000_000_000n, "$0.01"],
+    [345_500_000_000n, "$0.35"],
+    [1_234_567_890_000_000_000n, "$1,234,567.89"],
+  ];
+  for (const [pico, expected] of table) {
+    it(`writes ${pico} pico-USD as ${expected}`, () => assert.equal(formatUsd(pico), expected));
+  }
+});
+
+describe("formatCount()", () => {
+  it("sets thousands apart", () => {
+    assert.equal(formatCount(999), "999");
+    assert.equal(formatCount(1_000), "1,000");
+    assert.equal(formatCount(1_234_567), "1,234,567");
+  });
+});
+
+describe("daysOf()", () => {
+  const days = (from: string, to: string) => daysOf({ from, to, days: [] }).map(({ date }) => date);
+
+  it("lists every day that the period touches, and not the one at whose midnight it ends", () => {
+    assert.deepEqual(days("2026-02-27T12:00:00.000Z", "2026-03-01T00:00:00.000Z"), [
+      "2026-02-27",
+      "2026-02-28",
+    ]);
+    assert.deepEqual(days("2026-02-28T23:00:00.000Z", "2026-03-01T00:00:00.001Z"), [
+      "2026-02-28",
+      "2026-03-01",
+    ]);
+    assert.deepEqual(days("2026-02-28T00:00:00.000Z", "2026-02-28T00:00:00.000Z"), ["2026-02-28"]);
+  });
+});
