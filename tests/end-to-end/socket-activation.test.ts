@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import { type RunningDaemon, stateFile } from "../../cli/daemon-process.ts";
+import {
+  createHome,
+  meterWords,
+  onNodeOnly,
+  plainEnvironment,
+  removeHome,
+  SUITE_TIMEOUT_MS,
+  waitFor,
+} from "./meter-process.ts";
+
+/**
+ * A service manager in a dozen lines: holds the port, hands it on as sd_listen_fds(3) has it, and starts the program again
+ * when it fails. systemd itself wants to be the first process of the machine.
+ */
+const manager = `
+import os, signal, socket, sys
+held = socket.create_server(("127.0.0.1", 0), backlog=511)
+print(held.getsockname()[1], flush=True)
+child = 0
+def stop(*_):
+    os.kill(child, signal.SIGTERM)
+signal.signal(signal.SIGTERM, stop)
+while True:
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.dup2(held.fileno(), 3)
+        os.set_inheritable(3, True)
+        os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+        os.execv(sys.argv[1], sys.argv[1:])
+    if os.waitpid(child, 0)[1] == 0:
+        break
+`;
+
+const skip =
+  onNodeOnly ||
+  (process.platform !== "linux" ? "socket activation is systemd's" : false) ||
+  (spawnSync("python3", ["--version"]).error === undefined ? false : "the service manager here is Python");
+
+describe("a port that a service manager holds", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
+  let home: string;
+  let service: ChildProcess;
+  let port: number;
+  const running = (): RunningDaemon | null => {
+    try {
+      return JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
+    } catch {
+      return null;
+    }
+  };
+  /** The first line of the answer to what no proxy answers otherwise than with 400. */
+  const ask = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(port, "127.0.0.1").on("error", reject);
+      let answer = "";
+      socket.setEncoding("utf8").on("data", (text: string) => {
+        answer += text;
+      });
+      socket.on("close", () => resolve(answer.split("\r\n")[0] ?? ""));
+      socket.end("GET / HTTP/1.1\r\nHost: nowhere\r\n\r\n");
+    });
+
+  before(async () => {
+    home = createHome(["[proxy]", "port = 1", "[api]", "port = 0"]);
+    service = spawn("python3", ["-c", manager, ...meterWords, "start", "--foreground"], {
+      env: plainEnvironment({ METER_HOME: home }),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(service.stdout!, "data")) as [Buffer];
+    port = Number(line.toString());
+  });
+  after(async () => {
+    const ended = once(service, "close");
+    service.kill("SIGTERM");
+    await ended;
+    removeHome(home);
+  });
+
+  it("is listened on from the first connection on, whatever the configuration says", async () => {
+    // The daemon may not have begun when this connection is made: it waits in the kernel's queue.
+    assert.match(await ask(), /^HTTP\/1\.1 400 /);
+    await waitFor("the daemon to say where it is", () => running()?.proxy_port === port);
+  });
+
+  it("refuses no connection while a killed daemon is started again", async () => {
+    const first = running();
+    assert.ok(first !== null);
+    process.kill(first.pid, "SIGKILL");
+    const answers = await Promise.all(Array.from({ length: 20 }, ask));
+    assert.deepEqual(new Set(answers.map((line) => line.slice(0, 12))), new Set(["HTTP/1.1 400"]));
+    await waitFor("another daemon", () => running()?.pid !== first.pid);
+  });
+});
+
+describe("startProxy() on a socket that was handed on", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
+  const start = (host: string) => `
+    import { noParentProxies, startProxy } from ${JSON.stringify(new URL("../../daemon/proxy/mod.ts", import.meta.url).href)};
+    import { openCertificateAuthority } from ${JSON.stringify(new URL("../../adapters/certificates/mod.ts", import.meta.url).href)};
+    const authority = openCertificateAuthority({ directory: process.env.CA, hosts: [], now: Date.now() });
+    const proxy = await startProxy(
+      { host: ${JSON.stringify(host)}, port: 0, ownPorts: [], providerHosts: [], gatewayRoutes: [], authority, roots: [],
+        parentProxies: noParentProxies, proxyPassword: null, listenFd: 3 },
+      { frames() {}, async event({ kind }) {
+        console.log(kind);
+        await proxy.stop(1_000);
+        console.log("stopped");
+      } },
+    ).catch((error) => { console.log(error.message); process.exit(0); });
+    proxy.restart();`;
+
+  const run = async (host: string): Promise<string[]> => {
+    const home = createHome([]);
+    try {
+      // A file of its own: the worker would inherit the flags of a script given in words.
+      const script = join(home, "start.mjs");
+      writeFileSync(script, start(host));
+      const words = [process.execPath, script];
+      const child = spawn("python3", ["-c", manager, ...words], {
+        env: plainEnvironment({ CA: join(home, "ca") }),
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let said = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+      await once(child, "close");
+      return said.trimEnd().split("\n").slice(1);
+    } finally {
+      removeHome(home);
+    }
+  };
+
+  it("gives up where its thread is lost, since the socket went with it", async () => {
+    assert.deepEqual(await run("127.0.0.1"), ["port_lost", "stopped"]);
+  });
+
+  it("refuses a socket at another address than the configuration's", async () => {
+    assert.deepEqual(await run("::1"), [
+      "the service manager holds 127.0.0.1, and the configuration says ::1",
+    ]);
+  });
+});
