@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { createManualClock } from "../../../adapters/clock/mod.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
-import { createMachine, credentialsFor, type Machine, TOKEN, until } from "./cloud-kit.ts";
+import { createMachine, type Machine, TOKEN, until } from "./cloud-kit.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const HOUR = 3_600_000;
