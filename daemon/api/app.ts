@@ -108,7 +108,6 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   };
 
   api.use(async (context, next) => {
-    for (const [name, value] of Object.entries(answerHeaders)) context.header(name, value);
     const { req } = context;
     const url = new URL(req.url);
     const verdict = judgeAccess(
@@ -123,22 +122,31 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
       ports,
     );
     if (!verdict.ok) {
-      const headers = verdict.status === 401 ? { "www-authenticate": "Bearer" } : {};
+      const challenge = verdict.status === 401 ? { "www-authenticate": "Bearer" } : {};
+      const headers = { ...answerHeaders, ...challenge };
       return problem(context, verdict.status, verdict.code, verdict.detail, headers);
     }
-    context.header("access-control-allow-private-network", "true");
-    context.header("vary", "Origin");
-    if (verdict.origin !== null) context.header("access-control-allow-origin", verdict.origin);
+    const headers = {
+      ...answerHeaders,
+      "access-control-allow-private-network": "true",
+      vary: "Origin",
+      ...(verdict.origin !== null && { "access-control-allow-origin": verdict.origin }),
+    };
     if (req.method === "OPTIONS") {
       return context.body(null, 204, {
+        ...headers,
         "access-control-allow-methods": "GET, HEAD, POST",
         "access-control-allow-headers": `authorization, content-type, ${REQUEST_HEADER}`,
         "access-control-max-age": `${PREFLIGHT_MAX_AGE_S}`,
       });
     }
     if (req.method !== "GET" && req.method !== "HEAD" && isBodyOfOtherType(context))
-      return problem(context, 415, "unsupported_media_type", "A body must be application/json.");
-    return next();
+      return problem(context, 415, "unsupported_media_type", "A body must be application/json.", headers);
+    await next();
+    // Afterwards, so that no route can answer without them; the page has a policy of its own.
+    for (const [name, value] of Object.entries(headers))
+      if (!context.res.headers.has(name)) context.res.headers.set(name, value);
+    return undefined;
   });
   api.use(
     bodyLimit({

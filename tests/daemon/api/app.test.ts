@@ -10,6 +10,7 @@ describe("createApi()", () => {
   let rig: ApiRig;
   const cloud = new Hono()
     .get("/state", (context) => context.json({ paired: false }))
+    .get("/raw", () => new Response("{}", { status: 409 }))
     .post("/connect", async (context) => context.json({ got: await context.req.json() }));
   before(async () => {
     rig = await openApi({
@@ -44,6 +45,14 @@ describe("createApi()", () => {
     assert.equal(refused.headers.get("access-control-allow-origin"), null);
     assert.equal(refused.headers.get("access-control-allow-private-network"), null);
     assert.equal(refused.headers.get("cache-control"), "no-store");
+  });
+
+  it("puts its headers on whatever a route answers", async () => {
+    const answer = await rig.ask("/v1/cloud/raw", { headers: { origin: DASHBOARD } });
+    assert.equal(answer.status, 409);
+    assert.equal(answer.headers.get("access-control-allow-origin"), DASHBOARD);
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
   });
 
   it("answers a dashboard's preflight, and no other's", async () => {
