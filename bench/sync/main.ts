@@ -1,0 +1,80 @@
+/**
+ * `npm run bench:sync`: how long a daemon takes to drain a backlog into a cloud on PostgreSQL 15, all of them processes of
+ * their own on this machine, from the daemon's start until the cloud has the last record; and what a call through the
+ * proxy takes meanwhile, beside what it takes at rest in the same run.
+ *
+ * `node bench/sync/main.ts [--records 100000] [--calls 300]`
+ */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
+import { databaseFile } from "../../cli/database-file.ts";
+import { openStore } from "../../daemon/store/mod.ts";
+import { createSyncRig } from "../../tests/chaos/sync-rig.ts";
+import { missingPostgres } from "../../tests/cloud/kit/postgres-server.ts";
+import { sampleRecord } from "../../tests/daemon/store/sample-records.ts";
+import { readStore } from "../../tests/end-to-end/meter-process.ts";
+
+const { values } = parseArgs({
+  options: { records: { type: "string", default: "100000" }, calls: { type: "string", default: "300" } },
+});
+const [records, calls] = [Number(values.records), Number(values.calls)];
+
+/** The goal for a backlog of 100,000, seconds. */
+const GOAL_SECONDS = 60;
+
+/** Records inserted in one transaction. */
+const INSERT_SIZE = 5_000;
+
+const missing = missingPostgres();
+if (missing !== null) {
+  process.stderr.write(`NOT MEASURED: ${missing}\n`);
+  process.exit(1);
+}
+
+const percentile = (sorted: readonly number[], part: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+const shown = (times: number[]) => {
+  const sorted = times.toSorted((one, other) => one - other);
+  const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
+  return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (${times.length} calls)`;
+};
+
+const rig = await createSyncRig("bench");
+try {
+  await rig.startDaemon();
+  const resting: number[] = [];
+  for (let n = 0; n < calls + 20; n += 1) {
+    const took = await rig.call();
+    // The first ones compile code and fill caches.
+    if (n >= 20) resting.push(took);
+  }
+  await rig.stopDaemon();
+  const store = await openStore(createSqliteOpener(), databaseFile(rig.home));
+  for (let made = 0; made < records; made += INSERT_SIZE) {
+    const count = Math.min(INSERT_SIZE, records - made);
+    store.insertRecords(Array.from({ length: count }, () => sampleRecord({ requestedAt: Date.now() })));
+  }
+  store.close();
+
+  const startedAt = performance.now();
+  await rig.startDaemon();
+  // A tick that was planned before the stop may still be half a minute away.
+  const poked = rig.poke();
+  const draining: number[] = [];
+  let drainedMs: number | null = null;
+  while (drainedMs === null) {
+    draining.push(await rig.call());
+    const pending = await readStore(rig.home, (read) => read.countPending());
+    if (pending <= draining.length) drainedMs = performance.now() - startedAt;
+  }
+  await poked;
+  const seconds = drainedMs / 1000;
+  process.stdout.write(`backlog of ${records}: drained in ${seconds.toFixed(1)} s, ${Math.round(records / seconds)} records/s
+calls at rest:      ${shown(resting)}
+calls in the drain: ${shown(draining)}
+`);
+  process.exitCode = seconds < (GOAL_SECONDS * records) / 100_000 ? 0 : 1;
+} finally {
+  await rig.close();
+}

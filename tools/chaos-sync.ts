@@ -1,0 +1,25 @@
+/**
+ * `npm run chaos:sync -- --rounds N --seed S`: kills the daemon, the cloud and PostgreSQL at random points while traffic
+ * flows; afterwards every captured request is in the cloud exactly once and reconcile is exactly zero, or it exits with 1.
+ */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { isWhole, runChaos } from "../tests/chaos/chaos-sync.ts";
+import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "10" },
+    seed: { type: "string", default: String(Date.now()) },
+  },
+});
+const missing = missingPostgres();
+if (missing !== null) {
+  process.stderr.write(`NOT TESTED: ${missing}\n`);
+  process.exit(1);
+}
+const result = await runChaos({ rounds: Number(values.rounds), seed: values.seed }, (line) =>
+  process.stdout.write(`${line}\n`),
+);
+process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+process.exit(isWhole(result) ? 0 : 1);
