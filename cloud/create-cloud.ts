@@ -18,6 +18,7 @@ import { requireKey } from "./require-key.ts";
 import { deleteKey, getWhoami } from "./routes/daemon-key.ts";
 import { getDaemonTotals } from "./routes/daemon-totals.ts";
 import { postPairingPoll, postPairingStart } from "./routes/pairing.ts";
+import { registerPeopleRoutes } from "./routes/people/register-people-routes.ts";
 import { getRates } from "./routes/pricing-rates.ts";
 import { registerReadRoutes } from "./routes/reads/register-read-routes.ts";
 import { postBody } from "./routes/request-body.ts";
@@ -85,6 +86,7 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
 
   const perUser = createRateLimiter(settings.rateLimits.perUser);
   registerReadRoutes(app, parts, perUser);
+  registerPeopleRoutes(app, parts, perUser);
 
   registerPages(app, parts);
 

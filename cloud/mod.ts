@@ -31,6 +31,7 @@
  * @module
  */
 export type { Actor } from "./actor.ts";
+export { createUser, listWorkspacesOf, setPlan, type UserCreation } from "./admin.ts";
 export { createCloud } from "./create-cloud.ts";
 export { readLedgerHead, verifyPromptViewLedger } from "./ledger.ts";
 export { type FetchApp, type Operations, type OperationsParts, withOperations } from "./operations.ts";
@@ -42,6 +43,7 @@ export {
   type CloudSettings,
 } from "./ports.ts";
 export type { WorkspaceAccess } from "./require-workspace.ts";
+export { createSignUpPolicy } from "./sign-up-policy.ts";
 export { CLOUD_MIGRATIONS, isMigrated, type Migration, migrateCloud } from "./store/migrate.ts";
 export { type CloudDatabase, openCloudDatabase } from "./store/open-database.ts";
 export { type Publication, publishRates, seedRates } from "./store/rates.ts";

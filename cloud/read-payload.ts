@@ -1,6 +1,9 @@
 import { type Parsed, parseWire, readJson, type WireSchema } from "../core/wire/mod.ts";
 import { problem } from "./errors.ts";
 
+/** Most bytes of a payload that a person's page sends: a few hundred are usual. */
+const SMALL_PAYLOAD_BYTES = 16_384;
+
 /** A value, or the answer that refuses it. */
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
@@ -53,4 +56,10 @@ export function readPayload<T>(bytes: Uint8Array, schema: WireSchema<T>): Readin
 export function orRefusal<T>(parsed: Parsed<T>): Reading<T> {
   if (parsed.ok) return parsed;
   return { ok: false, refusal: problem("wrong_shape", { errors: parsed.problems }) };
+}
+
+/** Reads a small request as a payload: bytes up to a limit, then JSON, then its shape. */
+export async function readSmallPayload<T>(request: Request, schema: WireSchema<T>): Promise<Reading<T>> {
+  const bytes = await readBytes(request, SMALL_PAYLOAD_BYTES);
+  return bytes.ok ? readPayload(bytes.value, schema) : bytes;
 }

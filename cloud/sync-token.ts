@@ -3,8 +3,15 @@ import type { RandomBytes } from "../core/ports/random.ts";
 import { decodeBase64Url, encodeBase64Url } from "../core/wire/mod.ts";
 import type { KeyScope } from "./store/schema.ts";
 
+/** A key's scope, or an invitation, whose token is made alike. */
+export type TokenKind = KeyScope | "invite";
+
 /** What a token begins with, so that people and secret scanners know it. Source: decisions, "Cloud: people, keys, plans". */
-const PREFIXES: Readonly<Record<KeyScope, string>> = { sync: "mtr_sync_", admin: "mtr_admin_" };
+const PREFIXES: Readonly<Record<TokenKind, string>> = {
+  sync: "mtr_sync_",
+  admin: "mtr_admin_",
+  invite: "mtr_invite_",
+};
 
 /** Characters of the secret that are shown, to tell keys apart. */
 const SHOWN_CHARACTERS = 6;
@@ -13,7 +20,8 @@ const WORKSPACE_BYTES = 16;
 const SECRET_BYTES = 32;
 
 /** Base64 of both without padding: 48 bytes are 64 characters. */
-const TOKEN = /^mtr_(?:sync|admin)_([\w-]{64})$/;
+const KEY = /^mtr_(?:sync|admin)_([\w-]{64})$/;
+const INVITATION = /^mtr_invite_([\w-]{64})$/;
 
 /** A new key's token, of which only the hash is kept. */
 export interface MintedToken {
@@ -30,7 +38,7 @@ export interface MintedToken {
  * shard. It is no secret and proves nothing: the hash is over the whole token.
  */
 export function mintToken(
-  scope: KeyScope,
+  kind: TokenKind,
   workspaceId: string,
   randomBytes: RandomBytes,
   sha256: Sha256,
@@ -38,17 +46,26 @@ export function mintToken(
   const bytes = new Uint8Array(WORKSPACE_BYTES + SECRET_BYTES);
   bytes.set(uuidBytes(workspaceId));
   bytes.set(randomBytes(SECRET_BYTES), WORKSPACE_BYTES);
-  const token = PREFIXES[scope] + encodeBase64Url(bytes);
+  const token = PREFIXES[kind] + encodeBase64Url(bytes);
   return {
     token,
-    prefix: `${PREFIXES[scope]}…${token.slice(-SHOWN_CHARACTERS)}`,
+    prefix: `${PREFIXES[kind]}…${token.slice(-SHOWN_CHARACTERS)}`,
     hash: hashToken(token, sha256),
   };
 }
 
-/** The workspace that a token speaks of; null for what is no token of ours. */
+/** The workspace that a key's token speaks of; null for what is none of ours, an invitation's among them. */
 export function workspaceOfToken(token: string): string | null {
-  const [, text] = TOKEN.exec(token) ?? [];
+  return workspaceIn(KEY, token);
+}
+
+/** The workspace that an invitation's token speaks of; null for what is none. */
+export function workspaceOfInvitation(token: string): string | null {
+  return workspaceIn(INVITATION, token);
+}
+
+function workspaceIn(form: RegExp, token: string): string | null {
+  const [, text] = form.exec(token) ?? [];
   const bytes = text === undefined ? null : decodeBase64Url(text);
   return bytes === null ? null : uuidText(bytes.subarray(0, WORKSPACE_BYTES));
 }

@@ -2,6 +2,7 @@ import { sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { Millis } from "../../core/time.ts";
 import type { PairingStart } from "../../core/wire/mod.ts";
+import { addAuditEvent } from "./audit-events.ts";
 import { insertKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -153,6 +154,8 @@ export async function pollPairing(
     const key = mint(workspaceId);
     const machineId = await upsertMachine(trx, workspaceId, key.machineId, consumed, now);
     await insertKey(trx, { ...key, workspaceId, machineId, userId, scope: "sync", now });
+    const details = { machine_id: machineId, hostname: consumed.hostname, key: key.prefix };
+    await addAuditEvent(trx, workspaceId, "machine_paired", { userId, now }, details);
     return { status: "approved", token: key.token, workspace: { id: workspaceId, name: workspace.name } };
   });
 }

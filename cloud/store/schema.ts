@@ -64,6 +64,19 @@ export interface CloudSchema {
     created_at: Millis;
     revoked_at: Nullable<Millis>;
   };
+  invitations: {
+    workspace_id: string;
+    invitation_id: string;
+    token_hash: Uint8Array;
+    email: string;
+    role: "admin" | "member";
+    invited_by: string;
+    created_at: Millis;
+    expires_at: Millis;
+    accepted_at: Nullable<Millis>;
+    accepted_by: Nullable<string>;
+    revoked_at: Nullable<Millis>;
+  };
   pairing_sessions: {
     pairing_id: string;
     code: string;

@@ -52,3 +52,11 @@ export async function becomeLookup(trx: Transaction<CloudSchema>): Promise<void>
 export async function enterWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
   await sql`select set_config('meter.workspace_id', ${workspaceId}, true)`.execute(trx);
 }
+
+/** The same for an organisation. */
+export async function enterOrganisation(
+  trx: Transaction<CloudSchema>,
+  organisationId: string,
+): Promise<void> {
+  await sql`select set_config('meter.organisation_id', ${organisationId}, true)`.execute(trx);
+}

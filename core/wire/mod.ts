@@ -121,6 +121,43 @@ export {
   pairingTicketSchema,
 } from "./pairing.ts";
 export { MAX_WIRE_PROBLEMS, type Parsed, parseWire, type WireProblem, type WireSchema } from "./parse.ts";
+export {
+  emailAddress,
+  type InvitationCreated,
+  type Invitations,
+  invitationAcceptSchema,
+  invitationCreatedSchema,
+  invitationsSchema,
+  type KeyCreated,
+  type Keys,
+  keyCreatedSchema,
+  keysSchema,
+  type Machines,
+  type Me,
+  type Members,
+  machinesSchema,
+  memberPatchSchema,
+  membersSchema,
+  meSchema,
+  newInvitationSchema,
+  newOrganisationSchema,
+  newWorkspaceSchema,
+  ORGANISATION_ROLES,
+  type OrganisationCreated,
+  type OrganisationMembers,
+  type OrganisationSummary,
+  organisationCreatedSchema,
+  organisationMemberPatchSchema,
+  organisationMembersSchema,
+  organisationSummarySchema,
+  organisationsSchema,
+  type PairingShown,
+  pairingShownSchema,
+  WORKSPACE_ROLES,
+  type WorkspaceSummary,
+  workspaceSummarySchema,
+  workspacesSchema,
+} from "./people.ts";
 export { type PublishedRates, publishedRatesSchema } from "./pricing-rates.ts";
 export { PROBLEM_MEDIA_TYPE, type Problem, problemSchema } from "./problem-details.ts";
 export {

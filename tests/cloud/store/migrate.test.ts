@@ -29,7 +29,7 @@ describeOnEngines("the cloud's schema", (engine) => {
     const { rows: keys } = await sql<{ table: string; first: string }>`
       select t.relname as "table", a.attname as "first"
       from pg_constraint c
-      join pg_class t on t.oid = c.conrelid
+      join pg_class t on t.oid = c.conrelid and t.relnamespace = 'public'::regnamespace
       join pg_namespace n on n.oid = t.relnamespace and n.nspname = 'public'
       join pg_attribute a on a.attrelid = t.oid and a.attnum = c.conkey[1]
       where c.contype = 'f'`.execute(db);

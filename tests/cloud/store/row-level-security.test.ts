@@ -29,6 +29,11 @@ const ROWS: readonly (readonly [table: string, insert: (workspace: string) => st
        values ('${w}', '${ID}', now(), now(), false, 'ann', 'openai', 'gpt-5', 'unpriced')`,
   ],
   ["request_bodies", (w) => `insert into request_bodies (workspace_id, request_id) values ('${w}', '${ID}')`],
+  [
+    "invitations",
+    (w) =>
+      `insert into invitations values ('${w}', '${ID}', '\\x00', 'a@example.com', 'member', 'ann', now(), now())`,
+  ],
   ["body_first_sightings", (w) => `insert into body_first_sightings values ('${w}', '${ID}', now())`],
   ...["usage_hourly", "usage_daily"].map(
     (table) =>

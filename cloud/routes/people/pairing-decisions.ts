@@ -1,0 +1,67 @@
+import type { Context } from "hono";
+import {
+  formatPairingCode,
+  normalisePairingCode,
+  type PairingShown,
+  pairingDecisionSchema,
+} from "../../../core/wire/mod.ts";
+import { problem } from "../../errors.ts";
+import type { CloudEnv, CloudParts } from "../../ports.ts";
+import { readSmallPayload } from "../../read-payload.ts";
+import { decidePairing, readPairing } from "../../store/pairing.ts";
+import { findWorkspaceAccess } from "../../store/workspaces.ts";
+import { isUuid } from "../../uuid.ts";
+import type { WrongCodeLock } from "../../wrong-code-lock.ts";
+
+/** Whom a wrong code counts against. */
+function askersOf(parts: CloudParts, context: Context<CloudEnv>): readonly string[] {
+  return [`user ${context.get("actor").userId}`, `address ${parts.addressOf(context) ?? ""}`];
+}
+
+/** `GET /v1/pairing/codes/{code}`: which machine asks, for the page on which a person decides. */
+export async function getPairingByCode(
+  parts: CloudParts,
+  lock: WrongCodeLock,
+  context: Context<CloudEnv>,
+): Promise<Response> {
+  const askers = askersOf(parts, context);
+  const now = parts.clock.now();
+  const retryAfterSeconds = lock.lockedFor(askers, now);
+  if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });
+  const code = normalisePairingCode(context.req.param("code") ?? "");
+  const found = code === null ? null : await readPairing(parts.db, code, now);
+  if (code === null || found === null) {
+    lock.wrong(askers, now);
+    return problem("pairing_unknown");
+  }
+  const { hostname, platform, address } = found;
+  const answer: PairingShown = { code: formatPairingCode(code), hostname, platform, address };
+  return context.json(answer);
+}
+
+/**
+ * `POST /v1/pairing/approve` and `/deny`, by a member of the workspace, in person. A workspace that is not theirs says
+ * nothing of the code, and counts as no wrong one.
+ */
+export async function postPairingDecision(
+  parts: CloudParts,
+  lock: WrongCodeLock,
+  approved: boolean,
+  context: Context<CloudEnv>,
+): Promise<Response> {
+  const askers = askersOf(parts, context);
+  const now = parts.clock.now();
+  const retryAfterSeconds = lock.lockedFor(askers, now);
+  if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });
+  const read = await readSmallPayload(context.req.raw, pairingDecisionSchema);
+  if (!read.ok) return read.refusal;
+  const { userId } = context.get("actor");
+  const workspaceId = read.value.workspace_id.toLowerCase();
+  const access = isUuid(workspaceId) ? await findWorkspaceAccess(parts.db, userId, workspaceId) : null;
+  if (access === null) return problem("not_found");
+  const code = normalisePairingCode(read.value.code) ?? "";
+  if (await decidePairing(parts.db, { code, approved, workspaceId, userId, now }))
+    return context.body(null, 204);
+  lock.wrong(askers, now);
+  return problem("pairing_unknown");
+}

@@ -1,0 +1,32 @@
+import type { Context } from "hono";
+import { problem } from "../../errors.ts";
+import { isOwnOrigin } from "../../own-origin.ts";
+import type { CloudEnv, CloudParts } from "../../ports.ts";
+import type { RateLimiter } from "../../rate-limiter.ts";
+import { readBytes } from "../../read-payload.ts";
+
+/** Most bytes of a sign-in: an address and a password. */
+const MAX_BYTES = 16_384;
+
+/**
+ * `/api/auth/*`: signing in, up and out, which the accounts answer. Before they do: whoever guesses is slowed down by
+ * address, and no page of another site signs anybody in or out, with or without their cookies.
+ */
+export async function answerAuth(
+  parts: CloudParts,
+  perAddress: RateLimiter,
+  context: Context<CloudEnv>,
+): Promise<Response> {
+  const { raw: request } = context.req;
+  if (request.method === "GET") return await parts.accounts.handle(request);
+  const origin = context.req.header("origin");
+  const fromElsewhere = origin !== undefined || context.req.header("cookie") !== undefined;
+  if (fromElsewhere && !isOwnOrigin(origin, parts.config.baseUrl)) return problem("origin_refused");
+  const retryAfterSeconds = perAddress.take(parts.addressOf(context) ?? "", parts.clock.now());
+  if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
+  const bytes = await readBytes(request, MAX_BYTES);
+  if (!bytes.ok) return bytes.refusal;
+  const { method, headers, url } = request;
+  const body = new Uint8Array(bytes.value);
+  return await parts.accounts.handle(new Request(url, { method, headers, body }));
+}

@@ -1,0 +1,177 @@
+import { sql } from "kysely";
+import type { Millis } from "../../core/time.ts";
+import { addAuditEvent, type Change } from "./audit-events.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import { joinOrganisation } from "./organisations.ts";
+import { inScope } from "./transaction.ts";
+
+/** How long an invitation can be accepted, milliseconds. Decision: a week. */
+export const INVITATION_TTL_MS = 7 * 86_400_000;
+
+/** Most invitations of a workspace that wait at once: mail goes out for each. Decision. */
+export const MAX_WAITING_INVITATIONS = 200;
+
+/** An invitation that can still be accepted. */
+export interface Invitation {
+  readonly invitationId: string;
+  readonly email: string;
+  readonly role: "admin" | "member";
+  readonly createdAt: Millis;
+  readonly expiresAt: Millis;
+}
+
+/** Stores an invitation; an earlier one to the same address ends. Null where too many wait already. */
+export async function addInvitation(
+  db: CloudDatabase,
+  workspaceId: string,
+  fresh: Pick<Invitation, "invitationId" | "email" | "role"> & { readonly tokenHash: Uint8Array },
+  change: Change & { readonly userId: string },
+): Promise<Invitation | null> {
+  const { invitationId, email, role, tokenHash } = fresh;
+  const { now } = change;
+  return await inScope(db, { workspaceId }, async (trx) => {
+    await trx
+      .updateTable("invitations")
+      .set({ revoked_at: now })
+      .where("workspace_id", "=", workspaceId)
+      .where("email", "=", email)
+      .where("accepted_at", "is", null)
+      .where("revoked_at", "is", null)
+      .execute();
+    const { rows } = await sql<{ n: string }>`select count(*) as n from invitations
+      where workspace_id = ${workspaceId}::uuid and accepted_at is null and revoked_at is null
+        and expires_at > ${now}::timestamptz`.execute(trx);
+    if (Number(rows[0]?.n) >= MAX_WAITING_INVITATIONS) return null;
+    const expiresAt = now + INVITATION_TTL_MS;
+    await trx
+      .insertInto("invitations")
+      .values({
+        workspace_id: workspaceId,
+        invitation_id: invitationId,
+        token_hash: tokenHash,
+        email,
+        role,
+        invited_by: change.userId,
+        created_at: now,
+        expires_at: expiresAt,
+      })
+      .execute();
+    await addAuditEvent(trx, workspaceId, "member_invited", change, { email, role });
+    return { invitationId, email, role, createdAt: now, expiresAt };
+  });
+}
+
+/** The invitations that wait, the newest first. */
+export async function listInvitations(
+  db: CloudDatabase,
+  workspaceId: string,
+  now: Millis,
+): Promise<readonly Invitation[]> {
+  const rows = await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("invitations")
+      .select(["invitation_id", "email", "role", "created_at", "expires_at"])
+      .where("workspace_id", "=", workspaceId)
+      .where("accepted_at", "is", null)
+      .where("revoked_at", "is", null)
+      .where("expires_at", ">", now)
+      .orderBy("created_at", "desc")
+      .orderBy("invitation_id", "desc")
+      .execute(),
+  );
+  return rows.map(({ invitation_id, email, role, created_at, expires_at }) => ({
+    invitationId: invitation_id,
+    email,
+    role,
+    createdAt: created_at,
+    expiresAt: expires_at,
+  }));
+}
+
+/** Takes an invitation back; false where none waits under that id. */
+export async function revokeInvitation(
+  db: CloudDatabase,
+  workspaceId: string,
+  invitationId: string,
+  change: Change,
+): Promise<boolean> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const revoked = await trx
+      .updateTable("invitations")
+      .set({ revoked_at: change.now })
+      .where("workspace_id", "=", workspaceId)
+      .where("invitation_id", "=", invitationId)
+      .where("accepted_at", "is", null)
+      .where("revoked_at", "is", null)
+      .returning("email")
+      .executeTakeFirst();
+    if (revoked === undefined) return false;
+    await addAuditEvent(trx, workspaceId, "invitation_revoked", change, { email: revoked.email });
+    return true;
+  });
+}
+
+/** Whether a token is that of an invitation to this address which can still be accepted. */
+export async function isInvited(
+  db: CloudDatabase,
+  workspaceId: string,
+  tokenHash: Uint8Array,
+  email: string,
+  now: Millis,
+): Promise<boolean> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const { rows } = await sql`select 1 from invitations i
+      join workspaces w on w.workspace_id = i.workspace_id and w.deleted_at is null
+      where i.workspace_id = ${workspaceId}::uuid and i.token_hash = ${tokenHash}::bytea
+        and i.email = ${email.toLowerCase()} and i.accepted_at is null and i.revoked_at is null
+        and i.expires_at > ${now}::timestamptz`.execute(trx);
+    return rows.length > 0;
+  });
+}
+
+/**
+ * Accepts an invitation, once, by a single statement: of two at the same moment one joins. It is good for the address that
+ * was invited and no other, so that a link that got into other hands is worth nothing. Null where it is not good.
+ *
+ * Somebody who is a member already keeps the higher of both roles: an invitation takes nothing away.
+ */
+export async function acceptInvitation(
+  db: CloudDatabase,
+  workspaceId: string,
+  tokenHash: Uint8Array,
+  person: { readonly userId: string; readonly email: string | null },
+  now: Millis,
+): Promise<{ readonly workspaceId: string } | null> {
+  const { userId, email } = person;
+  if (email === null) return null;
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const accepted = await trx
+      .updateTable("invitations")
+      .set({ accepted_at: now, accepted_by: userId })
+      .where("workspace_id", "=", workspaceId)
+      .where("token_hash", "=", tokenHash)
+      .where("email", "=", email.toLowerCase())
+      .where("accepted_at", "is", null)
+      .where("revoked_at", "is", null)
+      .where("expires_at", ">", now)
+      .returning("role")
+      .executeTakeFirst();
+    if (accepted === undefined) return null;
+    const workspace = await trx
+      .selectFrom("workspaces")
+      .select("organisation_id")
+      .where("workspace_id", "=", workspaceId)
+      .where("deleted_at", "is", null)
+      .executeTakeFirst();
+    if (workspace === undefined) return null;
+    await sql`insert into memberships as m (workspace_id, user_id, role, created_at)
+      values (${workspaceId}::uuid, ${userId}, ${accepted.role}, ${now}::timestamptz)
+      on conflict (workspace_id, user_id) do update set
+        role = case when m.removed_at is null and m.role = 'admin' then 'admin' else excluded.role end,
+        created_at = case when m.removed_at is null then m.created_at else excluded.created_at end,
+        removed_at = null`.execute(trx);
+    await addAuditEvent(trx, workspaceId, "member_joined", { userId, now }, { user_id: userId });
+    await joinOrganisation(trx, workspace.organisation_id, userId, now);
+    return { workspaceId };
+  });
+}
