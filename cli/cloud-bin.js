@@ -11,6 +11,6 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(1);
 }
 
-const source = new URL("./cloud/main.ts", import.meta.url);
-const { main } = await import(existsSync(source) ? source.href : "../dist/cli/cloud/main.js");
+const source = new URL("./meter-cloud/main.ts", import.meta.url);
+const { main } = await import(existsSync(source) ? source.href : "../dist/cli/meter-cloud/main.js");
 process.exitCode = await main(process.argv.slice(2));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { sql } from "kysely";
 import { sha256 } from "../../../adapters/crypto/mod.ts";
-import { cloudExitCodeTable } from "../../../cli/cloud/exit-codes.ts";
+import { cloudExitCodeTable } from "../../../cli/meter-cloud/exit-codes.ts";
 import { version } from "../../../cli/version.ts";
 import { CLOUD_MIGRATIONS } from "../../../cloud/mod.ts";
 import { appendPromptView, emptyHead } from "../../../core/ledger/mod.ts";
@@ -17,7 +17,10 @@ import { runCloudWords } from "./run-cloud-words.ts";
 const folder = mkdtempSync(join(tmpdir(), "meter-cloud-words-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const commands = ["serve", "migrate", "rates seed", "rates publish", "ledger verify"];
+const commands = [
+  ...["serve", "migrate", "admin create-user", "admin set-plan", "admin list"],
+  ...["rates seed", "rates publish", "ledger verify"],
+];
 
 describe("meter-cloud", () => {
   it("has the version of the package, and lists its commands and exit codes", async () => {
@@ -103,6 +106,40 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     });
     const seeded = await runCloudWords(["rates", "seed", "--json"], env);
     assert.deepEqual(JSON.parse(seeded.stdout), { added: 0, provenance_date: BUNDLED_RATES_DATE });
+    await close();
+  });
+
+  it("admin makes a person who can sign in, lists what they reach, and sets its plan", async () => {
+    const { close, url } = await engine.open();
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: url ?? "" };
+    const admin = (...words: string[]) => runCloudWords(["admin", ...words], env);
+    const made = await admin("create-user", "--email", "Ann@example.com", "--name", "Ann", "--json");
+    assert.deepEqual([made.code, made.stderr], [0, ""]);
+    const { workspace_id, password } = JSON.parse(made.stdout);
+    assert.match(password, /^[\w-]{16}$/);
+    assert.deepEqual(await admin("create-user", "--email", "ann@example.com"), {
+      ...{ code: 1, stdout: "" },
+      stderr: "meter-cloud: there is an account of that address already\n",
+    });
+    const short = join(folder, "password");
+    writeFileSync(short, "short\n");
+    assert.match(
+      (await admin("create-user", "--email", "ben@example.com", "--password-file", short)).stderr,
+      /must have 12 to 128 characters/,
+    );
+    assert.deepEqual(await admin("set-plan", workspace_id, "team"), {
+      ...{ code: 0, stderr: "" },
+      stdout: `Workspace ${workspace_id} is on the plan team.\n`,
+    });
+    assert.deepEqual(JSON.parse((await admin("list", "ann@example.com", "--json")).stdout), [
+      { workspace_id, name: "Main", plan: "team", role: "admin" },
+    ]);
+    assert.equal((await admin("list", "nobody@example.com")).code, 4);
+    assert.equal(
+      (await admin("set-plan", workspace_id.replace(/.$/, "0").replace(/^./, "f"), "team")).code,
+      4,
+    );
+    assert.equal((await admin("set-plan", workspace_id, "gold")).code, 2);
     await close();
   });
 

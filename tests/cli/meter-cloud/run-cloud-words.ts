@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { main } from "../../../cli/cloud/main.ts";
+import { main } from "../../../cli/meter-cloud/main.ts";
 import type { Said } from "../run-words.ts";
 
 /** Runs the words of `meter-cloud`'s command line in this process. */

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { cloudExitCodes } from "../../../cli/cloud/exit-codes.ts";
-import { readCloudConfig } from "../../../cli/cloud/read-cloud-config.ts";
-import { SETTING_NAMES, variableOf } from "../../../cli/cloud/settings.ts";
 import { CommandFailure } from "../../../cli/exit-codes.ts";
+import { cloudExitCodes } from "../../../cli/meter-cloud/exit-codes.ts";
+import { readCloudConfig } from "../../../cli/meter-cloud/read-cloud-config.ts";
+import { SETTING_NAMES, variableOf } from "../../../cli/meter-cloud/settings.ts";
 
 const home = mkdtempSync(join(tmpdir(), "meter-cloud-config-"));
 after(() => rmSync(home, { recursive: true, force: true }));

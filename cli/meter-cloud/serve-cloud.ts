@@ -9,7 +9,7 @@ import { createCloudMetrics, METRICS_MEDIA_TYPE } from "../../adapters/metrics/m
 import { createCloud, isMigrated, type Operations, withOperations } from "../../cloud/mod.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { version } from "../version.ts";
-import { openAccounts } from "./open-accounts.ts";
+import { createConsoleMail, openAccounts } from "./open-accounts.ts";
 import { inWords, type OpenedDatabase, openConfiguredDatabase } from "./open-cloud-database.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 import { badConfig, type CloudProgramConfig } from "./read-cloud-config.ts";
@@ -61,7 +61,8 @@ async function serveOn(
     operations === null ? new Response(null, { status: 503 }) : operations.fetch(request, peer),
   );
   const baseUrl = settings.server.base_url ?? localAddress(settings.server.host, served.port, tls !== null);
-  const { accounts, mail } = openAccounts({ config, opened, baseUrl, randomBytes, log, stdout });
+  const mail = createConsoleMail(stdout);
+  const accounts = openAccounts(config, db, baseUrl, mail);
   const app = createCloud(
     { db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
     {
@@ -161,7 +162,7 @@ function greeting(config: CloudProgramConfig, baseUrl: string, port: number): st
     config.databaseUrl === null
       ? `  database: embedded, in ${config.databaseFolder}`
       : "  database: the PostgreSQL server of DATABASE_URL",
-    `  the first account owns the server: make it at ${baseUrl}/sign-up, or by meter-cloud admin create-user`,
+    `  first account: at ${baseUrl}/sign-up, or by meter-cloud admin create-user`,
     `  connect a machine: meter cloud connect --base-url ${baseUrl}`,
   );
   const isOpen = !["127.0.0.1", "::1", "localhost"].includes(server.host);

@@ -1,3 +1,4 @@
+import { AdminCreateUserCommand, AdminListCommand, AdminSetPlanCommand } from "./admin.ts";
 import { LedgerVerifyCommand } from "./ledger.ts";
 import { MigrateCommand } from "./migrate.ts";
 import { RatesPublishCommand, RatesSeedCommand } from "./rates.ts";
@@ -7,6 +8,9 @@ import { ServeCommand } from "./serve.ts";
 export const commands = [
   ServeCommand,
   MigrateCommand,
+  AdminCreateUserCommand,
+  AdminSetPlanCommand,
+  AdminListCommand,
   RatesSeedCommand,
   RatesPublishCommand,
   LedgerVerifyCommand,

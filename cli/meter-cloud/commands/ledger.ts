@@ -39,11 +39,7 @@ export class LedgerVerifyCommand extends CloudCommand {
     const { sha256 } = await import("../../../adapters/crypto/mod.ts");
     const { writeFileAtomic } = await import("../../../adapters/files/mod.ts");
     const { verifyPromptViewLedger } = await import("../../../cloud/mod.ts");
-    const v = await import("valibot");
-    if (!v.is(v.pipe(v.string(), v.uuid()), this.workspace)) {
-      throw new CommandFailure(`a workspace's id is a UUID: ${this.workspace}`, cloudExitCodes.usage);
-    }
-    const id = this.workspace.toLowerCase();
+    const id = await this.workspaceId(this.workspace);
     const saved = this.head === undefined ? null : await readHead(this.head, id);
     const verdict = await this.withDatabase(({ db }) => verifyPromptViewLedger(db, id, saved, sha256));
     if (verdict.ok && this.saveHead !== undefined) {
