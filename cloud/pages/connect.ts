@@ -1,31 +1,32 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { formatPairingCode, normalisePairingCode } from "../../core/wire/mod.ts";
+import { type PairingShown, pairingShownSchema, parseWire } from "../../core/wire/mod.ts";
 import type { CloudEnv } from "../ports.ts";
-import { readPairing } from "../store/pairing.ts";
 import { layout, type Markup, notice } from "./layout.ts";
 import { type PageEnv, readForm, titleOf } from "./page-parts.ts";
 import { hereOf, type Visitor, visitorOf } from "./workspace-page.ts";
 
-type Machine = NonNullable<Awaited<ReturnType<typeof readPairing>>>;
-
 const UNKNOWN =
   "This code is unknown, used or expired. Codes are good for ten minutes; the machine can ask for another.";
 
-/** `GET /connect?code=XXXX-XXXX`: the machine that asks and who may let it in; without a code, a field for it. */
+/**
+ * `GET /connect?code=XXXX-XXXX`: the machine that asks, from the API, which counts wrong codes; without a code,
+ * a field for it.
+ */
 export async function getConnect(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const visitor = await visitorOf(env, context, hereOf(context));
   if (!visitor.ok) return visitor.refusal;
   const typed = context.req.query("code") ?? "";
   if (typed === "") return context.html(codePage(visitor.value, "", null));
-  const code = normalisePairingCode(typed);
-  const machine = code === null ? null : await readPairing(env.parts.db, code, env.parts.clock.now());
-  if (code === null || machine === null) return context.html(codePage(visitor.value, typed, UNKNOWN), 404);
-  return context.html(decisionPage(visitor.value, code, machine));
+  const answer = await env.askApi(context, "GET", `/v1/pairing/codes/${encodeURIComponent(typed)}`);
+  if (!answer.ok) return await refuse(visitor.value, typed, answer, context);
+  const machine = parseWire(pairingShownSchema, await answer.json());
+  if (!machine.ok) throw new TypeError("the machine of the code is not what its schema says");
+  return context.html(decisionPage(visitor.value, machine.value));
 }
 
-/** `POST /connect`: approves or denies through the API, which counts wrong codes. */
+/** `POST /connect`: approves or denies through the API. */
 export async function postConnect(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const visitor = await visitorOf(env, context, "/connect");
   if (!visitor.ok) return visitor.refusal;
@@ -38,14 +39,21 @@ export async function postConnect(env: PageEnv, context: Context<CloudEnv>): Pro
     code: typed,
     workspace_id: workspaceId,
   });
-  if (!answer.ok) {
-    const retryAfter = answer.headers.get("retry-after");
-    if (retryAfter !== null) context.header("retry-after", retryAfter);
-    const message = answer.status === 404 ? UNKNOWN : await titleOf(answer);
-    return context.html(codePage(visitor.value, typed, message), answer.status as ContentfulStatusCode);
-  }
+  if (!answer.ok) return await refuse(visitor.value, typed, answer, context);
   const workspace = visitor.value.workspaces.find((each) => each.workspaceId === workspaceId);
   return context.html(decidedPage(visitor.value, isApproved, workspace));
+}
+
+async function refuse(
+  visitor: Visitor,
+  typed: string,
+  answer: Response,
+  context: Context<CloudEnv>,
+): Promise<Response> {
+  const retryAfter = answer.headers.get("retry-after");
+  if (retryAfter !== null) context.header("retry-after", retryAfter);
+  const message = answer.status === 404 || answer.status === 422 ? UNKNOWN : await titleOf(answer);
+  return context.html(codePage(visitor, typed, message), answer.status as ContentfulStatusCode);
 }
 
 function codePage({ person, workspaces }: Visitor, typed: string, message: string | null): Markup {
@@ -62,8 +70,7 @@ ${notice(message)}
   return layout({ title: "Connect a machine", body, person, workspaces, shape: "card" });
 }
 
-function decisionPage({ person, workspaces }: Visitor, code: string, machine: Machine): Markup {
-  const shown = formatPairingCode(code);
+function decisionPage({ person, workspaces }: Visitor, machine: PairingShown): Markup {
   const none = html`<p class="notice" role="alert">You are in no workspace that it could be connected to.</p>`;
   const choice = html`<label for="workspace_id">Workspace</label>
 <select id="workspace_id" name="workspace_id" required>${workspaces.map(
@@ -78,13 +85,13 @@ function decisionPage({ person, workspaces }: Visitor, code: string, machine: Ma
 <h1>Connect this machine?</h1>
 <p>Approve only if you started this yourself and the machine shows the same code.</p>
 <dl>
-<dt>Code</dt><dd><strong>${shown}</strong></dd>
+<dt>Code</dt><dd><strong>${machine.code}</strong></dd>
 <dt>Machine</dt><dd>${machine.hostname}</dd>
 <dt>Platform</dt><dd>${machine.platform}</dd>
 <dt>Address</dt><dd>${machine.address ?? "unknown"}</dd>
 </dl>
 <form method="post" action="/connect">
-<input type="hidden" name="code" value="${shown}">
+<input type="hidden" name="code" value="${machine.code}">
 ${workspaces.length === 0 ? none : choice}
 </form>
 </section>`;

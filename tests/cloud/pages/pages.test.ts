@@ -174,6 +174,36 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
+  it("count wrong codes by the API's own lock", async () => {
+    const other = rig.app(config);
+    const code = await startPairing("anns-laptop");
+    const mine = { cookie: `session=${await rig.sessionFor(workspace.userId)}` };
+    const ask = async (path: string) => await other.request(path, { headers: mine });
+    for (let wrong = 1; wrong <= 4; wrong += 1)
+      assert.equal((await ask(`/connect?code=ZZZZ-ZZZ${wrong}`)).status, 404);
+    assert.equal((await ask("/v1/pairing/codes/ZZZZ-ZZZZ")).status, 404);
+    const locked = await ask(`/connect?code=${code}`);
+    assert.equal(locked.status, 429);
+    assert.equal(locked.headers.get("retry-after"), "600");
+    assert.match(await locked.text(), /Too many wrong codes/);
+    // Another instance, another lock: the code itself stays valid.
+    assert.equal((await get(`/connect?code=${code}`)).status, 200);
+  });
+
+  it("approve and deny through the API, for a workspace of one's own", async () => {
+    const approved = await startPairing("one");
+    const stranger = await rig.addWorkspace();
+    const elsewhere = { code: approved, workspace_id: stranger.id, decision: "approve" };
+    assert.equal((await post("/connect", elsewhere)).status, 404);
+    const done = await post("/connect", { ...elsewhere, workspace_id: workspace.id });
+    assert.equal(done.status, 200);
+    assert.match(await done.text(), /Approved/);
+    const again = await post("/connect", { ...elsewhere, workspace_id: workspace.id });
+    assert.equal(again.status, 404);
+    const denied = { code: await startPairing("two"), workspace_id: workspace.id, decision: "deny" };
+    assert.match(await (await post("/connect", denied)).text(), /Denied/);
+  });
+
   it("show the wording as it is hashed, need both ticks, and record the consent", async () => {
     const path = `/w/${workspace.id}/subscribe`;
     const admin = await rig.personIn(workspace, "workspaceAdmin");

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
+import { createManualClock } from "../../../adapters/clock/mod.ts";
+import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
+import { type Served, serve } from "../../../adapters/http/mod.ts";
+import { createSignUpPolicy } from "../../../cloud/sign-up-policy.ts";
+import { launchChromium, withoutChromium } from "../../browser/chromium.ts";
+import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
+import { pgliteEngine } from "../kit/engines.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Where screenshots go, for a person to look at; none are taken without it. */
+const SCREENSHOTS = process.env.METER_SCREENSHOTS;
+
+/** Generous: the machine may be busy with other suites. */
+const SLOW_MS = 60_000;
+
+describe("the pages in a browser, without scripts", { skip: await withoutChromium() }, () => {
+  let rig: CloudRig;
+  let served: Served;
+  let browser: Browser;
+  let page: Page;
+  let baseUrl: string;
+  let app: ReturnType<CloudRig["app"]> | null = null;
+  const complaints: string[] = [];
+
+  before(async () => {
+    served = await serve(
+      (request, peer) => app?.fetch(request, peer) ?? new Response(null, { status: 503 }),
+      { host: "127.0.0.1", port: 0 },
+    );
+    baseUrl = `http://127.0.0.1:${served.port}`;
+    const randomBytes = createRandomBytes();
+    rig = await createRig(pgliteEngine(), {
+      accounts: ({ db }) =>
+        createBetterAuthAccounts(db, {
+          baseUrl,
+          secret: "d2hhdGV2ZXIgbm9ib2R5IGVsc2UgY2FuIGd1ZXNz",
+          mail: async () => {},
+          newId: () => crypto.randomUUID(),
+          policy: createSignUpPolicy(
+            { db, clock: createManualClock(START), randomBytes, sha256 },
+            { openSignUp: false },
+          ),
+        }),
+    });
+    app = rig.app({ baseUrl });
+    browser = await launchChromium();
+    page = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1200, height: 900 } });
+    page.setDefaultTimeout(SLOW_MS);
+    page.on("console", (message) => complaints.push(message.text()));
+  });
+  after(async () => {
+    await browser?.close();
+    await served?.close(0);
+    await rig?.close();
+  });
+
+  const look = async (name: string) => {
+    if (SCREENSHOTS === undefined) return;
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${colorScheme}.png`), fullPage: true });
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}-narrow.png`), fullPage: true });
+    await page.setViewportSize({ width: 1200, height: 900 });
+  };
+  /** No page is wider than a narrow screen. */
+  const fitsNarrowScreen = async () => {
+    await page.setViewportSize({ width: 320, height: 640 });
+    const box = await page.locator("body").boundingBox();
+    assert.ok((box?.width ?? 0) <= 320, page.url());
+    await page.setViewportSize({ width: 1200, height: 900 });
+  };
+
+  it("sign up, connect a machine, show its usage, subscribe, sign out and in", {
+    timeout: 4 * SLOW_MS,
+  }, async () => {
+    const machine = { hostname: "anns-laptop", platform: "linux", daemon_version: "0.4.0" };
+    const ticket = await json(rig.call("POST", "/v1/pairing/start", null, machine));
+
+    await page.goto(`${baseUrl}/connect?code=${ticket.code}`);
+    assert.equal(new URL(page.url()).pathname, "/sign-in");
+    await look("sign-in");
+    await page.getByRole("link", { name: "Create an account" }).click();
+    await page.getByLabel("Name").fill("Ann O'Hara");
+    await page.getByLabel("E-mail").fill("ann@example.com");
+    await page.getByLabel("Password").fill("short");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await look("sign-up-refused");
+    await page.getByLabel("Password").fill("correct horse battery staple");
+    await page.keyboard.press("Enter");
+
+    await page.getByText("anns-laptop").waitFor();
+    await fitsNarrowScreen();
+    await look("connect");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("status").waitFor();
+    await look("approved");
+    const key = await json(rig.call("POST", "/v1/pairing/poll", null, { poll_token: ticket.poll_token }));
+    assert.equal(key.status, "approved");
+    await page.getByRole("link", { name: /^Go to / }).click();
+    await page.getByText("Nothing in this period").waitFor();
+    await look("empty");
+
+    const models = ["gpt-4o", "gpt-4o-mini", "a-model-that-nobody-prices"];
+    const records = Array.from({ length: 60 }, (_, n) =>
+      record(rig.uuid(), {
+        requested_at: new Date(START - ((n * 7) % 29) * DAY_MS - (n + 1) * 1_000).toISOString(),
+        model: models[n % 3],
+        prompt_tokens: 20_000 + 9_000 * (n % 13),
+        completion_tokens: 800 + 90 * (n % 7),
+        cache_read_tokens: 0,
+        cache_write_tokens: 0,
+        thinking_tokens: 0,
+        tokens_complete: true,
+        http_status: n % 20 === 0 ? 500 : 200,
+        project:
+          ["website", "billing-service", "research/a-rather-long-name-of-a-project-in-a-monorepo"][n % 4] ??
+          null,
+      }),
+    );
+    const sent = await json(rig.call("POST", "/v1/requests/batch", key.sync_token, batch(...records)));
+    assert.equal(sent.accepted, 60);
+    await page.reload();
+    await page.getByRole("img", { name: /Cost per day/ }).waitFor();
+    assert.equal(await page.locator(".tiles dd").nth(1).textContent(), "60");
+    await fitsNarrowScreen();
+    await look("overview");
+
+    await page.getByRole("link", { name: "Change the plan" }).click();
+    await page.getByLabel("Annual").check();
+    await page.getByRole("checkbox").nth(0).check();
+    // The browser itself holds back a form that lacks a tick.
+    await page.getByRole("button", { name: "Agree and continue" }).click();
+    await page.getByRole("heading", { name: "Subscribe" }).waitFor();
+    assert.equal(await page.getByRole("status").count(), 0);
+    await fitsNarrowScreen();
+    await look("subscribe");
+    await page.getByRole("checkbox").nth(1).check();
+    await page.getByRole("button", { name: "Agree and continue" }).click();
+    await page.getByRole("status").waitFor();
+    await look("subscribed");
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(`${baseUrl}/sign-in`);
+    await page.goto(baseUrl);
+    assert.equal(new URL(page.url()).pathname, "/sign-in");
+    await page.getByLabel("E-mail").fill("ann@example.com");
+    await page.getByLabel("Password").fill("wrong horse battery staple");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    assert.equal(await page.getByLabel("E-mail").inputValue(), "ann@example.com");
+    await page.getByLabel("Password").fill("correct horse battery staple");
+    await page.keyboard.press("Enter");
+    await page.getByRole("img", { name: /Cost per day/ }).waitFor();
+
+    // Nothing that the browser was told not to load.
+    assert.deepEqual(
+      complaints.filter((text) => text.includes("Content Security Policy")),
+      [],
+    );
+  });
+});
