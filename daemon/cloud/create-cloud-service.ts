@@ -107,7 +107,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     }
     let report = await workers.requestSync();
     // A run takes one page; a backlog is several of them.
-    for (let settled = settledBy(report); report.ok && settled > 0 && store.countPending() > 0; ) {
+    for (let settled = settledBy(report); report.ok && settled > 0 && store.pendingProjects(1).length > 0; ) {
       const next = await workers.requestSync();
       settled = settledBy(next);
       report = {
