@@ -21,5 +21,6 @@ export {
   type CertificateAuthority,
   openCertificateAuthority,
 } from "./certificate-authority.ts";
+export { type AuthorityInspection, inspectCertificateAuthority } from "./inspect-authority.ts";
 export { createLeafIssuer, leafBackdateDays, leafDays } from "./leaf-issuer.ts";
 export { loadRootCertificates, readPemBundle } from "./root-certificates.ts";

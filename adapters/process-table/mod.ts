@@ -17,6 +17,11 @@ export {
   type LinuxConnectionOwnersOptions,
 } from "./connection-owners.ts";
 export { createProcessTable } from "./create-process-table.ts";
+export {
+  type EstablishedConnection,
+  listEstablishedConnections,
+  plainAddress,
+} from "./established-connections.ts";
 export { createLinuxProcessTable, type LinuxProcessTableOptions } from "./linux.ts";
 export { createMacosProcessTable } from "./macos.ts";
 export type { RunCommand } from "./run-command.ts";

@@ -1,4 +1,4 @@
-import type { DoctorFacts } from "./doctor-facts.ts";
+import type { ClientOutcome, DoctorFacts } from "./doctor-facts.ts";
 
 /** How bad a finding is: `broken` means that calls fail or nothing is metered; a `note` leaves the verdict alone. */
 export type FindingLevel = "ok" | "note" | "inconsistent" | "broken";
@@ -234,29 +234,20 @@ function checkShell({ shell, install, meterHome, platform }: DoctorFacts): Findi
   return findings.length > 0 ? findings : [ok("shell", "what this shell starts is led to the meter")];
 }
 
+const clientWords: Readonly<Record<ClientOutcome, string>> = {
+  metered: "comes through the proxy and trusts it",
+  bypasses: "goes past the proxy, unmetered",
+  distrusts: "refuses the meter's certificate, so its calls fail",
+  expected: "finds what it needs (not run, since that takes a login)",
+  lacks_variables: "lacks variables that it needs",
+};
+
 function checkClients({ clients, shell }: DoctorFacts): Finding[] {
   const where = shell.proxy === "meter" ? "from this shell" : "under meter run";
   return clients.map(({ name, version, outcome, why }) => {
+    const level = outcome === "metered" || outcome === "expected" ? ok : inconsistent;
     const title = version === null ? name : `${name} ${version}`;
-    const because = why === null ? "" : `: ${why}`;
-    switch (outcome) {
-      case "metered":
-        return ok("client", `${title}, ${where}: comes through the proxy and trusts it`);
-      case "bypasses":
-        return inconsistent("client", `${title}, ${where}: goes past the proxy, unmetered${because}`);
-      case "distrusts":
-        return inconsistent(
-          "client",
-          `${title}, ${where}: refuses the meter's certificate, so its calls fail${because}`,
-        );
-      case "expected":
-        return ok(
-          "client",
-          `${title}, ${where}: finds what it needs (not run, since that takes a login)${because}`,
-        );
-      case "lacks_variables":
-        return inconsistent("client", `${title}, ${where}: lacks variables that it needs${because}`);
-    }
+    return level("client", `${title}, ${where}: ${clientWords[outcome]}${why === null ? "" : `: ${why}`}`);
   });
 }
 

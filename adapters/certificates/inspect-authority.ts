@@ -1,0 +1,50 @@
+import { createPublicKey, X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import type { Millis } from "../../core/time.ts";
+import { authorityRenewDays } from "./certificate-authority.ts";
+import { nameConstraints } from "./issue-certificate.ts";
+
+/** How an installation's authority stands. */
+export interface AuthorityInspection {
+  /** What `openCertificateAuthority()` would find; `current` is left as it is, the others are issued anew. */
+  readonly state: "absent" | "current" | "hosts_changed" | "expiring" | "damaged";
+  readonly validUntil: Millis | null;
+  /** Whether somebody besides the owner may read the key. */
+  readonly keyOpenToOthers: boolean;
+  /** Null where there is none. */
+  readonly certificatePem: string | null;
+}
+
+/** Looks at the authority in the folder and changes nothing. Never throws. */
+export function inspectCertificateAuthority(options: {
+  readonly directory: string;
+  readonly hosts: readonly string[];
+  readonly now: Millis;
+}): AuthorityInspection {
+  const { directory, now } = options;
+  const keyPath = join(directory, "key.pem");
+  const mode = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  const open =
+    process.platform !== "win32" && ((mode(keyPath) & 0o077) !== 0 || (mode(directory) & 0o022) !== 0);
+  let pem: string;
+  try {
+    pem = readFileSync(join(directory, "ca.pem"), "utf8");
+  } catch {
+    return { state: "absent", validUntil: null, keyOpenToOthers: open, certificatePem: null };
+  }
+  try {
+    const certificate = new X509Certificate(pem);
+    const validUntil = Date.parse(certificate.validTo);
+    const facts = { validUntil, keyOpenToOthers: open, certificatePem: pem };
+    if (!certificate.verify(createPublicKey(readFileSync(keyPath, "utf8"))))
+      return { state: "damaged", ...facts };
+    if (validUntil - now < authorityRenewDays * 86_400_000) return { state: "expiring", ...facts };
+    const hosts = [...new Set(options.hosts.map((host) => host.toLowerCase()))].sort();
+    const fits = certificate.raw.includes(Buffer.from(nameConstraints(hosts)));
+    return { state: fits ? "current" : "hosts_changed", ...facts };
+  } catch {
+    return { state: "damaged", validUntil: null, keyOpenToOthers: open, certificatePem: null };
+  }
+}

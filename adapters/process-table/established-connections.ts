@@ -1,0 +1,145 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { isIPv4 } from "node:net";
+import { basename, win32 } from "node:path";
+import { type RunCommand, runCommand } from "./run-command.ts";
+
+/** An open connection of a process on this machine to somewhere. */
+export interface EstablishedConnection {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  /** Null where the platform does not say, as of other users' processes. */
+  readonly pid: number | null;
+  readonly program: string | null;
+}
+
+/** The state of an open connection in the kernel's table. Source: Linux, include/net/tcp_states.h. */
+const ESTABLISHED = "01";
+
+/** An address in the kernel's spelling: words of 32 bits, taken as little-endian; IPv4 in IPv6 comes out as IPv4. */
+export function readKernelAddress(hex: string): string {
+  const words = hex.match(/.{8}/g) ?? [];
+  const bytes = words.flatMap((word) =>
+    (word.match(/../g) ?? []).toReversed().map((byte) => Number.parseInt(byte, 16)),
+  );
+  if (bytes.length === 4) return bytes.join(".");
+  const isMapped = bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
+  if (isMapped) return bytes.slice(12).join(".");
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    (((bytes[index * 2] ?? 0) << 8) | (bytes[index * 2 + 1] ?? 0)).toString(16),
+  );
+  return groups.join(":");
+}
+
+/** One spelling for each address: what two sources call differently is the same. */
+export function plainAddress(address: string): string {
+  if (isIPv4(address)) return address;
+  const [head = "", tail] = address.toLowerCase().split("%")[0]!.split("::");
+  const groups = (part: string | undefined) => (part ? part.split(":") : []);
+  const left = groups(head);
+  const right = groups(tail);
+  const zeros =
+    tail === undefined ? [] : Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0");
+  return [...left, ...zeros, ...right].map((group) => group.replace(/^0+(?=.)/, "")).join(":");
+}
+
+/** The open connections in the text of `/proc/net/tcp` or `tcp6` (proc(5)), by the socket's inode. */
+export function readKernelTable(
+  table: string,
+): { inode: string; remoteAddress: string; remotePort: number }[] {
+  return table.split("\n").flatMap((line) => {
+    const [, , remote, state, , , , , , inode] = line.trim().split(/\s+/);
+    const [address, port] = remote?.split(":") ?? [];
+    if (state !== ESTABLISHED || inode === undefined || address === undefined || port === undefined)
+      return [];
+    return [{ inode, remoteAddress: readKernelAddress(address), remotePort: Number.parseInt(port, 16) }];
+  });
+}
+
+function attempt<T>(work: () => T, otherwise: T): T {
+  try {
+    return work();
+  } catch {
+    return otherwise; // The process is gone, or somebody else's.
+  }
+}
+
+/** The processes that hold these sockets, by inode. */
+function findHolders(proc: string, inodes: ReadonlySet<string>): Map<string, number> {
+  const holders = new Map<string, number>();
+  for (const name of attempt(() => readdirSync(proc), [])) {
+    if (!/^\d+$/.test(name)) continue;
+    for (const descriptor of attempt(() => readdirSync(`${proc}/${name}/fd`), [])) {
+      const link = attempt(() => readlinkSync(`${proc}/${name}/fd/${descriptor}`), "");
+      const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1];
+      if (inode !== undefined && inodes.has(inode)) holders.set(inode, Number(name));
+    }
+  }
+  return holders;
+}
+
+function listLinux(proc: string): EstablishedConnection[] {
+  const rows = ["tcp", "tcp6"].flatMap((name) =>
+    readKernelTable(attempt(() => readFileSync(`${proc}/net/${name}`, "utf8"), "")),
+  );
+  const holders = findHolders(proc, new Set(rows.map(({ inode }) => inode)));
+  return rows.map(({ inode, remoteAddress, remotePort }) => {
+    const pid = holders.get(inode) ?? null;
+    const words = pid === null ? "" : attempt(() => readFileSync(`${proc}/${pid}/cmdline`, "utf8"), "");
+    const program = words.split("\0")[0];
+    return { remoteAddress, remotePort, pid, program: program ? basename(program) : null };
+  });
+}
+
+/** The connections in `lsof -nP -iTCP -sTCP:ESTABLISHED -Fpcn` (lsof(8), "Output for other programs"). */
+export function readLsofEstablished(output: string): EstablishedConnection[] {
+  let pid: number | null = null;
+  let program: string | null = null;
+  return output.split("\n").flatMap((line) => {
+    if (line.startsWith("p")) {
+      pid = Number(line.slice(1));
+      program = null;
+    } else if (line.startsWith("c")) program = line.slice(1);
+    const [, address, port] = /^n.*->\[?([^\]]+?)\]?:(\d+)$/.exec(line) ?? [];
+    if (address === undefined) return [];
+    return [{ remoteAddress: plainAddress(address), remotePort: Number(port), pid, program }];
+  });
+}
+
+/** The connections in `netstat -ano -p TCP` or `TCPv6`, with the programs of `tasklist /FO CSV /NH`. */
+export function readNetstatEstablished(output: string, tasks: string): EstablishedConnection[] {
+  const programs = new Map<number, string>();
+  for (const [, name, pid] of tasks.matchAll(/^"([^"]*)","(\d+)"/gm))
+    programs.set(Number(pid), win32.basename(name as string, ".exe"));
+  return output.split("\n").flatMap((line) => {
+    const [protocol, , remote, , pid] = line.trim().split(/\s+/);
+    const [, address, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(remote ?? "") ?? [];
+    // The state's name is in the system's language; what listens has no port at the other end.
+    if (protocol !== "TCP" || address === undefined || port === "0" || pid === undefined) return [];
+    return [
+      {
+        remoteAddress: plainAddress(address),
+        remotePort: Number(port),
+        pid: Number(pid),
+        program: programs.get(Number(pid)) ?? null,
+      },
+    ];
+  });
+}
+
+/** Lists the open connections of this machine, as far as this user may see them. Never rejects. */
+export async function listEstablishedConnections(
+  platform: string = process.platform,
+  { proc = "/proc", run = runCommand }: { readonly proc?: string; readonly run?: RunCommand } = {},
+): Promise<EstablishedConnection[]> {
+  const say = (program: string, ...words: string[]) => run(program, words).catch(() => "");
+  if (platform === "linux" || platform === "android") return listLinux(proc);
+  if (platform === "darwin")
+    return readLsofEstablished(await say("lsof", "-nP", "-iTCP", "-sTCP:ESTABLISHED", "-Fpcn"));
+  if (platform !== "win32") return [];
+  const [four, six, tasks] = await Promise.all([
+    say("netstat", "-ano", "-p", "TCP"),
+    say("netstat", "-ano", "-p", "TCPv6"),
+    say("tasklist", "/FO", "CSV", "/NH"),
+  ]);
+  return readNetstatEstablished(`${four}\n${six}`, tasks);
+}
