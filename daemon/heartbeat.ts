@@ -1,8 +1,6 @@
+import { HEARTBEAT_INTERVAL_MS } from "../core/config/mod.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Log } from "../core/ports/log.ts";
-
-/** Time between two heartbeats, milliseconds. Source: contract, "Events": `daemon.heartbeat` every 30 s. */
-export const HEARTBEAT_MS = 30_000;
 
 /** What a heartbeat says. */
 export interface Pulse {
@@ -19,16 +17,20 @@ export function startHeartbeat(
   const startedAt = performance.now();
   let cancel = () => {};
   const beat = () => {
-    cancel = clock.setTimer(HEARTBEAT_MS, beat);
+    cancel = clock.setTimer(HEARTBEAT_INTERVAL_MS, beat);
     try {
       const { records, pending, connections } = pulse();
       const uptimeMs = Math.round(performance.now() - startedAt);
       log.info("daemon.heartbeat", { uptime_ms: uptimeMs, records, pending, connections });
     } catch (error) {
       const name = error instanceof Error ? error.name : "unknown";
-      log.error("daemon.task_crashed", { task: "heartbeat", error: name, restart_delay_ms: HEARTBEAT_MS });
+      log.error("daemon.task_crashed", {
+        task: "heartbeat",
+        error: name,
+        restart_delay_ms: HEARTBEAT_INTERVAL_MS,
+      });
     }
   };
-  cancel = clock.setTimer(HEARTBEAT_MS, beat);
+  cancel = clock.setTimer(HEARTBEAT_INTERVAL_MS, beat);
   return () => cancel();
 }

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createManualClock } from "../../../adapters/clock/mod.ts";
+import { createDriver } from "../../../adapters/driver/mod.ts";
+import type { Log } from "../../../core/ports/log.ts";
+import { createSupervisor } from "../../../daemon/cloud/supervise.ts";
+import { until } from "./cloud-kit.ts";
+
+function supervised(run: (n: number) => Promise<void>) {
+  const clock = createManualClock(0);
+  const logged: { event: string; fields: Readonly<Record<string, unknown>> }[] = [];
+  const write = (event: string, fields: object) => void logged.push({ event, fields: { ...fields } });
+  const log: Log = { debug: write, info: write, warn: write, error: write };
+  let runs = 0;
+  let stop = () => {};
+  const supervisor = createSupervisor(
+    { clock, log, createDriver },
+    {
+      name: "sync",
+      run: () => {
+        runs += 1;
+        return run(runs);
+      },
+      stop: () => stop(),
+    },
+  );
+  return { clock, logged, supervisor, runs: () => runs, onStop: (work: () => void) => (stop = work) };
+}
+
+describe("createSupervisor()", () => {
+  it("starts a crashed worker again, later each time, degrades after eight, and goes on every 300 s", async () => {
+    const one = supervised(() => Promise.reject(new TypeError("secret words")));
+    one.supervisor.enable(true);
+    for (let end = 1; end <= 8; end += 1) {
+      await until(`end ${end}`, () => exits().length === end);
+      one.clock.advance(Math.min(60_000, 1_000 * 2 ** (end - 1)));
+    }
+    assert.equal(one.supervisor.status, "degraded");
+    assert.deepEqual(
+      exits().map(({ fields }) => fields.restart_in_ms),
+      [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 300_000],
+    );
+    const { task, cause, error } = exits()[0]?.fields ?? {};
+    assert.deepEqual([task, cause, error], ["sync", "error", "TypeError"]);
+    one.clock.advance(300_000);
+    await until("the ninth end", () => exits().length === 9);
+    one.supervisor.resume();
+    await until("the tenth end", () => exits().length === 10);
+    await one.supervisor.stop();
+
+    function exits() {
+      return one.logged.filter(({ event }) => event === "cloud.supervisor.worker_exited");
+    }
+  });
+
+  it("does not count a worker that was told to end, and says why it starts none", async () => {
+    const ended = Promise.withResolvers<void>();
+    const one = supervised(() => ended.promise);
+    one.onStop(() => ended.resolve());
+    one.supervisor.enable(false);
+    await until("the skip", () => one.logged.some(({ event }) => event === "cloud.supervisor.skip"));
+    one.supervisor.enable(true);
+    await until("the start", () => one.runs() === 1);
+    assert.equal(one.supervisor.status, "running");
+    await one.supervisor.stop();
+    assert.equal(one.supervisor.status, "stopped");
+    assert.equal(
+      one.logged.some(({ event }) => event === "cloud.supervisor.worker_exited"),
+      false,
+    );
+  });
+});
