@@ -38,7 +38,7 @@ function parameters(names: readonly string[], query: v.GenericSchema | undefined
     name,
     in: "path",
     required: true,
-    schema: { type: "string", format: "uuid" },
+    schema: name === "user" || name === "code" ? { type: "string" } : { type: "string", format: "uuid" },
   }));
   if (query === undefined) return inPath;
   const { properties = {}, required = [] } = jsonSchema(query, "input") as {

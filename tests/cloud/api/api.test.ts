@@ -115,6 +115,18 @@ describe("the table of the API", () => {
     ] as const) {
       await person.call(name, { params, query: {} });
     }
+    for (const name of [
+      "GET /v1/workspaces/:ws/settings",
+      "GET /v1/workspaces/:ws/settings/advanced",
+      "GET /v1/workspaces/:ws/members",
+      "GET /v1/workspaces/:ws/invitations",
+      "GET /v1/workspaces/:ws/machines",
+      "GET /v1/workspaces/:ws/keys",
+    ] as const) {
+      await person.call(name, { params });
+    }
+    assert.equal((await person.call("GET /v1/me", {})).workspaces.length, 1);
+    assert.equal((await person.call("GET /v1/workspaces", {})).items.length, 1);
     const by = await person.call("GET /v1/workspaces/:ws/analytics", { params, query: { by: "model" } });
     assert.ok(by !== null);
     assert.equal((await clientOf(null).call("GET /v1/consent/checkout", {})).strings.length, 2);
