@@ -7,7 +7,7 @@ export const exitCodes = {
   usage: 2,
   /** The daemon is not running. */
   notRunning: 3,
-  /** No such request, project or other thing. */
+  /** No such request, project or other thing, or nothing metered yet. A list that is empty is no failure. */
   notFound: 4,
 } as const;
 
@@ -17,7 +17,7 @@ export const exitCodeTable: readonly (readonly [code: number, meaning: string])[
   [exitCodes.failed, "tried and failed: the message says why"],
   [exitCodes.usage, "the command line is not understood"],
   [exitCodes.notRunning, "the daemon is not running"],
-  [exitCodes.notFound, "no such request, project or other thing"],
+  [exitCodes.notFound, "no such request, project or other thing, or nothing metered yet"],
 ];
 
 /** Ends a command with a message for people and an exit code, without a stack. */

@@ -2,7 +2,7 @@ import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
 import { StoreError } from "../core/ports/sqlite.ts";
 import { openStore, type Store } from "../daemon/store/mod.ts";
 import { databaseFile } from "./database-file.ts";
-import { CommandFailure } from "./exit-codes.ts";
+import { CommandFailure, exitCodes } from "./exit-codes.ts";
 
 /** Opens the store for a command and closes it afterwards. Readers never wait for the daemon. */
 export async function withStore<T>(
@@ -14,13 +14,13 @@ export async function withStore<T>(
   try {
     store = await openStore(createSqliteOpener(), databaseFile(home), how);
   } catch (cause) {
-    if (cause instanceof StoreError) throw new CommandFailure(inWords(cause, home));
+    if (cause instanceof StoreError) throw new CommandFailure(inWords(cause, home), exitCodeOf(cause));
     throw cause;
   }
   try {
     return await work(store);
   } catch (cause) {
-    if (cause instanceof StoreError) throw new CommandFailure(inWords(cause, home));
+    if (cause instanceof StoreError) throw new CommandFailure(inWords(cause, home), exitCodeOf(cause));
     throw cause;
   } finally {
     store.close();
@@ -39,3 +39,6 @@ function inWords(error: StoreError, home: string): string {
       return `${databaseFile(home)}: ${error.message}`;
   }
 }
+
+const exitCodeOf = (error: StoreError): number =>
+  error.reason === "missing" ? exitCodes.notFound : exitCodes.failed;

@@ -59,6 +59,30 @@ export const trustVariables = [
   "AWS_CA_BUNDLE",
 ] as const;
 
+/**
+ * The providers' hosts that the caller's own exceptions keep from the proxy. An entry means a host and all below it, with or
+ * without a dot or star before it; `*` means every host.
+ */
+export function hostsPastProxy(
+  own: Readonly<Record<string, string | undefined>>,
+  providerHosts: readonly string[],
+): string[] {
+  const entries = (own.NO_PROXY ?? own.no_proxy ?? "")
+    .split(/[\s,]+/)
+    .map((entry) =>
+      entry
+        .toLowerCase()
+        .replace(/^\*?\./, "")
+        .replace(/:\d+$/, ""),
+    )
+    .filter((entry) => entry !== "");
+  const isPast = (host: string) => {
+    const name = host.replace(/^\*\./, "");
+    return entries.some((entry) => entry === "*" || name === entry || name.endsWith(`.${entry}`));
+  };
+  return providerHosts.filter(isPast);
+}
+
 /** The first Node releases whose `fetch` and `http` follow `NODE_USE_ENV_PROXY`, by major version. */
 const proxyAwareNode: Readonly<Record<number, number>> = { 22: 21, 24: 5 };
 

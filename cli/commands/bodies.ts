@@ -26,6 +26,7 @@ export class BodiesShowCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
+    const { forPrograms } = await import("../render/for-programs.ts");
     if (this.leg !== undefined && !legs.includes(this.leg as (typeof legs)[number])) {
       throw new UsageError(`--leg takes request or response: ${this.leg}`);
     }
@@ -46,11 +47,15 @@ export class BodiesShowCommand extends MeterCommand {
           : [];
       if (bodies.length === 0) {
         throw new CommandFailure(
-          found.kind === "found" ? "no body of this request was captured" : `no request ${this.id}`,
+          found.kind === "found"
+            ? "no body of this request was captured"
+            : this.id === "last"
+              ? "nothing was metered yet"
+              : `no request ${this.id}`,
           exitCodes.notFound,
         );
       }
-      if (this.json) return this.printJson(bodies);
+      if (this.json) return this.printJson(forPrograms(bodies));
       if (this.leg !== undefined) return void this.context.stdout.write(bodies[0]?.text ?? "");
       for (const body of bodies) {
         const notes = [
@@ -80,15 +85,16 @@ export class BodiesStatsCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
+    const { forPrograms } = await import("../render/for-programs.ts");
     await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
       const stats = store.bodyStats();
       const capturing = store.listProjectSettings().filter(({ bodyCapture }) => bodyCapture === true);
       const projects = capturing.map(({ project }) => project);
-      if (this.json) return this.printJson({ ...stats, projects });
+      if (this.json) return this.printJson(forPrograms({ ...stats, projects }));
       const day = (at: number | null) => (at === null ? "–" : new Date(at).toISOString().slice(0, 10));
       this.print(
         [
-          `bodies      ${stats.bodies} of ${stats.requests} requests, ${(stats.sizeBytes / 1024 / 1024).toFixed(1)} MiB`,
+          `bodies      ${stats.bodies}, of ${stats.requests} ${stats.requests === 1 ? "request" : "requests"}, ${(stats.sizeBytes / 1024 / 1024).toFixed(1)} MiB`,
           `redacted    ${stats.redacted}`,
           `cut         ${stats.truncated}`,
           `not sent    ${stats.pending}`,

@@ -26,12 +26,17 @@ export class ExplainCommand extends MeterCommand {
     const { openPriceBook } = await import("../price-book.ts");
     const { readConfig } = await import("../read-config.ts");
     const { explainRequest } = await import("../../daemon/explain-request.ts");
+    const { explanationJson } = await import("../../daemon/api/explanation-json.ts");
+    const { forPrograms } = await import("../render/for-programs.ts");
     const { renderExplanation } = await import("../render/explanation.ts");
     const home = meterHome(this.context.env);
     const { operator } = (await readConfig(home, this.context.env)).config.pricing;
     await withStore(home, { readOnly: true }, async (store) => {
       const found = await store.findRequest(this.id === "last" ? (store.latestRequestId() ?? "") : this.id);
-      if (found.kind === "not_found") throw new CommandFailure(`no request ${this.id}`, exitCodes.notFound);
+      if (found.kind === "not_found") {
+        const problem = this.id === "last" ? "nothing was metered yet" : `no request ${this.id}`;
+        throw new CommandFailure(problem, exitCodes.notFound);
+      }
       if (found.kind === "ambiguous") {
         throw new CommandFailure(
           `several requests begin so; write more of the id:\n  ${found.requestIds.join("\n  ")}`,
@@ -39,8 +44,13 @@ export class ExplainCommand extends MeterCommand {
         );
       }
       const explanation = explainRequest(found.request, openPriceBook(operator, store));
-      if (this.json) this.printJson(explanation);
-      else this.print(renderExplanation(explanation, this.width));
+      if (this.json) {
+        this.printJson({
+          ...explanationJson(explanation),
+          cost_pico_usd: explanation.priced.costPicoUsd,
+          factors: forPrograms(explanation.priced.factors),
+        });
+      } else this.print(renderExplanation(explanation, this.width));
     });
   }
 }

@@ -63,11 +63,11 @@ export class ReportCommand extends MeterCommand {
     await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
       const days = this.utc ? "utc" : "local";
       const rows = await store.report({ ...period, ...filters, by, days });
-      if (this.json) return this.printJson({ by, ...inIsoTime(period), rows: rows.map(toJson) });
+      const coverage = Object.keys(filters).length === 0 ? store.readCoverage(period) : null;
+      if (this.json) return this.printJson({ by, ...inIsoTime(period), rows: rows.map(toJson), coverage });
       const { renderCsv, renderReport } = await import("../render/report.ts");
       if (this.csv) return this.context.stdout.write(renderCsv(by, rows));
       const [total] = by === "total" ? rows : await store.report({ ...period, ...filters, by: "total" });
-      const coverage = Object.keys(filters).length === 0 ? store.readCoverage(period) : null;
       return this.print(renderReport(by, rows, total ?? null, coverage, this.width));
     });
   }

@@ -33,7 +33,9 @@ export class RunCommand extends MeterCommand {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { authorityFiles } = await import("../home.ts");
     const { findDaemon } = await import("../daemon-process.ts");
-    const { knownToIgnoreProxy, runEnvironment, trustVariables } = await import("../run-environment.ts");
+    const { hostsPastProxy, knownToIgnoreProxy, runEnvironment, trustVariables } = await import(
+      "../run-environment.ts"
+    );
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
     if (running === null) {
@@ -50,6 +52,17 @@ export class RunCommand extends MeterCommand {
     });
     const warning = knownToIgnoreProxy(program, nodeVersionOf(program, env));
     if (warning !== null) this.context.stderr.write(`meter: this call will not be metered: ${warning}\n`);
+
+    if (this.context.env.NO_PROXY ?? this.context.env.no_proxy) {
+      const { createRegistry } = await import("../../core/usage/mod.ts");
+      const { readConfig } = await import("../read-config.ts");
+      const { config } = await readConfig(home, this.context.env);
+      const { hosts } = createRegistry(config.providers, { deployments: config.azureDeployments });
+      const past = hostsPastProxy(this.context.env, hosts);
+      const more = past.length > 3 ? ` and ${past.length - 3} more` : "";
+      if (past.length > 0)
+        this.notice(`NO_PROXY keeps calls to ${past.slice(0, 3).join(", ")}${more} from being metered`);
+    }
 
     const child = spawn(program, words, { stdio: "inherit", env });
     // The terminal's own signals reach the child by themselves; those sent to us alone are passed on.

@@ -25,6 +25,7 @@ export class StatusCommand extends MeterCommand {
     const { version } = await import("../version.ts");
     const { databaseBytes } = await import("../database-file.ts");
     const { installedService } = await import("../installed-service.ts");
+    const { forPrograms } = await import("../render/for-programs.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
@@ -46,7 +47,7 @@ export class StatusCommand extends MeterCommand {
         installed_version: version,
         home,
         service,
-        daemon: status,
+        daemon: forPrograms(status),
         database_bytes: databaseBytes(home),
       });
     else

@@ -108,7 +108,7 @@ describe("meter bodies and meter project", () => {
     assert.equal(
       stdout,
       [
-        "bodies      2 of 1 requests, 0.0 MiB",
+        "bodies      2, of 1 request, 0.0 MiB",
         "redacted    1",
         "cut         1",
         "not sent    2",
@@ -123,7 +123,7 @@ describe("meter bodies and meter project", () => {
     const empty = await createSampleHome();
     const { stdout } = await runWords(empty.home, ["bodies", "stats"]);
     empty.remove();
-    assert.match(stdout, /^bodies {6}0 of 0 requests/);
+    assert.match(stdout, /^bodies {6}0, of 0 requests/);
     assert.match(stdout, /\ncaptured {4}– to – \(UTC\)\n/);
   });
 });

@@ -153,10 +153,11 @@ describe("meter explain", () => {
 
   it("prints the same for programs", async () => {
     const { stdout } = await explain(priced.requestId, "--json");
-    const { request, priced: price, agrees, rate } = JSON.parse(stdout);
-    assert.equal(request.requestId, priced.requestId);
-    assert.equal(request.costPicoUsd, cost.toString());
-    assert.equal(price.costPicoUsd, cost.toString());
+    const { request, cost_pico_usd, lines, agrees, rate } = JSON.parse(stdout);
+    assert.equal(request.request_id, priced.requestId);
+    assert.equal(request.cost_pico_usd, cost.toString());
+    assert.equal(cost_pico_usd, cost.toString());
+    assert.ok(lines.length > 0);
     assert.equal(agrees, true);
     assert.match(rate, /^anthropic claude-sonnet-4-5, bundled/);
   });
@@ -165,12 +166,12 @@ describe("meter explain", () => {
     const empty = await createSampleHome();
     const { code, stderr } = await runWords(empty.home, ["explain", "last"]);
     empty.remove();
-    assert.deepEqual([code, stderr], [4, "meter: no request last\n"]);
+    assert.deepEqual([code, stderr], [4, "meter: nothing was metered yet\n"]);
   });
 
-  it("ends with 1 where there is no database", async () => {
+  it("ends with 4 where there is no database", async () => {
     const { home, remove } = createEmptyHome();
-    assert.equal((await runWords(home, ["explain", "last"])).code, 1);
+    assert.equal((await runWords(home, ["explain", "last"])).code, 4);
     remove();
   });
 });

@@ -62,7 +62,7 @@ describe("meter pricing", () => {
     assert.match(list.stdout, /\nanthropic +claude-sonnet-4-5 +1 +2 +0\.5 +0 +operator\n/);
     assert.match(
       status.stdout,
-      /^bundled {3}\d+ models, of \d{4}-\d\d-\d\d \(\d+ days old\), from \S+.*\npulled {4}0 models\noperator {2}1 models, from config\.toml\n$/,
+      /^bundled {3}\d+ models, of \d{4}-\d\d-\d\d \(\d+ days old\), from \S+.*\npulled {4}0 models, last from the cloud, where this machine is connected: never\noperator {2}1 models, from config\.toml\nauto-pull off: .+\n$/,
     );
     assert.equal(json.in_force.operator, 1);
     assert.equal(json.in_force.auto, 0);
@@ -163,11 +163,11 @@ describe("meter recompute-costs", () => {
     assert.equal(await total(), ((100_000_000n + 100_000_000n) * 4n + 7n).toString());
   });
 
-  it("ends with 1 where there is no database", async () => {
+  it("ends with 4 where there is no database", async () => {
     const { home, remove } = createEmptyHome();
     const { code, stderr } = await runWords(home, ["recompute-costs", "--dry-run"]);
     remove();
-    assert.equal(code, 1);
+    assert.equal(code, 4);
     assert.match(stderr, /^meter: nothing was metered yet/);
   });
 });

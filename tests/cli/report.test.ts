@@ -178,6 +178,7 @@ describe("meter report", () => {
           },
         },
       ],
+      coverage: null,
     });
   });
 
@@ -218,7 +219,7 @@ describe("meter report", () => {
     const { home, remove } = createEmptyHome();
     const { code, stderr } = await runWords(home, ["report"]);
     remove();
-    assert.equal(code, 1);
+    assert.equal(code, 4);
     assert.match(
       stderr,
       /^meter: nothing was metered yet: there is no database in .*\. Start with: meter start\n$/,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { knownToIgnoreProxy, runEnvironment } from "../../cli/run-environment.ts";
+import { hostsPastProxy, knownToIgnoreProxy, runEnvironment } from "../../cli/run-environment.ts";
 
 const settings = { proxyPort: 8081, caFile: "/m/ca.pem", bundleFile: "/m/bundle.pem", project: null };
 
@@ -59,6 +59,24 @@ describe("knownToIgnoreProxy()", () => {
   for (const [program, nodeVersion, ignores] of table) {
     it(`${ignores ? "warns of" : "says nothing of"} ${program} ${nodeVersion ?? ""}`, () => {
       assert.equal(knownToIgnoreProxy(program, nodeVersion) !== null, ignores);
+    });
+  }
+});
+
+describe("hostsPastProxy()", () => {
+  const hosts = ["api.openai.com", "api.anthropic.com", "*.openai.azure.com"];
+  const rows: [noProxy: string | undefined, past: string[]][] = [
+    [undefined, []],
+    ["localhost,127.0.0.1,::1,.corp", []],
+    ["API.openai.com", ["api.openai.com"]],
+    [".anthropic.com:443, intranet", ["api.anthropic.com"]],
+    ["*.azure.com anthropic.com", ["api.anthropic.com", "*.openai.azure.com"]],
+    ["ai.com", []],
+    ["*", hosts],
+  ];
+  for (const [noProxy, past] of rows) {
+    it(`finds ${past.join(", ") || "none"} for ${noProxy}`, () => {
+      assert.deepEqual(hostsPastProxy({ no_proxy: noProxy }, hosts), past);
     });
   }
 });
