@@ -64,7 +64,7 @@ export function costChart(days: readonly ChartDay[]): HtmlEscapedString | Promis
     <div class="dates" aria-hidden="true">${labelled.map((at) => html`<span>${dayName(days[at]?.date ?? "", days.length < DAYS_WITH_YEAR ? "none" : "year")}</span>`)}</div>
     <details id="chart-table">
       <summary>As a table</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="Cost per day">
+      <div class="scroll" tabindex="0" role="region" aria-label="Cost per day as a table">
         <table>
           <thead><tr><th scope="col">Day</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Cost</th></tr></thead>
           <tbody>${days

@@ -9,6 +9,10 @@ const run = promisify(execFile);
 /** Where Debian and others put it; `METER_CHROMIUM` names another place. */
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
+/** After this long, in milliseconds, something hangs: one thing in the browser, and a whole suite. */
+export const BROWSER_PATIENCE_MS = 120_000;
+export const BROWSER_SUITE_TIMEOUT_MS = 900_000;
+
 /** Installing takes minutes on a slow line, in milliseconds. */
 const INSTALL_TIMEOUT_MS = 600_000;
 

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, it } from "node:test";
+import type { Browser, BrowserContext, Response } from "playwright-core";
+import { tokenFile } from "../../cli/daemon-process.ts";
+import { askDaemon } from "../../cli/loopback-client.ts";
+import { type MeterProcess, removeHome, startMeter } from "../end-to-end/meter-process.ts";
+import { type Attacker, attacks, startAttacker } from "./attack-pages.ts";
+import {
+  BROWSER_PATIENCE_MS,
+  BROWSER_SUITE_TIMEOUT_MS,
+  launchChromium,
+  withoutChromium,
+} from "./chromium.ts";
+import { createFilledHome, sampleMonths } from "./sample-home.ts";
+import { type ScriptedCloud, startScriptedCloud } from "./scripted-cloud.ts";
+
+describe("web pages against the loopback API and the proxy, in Chromium", {
+  skip: await withoutChromium(),
+  timeout: BROWSER_SUITE_TIMEOUT_MS,
+}, () => {
+  let browser: Browser;
+  let attacker: Attacker;
+  let cloud: ScriptedCloud;
+  let meter: MeterProcess;
+  let api = "";
+  let rows = 0;
+
+  before(async () => {
+    attacker = await startAttacker();
+    cloud = await startScriptedCloud();
+    const now = Date.now();
+    const config = ["[proxy]", "port = 0", "[api]", "port = 0", "[cloud]", `base_url = "${cloud.origin}"`];
+    const records = sampleMonths(now).slice(0, 20);
+    rows = records.length;
+    meter = await startMeter(await createFilledHome(config, records, now));
+    api = `http://127.0.0.1:${meter.apiPort}`;
+    // Every name leads to this machine, as an attacker's own names can: that is what rebinding comes down to.
+    browser = await launchChromium([
+      "--host-resolver-rules=MAP *.test 127.0.0.1",
+      "--disable-popup-blocking",
+      // Chromium asks its user before a page reaches this machine; other browsers don't, and users say yes.
+      "--disable-features=LocalNetworkAccessChecks",
+    ]);
+  });
+  after(async () => {
+    await browser?.close();
+    attacker?.close();
+    cloud?.close();
+    await meter?.stop();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+
+  /** Runs the work in a browser of its own and gives every answer that came from the target. */
+  async function answersOf(
+    target: string,
+    work: (context: BrowserContext) => Promise<void>,
+  ): Promise<Response[]> {
+    const context = await browser.newContext();
+    context.setDefaultTimeout(BROWSER_PATIENCE_MS);
+    const answers: Response[] = [];
+    context.on("response", (answer) => {
+      if (new URL(answer.url()).host === new URL(target).host) answers.push(answer);
+    });
+    try {
+      await work(context);
+    } finally {
+      await context.close();
+    }
+    return answers;
+  }
+
+  /** Opens an attack's page and gives what it has read once it has tried everything. */
+  async function attackWith(
+    number: number,
+    target: string,
+  ): Promise<{ stolen: string[]; answers: Response[] }> {
+    const attack = attacks[number];
+    let stolen: string[] = [];
+    const answers = await answersOf(target, async (context) => {
+      const page = await context.newPage();
+      const isIt = (url: string, method: string) => url === `${target}/v1/cloud/connect` && method === "POST";
+      // An answer that nobody may load as a part of their page ends as a failure.
+      const reached = new Promise<Response | null>((resolve) => {
+        context.on("response", (answer) => isIt(answer.url(), answer.request().method()) && resolve(answer));
+        context.on("requestfailed", (failed) => isIt(failed.url(), failed.method()) && resolve(null));
+      });
+      await page.goto(
+        `http://${attack?.host}:${attacker.port}/attack/${number}?target=${encodeURIComponent(target)}`,
+      );
+      if (attack?.navigates === true) {
+        const text = (await (await reached)?.text()) ?? "";
+        assert.equal(new URL(page.url()).host, new URL(target).host);
+        stolen = text.includes("ABCD-EFGH") ? [text] : [];
+      } else {
+        await page.waitForFunction("window.done === true");
+        await reached;
+        stolen = await page.evaluate("window.stolen.filter((text) => text !== '')");
+      }
+    });
+    return { stolen, answers };
+  }
+
+  /** Nothing was begun, and nothing of the proxy's came about. */
+  async function assertUntouched() {
+    assert.equal(cloud.pairings, 0, "the daemon asked the cloud for a code");
+    const token = readFileSync(tokenFile(meter.home), "utf8").trim();
+    const status = await askDaemon(meter.apiPort, "/v1/cloud/connect/status", token);
+    assert.equal((JSON.parse(status.body) as { status: string }).status, "idle");
+    const { counters } = (await meter.status()).proxy;
+    assert.deepEqual([counters.intercepted, counters.gateway, counters.absolute], [0, 0, 0]);
+    assert.equal((await meter.rows()).length, rows);
+  }
+
+  for (const [number, { name }] of attacks.entries()) {
+    it(`${name}: changes nothing and reads nothing, though it works elsewhere`, async () => {
+      const before = attacker.believed;
+      await attackWith(number, `http://victim.test:${attacker.port}`);
+      assert.ok(attacker.believed > before, "the attack itself does not work");
+      const targets = [api, `http://localhost:${meter.apiPort}`, `http://127.0.0.1:${meter.proxyPort}`];
+      for (const { stolen, answers } of await Promise.all(
+        targets.map((target) => attackWith(number, target)),
+      )) {
+        assert.deepEqual(stolen, []);
+        for (const answer of answers) {
+          assert.ok(
+            answer.status() >= 400,
+            `${answer.request().method()} ${answer.url()}: ${answer.status()}`,
+          );
+          assert.equal(answer.headers()["access-control-allow-origin"], undefined);
+          assert.equal(answer.headers()["access-control-allow-private-network"], undefined);
+        }
+      }
+      await assertUntouched();
+    });
+  }
+
+  it("rebinding: a name that came to mean this machine is nobody's we know, on every path", async () => {
+    for (const port of [meter.apiPort, meter.proxyPort]) {
+      const target = `http://rebind.test:${port}`;
+      const answers = await answersOf(target, async (context) => {
+        const page = await context.newPage();
+        // The page itself came from the attacker before the name moved.
+        await page.route(`${target}/evil`, (route) =>
+          route.fulfill({ contentType: "text/html", body: "<!doctype html><title>evil</title>" }),
+        );
+        await page.goto(`${target}/evil`);
+        const read = await page.evaluate(
+          `Promise.all(["/", "/health", "/v1/stats", "/v1/cloud/state", "/v1/requests", "/metrics", "/page.js"].map(async (path) => {
+            const answer = await fetch(path);
+            return [answer.status, (await answer.text()).length];
+          }).concat(["POST", "DELETE", "OPTIONS"].map(async (method) => {
+            const headers = { "x-meter-request": "1", "content-type": "application/json" };
+            const answer = await fetch("/v1/cloud/connect", { method, headers, ...(method === "POST" && { body: "{}" }) });
+            return [answer.status, (await answer.text()).length];
+          })))`,
+        );
+        for (const [status, length] of read as [number, number][]) {
+          assert.ok(status === (port === meter.apiPort ? 403 : 400), `${status}`);
+          assert.ok(length < 300);
+        }
+        await page.goto(`${target}/`);
+        assert.doesNotMatch((await page.textContent("body")) ?? "", /Latest requests/);
+      });
+      assert.ok(answers.some((answer) => answer.url().endsWith("/v1/cloud/connect")));
+    }
+    await assertUntouched();
+  });
+
+  it("a dashboard's script learns how it stands, but nothing that was metered", async () => {
+    await answersOf(api, async (context) => {
+      const page = await context.newPage();
+      const seen = page.waitForEvent("response", (answer) => answer.url() === `${api}/v1/cloud/state`);
+      await page.goto(`${cloud.origin}/`);
+      const state = await page.evaluate(`fetch("${api}/v1/cloud/state").then((answer) => answer.json())`);
+      const { hostname, ...rest } = state as { hostname: string };
+      assert.equal(typeof hostname, "string");
+      assert.deepEqual({ ...rest, version: "" }, { paired: false, version: "", port: meter.apiPort });
+      const headers = (await seen).headers();
+      assert.equal(headers["access-control-allow-origin"], cloud.origin);
+      assert.equal(headers["access-control-allow-private-network"], "true");
+      const refusals = await page.evaluate(
+        `Promise.all([
+          ["/v1/stats"], ["/v1/requests"], ["/v1/events"], ["/metrics"], ["/v1/status"], ["/"],
+          ["/v1/cloud/connect", { method: "POST" }],
+          ["/v1/cloud/connect", { method: "POST", headers: { "x-meter-request": "0" } }],
+        ].map(([path, how]) => fetch("${api}" + path, how).then((answer) => path + " " + answer.status, () => "refused")))`,
+      );
+      assert.deepEqual(new Set(refusals as string[]), new Set(["refused"]));
+    });
+    await assertUntouched();
+  });
+
+  // The last one, since a code is a state that stays.
+  it("a dashboard's script gets a code with the header, and its other words are not heard", async () => {
+    await answersOf(api, async (context) => {
+      const page = await context.newPage();
+      await page.goto(`${cloud.origin}/`);
+      const answer = await page.evaluate(
+        `fetch("${api}/v1/cloud/connect", {
+          method: "POST",
+          headers: { "x-meter-request": "1", "content-type": "application/json" },
+          body: JSON.stringify({ force: true, base_url: "http://evil.test:${attacker.port}" }),
+        }).then((answer) => answer.json())`,
+      );
+      assert.equal((answer as { code: string }).code, "ABCD-EFGH");
+      assert.equal(cloud.pairings, 1);
+    });
+  });
+});
