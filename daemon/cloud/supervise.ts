@@ -31,23 +31,32 @@ export function createSupervisor(
   worker: Supervised,
 ): Supervisor {
   let wanted: boolean | null = null;
-  let cancelling = false;
   let previous: Promise<unknown> = Promise.resolve();
+  let lastRun = 0;
+  /** Runs up to this one were told to end, also one that has not begun yet. */
+  let cancelledUpTo = 0;
+
+  function cancel(): void {
+    cancelledUpTo = lastRun;
+    worker.stop();
+  }
 
   async function runOnce(runNumber: number): Promise<SupervisorEvent> {
+    lastRun = runNumber;
     await previous;
-    cancelling = false;
+    const isCancelled = () => runNumber <= cancelledUpTo;
     const startedAt = performance.now();
-    const run = worker.run().then(
-      () => ({ cause: cancelling ? ("shutdown" as const) : ("finished" as const), error: null }),
-      (error: unknown) => ({
-        cause: cancelling ? ("shutdown" as const) : ("error" as const),
-        error: error instanceof Error ? error.name : "unknown",
-      }),
-    );
+    const run = isCancelled()
+      ? Promise.resolve(null)
+      : worker.run().then(
+          () => null,
+          (error: unknown) => (error instanceof Error ? error.name : "unknown"),
+        );
     previous = run;
-    const how = await run;
-    return { kind: "worker_exited", runNumber, ...how, ranMs: Math.round(performance.now() - startedAt) };
+    const error = await run;
+    const cause = isCancelled() ? "shutdown" : error === null ? "finished" : "error";
+    const ranMs = Math.round(performance.now() - startedAt);
+    return { kind: "worker_exited", runNumber, cause, error, ranMs };
   }
 
   const driver = ports.createDriver({
@@ -59,8 +68,7 @@ export function createSupervisor(
     handlers: {
       spawn_worker: ({ runNumber }) => ({ background: runOnce(runNumber) }),
       cancel_worker: () => {
-        cancelling = true;
-        worker.stop();
+        cancel();
         return undefined;
       },
       log: (effect) => {
@@ -88,10 +96,10 @@ export function createSupervisor(
     },
     resume: () => driver.dispatch({ kind: "resume_requested" }),
     async stop() {
-      cancelling = true;
+      if (!begun) return;
       driver.dispatch({ kind: "shutdown_requested" });
-      worker.stop();
-      await previous;
+      cancel();
+      await driver.idle();
       driver.stop();
     },
   };

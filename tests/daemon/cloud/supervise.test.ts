@@ -54,9 +54,7 @@ describe("createSupervisor()", () => {
   });
 
   it("does not count a worker that was told to end, and says why it starts none", async () => {
-    const ended = Promise.withResolvers<void>();
-    const one = supervised(() => ended.promise);
-    one.onStop(() => ended.resolve());
+    const one = supervised(() => new Promise<void>((resolve) => one.onStop(resolve)));
     one.supervisor.enable(false);
     await until("the skip", () => one.logged.some(({ event }) => event === "cloud.supervisor.skip"));
     one.supervisor.enable(true);
