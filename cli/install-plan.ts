@@ -42,7 +42,7 @@ const daemonVariables = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name
 ]);
 
 /** Whether a proxy variable names the meter itself. */
-const isOwnProxy = (value: string, port: number): boolean =>
+export const isOwnProxy = (value: string, port: number): boolean =>
   new RegExp(`^(?:http://)?(?:127\\.0\\.0\\.1|localhost|\\[::1\\]):${port}/?$`).test(value);
 
 /** A company's proxy and authority as this shell knows them, or as an earlier `init` found them. */

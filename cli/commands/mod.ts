@@ -9,6 +9,7 @@ import { CloudReconcileCommand } from "./cloud/reconcile.ts";
 import { CloudStatusCommand } from "./cloud/status.ts";
 import { CloudPauseCommand, CloudResumeCommand, CloudSyncCommand } from "./cloud/sync.ts";
 import { CloudWhoamiCommand } from "./cloud/whoami.ts";
+import { DoctorCommand } from "./doctor.ts";
 import { ExplainCommand } from "./explain.ts";
 import { InitCommand } from "./init.ts";
 import { OpenCommand } from "./open.ts";
@@ -33,6 +34,7 @@ import { WipeCommand } from "./wipe.ts";
 export const commands = [
   InitCommand,
   UninstallCommand,
+  DoctorCommand,
   StartCommand,
   StopCommand,
   StatusCommand,

@@ -13,6 +13,7 @@
  * ```
  */
 export type { BodyDirection, BodyStats, BodyStore, CapturedBody, StoredBody } from "./bodies.ts";
+export { checkDatabase, type DatabaseCheck } from "./check-database.ts";
 export type {
   CloudStateRow,
   CloudStateTable,
