@@ -41,6 +41,13 @@ export function cloudEnvironment(
   return { ...Object.fromEntries(own), ...more };
 }
 
+const running = new Set<ChildProcess>();
+
+/** Ends those that a test left running because it failed. */
+export function killCloudProcesses(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
 /** Starts it on a free port and waits until it listens. Whatever happens, it ends with this process. */
 export async function startCloudProcess(options: CloudProcessOptions = {}): Promise<CloudProcess> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "meter-cloud-"));
@@ -50,10 +57,12 @@ export async function startCloudProcess(options: CloudProcessOptions = {}): Prom
     env: cloudEnvironment({ METER_CLOUD_HOME: home, ...options.env }),
   });
   const kill = () => child.kill("SIGKILL");
+  running.add(child);
   process.on("exit", kill);
   const exited = new Promise<number | null>((resolve) =>
     child.once("exit", (code) => {
       process.off("exit", kill);
+      running.delete(child);
       if (options.home === undefined) rmSync(home, { recursive: true, force: true });
       resolve(code);
     }),

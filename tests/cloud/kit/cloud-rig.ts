@@ -2,7 +2,7 @@ import { createManualClock, type ManualClock } from "../../../adapters/clock/mod
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
 import { createMemoryAccounts } from "../../../adapters/memory/mod.ts";
 import type { PostgresServerOptions } from "../../../adapters/postgres/mod.ts";
-import { type CloudSettings, createCloud, seedRates } from "../../../cloud/mod.ts";
+import { type CloudPorts, type CloudSettings, createCloud, seedRates } from "../../../cloud/mod.ts";
 import { insertKey } from "../../../cloud/store/keys.ts";
 import type { KeyScope } from "../../../cloud/store/schema.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
@@ -67,6 +67,15 @@ export interface CloudRig extends TestDatabase {
   personIn(workspace: TestWorkspace, standing: Standing): Promise<TestPerson>;
   /** A new bearer session token of a person, such as `workspace.userId`. */
   sessionFor(userId: string): Promise<string>;
+  /** What the administration's functions take. */
+  readonly parts: Pick<CloudPorts, "db" | "clock" | "randomBytes" | "accounts">;
+  /** Calls the first instance with headers of one's own; a body is sent as JSON. */
+  main(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Response>;
   /** Calls the first instance. A body that is neither text nor bytes is sent as JSON. */
   call(method: string, path: string, token: string | null, body?: unknown): Promise<Response>;
 }
@@ -89,14 +98,14 @@ export async function createRig(
     database?: PostgresServerOptions;
     config?: CloudSettings;
     /** Default: in memory. */
-    accounts?: (test: TestDatabase) => Accounts<Request, Response>;
+    accounts?: (test: TestDatabase, clock: ManualClock) => Accounts<Request, Response>;
   } = {},
 ): Promise<CloudRig> {
   const test = await engine.open(options.database);
   const clock = createManualClock(START);
   const log: CloudLogEvent[] = [];
   await seedRates(test.db, RATES, START);
-  const accounts = options.accounts?.(test) ?? createMemoryAccounts(randomBytes);
+  const accounts = options.accounts?.(test, clock) ?? createMemoryAccounts(randomBytes);
   const mails: Mail[] = [];
   const app = (config: CloudSettings = {}) =>
     createCloud(
@@ -200,6 +209,13 @@ export async function createRig(
       );
       return token;
     },
+    parts: { db: test.db, clock, randomBytes, accounts },
+    main: async (method, path, body, headers = {}) =>
+      await main.request(path, {
+        method,
+        headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
     call: async (method, path, token, body) =>
       await main.request(path, {
         method,

@@ -33,27 +33,48 @@ export async function addSenders(
     .values({ workspace_id: workspaceId, user_id: userId, role: "member", created_at: now })
     .execute();
   const senders: Sender[] = [];
-  for (let at = 0; at < machines; at += 1) {
-    const machineId = uuid();
-    await db
-      .insertInto("machines")
-      .values({
-        workspace_id: workspaceId,
-        machine_id: machineId,
-        hostname: `host-${at}`,
-        platform: "linux",
-        daemon_version: "0.4.0",
-        created_at: now,
-      })
-      .execute();
-    const { token, hash, prefix } = mintToken("sync", workspaceId, randomBytes, sha256);
-    await inScope(db, { workspaceId }, (trx) =>
-      insertKey(trx, {
-        ...{ keyId: uuid(), workspaceId, userId, scope: "sync", machineId },
-        ...{ tokenHash: hash, prefix, now },
-      }),
-    );
-    senders.push({ machineId, userId, token });
-  }
+  for (let at = 0; at < machines; at += 1) senders.push(await addSender(db, workspaceId, now, userId));
   return { workspaceId, senders };
+}
+
+/** Makes a machine with a key of its owner's, in a workspace that is there. */
+export async function addSender(
+  db: CloudDatabase,
+  workspaceId: string,
+  now: number,
+  userId?: string,
+): Promise<Sender> {
+  const [machineId, keyId] = [uuidV7(now, randomBytes(10)), uuidV7(now, randomBytes(10))];
+  const owner = userId ?? (await ownerOf(db, workspaceId));
+  await db
+    .insertInto("machines")
+    .values({
+      workspace_id: workspaceId,
+      machine_id: machineId,
+      hostname: "laptop",
+      platform: "linux",
+      daemon_version: "0.4.0",
+      created_at: now,
+    })
+    .execute();
+  const { token, hash, prefix } = mintToken("sync", workspaceId, randomBytes, sha256);
+  await inScope(db, { workspaceId }, (trx) =>
+    insertKey(trx, {
+      ...{ keyId, workspaceId, userId: owner, scope: "sync", machineId },
+      ...{ tokenHash: hash, prefix, now },
+    }),
+  );
+  return { machineId, userId: owner, token };
+}
+
+/** Whoever owns the workspace's organisation. */
+async function ownerOf(db: CloudDatabase, workspaceId: string): Promise<string> {
+  const owner = await db
+    .selectFrom("organisation_members as m")
+    .innerJoin("workspaces as w", "w.organisation_id", "m.organisation_id")
+    .select("m.user_id")
+    .where("w.workspace_id", "=", workspaceId)
+    .where("m.role", "=", "owner")
+    .executeTakeFirstOrThrow();
+  return owner.user_id;
 }

@@ -1,0 +1,15 @@
+import type { CloudRig } from "./cloud-rig.ts";
+
+/** What a workspace's audit log holds, the oldest first: kind, who, and what changed. */
+export async function auditOf(
+  rig: CloudRig,
+  workspaceId: string,
+): Promise<[kind: string, userId: string | null, details: Record<string, unknown>][]> {
+  const rows = await rig.db
+    .selectFrom("audit_events")
+    .select(["kind", "actor_user_id", "details"])
+    .where("workspace_id", "=", workspaceId)
+    .orderBy("at")
+    .execute();
+  return rows.map((row) => [row.kind, row.actor_user_id, row.details]);
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { deletionAnswerSchema, parseWire } from "../../../../core/wire/mod.ts";
+import { batch, type CloudRig, createRig, json, record } from "../../kit/cloud-rig.ts";
+import { describeOnEngines } from "../../kit/engines.ts";
+
+const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
+const PURGE_MS = 30 * 86_400_000;
+
+describeOnEngines("deleting", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  it("a workspace is its organisation's owner's to do: out of service at once, and nothing removed", async () => {
+    const workspace = await rig.addWorkspace();
+    const owner = await rig.personIn(workspace, "organisationOwner");
+    const path = `/v1/workspaces/${workspace.id}`;
+    await rig.call("POST", "/v1/requests/batch", workspace.token, batch(record(rig.uuid())));
+    for (const standing of ["member", "workspaceAdmin", "organisationAdmin"] as const) {
+      const person = await rig.personIn(workspace, standing);
+      assert.equal((await rig.call("DELETE", path, person.token)).status, 403, standing);
+    }
+    assert.equal((await rig.call("DELETE", path, workspace.token)).status, 403);
+    const answer = await json(rig.call("DELETE", path, owner.token));
+    assert.ok(parseWire(deletionAnswerSchema, answer).ok);
+    assert.equal(Date.parse(answer.purge_due_at) - Date.parse(answer.deleted_at), PURGE_MS);
+    assert.equal(
+      (await json(rig.call("GET", "/v1/daemon/whoami", workspace.token))).code,
+      "workspace_deleted",
+    );
+    assert.equal((await rig.call("GET", `${path}/settings`, owner.token)).status, 404);
+    assert.equal((await rig.call("DELETE", path, owner.token)).status, 404);
+    assert.deepEqual((await json(rig.call("GET", "/v1/me", owner.token))).workspaces, []);
+    const kept = await rig.db
+      .selectFrom("requests")
+      .select("request_id")
+      .where("workspace_id", "=", workspace.id)
+      .execute();
+    assert.equal(kept.length, 1);
+  });
+
+  it("an account takes what was its owner's alone along, and ends sessions and keys", async () => {
+    const workspace = await rig.addWorkspace();
+    const owner = await rig.personIn(workspace, "organisationOwner");
+    const elsewhere = await rig.addWorkspace();
+    await rig.addMember(elsewhere, owner.userId);
+    const machineId = await rig.addMachine(elsewhere);
+    const key = await rig.addKey(elsewhere, { userId: owner.userId, machineId });
+    const answer = await rig.call("DELETE", "/v1/account", owner.token);
+    assert.equal(answer.status, 200);
+    assert.ok(parseWire(deletionAnswerSchema, await answer.json()).ok);
+    assert.equal((await rig.call("GET", "/v1/me", owner.token)).status, 401);
+    assert.equal((await json(rig.call("GET", "/v1/daemon/whoami", key))).code, "not_a_member");
+    assert.equal(
+      (await json(rig.call("GET", "/v1/daemon/whoami", workspace.token))).code,
+      "workspace_deleted",
+    );
+    assert.equal((await rig.call("GET", "/v1/daemon/whoami", elsewhere.token)).status, 200);
+  });
+
+  it("an account is refused while it is the only owner of an organisation with others, and changes nothing", async () => {
+    const workspace = await rig.addWorkspace();
+    const owner = await rig.personIn(workspace, "organisationOwner");
+    const other = await rig.personIn(workspace, "organisationMember");
+    const refused = await rig.call("DELETE", "/v1/account", owner.token);
+    assert.equal(refused.status, 409);
+    assert.equal((await json(refused)).code, "sole_owner");
+    assert.equal((await rig.call("GET", `/v1/workspaces/${workspace.id}/settings`, owner.token)).status, 200);
+    const members = `/v1/organisations/${workspace.organisationId}/members/${other.userId}`;
+    await rig.call("PATCH", members, owner.token, { role: "owner" });
+    assert.equal((await rig.call("DELETE", "/v1/account", owner.token)).status, 200);
+    assert.equal((await rig.call("GET", `/v1/workspaces/${workspace.id}/settings`, other.token)).status, 200);
+  });
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { pairingShownSchema, parseWire } from "../../../../core/wire/mod.ts";
+import { auditOf } from "../../kit/audit.ts";
+import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
+import { describeOnEngines } from "../../kit/engines.ts";
+
+const config = {
+  rateLimits: { perUser: 1e6, perKey: 1e6, pairingPerAddress: 1e6, pollPerAddress: 1e6 },
+  trustedHops: 1,
+};
+const machine = { fingerprint: null, hostname: "laptop", platform: "linux", daemon_version: "0.4.0" };
+
+describeOnEngines("deciding on a pairing", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  async function start(): Promise<{
+    code: string;
+    poll: () => Promise<{ status: string; sync_token: string }>;
+  }> {
+    const ticket = await json(rig.call("POST", "/v1/pairing/start", null, machine));
+    return {
+      code: ticket.code,
+      poll: () => json(rig.call("POST", "/v1/pairing/poll", null, { poll_token: ticket.poll_token })),
+    };
+  }
+
+  /** An instance that has counted no wrong codes, called from an address. */
+  function fromAddress() {
+    const app = rig.app(config);
+    return async (method: string, path: string, token: string, address: string, body?: unknown) =>
+      await app.request(path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "x-forwarded-for": address },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+  }
+
+  it("shows a member the machine, and mints for the workspace that they choose", async () => {
+    const workspace = await rig.addWorkspace();
+    const member = await rig.personIn(workspace, "member");
+    const { code, poll } = await start();
+    const typed = code.toLowerCase().replace("-", " ");
+    const shown = await json(rig.call("GET", `/v1/pairing/codes/${encodeURIComponent(typed)}`, member.token));
+    assert.ok(parseWire(pairingShownSchema, shown).ok);
+    assert.deepEqual(shown, { code, hostname: "laptop", platform: "linux", address: null });
+    const decision = { code: typed, workspace_id: workspace.id };
+    assert.equal((await rig.call("POST", "/v1/pairing/approve", member.token, decision)).status, 204);
+    assert.equal((await rig.call("POST", "/v1/pairing/approve", member.token, decision)).status, 404);
+    const { status, sync_token } = await poll();
+    assert.equal(status, "approved");
+    const whoami = await json(rig.call("GET", "/v1/daemon/whoami", sync_token));
+    assert.equal(whoami.workspace.id, workspace.id);
+    assert.deepEqual(
+      (await auditOf(rig, workspace.id)).map(([kind, userId]) => [kind, userId]),
+      [["machine_paired", member.userId]],
+    );
+  });
+
+  it("is denied by a member too, and by nobody for a workspace that is not theirs", async () => {
+    const workspace = await rig.addWorkspace();
+    const member = await rig.personIn(workspace, "member");
+    const stranger = await rig.personIn(workspace, "stranger");
+    const { code, poll } = await start();
+    const decision = { code, workspace_id: workspace.id };
+    for (const path of ["/v1/pairing/approve", "/v1/pairing/deny"]) {
+      assert.equal((await json(rig.call("POST", path, stranger.token, decision))).code, "not_found");
+    }
+    assert.equal((await rig.call("POST", "/v1/pairing/deny", member.token, decision)).status, 204);
+    assert.equal((await poll()).status, "denied");
+    for (const body of [{ code }, { ...decision, code: "short" }, { ...decision, workspace_id: 7 }]) {
+      assert.equal((await rig.call("POST", "/v1/pairing/approve", member.token, body)).status, 422);
+    }
+  });
+
+  it("is locked for ten minutes after five wrong codes, by person and by address, while the code stays good", async () => {
+    const workspace = await rig.addWorkspace();
+    const guesser = await rig.personIn(workspace, "member");
+    const honest = await rig.personIn(workspace, "member");
+    const call = fromAddress();
+    const { code, poll } = await start();
+    const guess = (token: string, address: string, typed = "0000-0000") =>
+      call("POST", "/v1/pairing/approve", token, address, { code: typed, workspace_id: workspace.id });
+    // A right code in between takes none back.
+    assert.equal((await guess(guesser.token, "198.51.100.1")).status, 404);
+    const own = await start();
+    assert.equal((await guess(guesser.token, "198.51.100.1", own.code)).status, 204);
+    for (let turn = 0; turn < 3; turn += 1)
+      assert.equal((await guess(guesser.token, "198.51.100.1")).status, 404);
+    assert.equal((await call("GET", "/v1/pairing/codes/xyz", guesser.token, "198.51.100.1")).status, 404);
+    const locked = await guess(guesser.token, "198.51.100.1", code);
+    assert.equal(locked.status, 429);
+    assert.equal(locked.headers.get("retry-after"), "600");
+    // The person from elsewhere, and others from that address.
+    assert.equal((await guess(guesser.token, "198.51.100.2", code)).status, 429);
+    assert.equal((await guess(honest.token, "198.51.100.1", code)).status, 429);
+    assert.equal((await call("GET", `/v1/pairing/codes/${code}`, guesser.token, "198.51.100.9")).status, 429);
+    assert.equal((await guess(honest.token, "198.51.100.3", code)).status, 204);
+    assert.equal((await poll()).status, "approved");
+    rig.clock.advance(600_000);
+    assert.equal((await guess(guesser.token, "198.51.100.1")).status, 404);
+  });
+});
