@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
@@ -11,10 +11,11 @@ import { systemClock } from "../../../adapters/clock/mod.ts";
 import { openPgliteFolder, openPostgres } from "../../../adapters/postgres/mod.ts";
 import { makeBatches } from "../../../bench/ingest/records.ts";
 import { CLOUD_MIGRATIONS, type CloudDatabase, migrateCloud, openCloudDatabase } from "../../../cloud/mod.ts";
-import { type CloudProcess, startCloudProcess } from "../../cloud/kit/cloud-process.ts";
+import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../../cloud/kit/cloud-process.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "../../cloud/kit/postgres-server.ts";
-import { addSenders, type Sender } from "../../cloud/kit/senders.ts";
+import { addSender, addSenders, type Sender } from "../../cloud/kit/senders.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
+import { runCloudWords } from "./run-cloud-words.ts";
 
 /** Processes of Node's; the other runtimes have a test of their own. */
 const skip =
@@ -63,6 +64,8 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
     await delay(20);
   }
 }
+
+afterEach(killCloudProcesses);
 
 const NO_LIMIT = { METER_CLOUD_LIMITS_KEY_PER_MINUTE: "10000000" };
 
@@ -156,6 +159,44 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
       CLOUD_MIGRATIONS.map(({ name }) => name),
     );
     assert.deepEqual(await Promise.all(twins.map((twin) => twin.end("SIGTERM"))), [0, 0]);
+  });
+
+  it("serves under a login that owns nothing, as docs/hosting.md sets it up", async () => {
+    const guide = readFileSync(new URL("../../../docs/hosting.md", import.meta.url), "utf8");
+    const [, roles = ""] = /```sql\n([\s\S]*?)```/.exec(guide) ?? [];
+    const admin = connect("postgres");
+    for (const statement of roles.split(";").filter((text) => text.trim() !== "")) {
+      await sql.raw(statement).execute(admin);
+    }
+    await admin.destroy();
+    const as = (login: string) => server.url("meter").replace("postgres@", `${login}@`);
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: as("meter_owner") };
+    assert.deepEqual((await runCloudWords(["migrate"], env)).code, 0);
+    const cloud = await startCloudProcess({
+      env: { ...NO_LIMIT, DATABASE_URL: as("meter_server"), METER_CLOUD_DATABASE_MIGRATE: "false" },
+    });
+    const account = { email: "ann@example.com", name: "Ann", password: "correct horse battery" };
+    const headers = { "content-type": "application/json", origin: cloud.url };
+    const sign = (to: "up" | "in") =>
+      ask(`${cloud.url}/api/auth/sign-${to}/email`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(account),
+      });
+    assert.equal((await sign("up")).status, 200);
+    assert.equal((await sign("in")).status, 200);
+    assert.equal((await ask(`${cloud.url}/readyz`)).status, 200);
+    const listed = await runCloudWords(["admin", "list", account.email, "--json"], env);
+    const [{ workspace_id }] = JSON.parse(listed.stdout);
+    db = connect("meter");
+    const { token } = await addSender(db, workspace_id, Date.now());
+    const [batch = []] = makeBatches(1, BATCH_SIZE, Date.now(), 6);
+    assert.equal((await post(cloud.url, token, batch)).body.accepted, BATCH_SIZE);
+    await db.destroy();
+    const mine = openCloudDatabase(openPostgres(as("meter_server"), systemClock));
+    await assert.rejects(sql`select * from requests`.execute(mine), { reason: "forbidden" });
+    await mine.destroy();
+    assert.equal(await cloud.end("SIGTERM"), 0);
   });
 
   it("takes batches over TLS, and on SIGTERM answers what is under way before it ends", async () => {
