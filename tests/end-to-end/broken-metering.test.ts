@@ -103,7 +103,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
         assert.equal(store.pending, 3);
         const json = await runMeter(meter.home, ["status", "--json"]);
         assert.equal(json.code, 1);
-        assert.equal(JSON.parse(json.stdout).daemon.store.lastError.reason, "busy");
+        assert.equal(JSON.parse(json.stdout).daemon.store.last_error.reason, "busy");
       } finally {
         locker.exec("ROLLBACK");
         locker.close();

@@ -191,12 +191,12 @@ describe("the database against the providers' own books", {
       if (row === undefined) continue;
       const { stdout, code } = await meter.run(["explain", row.requestId, "--json"]);
       assert.equal(code, 0);
-      const { priced, agrees } = JSON.parse(stdout) as {
-        priced: { lines: { costPicoUsd: string }[]; factors: unknown[] };
+      const { lines, agrees } = JSON.parse(stdout) as {
+        lines: { cost_pico_usd: string }[];
         agrees: boolean;
       };
       assert.equal(agrees, true);
-      const sum = priced.lines.reduce((total, line) => total + BigInt(line.costPicoUsd), 0n);
+      const sum = lines.reduce((total, line) => total + BigInt(line.cost_pico_usd), 0n);
       assert.equal(sum, row.costPicoUsd);
     }
   });
