@@ -1,8 +1,8 @@
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { ConnectionOwner, ConnectionOwners } from "../../core/ports/connection-owner.ts";
 import type { PriceBook } from "../../core/pricing/mod.ts";
-import type { Millis } from "../../core/time.ts";
 import type { DaemonStatus } from "../daemon-status.ts";
 import type { CloudBanner } from "../page/local-page.ts";
 import type { Store, Turn } from "../store/mod.ts";
@@ -50,9 +50,8 @@ export interface ApiPorts {
   prices(): PriceBook;
   /** What is served below `/v1/cloud`, and how it stands; null where nothing is. */
   cloud: { routes: Hono; banner(): Promise<CloudBanner> } | null;
-  now(): Millis;
+  clock: Clock;
   turn: Turn;
-  later(work: () => void, delayMs: number): void;
   /** For the log. */
   onError(error: unknown): void;
 }

@@ -58,12 +58,12 @@ function wantsCsv(context: Context): boolean {
 
 /** The part of the API that tells what was metered. Who may ask is decided before. */
 export function createDataRoutes(ports: ApiPorts): Hono {
-  const { store, now, turn } = ports;
+  const { store, clock, turn } = ports;
   const routes = new Hono();
 
   const period = (context: Context) => {
     const { from, to, days } = context.req.query();
-    return readPeriod({ from, to, days }, now());
+    return readPeriod({ from, to, days }, clock.now());
   };
   const periodJson = (read: { from: number; to: number; days: "local" | "utc" }) => ({
     from: new Date(read.from).toISOString(),
@@ -136,10 +136,14 @@ export function createDataRoutes(ports: ApiPorts): Hono {
       last === null
         ? []
         : store.readRequests({ from: null, to: null, afterSeq: last.seq, limit: MAX_MISSED });
-    const stream = openEventStream(ports.feed, missed, ports.later);
+    const stream = openEventStream(ports.feed, missed, clock);
     if (stream === null)
       return problem(context, 503, "too_many_listeners", "Too many pages listen to events already.");
-    return context.body(stream, 200, { "content-type": "text/event-stream; charset=utf-8" });
+    // When it ends there is nothing to keep the connection for: an idle one would hold up a daemon that stops.
+    return context.body(stream, 200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      connection: "close",
+    });
   });
   return routes;
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../core/ports/clock.ts";
 import type { RequestRecord } from "../../core/record.ts";
 import type { RecordFeed } from "./record-feed.ts";
 import { requestJson } from "./request-json.ts";
@@ -25,15 +26,20 @@ function eventText(record: RequestRecord): string {
 export function openEventStream(
   feed: RecordFeed,
   missed: readonly RequestRecord[],
-  later: (work: () => void, delayMs: number) => void,
+  clock: Pick<Clock, "setTimer">,
 ): ReadableStream<Uint8Array> | null {
   let end = () => {};
   let controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   let over = false;
+  let cancelBeat = () => {};
+  const leave = () => {
+    over = true;
+    cancelBeat();
+    end();
+  };
   const finish = () => {
     if (over) return;
-    over = true;
-    end();
+    leave();
     controller?.close();
   };
   const send = (text: string) => {
@@ -42,9 +48,8 @@ export function openEventStream(
     else controller.enqueue(encoder.encode(text));
   };
   const beat = () => {
-    if (over) return;
     send(": still here\n\n");
-    later(beat, HEARTBEAT_MS);
+    if (!over) cancelBeat = clock.setTimer(HEARTBEAT_MS, beat);
   };
   const stop = feed.listen({ record: (record) => send(eventText(record)), ended: finish });
   if (stop === null) return null;
@@ -55,12 +60,9 @@ export function openEventStream(
         controller = opened;
         send(`retry: ${RETRY_MS}\n\n`);
         for (const record of missed) send(eventText(record));
-        later(beat, HEARTBEAT_MS);
+        if (!over) cancelBeat = clock.setTimer(HEARTBEAT_MS, beat);
       },
-      cancel() {
-        over = true;
-        end();
-      },
+      cancel: leave,
     },
     new CountQueuingStrategy({ highWaterMark: MAX_WAITING_EVENTS }),
   );

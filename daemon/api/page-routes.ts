@@ -28,7 +28,7 @@ export function createPageRoutes(ports: ApiPorts): Hono {
     const asked = Number(context.req.query("days"));
     const rangeDays = PAGE_RANGES.find((days) => days === asked) ?? DEFAULT_PERIOD_DAYS;
     // The instant of now belongs to it. Noon is in the day that is meant, whatever the clocks did in between.
-    const to = ports.now() + 1;
+    const to = ports.clock.now() + 1;
     const from = dayOf(dayOf(to - 1, "local").from + DAY_MS / 2 - (rangeDays - 1) * DAY_MS, "local").from;
     const statistics = await store.readStatistics({ from, to, days: "local" }, turn);
     const recent = await store.listRequests({ from: null, to: null, beforeSeq: null, limit: RECENT }, turn);

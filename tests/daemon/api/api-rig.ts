@@ -1,3 +1,4 @@
+import { createManualClock, type ManualClock } from "../../../adapters/clock/mod.ts";
 import type { ConnectionOwner } from "../../../core/ports/connection-owner.ts";
 import { createPriceBook, loadBundledRates } from "../../../core/pricing/mod.ts";
 import { type ApiPorts, createApi } from "../../../daemon/api/app.ts";
@@ -44,8 +45,7 @@ export interface ApiRig {
   ports: ApiPorts;
   /** Asks as a program of this user does, unless the headers say otherwise. */
   ask(path: string, init?: RequestInit & { host?: string; url?: string }): Promise<Response>;
-  /** Runs what was put off. */
-  runLater(): void;
+  clock: ManualClock;
   close(): void;
 }
 
@@ -54,7 +54,7 @@ export async function openApi(
 ): Promise<ApiRig> {
   const store = await openStore(opener, ":memory:");
   const owner = change.owner === undefined ? "self" : change.owner;
-  const put: (() => void)[] = [];
+  const clock = createManualClock(Date.UTC(2026, 4, 12, 18));
   const prices = createPriceBook(loadBundledRates());
   const ports: ApiPorts = {
     version: "0.4.0",
@@ -70,9 +70,8 @@ export async function openApi(
     counters: createMeteredCounters(),
     prices: () => prices,
     cloud: null,
-    now: () => Date.UTC(2026, 4, 12, 18),
+    clock,
     turn: async () => {},
-    later: (work) => void put.push(work),
     onError: () => {},
     ...change,
   };
@@ -86,9 +85,7 @@ export async function openApi(
       headers.set("host", host);
       return await api.request(new Request(`${url}${path}`, { ...init, headers }), undefined, { peer });
     },
-    runLater: () => {
-      for (const work of put.splice(0)) work();
-    },
+    clock,
     close: () => store.close(),
   };
 }

@@ -8,6 +8,7 @@ import {
   requestListSchema,
   statisticsSchema,
 } from "../../../core/wire/mod.ts";
+import { HEARTBEAT_MS } from "../../../daemon/api/event-stream.ts";
 import { noon, sampleRecord } from "../store/sample-records.ts";
 import { type ApiRig, openApi } from "./api-rig.ts";
 
@@ -226,10 +227,11 @@ describe("GET /v1/events", () => {
         event.startsWith(`id: ${record.requestId}\nevent: request\ndata: {`) && event.endsWith("}\n\n"),
       );
       assert.equal(itemOf(event).model, "with\nbreak");
-      rig.runLater();
+      rig.clock.advance(HEARTBEAT_MS);
       assert.equal(await readText(reader), ": still here\n\n");
       await reader.cancel();
       rig.ports.feed.publish([record]);
+      assert.equal(rig.clock.nextTimerMs(), null, "no timer outlives its reader");
     }));
 
   it("gives again what was missed", () =>
@@ -259,6 +261,7 @@ describe("GET /v1/events", () => {
         await reader.read();
         assert.equal((await reader.read()).done, true);
       }
+      assert.equal(rig.clock.nextTimerMs(), null);
       assert.deepEqual(await codeOf(await rig.ask("/v1/events")), [503, "too_many_listeners"]);
     }));
 });

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import { connect } from "node:net";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import { tokenFile } from "../../cli/daemon-process.ts";
+import { askDaemon } from "../../cli/loopback-client.ts";
+import {
+  createHome,
+  type MeterProcess,
+  onNodeOnly,
+  removeHome,
+  SUITE_TIMEOUT_MS,
+  startMeter,
+  waitFor,
+} from "./meter-process.ts";
+
+/** The user that has no rights anywhere. */
+const NOBODY = 65_534;
+
+/** Why another user can't be played here, or false. */
+const withoutOtherUsers =
+  process.platform === "linux" && process.getuid?.() === 0 ? false : "needs root on Linux";
+
+describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
+  let meter: MeterProcess;
+  let token = "";
+
+  before(async () => {
+    meter = await startMeter(createHome(["[proxy]", "port = 0", "[api]", "port = 0"]));
+    token = readFileSync(tokenFile(meter.home), "utf8").trim();
+  });
+  after(async () => {
+    await meter?.stop();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+
+  /** Sends bytes as they are and gives the status of the answer. */
+  async function send(text: string): Promise<number> {
+    const socket = connect(meter.apiPort, "127.0.0.1");
+    await once(socket, "connect");
+    socket.write(text);
+    let answer = "";
+    for await (const piece of socket) answer += String(piece);
+    return Number(answer.split(" ")[1]);
+  }
+
+  it("answers this user's programs, and on Linux without the secret", async () => {
+    const asked = await askDaemon(meter.apiPort, "/v1/stats");
+    assert.equal(asked.status, process.platform === "linux" ? 200 : 401);
+    assert.equal((await askDaemon(meter.apiPort, "/v1/stats", token)).status, 200);
+    const paired = await askDaemon(meter.apiPort, "/v1/cloud/state");
+    assert.equal((JSON.parse(paired.body) as { port: number }).port, meter.apiPort);
+  });
+
+  it("refuses other users of this machine, secret or not", { skip: withoutOtherUsers }, async () => {
+    const ask = async (uid: number, path: string) => {
+      const script = `exec 3<>/dev/tcp/127.0.0.1/${meter.apiPort}; printf 'GET ${path} HTTP/1.1\\r\\nHost: 127.0.0.1:${meter.apiPort}\\r\\nAuthorization: Bearer ${token}\\r\\nConnection: close\\r\\n\\r\\n' >&3; cat <&3`;
+      const child = spawn("/bin/bash", ["-c", script], {
+        uid,
+        stdio: ["ignore", "pipe", "inherit"],
+        env: {},
+        cwd: "/",
+      });
+      let answer = "";
+      for await (const piece of child.stdout) answer += String(piece);
+      return answer;
+    };
+    for (const path of ["/health", "/", "/v1/stats", "/v1/cloud/state"]) {
+      assert.match(await ask(NOBODY, path), /^HTTP\/1\.1 403 [\s\S]*"code":"other_user"/, path);
+      assert.match(await ask(0, path), /^HTTP\/1\.1 200 /, path);
+    }
+  });
+
+  it("refuses heads that name no host, several, or another one in the address", async () => {
+    const own = `127.0.0.1:${meter.apiPort}`;
+    assert.equal(await send(`GET /health HTTP/1.1\r\nHost: ${own}\r\nConnection: close\r\n\r\n`), 200);
+    assert.equal(await send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"), 400);
+    assert.ok((await send("GET /health HTTP/1.0\r\n\r\n")) >= 400);
+    assert.equal(
+      await send(`GET /health HTTP/1.1\r\nHost: ${own}\r\nHost: evil.test\r\nConnection: close\r\n\r\n`),
+      400,
+    );
+    assert.ok(
+      (await send(`GET http://evil.test/health HTTP/1.1\r\nHost: ${own}\r\nConnection: close\r\n\r\n`)) >=
+        400,
+    );
+    for (const name of [
+      "evil.test",
+      `evil.test:${meter.apiPort}`,
+      "127.0.0.1",
+      `2130706433:${meter.apiPort}`,
+      `0.0.0.0:${meter.apiPort}`,
+    ])
+      assert.equal(
+        await send(`GET /health HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`),
+        403,
+        name,
+      );
+  });
+
+  it("is not kept from stopping by who listens to events, and tells them that it ends", async () => {
+    const other = await startMeter(createHome(["[proxy]", "port = 0", "[api]", "port = 0"]));
+    const secret = readFileSync(tokenFile(other.home), "utf8").trim();
+    const listening = request({
+      host: "127.0.0.1",
+      port: other.apiPort,
+      path: "/v1/events",
+      headers: { authorization: `Bearer ${secret}` },
+    });
+    listening.end();
+    const [events] = await once(listening, "response");
+    assert.equal(events.headers["content-type"], "text/event-stream; charset=utf-8");
+    let ended = false;
+    events.resume().on("end", () => (ended = true));
+    assert.equal((await other.stop()).code, 0);
+    await waitFor("the events to end", () => ended);
+    removeHome(other.home);
+  });
+});
