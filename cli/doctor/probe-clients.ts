@@ -12,6 +12,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** How long a client may take to make one call, in milliseconds. */
 const CALL_WITHIN_MS = 15_000;
 
+/** So much of what a program complains of is shown. */
+const MOST_CHARACTERS = 200;
+
 /** Says no to whoever asks, as a provider does to a call without a key. */
 const refusal =
   "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
@@ -91,6 +94,18 @@ const agents: readonly (readonly [name: string, trust: readonly (typeof trustVar
   ["gemini", ["NODE_EXTRA_CA_CERTS"]],
 ];
 
+function whyBypassing(name: string, said: string, env: Environment): string | null {
+  if (name === "node" && env.NODE_USE_ENV_PROXY !== "1") return "NODE_USE_ENV_PROXY=1 is not set";
+  return knownToIgnoreProxy(name, said);
+}
+
+/** What a program complained of: the line that bears its name, as curl's does, or the last one. */
+function lastWords(stderr: string): string | null {
+  const lines = stderr.trim().split("\n");
+  const line = lines.find((each) => /^\w+: /.test(each)) ?? lines.at(-1) ?? "";
+  return line === "" ? null : line.slice(0, MOST_CHARACTERS);
+}
+
 const versionIn = (text: string): string | null => /\d+\.\d+(?:\.\d+)?\S*/.exec(text)?.[0] ?? null;
 
 /**
@@ -121,11 +136,10 @@ export async function probeClients(
       const why =
         outcome === "metered"
           ? null
-          : (knownToIgnoreProxy(name, said) ??
-            (env.NODE_USE_ENV_PROXY !== "1" && name === "node"
-              ? "NODE_USE_ENV_PROXY=1 is not set"
-              : (stderr.trim().split("\n").at(-1)?.slice(0, 200) ?? null)));
-      return { name, version: versionIn(said), outcome, why: why === "" ? null : why };
+          : outcome === "bypasses"
+            ? whyBypassing(name, said, env)
+            : lastWords(stderr);
+      return { name, version: versionIn(said), outcome, why };
     } finally {
       server.close();
     }

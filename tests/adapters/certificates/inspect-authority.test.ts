@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import { inspectCertificateAuthority, openCertificateAuthority } from "../../../adapters/certificates/mod.ts";
+
+const DAY_MS = 86_400_000;
+
+describe("inspectCertificateAuthority()", () => {
+  const now = Date.parse("2026-11-21T12:00:00Z");
+  const hosts = ["api.openai.com", "*.example.com"];
+  let directory: string;
+  before(() => {
+    directory = join(mkdtempSync(join(tmpdir(), "meter-ca-")), "ca");
+  });
+  after(() => rmSync(join(directory, ".."), { recursive: true, force: true }));
+  const look = (more = {}) => inspectCertificateAuthority({ directory, hosts, now, ...more });
+
+  it("sees what opening it would do, and does nothing", () => {
+    assert.equal(look().state, "absent");
+    const { certificatePem } = openCertificateAuthority({ directory, hosts, now });
+    const found = look();
+    assert.deepEqual(
+      [found.state, found.certificatePem, found.keyOpenToOthers],
+      ["current", certificatePem, false],
+    );
+    assert.ok((found.validUntil ?? 0) > now + 1_000 * DAY_MS);
+    assert.equal(look({ hosts: [...hosts, "api.x.ai"] }).state, "hosts_changed");
+    assert.equal(look({ now: now + 1_090 * DAY_MS }).state, "expiring");
+    assert.equal(openCertificateAuthority({ directory, hosts, now }).certificatePem, certificatePem);
+  });
+
+  it("sees a key that others may read", { skip: process.platform === "win32" && "no modes" }, () => {
+    chmodSync(join(directory, "key.pem"), 0o644);
+    assert.equal(look().keyOpenToOthers, true);
+    chmodSync(join(directory, "key.pem"), 0o600);
+  });
+
+  it("sees damage", () => {
+    writeFileSync(join(directory, "ca.pem"), "no certificate");
+    assert.equal(look().state, "damaged");
+  });
+});
