@@ -46,6 +46,8 @@ export function openPostgres(
         application_name: "meter-cloud",
         TimeZone: "UTC",
         statement_timeout: statementTimeoutMs,
+        // A plan for any parameters guesses its rows high, and would be compiled for longer than it runs.
+        jit: false,
         // A transaction whose client is gone must not keep its locks.
         idle_in_transaction_session_timeout: statementTimeoutMs,
       },

@@ -1,0 +1,186 @@
+/**
+ * `npm run bench:queries`: how long overview and analytics take on PostgreSQL 15 with 0.1, 1 and 10 million requests of
+ * one workspace, spread over a year: ten people with a machine each, two projects and three models for everybody. The
+ * requests and their rollups are made by the statement with which ingest makes them. Asked through the app with session,
+ * membership and row-level security, without a socket; no period's edge lies on an hour.
+ *
+ * `node bench/queries/main.ts [--requests 100000,1000000,10000000] [--rounds 60]`
+ */
+import { parseArgs } from "node:util";
+import { sql } from "kysely";
+import { createManualClock, systemClock } from "../../adapters/clock/mod.ts";
+import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
+import { createMemoryAccounts } from "../../adapters/memory/mod.ts";
+import { openPostgres } from "../../adapters/postgres/mod.ts";
+import { type CloudDatabase, createCloud, migrateCloud, openCloudDatabase } from "../../cloud/mod.ts";
+import { addToRollups, contributions } from "../../cloud/store/rollups.ts";
+import { missingPostgres, startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    requests: { type: "string", default: "100000,1000000,10000000" },
+    rounds: { type: "string", default: "60" },
+  },
+});
+const sizes = options.requests.split(",").map(Number);
+const rounds = Number(options.rounds);
+
+/** The targets: how much slower the largest may be than the smallest, and the overview's median at the largest. */
+const MAX_RATIO = 1.5;
+const MAX_OVERVIEW_MS = 30;
+
+const WARM_UP = 10;
+const NOW = Date.UTC(2026, 10, 21, 12, 34, 56);
+const YEAR = 365 * 86_400_000;
+const WORKSPACE = "01994b8e-7c00-7000-8000-00000000000a";
+const ORGANISATION = "01994b8e-7c00-7000-8000-00000000000b";
+
+/** Rows of one statement. */
+const CHUNK = 250_000;
+
+const ago = (days: number) => new Date(NOW - days * 86_400_000).toISOString();
+
+/** A year less a minute, so that the retention floor does not move it. */
+const year = `from=${new Date(NOW - YEAR + 60_000).toISOString()}`;
+
+const QUESTIONS: readonly (readonly [name: string, path: string])[] = [
+  ["overview, 30 days", "overview"],
+  ["overview, a year", `overview?${year}`],
+  ["analytics by project, 30 days", "analytics?by=project"],
+  ["analytics by user, a year", `analytics?by=user&${year}`],
+  ["analytics by model and hour, 7 days", `analytics?by=model&bucket=hour&from=${ago(7)}`],
+];
+
+/** Makes requests `first` to `first + count - 1` of so many, evenly over the year, with their rollups. */
+async function seed(db: CloudDatabase, total: number): Promise<void> {
+  for (let first = 0; first < total; first += CHUNK) {
+    const last = Math.min(first + CHUNK, total) - 1;
+    await sql`
+      with inserted as (
+        insert into requests (workspace_id, request_id, requested_at, received_at, clock_skewed, machine_id, user_id,
+          provider, model, request_kind, streaming, prompt_tokens, completion_tokens, cache_read_tokens,
+          cache_write_tokens, thinking_tokens, tokens_complete, cost_pico_usd, cost_source, rates_source,
+          reported_cost_pico_usd, latency_ms, ttfb_ms, http_status, error_class, project, attribution_tier,
+          prompt_hash, method, path)
+        select ${WORKSPACE}::uuid, lpad(to_hex(i), 32, '0')::uuid, at, at, false,
+          lpad(person::text, 32, '0')::uuid, 'user-' || person,
+          case when model < 3 then 'openai' else 'anthropic' end, 'model-' || model,
+          'chat', true, 1000 + i % 977, 100 + i % 89, i % 5003, i % 211, i % 53, true,
+          (i % 1000003) * 1000000, 'computed', 'bundled', (i % 1000003) * 1000000, 900 + i % 5000, 200 + i % 700,
+          case when i % 50 = 0 then 500 else 200 end, case when i % 50 = 0 then 'server_error' end,
+          'project-' || (person + i / 7 % 2) % 4, 'git_root', md5(i::text) || md5(i::text), 'POST',
+          '/v1/chat/completions'
+        from (
+          select i, at, (i * 7919) % 10 as person, ((i * 7919) % 10 + i / 13 % 3) % 6 as model
+          from (
+            select i, to_timestamp(${NOW / 1_000}::float8)
+              - interval '1 millisecond' * (1 + (${total - 1}::bigint - i) * ${YEAR - 1_000}::float8 / ${total}::float8) as at
+            from generate_series(${first}::bigint, ${last}::bigint) as i
+          ) as times
+        ) as people
+        returning *
+      ),
+      contributed as (${sql.raw(contributions("inserted", 1))}),
+      ${addToRollups(WORKSPACE)}
+      select count(*) from inserted`.execute(db);
+  }
+  await sql`vacuum analyze`.execute(db);
+}
+
+const median = (figures: readonly number[]) => figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
+
+/** A cloud with so many requests. */
+interface Contender {
+  readonly total: number;
+  ask(path: string): Promise<{ ms: number; counted: number }>;
+  close(): Promise<void>;
+}
+
+async function fill(url: string, total: number): Promise<Contender> {
+  const db = openCloudDatabase(openPostgres(url, systemClock, { statementTimeoutMs: 600_000 }));
+  await migrateCloud(db, NOW);
+  const randomBytes = createRandomBytes();
+  const accounts = createMemoryAccounts(randomBytes);
+  const made = await accounts.createUser({ name: "Ann", email: "ann@example.com", password: null });
+  if (!made.ok) throw new Error(made.reason);
+  const place = { organisation_id: ORGANISATION, name: "Bench", created_at: NOW };
+  await db.insertInto("organisations").values(place).execute();
+  await db
+    .insertInto("workspaces")
+    .values({ ...place, workspace_id: WORKSPACE, plan: "business" })
+    .execute();
+  await db
+    .insertInto("memberships")
+    .values({ workspace_id: WORKSPACE, user_id: made.userId, role: "member", created_at: NOW })
+    .execute();
+  const startedAt = performance.now();
+  await seed(db, total);
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+  const { rows } = await sql<Record<string, string>>`select
+    (select count(*) from usage_hourly) as hours, (select count(*) from usage_daily) as days`.execute(db);
+  console.log(
+    `${total} requests: ${rows[0]?.hours} rows by hour, ${rows[0]?.days} by day, made in ${seconds} s`,
+  );
+  const app = createCloud(
+    {
+      db,
+      clock: createManualClock(NOW),
+      randomBytes,
+      sha256,
+      accounts,
+      log: () => {},
+      mail: async () => {},
+      peerAddress: () => null,
+    },
+    { rateLimits: { perUser: 1e9 } },
+  );
+  const headers = { authorization: `Bearer ${await accounts.createSession(made.userId)}` };
+  return {
+    total,
+    ask: async (path) => {
+      const askedAt = performance.now();
+      const answer = await app.request(`/v1/workspaces/${WORKSPACE}/${path}`, { headers });
+      const { totals } = (await answer.json()) as { totals: { requests: number } };
+      return { ms: performance.now() - askedAt, counted: totals.requests };
+    },
+    close: () => db.destroy(),
+  };
+}
+
+/** Asks everybody in turn, so that whatever else the machine does slows all alike. */
+async function compare(contenders: readonly Contender[], name: string, path: string): Promise<void> {
+  const latencies = contenders.map((): number[] => []);
+  for (let round = -WARM_UP; round < rounds; round += 1) {
+    for (const [at, { ask, total }] of contenders.entries()) {
+      const { ms, counted } = await ask(path);
+      if (round >= 0) latencies[at]?.push(ms);
+      // The year lacks its first minute.
+      if (path.startsWith("overview?") && Math.abs(counted - total) > 1 + total / 100_000)
+        throw new Error(`the year has ${counted} requests of ${total}`);
+    }
+  }
+  const medians = latencies.map(median);
+  const [smallest, largest] = [medians[0] ?? 0, medians.at(-1) ?? 0];
+  const ratio = largest / smallest;
+  const isFine = ratio <= MAX_RATIO && (path !== "overview" || largest <= MAX_OVERVIEW_MS);
+  const figures = medians.map((ms) => `${ms.toFixed(1).padStart(7)} ms`).join("");
+  console.log(`${name.padEnd(36)}${figures}   ${ratio.toFixed(2)}${isFine ? "" : " (beyond the target)"}`);
+}
+
+const missing = missingPostgres();
+if (missing !== null) throw new Error(missing);
+const server = await startPostgres();
+try {
+  const admin = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
+  const contenders: Contender[] = [];
+  for (const [at, total] of sizes.entries()) {
+    await sql.raw(`create database bench_${at}`).execute(admin);
+    contenders.push(await fill(server.url(`bench_${at}`), total));
+  }
+  console.log("\nmedian for each, and the largest against the smallest:");
+  for (const [name, path] of QUESTIONS) await compare(contenders, name, path);
+  await Promise.all(contenders.map(({ close }) => close()));
+  await admin.destroy();
+} finally {
+  await server.stop();
+}
