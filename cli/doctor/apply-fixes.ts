@@ -54,7 +54,8 @@ export async function applyFixes(home: string, env: Environment, { findings }: D
   const asked = new Set(findings.flatMap(({ fix }) => fix ?? []));
   const done: string[] = [];
   for (const [fix, says, apply] of fixes) {
-    if (!asked.has(fix)) continue;
+    // What is started again need not be started.
+    if (!asked.has(fix) || (fix === "start" && asked.has("restart"))) continue;
     try {
       await apply(home, env);
       done.push(says);
