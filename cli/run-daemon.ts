@@ -45,6 +45,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** How long calls in flight may go on after SIGTERM, in milliseconds. */
 const STOP_DEADLINE_MS = 10_000;
 
+/** What clients of the loopback API may take of it: they are the programs and pages of one person. */
+const API_LIMITS = { requestTimeoutMs: 30_000, keepAliveMs: 30_000, maxConnections: 256 };
+
 /** Runs the daemon in this process until it is told to stop. Throws a `CommandFailure` where it can't start. */
 export async function runDaemon(home: string, env: Environment, stderr: Writable): Promise<number> {
   prepareHome(home);
@@ -108,7 +111,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         later: (work, delayMs) => void setTimeout(work, delayMs),
         owners: createConnectionOwners(),
         equalSecrets: (one, other) => timingSafeEqual(sha256(Buffer.from(one)), sha256(Buffer.from(other))),
-        serve,
+        serve: (fetch, address) => serve(fetch, address, { limits: API_LIMITS }),
         portLost: () => portLost.resolve("port_lost"),
         cloud,
         hostname: cloudPorts.machine.hostname,

@@ -15,6 +15,8 @@ export async function readSnapshot(
   const uploader = loadUploaderState(store);
   const row = store.readCloudState("cloud_state");
   const delivery = store.bodyDelivery();
+  // Where there is nobody to send to nothing waits; counting it would read the whole table, for every page that asks.
+  const waits = credentials !== null;
   return {
     enabled: settings.cloud.enabled,
     baseUrl: settings.cloud.baseUrl,
@@ -31,8 +33,8 @@ export async function readSnapshot(
       lastErrorAt: sync.lastErrorAt,
       lastTickAt: sync.lastTickAt,
       nextTickAt: sync.nextTickAt,
-      pending: store.countPending(),
-      oldestPendingAt: store.oldestPendingAt(),
+      pending: waits ? store.countPending() : 0,
+      oldestPendingAt: waits ? store.oldestPendingAt() : null,
     },
     bodies: {
       enabled: settings.cloud.bodies.enabled,
