@@ -58,8 +58,9 @@ export function withOperations(app: FetchApp, parts: OperationsParts): Operation
 
   function readiness(): Promise<Unready> {
     if (draining) return Promise.resolve("draining");
-    const now = performance.now();
-    if (asked === null || now - asked.at >= READINESS_FRESH_MS) {
+    const now = parts.clock.now();
+    // The wall clock may be set back.
+    if (asked === null || Math.abs(now - asked.at) >= READINESS_FRESH_MS) {
       asked = { at: now, answer: askDatabase(parts) };
     }
     return asked.answer;

@@ -101,7 +101,8 @@ async function createUser(
       const stamps = { createdAt: now, updatedAt: now };
       await trx
         .insertInto("people")
-        .values({ id, name, email, emailVerified: false, deletedAt: null, ...stamps })
+        // The host vouches for the address, so that a provider that does too leads into this account.
+        .values({ id, name, email, emailVerified: true, deletedAt: null, ...stamps })
         .execute();
       if (hash === null) return;
       await trx

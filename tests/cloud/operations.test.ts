@@ -116,10 +116,13 @@ describe("withOperations()", () => {
 describeOnEngines("/readyz", (engine) => {
   it("is ready on a migrated database, and asks it once for many", async () => {
     const test = await engine.open();
-    const operations = withOperations(app, parts(test.db));
+    const clock = createManualClock(0);
+    const operations = withOperations(app, parts(test.db, { clock }));
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(operations, "/readyz")));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     await test.db.destroy();
     assert.equal((await ask(operations, "/readyz")).status, 200, "an answer serves for a second");
+    clock.advance(1_000);
+    assert.equal((await ask(operations, "/readyz")).status, 503, "and no longer");
   });
 });

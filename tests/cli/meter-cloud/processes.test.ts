@@ -162,6 +162,9 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
   });
 
   it("serves under a login that owns nothing, as docs/hosting.md sets it up", async () => {
+    // A server of its own: the roles belong to the whole server, and must not be there yet.
+    const server = await startPostgres(true);
+    const connect = (name: string) => openCloudDatabase(openPostgres(server.url(name), systemClock));
     const guide = readFileSync(new URL("../../../docs/hosting.md", import.meta.url), "utf8");
     const [, roles = ""] = /```sql\n([\s\S]*?)```/.exec(guide) ?? [];
     const admin = connect("postgres");
@@ -188,7 +191,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     assert.equal((await ask(`${cloud.url}/readyz`)).status, 200);
     const listed = await runCloudWords(["admin", "list", account.email, "--json"], env);
     const [{ workspace_id }] = JSON.parse(listed.stdout);
-    db = connect("meter");
+    const db = connect("meter");
     const { token } = await addSender(db, workspace_id, Date.now());
     const [batch = []] = makeBatches(1, BATCH_SIZE, Date.now(), 6);
     assert.equal((await post(cloud.url, token, batch)).body.accepted, BATCH_SIZE);
@@ -197,6 +200,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     await assert.rejects(sql`select * from requests`.execute(mine), { reason: "forbidden" });
     await mine.destroy();
     assert.equal(await cloud.end("SIGTERM"), 0);
+    await server.stop();
   });
 
   it("takes batches over TLS, and on SIGTERM answers what is under way before it ends", async () => {

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, it } from "node:test";
+import { sql } from "kysely";
+import { createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
+import { createRandomBytes } from "../../../adapters/crypto/mod.ts";
+import type { Accounts } from "../../../core/ports/accounts.ts";
+import { uuidV7 } from "../../../core/uuid.ts";
+import { describeOnEngines, type TestDatabase } from "../../cloud/kit/engines.ts";
+
+const baseUrl = "https://cloud.meter.example";
+const password = "correct horse battery";
+const randomBytes = createRandomBytes();
+
+/** Whom the provider vouches for next. */
+interface Claims {
+  sub: string;
+  email: string;
+  email_verified: boolean;
+  name: string;
+}
+
+/** A provider of OpenID Connect: discovery, tokens for any code, and an id token of whoever `claims` names. */
+async function startProvider(
+  claims: () => Claims,
+): Promise<{ server: Server; origin: string; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    const { port } = server.address() as AddressInfo;
+    const origin = `http://127.0.0.1:${port}`;
+    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    response.setHeader("content-type", "application/json");
+    response.end(
+      JSON.stringify(
+        request.url === "/token"
+          ? {
+              access_token: "canary-access",
+              refresh_token: "canary-refresh",
+              token_type: "Bearer",
+              expires_in: 60,
+              id_token: `${part({ alg: "none" })}.${part({ iss: origin, ...claims() })}.canary`,
+            }
+          : {
+              issuer: origin,
+              authorization_endpoint: `${origin}/authorize`,
+              token_endpoint: `${origin}/token`,
+              userinfo_endpoint: `${origin}/userinfo`,
+            },
+      ),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+describeOnEngines("signing in by OpenID Connect", (engine) => {
+  let test: TestDatabase;
+  let provider: Awaited<ReturnType<typeof startProvider>>;
+  let accounts: Accounts<Request, Response>;
+  let claims: Claims;
+  const opened: (string | null)[] = [];
+  before(async () => {
+    test = await engine.open();
+    provider = await startProvider(() => claims);
+    accounts = createBetterAuthAccounts(test.db, {
+      baseUrl,
+      secret: "a secret of the tests that is long enough 0123456789",
+      newId: () => uuidV7(0, randomBytes(10)),
+      mail: async () => {},
+      policy: {
+        admits: async ({ invitation }) => invitation === "please",
+        opened: async (_, invitation) => {
+          opened.push(invitation);
+        },
+      },
+      oidc: [
+        {
+          id: "corp",
+          discoveryUrl: `${provider.origin}/.well-known/openid-configuration`,
+          clientId: "meter",
+          clientSecret: "s",
+        },
+      ],
+    });
+    // So that the first account is no longer to be had.
+    await accounts.createUser({ name: "Op", email: "op@example.com", password });
+  });
+  after(async () => {
+    provider.server.close();
+    await test.close();
+  });
+
+  async function begin(
+    fields: Record<string, unknown> = {},
+  ): Promise<{ state: string; cookie: string; url: URL }> {
+    const answer = await accounts.handle(
+      new Request(`${baseUrl}/api/auth/sign-in/oauth2`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: baseUrl },
+        body: JSON.stringify({ providerId: "corp", callbackURL: "/", ...fields }),
+      }),
+    );
+    assert.equal(answer.status, 200);
+    const url = new URL(((await answer.json()) as { url: string }).url);
+    const cookie = answer.headers
+      .getSetCookie()
+      .map((text) => text.split(";")[0])
+      .join("; ");
+    return { state: url.searchParams.get("state") ?? "", cookie, url };
+  }
+
+  async function finish(
+    state: string,
+    cookie: string,
+  ): Promise<{ location: string; session: string | null }> {
+    const answer = await accounts.handle(
+      new Request(`${baseUrl}/api/auth/oauth2/callback/corp?code=c&state=${state}`, { headers: { cookie } }),
+    );
+    assert.equal(answer.status, 302);
+    const session = answer.headers
+      .getSetCookie()
+      .find((text) => text.includes("session_token=") && !/Max-Age=0/i.test(text));
+    return { location: answer.headers.get("location") ?? "", session: session?.split(";")[0] ?? null };
+  }
+
+  it("goes to the provider with PKCE and state, and comes back only in the browser that left", async () => {
+    claims = { sub: "1", email: "new@example.com", email_verified: true, name: "New" };
+    const { state, cookie, url } = await begin({ additionalData: { invitation: "please" } });
+    assert.equal(url.origin, provider.origin);
+    assert.equal(url.searchParams.get("code_challenge_method"), "S256");
+    assert.equal(url.searchParams.get("redirect_uri"), `${baseUrl}/api/auth/oauth2/callback/corp`);
+    // Somebody else's browser, led to the address with the state (log-in CSRF).
+    assert.equal((await finish(state, "")).session, null);
+    assert.equal((await finish("made-up", cookie)).session, null);
+  });
+
+  it("opens an account for those whom the policy admits, with the invitation that they set out with", async () => {
+    claims = { sub: "2", email: "Invited@example.com", email_verified: true, name: "Invited" };
+    const closed = await begin();
+    const refused = await finish(closed.state, closed.cookie);
+    assert.equal(refused.session, null);
+    assert.match(refused.location, /^https:\/\/cloud\.meter\.example\/sign-in\?error=/);
+    assert.equal(await accounts.findByEmail("invited@example.com"), null);
+
+    const invited = await begin({ additionalData: { invitation: "please" } });
+    const { session } = await finish(invited.state, invited.cookie);
+    assert.ok(session !== null);
+    assert.equal(
+      (await accounts.sessionOf({ kind: "cookie", cookie: session }))?.email,
+      "invited@example.com",
+    );
+    assert.deepEqual(opened, ["please"]);
+
+    // From then on no invitation is needed, and nothing of the provider's tokens was kept.
+    const again = await begin();
+    assert.ok((await finish(again.state, again.cookie)).session !== null);
+    const { rows } = await sql<{
+      t: string;
+    }>`select json_agg(c)::text as t from accounts.credentials c`.execute(test.db);
+    assert.ok(!rows[0]?.t.includes("canary"));
+  });
+
+  it("takes nobody's account whose address the provider has not verified", async () => {
+    claims = { sub: "3", email: "op@example.com", email_verified: false, name: "Eve" };
+    const { state, cookie } = await begin();
+    assert.equal((await finish(state, cookie)).session, null);
+  });
+
+  it("leads into the account that the host made for that address, and not into one that somebody signed up for", async () => {
+    claims = { sub: "4", email: "op@example.com", email_verified: true, name: "Op" };
+    const { state, cookie } = await begin();
+    const { session } = await finish(state, cookie);
+    assert.equal(
+      (await accounts.sessionOf({ kind: "cookie", cookie: session ?? "" }))?.email,
+      "op@example.com",
+    );
+
+    await accounts.handle(
+      new Request(`${baseUrl}/api/auth/sign-up/email`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ name: "S", email: "squat@example.com", password, invitation: "please" }),
+      }),
+    );
+    claims = { sub: "5", email: "squat@example.com", email_verified: true, name: "Owner" };
+    const squatted = await begin();
+    assert.equal((await finish(squatted.state, squatted.cookie)).session, null);
+  });
+
+  it("refuses to lead back to another site", async () => {
+    for (const field of ["callbackURL", "errorCallbackURL", "newUserCallbackURL"]) {
+      const answer = await accounts.handle(
+        new Request(`${baseUrl}/api/auth/sign-in/oauth2`, {
+          method: "POST",
+          headers: { "content-type": "application/json", origin: baseUrl, cookie: "a=b" },
+          body: JSON.stringify({ providerId: "corp", callbackURL: "/", [field]: "https://evil.example/" }),
+        }),
+      );
+      assert.equal(answer.status, 403, field);
+    }
+  });
+});
