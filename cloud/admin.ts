@@ -2,10 +2,10 @@ import type { Plan } from "../core/plans/mod.ts";
 import type { AccountCreation, NewAccount } from "../core/ports/accounts.ts";
 import { newId } from "./new-id.ts";
 import type { CloudPorts } from "./ports.ts";
-import type { WorkspaceAccess } from "./require-workspace.ts";
 import { organisationName } from "./sign-up-policy.ts";
 import { createOrganisation } from "./store/organisations.ts";
 import { changeSettings } from "./store/settings.ts";
+import type { WorkspaceAccess } from "./store/workspaces.ts";
 import { listWorkspaces } from "./store/workspaces.ts";
 
 type AdminParts = Pick<CloudPorts, "db" | "clock" | "randomBytes" | "accounts">;

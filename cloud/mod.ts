@@ -42,9 +42,10 @@ export {
   type CloudPorts,
   type CloudSettings,
 } from "./ports.ts";
-export type { WorkspaceAccess } from "./require-workspace.ts";
 export { createSignUpPolicy } from "./sign-up-policy.ts";
-export { CLOUD_MIGRATIONS, isMigrated, type Migration, migrateCloud } from "./store/migrate.ts";
+export { CLOUD_MIGRATIONS, isMigrated, migrateCloud } from "./store/migrate.ts";
+export type { Migration } from "./store/migration.ts";
 export { type CloudDatabase, openCloudDatabase } from "./store/open-database.ts";
 export { type Publication, publishRates, seedRates } from "./store/rates.ts";
 export type { CloudSchema } from "./store/schema.ts";
+export type { WorkspaceAccess } from "./store/workspaces.ts";

@@ -7,10 +7,10 @@ import type { CloudMetrics } from "../core/ports/cloud-metrics.ts";
 import type { SendMail } from "../core/ports/mail.ts";
 import type { RandomBytes } from "../core/ports/random.ts";
 import type { Actor } from "./actor.ts";
-import type { WorkspaceAccess } from "./require-workspace.ts";
 import type { AuthenticatedKey } from "./store/keys.ts";
 import type { CloudDatabase } from "./store/open-database.ts";
 import type { RateSource } from "./store/rates.ts";
+import type { WorkspaceAccess } from "./store/workspaces.ts";
 
 /** All that the cloud needs of the outside. */
 export interface CloudPorts {

@@ -1,23 +1,9 @@
 import type { MiddlewareHandler } from "hono";
-import { checkPlan, type Plan, type PlanFeature } from "../core/plans/mod.ts";
+import { checkPlan, type PlanFeature } from "../core/plans/mod.ts";
 import { problem } from "./errors.ts";
 import type { CloudEnv, CloudParts } from "./ports.ts";
 import { findWorkspaceAccess } from "./store/workspaces.ts";
 import { isUuid } from "./uuid.ts";
-
-/** A workspace in service, as the caller stands in it. */
-export interface WorkspaceAccess {
-  readonly workspaceId: string;
-  readonly organisationId: string;
-  readonly name: string;
-  readonly plan: Plan;
-  readonly storePromptContent: boolean;
-  readonly dataRetentionDays: number;
-  readonly auditLogRetentionDays: number;
-  /** An owner or admin of the organisation is admin of all its workspaces. */
-  readonly role: "member" | "admin";
-  readonly isOrganisationOwner: boolean;
-}
 
 /** What a route asks of the caller's standing in its workspace. */
 export interface WorkspaceDemands {

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
-import type { WorkspaceAccess } from "../require-workspace.ts";
+import type { WorkspaceAccess } from "../store/workspaces.ts";
 import { STYLESHEET_PATH } from "./stylesheet.ts";
 
 /** Escaped HTML, as `html` makes it. */

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import { problem } from "../errors.ts";
 import type { CloudEnv } from "../ports.ts";
-import type { WorkspaceAccess } from "../require-workspace.ts";
+import type { WorkspaceAccess } from "../store/workspaces.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
 import { goToSignIn, type PageEnv, personOf } from "./page-parts.ts";
 

@@ -1,17 +1,11 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/time.ts";
+import type { Migration } from "./migration.ts";
 import { firstSchema } from "./migrations/0001-first-schema.ts";
 import { accounts } from "./migrations/0002-accounts.ts";
 import { promptViewTickets } from "./migrations/0003-prompt-view-tickets.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
-
-/** One step of the schema. Steps only add, so that code of the step before runs on the schema of the step after. */
-export interface Migration {
-  /** Number and name; the order of the names is the order of the steps. Never changed once released. */
-  readonly name: string;
-  readonly statements: readonly string[];
-}
 
 /** Every step, in order. A later one is added at the end. */
 export const CLOUD_MIGRATIONS: readonly Migration[] = [firstSchema, accounts, promptViewTickets];

@@ -1,7 +1,21 @@
 import { sql } from "kysely";
-import type { WorkspaceAccess } from "../require-workspace.ts";
+import type { Plan } from "../../core/plans/mod.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
+
+/** A workspace in service, as the caller stands in it. */
+export interface WorkspaceAccess {
+  readonly workspaceId: string;
+  readonly organisationId: string;
+  readonly name: string;
+  readonly plan: Plan;
+  readonly storePromptContent: boolean;
+  readonly dataRetentionDays: number;
+  readonly auditLogRetentionDays: number;
+  /** An owner or admin of the organisation is admin of all its workspaces. */
+  readonly role: "member" | "admin";
+  readonly isOrganisationOwner: boolean;
+}
 
 const ACCESS_COLUMNS = sql`w.workspace_id, w.organisation_id, w.name, w.plan, w.store_prompt_content,
   w.data_retention_days, w.audit_log_retention_days, o.role as organisation_role, s.role as workspace_role`;
@@ -10,7 +24,7 @@ interface AccessRow {
   workspace_id: string;
   organisation_id: string;
   name: string;
-  plan: WorkspaceAccess["plan"];
+  plan: Plan;
   store_prompt_content: boolean;
   data_retention_days: number;
   audit_log_retention_days: number;

@@ -3,7 +3,7 @@ import type { RequestRecord } from "../../core/record.ts";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/mod.ts";
 import { explainRequest } from "../explain-request.ts";
 import type { RequestListQuery } from "../store/mod.ts";
-import type { ApiPorts } from "./app.ts";
+import type { ApiPorts } from "./api-ports.ts";
 import { summariseCoverage } from "./coverage-summary.ts";
 import { openEventStream } from "./event-stream.ts";
 import { explanationJson } from "./explanation-json.ts";

@@ -6,7 +6,7 @@ import { pageStyle } from "../page/page-style.ts";
 import { missingPage, requestPage } from "../page/request-page.ts";
 import { dayOf } from "../store/mod.ts";
 import { pagePolicy } from "./answer-headers.ts";
-import type { ApiPorts } from "./app.ts";
+import type { ApiPorts } from "./api-ports.ts";
 import { summariseCoverage } from "./coverage-summary.ts";
 import { DEFAULT_PERIOD_DAYS } from "./read-period.ts";
 

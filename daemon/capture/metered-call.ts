@@ -1,4 +1,4 @@
-import { headerValue, type RequestHead, type ResponseHead } from "../../core/exchange/mod.ts";
+import { headerValue, type ResponseHead } from "../../core/exchange/mod.ts";
 import type { TokenCounter } from "../../core/ports/token-counter.ts";
 import { createKeyFinder } from "../../core/usage/key-finder.ts";
 import {
@@ -10,9 +10,9 @@ import {
 } from "../../core/usage/mod.ts";
 import { type BodyBuffer, createBodyBuffer, MAX_CAPTURED_BYTES } from "./body-buffer.ts";
 import { type BodyLeg, createBodyLeg } from "./body-leg.ts";
+import type { CallStart } from "./call-start.ts";
 import { captureBodies, type KeptLeg } from "./capture-bodies.ts";
 import { estimateReport } from "./estimate-report.ts";
-import type { ConnectionFacts } from "./ports.ts";
 import { type Recording, recordCall, type UnrecordedCall } from "./record-call.ts";
 import type { CallEnd } from "./to-record.ts";
 import { type BeginRecord, openWebSocketSession, type WebSocketSession } from "./websocket-session.ts";
@@ -28,15 +28,6 @@ export interface MeteredCall {
   upgrade(begin: BeginRecord): WebSocketSession | null;
   /** Lets go of everything without a record. */
   discard(): void;
-}
-
-export interface CallStart {
-  facts: ConnectionFacts;
-  route: MeteredRoute;
-  head: RequestHead;
-  path: string;
-  headerProject: string | null;
-  startedAtMs: number;
 }
 
 interface Answer {

@@ -15,7 +15,7 @@ import {
   readRequest,
   type UsageReport,
 } from "../../core/usage/mod.ts";
-import type { CallStart } from "./metered-call.ts";
+import type { CallStart } from "./call-start.ts";
 import { type Recording, recordCall, type UnrecordedCall } from "./record-call.ts";
 import type { CallEnd } from "./to-record.ts";
 

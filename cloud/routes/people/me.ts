@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import type { Me } from "../../../core/wire/mod.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
-import type { WorkspaceAccess } from "../../require-workspace.ts";
 import { listOrganisations } from "../../store/organisations.ts";
+import type { WorkspaceAccess } from "../../store/workspaces.ts";
 import { listWorkspaces } from "../../store/workspaces.ts";
 import { toOrganisationSummary, toWorkspaceSummary } from "./summaries.ts";
 

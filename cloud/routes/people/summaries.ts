@@ -1,6 +1,6 @@
 import type { OrganisationSummary, WorkspaceSummary } from "../../../core/wire/mod.ts";
-import type { WorkspaceAccess } from "../../require-workspace.ts";
 import type { OrganisationAccess } from "../../store/organisations.ts";
+import type { WorkspaceAccess } from "../../store/workspaces.ts";
 
 /** A workspace as the wire says it. */
 export function toWorkspaceSummary(workspace: WorkspaceAccess): WorkspaceSummary {

@@ -3,7 +3,7 @@ import type { Millis } from "../../../core/time.ts";
 import { formatInstant } from "../../../core/wire/mod.ts";
 import { problem } from "../../errors.ts";
 import type { Reading } from "../../read-payload.ts";
-import type { WorkspaceAccess } from "../../require-workspace.ts";
+import type { WorkspaceAccess } from "../../store/workspaces.ts";
 
 /** A period that is answered for. */
 export interface AnsweredPeriod {

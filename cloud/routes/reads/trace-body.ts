@@ -15,7 +15,6 @@ import type { Actor } from "../../actor.ts";
 import { problem } from "../../errors.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
 import { orRefusal, type Reading } from "../../read-payload.ts";
-import type { WorkspaceAccess } from "../../require-workspace.ts";
 import {
   type BodyAccess,
   type BodyReading,
@@ -23,6 +22,7 @@ import {
   type RequestOwner,
   readBody,
 } from "../../store/trace-bodies.ts";
+import type { WorkspaceAccess } from "../../store/workspaces.ts";
 import { findWorkspaceAccess, listWorkspaces } from "../../store/workspaces.ts";
 import { isUuid } from "../../uuid.ts";
 import { reachOf } from "./read-period.ts";

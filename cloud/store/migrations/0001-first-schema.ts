@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.ts";
+import type { Migration } from "../migration.ts";
 import { makeRole } from "./make-role.ts";
 
 /** The workspace that the transaction was opened for; null, which equals nothing, where it was opened for none. */

@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.ts";
+import type { Migration } from "../migration.ts";
 import { makeRole } from "./make-role.ts";
 
 const TENANT = "workspace_id = nullif(current_setting('meter.workspace_id', true), '')::uuid";

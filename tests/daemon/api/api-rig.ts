@@ -1,7 +1,8 @@
 import { createManualClock, type ManualClock } from "../../../adapters/clock/mod.ts";
 import type { ConnectionOwner } from "../../../core/ports/connection-owner.ts";
 import { createPriceBook, loadBundledRates } from "../../../core/pricing/mod.ts";
-import { type ApiPorts, createApi } from "../../../daemon/api/app.ts";
+import type { ApiPorts } from "../../../daemon/api/api-ports.ts";
+import { createApi } from "../../../daemon/api/app.ts";
 import { createMeteredCounters } from "../../../daemon/api/metrics.ts";
 import { createRecordFeed } from "../../../daemon/api/record-feed.ts";
 import type { DaemonStatus } from "../../../daemon/daemon-status.ts";
