@@ -1,4 +1,8 @@
-import { Agent, request } from "node:http";
+import process from "node:process";
+
+// Not imported: an import of this module reads every name that it has, which on Node loads undici for its WebSocket and
+// doubles the start-up of a command that asks the daemon.
+const { Agent, request } = process.getBuiltinModule("node:http");
 
 /** What the daemon answered. */
 export interface LoopbackAnswer {

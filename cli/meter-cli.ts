@@ -1,5 +1,5 @@
 import { Cli } from "clipanion";
-import { printable } from "./render/table.ts";
+import { printable } from "./render/printable.ts";
 import { version } from "./version.ts";
 
 /** A program of the package: its name and what its exit codes mean. */

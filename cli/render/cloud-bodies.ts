@@ -1,4 +1,4 @@
-import { count } from "./report.ts";
+import { count } from "./count.ts";
 import { renderTable } from "./table.ts";
 
 /** Captured bodies by day; as `--json` prints it. */

@@ -1,7 +1,7 @@
 import { renderUnicodeCompact } from "uqr";
 import type { Millis } from "../../core/time.ts";
-import { count } from "./report.ts";
-import { printable } from "./table.ts";
+import { count } from "./count.ts";
+import { printable } from "./printable.ts";
 
 /** How to approve a machine: the link, the code to compare, and where it fits a terminal the link as a QR code. */
 export function renderPairingCode(

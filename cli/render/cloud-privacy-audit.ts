@@ -1,8 +1,9 @@
 import type { OutboxVerdict } from "../../core/ports/outbox.ts";
 import type { OutboxSummary } from "../summarise-outbox.ts";
+import { count } from "./count.ts";
 import { labelled } from "./labelled.ts";
-import { count } from "./report.ts";
-import { printable, renderTable } from "./table.ts";
+import { printable } from "./printable.ts";
+import { renderTable } from "./table.ts";
 
 const right = "right" as const;
 

@@ -1,5 +1,5 @@
 import type { QuarantineEntry } from "../../daemon/store/mod.ts";
-import { count } from "./report.ts";
+import { count } from "./count.ts";
 import { renderTable } from "./table.ts";
 
 /** What the cloud refused for good, oldest first. */

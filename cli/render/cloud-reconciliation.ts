@@ -5,7 +5,8 @@ import type {
   VarianceCause,
   VarianceVerdict,
 } from "../../core/reconcile/mod.ts";
-import { count, fixedUsd } from "./report.ts";
+import { count } from "./count.ts";
+import { fixedUsd } from "./report.ts";
 import { renderTable } from "./table.ts";
 
 const right = "right" as const;

@@ -1,8 +1,8 @@
 import type { Millis } from "../../core/time.ts";
 import type { bannerOf, CloudSnapshot } from "../../daemon/cloud/mod.ts";
+import { count } from "./count.ts";
 import { labelled } from "./labelled.ts";
-import { count } from "./report.ts";
-import { printable } from "./table.ts";
+import { printable } from "./printable.ts";
 
 /** What to do about a pause. */
 const pauseWords: Readonly<Record<string, string>> = {

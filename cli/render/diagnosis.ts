@@ -1,5 +1,5 @@
 import type { Diagnosis, FindingLevel } from "../../core/doctor/mod.ts";
-import { printable } from "./table.ts";
+import { printable } from "./printable.ts";
 
 const marks: Readonly<Record<FindingLevel, string>> = {
   broken: "BROKEN",

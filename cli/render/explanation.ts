@@ -1,6 +1,7 @@
 import { formatPicoUsd, type PriceFactor, USAGE_EXTRAS } from "../../core/pricing/mod.ts";
 import { type Explanation, quantityInWords, rateInWords } from "../../daemon/explain-request.ts";
-import { printable, renderTable } from "./table.ts";
+import { printable } from "./printable.ts";
+import { renderTable } from "./table.ts";
 import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
 
 const right = "right" as const;

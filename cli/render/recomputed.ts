@@ -1,5 +1,6 @@
 import type { Recomputed } from "../recompute-costs.ts";
-import { count, fixedUsd } from "./report.ts";
+import { count } from "./count.ts";
+import { fixedUsd } from "./report.ts";
 import { renderTable } from "./table.ts";
 
 /** What pricing again changed, for people. */

@@ -1,7 +1,8 @@
 import { divideHalfEven, formatPicoUsd } from "../../core/pricing/mod.ts";
 import { csvField } from "../../core/text/mod.ts";
-import { summariseCoverage, unmeteredWords } from "../../daemon/api/coverage-summary.ts";
 import type { CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
+import { count } from "./count.ts";
+import { coverageLines } from "./coverage.ts";
 import { type Column, renderTable, tableFits } from "./table.ts";
 
 /** Decimal places of a cost in a table, so that the points stand below each other. */
@@ -15,11 +16,6 @@ export function fixedUsd(picoUsd: bigint): string {
   const digits = rounded.toString().padStart(PLACES + 1, "0");
   const whole = digits.slice(0, -PLACES).replace(/\B(?=(?:\d{3})+$)/g, ",");
   return `$${whole}.${digits.slice(-PLACES)}`;
-}
-
-/** A count with thousands set apart; a dash where nobody stated it. */
-export function count(value: bigint | number | null): string {
-  return value === null ? "–" : value.toString().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 /** The cost of a group; what has none says whether it is unknown or nothing was used. */
@@ -117,18 +113,6 @@ export function renderReport(
   if (estimated.requests > 0) notes.push(`${fixedUsd(estimated.costPicoUsd)} of it is estimated.`);
   if (coverage !== null) notes.push(...coverageLines(coverage));
   return [renderTable(columns, body, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
-}
-
-/** How much of what was seen on providers' hosts is in the records, and what is not. */
-export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
-  const { metered, seen, permille, missing, withoutUsage } = summariseCoverage(coverage);
-  if (permille === null) return [];
-  const lines = [
-    `Metering coverage: ${permille / 10} % (${count(metered)} of ${count(seen)} seen on providers' hosts).`,
-    ...missing.map(({ kind, count: n }) => `  not metered: ${count(n)} ${unmeteredWords[kind]}`),
-  ];
-  if (withoutUsage > 0) lines.push(`  of these: ${count(withoutUsage)} ${unmeteredWords.without_usage}`);
-  return lines;
 }
 
 /** The report for a spreadsheet: exact sums, costs in USD as decimal text. */

@@ -1,8 +1,9 @@
 import type { Millis } from "../../core/time.ts";
 import type { DaemonStatus } from "../../daemon/daemon-status.ts";
 import type { RunningDaemon } from "../daemon-process.ts";
-import { count, coverageLines } from "./report.ts";
-import { printable } from "./table.ts";
+import { count } from "./count.ts";
+import { coverageLines } from "./coverage.ts";
+import { printable } from "./printable.ts";
 
 export interface StatusFacts {
   home: string;

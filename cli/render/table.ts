@@ -1,4 +1,5 @@
 import stringWidth from "string-width";
+import { printable } from "./printable.ts";
 
 export interface Column {
   title: string;
@@ -9,11 +10,6 @@ export interface Column {
 
 /** The least that a shrinking column keeps, in terminal cells. */
 const LEAST_WIDTH = 8;
-
-/** Control characters, which could move the cursor or change colours, become a visible stand-in. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
-}
 
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;

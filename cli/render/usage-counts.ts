@@ -1,6 +1,6 @@
 import { CALL_EXTRAS, ESTIMATE_EXTRAS, USAGE_EXTRAS, type UsageExtra } from "../../core/pricing/mod.ts";
 import type { StoredRequest } from "../../daemon/store/mod.ts";
-import { count } from "./report.ts";
+import { count } from "./count.ts";
 
 /** A line of the counts: a part of the one before is set in, an estimate has a tilde before it. */
 export type CountLine = [name: string, value: string];

@@ -90,7 +90,7 @@ describe("main()", () => {
     );
     assert.match(
       (await say(["pricing"])).stderr,
-      /^meter: not a whole command; there is:\n\n {2}meter pricing list .*\n {2}meter pricing status \[--json\]\n {2}meter pricing refresh\n {2}meter pricing auto-pull <on\|off>\n$/,
+      /^meter: not a whole command; there is:\n\n {2}meter pricing auto-pull <on\|off>\n {2}meter pricing list .*\n {2}meter pricing refresh\n {2}meter pricing status \[--json\]\n$/,
     );
     assert.match(
       (await say(["report", "--sinc"])).stderr,

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { commands } from "../../cli/commands/mod.ts";
+import { commandsFor } from "../../cli/commands/mod.ts";
 import { exitCodeTable } from "../../cli/exit-codes.ts";
 
 const page = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
+
+const commands = await commandsFor([]);
 
 describe("docs/cli.md", () => {
   for (const { paths, usage } of commands) {

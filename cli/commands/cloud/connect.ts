@@ -35,7 +35,7 @@ export class CloudConnectCommand extends MeterCommand {
     const { resolveBaseUrl } = await import("../../../core/config/mod.ts");
     const { withCloud } = await import("../../cloud-control.ts");
     const { renderHistory, renderPairingCode } = await import("../../render/cloud-connect.ts");
-    const { printable } = await import("../../render/table.ts");
+    const { printable } = await import("../../render/printable.ts");
     let baseUrl: string | null = null;
     if (this.baseUrl !== undefined) {
       const { url, warning } = resolveBaseUrl({ flag: this.baseUrl });

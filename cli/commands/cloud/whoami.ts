@@ -15,7 +15,7 @@ export class CloudWhoamiCommand extends MeterCommand {
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../../adapters/files/mod.ts");
     const { withCloud } = await import("../../cloud-control.ts");
-    const { printable } = await import("../../render/table.ts");
+    const { printable } = await import("../../render/printable.ts");
     const home = meterHome(this.context.env);
     return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
       const result = await cloud.whoami();

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import stringWidth from "string-width";
-import { printable, renderTable } from "../../../cli/render/table.ts";
+import { printable } from "../../../cli/render/printable.ts";
+import { renderTable } from "../../../cli/render/table.ts";
 
 const columns = [
   { title: "project", shrink: true },

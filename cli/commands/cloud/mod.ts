@@ -1,0 +1,10 @@
+export { CloudBodiesStatusCommand } from "./bodies.ts";
+export { CloudConnectCommand } from "./connect.ts";
+export { CloudDisconnectCommand } from "./disconnect.ts";
+export { CloudPrivacySetCommand, CloudPrivacyShowCommand } from "./privacy.ts";
+export { CloudPrivacyAuditCommand } from "./privacy-audit.ts";
+export { CloudQuarantineListCommand, CloudQuarantineRetryCommand } from "./quarantine.ts";
+export { CloudReconcileCommand } from "./reconcile.ts";
+export { CloudStatusCommand } from "./status.ts";
+export { CloudPauseCommand, CloudResumeCommand, CloudSyncCommand } from "./sync.ts";
+export { CloudWhoamiCommand } from "./whoami.ts";

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import { commandsFor } from "../../cli/commands/mod.ts";
+import { meterWords, onNodeOnly, runProgram } from "../end-to-end/meter-process.ts";
+import { createEmptyHome } from "./run-words.ts";
+
+/** What a command loads, of files and of Node's own modules, by a hook that writes it to standard error at the end. */
+const listLoads = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+  process.on("exit", () => process.stderr.write(JSON.stringify([...loaded, ...process.moduleLoadList])));
+`)}`;
+
+async function loadsOf(words: readonly string[]): Promise<string[]> {
+  const { home, remove } = createEmptyHome();
+  try {
+    const [node = "", ...program] = meterWords;
+    const { stderr } = await runProgram([node, "--import", listLoads, ...program, ...words], {
+      env: { METER_HOME: home },
+    });
+    return JSON.parse(stderr);
+  } finally {
+    remove();
+  }
+}
+
+describe("commandsFor()", () => {
+  it("gives every command for the first word of each of its paths", async () => {
+    const all = await commandsFor([]);
+    for (const command of all) {
+      for (const path of command.paths ?? [])
+        assert.ok((await commandsFor(path)).includes(command), path.join(" "));
+    }
+  });
+
+  it("gives all for what is no command's word, and none for the version", async () => {
+    assert.deepEqual(await commandsFor(["statu"]), await commandsFor([]));
+    assert.deepEqual(await commandsFor(["--version"]), []);
+  });
+});
+
+// Times can't be asserted on a machine that does other work; what takes the time can. npm run bench:cli measures.
+describe("what a command loads", { skip: onNodeOnly }, () => {
+  const here = pathToFileURL(join(import.meta.dirname, "../..")).href;
+  const ofProject = (loads: readonly string[], part: string) =>
+    loads.filter((each) => each.startsWith(`${here}/${part}`));
+
+  it("meter --version loads no command", async () => {
+    const loads = await loadsOf(["--version"]);
+    assert.deepEqual(ofProject(loads, "cli/commands/"), [`${here}/cli/commands/mod.ts`]);
+    assert.deepEqual([ofProject(loads, "core/"), ofProject(loads, "adapters/")], [[], []]);
+  });
+
+  it("meter status loads its own command, no prices, no database and no second HTTP client", async () => {
+    const loads = await loadsOf(["status"]);
+    assert.deepEqual(ofProject(loads, "cli/commands/"), [
+      `${here}/cli/commands/mod.ts`,
+      `${here}/cli/commands/status.ts`,
+    ]);
+    const heavy =
+      /\/core\/pricing\/|\/(kysely|hono|tslog|undici|string-width|smol-toml)\/|deps\/undici|node:sqlite/;
+    assert.deepEqual(
+      loads.filter((each) => heavy.test(each)),
+      [],
+    );
+    assert.ok(
+      loads.some((each) => each.endsWith("NativeModule http")),
+      "the daemon is asked over HTTP",
+    );
+  });
+});
