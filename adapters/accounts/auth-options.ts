@@ -11,6 +11,8 @@ import type { AccountsSchema } from "./accounts-database.ts";
 export interface OidcProvider {
   /** A short name for addresses: `{base_url}/api/auth/oauth2/callback/<id>` is what the provider must know. */
   readonly id: string;
+  /** What people call it. Default: the id. */
+  readonly name?: string;
   /** `https://…/.well-known/openid-configuration`. */
   readonly discoveryUrl: string;
   readonly clientId: string;
@@ -24,6 +26,8 @@ export interface AccountsSettings {
   /** Signs sessions: at least 32 characters that nobody can guess. Changed, it ends every session. */
   readonly secret: string;
   readonly mail: SendMail;
+  /** Told of a letter that nobody can be told of: who asked for it may be a stranger. Default: nobody is told. */
+  readonly mailFailed?: (cause: unknown) => void;
   readonly policy: SignUpPolicy;
   /** Default: none. */
   readonly oidc?: readonly OidcProvider[];
@@ -37,6 +41,16 @@ const SESSION_SECONDS = 7 * 86_400;
 /** Shortest and longest password, characters. Decision: length and nothing else, as NIST SP 800-63B says; 12 resist guessing at our rate limit. */
 export const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 128;
+
+/**
+ * Decision: an account by a provider needs an address that the provider has verified. Otherwise somebody could open one
+ * under another's address, wait until its owner comes by mail or by another provider, and still get in.
+ */
+const unverified = () =>
+  new APIError("FORBIDDEN", {
+    code: "EMAIL_NOT_VERIFIED",
+    message: "The provider has not verified the address.",
+  });
 
 const refuse = () =>
   new APIError("FORBIDDEN", { code: "SIGN_UP_CLOSED", message: "Accounts are by invitation here." });
@@ -89,8 +103,18 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
       maxPasswordLength: PASSWORD_MAX,
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: async ({ user, token }) => {
-        const text = `Set a new password within the hour: ${baseUrl}/reset-password?token=${token}\nIf you did not ask for it, do nothing.`;
-        await settings.mail({ to: user.email, subject: "A new password", text });
+        if ((user as { deletedAt?: Date | null }).deletedAt) return;
+        // After the `#`: no server's log, no Referer ever has it.
+        const link = `${baseUrl}/reset-password#${token}`;
+        const text = `Set a new password within the hour:\n${link}\nIf you did not ask for it, do nothing.\n`;
+        // Not waited for, and its failure not told: how long a letter takes, or that there is one, says who has an account.
+        settings
+          .mail({ to: user.email, subject: "A new password", text })
+          .catch((cause) => settings.mailFailed?.(cause));
+      },
+      // The letter came to that address, and was read.
+      onPasswordReset: async ({ user }) => {
+        await db.updateTable("people").set({ emailVerified: true }).where("id", "=", user.id).execute();
       },
     },
     plugins: [
@@ -103,6 +127,7 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
           clientSecret: provider.clientSecret,
           scopes: ["openid", "email", "profile"],
           pkce: true,
+          mapProfileToUser: personOfClaims,
         })),
       }),
     ],
@@ -119,6 +144,7 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
         create: {
           // Every way to an account passes here, a provider's too.
           before: async (user, context) => {
+            if (context?.path.startsWith("/oauth2/callback/") && !user.emailVerified) throw unverified();
             const first = await isFirst();
             const invitation = await broughtInvitation(context?.body);
             if (!first && !(await policy.admits({ email: user.email, invitation }))) throw refuse();
@@ -156,6 +182,21 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
         },
       },
     },
+  };
+}
+
+/**
+ * A provider's claims as better-auth should take them: the subject and nothing else is the account there, and an address is
+ * verified where they say exactly so. Some say it in a string, and `"false"` would count as true.
+ * Source: OpenID Connect Core 1.0, section 5.1.
+ */
+function personOfClaims(claims: Readonly<Record<string, unknown>>) {
+  const { sub, email_verified: verified, name, preferred_username: userName, email } = claims;
+  const called = [name, userName, email].find((each) => typeof each === "string" && each.trim() !== "");
+  return {
+    ...(typeof sub === "string" ? { id: sub } : {}),
+    ...(typeof called === "string" ? { name: called } : {}),
+    emailVerified: verified === true || verified === "true",
   };
 }
 

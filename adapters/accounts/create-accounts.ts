@@ -25,6 +25,10 @@ export function createBetterAuthAccounts<Schema>(
   const auth = betterAuth(authOptions(db, settings)) as unknown as Auth;
 
   return {
+    ways: {
+      password: { minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX },
+      providers: (settings.oidc ?? []).map(({ id, name }) => ({ id, name: name ?? id })),
+    },
     handle: (request) => answerApi(auth, request, settings.baseUrl),
     async sessionOf(proof) {
       const found = await auth.api.getSession({ headers: headersOf(proof) });

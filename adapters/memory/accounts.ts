@@ -22,6 +22,7 @@ export function createMemoryAccounts(randomBytes: RandomBytes): Accounts<Request
     for (const [token, owner] of sessions) if (owner === userId) sessions.delete(token);
   };
   return {
+    ways: { password: null, providers: [] },
     handle: async () => new Response(null, { status: 404 }),
     async sessionOf(proof) {
       const token = proof.kind === "bearer" ? proof.token : /(?:^|; )session=([^;]*)/.exec(proof.cookie)?.[1];

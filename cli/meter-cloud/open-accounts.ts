@@ -18,6 +18,7 @@ export function openAccounts(
   db: CloudDatabase,
   baseUrl: string,
   mail: SendMail,
+  mailFailed: (cause: unknown) => void = () => {},
 ): Accounts<Request, Response> {
   const { settings } = config;
   const random = createRandomBytes();
@@ -27,9 +28,11 @@ export function openAccounts(
     secret: config.authSecret ?? ownSecret(config.home),
     newId: () => uuidV7(systemClock.now(), random(10)),
     mail,
+    mailFailed,
     policy: createSignUpPolicy(parts, { openSignUp: settings.people.open_sign_up }),
-    oidc: settings.oidc.map(({ id, issuer, client_id }) => ({
+    oidc: settings.oidc.map(({ id, name, issuer, client_id }) => ({
       id,
+      ...(name === undefined ? {} : { name }),
       discoveryUrl: `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`,
       clientId: client_id,
       clientSecret: config.oidcSecrets.get(id) ?? "",

@@ -62,7 +62,9 @@ async function serveOn(
   );
   const baseUrl = settings.server.base_url ?? localAddress(settings.server.host, served.port, tls !== null);
   const mail = createConsoleMail(stdout);
-  const accounts = openAccounts(config, db, baseUrl, mail);
+  const accounts = openAccounts(config, db, baseUrl, mail, (cause) =>
+    log({ event: "cloud.mail_failed", reason: cause instanceof Error ? cause.name : typeof cause }),
+  );
   const app = createCloud(
     { db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
     {

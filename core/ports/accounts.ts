@@ -25,11 +25,21 @@ export type AccountCreation =
   | { readonly ok: true; readonly userId: string }
   | { readonly ok: false; readonly reason: "email_taken" | "email_malformed" | "password_refused" };
 
+/** The ways in that there are, for the pages that offer them. */
+export interface SignInWays {
+  /** Bounds of a password's length, in UTF-16 code units as browsers count them; null where nobody has passwords. */
+  readonly password: { readonly minLength: number; readonly maxLength: number } | null;
+  /** Providers that vouch for people, in the order in which they are offered. */
+  readonly providers: readonly { readonly id: string; readonly name: string }[];
+}
+
 /**
  * Who people are and how they sign in. `TRequest` and `TResponse` are the platform's, which the core does not know. Every
  * method may be called again after a failure; an outside failure rejects.
  */
 export interface Accounts<TRequest = unknown, TResponse = unknown> {
+  /** What `handle` offers. */
+  readonly ways: SignInWays;
   /** Answers the sign-in, sign-up and sign-out API below `/api/auth/`; 404 for what it does not offer. */
   handle(request: TRequest): Promise<TResponse>;
   /** Whose session it is; null where there is none, it has ended, or the account was deleted. Always asks: a session that was ended ends at once. */

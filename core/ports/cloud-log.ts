@@ -31,6 +31,8 @@ export type CloudLogEvent =
       readonly port: number;
       readonly tls: boolean;
     }
+  /** A letter that was not handed over, and of which nobody could be told; `reason` is the error's name. */
+  | { readonly event: "cloud.mail_failed"; readonly reason: string }
   /** A signal came: what is under way may finish. */
   | { readonly event: "cloud.draining"; readonly signal: string }
   | { readonly event: "cloud.stopped"; readonly drained_ms: number }
@@ -40,6 +42,7 @@ export type CloudLogEvent =
 /** How much an event matters; those that are not listed are `info`. */
 export const CLOUD_LOG_LEVELS: Readonly<Partial<Record<CloudLogEvent["event"], LogLevel>>> = {
   "cloud.request_failed": "error",
+  "cloud.mail_failed": "error",
   "cloud.request_answered": "debug",
 };
 

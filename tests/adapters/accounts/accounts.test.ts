@@ -171,12 +171,43 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     };
     assert.deepEqual(await asked(email), await asked("stranger@example.com"));
     assert.equal(mails.length, 1);
-    const [, token] = /token=([\w-]+)/.exec(mails[0]?.text ?? "") ?? [];
+    // After the `#`, which no server is sent.
+    const [, token] = /\/reset-password#([\w-]+)\n/.exec(mails[0]?.text ?? "") ?? [];
     const reset = () => post(accounts, "/reset-password", { newPassword: password, token });
     assert.equal((await reset()).status, 200);
     assert.equal((await reset()).status, 400);
     assert.equal(await accounts.sessionOf({ kind: "bearer", token: session }), null);
     assert.equal((await post(accounts, "/sign-in/email", { email, password })).status, 200);
+  });
+
+  it("answers alike whether a letter goes out, is slow, can't be sent, or is nobody's", async () => {
+    const { accounts } = rig;
+    const [sent, gone] = ["sent@example.com", "gone@example.com"];
+    await accounts.createUser({ name: "S", email: sent, password });
+    const closed = await accounts.createUser({ name: "G", email: gone, password });
+    assert.ok(closed.ok);
+    await accounts.deleteUser(closed.userId);
+    const failures: unknown[] = [];
+    const mailed: string[] = [];
+    const asked = async (mail: AccountsSettings["mail"], email: string) => {
+      const own = openAccounts(test, { mail, mailFailed: (cause) => failures.push(cause) });
+      const answer = await post(own.accounts, "/request-password-reset", { email });
+      return [answer.status, await answer.json()];
+    };
+    const noted: AccountsSettings["mail"] = async ({ to }) => {
+      mailed.push(to);
+    };
+    const usual = await asked(noted, sent);
+    assert.equal(usual[0], 200);
+    assert.deepEqual(await asked(noted, gone), usual);
+    assert.deepEqual(await asked(noted, "nobody@example.com"), usual);
+    assert.deepEqual(mailed, [sent]);
+    assert.deepEqual(await asked(() => new Promise(() => {}), sent), usual);
+    assert.deepEqual(await asked(async () => Promise.reject(new Error("no server")), sent), usual);
+    assert.deepEqual(
+      failures.map((cause) => (cause as Error).message),
+      ["no server"],
+    );
   });
 
   it("keeps a session for a week and no longer", async () => {
@@ -312,7 +343,7 @@ describeOnEngines("the accounts' tables", (engine) => {
     const { accounts, mails } = openAccounts(test);
     await accounts.createUser({ name: "A", email: "a@example.com", password });
     await post(accounts, "/request-password-reset", { email: "a@example.com" });
-    const [, token = "?"] = /token=([\w-]+)/.exec(mails[0]?.text ?? "") ?? [];
+    const [, token = "?"] = /#([\w-]+)/.exec(mails[0]?.text ?? "") ?? [];
     const { rows } = await sql<{ t: string }>`
       select (select json_agg(c) from accounts.credentials c)::text
         || (select json_agg(v) from accounts.verifications v)::text as t`.execute(test.db);

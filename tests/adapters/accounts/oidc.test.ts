@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
-import { createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
+import { createBetterAuthAccounts, PASSWORD_MAX, PASSWORD_MIN } from "../../../adapters/accounts/mod.ts";
 import { createRandomBytes } from "../../../adapters/crypto/mod.ts";
 import type { Accounts } from "../../../core/ports/accounts.ts";
 import { uuidV7 } from "../../../core/uuid.ts";
@@ -14,12 +14,7 @@ const password = "correct horse battery";
 const randomBytes = createRandomBytes();
 
 /** Whom the provider vouches for next. */
-interface Claims {
-  sub: string;
-  email: string;
-  email_verified: boolean;
-  name: string;
-}
+type Claims = Readonly<Record<string, unknown>>;
 
 /** A provider of OpenID Connect: discovery, tokens for any code, and an id token of whoever `claims` names. */
 async function startProvider(
@@ -55,6 +50,10 @@ async function startProvider(
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
+async function countCredentials({ db }: TestDatabase): Promise<number> {
+  return (await sql`select 1 from accounts.credentials`.execute(db)).rows.length;
+}
+
 describeOnEngines("signing in by OpenID Connect", (engine) => {
   let test: TestDatabase;
   let provider: Awaited<ReturnType<typeof startProvider>>;
@@ -78,6 +77,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
       oidc: [
         {
           id: "corp",
+          name: "Example Corp",
           discoveryUrl: `${provider.origin}/.well-known/openid-configuration`,
           clientId: "meter",
           clientSecret: "s",
@@ -187,6 +187,69 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     claims = { sub: "5", email: "squat@example.com", email_verified: true, name: "Owner" };
     const squatted = await begin();
     assert.equal((await finish(squatted.state, squatted.cookie)).session, null);
+  });
+
+  it("is offered by the provider's name beside the password", () => {
+    assert.deepEqual(accounts.ways, {
+      password: { minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX },
+      providers: [{ id: "corp", name: "Example Corp" }],
+    });
+  });
+
+  // What claims can say besides a plain true. Planted: without personOfClaims() a string "false" got the account.
+  const unverified: readonly Claims[] = [
+    { email_verified: false },
+    { email_verified: "false" },
+    { email_verified: false, emailVerified: true },
+    { email_verified: null },
+    { email_verified: 1 },
+    {},
+  ];
+  for (const says of unverified) {
+    it(`takes over no account and opens none where the claims are ${JSON.stringify(says)}`, async () => {
+      const before = await countCredentials(test);
+      for (const email of ["op@example.com", "unverified@example.com"]) {
+        claims = { sub: "eve", name: "Eve", email, ...says };
+        const { state, cookie } = await begin({ additionalData: { invitation: "please" } });
+        const { session, location } = await finish(state, cookie);
+        assert.equal(session, null);
+        assert.match(location, /^https:\/\/cloud\.meter\.example\/sign-in\?error=/);
+      }
+      assert.equal(await accounts.findByEmail("unverified@example.com"), null);
+      assert.equal(await countCredentials(test), before);
+    });
+  }
+
+  it("knows somebody by the subject, whatever other claims call themselves an id", async () => {
+    const enter = async (said: Claims) => {
+      claims = said;
+      const { state, cookie } = await begin({ additionalData: { invitation: "please" } });
+      const { session } = await finish(state, cookie);
+      return session === null ? null : await accounts.sessionOf({ kind: "cookie", cookie: session });
+    };
+    const cat = { sub: "cat", email: "cat@example.com", email_verified: true, preferred_username: "Cat" };
+    const hers = await enter(cat);
+    assert.equal(hers?.name, "Cat");
+    const eve = { ...cat, sub: "eve-2", id: "cat", email: "eve@example.com", isFirst: true };
+    assert.equal((await enter(eve))?.email, "eve@example.com");
+    // Her address at the provider changes; she stays who she is, and takes nobody's place.
+    assert.equal((await enter({ ...cat, email: "op@example.com" }))?.userId, hers?.userId);
+    await accounts.deleteUser(hers?.userId ?? "");
+    assert.equal(await enter(cat), null);
+  });
+
+  it("links nothing to an account that the browser itself names", async () => {
+    const victim = await accounts.findByEmail("op@example.com");
+    claims = { sub: "mallory", name: "M", email: "op@example.com", email_verified: false };
+    const link = { userId: victim?.userId, email: "op@example.com" };
+    const { state, cookie } = await begin({ additionalData: { link, errorURL: "https://evil.example/" } });
+    const { session, location } = await finish(state, cookie);
+    assert.equal(session, null);
+    assert.equal(new URL(location).origin, baseUrl);
+    const { rows } = await sql`select 1 from accounts.credentials where account_id = 'mallory'`.execute(
+      test.db,
+    );
+    assert.equal(rows.length, 0);
   });
 
   it("refuses to lead back to another site", async () => {
