@@ -149,18 +149,16 @@ describe("start files of shells", () => {
       const rc = join(home, "rc");
       writeFileSync(rc, blockText(block.lines));
       if (shell !== "sh") execFileSync(shell, ["-n", rc]);
-      const print = `${JSON.stringify(process.execPath)} -p 'JSON.stringify([process.env.PLAIN,process.env.LIST,process.env.AWKWARD])'`;
-      const run = () =>
-        JSON.parse(
-          execFileSync(
-            shell,
-            [...words, `. '${rc.replaceAll("'", shell === "fish" ? "\\'" : "'\\''")}'; ${print}`],
-            {
-              encoding: "utf8",
-              env: { PATH: process.env.PATH, HOME: home },
-            },
-          ),
-        );
+      const quoted = rc.replaceAll("'", shell === "fish" ? "\\'" : "'\\''");
+      const run = () => {
+        const said = execFileSync(shell, [...words, `. '${quoted}'; env -0`], {
+          encoding: "utf8",
+          env: { PATH: process.env.PATH, HOME: home },
+        });
+        const pairs = said.split("\0").map((line) => line.split(/=(.*)/s));
+        const seen = new Map(pairs.map(([key = "", value = ""]) => [key, value]));
+        return Object.keys(variables).map((key) => seen.get(key) ?? null);
+      };
       assert.deepEqual(run(), [null, null, null]);
       writeFileSync(join(home, name), write(variables));
       assert.deepEqual(run(), Object.values(variables));

@@ -95,4 +95,13 @@ describe("findSavings()", () => {
     );
     assert.equal(found[0]?.savingPicoUsd, 10n ** 20n);
   });
+
+  it("puts the more requests first where the costs are alike", () => {
+    const long = { promptTokens: 10 * MIN_REQUESTS * LONG_PROMPT_TOKENS };
+    const found = findSavings([usage(long), usage({ ...long, requests: 2 * MIN_REQUESTS })], []);
+    assert.deepEqual(
+      found.map(({ requests }) => requests),
+      [2 * MIN_REQUESTS, MIN_REQUESTS],
+    );
+  });
 });
