@@ -22,7 +22,13 @@ function seen(message: Anthropic.Message) {
   return { responseId: message.id, usage: message.usage };
 }
 
-await log.run("one answer", async () => seen(await client.messages.create(ask("Why is the sky blue?"))));
+await log.run("one answer", async () =>
+  seen(
+    await client.messages.create(
+      ask(`Why is the sky blue? Write to ann@example.com, with the key sk-ant-api03-${"a1B2".repeat(24)}.`),
+    ),
+  ),
+);
 
 await log.run("one answer, compressed", async () =>
   seen(await client.messages.create(ask("Summarise this. scenario: gzip", "claude-haiku-4-5"))),

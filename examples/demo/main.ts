@@ -1,13 +1,12 @@
 // `npm run demo`: real SDKs, the real daemon, and providers that are simulated on the wire. Nothing leaves the machine:
 // the daemon reaches the "providers" through its own setting for a parent proxy, and trusts them through its own
 // setting for an extra authority, as it would behind the proxy of a company.
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { formatPicoUsd } from "../../core/pricing/mod.ts";
+import { killCloudProcesses } from "../../tests/cloud/kit/cloud-process.ts";
 import {
   createParentProxy,
   createProjectFolder,
@@ -19,31 +18,13 @@ import {
   type SdkClient,
 } from "../../tests/simulation/mod.ts";
 import { type Books, compareBooks, ledgerBooks, reportedBooks } from "./compare-books.ts";
+import { heading, program, runMeter, type Stage, say } from "./run-meter.ts";
+import { ann, type DemoCloud, prepareDemoCloud, showCloud, startDemoCloud } from "./show-cloud.ts";
 
 /** How long the simulated models take to answer, in milliseconds: less than any real one. */
 const THINK_MS = 80;
 
 const keep = process.argv.includes("--keep");
-const program = [process.execPath, fileURLToPath(new URL("../../cli/bin.js", import.meta.url))];
-
-/** Runs one command of the meter and gives what it printed. */
-function runMeter(home: string, words: readonly string[]): Promise<string> {
-  const [command = "", ...args] = [...program, ...words];
-  const { columns } = process.stdout;
-  const child = spawn(command, args, {
-    env: { ...process.env, METER_HOME: home, ...(columns === undefined ? {} : { COLUMNS: String(columns) }) },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-  return new Promise((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code) => {
-      if (code === 0) resolve(output.trimEnd());
-      else reject(new Error(`meter ${words.join(" ")} ended with ${code}`));
-    });
-  });
-}
 
 function writeConfig(home: string, simulation: ProviderSimulation, parent: ParentProxy): void {
   writeFileSync(
@@ -63,7 +44,7 @@ function writeConfig(home: string, simulation: ProviderSimulation, parent: Paren
 }
 
 async function driveProject(
-  home: string,
+  { home }: Stage,
   folder: string,
   project: string,
   clients: readonly SdkClient[],
@@ -81,41 +62,40 @@ async function driveProject(
 }
 
 /** A call's record is written when its response ends, a moment after the client has seen it. */
-async function waitForRecords(home: string, count: number): Promise<Books> {
+async function waitForRecords(stage: Stage, count: number): Promise<Books> {
   const deadline = performance.now() + 20_000;
   for (;;) {
-    const books = reportedBooks(await runMeter(home, ["report", "--by", "provider", "--json"]));
+    const books = reportedBooks(await runMeter(stage, ["report", "--by", "provider", "--json"]));
     if (books.requests >= count || performance.now() > deadline) return books;
   }
 }
 
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function heading(text: string): void {
-  say(`\n── ${text} ${"─".repeat(Math.max(4, 60 - text.length))}`);
-}
-
 /** Drives everything and shows it; false where the meter and the providers disagree. */
-async function show(home: string, folder: string, simulation: ProviderSimulation): Promise<boolean> {
+async function show(
+  stage: Stage,
+  folder: string,
+  simulation: ProviderSimulation,
+  cloud: Promise<DemoCloud>,
+): Promise<{ agrees: boolean; overviewUrl: string }> {
+  // Bodies are kept where somebody asks for it, redacted.
+  say(await runMeter(stage, ["project", "apollo", "set", "body-capture", "on"]));
   heading("Two projects call their providers with the real SDKs");
-  const apollo = await driveProject(home, folder, "apollo", ["anthropic", "openai"]);
-  await driveProject(home, folder, "hermes", ["google", "compatible", "openai"]);
+  const apollo = await driveProject(stage, folder, "apollo", ["anthropic", "openai"]);
+  await driveProject(stage, folder, "hermes", ["google", "compatible", "openai"]);
   await simulation.settled();
 
   const stated = ledgerBooks(simulation.ledger);
-  const reported = await waitForRecords(home, stated.requests);
+  const reported = await waitForRecords(stage, stated.requests);
   heading("meter report --by project");
   // What stands below the table is the same for each grouping: once is enough.
-  say((await runMeter(home, ["report", "--by", "project"])).split("\n\n")[0] ?? "");
+  say((await runMeter(stage, ["report", "--by", "project"])).split("\n\n")[0] ?? "");
   heading("meter report --by model");
-  say(await runMeter(home, ["report", "--by", "model"]));
+  say(await runMeter(stage, ["report", "--by", "model"]));
 
   const cached = apollo[0]?.calls.find(({ name }) => name.includes("one-hour cache"));
   if (cached?.responseId != null) {
     heading("meter explain <id>");
-    say(await runMeter(home, ["explain", cached.responseId]));
+    say(await runMeter(stage, ["explain", cached.responseId]));
   }
 
   heading("Is it exact?");
@@ -127,19 +107,28 @@ async function show(home: string, folder: string, simulation: ProviderSimulation
       ? `Yes: ${count(stated.requests)} calls, ${count(stated.tokens)} tokens and $${formatPicoUsd(stated.costPicoUsd)}, in the report and in the providers' own books.`
       : "No: the report and the providers' own books disagree.",
   );
-  return differences.length === 0;
+  const { request } = JSON.parse(
+    await runMeter(stage, ["explain", apollo[0]?.calls[0]?.responseId ?? "last", "--json"]),
+  );
+  const { isZero, overviewUrl } = await showCloud(stage, await cloud, request.request_id);
+  return { agrees: differences.length === 0 && isZero, overviewUrl };
 }
 
-/** Rejects when the person leaves: Ctrl-C, a closed terminal, a pipe whose reader has seen enough. */
-function left(): { promise: Promise<never>; stay(): void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const leave = () => reject(new Error("interrupted"));
+/** When the person leaves: Ctrl-C, a closed terminal, a pipe whose reader has seen enough. */
+function departure(): { left: AbortSignal; interrupted: Promise<never>; stay(): void } {
+  const { promise: interrupted, reject } = Promise.withResolvers<never>();
+  const abort = new AbortController();
+  const leave = () => {
+    reject(new Error("interrupted"));
+    abort.abort();
+  };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const signal of signals) process.on(signal, leave);
   process.stdout.on("error", leave);
-  promise.catch(() => {});
+  interrupted.catch(() => {});
   return {
-    promise,
+    left: abort.signal,
+    interrupted,
     stay() {
       for (const signal of signals) process.off(signal, leave);
     },
@@ -147,32 +136,48 @@ function left(): { promise: Promise<never>; stay(): void } {
 }
 
 async function main(): Promise<boolean> {
-  const { promise: interrupted, stay } = left();
+  const { left, interrupted, stay } = departure();
   const folder = mkdtempSync(join(tmpdir(), "meter-demo-"));
-  const home = mkdtempSync(join(folder, "home-"));
+  const stage = { home: mkdtempSync(join(folder, "home-")), left };
   const simulation = await createProviderSimulation({ thinkMs: THINK_MS });
   const parent = await createParentProxy(simulation);
+  let cloud: Promise<DemoCloud> | null = null;
   try {
-    writeConfig(home, simulation, parent);
+    writeConfig(stage.home, simulation, parent);
+    const files = await prepareDemoCloud(folder, simulation.caFile);
+    // It starts while the calls are made: a failure shows where it is waited for.
+    cloud = startDemoCloud(files);
+    cloud.catch(() => {});
     heading("meter start");
-    say(await Promise.race([runMeter(home, ["start"]), interrupted]));
-    const agrees = await Promise.race([show(home, folder, simulation), interrupted]);
+    say(await Promise.race([runMeter(stage, ["start"]), interrupted]));
+    const shown = show(stage, folder, simulation, cloud);
+    const { agrees, overviewUrl } = await Promise.race([shown, interrupted]);
     if (keep) {
-      heading("Still running, providers and all");
+      heading("Still running, providers, cloud and all");
       say(`In another terminal, in this folder:
 
-  export METER_HOME=${home}
+  export METER_HOME=${stage.home}
   npx meter run -- node examples/demo/client-anthropic.ts
   npx meter explain last
   npx meter status
 
-Ctrl-C here stops the daemon and the providers and removes that home.`);
+In a browser, which will ask about the certificate (an authority of this demo signed it):
+
+  ${overviewUrl}
+  ${ann.email}, ${ann.password}
+
+Ctrl-C here stops the daemon, the cloud and the providers and removes that home.`);
       await interrupted.catch(() => {});
     }
     return agrees;
   } finally {
     // Also after a start that was interrupted: its daemon may stand by now.
-    await runMeter(home, ["stop"]).catch(() => {});
+    await runMeter({ home: stage.home }, ["stop"]).catch(() => {});
+    killCloudProcesses();
+    await cloud?.then(
+      ({ process: { exited } }) => exited,
+      () => {},
+    );
     await parent.close();
     await simulation.close();
     rmSync(folder, { recursive: true, force: true });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -12,12 +13,12 @@ import { onNodeOnly, plainEnvironment, runProgram, SUITE_TIMEOUT_MS, waitFor } f
 const demo = fileURLToPath(new URL("../../examples/demo/main.ts", import.meta.url));
 
 describe("npm run demo", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
-  it("shows two projects, says that it is exact, and leaves nothing behind", async () => {
+  it("shows two projects and a cloud, says that both are exact, and leaves nothing behind", async () => {
     const { code, stdout, stderr } = await runProgram([process.execPath, demo]);
     assert.deepEqual([code, stderr], [0, ""], stdout);
     assert.match(
       stdout,
-      /\nYes: 53 calls, [\d,]+ tokens and \$\d+\.\d+, in the report and in the providers' own books\.\n$/,
+      /\nYes: 53 calls, [\d,]+ tokens and \$\d+\.\d+, in the report and in the providers' own books\.\n/,
     );
     for (const shown of [
       /^── meter start /m,
@@ -29,12 +30,57 @@ describe("npm run demo", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => 
       /^side-project +1 /m,
       /^Metering coverage: 100 % \(53 of 53 seen on providers' hosts\)\.$/m,
       /^ {2}cache write 1h +3,141 +\$6 \/ M +\$0\.018846$/m,
+      /^It answers at https:\/\/127\.0\.0\.1:\d+, /m,
+      /^ {2}code {2}\w{4}-\w{4}$/m,
+      /^Connected to Main\.$/m,
+      /^ACTIVE: Connected to Main; 0 requests wait to be sent\.$/m,
+      // Refused by the gate: nothing stored, all of them still pending.
+      /^Bodies: 0 sent, 50 waiting, 1 kept back by the workspace's policy\.$/m,
+      /^\(Refused by the workspace's policy and still pending: /m,
+      /^Bodies: 50 sent, 0 waiting\.$/m,
+      /^ {2}Why is the sky blue\? Write to \[redacted:email_address\], with the key \[redacted:provider_api_key\]\.$/m,
+      /^1 batch and 51 bodies of 53 requests have left this machine,$/m,
+      /^The log is intact: entries 1 to 52\.$/m,
+      /^requests +53 +53 +0$/m,
+      /^cost as sent +\$\S+ +\$\S+ +0$/m,
+      /^cost by the cloud +\$\S+ +0$/m,
+      /^GOOD: zero variance\.$/m,
+      /^Exactly zero, to the last token and pico-USD\.$/m,
     ]) {
       assert.match(stdout, shown);
     }
     const [, home = ""] = / Home: (\S+)\n/.exec(stdout) ?? [];
     assert.notEqual(home, "");
     assert.equal(existsSync(home), false);
+    const [, cloud = ""] = /\n(https:\/\/127\.0\.0\.1:\d+)\/w\/[0-9a-f-]{36}\n$/.exec(stdout) ?? [];
+    assert.equal(new URL(cloud).protocol, "https:");
+    await assert.rejects(
+      fetch(cloud),
+      ({ cause }: Error) => (cause as { code?: string }).code === "ECONNREFUSED",
+    );
+  });
+
+  it("ends all that it started where the reader of its output has left", async () => {
+    const child = spawn(process.execPath, [demo], {
+      env: plainEnvironment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    let complaints = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (output.includes("Body capture is on")) child.stdout.destroy();
+    });
+    const [code] = await once(child, "close");
+    assert.deepEqual([code, complaints], [1, "interrupted\n"]);
+    const [, folder = ""] = / Home: (\S+)\/home-\S+\n/.exec(output) ?? [];
+    assert.notEqual(folder, "");
+    assert.equal(existsSync(folder), false);
+    assert.deepEqual(
+      commandLines().filter((line) => line.includes(folder)),
+      [],
+    );
   });
 
   it("keeps running where asked to, says how to use and to stop it, and stops", async () => {
@@ -56,6 +102,18 @@ describe("npm run demo", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => 
     assert.ok(!readdirSync(tmpdir()).some((name) => home.includes(name) && name.startsWith("meter-demo-")));
   });
 });
+
+/** What runs on this machine, where the system says so. */
+function commandLines(): string[] {
+  const numbers = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
+  return numbers.flatMap((pid) => {
+    try {
+      return [readFileSync(join("/proc", pid, "cmdline"), "utf8")];
+    } catch {
+      return [];
+    }
+  });
+}
 
 describe("compareBooks()", () => {
   const reported = (rows: object[]): Books => reportedBooks(JSON.stringify({ rows }));

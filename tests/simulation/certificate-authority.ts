@@ -24,13 +24,18 @@ export interface CertificateAuthority {
   secureContext(host: string): Promise<SecureContext>;
 }
 
-/** Creates an authority with a fresh P-256 key that lives in memory only; valid for one day. */
-export async function createCertificateAuthority(): Promise<CertificateAuthority> {
+/**
+ * Creates an authority with a fresh P-256 key that lives in memory only; valid for one day. Who trusts two of them wants
+ * two names: an issuer is looked up by it.
+ */
+export async function createCertificateAuthority(
+  name = "Simulated providers root",
+): Promise<CertificateAuthority> {
   const crypto = webcrypto;
   const notBefore = new Date(Date.now() - dayMs);
   const notAfter = new Date(Date.now() + dayMs);
   const keys = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
-  const issuer = "CN=Simulated providers root";
+  const issuer = `CN=${name}`;
   const root = await X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: randomSerial(),

@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+/** The command line's program and its first word. */
+export const program: readonly string[] = [
+  process.execPath,
+  fileURLToPath(new URL("../../cli/bin.js", import.meta.url)),
+];
+
+/** Where the demo happens. */
+export interface Stage {
+  readonly home: string;
+  /** Says that the person has left: commands under way are ended and no other begins. */
+  readonly left?: AbortSignal;
+}
+
+/** Runs one command of the meter and gives what it printed; `onText` gets that as it comes. */
+export function runMeter(
+  { home, left }: Stage,
+  words: readonly string[],
+  onText: (text: string) => void = () => {},
+): Promise<string> {
+  const [command = "", ...args] = [...program, ...words];
+  const { columns } = process.stdout;
+  const child = spawn(command, args, {
+    env: { ...process.env, METER_HOME: home, ...(columns === undefined ? {} : { COLUMNS: String(columns) }) },
+    stdio: ["ignore", "pipe", "inherit"],
+    ...(left === undefined ? {} : { signal: left }),
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+    onText(text);
+  });
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
+      if (code === 0) resolve(output.trimEnd());
+      else reject(new Error(`meter ${words.join(" ")} ended with ${code}`));
+    });
+  });
+}
+
+/** Prints a line. */
+export function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Prints a line that begins a part. */
+export function heading(text: string): void {
+  say(`\n── ${text} ${"─".repeat(Math.max(4, 60 - text.length))}`);
+}
