@@ -102,9 +102,9 @@ function setBodies(on: boolean, { bodiesEnabled, now }: PrivacyContext): Privacy
     ok: true,
     changes: [enabled, { path: ["cloud", "bodies", "upload_from"], value: from }],
     told:
-      `Body upload is on, for bodies captured from now on (${from}). Older ones stay on this machine;\n` +
-      "meter cloud privacy set bodies.upload-from <date|none> changes that.\n" +
-      "They are redacted, and the cloud keeps them only where the workspace stores prompt content too.",
+      `Body upload is on, for bodies captured from now on (${from}).\n` +
+      "Older ones stay here; meter cloud privacy set bodies.upload-from <date|none> changes that.\n" +
+      "They are redacted, and the cloud keeps them only where the workspace stores prompts too.",
   };
 }
 
