@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHmac } from "node:crypto";
 import { type Auth, betterAuth } from "better-auth";
 import type { Kysely } from "kysely";
@@ -21,6 +22,9 @@ export function createBetterAuthAccounts<Schema>(
   if (settings.secret.length < 32) {
     throw new RangeError(`the accounts' secret must have 32 characters or more: ${settings.secret.length}`);
   }
+  // better-auth keeps a call's database and state in its async context, and believes one that is there already. Deno (2.9)
+  // lets the context of one request be seen by the next one, which is somebody else's: each call begins outside of any.
+  const outside = AsyncLocalStorage.snapshot();
   const db = openAccountsDatabase(cloud);
   const auth = betterAuth(authOptions(db, settings)) as unknown as Auth;
 
@@ -29,9 +33,9 @@ export function createBetterAuthAccounts<Schema>(
       password: { minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX },
       providers: (settings.oidc ?? []).map(({ id, name }) => ({ id, name: name ?? id })),
     },
-    handle: (request) => answerApi(auth, request, settings.baseUrl),
+    handle: (request) => outside(() => answerApi(auth, request, settings.baseUrl)),
     async sessionOf(proof) {
-      const found = await auth.api.getSession({ headers: headersOf(proof) });
+      const found = await outside(() => auth.api.getSession({ headers: headersOf(proof) }));
       if (found === null) return null;
       const { id, name, email } = found.user;
       const { deletedAt } = found.user as { deletedAt?: Date | null };
@@ -58,7 +62,7 @@ export function createBetterAuthAccounts<Schema>(
     createUser: (account) => createUser(auth, db, settings, account),
     async createSession(userId) {
       const { internalAdapter, secret } = await auth.$context;
-      const session = await internalAdapter.createSession(userId);
+      const session = await outside(() => internalAdapter.createSession(userId));
       if (!session) throw new RangeError("createSession: nobody has that id");
       // The form in which better-auth takes a session from a cookie or a bearer token.
       const signature = createHmac("sha256", secret).update(session.token).digest("base64");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { type AccountsSettings, createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
@@ -124,6 +125,23 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       await post(accounts, "/sign-in/email", { email, password }, { cookie: planted, origin: baseUrl }),
     );
     assert.notEqual(second.split(";")[0], planted);
+  });
+
+  // Planted: calls not taken out of their context; Deno then answered one test's request from another's closed database.
+  it("knows nothing of the async context that a call comes in", async () => {
+    const foreign = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const { accounts } = openAccounts(test, {
+      policy: {
+        admits: async () => seen.push(foreign.getStore()) > 0,
+        opened: async () => void seen.push(foreign.getStore()),
+      },
+    });
+    await accounts.createUser({ name: "First", email: "first@example.com", password });
+    const body = { name: "Next", email: "next@example.com", password };
+    const answer = await foreign.run("somebody else's", () => post(accounts, "/sign-up/email", body));
+    assert.equal(answer.status, 200);
+    assert.deepEqual(new Set(seen), new Set([undefined]));
   });
 
   it("answers alike for a wrong password and for nobody, and never a deleted account", async () => {
