@@ -140,6 +140,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
         counters.addCoverage(kind);
         writer.count(kind, host);
       },
+      begin: writer.begin,
     },
   });
 

@@ -12,6 +12,7 @@ export const unmeteredWords: Readonly<Partial<Record<CoverageKind, string>>> = {
   lost: "connections that the meter fell behind on",
   dropped: "records that could not be stored",
   capture_failed: "calls that the meter failed on",
+  unfinished: "calls whose end the meter has not seen: under way, or cut off when it was killed",
   without_usage: "answers without usage",
 };
 

@@ -47,13 +47,19 @@ export function createCapture(ports: CapturePorts): Capture {
   let unfinished = 0;
   let waiting: (() => void)[] = [];
 
-  const settled = (host: string, cause: unknown) => {
-    if (cause !== null) failed(host, cause);
-    unfinished -= 1;
-    if (unfinished === 0) {
-      for (const resolve of waiting) resolve();
-      waiting = [];
-    }
+  /** Counts a call as under way until what this gives back is called, with what went wrong or null. */
+  const begin = (host: string) => {
+    unfinished += 1;
+    const ended = ports.coverage.begin(host);
+    return (cause: unknown) => {
+      if (cause !== null) failed(host, cause);
+      ended();
+      unfinished -= 1;
+      if (unfinished === 0) {
+        for (const resolve of waiting) resolve();
+        waiting = [];
+      }
+    };
   };
 
   /** The name of the error alone: its message may quote what passed. */
@@ -107,13 +113,9 @@ export function createCapture(ports: CapturePorts): Capture {
           ports.coverage.count(facts.host, route.kind);
           return;
         }
-        unfinished += 1;
         const headerProject = headerValue(head.headers, "x-meter-project") ?? label;
         const start = { facts, route, head, path, headerProject, startedAtMs: atMs };
-        calls.set(
-          id,
-          createMeteredCall(recording, start, (cause) => settled(facts.host, cause)),
-        );
+        calls.set(id, createMeteredCall(recording, start, begin(facts.host)));
       },
       requestBody: (id, bytes) => self().calls.get(id)?.requestBody(bytes),
       requestEnd: (id) => self().calls.get(id)?.requestEnd(),
@@ -129,10 +131,7 @@ export function createCapture(ports: CapturePorts): Capture {
         const call = calls.get(id);
         if (call === undefined) return;
         calls.delete(id);
-        self().session = call.upgrade(() => {
-          unfinished += 1;
-          return (cause) => settled(facts.host, cause);
-        });
+        self().session = call.upgrade(() => begin(facts.host));
         if (self().session === null) ports.coverage.count(facts.host, "websocket");
       },
       upgradedBytes: (direction, bytes, atMs) => self().session?.push(direction, bytes, atMs),

@@ -63,7 +63,11 @@ export interface CapturePorts {
   /** The record of a response that its provider hands out again, among those that are stored. */
   findKeptResponse(providerResponseId: string): KeptResponse | null;
   bodies: BodyPorts;
-  /** `host` is null where its name is nobody's business. */
-  coverage: { count(host: string | null, what: CoverageKind): void };
+  coverage: {
+    /** `host` is null where its name is nobody's business. */
+    count(host: string | null, what: CoverageKind): void;
+    /** A metered call began; what it gives back is called once, when the call is a record or will never be one. */
+    begin(host: string): () => void;
+  };
   log: Log;
 }

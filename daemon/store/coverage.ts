@@ -8,7 +8,9 @@ import type { Period, StoreConnections } from "./connections.ts";
  * known path without usage), `unknown_path`, `unreadable`, `lost` (log frames dropped) and `dropped` (a record that could
  * not be stored), `websocket` (passed on unread), `repeated` (carried responses that were metered before) and
  * `capture_failed` (the meter itself failed). Of a WebSocket that is read, each response is one. `without_usage` are those
- * metered whose answer stated no tokens; `body_*` are legs that capture left out.
+ * metered whose answer stated no tokens; `body_*` are legs that capture left out. `unfinished` counts up when a metered
+ * exchange begins and down when it is one of the others: what is left of a daemon that was killed are the calls without
+ * a record.
  */
 export const coverageKinds = [
   "connections",
@@ -27,6 +29,7 @@ export const coverageKinds = [
   "websocket",
   "repeated",
   "capture_failed",
+  "unfinished",
   "body_too_large",
   "body_not_utf8",
   "body_not_redactable",
@@ -41,6 +44,7 @@ export interface CoverageCount {
   /** A provider's host; `null` for any other, whose names are nobody's business. */
   host: string | null;
   kind: CoverageKind;
+  /** Below zero where `unfinished` counts down. */
   count: number;
 }
 
@@ -51,7 +55,7 @@ export type CoverageTotal = Omit<CoverageCount, "at">;
 export interface CoverageStore {
   /** Adds to the counters in one transaction. */
   addCoverage(counts: readonly CoverageCount[]): void;
-  /** Sums over whole quarters of an hour that begin in the period, by host and kind. */
+  /** Sums over whole quarters of an hour that begin in the period, by host and kind; those of zero are left out. */
   readCoverage(period: Period): CoverageTotal[];
 }
 
@@ -82,7 +86,8 @@ export function createCoverageStore({
       return state
         .prepare<{ host: string; kind: string; count: number }>(
           `SELECT host, kind, sum(count) AS count FROM coverage
-           WHERE slot >= coalesce(?, slot) AND slot < coalesce(?, slot + 1) GROUP BY host, kind ORDER BY host, kind`,
+           WHERE slot >= coalesce(?, slot) AND slot < coalesce(?, slot + 1) GROUP BY host, kind
+           HAVING sum(count) <> 0 ORDER BY host, kind`,
         )
         .all([from, to])
         .map(({ host, kind, count }) => ({

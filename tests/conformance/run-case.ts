@@ -91,7 +91,7 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
       redact: () => ({ ok: false }) as never,
       add() {},
     },
-    coverage: { count() {} },
+    coverage: { count() {}, begin: () => () => {} },
     log: {
       debug() {},
       info() {},

@@ -21,6 +21,8 @@ export interface CaptureRig {
   /** As a store has them: one for each request id, with what was filled in. */
   readonly stored: Map<string, RequestRecord>;
   readonly counts: Record<string, number>;
+  /** Calls that began and are neither a record nor given up. */
+  readonly unfinished: { readonly count: number };
   /** Opens a connection to a host. */
   connect(host: string): RigConnection;
   /** A new capture on the same store, as after a restart. */
@@ -47,6 +49,7 @@ export function createCaptureRig(
   const { tokenCounter = null, stored = new Map(), deployments = {} } = options;
   const records: RequestRecord[] = [];
   const counts: Record<string, number> = {};
+  const unfinished = { count: 0 };
   let connections = 0;
   let random = stored.size;
   const ports: CapturePorts = {
@@ -93,6 +96,14 @@ export function createCaptureRig(
       count(_, what) {
         counts[what] = (counts[what] ?? 0) + 1;
       },
+      begin() {
+        let isOpen = true;
+        unfinished.count += 1;
+        return () => {
+          if (isOpen) unfinished.count -= 1;
+          isOpen = false;
+        };
+      },
     },
     log: {
       debug() {},
@@ -112,6 +123,7 @@ export function createCaptureRig(
     records,
     stored,
     counts,
+    unfinished,
     connect(host) {
       const connection = ++connections;
       const mode = "intercepted";

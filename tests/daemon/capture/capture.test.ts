@@ -429,7 +429,7 @@ describe("createCapture() and what is not metered", () => {
   it("counts tunnels by their reason, with the host's name only where it is a provider's", () => {
     const counted: [string | null, string][] = [];
     const rig = createCaptureRig({
-      ports: { coverage: { count: (named, what) => counted.push([named, what]) } },
+      ports: { coverage: { count: (named, what) => counted.push([named, what]), begin: () => () => {} } },
     });
     const reasons = ["not_provider", "http2_only", "sni_mismatch", "not_tls", "no_certificate"] as const;
     rig.capture.frames(

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
+import { coverageSlotMs } from "../../../daemon/store/coverage.ts";
 import {
   type BacklogLimits,
   type CaptureBatch,
@@ -35,6 +36,7 @@ function createBench(store: Pick<Store, "insertBatch">, limits?: BacklogLimits) 
   const timers: { work: () => void; delayMs: number }[] = [];
   const events: RecordWriterEvent[] = [];
   let failure: Error | null = null;
+  let at = noon;
   const batches: CaptureBatch[] = [];
   const writer = createRecordWriter(
     {
@@ -47,7 +49,7 @@ function createBench(store: Pick<Store, "insertBatch">, limits?: BacklogLimits) 
       },
       atTurnEnd: (work) => turns.push(work),
       later: (work, delayMs) => timers.push({ work, delayMs }),
-      now: () => noon,
+      now: () => at,
       onEvent: (event) => events.push(event),
     },
     limits,
@@ -60,6 +62,9 @@ function createBench(store: Pick<Store, "insertBatch">, limits?: BacklogLimits) 
     batches,
     failWith: (error: Error | StoreErrorReason | null) => {
       failure = typeof error === "string" ? new StoreError(error, `planned ${error}`) : error;
+    },
+    pass: (ms: number) => {
+      at += ms;
     },
     endTurn: () => {
       for (const work of turns.splice(0)) work();
@@ -359,4 +364,93 @@ describe("createRecordWriter()", () => {
       { numRuns: 40 },
     );
   });
+});
+
+describe("createRecordWriter() with calls under way", () => {
+  const ever = { from: null, to: null };
+  const unfinished = (count: number) => [{ host, kind: "unfinished", count }];
+
+  it("leaves those that a kill cut off in the coverage of the time when they began", () =>
+    withStore((store) => {
+      const bench = createBench(store);
+      bench.writer.begin(host);
+      bench.pass(60_000);
+      const ended = bench.writer.begin(host);
+      bench.endTurn();
+      assert.deepEqual(store.readCoverage(ever), unfinished(2));
+      bench.pass(coverageSlotMs);
+      bench.writer.add(sampleRecord());
+      ended();
+      bench.endTurn();
+      // Here the process is killed: what it would have counted down is not.
+      assert.deepEqual(store.readCoverage({ from: noon, to: noon + coverageSlotMs }), unfinished(1));
+      assert.deepEqual(store.readCoverage(ever), unfinished(1));
+    }));
+
+  it("says a record and the end of its call in one transaction", () =>
+    withStore((store) => {
+      const bench = createBench(store);
+      const ended = bench.writer.begin(host);
+      bench.endTurn();
+      bench.writer.add(sampleRecord());
+      bench.writer.count("metered", host);
+      ended();
+      ended();
+      bench.endTurn();
+      assert.equal(bench.batches.length, 2);
+      assert.deepEqual(store.readCoverage(ever), [{ host, kind: "metered", count: 1 }]);
+    }));
+
+  it("stores nothing of a call that is over when its turn ends", () => {
+    const bench = createBench(nowhere);
+    bench.writer.begin(host)();
+    bench.endTurn();
+    assert.deepEqual(bench.batches, []);
+  });
+
+  it("gives beginnings a transaction of their own every 50 ms and no sooner", () => {
+    const bench = createBench(nowhere);
+    bench.writer.begin(host);
+    bench.endTurn();
+    for (let begun = 0; begun < 3; begun++) bench.writer.begin(host);
+    bench.endTurn();
+    assert.equal(bench.batches.length, 1);
+    assert.deepEqual(
+      bench.timers.map(({ delayMs }) => delayMs),
+      [50],
+    );
+    bench.fireTimer();
+    bench.endTurn();
+    assert.deepEqual(
+      bench.batches.map(({ coverage }) => coverage.map(({ count }) => count)),
+      [[1], [3]],
+    );
+    bench.pass(50);
+    bench.writer.begin(host);
+    bench.endTurn();
+    assert.equal(bench.batches.length, 3);
+  });
+
+  it("sends beginnings along with what is stored meanwhile", () => {
+    const bench = createBench(nowhere);
+    bench.writer.count("connections", host);
+    bench.endTurn();
+    bench.writer.begin(host);
+    bench.writer.add(sampleRecord());
+    bench.endTurn();
+    assert.equal(bench.batches.length, 2);
+    bench.fireTimer();
+    bench.endTurn();
+    assert.equal(bench.batches.length, 2);
+  });
+
+  it("counts none after its close", () =>
+    withStore((store) => {
+      const { writer } = createBench(store);
+      const ended = writer.begin(host);
+      writer.close();
+      ended();
+      writer.begin(host)();
+      assert.deepEqual(store.readCoverage(ever), unfinished(1));
+    }));
 });
