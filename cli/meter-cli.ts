@@ -1,4 +1,5 @@
 import { Cli } from "clipanion";
+import { renderGeneralHelp } from "./render/general-help.ts";
 import { printable } from "./render/printable.ts";
 import { version } from "./version.ts";
 
@@ -34,10 +35,15 @@ export class MeterCli extends Cli {
   }
 
   override usage(...given: Parameters<Cli["usage"]>): string {
-    const text = readable(super.usage(...given));
-    if ((given[0] ?? null) !== null) return text;
-    const codes = this.#program.exitCodes.map(([code, meaning]) => `  ${code}  ${meaning}\n`).join("");
-    return `${text}\nExit codes\n\n${codes}`;
+    const [command, options] = given;
+    if ((command ?? null) !== null) return readable(super.usage(...given));
+    const commands = this.definitions().map(({ path, category = "", description = "" }) => ({
+      path: path.replace(/ [<[-].*$/, ""),
+      category: category.trim(),
+      description: description.trim(),
+    }));
+    const { name, exitCodes } = this.#program;
+    return renderGeneralHelp({ name, version }, commands, exitCodes, this.format(options?.colored).bold);
   }
 
   override error(...given: Parameters<Cli["error"]>): string {

@@ -1,3 +1,4 @@
+import type { Banner } from "../core/banner/mod.ts";
 import type { WatchdogStatus } from "../core/watchdog/mod.ts";
 import type { ProxyCounters } from "./proxy/counters.ts";
 import type { CoverageTotal, RecordWriterHealth } from "./store/mod.ts";
@@ -31,3 +32,12 @@ export interface DaemonStatus {
   /** What was found wrong with the configuration, for people. */
   warnings: readonly string[];
 }
+
+/** How the cloud stands, in a word and a sentence. */
+export interface CloudBanner {
+  readonly banner: Banner;
+  readonly sentence: string;
+}
+
+/** The answer at `/v1/status`: `cloud` is null where this daemon was started without that part. */
+export type StatusAnswer = DaemonStatus & { readonly cloud: CloudBanner | null };

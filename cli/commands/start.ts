@@ -45,7 +45,8 @@ export class StartCommand extends MeterCommand {
     const { daemon, byService } = await startDaemonOf(home, this.context.env);
     this.print(`Metering. Proxy: http://127.0.0.1:${daemon.proxy_port}  Home: ${home}`);
     if (byService) this.print("The service keeps it running; meter stop stops both.");
-    this.print("Run a program through it with: meter run -- <command>");
+    const { programWord } = await import("../program-word.ts");
+    this.print(`Run a program through it with: ${programWord(this.context.env)} run -- <command>`);
     return undefined;
   }
 }

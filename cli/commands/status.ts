@@ -26,6 +26,7 @@ export class StatusCommand extends MeterCommand {
     const { databaseBytes } = await import("../database-file.ts");
     const { installedService } = await import("../installed-service.ts");
     const { forPrograms } = await import("../render/for-programs.ts");
+    const { programWord } = await import("../program-word.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
@@ -58,6 +59,7 @@ export class StatusCommand extends MeterCommand {
           running,
           status,
           service,
+          program: programWord(this.context.env),
           databaseBytes: databaseBytes(home),
           now: Date.now(),
         }),

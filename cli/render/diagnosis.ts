@@ -1,4 +1,5 @@
 import type { Diagnosis, FindingLevel } from "../../core/doctor/mod.ts";
+import { labelled } from "./labelled.ts";
 import { printable } from "./printable.ts";
 
 const marks: Readonly<Record<FindingLevel, string>> = {
@@ -8,16 +9,34 @@ const marks: Readonly<Record<FindingLevel, string>> = {
   ok: "ok",
 };
 
-/** The verdict first, then what is wrong, then what is not; each cure is a line to paste. */
-export function renderDiagnosis({ verdict, findings }: Diagnosis): string {
+/** Columns before what a finding says. */
+const LABEL_WIDTH = 19;
+
+const things = (count: number) => `${count} thing${count === 1 ? "" : "s"}`;
+
+/**
+ * The verdict first, then what is wrong, then what is not; each cure is a line of its own, to paste, and never broken.
+ * `toPaste` writes it as it has to be typed here.
+ */
+export function renderDiagnosis(
+  { verdict, findings }: Diagnosis,
+  width: number,
+  toPaste: (command: string) => string = (command) => command,
+): string {
   const order: FindingLevel[] = ["broken", "inconsistent", "note", "ok"];
   const lines = order.flatMap((level) =>
     findings
       .filter((finding) => finding.level === level)
       .flatMap(({ check, says, cure }) => [
-        `${marks[level].padEnd(6)}  ${check.padEnd(9)}  ${printable(says)}`,
-        ...(cure === null ? [] : [`${" ".repeat(19)}${cure}`]),
+        labelled(`${marks[level].padEnd(6)}  ${check}`, printable(says), LABEL_WIDTH, width),
+        ...(cure === null ? [] : [`${" ".repeat(LABEL_WIDTH)}${toPaste(cure)}`]),
       ]),
   );
-  return [verdict, ...lines].join("\n");
+  const count = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length;
+  const [broken, odd] = [count("broken"), count("inconsistent")];
+  const counts = [
+    ...(broken > 0 ? [`${things(broken)} broken`] : []),
+    ...(odd > 0 ? [`${things(odd)} to look at`] : []),
+  ];
+  return [counts.length === 0 ? verdict : `${verdict}: ${counts.join(", ")}`, ...lines].join("\n");
 }

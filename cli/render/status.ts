@@ -1,5 +1,5 @@
 import type { Millis } from "../../core/time.ts";
-import type { DaemonStatus } from "../../daemon/daemon-status.ts";
+import type { StatusAnswer } from "../../daemon/daemon-status.ts";
 import type { RunningDaemon } from "../daemon-process.ts";
 import { count } from "./count.ts";
 import { coverageLines } from "./coverage.ts";
@@ -10,12 +10,16 @@ export interface StatusFacts {
   /** The version of the program that asks. */
   version: string;
   running: RunningDaemon | null;
-  status: DaemonStatus | null;
+  status: StatusAnswer | null;
   /** The service manager that keeps the daemon running; null where none is installed. */
   service?: string | null;
   databaseBytes: number;
+  /** What a person types to run the program. */
+  program?: string;
   now: Millis;
 }
+
+const counted = (n: number, noun: string) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /** So many clients are named; more say nothing new. */
 const MOST_CLIENTS = 5;
@@ -35,19 +39,23 @@ export function renderStatus({
   databaseBytes,
   now,
   service,
+  program = "meter",
 }: StatusFacts): string {
   const lines: string[] = [];
   if (running === null || status === null) {
-    lines.push("Not metering: the daemon is not running. Start it with: meter start", `home      ${home}`);
+    lines.push(
+      `Not metering: the daemon is not running. Start it with: ${program} start`,
+      `home      ${home}`,
+    );
   } else {
     const failing = status.store.capturing === "failing";
     lines.push(
       failing ? "DEGRADED: calls pass, but what is metered can't be stored." : "Metering.",
-      `proxy     http://127.0.0.1:${status.proxy.port}  (${count(status.proxy.connections)} connections to providers open)`,
+      `proxy     http://127.0.0.1:${status.proxy.port}  (${counted(status.proxy.connections, "connection")} to providers open)`,
       `api       http://127.0.0.1:${status.api.port}`,
       `process   ${running.pid}, version ${status.version}, since ${status.started_at}`,
       `home      ${home}`,
-      `stored    ${count(status.store.stored)} requests since the start` +
+      `stored    ${counted(status.store.stored, "request")} since the start` +
         (status.store.pending > 0 ? `, ${count(status.store.pending)} waiting` : ""),
     );
     if (status.version !== version) {
@@ -96,6 +104,8 @@ export function renderStatus({
   if (databaseBytes > 0)
     lines.push(`database  ${home}/meter.db, ${(databaseBytes / 1024 / 1024).toFixed(1)} MiB`);
   if (status === null) return lines.join("\n");
+  // A daemon of an older version that still runs does not say.
+  if (status.cloud) lines.push(`cloud     ${status.cloud.banner}: ${status.cloud.sentence}`);
   const { coverage, last_captures: captures } = status.last_24_hours;
   lines.push(...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)));
   if (captures.length > 0) {

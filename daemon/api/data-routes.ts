@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { RequestRecord } from "../../core/record.ts";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/mod.ts";
+import type { StatusAnswer } from "../daemon-status.ts";
 import { explainRequest } from "../explain-request.ts";
 import type { RequestListQuery } from "../store/mod.ts";
 import type { ApiPorts } from "./api-ports.ts";
@@ -71,7 +72,14 @@ export function createDataRoutes(ports: ApiPorts): Hono {
     days_in: read.days,
   });
 
-  routes.get("/status", (context) => context.json(ports.status()));
+  routes.get("/status", async (context) => {
+    const cloud = (await ports.cloud?.banner()) ?? null;
+    const answer: StatusAnswer = {
+      ...ports.status(),
+      cloud: cloud && { banner: cloud.banner, sentence: cloud.sentence },
+    };
+    return context.json(answer);
+  });
 
   routes.get("/stats", async (context) => {
     const read = period(context);

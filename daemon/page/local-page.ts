@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Banner } from "../../core/banner/mod.ts";
 import type { Millis } from "../../core/time.ts";
 import { type CoverageSummary, unmeteredWords } from "../api/coverage-summary.ts";
-import type { DaemonStatus } from "../daemon-status.ts";
+import type { CloudBanner, DaemonStatus } from "../daemon-status.ts";
 import { dayOf, type ReportRow, type Statistics, type StoredRequest } from "../store/mod.ts";
 import { type ChartDay, costChart } from "./cost-chart.ts";
 import {
@@ -21,12 +21,6 @@ import { type Html, layout } from "./layout.ts";
 
 /** The periods that the page offers, in days, today included. */
 export const PAGE_RANGES = [7, 30, 90, 365] as const;
-
-/** How the cloud stands, in a word and a sentence. */
-export interface CloudBanner {
-  readonly banner: Banner;
-  readonly sentence: string;
-}
 
 /** Everything that the page shows, read at one time. */
 export interface PageFacts {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { renderStatus, type StatusFacts } from "../../../cli/render/status.ts";
-import type { DaemonStatus } from "../../../daemon/daemon-status.ts";
+import type { StatusAnswer } from "../../../daemon/daemon-status.ts";
 import { createCounters } from "../../../daemon/proxy/counters.ts";
 
 const running = {
@@ -12,8 +12,8 @@ const running = {
   started_at: "2026-11-21T10:00:00.000Z",
 };
 
-function facts(more: Partial<DaemonStatus> = {}, rest: Partial<StatusFacts> = {}): StatusFacts {
-  const status: DaemonStatus = {
+function facts(more: Partial<StatusAnswer> = {}, rest: Partial<StatusFacts> = {}): StatusFacts {
+  const status: StatusAnswer = {
     version: "0.4.0",
     started_at: running.started_at,
     proxy: { port: 8081, connections: 1_234, restarts: 0, watchdog: "healthy", counters: createCounters() },
@@ -29,6 +29,7 @@ function facts(more: Partial<DaemonStatus> = {}, rest: Partial<StatusFacts> = {}
     },
     last_24_hours: { coverage: [], last_captures: [] },
     warnings: [],
+    cloud: null,
     ...more,
   };
   return { home: "/home/me/.meter", version: "0.4.0", running, status, databaseBytes: 0, now: 0, ...rest };
@@ -47,6 +48,17 @@ describe("renderStatus()", () => {
         "stored    1,000 requests since the start",
       ].join("\n"),
     );
+  });
+
+  it("has the cloud's banner, and says one request, not one requests", () => {
+    const cloud = { banner: "PAUSED", sentence: "Nothing is sent. To go on: meter cloud resume" } as const;
+    const store = { ...facts().status?.store, stored: 1 } as StatusAnswer["store"];
+    const said = renderStatus(facts({ cloud, store }));
+    assert.match(said, /^cloud {5}PAUSED: Nothing is sent\. To go on: meter cloud resume$/m);
+    assert.match(said, /^stored {4}1 request since the start$/m);
+    const { cloud: _, ...older } = facts().status as StatusAnswer;
+    const silent = renderStatus(facts({}, { status: older as StatusAnswer }));
+    assert.ok(!silent.includes("cloud"), "a daemon of an older version does not say");
   });
 
   it("says first that nothing is metered", () => {

@@ -32,6 +32,11 @@ describe("createApi()", () => {
     assert.equal(headers.get("access-control-allow-private-network"), "true");
   });
 
+  it("says in its status how the cloud stands", async () => {
+    const { cloud: stands } = (await (await rig.ask("/v1/status")).json()) as { cloud: unknown };
+    assert.deepEqual(stands, { banner: "ACTIVE", sentence: "All is sent." });
+  });
+
   it("lets an allowed dashboard read the answer, and no other", async () => {
     const answer = await rig.ask("/v1/cloud/state", { headers: { origin: DASHBOARD } });
     assert.deepEqual([answer.status, await answer.json()], [200, { paired: false }]);
