@@ -1,29 +1,46 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { readStore, waitFor } from "../end-to-end/meter-process.ts";
-import { createSeededRandom } from "../simulation/seeded-random.ts";
-import { createSyncRig, type Victim } from "./sync-rig.ts";
+import { type RawCall, rawCalls } from "../end-to-end/raw-client.ts";
+import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
+import { createSyncRig, type SyncRig, type Victim } from "./sync-rig.ts";
 
 /** What came of the rounds. */
 export interface ChaosResult {
   readonly rounds: number;
   readonly seed: string;
-  /** Calls that went through the proxy, and calls that a kill cut off. */
-  readonly calls: number;
+  /** Calls whose client has a whole answer, and calls that a kill cut off. */
+  readonly answered: number;
   readonly cut: number;
   readonly kills: Readonly<Record<Victim, number>>;
   /** Requests that the daemon has. */
   readonly captured: number;
+  /** Answered calls without a record: what a killed daemon had not stored yet. */
+  readonly lost: number;
+  /** How long before the kill their answers were whole, milliseconds: the half of them and the longest. */
+  readonly lostBeforeMs: readonly [median: number, longest: number];
+  /** Calls without a record that the coverage knows of. */
+  readonly unfinished: number;
+  /** Calls with more than one record: none. */
+  readonly doubled: readonly string[];
   /** Captured, but not in the cloud: none. */
   readonly missing: readonly string[];
   /** In the cloud more than once, or never captured: none. */
   readonly surplus: readonly string[];
   readonly quarantined: number;
-  /** What `meter cloud reconcile` said and how it ended. */
-  readonly reconcile: { readonly code: number | null; readonly isDeliveryExact: boolean };
+  /** What `meter cloud reconcile` said and how it ended; null where it said something else. */
+  readonly reconcile: { readonly code: number | null; readonly said: Reconciled | null };
+}
+
+/** The part of `meter cloud reconcile --json` that has to be zero, and how much that is zero of. */
+interface Reconciled {
+  readonly verdict: string;
+  readonly is_delivery_exact: boolean;
+  readonly difference_pico_usd: string;
+  readonly cloud: { readonly requests: number; readonly cost_pico_usd: string };
 }
 
 /** The longest time between two kills, milliseconds. */
-const CALM_MS = 1_500;
+const CALM_MS = 1_000;
 
 /** Calls at a time. */
 const CLIENTS = 3;
@@ -37,6 +54,23 @@ const VICTIMS: readonly (readonly Victim[])[] = [
   ["daemon", "cloud", "postgres"],
 ];
 
+/** What is asked for: answers of every kind of price, refusals, and some that take their time. */
+const CALLS: readonly (readonly [api: string, scenario: string])[] = [
+  ["anthropic", "ok"],
+  ["anthropic", "thinking+cached"],
+  ["anthropic", "drip"],
+  ["anthropic", "overloaded"],
+  ["chat", "cached+gzip"],
+  ["chat", "no-usage"],
+  ["responses", "thinking"],
+  ["gemini events", "shredded"],
+];
+
+function pickCall(random: SeededRandom): RawCall {
+  const [api, scenario] = random.pick(CALLS);
+  return rawCalls[api]?.(scenario, random.pick([true, false])) as RawCall;
+}
+
 /**
  * Kills the daemon, the cloud and PostgreSQL at random points while calls go through the proxy and the daemon syncs;
  * then lets everything settle and compares both sides. The same seed gives the same victims and pauses; what they meet is
@@ -49,35 +83,45 @@ export async function runChaos(
   const rig = await createSyncRig(seed);
   const random = createSeededRandom(`${seed} kills`);
   const kills = { daemon: 0, cloud: 0, postgres: 0 };
-  let [calls, cut, over] = [0, 0, false];
+  /** When each answer was whole, and when a daemon was killed, on one clock. */
+  const answered = new Map<string, number>();
+  const killedAt: number[] = [];
+  let [begun, cut, over] = [0, 0, false];
+  const traffic = async (_: unknown, client: number) => {
+    const caller = rig.createCaller(`client ${client}`);
+    const picks = createSeededRandom(`${seed} calls ${client}`);
+    while (!over) {
+      // Its own project tells each call's record from all others.
+      const label = `call-${(begun += 1)}`;
+      try {
+        await caller.call(pickCall(picks), label);
+        answered.set(label, performance.now());
+      } catch {
+        cut += 1;
+        await delay(20);
+      }
+    }
+    caller.close();
+  };
+  const poke = async () => {
+    while (!over) {
+      await rig.poke();
+      await delay(100);
+    }
+  };
   try {
     await rig.startDaemon();
-    const traffic = Array.from({ length: CLIENTS }, async () => {
-      while (!over) {
-        try {
-          await rig.call();
-          calls += 1;
-        } catch {
-          cut += 1;
-          await delay(20);
-        }
-      }
-    });
-    const pokes = (async () => {
-      while (!over) {
-        await rig.poke();
-        await delay(100);
-      }
-    })();
+    const running = [...Array.from({ length: CLIENTS }, traffic), poke()];
     for (let round = 1; round <= rounds; round += 1) {
       await delay(random.integer(0, CALM_MS));
       const victims = random.pick(VICTIMS);
+      if (victims.includes("daemon")) killedAt.push(performance.now());
       await rig.crash(victims);
       for (const victim of victims) kills[victim] += 1;
-      tell(`round ${round}: ${victims.join(", ")}; ${calls} calls so far`);
+      tell(`round ${round}: ${victims.join(", ")}; ${answered.size} calls answered so far`);
     }
     over = true;
-    await Promise.all([...traffic, pokes]);
+    await Promise.all(running);
     await waitFor(
       "everything to be sent",
       async () => {
@@ -86,52 +130,72 @@ export async function runChaos(
       },
       120_000,
     );
-    const here = (await rig.daemon.rows()).map((row) => row.requestId);
-    const there = await rig.cloudIds();
-    const [known, seen] = [new Set(here), new Set<string>()];
-    const surplus = there.filter((id) => {
-      const isFirst = !seen.has(id);
-      seen.add(id);
-      return !isFirst || !known.has(id);
-    });
-    const day = (at: number) => new Date(at).toISOString().slice(0, 10);
-    const said = await rig.daemon.run([
-      "cloud",
-      "reconcile",
-      "--json",
-      "--from",
-      day(Date.now() - 86_400_000),
-      "--to",
-      day(Date.now()),
-    ]);
-    return {
-      rounds,
-      seed,
-      calls,
-      cut,
-      kills,
-      captured: here.length,
-      missing: here.filter((id) => !seen.has(id)),
-      surplus,
-      quarantined: await readStore(rig.home, (store) => store.countQuarantine()),
-      reconcile: {
-        code: said.code,
-        isDeliveryExact: /"(?:is_delivery_exact|isDeliveryExact)":\s*true/.test(said.stdout),
-      },
-    };
+    return { rounds, seed, answered: answered.size, cut, kills, ...(await compare(rig, answered, killedAt)) };
   } finally {
     over = true;
     await rig.close();
   }
 }
 
-/** Whether nothing was lost and nothing counted twice. */
-export function isWhole({ captured, missing, surplus, quarantined, reconcile }: ChaosResult): boolean {
+/** What the daemon has beside what the clients and the cloud have. */
+async function compare(rig: SyncRig, answered: ReadonlyMap<string, number>, killedAt: readonly number[]) {
+  const rows = await rig.daemon.rows();
+  const projects = rows.map((row) => row.project);
+  const [recorded, doubled] = firstAndRest(projects);
+  const lostMs = [...answered]
+    .filter(([label]) => !recorded.has(label))
+    .map(([, at]) => Math.round((killedAt.find((kill) => kill >= at) ?? Number.POSITIVE_INFINITY) - at))
+    .sort((one, other) => one - other);
+  const here = new Set(rows.map((row) => row.requestId));
+  const [there, again] = firstAndRest(await rig.cloudIds());
+  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+  const period = ["--from", day(Date.now() - 86_400_000), "--to", day(Date.now())];
+  const said = await rig.daemon.run(["cloud", "reconcile", "--json", ...period]);
+  return {
+    captured: rows.length,
+    lost: lostMs.length,
+    lostBeforeMs: [lostMs[lostMs.length >> 1] ?? 0, lostMs.at(-1) ?? 0] as const,
+    unfinished: await rig.daemon.counted("unfinished"),
+    doubled,
+    missing: [...here].filter((id) => !there.has(id)),
+    surplus: [...again, ...[...there].filter((id) => !here.has(id))],
+    quarantined: await readStore(rig.home, (store) => store.countQuarantine()),
+    reconcile: { code: said.code, said: readReconciled(said.stdout) },
+  };
+}
+
+function readReconciled(text: string): Reconciled | null {
+  try {
+    const { verdict, is_delivery_exact, difference_pico_usd, cloud } = JSON.parse(text) as Reconciled;
+    const { requests, cost_pico_usd } = cloud;
+    return { verdict, is_delivery_exact, difference_pico_usd, cloud: { requests, cost_pico_usd } };
+  } catch {
+    return null;
+  }
+}
+
+function firstAndRest(texts: readonly string[]): [first: Set<string>, rest: string[]] {
+  const first = new Set<string>();
+  const rest = texts.filter((text) => first.size === first.add(text).size);
+  return [first, rest];
+}
+
+/** Whether nothing that was captured was lost, nothing counted twice, and both sides agree to the last pico-USD. */
+export function isWhole({
+  captured,
+  doubled,
+  missing,
+  surplus,
+  quarantined,
+  reconcile,
+}: ChaosResult): boolean {
   return (
     captured > 0 &&
-    missing.length === 0 &&
-    surplus.length === 0 &&
+    doubled.length + missing.length + surplus.length === 0 &&
     quarantined === 0 &&
-    reconcile.isDeliveryExact
+    reconcile.code === 0 &&
+    reconcile.said?.is_delivery_exact === true &&
+    reconcile.said.difference_pico_usd === "0" &&
+    reconcile.said.cloud.requests === captured
   );
 }

@@ -19,7 +19,6 @@ import {
   simulationConfig,
   startMeter,
 } from "../end-to-end/meter-process.ts";
-import { dialProvider, rawCalls, receive, writeRequest } from "../end-to-end/raw-client.ts";
 import {
   createParentProxy,
   createProviderSimulation,
@@ -27,6 +26,7 @@ import {
   type ProviderSimulation,
 } from "../simulation/mod.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
+import { type Caller, createCaller } from "./caller.ts";
 
 /** Providers, a daemon, a cloud and PostgreSQL as processes of their own, paired with each other. */
 export interface SyncRig {
@@ -34,12 +34,12 @@ export interface SyncRig {
   readonly daemon: MeterProcess;
   readonly cloud: CloudProcess;
   readonly postgres: PostgresServer;
-  /** Ends the process at once, without a word, and starts it again. */
+  /** Ends the processes at once (SIGKILL) and starts them again. */
   crash(victims: readonly Victim[]): Promise<void>;
   startDaemon(): Promise<void>;
   stopDaemon(): Promise<void>;
-  /** One call through the proxy; how long it took, milliseconds. Rejects where it did not go through. */
-  call(): Promise<number>;
+  /** A client whose calls go through the proxy. */
+  createCaller(seed: string): Caller;
   /** Asks the daemon to sync; false where it does not answer. */
   poke(): Promise<boolean>;
   /** The ids that the cloud has, read as the owner of the tables. */
@@ -84,7 +84,6 @@ export async function createSyncRig(seed: string): Promise<SyncRig> {
     createdAt: Date.now(),
   });
   let daemon: MeterProcess | null = null;
-  const random = createSeededRandom(seed);
   const running = (): MeterProcess => {
     if (daemon === null) throw new Error("the daemon is not started");
     return daemon;
@@ -113,22 +112,18 @@ export async function createSyncRig(seed: string): Promise<SyncRig> {
         ended.push(daemon.stop());
       }
       if (victims.includes("cloud")) ended.push(cloud.end("SIGKILL"));
-      if (victims.includes("postgres")) ended.push(postgres.crash());
+      if (victims.includes("postgres")) ended.push(postgres.kill());
       await Promise.all(ended);
-      if (victims.includes("postgres")) await postgres.restart();
-      if (victims.includes("cloud")) cloud = await startCloud();
-      if (victims.includes("daemon")) daemon = await startMeter(home);
+      const startServers = async () => {
+        if (victims.includes("postgres")) await postgres.restart();
+        if (victims.includes("cloud")) cloud = await startCloud();
+      };
+      const startMetering = async () => {
+        if (victims.includes("daemon")) daemon = await startMeter(home);
+      };
+      await Promise.all([startServers(), startMetering()]);
     },
-    async call() {
-      const startedAt = performance.now();
-      const call = (rawCalls.anthropic as (typeof rawCalls)[string])("plain", random.pick([true, false]));
-      const socket = await dialProvider(running(), call.host);
-      const { over } = receive(socket);
-      socket.write(writeRequest(call, true, random));
-      const { error } = await over;
-      if (error !== null) throw new Error(error);
-      return performance.now() - startedAt;
-    },
+    createCaller: (callerSeed) => createCaller(running, createSeededRandom(`${seed} ${callerSeed}`)),
     async poke() {
       try {
         const secret = readFileSync(tokenFile(home), "utf8").trim();
