@@ -5,6 +5,7 @@ import { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { Kysely } from "kysely";
 import type { SendMail } from "../../core/ports/mail.ts";
 import type { SignUpPolicy } from "../../core/ports/sign-up-policy.ts";
+import { countCharacters, isStorableText } from "../../core/wire/mod.ts";
 import type { AccountsSchema } from "./accounts-database.ts";
 
 /** A provider of OpenID Connect. */
@@ -42,18 +43,23 @@ const SESSION_SECONDS = 7 * 86_400;
 export const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 128;
 
+/** Longest name of a person, characters: as long as a workspace's. */
+const NAME_MAX = 100;
+
 /**
  * Decision: an account by a provider needs an address that the provider has verified. Otherwise somebody could open one
  * under another's address, wait until its owner comes by mail or by another provider, and still get in.
  */
-const unverified = () =>
-  new APIError("FORBIDDEN", {
-    code: "EMAIL_NOT_VERIFIED",
-    message: "The provider has not verified the address.",
-  });
+const unverified = () => new APIError("FORBIDDEN", { message: "email not verified" });
+
+const nameless = () =>
+  new APIError("BAD_REQUEST", { code: "NAME_REFUSED", message: `A name has 1 to ${NAME_MAX} characters.` });
 
 const refuse = () =>
   new APIError("FORBIDDEN", { code: "SIGN_UP_CLOSED", message: "Accounts are by invitation here." });
+
+/** On the way over a provider, better-auth makes the word that the browser comes back with from the message. */
+const refuseByProvider = () => new APIError("FORBIDDEN", { message: "sign up closed" });
 
 /** What better-auth is told. */
 export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettings): BetterAuthOptions {
@@ -136,6 +142,8 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
       before: createAuthMiddleware(async (context) => {
         if (context.path !== "/sign-up/email") return;
         const { email, invitation } = invitationOf(context.body);
+        const { name } = (context.body ?? {}) as { name?: unknown };
+        if (personName(name) === null) throw nameless();
         if (!(await isFirst()) && !(await policy.admits({ email, invitation }))) throw refuse();
       }),
     },
@@ -144,11 +152,13 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
         create: {
           // Every way to an account passes here, a provider's too.
           before: async (user, context) => {
-            if (context?.path.startsWith("/oauth2/callback/") && !user.emailVerified) throw unverified();
+            const byProvider = context?.path.startsWith("/oauth2/callback/") === true;
+            if (byProvider && !user.emailVerified) throw unverified();
             const first = await isFirst();
             const invitation = await broughtInvitation(context?.body);
-            if (!first && !(await policy.admits({ email: user.email, invitation }))) throw refuse();
-            return { data: { ...user, isFirst: first ? true : null } };
+            if (!first && !(await policy.admits({ email: user.email, invitation })))
+              throw byProvider ? refuseByProvider() : refuse();
+            return { data: { ...user, name: user.name.trim(), isFirst: first ? true : null } };
           },
           after: async (user, context) => {
             const person = { userId: user.id, name: user.name, email: user.email };
@@ -185,6 +195,13 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
   };
 }
 
+/** A name without blanks around it; null for none, or one that can't be kept. */
+function personName(said: unknown): string | null {
+  if (typeof said !== "string" || !isStorableText(said)) return null;
+  const trimmed = said.trim();
+  return trimmed === "" || countCharacters(trimmed) > NAME_MAX ? null : trimmed;
+}
+
 /**
  * A provider's claims as better-auth should take them: the subject and nothing else is the account there, and an address is
  * verified where they say exactly so. Some say it in a string, and `"false"` would count as true.
@@ -192,10 +209,9 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
  */
 function personOfClaims(claims: Readonly<Record<string, unknown>>) {
   const { sub, email_verified: verified, name, preferred_username: userName, email } = claims;
-  const called = [name, userName, email].find((each) => typeof each === "string" && each.trim() !== "");
   return {
     ...(typeof sub === "string" ? { id: sub } : {}),
-    ...(typeof called === "string" ? { name: called } : {}),
+    name: personName(name) ?? personName(userName) ?? personName(email) ?? "Somebody",
     emailVerified: verified === true || verified === "true",
   };
 }

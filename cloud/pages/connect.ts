@@ -4,7 +4,8 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type PairingShown, pairingShownSchema, parseWire } from "../../core/wire/mod.ts";
 import type { CloudEnv } from "../ports.ts";
 import { layout, type Markup, notice } from "./layout.ts";
-import { type PageEnv, readForm, titleOf } from "./page-parts.ts";
+import { type PageEnv, readForm } from "./page-parts.ts";
+import { wordsOf } from "./refusal-words.ts";
 import { hereOf, type Visitor, visitorOf } from "./workspace-page.ts";
 
 const UNKNOWN =
@@ -52,7 +53,7 @@ async function refuse(
 ): Promise<Response> {
   const retryAfter = answer.headers.get("retry-after");
   if (retryAfter !== null) context.header("retry-after", retryAfter);
-  const message = answer.status === 404 || answer.status === 422 ? UNKNOWN : await titleOf(answer);
+  const message = answer.status === 404 || answer.status === 422 ? UNKNOWN : await wordsOf(answer);
   return context.html(codePage(visitor, typed, message), answer.status as ContentfulStatusCode);
 }
 

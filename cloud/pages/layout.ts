@@ -1,6 +1,7 @@
-import { html } from "hono/html";
-import type { AccountPerson } from "../../core/ports/accounts.ts";
+import { html, raw } from "hono/html";
+import type { AccountPerson, SignInWays } from "../../core/ports/accounts.ts";
 import type { WorkspaceAccess } from "../store/workspaces.ts";
+import { LINK_SCRIPT } from "./link-script.ts";
 import { STYLESHEET_PATH } from "./stylesheet.ts";
 
 /** Escaped HTML, as `html` makes it. */
@@ -16,6 +17,8 @@ export interface PageParts {
   /** Those to switch between, and the one that is shown. Default: none. */
   readonly workspaces?: readonly WorkspaceAccess[];
   readonly workspaceId?: string;
+  /** Whether the page takes the secret of a link into its form. Default: false, and it may run no script. */
+  readonly takesLink?: boolean;
   /** `card` is one narrow column in the middle, for forms. Default: `wide`. */
   readonly shape?: "card" | "wide";
 }
@@ -27,6 +30,7 @@ export function layout({
   person,
   workspaces = [],
   workspaceId,
+  takesLink = false,
   shape = "wide",
 }: PageParts): Markup {
   return html`<!doctype html>
@@ -48,6 +52,7 @@ ${person === null ? "" : account(person)}
 <main id="main" class="${shape}">
 ${body}
 </main>
+${takesLink ? html`<script>${raw(LINK_SCRIPT)}</script>` : ""}
 </body>
 </html>`;
 }
@@ -73,7 +78,12 @@ export function notice(text: string | null): Markup | "" {
   return text === null ? "" : html`<p class="notice" role="alert">${text}</p>`;
 }
 
-/** A labelled field. */
+/** The same of something that went well. */
+export function done(text: string | null): Markup | "" {
+  return text === null ? "" : html`<p class="done" role="status">${text}</p>`;
+}
+
+/** A labelled field that must be filled in. */
 export function field(input: {
   readonly name: string;
   readonly label: string;
@@ -81,11 +91,36 @@ export function field(input: {
   readonly autocomplete: string;
   readonly value?: string;
   readonly hint?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
   readonly isFirst?: boolean;
 }): Markup {
-  const { name, label, type, autocomplete, value = "", hint, isFirst = false } = input;
-  const described = hint === undefined ? "" : html`aria-describedby="${name}-hint"`;
+  const { name, label, type, autocomplete, value = "", hint, minLength, maxLength, isFirst } = input;
+  const attributes = [
+    minLength === undefined ? "" : html`minlength="${minLength}"`,
+    maxLength === undefined ? "" : html`maxlength="${maxLength}"`,
+    hint === undefined ? "" : html`aria-describedby="${name}-hint"`,
+    isFirst === true ? html`autofocus` : "",
+  ];
   return html`<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}" required ${described} ${isFirst ? "autofocus" : ""}>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}" required ${attributes.map((each) => html`${each} `)}>
 ${hint === undefined ? "" : html`<p class="hint" id="${name}-hint">${hint}</p>`}`;
+}
+
+/** A field for a password that is to be, with the least that the accounts take; browsers would cut what is too long unseen. */
+export function newPasswordField(
+  label: string,
+  { minLength }: NonNullable<SignInWays["password"]>,
+  isFirst: boolean,
+): Markup {
+  const hint = `${minLength} characters or more; several words make a good one.`;
+  return field({
+    name: "password",
+    label,
+    type: "password",
+    autocomplete: "new-password",
+    minLength,
+    hint,
+    isFirst,
+  });
 }

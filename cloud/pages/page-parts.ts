@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
-import { PROBLEM_MEDIA_TYPE } from "../../core/wire/mod.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import { readBytes } from "../read-payload.ts";
 
@@ -55,13 +54,6 @@ export async function readForm(
 > {
   const bytes = await readBytes(context.req.raw, FORM_MAX_BYTES);
   return bytes.ok ? { ok: true, value: new URLSearchParams(new TextDecoder().decode(bytes.value)) } : bytes;
-}
-
-/** What a refusal says to a person, from its problem details. */
-export async function titleOf(refusal: Response): Promise<string> {
-  const isProblem = refusal.headers.get("content-type") === PROBLEM_MEDIA_TYPE;
-  const { title } = (isProblem ? await refusal.json() : {}) as { title?: unknown };
-  return typeof title === "string" ? title : "The request was refused.";
 }
 
 /** Sends the browser on, by GET. */

@@ -5,14 +5,19 @@ import { problem } from "../errors.ts";
 import { isOwnOrigin } from "../own-origin.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import { getConnect, postConnect } from "./connect.ts";
+import { getInvitation, postInvitationAccepted, postInvitationLink } from "./invitation.ts";
 import { layout } from "./layout.ts";
+import { linkScriptSource } from "./link-script.ts";
 import { getHome, getOverviewPage } from "./overview.ts";
-import { createAskApi, type PageEnv, titleOf } from "./page-parts.ts";
+import { createAskApi, type PageEnv } from "./page-parts.ts";
+import { getForgotPassword, getResetPassword, postForgotPassword, postResetPassword } from "./password.ts";
+import { postProviderSignIn } from "./provider-sign-in.ts";
+import { wordsOf } from "./refusal-words.ts";
 import { getWayIn, postSignOut, postWayIn } from "./sign-in.ts";
 import { STYLESHEET, STYLESHEET_PATH } from "./stylesheet.ts";
 import { getSubscribe, postSubscribe } from "./subscribe.ts";
 
-/** Nothing but our own stylesheet and forms: no scripts, pictures, frames or connections. */
+/** Nothing but our own stylesheet and forms: no scripts, pictures, frames or connections; two pages run one script. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -20,19 +25,25 @@ const CONTENT_SECURITY_POLICY =
 const STYLESHEET_SECONDS = 3_600;
 
 /**
- * The pages for people: HTML made here, forms that post back, no script. They hold no rule of their own: whatever a page
+ * The pages for people: HTML made here, forms that post back; a script only where a link brings a secret. They hold no rule of their own: whatever a page
  * does or shows goes through the JSON API's routes in this process, or the store functions behind them.
  */
 export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
   const askApi = createAskApi((request, env) => app.fetch(request, env as object), parts.config.baseUrl);
   const env: PageEnv = { parts, askApi };
-  const dressed = dressPage(parts.config.baseUrl);
+  const { baseUrl } = parts.config;
+  const plain = dressPage(baseUrl, CONTENT_SECURITY_POLICY);
+  const takingLinks = dressPage(
+    baseUrl,
+    `${CONTENT_SECURITY_POLICY}; script-src ${linkScriptSource(parts.sha256)}`,
+  );
   const page = (
     path: string,
     handlers: {
       readonly get?: (context: Context<CloudEnv>) => Promise<Response>;
       readonly post?: (context: Context<CloudEnv>) => Promise<Response>;
     },
+    dressed = plain,
   ) => {
     if (handlers.get !== undefined) app.get(path, dressed, handlers.get as Handler<CloudEnv>);
     if (handlers.post !== undefined) app.post(path, dressed, handlers.post as Handler<CloudEnv>);
@@ -49,6 +60,25 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
       post: (context) => postWayIn(env, way, context),
     });
   }
+  page("/sign-in/provider", { post: (context) => postProviderSignIn(env, context) });
+  page("/forgot-password", {
+    get: (context) => getForgotPassword(env, context),
+    post: (context) => postForgotPassword(env, context),
+  });
+  page(
+    "/reset-password",
+    {
+      get: (context) => getResetPassword(env, context),
+      post: (context) => postResetPassword(env, context),
+    },
+    takingLinks,
+  );
+  page(
+    "/invitation",
+    { get: (context) => getInvitation(env, context), post: (context) => postInvitationLink(env, context) },
+    takingLinks,
+  );
+  page("/invitation/accept", { post: (context) => postInvitationAccepted(env, context) }, takingLinks);
   page("/sign-out", { post: (context) => postSignOut(env, context) });
   page("/connect", {
     get: (context) => getConnect(env, context),
@@ -65,7 +95,7 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
  * What all pages have in common: headers, no form from another site's page, and refusals as a page. Signing in is guarded
  * too: a stranger's page must not sign its visitors in to the stranger's account.
  */
-function dressPage(baseUrl: string): MiddlewareHandler<CloudEnv> {
+function dressPage(baseUrl: string, policy: string): MiddlewareHandler<CloudEnv> {
   return async (context, next) => {
     const isForeign = context.req.method === "POST" && !isOwnOrigin(context.req.header("origin"), baseUrl);
     if (isForeign) context.res = problem("origin_refused");
@@ -75,7 +105,7 @@ function dressPage(baseUrl: string): MiddlewareHandler<CloudEnv> {
       context.res = undefined;
       context.res = await refusalPage(refusal, context);
     }
-    context.header("content-security-policy", CONTENT_SECURITY_POLICY);
+    context.header("content-security-policy", policy);
     // Not `no-referrer`: browsers then send forms with `Origin: null` (Fetch, "append a request Origin header").
     context.header("referrer-policy", "same-origin");
     context.header("cross-origin-opener-policy", "same-origin");
@@ -84,7 +114,7 @@ function dressPage(baseUrl: string): MiddlewareHandler<CloudEnv> {
 
 async function refusalPage(refusal: Response, context: Context<CloudEnv>): Promise<Response> {
   const { status, headers } = refusal;
-  const body = html`<section><h1>${status}</h1><p>${await titleOf(refusal)}</p><p><a href="/">To the start page</a></p></section>`;
+  const body = html`<section><h1>${status}</h1><p>${await wordsOf(refusal)}</p><p><a href="/">To the start page</a></p></section>`;
   const text = await layout({ title: String(status), body, person: null, shape: "card" });
   const retryAfter = headers.get("retry-after");
   return context.body(text.toString(), {

@@ -13,7 +13,8 @@ import { problem } from "../errors.ts";
 import type { CloudEnv } from "../ports.ts";
 import { PLAN_NAMES } from "./format.ts";
 import { layout, type Markup, notice } from "./layout.ts";
-import { type PageEnv, readForm, titleOf } from "./page-parts.ts";
+import { type PageEnv, readForm } from "./page-parts.ts";
+import { wordsOf } from "./refusal-words.ts";
 import { type Visitor, workspaceVisitorOf } from "./workspace-page.ts";
 
 type Subscriber = Visitor & { readonly workspace: Visitor["workspaces"][number] };
@@ -60,7 +61,7 @@ export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): P
     if (answer.status !== 422) return answer;
     const wording = await wordingNow(env, context);
     return context.html(
-      formPage(subscriber.value, wording, chosen, await titleOf(answer)),
+      formPage(subscriber.value, wording, chosen, await wordsOf(answer)),
       answer.status as ContentfulStatusCode,
     );
   }

@@ -3,7 +3,7 @@ import type { Millis } from "../../core/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { joinOrganisation } from "./organisations.ts";
-import { inScope } from "./transaction.ts";
+import { enterOrganisation, inScope } from "./transaction.ts";
 
 /** How long an invitation can be accepted, milliseconds. Decision: a week. */
 export const INVITATION_TTL_MS = 7 * 86_400_000;
@@ -111,6 +111,52 @@ export async function revokeInvitation(
   });
 }
 
+/** An invitation as whoever holds its token may see it. */
+export interface ShownInvitation extends Pick<Invitation, "email" | "role" | "expiresAt"> {
+  readonly workspaceId: string;
+  readonly workspaceName: string;
+  readonly organisationName: string;
+  /** Null while it can still be accepted. */
+  readonly acceptedBy: string | null;
+}
+
+/** The invitation of a token; null where it was taken back or has ended, and for a token of none. */
+export async function findInvitation(
+  db: CloudDatabase,
+  workspaceId: string,
+  tokenHash: Uint8Array,
+  now: Millis,
+): Promise<ShownInvitation | null> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const found = await trx
+      .selectFrom("invitations as i")
+      .innerJoin("workspaces as w", "w.workspace_id", "i.workspace_id")
+      .select(["i.email", "i.role", "i.expires_at", "i.accepted_by", "w.name", "w.organisation_id"])
+      .where("i.workspace_id", "=", workspaceId)
+      .where("i.token_hash", "=", tokenHash)
+      .where("i.revoked_at", "is", null)
+      .where("i.expires_at", ">", now)
+      .where("w.deleted_at", "is", null)
+      .executeTakeFirst();
+    if (found === undefined) return null;
+    await enterOrganisation(trx, found.organisation_id);
+    const organisation = await trx
+      .selectFrom("organisations")
+      .select("name")
+      .where("organisation_id", "=", found.organisation_id)
+      .executeTakeFirstOrThrow();
+    return {
+      workspaceId,
+      workspaceName: found.name,
+      organisationName: organisation.name,
+      email: found.email,
+      role: found.role,
+      expiresAt: found.expires_at,
+      acceptedBy: found.accepted_by,
+    };
+  });
+}
+
 /** Whether a token is that of an invitation to this address which can still be accepted. */
 export async function isInvited(
   db: CloudDatabase,
@@ -119,14 +165,8 @@ export async function isInvited(
   email: string,
   now: Millis,
 ): Promise<boolean> {
-  return await inScope(db, { workspaceId }, async (trx) => {
-    const { rows } = await sql`select 1 from invitations i
-      join workspaces w on w.workspace_id = i.workspace_id and w.deleted_at is null
-      where i.workspace_id = ${workspaceId}::uuid and i.token_hash = ${tokenHash}::bytea
-        and i.email = ${email.toLowerCase()} and i.accepted_at is null and i.revoked_at is null
-        and i.expires_at > ${now}::timestamptz`.execute(trx);
-    return rows.length > 0;
-  });
+  const found = await findInvitation(db, workspaceId, tokenHash, now);
+  return found !== null && found.acceptedBy === null && found.email === email.toLowerCase();
 }
 
 /**

@@ -25,7 +25,7 @@ const config = {
 
 /** Pages, which have no rules of their own: they ask the API, and their own tests say what they show. */
 const PAGES =
-  /^(?:GET \/pages\.css|GET \/|(?:GET|POST) \/(?:sign-in|sign-up|connect)|POST \/sign-out|GET \/w\/:ws|(?:GET|POST) \/w\/:ws\/subscribe)$/;
+  /^(?:GET \/pages\.css|GET \/|(?:GET|POST) \/(?:sign-in|sign-up|connect|invitation|forgot-password|reset-password)|POST \/(?:sign-out|sign-in\/provider|invitation\/accept)|GET \/w\/:ws|(?:GET|POST) \/w\/:ws\/subscribe)$/;
 
 const ADMINS: readonly ActorName[] = ["workspaceAdmin", "organisationAdmin", "organisationOwner"];
 const MEMBERS: readonly ActorName[] = [...ADMINS, "member", "author"];

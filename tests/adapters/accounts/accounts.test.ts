@@ -315,6 +315,10 @@ describeOnEngines("signing up", (engine) => {
     const { accounts } = openAccounts(test);
     assert.equal((await signUp(accounts, "a@example.com", { password: "short" })).status, 400);
     assert.equal((await signUp(accounts, "nowhere")).status, 400);
+    for (const name of ["", "   ", "x".repeat(101), "a\u0000b", 7, null]) {
+      const answer = await signUp(accounts, "a@example.com", { name });
+      assert.equal(answer.status, 400, String(name));
+    }
     for (const body of [null, [], "x", { email: { $ne: "" }, password: [] }]) {
       assert.equal((await post(accounts, "/sign-up/email", body)).status, 400, JSON.stringify(body));
     }

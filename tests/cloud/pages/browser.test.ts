@@ -93,10 +93,16 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.getByRole("link", { name: "Create an account" }).click();
     await page.getByLabel("Name").fill("Ann O'Hara");
     await page.getByLabel("E-mail").fill("ann@example.com");
-    await page.getByLabel("Password").fill("short");
+    await page.getByLabel("Password").fill("x".repeat(200));
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
+    assert.equal(await page.getByLabel("Name").inputValue(), "Ann O'Hara");
+    assert.equal(await page.getByLabel("Password").inputValue(), "");
     await look("sign-up-refused");
+    // The browser itself holds back a password that is too short.
+    await page.getByLabel("Password").fill("short");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.getByLabel("Password").inputValue(), "short");
     await page.getByLabel("Password").fill("correct horse battery staple");
     await page.keyboard.press("Enter");
 

@@ -4,6 +4,21 @@ import { batch, type CloudRig, createRig, record, type TestWorkspace } from "../
 import { describeOnEngines } from "../kit/engines.ts";
 
 const BASE = "http://127.0.0.1:8787";
+
+/** Every page that takes a form. */
+const POSTED = (workspaceId: string) => [
+  "/sign-in",
+  "/sign-in/provider",
+  "/sign-up",
+  "/sign-out",
+  "/forgot-password",
+  "/reset-password",
+  "/invitation",
+  "/invitation/accept",
+  "/connect",
+  `/w/${workspaceId}/subscribe`,
+];
+
 const WORDING = ['I agree to the <b>Terms</b> & "more".', "I ask for\n  immediate performance."];
 const config = {
   baseUrl: BASE,
@@ -81,15 +96,23 @@ describeOnEngines("the pages", (engine) => {
     assert.equal(answer.status, 303);
   });
 
-  it("lead to no other site after signing in", async () => {
-    const text = await (await get("/sign-in?next=//evil.test", {})).text();
-    assert.match(text, /name="next" value="\/"/);
+  it("lead to no other site after signing in or out", async () => {
     const answer = await get("/sign-in?next=/\\evil.test");
     assert.equal(answer.headers.get("location"), "/");
   });
 
+  it("offer no form where people come in elsewhere", async () => {
+    for (const path of ["/sign-in", "/sign-up"]) {
+      const text = await (await get(path, {})).text();
+      assert.match(text, /no way to sign in on this page/);
+      assert.doesNotMatch(text, /<form/);
+    }
+    for (const path of ["/forgot-password", "/reset-password"])
+      assert.equal((await get(path, {})).status, 404);
+  });
+
   it("refuse every form that another site's page sends, and one without an origin", async () => {
-    for (const path of ["/sign-in", "/sign-up", "/sign-out", "/connect", `/w/${workspace.id}/subscribe`]) {
+    for (const path of POSTED(workspace.id)) {
       for (const origin of ["https://evil.test", "null", `${BASE}.evil.test`]) {
         const answer = await post(path, { email: "a@example.com" }, { origin });
         assert.equal(answer.status, 403, `${path} from ${origin}`);

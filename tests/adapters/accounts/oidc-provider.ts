@@ -1,0 +1,92 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What an id token says of somebody. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** A provider of OpenID Connect that lets in whoever comes, as the person whom `claims` names at that moment. */
+export interface OidcRig {
+  readonly client: { readonly id: string; readonly secret: string };
+  readonly origin: string;
+  claims: Claims;
+  close(): void;
+}
+
+/** What a client of the provider must show. */
+const CLIENT = { id: "meter", secret: "the client's secret" };
+
+/**
+ * Discovery, authorisation and tokens as RFC 6749 and RFC 7636 have them: a code is good once, for the redirect address and
+ * the challenge that it was asked with, and for the client with its secret.
+ */
+export async function startOidcProvider(): Promise<OidcRig> {
+  const codes = new Map<string, { redirectUri: string | null; challenge: string | null }>();
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? "/", rig.origin);
+    if (url.pathname === "/authorize") {
+      const code = randomBytes(16).toString("hex");
+      const redirectUri = url.searchParams.get("redirect_uri");
+      codes.set(code, { redirectUri, challenge: url.searchParams.get("code_challenge") });
+      const back = new URL(redirectUri ?? "about:blank");
+      back.searchParams.set("code", code);
+      back.searchParams.set("state", url.searchParams.get("state") ?? "");
+      response.writeHead(302, { location: back.href }).end();
+      return;
+    }
+    if (url.pathname !== "/token") {
+      const discovery = {
+        issuer: rig.origin,
+        authorization_endpoint: `${rig.origin}/authorize`,
+        token_endpoint: `${rig.origin}/token`,
+      };
+      response.setHeader("content-type", "application/json").end(JSON.stringify(discovery));
+      return;
+    }
+    let text = "";
+    request.on("data", (chunk) => {
+      text += chunk;
+    });
+    request.on("end", () => {
+      const fields = new URLSearchParams(text);
+      const known = codes.get(fields.get("code") ?? "");
+      codes.delete(fields.get("code") ?? "");
+      const challenge = createHash("sha256")
+        .update(fields.get("code_verifier") ?? "")
+        .digest("base64url");
+      const isGood =
+        known?.redirectUri === fields.get("redirect_uri") &&
+        known?.challenge === challenge &&
+        fields.get("client_id") === CLIENT.id &&
+        fields.get("client_secret") === CLIENT.secret;
+      response.setHeader("content-type", "application/json");
+      response.statusCode = isGood ? 200 : 400;
+      const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+      const idToken = { iss: rig.origin, aud: CLIENT.id, ...rig.claims };
+      response.end(
+        JSON.stringify(
+          isGood
+            ? {
+                access_token: "canary-access",
+                refresh_token: "canary-refresh",
+                token_type: "Bearer",
+                expires_in: 60,
+                id_token: `${part({ alg: "none" })}.${part(idToken)}.canary`,
+              }
+            : { error: "invalid_grant" },
+        ),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const rig = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    claims: {} as Claims,
+    client: CLIENT,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+  return rig;
+}
