@@ -109,7 +109,8 @@ export function refusalWords(
       invitation === null
         ? "Accounts are by invitation here. Open the link of your invitation first."
         : `Accounts are by invitation here, and this one is for ${invitation.email}.`,
-    validation_error: "Something is missing: fill in every field.",
+    // Our forms send text for every field, and of those the address alone has a form of its own.
+    validation_error: "This is not an e-mail address.",
   };
 }
 
