@@ -408,7 +408,7 @@ describe("createRecordWriter() with calls under way", () => {
     assert.deepEqual(bench.batches, []);
   });
 
-  it("gives beginnings a transaction of their own every 50 ms and no sooner", () => {
+  it("gives beginnings a transaction of their own every 10 ms and no sooner", () => {
     const bench = createBench(nowhere);
     bench.writer.begin(host);
     bench.endTurn();
@@ -417,7 +417,7 @@ describe("createRecordWriter() with calls under way", () => {
     assert.equal(bench.batches.length, 1);
     assert.deepEqual(
       bench.timers.map(({ delayMs }) => delayMs),
-      [50],
+      [10],
     );
     bench.fireTimer();
     bench.endTurn();
@@ -425,7 +425,7 @@ describe("createRecordWriter() with calls under way", () => {
       bench.batches.map(({ coverage }) => coverage.map(({ count }) => count)),
       [[1], [3]],
     );
-    bench.pass(50);
+    bench.pass(10);
     bench.writer.begin(host);
     bench.endTurn();
     assert.equal(bench.batches.length, 3);
