@@ -30,7 +30,7 @@ export async function askAndDelete(
       );
       return;
     }
-    if (!yes && !(await confirm(context, `Delete ${deletionInWords(planned)} for good?`)))
+    if (!yes && !(await confirm(context, `Delete ${deletionInWords(planned)} for good?`, { forGood: true })))
       throw new CommandFailure("nothing was deleted");
     const freed = await deleteCaptured(home, store, before);
     if (before === null) deleteOutbox(home);

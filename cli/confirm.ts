@@ -2,15 +2,16 @@ import type { Readable, Writable } from "node:stream";
 import { UsageError } from "clipanion";
 
 /**
- * Asks a person at a terminal; anything but "yes" is a no. Where nobody sits at the terminal there is nobody to ask, and
+ * Asks a person at a terminal; anything but yes is a no, and where something is lost for good, "y" is too little. Where nobody sits at the terminal there is nobody to ask, and
  * `--yes` must have been said.
  */
 export async function confirm(
   { stdin, stdout }: { readonly stdin: Readable; readonly stdout: Writable },
   question: string,
+  { forGood = false }: { readonly forGood?: boolean } = {},
 ): Promise<boolean> {
   if (!("isTTY" in stdin && stdin.isTTY === true)) {
-    throw new UsageError("nobody is there to be asked: say --yes, or --dry-run to see what would be deleted");
+    throw new UsageError("nobody is there to be asked: say --yes, or --dry-run to see what would be done");
   }
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: stdin, output: stdout });
@@ -18,7 +19,11 @@ export async function confirm(
   const ended = new AbortController();
   lines.once("close", () => ended.abort());
   try {
-    return (await lines.question(`${question} Type yes: `, { signal: ended.signal })).trim() === "yes";
+    const wanted = forGood ? /^yes$/i : /^y(es)?$/i;
+    const said = await lines.question(`${question} ${forGood ? "Type yes:" : "[y/N]"} `, {
+      signal: ended.signal,
+    });
+    return wanted.test(said.trim());
   } catch {
     return false;
   } finally {

@@ -14,18 +14,19 @@ type Kind = "installation" | "data" | "logs";
 const made: readonly (readonly [Kind, RegExp])[] = [
   // The authority's key goes with the trust in it. `.tmp`: what a killed process did not get to rename.
   ["installation", /^(ca|daemon\.json|loopback-token|installed\.json)$/],
-  ["installation", /^daemon\.lock(-wal|-shm|-journal)?$/],
+  ["installation", /^(daemon|config)\.lock(-wal|-shm|-journal)?$/],
   ["installation", /^[a-z.-]+\.[0-9a-f]{12}\.tmp$/],
-  ["data", /^meter\.db(\.corrupt(-\d+)?)?(-wal|-shm|-journal)?$/],
-  ["data", /^(config\.toml|machine-id|cloud-credentials\.(json|key))$/],
+  ["data", /^meter\.db((\.corrupt(-\d+)?)?(-wal|-shm|-journal)?|-wal\.corrupt(-\d+)?)$/],
+  ["data", /^(config\.toml|machine-id|outbox|cloud-credentials\.(json|key))$/],
   ["logs", /^logs$/],
 ];
 
 const madeInLogs = /^(daemon(\.\d+)?|start)\.log(\.\d+)?$/;
+const madeInOutbox = /^outbox-\d{6,}\.jsonl$/;
 const madeInCa = /^(ca\.pem|key\.pem|bundle-[0-9a-f]{12}\.pem|\.(key|ca)-\d+-\d+)$/;
 
 /** Folders of the home in which only what the meter made is deleted. */
-const folders: Readonly<Record<string, RegExp>> = { ca: madeInCa, logs: madeInLogs };
+const folders: Readonly<Record<string, RegExp>> = { ca: madeInCa, logs: madeInLogs, outbox: madeInOutbox };
 
 function namesIn(folder: string): string[] {
   try {

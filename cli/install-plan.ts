@@ -31,8 +31,8 @@ export interface InstallPlan {
   readonly record: InstallRecord;
   readonly machine: Machine;
   readonly config: Config;
-  /** What a person should know, each with what to do about it. */
-  readonly notes: readonly string[];
+  /** What a person should know, with a command to paste where there is one. */
+  readonly notes: readonly { readonly says: string; readonly command: string | null }[];
 }
 
 /** Variables of a shell that the daemon follows, so that a service has to have them too. */
@@ -86,6 +86,7 @@ function appVariables(
   home: string,
   proxyPort: number,
   trustedFiles: readonly string[],
+  write: boolean,
 ): Record<string, string> {
   const { caFolder, caFile } = authorityFiles(home);
   const own = Object.fromEntries(
@@ -97,7 +98,7 @@ function appVariables(
   const noProxy = env.NO_PROXY ?? env.no_proxy;
   const variables = runEnvironment(
     { ...own, ...(noProxy !== undefined && { NO_PROXY: noProxy }) },
-    { proxyPort, caFile, bundleFile: bundleFor(caFolder, caFile, trustedFiles), project: null },
+    { proxyPort, caFile, bundleFile: bundleFor(caFolder, caFile, trustedFiles, { write }), project: null },
   );
   return Object.fromEntries(
     Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -132,7 +133,7 @@ export async function makeInstallPlan(
   const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
   if (wish.make) openCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now: Date.now() });
   const pem = existsSync(caFile) ? readFileSync(caFile, "utf8") : "";
-  const sha1 = pem === "" ? "new" : new X509Certificate(pem).fingerprint.replaceAll(":", "");
+  const sha1 = pem === "" ? "…" : new X509Certificate(pem).fingerprint.replaceAll(":", "");
   const machine = await findMachine({ env, run });
   const name = earlier?.name ?? installName(home, machine.userHome);
   const trustedFiles = [
@@ -162,25 +163,27 @@ export async function makeInstallPlan(
     trustStores: machine.trustStores,
     apps: apps
       ? {
-          variables: wish.make
-            ? appVariables(env, home, config.proxy.port, trustedFiles)
-            : { HTTPS_PROXY: `http://127.0.0.1:${config.proxy.port}` },
+          variables: appVariables(env, home, config.proxy.port, trustedFiles, wish.make),
           startFiles: machine.startFiles,
           sessionFolder: machine.sessionFolder,
         }
       : null,
   };
   const entries = earlier?.entries ?? [];
-  const notes: string[] = [];
+  const notes: { says: string; command: string | null }[] = [];
   if (machine.service === null) {
-    notes.push("No service manager for users runs here: after a restart of the machine, run meter start.");
+    notes.push({
+      says: "No service manager for users runs here: start the daemon after a restart of the machine.",
+      command: null,
+    });
   }
   const advice = machine.platform === "linux" ? trustAdvice(facts, machine.tools) : null;
   const isSystemWide = machine.trustStores.some(({ kind }) => kind !== "nss");
   if (!isSystemWide && advice !== null) {
-    notes.push(
-      `The system's own list of authorities is root's; meter run and --apps do without it. To add ours to it: ${advice}`,
-    );
+    notes.push({
+      says: "The system's own list of authorities is root's; meter run and --apps do without it. To add ours to it, later:",
+      command: advice,
+    });
   }
   return {
     steps: mergePlan(planInstall(facts), entries, await findStale(run, entries)),

@@ -11,6 +11,7 @@ import { findDaemon } from "./daemon-process.ts";
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
 import { authorityFiles } from "./home.ts";
 import type { InstallPlan } from "./install-plan.ts";
+import { programWord } from "./program-word.ts";
 import { checkInterception, selfTest } from "./self-test.ts";
 import { endProcess, startDaemonOf, waitForDaemon } from "./start-daemon.ts";
 
@@ -99,11 +100,12 @@ export async function install(
     if (ranBefore !== null && running === null) await startDaemonOf(home, env).catch(() => {});
     throw cause instanceof CommandFailure ? cause : new CommandFailure((cause as Error).message);
   }
-  print(`Done. What was done is recorded in ${installRecordFile(home)}; meter uninstall takes it back.`);
+  const program = programWord(env);
+  print(`Done. What was done is recorded in ${installRecordFile(home)}; ${program} uninstall takes it back.`);
   print(
     record.apps
       ? "New shells and sessions are metered; those that are open now are not."
-      : "Meter a program with: meter run -- <command>. To meter all that new shells start: meter init --apps",
+      : `Meter a program with: ${program} run -- <command>. To meter all that new shells start: ${program} init --apps`,
   );
   return exitCodes.ok;
 }

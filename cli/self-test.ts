@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { Agent, createServer, request, type Server } from "node:http";
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
+import type { StoredRequest } from "../daemon/store/mod.ts";
 import { withStore } from "./open-store.ts";
 
 /** How long a self-test may take altogether, in milliseconds. */
@@ -11,6 +12,8 @@ const MOST_ATTEMPTS = 20;
 
 /** The provider that lives on this machine: Ollama's port. A call to it leaves neither the machine nor a bill. */
 const LOCAL_PROVIDER_PORT = 11_434;
+
+const LOCAL_HOST = "127.0.0.1";
 
 /** The project and model of the self-test's call. */
 export const SELF_TEST_NAME = "meter-self-test";
@@ -47,7 +50,7 @@ async function startStandIn(): Promise<Server | null> {
       outgoing.writeHead(200, { "content-type": "application/json", connection: "close" }).end(answer);
     });
   });
-  server.listen(LOCAL_PROVIDER_PORT, "127.0.0.1");
+  server.listen(LOCAL_PROVIDER_PORT, LOCAL_HOST);
   const listening = once(server, "listening").then(() => true);
   const refused = once(server, "error").then(() => false);
   return (await Promise.race([listening, refused])) ? server : null;
@@ -107,7 +110,7 @@ async function poll(look: () => Promise<boolean>): Promise<boolean> {
 
 /**
  * Sends one call through the proxy to a provider's address on this machine and sees whether it was metered. Nothing leaves
- * the machine and nothing is spent. The record of the stand-in's call is deleted again.
+ * the machine and nothing is spent. The record of the stand-in's call is deleted again, and is not counted.
  */
 export async function selfTest(target: SelfTestTarget): Promise<SelfTest> {
   try {
@@ -139,7 +142,7 @@ async function testCounting(target: SelfTestTarget): Promise<SelfTest | "nobody_
     withStore(target.home, { readOnly: true }, async (store) =>
       store
         .readCoverage({ from: null, to: null })
-        .filter(({ host, kind }) => host === "127.0.0.1" && kind === "free")
+        .filter(({ host, kind }) => host === LOCAL_HOST && kind === "free")
         .reduce((sum, { count }) => sum + count, 0),
     );
   const before = await counted();
@@ -156,21 +159,26 @@ async function testMetering(target: SelfTestTarget): Promise<SelfTest> {
   const startedAt = Date.now() - 1_000;
   const status = await askThroughProxy(target, "POST", "/api/chat");
   if (status !== 200) return { ok: false, why: `the call was answered with ${status}, not with 200` };
-  let ids: readonly string[] = [];
+  let found: readonly StoredRequest[] = [];
   const stored = await poll(async () => {
-    ids = await withStore(home, { readOnly: true }, async (store) =>
+    found = await withStore(home, { readOnly: true }, async (store) =>
       store
         .readRequests({ from: startedAt, to: null, afterSeq: 0, limit: 10_000 })
         .filter(
           ({ model, tokens }) =>
             model === SELF_TEST_NAME && tokens.promptTokens === 3 && tokens.completionTokens === 2,
-        )
-        .map(({ requestId }) => requestId),
+        ),
     );
-    return ids.length > 0;
+    return found.length > 0;
   });
   if (!stored) return { ok: false, why: "a call passed through the proxy and was not metered" };
-  await withStore(home, { readOnly: false }, async (store) => store.deleteRequests(ids));
+  await withStore(home, { readOnly: false }, async (store) => {
+    store.deleteRequests(found.map(({ requestId }) => requestId));
+    // What was asked for the test alone is no coverage of anybody's calls.
+    store.addCoverage(
+      found.map(({ requestedAt: at }) => ({ at, host: LOCAL_HOST, kind: "metered", count: -1 })),
+    );
+  });
   return { ok: true, how: "metered" };
 }
 

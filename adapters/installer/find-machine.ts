@@ -9,7 +9,7 @@ import type { RunWords } from "./run-words.ts";
 export interface Machine {
   readonly platform: string;
   readonly userHome: string;
-  /** Of the programs asked about, those on the `PATH`. */
+  /** Of the programs asked about, those on the `PATH`, and what an administrator has. */
   readonly tools: ReadonlySet<string>;
   readonly service: ServiceManager | null;
   readonly trustStores: readonly TrustStore[];
@@ -23,6 +23,8 @@ export interface MachineOptions {
   readonly run: RunWords;
   readonly platform?: string;
   readonly uid?: number | null;
+  /** Folders of the administrator's programs; the system's usual ones where left out. */
+  readonly administratorFolders?: readonly string[];
 }
 
 const TOOLS = [
@@ -34,6 +36,9 @@ const TOOLS = [
   "security",
   "schtasks",
 ];
+
+/** Where the administrator's programs are, which are not on the `PATH` of everybody on Debian. */
+const ADMINISTRATOR_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /** Where Debian's program looks for certificates of the administrator's. Source: update-ca-certificates(8). */
 const ANCHOR_FOLDER = "/usr/local/share/ca-certificates";
@@ -96,6 +101,7 @@ function findTrustStores(
   tools: ReadonlySet<string>,
   userHome: string,
   uid: number | null,
+  isDebian: boolean,
 ): TrustStore[] {
   if (platform === "darwin" && tools.has("security"))
     return [
@@ -114,7 +120,8 @@ function findTrustStores(
               words: ["update-ca-certificates"],
             },
           ]
-        : tools.has("trust")
+        : // Debian has p11-kit's program as well, without a place that it could write to.
+          tools.has("trust") && !isDebian
           ? [{ kind: "p11_kit" }]
           : [];
   // NSS's program of that name is another than Windows'.
@@ -150,13 +157,18 @@ export async function findMachine(options: MachineOptions): Promise<Machine> {
   const uid = options.uid ?? process.getuid?.() ?? null;
   const userHome = env.HOME || env.USERPROFILE || homedir();
   const tools = new Set(TOOLS.filter((name) => findProgram(name, env, platform) !== null));
+  const isDebian = (options.administratorFolders ?? ADMINISTRATOR_FOLDERS).some((folder) =>
+    existsSync(join(folder, "update-ca-certificates")),
+  );
+  // Not to be run as this user, but to be named to them.
+  if (platform === "linux" && uid !== 0 && isDebian) tools.add("update-ca-certificates");
   const config = env.XDG_CONFIG_HOME ?? join(userHome, ".config");
   return {
     platform,
     userHome,
     tools,
     service: await findService(platform, tools, userHome, options),
-    trustStores: findTrustStores(platform, tools, userHome, uid),
+    trustStores: findTrustStores(platform, tools, userHome, uid, isDebian),
     startFiles: platform === "win32" ? [] : findStartFiles(userHome, env),
     sessionFolder: platform === "linux" && tools.has("systemctl") ? join(config, "environment.d") : null,
   };

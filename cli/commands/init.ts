@@ -27,6 +27,7 @@ export class InitCommand extends MeterCommand {
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { createRunWords, readInstallRecord } = await import("../../adapters/installer/mod.ts");
+    const { labelled } = await import("../render/labelled.ts");
     const { describeStep } = await import("../../core/install/mod.ts");
     const { makeInstallPlan } = await import("../install-plan.ts");
     const { prepareHome } = await import("../home.ts");
@@ -46,7 +47,10 @@ export class InitCommand extends MeterCommand {
         this.print(`  ${describeStep(step)}`);
     }
     if (preview.machine.service === null) this.print("  start the daemon");
-    for (const note of preview.notes) this.print(note);
+    for (const { says, command } of preview.notes) {
+      this.print(labelled("", says, 0, this.width));
+      if (command !== null) this.print(`  ${command}`);
+    }
     if (this.dryRun) {
       this.print("Nothing was changed.");
       return 0;

@@ -119,11 +119,15 @@ export class PricingStatusCommand extends MeterCommand {
     }
     const minute = (iso: string | null) =>
       iso === null ? "never" : `${iso.slice(0, 16).replace("T", " ")} UTC`;
+    const { printable } = await import("../render/printable.ts");
     const from = pull.pull_url ?? "the cloud, where this machine is connected";
     return this.print(
       [
         `bundled   ${inForce.bundled} models, of ${BUNDLED_RATES_DATE} (${ageDays} days old), from ${BUNDLED_RATES_SOURCE}`,
         `pulled    ${inForce.auto} models, last from ${from}: ${minute(pull.last_pull_at)}`,
+        ...(pull.last_error === null
+          ? []
+          : [`failed    ${minute(pull.last_failed_at)}: ${printable(pull.last_error)}; nothing changed`]),
         `operator  ${inForce.operator} models, from config.toml`,
         pull.auto_pull
           ? `auto-pull on, every ${pull.interval_seconds / 3600} h; the next is due ${pull.next_pull_at === null ? "at once" : minute(pull.next_pull_at)}`

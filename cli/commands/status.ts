@@ -9,7 +9,7 @@ export class StatusCommand extends MeterCommand {
     category: "Daemon",
     description: "whether it meters, and what it does not",
     details:
-      "Ends with 3 when the daemon is not running, and with 1 when it runs and can't store what it meters.",
+      "Ends with 3 when the daemon is not running, and with 1 when it runs and does not answer or can't store what it meters.",
     examples: [
       ["For people", "meter status"],
       ["For programs", "meter status --json"],
@@ -20,13 +20,14 @@ export class StatusCommand extends MeterCommand {
 
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../adapters/files/meter-home.ts");
-    const { findDaemon, tokenFile } = await import("../daemon-process.ts");
+    const { findDaemon, findHolder, tokenFile } = await import("../daemon-process.ts");
     const { askDaemon } = await import("../loopback-client.ts");
     const { version } = await import("../version.ts");
     const { databaseBytes } = await import("../database-file.ts");
     const { installedService } = await import("../installed-service.ts");
     const { forPrograms } = await import("../render/for-programs.ts");
     const { programWord } = await import("../program-word.ts");
+    const { troubleOf } = await import("../../daemon/daemon-status.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
@@ -42,12 +43,13 @@ export class StatusCommand extends MeterCommand {
         throw new CommandFailure(`the daemon answered ${answer.status}: ${answer.body}`);
       status = JSON.parse(answer.body);
     }
+    const holder = running === null ? await findHolder(home) : null;
     if (this.json)
       this.printJson({
         running: status !== null,
         installed_version: version,
         home,
-        service,
+        service: service?.manager ?? null,
         daemon: forPrograms(status),
         database_bytes: databaseBytes(home),
       });
@@ -59,12 +61,13 @@ export class StatusCommand extends MeterCommand {
           running,
           status,
           service,
+          holder,
           program: programWord(this.context.env),
           databaseBytes: databaseBytes(home),
           now: Date.now(),
         }),
       );
-    if (status === null) return exitCodes.notRunning;
-    return status.store.capturing === "ok" ? exitCodes.ok : exitCodes.failed;
+    if (status === null) return holder === null ? exitCodes.notRunning : exitCodes.failed;
+    return troubleOf(status) === null ? exitCodes.ok : exitCodes.failed;
   }
 }

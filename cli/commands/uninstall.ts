@@ -65,7 +65,7 @@ export class UninstallCommand extends MeterCommand {
     }
     if (!this.yes) {
       const { confirm } = await import("../confirm.ts");
-      if (!(await confirm(this.context, "Do it?"))) {
+      if (!(await confirm(this.context, "Do it?", { forGood: this.purge }))) {
         this.print("Nothing was changed.");
         return 1;
       }

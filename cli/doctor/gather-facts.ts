@@ -3,11 +3,17 @@ import { existsSync, readFileSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { inspectCertificateAuthority, readPemBundle } from "../../adapters/certificates/mod.ts";
-import { createRunWords, findStale, type RunWords, readInstallRecord } from "../../adapters/installer/mod.ts";
+import {
+  createRunWords,
+  findMachine,
+  findStale,
+  type RunWords,
+  readInstallRecord,
+} from "../../adapters/installer/mod.ts";
 import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
 import type { Config } from "../../core/config/mod.ts";
 import { type DoctorFacts, exceptedHosts } from "../../core/doctor/mod.ts";
-import { type InstallRecord, serviceWords } from "../../core/install/mod.ts";
+import { type InstallRecord, serviceWords, trustAdvice } from "../../core/install/mod.ts";
 import { createRegistry } from "../../core/usage/mod.ts";
 import { summariseCoverage, unmeteredWords } from "../../daemon/api/coverage-summary.ts";
 import type { DaemonStatus } from "../../daemon/daemon-status.ts";
@@ -17,7 +23,7 @@ import { findDaemon, type RunningDaemon, tokenFile } from "../daemon-process.ts"
 import { databaseFile } from "../database-file.ts";
 import { authorityFiles } from "../home.ts";
 import { TLS_TEST_HOST } from "../install.ts";
-import { isOwnProxy } from "../install-plan.ts";
+import { installName, isOwnProxy } from "../install-plan.ts";
 import { askDaemon } from "../loopback-client.ts";
 import { readConfig } from "../read-config.ts";
 import { runEnvironment, trustVariables } from "../run-environment.ts";
@@ -137,6 +143,18 @@ async function cloudFacts(home: string, env: Environment, config: Config): Promi
   }
 }
 
+/** `init` does what this user may; the rest is a line for root. */
+async function trustCure(
+  env: Environment,
+  path: string,
+  home: string,
+  run: RunWords,
+): Promise<string | null> {
+  const { platform, trustStores, userHome, tools } = await findMachine({ env, run });
+  if (platform !== "linux" || trustStores.some(({ kind }) => kind !== "nss")) return "meter init";
+  return trustAdvice({ ca: { path, pem: "", sha1: "" }, name: installName(home, userHome) }, tools);
+}
+
 const selfTestWords = (test: SelfTest): string =>
   !test.ok
     ? test.why
@@ -235,6 +253,7 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
           ({ step, state }) =>
             state === "done" && step.kind === "commands" && /^ca-(?!nss|collect-after)/.test(step.id),
         ) ?? false,
+      trustCure: await trustCure(env, caFile, home, run),
     },
     shell,
     clients: found,

@@ -1,5 +1,5 @@
 import type { Millis } from "../../core/time.ts";
-import type { StatusAnswer } from "../../daemon/daemon-status.ts";
+import { type StatusAnswer, troubleOf } from "../../daemon/daemon-status.ts";
 import type { RunningDaemon } from "../daemon-process.ts";
 import { count } from "./count.ts";
 import { coverageLines } from "./coverage.ts";
@@ -11,15 +11,22 @@ export interface StatusFacts {
   version: string;
   running: RunningDaemon | null;
   status: StatusAnswer | null;
-  /** The service manager that keeps the daemon running; null where none is installed. */
-  service?: string | null;
+  /** The service manager that keeps the daemon running; null where nothing is installed. */
+  service?: { readonly manager: string | null } | null;
   databaseBytes: number;
+  /** A daemon that does not answer although it holds the home's lock; null where there is none. */
+  holder?: { readonly pid: number | null } | null;
   /** What a person types to run the program. */
   program?: string;
   now: Millis;
 }
 
 const counted = (n: number, noun: string) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+const VERDICTS = {
+  store: "DEGRADED: calls pass, but what is metered can't be stored.",
+  proxy: "DEGRADED: the proxy does not answer.",
+} as const;
 
 /** So many clients are named; more say nothing new. */
 const MOST_CLIENTS = 5;
@@ -40,17 +47,21 @@ export function renderStatus({
   now,
   service,
   program = "meter",
+  holder = null,
 }: StatusFacts): string {
   const lines: string[] = [];
   if (running === null || status === null) {
     lines.push(
-      `Not metering: the daemon is not running. Start it with: ${program} start`,
+      holder === null
+        ? `Not metering: the daemon is not running. Start it with: ${program} start`
+        : `A daemon${holder.pid === null ? "" : ` (process ${holder.pid})`} holds this home, but can't be asked: it hangs, or could not write daemon.json (is the disk full?).`,
       `home      ${home}`,
     );
   } else {
     const failing = status.store.capturing === "failing";
+    const trouble = troubleOf(status);
     lines.push(
-      failing ? "DEGRADED: calls pass, but what is metered can't be stored." : "Metering.",
+      trouble === null ? "Metering." : VERDICTS[trouble],
       `proxy     http://127.0.0.1:${status.proxy.port}  (${counted(status.proxy.connections, "connection")} to providers open)`,
       `api       http://127.0.0.1:${status.api.port}`,
       `process   ${running.pid}, version ${status.version}, since ${status.started_at}`,
@@ -74,6 +85,11 @@ export function renderStatus({
           : "The proxy does not answer at the moment; it is being watched.",
       );
     const { endedUnused, refused } = status.proxy.counters;
+    if (refused.too_many_connections > 0) {
+      lines.push(
+        `Connections that were turned away, since too many were open: ${count(refused.too_many_connections)}.`,
+      );
+    }
     if (refused.upstream_unreachable > 0) {
       lines.push(
         `Times that a host could not be reached: ${count(refused.upstream_unreachable)}; is this machine online?`,
@@ -97,10 +113,15 @@ export function renderStatus({
     if (status.store.set_aside !== null)
       lines.push(`A damaged database was moved to ${status.store.set_aside}.`);
   }
-  if (service !== undefined)
-    lines.push(
-      `service   ${service === null ? "none; meter init installs one" : `${service} keeps the daemon running`}`,
-    );
+  if (service !== undefined) {
+    const inWords =
+      service === null
+        ? "none; meter init installs one"
+        : service.manager === null
+          ? "none runs here: after a restart of the machine, meter start"
+          : `${service.manager} keeps the daemon running`;
+    lines.push(`service   ${inWords}`);
+  }
   if (databaseBytes > 0)
     lines.push(`database  ${home}/meter.db, ${(databaseBytes / 1024 / 1024).toFixed(1)} MiB`);
   if (status === null) return lines.join("\n");

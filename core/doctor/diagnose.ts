@@ -183,7 +183,7 @@ function checkAuthority({ authority, meterHome, now, install }: DoctorFacts): Fi
       authority.trustRecorded
         ? inconsistent("trust", "init had it trusted, and it is not any more", refresh)
         : note("trust", "the system's list does not hold it; meter run and init --apps do without", {
-            cure: "meter init",
+            cure: authority.trustCure,
           }),
     );
   } else if (authority.systemTrusts === true) findings.push(ok("trust", "programs of this user trust it"));

@@ -73,6 +73,8 @@ export interface DoctorFacts {
     readonly systemTrusts: boolean | null;
     /** Whether `init` put it there. */
     readonly trustRecorded: boolean;
+    /** A command that puts it there: root's, where this user may not; null where none is known. */
+    readonly trustCure: string | null;
   };
   readonly shell: {
     readonly proxy: "meter" | "other" | "none";

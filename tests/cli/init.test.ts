@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
+import { readInstallRecord } from "../../adapters/installer/mod.ts";
 import { stateFile } from "../../cli/daemon-process.ts";
+import { describeStep } from "../../core/install/mod.ts";
 import { snapshot } from "../adapters/installer/machine-kit.ts";
 import {
   type Finished,
@@ -39,6 +41,8 @@ class User {
   readonly bin: string = join(this.folder, "bin");
   readonly told: string = join(this.folder, "told");
   readonly meterHome: string = join(this.home, ".meter");
+
+  apiPort = 0;
 
   constructor() {
     mkdirSync(this.home);
@@ -87,6 +91,7 @@ class User {
 
   async withConfig(): Promise<this> {
     const [proxy, api] = [await freePort(), await freePort()];
+    this.apiPort = api;
     mkdirSync(this.meterHome, { mode: 0o700 });
     writeFileSync(join(this.meterHome, "config.toml"), `[proxy]\nport = ${proxy}\n[api]\nport = ${api}\n`, {
       mode: 0o600,
@@ -103,6 +108,13 @@ class User {
     removeHome(this.folder);
   }
 }
+
+/** The steps that `init` lists, without what every run makes sure of. */
+const stepLines = (stdout: string) =>
+  stdout
+    .split("\n")
+    .filter((line) => line.startsWith("  ") && !line.startsWith("  make its folder"))
+    .map((line) => line.trim());
 
 const skip =
   onNodeOnly || (process.platform !== "linux" ? "the machine that is set up here is a Linux" : false);
@@ -141,11 +153,23 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
     const done = await user.meter("init", "--apps", "--yes");
     assert.equal(done.code, 0, done.stdout + done.stderr);
     assert.match(done.stdout, /\nSelf-test: .* (was metered: 5 tokens, as stated|was counted)\.\n/);
-    assert.equal(
-      await readStore(user.meterHome, (store) => store.countRequests({ from: null, to: null })),
-      0,
-      "the self-test leaves no record",
+    assert.deepEqual(
+      await readStore(user.meterHome, (store) => [
+        store.countRequests({ from: null, to: null }),
+        store.readCoverage({ from: null, to: null }).filter(({ kind }) => kind === "metered"),
+      ]),
+      [0, []],
+      "the self-test leaves no record, and counts as nobody's call",
     );
+    const recorded = await readInstallRecord(user.meterHome);
+    const taken = recorded?.entries.map(({ step }) => step) ?? [];
+    assert.deepEqual(
+      stepLines(planned.stdout),
+      taken.filter((step) => step.kind !== "commands" || step.do.length > 0).map(describeStep),
+      "a dry run shows exactly what is then done",
+    );
+    const nothingToDo = await user.meter("init", "--apps", "--dry-run");
+    assert.deepEqual(stepLines(nothingToDo.stdout), []);
     const told = readFileSync(user.told, "utf8");
     assert.match(
       told,
@@ -186,6 +210,29 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
     assert.match((await user.meter("uninstall", "--yes")).stdout, /^Nothing is installed in /);
   });
 
+  it("undo everything, whichever of the service's commands fails", async () => {
+    const user = (await newUser()).withSystemd();
+    const untouched = snapshot(user.home);
+    const outside = (files: Record<string, string>) =>
+      Object.entries(files).filter(([path]) => !path.startsWith(".meter/"));
+    const working = readFileSync(join(user.bin, "systemctl"), "utf8");
+    const seen: string[] = [];
+    for (const words of ["daemon-reload", "enable", "start meter.socket", "start meter.service"]) {
+      // Only on the way there: what takes back has to work.
+      user.program(
+        "systemctl",
+        `case "$*" in "--user ${words}"*) echo "no ${words}" >&2; exit 1;; esac\n${working}`,
+      );
+      const failed = await user.meter("init", "--apps", "--yes");
+      seen.push(failed.stderr.replace(/^meter: systemctl --user .*: no /, "").trim());
+      assert.equal(failed.code, 1, words);
+      assert.deepEqual(outside(snapshot(user.home)), outside(untouched), words);
+      const isRunning = (await user.meter("status")).code !== 3;
+      assert.equal(isRunning, false, `no daemon stays where ${words} failed`);
+    }
+    assert.deepEqual(seen, ["daemon-reload", "enable", "start meter.socket", "start meter.service"]);
+  });
+
   it("undo everything where the service does not start", async () => {
     const user = await newUser();
     user.program(
@@ -208,10 +255,12 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
 
   it("undo everything where the daemon does not start", async () => {
     const user = await newUser();
-    mkdirSync(join(user.meterHome, "meter.db"));
+    const somebody = createServer();
+    await new Promise((resolve) => somebody.listen(user.apiPort, "127.0.0.1", () => resolve(null)));
     const failed = await user.meter("init", "--apps", "--yes");
+    somebody.close();
     assert.equal(failed.code, 1);
-    assert.match(failed.stderr, /^meter: the daemon did not start:\n/);
+    assert.match(failed.stderr, /^meter: the daemon did not start:\n.*port \d+ is taken/);
     assert.equal(readFileSync(join(user.home, ".bashrc"), "utf8"), "# mine\nexport EDITOR=vi");
   });
 

@@ -34,7 +34,7 @@ const well: DoctorFacts = {
   interception: "intercepted",
   authority: {
     ...{ state: "current", validUntil: now + 500 * DAY_MS },
-    ...{ keyOpenToOthers: false, systemTrusts: true, trustRecorded: true },
+    ...{ keyOpenToOthers: false, systemTrusts: true, trustRecorded: true, trustCure: "meter init" },
   },
   shell: { proxy: "meter", excepted: [], badTrust: [] },
   clients: [{ name: "curl", version: "8", outcome: "metered", why: null }],
