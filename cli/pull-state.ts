@@ -1,5 +1,5 @@
 import { clampPullInterval } from "../core/pricing/mod.ts";
-import { PULLED_AT_KEY } from "../daemon/cloud/refresh-rates.ts";
+import { nextPullAt, type PullHistory, readPullHistory } from "../daemon/cloud/pull-state.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { withStore } from "./open-store.ts";
 
@@ -10,7 +10,10 @@ export interface PullState {
   /** Null: from the cloud. */
   pull_url: string | null;
   last_pull_at: string | null;
-  /** Null where none is planned. */
+  /** The last pull that failed, where none was taken after it. */
+  last_failed_at: string | null;
+  last_error: string | null;
+  /** Null where none is planned, or where it is due at once. */
   next_pull_at: string | null;
 }
 
@@ -19,19 +22,25 @@ export async function readPullState(
   home: string,
   pricing: { autoPull: boolean; pullIntervalMs: number; pullUrl: string | null },
 ): Promise<PullState> {
-  let pulledAt: string | null = null;
+  let history: PullHistory = { pulledAt: null, failure: null };
   try {
-    pulledAt = await withStore(home, { readOnly: true }, async (store) => store.readMeta(PULLED_AT_KEY));
+    history = await withStore(home, { readOnly: true }, async (store) => readPullHistory(store));
   } catch (cause) {
     if (!(cause instanceof CommandFailure)) throw cause;
   }
+  const { pulledAt, failure } = history;
   const intervalMs = clampPullInterval(pricing.pullIntervalMs);
   const iso = (at: number) => new Date(at).toISOString();
   return {
     auto_pull: pricing.autoPull,
     interval_seconds: intervalMs / 1000,
     pull_url: pricing.pullUrl,
-    last_pull_at: pulledAt === null ? null : iso(Number(pulledAt)),
-    next_pull_at: pricing.autoPull && pulledAt !== null ? iso(Number(pulledAt) + intervalMs) : null,
+    last_pull_at: pulledAt === null ? null : iso(pulledAt),
+    last_failed_at: failure === null ? null : iso(failure.at),
+    last_error: failure?.error ?? null,
+    next_pull_at:
+      pricing.autoPull && (pulledAt !== null || failure !== null)
+        ? iso(nextPullAt(history, intervalMs))
+        : null,
   };
 }

@@ -1,7 +1,8 @@
 import { clampPullInterval, MIN_PULL_INTERVAL_MS } from "../../core/pricing/mod.ts";
 import { remainingDelay, TIMER_CAP_MS } from "../../core/retry/mod.ts";
 import type { CloudServicePorts } from "./ports.ts";
-import { PULLED_AT_KEY, refreshRates } from "./refresh-rates.ts";
+import { nextPullAt, readPullHistory } from "./pull-state.ts";
+import { refreshRates } from "./refresh-rates.ts";
 import type { RefreshRatesResult } from "./results.ts";
 
 /** Pulls rates again and again while `[pricing] auto_pull` is on. */
@@ -49,8 +50,7 @@ export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
     on = pricing.autoPull;
     if (!on) return;
     const intervalMs = clampPullInterval(pricing.pullIntervalMs);
-    const pulledAt = Number(store.readMeta(PULLED_AT_KEY) ?? 0);
-    const at = retryAt ?? pulledAt + intervalMs;
+    const at = retryAt ?? nextPullAt(readPullHistory(store), intervalMs);
     const delayMs = Math.min(remainingDelay(at, clock.now(), intervalMs), TIMER_CAP_MS);
     cancel = clock.setTimer(delayMs, () => void due());
   }

@@ -1,16 +1,14 @@
 import type { CloudReply } from "../../core/ports/cloud-client.ts";
-import { createPriceBook, isPullUrlAllowed, judgePull } from "../../core/pricing/mod.ts";
+import { createPriceBook, isPullUrlAllowed, judgePull, type RateProblem } from "../../core/pricing/mod.ts";
 import { describeAnswer } from "../../core/retry/mod.ts";
 import { publishedRatesSchema } from "../../core/wire/mod.ts";
 import { askCloud, askOpenly, readAnswer, readConnection } from "./connection.ts";
 import type { CloudServicePorts } from "./ports.ts";
+import { keepPulled, keepPullFailure } from "./pull-state.ts";
 import type { RefreshRatesResult } from "./results.ts";
 
 /** The tag of the rates that were taken last, with the address that gave it. */
 const ETAG_KEY = "rates_etag";
-
-/** When rates were last asked for with an answer, milliseconds. */
-export const PULLED_AT_KEY = "rates_pulled_at";
 
 /** How long a pull may take, milliseconds. */
 const PULL_MS = 60_000;
@@ -31,7 +29,10 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
         ? ({ from: "cloud", url: `${credentials.baseUrl}/v1/pricing/rates` } as const)
         : null;
   if (source === null) return { kind: "not_configured" };
-  if (!isPullUrlAllowed(source.url)) return { kind: "not_https" };
+  if (!isPullUrlAllowed(source.url)) {
+    keepPullFailure(store, { at: clock.now(), error: "the address is not https" });
+    return { kind: "not_https" };
+  }
 
   const ifNoneMatch = knownTag(store.readMeta(ETAG_KEY), source.url);
   const reply =
@@ -40,7 +41,7 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
       : await askOpenly(ports, source.url, { ifNoneMatch, timeoutMs: PULL_MS });
   const now = clock.now();
   if (reply.kind === "http" && reply.status === 304 && ifNoneMatch !== null) {
-    store.writeMeta(PULLED_AT_KEY, String(now));
+    keepPulled(store, now);
     return { kind: "not_modified", from: source.from };
   }
   if (reply.kind === "transport" || reply.status !== 200) return failed(ports, reply);
@@ -50,6 +51,7 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
   const verdict = judgePull(pull, book, now);
   if (!verdict.ok) {
     const [first] = verdict.problems;
+    keepPullFailure(store, { at: now, error: rejected(verdict.problems) });
     log.warn("pricing.pull_invalid", {
       reason: first?.field.replaceAll(/[^\w.:-]+/g, "_") ?? "unknown",
       provider: first?.provider ?? null,
@@ -59,7 +61,7 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
   }
   store.replaceRates("auto", verdict.rows, now);
   store.writeMeta(ETAG_KEY, reply.etag === null ? null : JSON.stringify([source.url, reply.etag]));
-  store.writeMeta(PULLED_AT_KEY, String(now));
+  keepPulled(store, now);
   ports.ratesChanged();
   log.info("pricing.pulled", { rates: verdict.rows.length, from: source.from });
   return {
@@ -70,11 +72,21 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
   };
 }
 
-function failed({ log }: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
+/** The first of the reasons, and how many more there are. */
+function rejected(problems: readonly RateProblem[]): string {
+  const [first, ...more] = problems;
+  if (first === undefined) return "rejected";
+  const { provider, model, field, problem } = first;
+  return `rejected: ${provider} ${model}, ${field}: ${problem}${more.length > 0 ? `, and ${more.length} more` : ""}`;
+}
+
+function failed({ log, store, clock }: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
   const httpStatus = reply.kind === "http" ? reply.status : null;
   const reason = reply.kind === "http" ? `http_${reply.status}` : reply.reason;
   log.warn("pricing.pull_failed", { reason, http_status: httpStatus });
-  return { kind: "failed", httpStatus, error: describeAnswer(reply) };
+  const error = describeAnswer(reply);
+  keepPullFailure(store, { at: clock.now(), error });
+  return { kind: "failed", httpStatus, error };
 }
 
 /** The tag, where it came from that address: another one's says nothing here. */

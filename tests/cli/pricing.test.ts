@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { keepPullFailure } from "../../daemon/cloud/pull-state.ts";
 import { noon, sampleRecord } from "../daemon/store/sample-records.ts";
 import { createEmptyHome, createSampleHome, runWords } from "./run-words.ts";
 
@@ -68,6 +69,26 @@ describe("meter pricing", () => {
     assert.equal(json.in_force.auto, 0);
     assert.ok(json.in_force.bundled > 100);
     assert.match(json.bundled_date, /^\d{4}-\d\d-\d\d$/);
+  });
+
+  it("shows the last failed pull, in words that can't write on the terminal", async () => {
+    const at = Date.UTC(2026, 10, 21, 12);
+    const { home, remove } = await createSampleHome(
+      (store) => keepPullFailure(store, { at, error: "rejected: acme m\u001b[2J" }),
+      "[pricing]\nauto_pull = true\n",
+    );
+    const status = await runWords(home, ["pricing", "status"]);
+    const json = JSON.parse((await runWords(home, ["pricing", "status", "--json"])).stdout);
+    remove();
+    assert.match(
+      status.stdout,
+      /\nfailed {4}2026-11-21 12:00 UTC: rejected: acme m\ufffd\[2J; nothing changed\n/,
+    );
+    assert.match(status.stdout, /the next is due 2026-11-21 13:00 UTC\n/);
+    assert.equal(json.pull.last_failed_at, "2026-11-21T12:00:00.000Z");
+    assert.match(json.pull.last_error, /^rejected: /);
+    assert.equal(json.pull.next_pull_at, "2026-11-21T13:00:00.000Z");
+    assert.equal(json.pull.last_pull_at, null);
   });
 
   it("says so where nothing fits", async () => {

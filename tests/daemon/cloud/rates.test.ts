@@ -3,6 +3,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { createManualClock } from "../../../adapters/clock/mod.ts";
+import { nextPullAt, readPullHistory } from "../../../daemon/cloud/pull-state.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
 import { createMachine, type Machine, TOKEN, until } from "./cloud-kit.ts";
 
@@ -138,6 +139,33 @@ describe("the pull of rates", () => {
         .map(({ fields }) => fields.reason),
       ["http_500", "http_401", "http_302", "invalid_answer"],
     );
+  });
+
+  it("keeps why the last pull failed until one is taken, and begins again an hour after it", async () => {
+    const failures: (string | undefined)[] = [];
+    const given = [
+      { status: 503 },
+      { status: 200, body: published(rate("m", "1001"), rate("n", "-1")) },
+      { status: 200, body: published(rate("m", "1")), etag: '"one"' },
+      { status: 500 },
+    ];
+    for (answer of given) {
+      clock.advance(1);
+      await machine.service.refreshRates();
+      const { failure } = readPullHistory(machine.store);
+      if (failure !== null) assert.equal(failure.at, clock.now());
+      failures.push(failure?.error);
+    }
+    assert.match(failures[1] ?? "", /^rejected: acme m, input: .+, and 1 more$/);
+    assert.deepEqual([failures[0], failures[2], failures[3]], ["HTTP 503", undefined, "HTTP 500"]);
+    const history = readPullHistory(machine.store);
+    assert.equal(history.pulledAt, clock.now() - 1);
+    assert.equal(nextPullAt(history, 6 * HOUR), clock.now() + HOUR);
+    assert.equal(nextPullAt({ ...history, failure: null }, 6 * HOUR), clock.now() - 1 + 6 * HOUR);
+    // Unchanged rates are as good as new ones.
+    answer = { status: 200, etag: '"one"' };
+    await machine.service.refreshRates();
+    assert.equal(readPullHistory(machine.store).failure, null);
   });
 
   it("pulls by itself while auto_pull is on, at its interval, never below the floor, and after a failure in an hour", async () => {
