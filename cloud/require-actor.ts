@@ -3,7 +3,7 @@ import type { SessionProof } from "../core/ports/accounts.ts";
 import type { Actor } from "./actor.ts";
 import { bearerToken } from "./bearer-token.ts";
 import { type ProblemCode, problem } from "./errors.ts";
-import { isOwnOrigin } from "./own-origin.ts";
+import { isFromElsewhere, isOwnOrigin } from "./own-origin.ts";
 import type { CloudEnv, CloudParts } from "./ports.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { type AuthenticatedKey, findKey } from "./store/keys.ts";
@@ -44,12 +44,20 @@ export function requireActor(
     if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
     if (found.outOfService !== null) return problem(found.outOfService);
     // Only cookies are sent by a browser on another page's behalf.
-    const changes = !["GET", "HEAD", "OPTIONS"].includes(context.req.method);
-    if (found.byCookie && changes && !isOwnOrigin(context.req.header("origin"), parts.config.baseUrl))
-      return problem("origin_refused");
+    if (found.byCookie && isForeign(parts, context)) return problem("origin_refused");
     context.set("actor", found.actor);
     return await next();
   };
+}
+
+/**
+ * Decision: a link on another site may not make a browser read the API either. Its page would not see the answer, but a read
+ * of a teammate's body writes a line into the ledger, with a reason that the link could choose.
+ */
+function isForeign({ config }: CloudParts, context: Context<CloudEnv>): boolean {
+  if (isFromElsewhere(context.req.header("sec-fetch-site"))) return true;
+  const changes = !["GET", "HEAD", "OPTIONS"].includes(context.req.method);
+  return changes && !isOwnOrigin(context.req.header("origin"), config.baseUrl);
 }
 
 async function identify(

@@ -2,7 +2,7 @@ import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
 import { html } from "hono/html";
 import { PROBLEM_MEDIA_TYPE } from "../../core/wire/mod.ts";
 import { problem } from "../errors.ts";
-import { isOwnOrigin } from "../own-origin.ts";
+import { isFromElsewhere, isOwnOrigin } from "../own-origin.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import { getConnect, postConnect } from "./connect.ts";
 import { getInvitation, postInvitationAccepted, postInvitationLink } from "./invitation.ts";
@@ -25,8 +25,9 @@ const CONTENT_SECURITY_POLICY =
 const STYLESHEET_SECONDS = 3_600;
 
 /**
- * The pages for people: HTML made here, forms that post back; a script only where a link brings a secret. They hold no rule of their own: whatever a page
- * does or shows goes through the JSON API's routes in this process, or the store functions behind them.
+ * The pages for people: HTML made here, forms that post back; a script only where a link brings a secret. They hold no
+ * rule of their own: whatever a page does or shows goes through the JSON API's routes in this process, or the store
+ * functions behind them.
  */
 export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
   const askApi = createAskApi((request, env) => app.fetch(request, env as object), parts.config.baseUrl);
@@ -97,7 +98,11 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
  */
 function dressPage(baseUrl: string, policy: string): MiddlewareHandler<CloudEnv> {
   return async (context, next) => {
-    const isForeign = context.req.method === "POST" && !isOwnOrigin(context.req.header("origin"), baseUrl);
+    const { method } = context.req;
+    const isForeign =
+      method === "POST" &&
+      (!isOwnOrigin(context.req.header("origin"), baseUrl) ||
+        isFromElsewhere(context.req.header("sec-fetch-site")));
     if (isForeign) context.res = problem("origin_refused");
     else await next();
     if (context.res.headers.get("content-type") === PROBLEM_MEDIA_TYPE) {
@@ -109,6 +114,7 @@ function dressPage(baseUrl: string, policy: string): MiddlewareHandler<CloudEnv>
     // Not `no-referrer`: browsers then send forms with `Origin: null` (Fetch, "append a request Origin header").
     context.header("referrer-policy", "same-origin");
     context.header("cross-origin-opener-policy", "same-origin");
+    context.header("cross-origin-resource-policy", "same-origin");
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { problem } from "../../errors.ts";
-import { isOwnOrigin } from "../../own-origin.ts";
+import { isFromElsewhere, isOwnOrigin } from "../../own-origin.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
 import type { RateLimiter } from "../../rate-limiter.ts";
 import { readBytes } from "../../read-payload.ts";
@@ -20,8 +20,11 @@ export async function answerAuth(
   const { raw: request } = context.req;
   if (request.method === "GET") return await parts.accounts.handle(request);
   const origin = context.req.header("origin");
-  const fromElsewhere = origin !== undefined || context.req.header("cookie") !== undefined;
-  if (fromElsewhere && !isOwnOrigin(origin, parts.config.baseUrl)) return problem("origin_refused");
+  const byBrowser = origin !== undefined || context.req.header("cookie") !== undefined;
+  const isForeign =
+    isFromElsewhere(context.req.header("sec-fetch-site")) ||
+    (byBrowser && !isOwnOrigin(origin, parts.config.baseUrl));
+  if (isForeign) return problem("origin_refused");
   const retryAfterSeconds = perAddress.take(parts.addressOf(context) ?? "", parts.clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const bytes = await readBytes(request, MAX_BYTES);

@@ -118,6 +118,8 @@ describeOnEngines("the pages", (engine) => {
         assert.equal(answer.status, 403, `${path} from ${origin}`);
         assert.match(await answer.text(), /another site/);
       }
+      for (const site of ["cross-site", "same-site"])
+        assert.equal((await post(path, {}, { "sec-fetch-site": site })).status, 403, `${path}, ${site}`);
       const silent = await app.request(path, { method: "POST", headers: { cookie } });
       assert.equal(silent.status, 403, path);
     }
