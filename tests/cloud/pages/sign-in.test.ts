@@ -102,6 +102,49 @@ describeOnEngines("the pages of signing in", (engine) => {
     assert.match(text, /href="\/sign-in\?next=%2F"/);
   });
 
+  for (const next of [
+    "https://evil.example/",
+    "//evil.example",
+    "/\\evil.example",
+    "/\t/evil.example",
+    "javascript:alert(1)",
+  ]) {
+    it(`lead to no other site, whatever next says: ${JSON.stringify(next)}`, async () => {
+      const visitor = people.visitor();
+      const signIn = { email: "owner@example.com", password: PASSWORD, next };
+      assert.equal((await visitor.post("/sign-in", signIn)).headers.get("location"), "/");
+      const again = await visitor.get(`/sign-up?${new URLSearchParams({ next })}`);
+      assert.equal(again.headers.get("location"), "/");
+      assert.equal((await visitor.post("/sign-out", { next })).headers.get("location"), "/");
+      provider.claims = { sub: "o", email: "owner@example.com", email_verified: true, name: "Olga" };
+      assert.equal(await byProvider(visitor, next), `${people.baseUrl}/`);
+    });
+  }
+
+  it("begin a session of their own, whatever cookie a browser came with, and end it on the server", async () => {
+    const [mine, planted] = [people.visitor(), people.visitor()];
+    const signIn = { email: "owner@example.com", password: PASSWORD, next: "/" };
+    await mine.post("/sign-in", signIn);
+    const [[name, first] = ["", ""]] = [...mine.cookies];
+    // A cookie of the attacker's own session, and one that is nobody's yet.
+    for (const value of [first, "made-up-by-somebody.c2lnbmVk"]) {
+      planted.cookies.set(name, value);
+      await planted.post("/sign-out", {});
+      planted.cookies.set(name, value);
+      const answer = await planted.post("/sign-in", signIn);
+      assert.equal(answer.status, 303);
+      assert.notEqual(planted.cookies.get(name), value);
+      const fixed = people.visitor();
+      fixed.cookies.set(name, value);
+      assert.match((await fixed.get("/")).headers.get("location") ?? "", /^\/sign-in/);
+    }
+    const kept = planted.cookies.get(name) ?? "";
+    await planted.post("/sign-out", {});
+    assert.equal(planted.cookies.has(name), false);
+    planted.cookies.set(name, kept);
+    assert.match((await planted.get("/")).headers.get("location") ?? "", /^\/sign-in/);
+  });
+
   it("refuse in words, with what was typed but the password", async () => {
     const visitor = people.visitor();
     const cases: readonly (readonly [
