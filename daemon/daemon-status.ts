@@ -19,7 +19,7 @@ export interface DaemonStatus {
   };
   api: { port: number };
   store: RecordWriterHealth & {
-    /** Where a corrupt database was moved when this daemon started, else null. */
+    /** Where a corrupt database was moved since this daemon started, else null. */
     set_aside: string | null;
     /** Bodies past their retention that are kept because the clock may have jumped, else null. */
     bodies_held: number | null;
@@ -29,8 +29,27 @@ export interface DaemonStatus {
     /** When each client was metered last; the latest first. */
     last_captures: readonly { readonly client: string | null; readonly at: string }[];
   };
-  /** What was found wrong with the configuration, for people. */
+  /** What was found wrong with the configuration, or is wrong with the log or the database's past, for people. */
   warnings: readonly string[];
+}
+
+/** The answer at `/health`. The start tells a daemon from another one that has its port now. */
+export interface DaemonHealth {
+  readonly status: "ok" | "degraded";
+  readonly version: string;
+  readonly started_at: string;
+}
+
+/** What is wrong with the daemon itself: it can't store what it meters, its proxy does not answer, or nothing. */
+export function troubleOf({
+  store,
+  proxy,
+}: {
+  readonly store: Pick<RecordWriterHealth, "capturing">;
+  readonly proxy: { readonly watchdog: WatchdogStatus };
+}): "store" | "proxy" | null {
+  if (proxy.watchdog === "unhealthy" || proxy.watchdog === "exhausted") return "proxy";
+  return store.capturing === "failing" ? "store" : null;
 }
 
 /** How the cloud stands, in a word and a sentence. */
