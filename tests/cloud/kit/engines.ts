@@ -77,13 +77,21 @@ let shared: Promise<PostgresServer> | null = null;
 let suitesLeft = 0;
 let opened = 0;
 
+/** A server whose new databases are migrated. Kept between runs, by what it holds. */
 async function startMigrated(): Promise<PostgresServer> {
+  const path = join(tmpdir(), `meter-postgres-15-${schemaHash()}.tar`);
+  if (existsSync(path)) return await startPostgres(false, path);
   const server = await startPostgres();
   // New databases are copies of this one.
   const template = await connect(server.url("template1"));
   await migrateCloud(template.db, 0);
   await template.close();
+  await server.save(path);
   return server;
+}
+
+function schemaHash(): string {
+  return createHash("sha256").update(JSON.stringify(CLOUD_MIGRATIONS)).digest("hex").slice(0, 16);
 }
 
 async function connect(url: string, options: PostgresServerOptions = {}): Promise<TestDatabase> {
@@ -110,14 +118,13 @@ let snapshot: Promise<Blob> | null = null;
 /** A migrated PGlite, to be loaded: a tenth of the time that a new one takes. Kept between runs, by what it holds. */
 function migratedSnapshot(): Promise<Blob> {
   return (snapshot ??= (async () => {
-    const schema = createHash("sha256").update(JSON.stringify(CLOUD_MIGRATIONS)).digest("hex").slice(0, 16);
     const { version } = JSON.parse(
       readFileSync(
         new URL("../../../node_modules/@electric-sql/pglite/package.json", import.meta.url),
         "utf8",
       ),
     );
-    const path = join(tmpdir(), `meter-pglite-${version}-${schema}.tar`);
+    const path = join(tmpdir(), `meter-pglite-${version}-${schemaHash()}.tar`);
     if (!existsSync(path)) {
       const database = openPgliteInMemory();
       const db = openCloudDatabase(database);

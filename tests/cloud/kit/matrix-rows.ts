@@ -1,3 +1,5 @@
+import { sha256 } from "../../../adapters/crypto/mod.ts";
+import { hashToken } from "../../../cloud/sync-token.ts";
 import { checkPlan, type PlanFeature } from "../../../core/plans/mod.ts";
 import { batch, type CloudRig, record } from "./cloud-rig.ts";
 import { type ActorName, startPairing, type TokenKind, type World } from "./matrix-world.ts";
@@ -288,14 +290,11 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     ...member,
     // Somebody else's key: to a member it is not there.
     send: async (rig, { workspace }) => {
-      await rig.addKey(workspace, { machineId: await rig.addMachine(workspace) });
+      const token = await rig.addKey(workspace, { machineId: await rig.addMachine(workspace) });
       const { key_id } = await rig.db
         .selectFrom("sync_keys")
         .select("key_id")
-        .where("workspace_id", "=", workspace.id)
-        .where("user_id", "=", workspace.userId)
-        .where("revoked_at", "is", null)
-        .orderBy("key_id", "desc")
+        .where("token_hash", "=", hashToken(token, sha256))
         .executeTakeFirstOrThrow();
       return { path: `/v1/workspaces/${workspace.id}/keys/${key_id}` };
     },

@@ -17,16 +17,22 @@ export const ACTORS = [
 /** One of them. */
 export type ActorName = (typeof ACTORS)[number];
 
-/** By what they ask. `wrong` looks like a token and is none; `invitation` is one of another kind. */
-export const TOKEN_KINDS = ["session", "sync", "admin", "wrong", "invitation"] as const;
+/** By what they ask. */
+export const TOKEN_KINDS = ["session", "sync", "admin"] as const;
 
-/** One of them. */
-export type TokenKind = (typeof TOKEN_KINDS)[number];
+/** What looks like a token and is nobody's, and one of another kind. */
+export const STRAY_TOKENS = {
+  wrong: `mtr_admin_${"A".repeat(64)}`,
+  invitation: `mtr_invite_${"A".repeat(64)}`,
+} as const;
+
+/** One of either. */
+export type TokenKind = (typeof TOKEN_KINDS)[number] | keyof typeof STRAY_TOKENS;
 
 /** Somebody with all their tokens. */
 export interface WorldPerson {
   readonly userId: string;
-  readonly tokens: Readonly<Record<TokenKind, string>>;
+  readonly tokens: Readonly<Record<(typeof TOKEN_KINDS)[number], string>>;
 }
 
 /** A workspace on a plan with everybody around it. */
@@ -92,8 +98,6 @@ async function addPerson(
       session: token,
       sync: await rig.addKey(home, { userId, machineId }),
       admin: await rig.addKey(home, { scope: "admin", userId }),
-      wrong: `mtr_admin_${"A".repeat(64)}`,
-      invitation: `mtr_invite_${"A".repeat(64)}`,
     },
   };
 }

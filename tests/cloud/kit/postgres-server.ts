@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +19,8 @@ export interface PostgresServer {
   kill(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
+  /** Writes the cluster into a file that `startPostgres` can begin from; the server is away meanwhile. */
+  save(path: string): Promise<void>;
 }
 
 /** Why there is no server here, or null where there can be one. Tries to install the package where that is possible. */
@@ -57,26 +59,42 @@ function account(): { uid: number; gid: number } | null {
   return uid > 0 ? { uid, gid } : null;
 }
 
-/** Makes a cluster and starts it. Nothing of it is synced to the disk unless `durable`: a test's data may be lost. */
-export async function startPostgres(durable = false): Promise<PostgresServer> {
+/** Where clusters of tests lie: in memory where there is room, since a cluster is a thousand files. */
+const MEMORY = "/dev/shm";
+const ROOM_BYTES = 2 ** 30;
+
+function parentFolder(durable: boolean): string {
+  if (durable || !existsSync(MEMORY)) return tmpdir();
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize > ROOM_BYTES ? MEMORY : tmpdir();
+}
+
+/**
+ * Makes a cluster, or takes one that `save` wrote, and starts it. Nothing of it is synced to the disk unless `durable`: a
+ * test's data may be lost.
+ */
+export async function startPostgres(durable = false, from: string | null = null): Promise<PostgresServer> {
   const as = account();
-  const folder = mkdtempSync(join(tmpdir(), "meter-postgres-"));
+  const folder = mkdtempSync(join(parentFolder(durable), "meter-postgres-"));
   const data = join(folder, "data");
   const options = { stdio: "ignore", cwd: folder, ...as } as const;
   if (as !== null) spawnSync("chown", [`${as.uid}:${as.gid}`, folder]);
-  const made = spawnSync(
-    `${PROGRAMS}/initdb`,
-    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
-    options,
-  );
-  if (made.status !== 0) throw new Error(`initdb failed: exit status ${made.status}`);
+  const [program, words] =
+    from === null
+      ? [
+          `${PROGRAMS}/initdb`,
+          ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
+        ]
+      : ["tar", ["-xf", from, "-C", folder]];
+  const made = spawnSync(program, words, options);
+  if (made.status !== 0) throw new Error(`${program} failed: exit status ${made.status}`);
   const port = await freePort();
   let server: ChildProcess | null = null;
   const kill = () => server?.kill("SIGKILL");
   process.on("exit", kill);
 
   async function start(): Promise<void> {
-    const settings = [
+    const parameters = [
       `port=${port}`,
       "listen_addresses=127.0.0.1",
       `unix_socket_directories=${folder}`,
@@ -85,7 +103,7 @@ export async function startPostgres(durable = false): Promise<PostgresServer> {
       ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
     ];
     const run = () =>
-      spawn(`${PROGRAMS}/postgres`, ["-D", data, ...settings.flatMap((each) => ["-c", each])], options);
+      spawn(`${PROGRAMS}/postgres`, ["-D", data, ...parameters.flatMap((each) => ["-c", each])], options);
     server = run();
     for (let attempt = 0; attempt < 1_200; attempt += 1) {
       // It gives up where processes of one that was killed still use the folder's memory; they are about to end.
@@ -112,6 +130,14 @@ export async function startPostgres(durable = false): Promise<PostgresServer> {
     crash: () => end("SIGQUIT"),
     kill: () => end("SIGKILL"),
     restart: start,
+    save: async (path) => {
+      await end("SIGINT");
+      const whole = `${path}.${process.pid}`;
+      const { status } = spawnSync("tar", ["-cf", whole, "-C", folder, "data"]);
+      if (status !== 0) throw new Error(`tar failed: exit status ${status}`);
+      renameSync(whole, path);
+      await start();
+    },
     stop: async () => {
       await end("SIGINT");
       process.removeListener("exit", kill);
