@@ -14,7 +14,7 @@ type Kind = "installation" | "data" | "logs";
 const made: readonly (readonly [Kind, RegExp])[] = [
   // The authority's key goes with the trust in it. `.tmp`: what a killed process did not get to rename.
   ["installation", /^(ca|daemon\.json|loopback-token|installed\.json)$/],
-  ["installation", /^(daemon|config)\.lock(-wal|-shm|-journal)?$/],
+  ["installation", /^(daemon|config|outbox)\.lock(-wal|-shm|-journal)?$/],
   ["installation", /^[a-z.-]+\.[0-9a-f]{12}\.tmp$/],
   ["data", /^meter\.db((\.corrupt(-\d+)?)?(-wal|-shm|-journal)?|-wal\.corrupt(-\d+)?)$/],
   ["data", /^(config\.toml|machine-id|outbox|cloud-credentials\.(json|key))$/],

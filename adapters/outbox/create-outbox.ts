@@ -16,6 +16,8 @@ import {
 import { join } from "node:path";
 import type { Outbox, OutboxEntry, OutboxItem, OutboxVerdict } from "../../core/ports/outbox.ts";
 import { sha256Hex } from "../crypto/mod.ts";
+import { type ExclusiveLock, takeExclusiveLock } from "../lock/mod.ts";
+import { createSqliteOpener } from "../sqlite/mod.ts";
 
 /** The folder in the meter's home. */
 export const OUTBOX_FOLDER = "outbox";
@@ -25,6 +27,13 @@ export const OUTBOX_FILE_BYTES = 16 * 1024 * 1024;
 
 /** How many files are kept: with the size above, the log holds at most 64 MiB and one batch. */
 export const OUTBOX_FILES = 4;
+
+/** Which of the processes of a home writes: a daemon, or commands that run without one. Beside the folder. */
+const LOCK_FILE = "outbox.lock";
+
+/** How long another process may write before this one gives up, and nothing is sent; and between two looks, milliseconds. */
+const LOCK_WITHIN_MS = 10_000;
+const LOCK_POLL_MS = 10;
 
 const START = "0".repeat(64);
 const NAME = /^outbox-(\d{6,})\.jsonl$/;
@@ -60,27 +69,22 @@ export function createOutbox(home: string, fileBytes = OUTBOX_FILE_BYTES): Outbo
     return { path, size: 0, ...(earlier === null ? { seq: 0, hash: START } : placeOf(earlier)) };
   }
 
+  /** The appends of this process, one after another: each waits for the lock in a turn of its own. */
+  let running: Promise<unknown> = Promise.resolve();
+
   return {
-    async append(item) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const at = findTail() ?? { path: fileName(1), size: 0, seq: 0, hash: START };
-      const path = at.size >= fileBytes ? fileName(numberOf(at.path.slice(folder.length + 1)) + 1) : at.path;
-      const entry = chain(item, at.seq + 1, at.hash);
-      const line = Buffer.from(`${JSON.stringify(entry)}\n`);
-      const file = openSync(path, "a", 0o600);
-      try {
-        const start = fstatSync(file).size;
+    append(item) {
+      const appended = running.then(async () => {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        const lock = await takeTurn(join(home, LOCK_FILE));
         try {
-          for (let written = 0; written < line.length; ) written += writeSync(file, line, written);
-        } catch (cause) {
-          ftruncateSync(file, start);
-          throw cause;
+          write(item);
+        } finally {
+          lock.release();
         }
-        tail = { path, size: start + line.length, seq: entry.seq, hash: entry.hash };
-      } finally {
-        closeSync(file);
-      }
-      for (const old of files().slice(0, -OUTBOX_FILES)) rmSync(join(folder, old), { force: true });
+      });
+      running = appended.catch(() => {});
+      return appended;
     },
     async *read() {
       for (const name of files()) {
@@ -95,8 +99,39 @@ export function createOutbox(home: string, fileBytes = OUTBOX_FILE_BYTES): Outbo
     },
   };
 
+  function write(item: OutboxItem): void {
+    const at = findTail() ?? { path: fileName(1), size: 0, seq: 0, hash: START };
+    const path = at.size >= fileBytes ? fileName(numberOf(at.path.slice(folder.length + 1)) + 1) : at.path;
+    const entry = chain(item, at.seq + 1, at.hash);
+    const line = Buffer.from(`${JSON.stringify(entry)}\n`);
+    const file = openSync(path, "a", 0o600);
+    try {
+      const start = fstatSync(file).size;
+      try {
+        for (let written = 0; written < line.length; ) written += writeSync(file, line, written);
+      } catch (cause) {
+        ftruncateSync(file, start);
+        throw cause;
+      }
+      tail = { path, size: start + line.length, seq: entry.seq, hash: entry.hash };
+    } finally {
+      closeSync(file);
+    }
+    for (const old of files().slice(0, -OUTBOX_FILES)) rmSync(join(folder, old), { force: true });
+  }
+
   function fileName(number: number): string {
     return join(folder, `outbox-${String(number).padStart(6, "0")}.jsonl`);
+  }
+}
+
+async function takeTurn(path: string): Promise<ExclusiveLock> {
+  const deadline = performance.now() + LOCK_WITHIN_MS;
+  for (;;) {
+    const lock = await takeExclusiveLock(createSqliteOpener(), path);
+    if (lock !== null) return lock;
+    if (performance.now() > deadline) throw new Error("another process keeps the outbox: nothing is sent");
+    await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
   }
 }
 
@@ -131,6 +166,8 @@ function verifyFiles(folder: string, names: readonly string[]): OutboxVerdict {
   let last: OutboxEntry | null = null;
   for (const file of names) {
     const lines = readFileSync(join(folder, file), "utf8").split("\n");
+    // What is behind the last end of a line is just being written, or was left torn and will be cut off.
+    if (file === names.at(-1)) lines.pop();
     for (const [index, text] of lines.entries()) {
       if (text === "") continue;
       const fail = (problem: string): OutboxVerdict => ({ ok: false, file, line: index + 1, problem });

@@ -15,7 +15,7 @@ const installation = [
     "daemon.lock",
     "daemon.lock-wal",
   ],
-  ...["daemon.lock-shm", "config.lock", "config.lock-wal", "loopback-token", "installed.json"],
+  ...["daemon.lock-shm", "config.lock", "config.lock-wal", "outbox.lock", "loopback-token", "installed.json"],
   "daemon.json.0123456789ab.tmp",
 ];
 const data = [

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   appendFileSync,
   mkdtempSync,
@@ -10,7 +12,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { createOutbox, OUTBOX_FILES } from "../../../adapters/outbox/mod.ts";
 import type { OutboxItem } from "../../../core/ports/outbox.ts";
 
@@ -51,6 +55,41 @@ describe("createOutbox()", () => {
     const [one, other] = [createOutbox(home), createOutbox(home)];
     for (const [n, outbox] of [one, other, one, other].entries()) await outbox.append(item(n));
     assert.deepEqual(await one.verify(), { ok: true, entries: 4, firstSeq: 1, lastSeq: 4 });
+  });
+
+  // Planted: no lock around the write, upon which each of four runs had two entries of one number.
+  it("keeps one chain where three processes write at once, also over a rotation", async () => {
+    const script = fileURLToPath(new URL("./append-many.ts", import.meta.url));
+    const runtime = "Deno" in globalThis ? ["run", "--allow-all"] : [];
+    const writers = await Promise.all(
+      ["a", "b", "c"].map(async (name) => {
+        const words = [...runtime, script, home, name, "40", "100000"];
+        const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
+        const ended = once(child, "exit");
+        await once(child.stdout, "data");
+        return { child, ended };
+      }),
+    );
+    for (const { child } of writers) child.stdin.write("go\n");
+    for (const { ended } of writers) assert.deepEqual(await ended, [0, null]);
+    const outbox = createOutbox(home);
+    const ids: string[] = [];
+    for await (const { requestIds } of outbox.read()) ids.push(...requestIds);
+    assert.deepEqual(await outbox.verify(), { ok: true, entries: 120, firstSeq: 1, lastSeq: 120 });
+    assert.equal(new Set(ids).size, 120);
+    assert.ok(files().length > 1);
+  });
+
+  it("lets appends of one process that nobody waits for follow each other", async () => {
+    const [one, other] = [createOutbox(home), createOutbox(home)];
+    await Promise.all([1, 2, 3, 4].map((n) => (n % 2 === 0 ? one : other).append(item(n))));
+    assert.deepEqual(await one.verify(), { ok: true, entries: 4, firstSeq: 1, lastSeq: 4 });
+  });
+
+  it("passes over a line that is just being written", async () => {
+    await createOutbox(home).append(item(1));
+    appendFileSync(path(files()[0] as string), '{"seq":2,"prev');
+    assert.deepEqual(await createOutbox(home).verify(), { ok: true, entries: 1, firstSeq: 1, lastSeq: 1 });
   });
 
   it("rotates, keeps a bounded number of files, and verifies what is left", async () => {
