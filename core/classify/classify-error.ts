@@ -4,6 +4,7 @@ import {
   ABORTED,
   AUTH,
   BAD_REQUEST,
+  CODE_SENTENCES,
   CONFLICT,
   DECISIVE_WORDS,
   INBAND_WORDS,
@@ -34,7 +35,7 @@ export interface ClassifiedError {
   errorClass: ErrorClass | null;
   /** Null where nobody can tell. */
   retryable: boolean | null;
-  /** The provider's own code, or its error type where it sent no code. */
+  /** The provider's own code, or its error type where it sent no code; null where neither is one. */
   providerErrorCode: string | null;
 }
 
@@ -47,7 +48,7 @@ export function classifyError(provider: string, outcome: CallOutcome): Classifie
   if (outcome.kind === "transport") return { ...TRANSPORT[outcome.reason], providerErrorCode: null };
   const { status, error, complete } = outcome;
   if (status < 400 && error === null) return complete ? NO_ERROR : { ...NETWORK, providerErrorCode: null };
-  const providerErrorCode = error?.code ?? error?.type ?? null;
+  const providerErrorCode = codeAlone(error?.code) ?? codeAlone(error?.type);
   const words = [error?.code, error?.type]
     .filter((word) => word !== null && word !== undefined)
     .map(plainWord);
@@ -59,6 +60,14 @@ export function classifyError(provider: string, outcome: CallOutcome): Classifie
   return found === null
     ? { errorClass: "unknown", retryable: null, providerErrorCode }
     : { ...found, providerErrorCode };
+}
+
+/**
+ * Decision: a code is one word or a sentence that is known, or it is none. Whoever writes another sentence there may repeat
+ * the prompt or the key in it, and the code is sent.
+ */
+function codeAlone(word: string | null | undefined): string | null {
+  return word != null && (/^[\w.:/#-]{1,64}$/.test(word) || CODE_SENTENCES.has(word)) ? word : null;
 }
 
 const NO_ERROR: ClassifiedError = Object.freeze({

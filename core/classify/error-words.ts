@@ -94,3 +94,26 @@ export function plainWord(word: string): string {
     .replaceAll(/[^a-z0-9]/g, "")
     .replace(/exception$/, "");
 }
+
+/**
+ * xAI writes the codes of gRPC (google.rpc.Code) as sentences, always the same ones: those of tonic's `Code::description()`,
+ * without a word of the request.
+ */
+export const CODE_SENTENCES: ReadonlySet<string> = new Set([
+  "The operation was cancelled",
+  "Unknown error",
+  "Client specified an invalid argument",
+  "Deadline expired before operation could complete",
+  "Some requested entity was not found",
+  "Some entity that we attempted to create already exists",
+  "The caller does not have permission to execute the specified operation",
+  "Some resource has been exhausted",
+  "The system is not in a state required for the operation's execution",
+  "The operation was aborted",
+  "Operation was attempted past the valid range",
+  "Operation is not implemented or not supported",
+  "Internal error",
+  "The service is currently unavailable",
+  "Unrecoverable data loss or corruption",
+  "The request does not have valid authentication credentials",
+]);

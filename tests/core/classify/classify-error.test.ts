@@ -372,3 +372,22 @@ describe("classifyError()", () => {
     );
   });
 });
+
+describe("the provider's code", () => {
+  const code = (error: Partial<ProviderError>) =>
+    answered("openai", 400, error).split(" ").slice(2).join(" ");
+
+  it("is none where it is a sentence, which may repeat the prompt or the key", () => {
+    assert.equal(code({ code: "the key sk-proj-123 is wrong", type: "bad_request" }), "bad_request");
+    assert.equal(code({ code: "the key sk-proj-123 is wrong", type: "about my diary" }), "-");
+    assert.equal(code({ code: "x".repeat(65) }), "-");
+    assert.equal(code({ code: "" }), "-");
+  });
+
+  it("is kept as one word, a number, an address, or one of gRPC's sentences", () => {
+    for (const word of ["429", "RESOURCE_EXHAUSTED", "com.amazon#ThrottlingException", "urn:a:b", "a/b-c"]) {
+      assert.equal(code({ code: word }), word);
+    }
+    assert.equal(code({ code: "Some resource has been exhausted" }), "Some resource has been exhausted");
+  });
+});
