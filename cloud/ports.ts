@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { Sha256 } from "../core/hash.ts";
 import type { Accounts } from "../core/ports/accounts.ts";
+import type { OpenCheckout } from "../core/ports/checkout.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { CloudLog } from "../core/ports/cloud-log.ts";
 import type { CloudMetrics } from "../core/ports/cloud-metrics.ts";
@@ -22,6 +23,8 @@ export interface CloudPorts {
   readonly metrics?: CloudMetrics;
   readonly accounts: Accounts<Request, Response>;
   readonly mail: SendMail;
+  /** Opened after the subscribe page's two ticks. Default: none, and an operator sets the plan (`meter-cloud admin set-plan`). */
+  readonly checkout?: OpenCheckout;
   /** Who connected, from what the server passes to Hono as `env`; null where it does not say. */
   readonly peerAddress: (env: unknown) => string | null;
 }

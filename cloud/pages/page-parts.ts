@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import { readBytes } from "../read-payload.ts";
+import type { Markup } from "./layout.ts";
 
 /** Every form of ours is far smaller. */
 const FORM_MAX_BYTES = 16_384;
@@ -66,4 +67,22 @@ export function goTo(path: string, cookies: readonly string[] = []): Response {
 /** Sends somebody to sign in first, and then back to a page. */
 export function goToSignIn(next: string): Response {
   return goTo(`/sign-in?next=${encodeURIComponent(next)}`);
+}
+
+/**
+ * Sends the browser on to a page of another site, with a link for browsers that stay. Null for an address that is none of a
+ * web page: it comes from a provider, and nothing but such may stand in a link.
+ *
+ * Decision: by a page, not by a redirect: browsers hold the redirects of a form against `form-action` too (CSP Level 3,
+ * section 6.4.1), and that stays closed to other sites.
+ */
+export function sendOnward(
+  context: Context<CloudEnv>,
+  address: string,
+  page: (href: string) => Markup,
+): Response | Promise<Response> | null {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  context.header("refresh", `0; url=${url.href}`);
+  return context.html(page(url.href));
 }

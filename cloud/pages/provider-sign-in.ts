@@ -4,7 +4,7 @@ import type { SignInWays } from "../../core/ports/accounts.ts";
 import type { CloudEnv } from "../ports.ts";
 import { broughtInvitation } from "./invitation-cookie.ts";
 import { layout, type Markup } from "./layout.ts";
-import { type PageEnv, readForm } from "./page-parts.ts";
+import { type PageEnv, readForm, sendOnward } from "./page-parts.ts";
 import { safeNext } from "./safe-next.ts";
 
 /** What became of the way over a provider, by the word that it comes back with; no other text of the address is shown. */
@@ -37,12 +37,7 @@ ${providers.map(({ id, name }) => html`<button class="second" name="provider" va
 </form>`;
 }
 
-/**
- * `POST /sign-in/provider`: to the provider's own page, with the invitation that was brought along.
- *
- * Decision: by a page that sends the browser on, not by a redirect: browsers hold a form's redirects against `form-action`
- * too (CSP Level 3, section 6.4.1), and that stays closed to other sites.
- */
+/** `POST /sign-in/provider`: to the provider's own page, with the invitation that was brought along. */
 export async function postProviderSignIn(
   { parts, askApi }: PageEnv,
   context: Context<CloudEnv>,
@@ -60,16 +55,12 @@ export async function postProviderSignIn(
     errorCallbackURL: `${baseUrl}/sign-in?next=${encodeURIComponent(next)}`,
     ...(invitation === null ? {} : { additionalData: { invitation: invitation.token } }),
   });
+  if (answer.status === 429) return answer;
   const { url } = (answer.ok ? await answer.json() : {}) as { url?: unknown };
-  const address = typeof url === "string" ? URL.parse(url) : null;
-  // The address is what the provider says of itself: no other scheme's.
-  if (address === null || !/^https?:$/.test(address.protocol)) {
-    if (answer.status === 429) return answer;
-    return context.html(unreachablePage(name, next), 502);
-  }
+  const onward = sendOnward(context, typeof url === "string" ? url : "", (href) => onwardPage(name, href));
+  if (onward === null) return context.html(unreachablePage(name, next), 502);
   for (const cookie of answer.headers.getSetCookie()) context.header("set-cookie", cookie, { append: true });
-  context.header("refresh", `0; url=${address.href}`);
-  return context.html(onwardPage(name, address.href));
+  return await onward;
 }
 
 function onwardPage(name: string, href: string): Markup {

@@ -1,9 +1,11 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { PLANS } from "../../core/plans/mod.ts";
+import { PLANS, type Plan } from "../../core/plans/mod.ts";
+import type { CheckoutOrder } from "../../core/ports/checkout.ts";
 import {
   BILLING_PERIODS,
+  type BillingPeriod,
   type CheckoutWording,
   checkoutConsentAnswerSchema,
   checkoutWordingSchema,
@@ -11,9 +13,10 @@ import {
 } from "../../core/wire/mod.ts";
 import { problem } from "../errors.ts";
 import type { CloudEnv } from "../ports.ts";
+import { findWorkspaceAccess } from "../store/workspaces.ts";
 import { PLAN_NAMES } from "./format.ts";
 import { layout, type Markup, notice } from "./layout.ts";
-import { type PageEnv, readForm } from "./page-parts.ts";
+import { type PageEnv, readForm, sendOnward } from "./page-parts.ts";
 import { wordsOf } from "./refusal-words.ts";
 import { type Visitor, workspaceVisitorOf } from "./workspace-page.ts";
 
@@ -37,7 +40,10 @@ export async function getSubscribe(env: PageEnv, context: Context<CloudEnv>): Pr
   return context.html(formPage(subscriber.value, await wordingNow(env, context), chosen, null));
 }
 
-/** `POST /w/{ws}/subscribe`: through the consent endpoint, with the hash of the words that this form showed. */
+/**
+ * `POST /w/{ws}/subscribe`: through the consent endpoint, with the hash of the words that this form showed; then on to the
+ * host's checkout, where there is one.
+ */
 export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const subscriber = await subscriberOf(env, context);
   if (!subscriber.ok) return subscriber.refusal;
@@ -67,7 +73,29 @@ export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): P
   }
   const recorded = parseWire(checkoutConsentAnswerSchema, await answer.json());
   if (!recorded.ok) throw new TypeError("the consent's answer is not what its schema says");
-  return context.html(donePage(subscriber.value, recorded.value));
+  const { workspace, person } = subscriber.value;
+  const order = {
+    consentId: recorded.value.id,
+    workspaceId: workspace.workspaceId,
+    // What the endpoint took is one of these.
+    plan: chosen.plan as Plan,
+    period: chosen.period as BillingPeriod,
+    person,
+    returnUrl: `${env.parts.config.baseUrl}/w/${workspace.workspaceId}`,
+  };
+  const address = (await env.parts.checkout?.(order)) ?? null;
+  if (address === null)
+    return context.html(donePage(await afresh(env, subscriber.value), order, recorded.value));
+  const onward = sendOnward(context, address, (href) => onwardPage(subscriber.value, href));
+  if (onward === null) throw new TypeError("the checkout gave no address of a page");
+  return await onward;
+}
+
+/** As the workspace is now: a checkout with nothing to pay may have changed its plan. */
+async function afresh({ parts }: PageEnv, subscriber: Subscriber): Promise<Subscriber> {
+  const { person, workspace } = subscriber;
+  const now = await findWorkspaceAccess(parts.db, person.userId, workspace.workspaceId);
+  return now === null ? subscriber : { ...subscriber, workspace: now };
 }
 
 async function subscriberOf(
@@ -129,23 +157,34 @@ ${others.map((text) => html`<p>${text}</p>`)}
   });
 }
 
-function donePage(
-  { person, workspaces, workspace }: Subscriber,
-  recorded: { readonly id: string; readonly timestamp: string },
-): Markup {
+function onwardPage({ person, workspaces, workspace }: Subscriber, href: string): Markup {
   const body = html`<section>
 <h1>Subscribe</h1>
 <p class="done" role="status">Your agreement is recorded.</p>
-<dl><dt>Reference</dt><dd>${recorded.id}</dd><dt>Recorded</dt><dd>${recorded.timestamp}</dd></dl>
-<p>The plan changes once the subscription is confirmed.</p>
-<p><a href="/w/${workspace.workspaceId}">Back to ${workspace.name}</a></p>
+<p>You are being sent to the payment page.</p>
+<p><a href="${href}">Continue to the payment page</a></p>
 </section>`;
-  return layout({
-    title: "Subscribe",
-    body,
-    person,
-    workspaces,
-    workspaceId: workspace.workspaceId,
-    shape: "card",
-  });
+  const { workspaceId } = workspace;
+  return layout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
+}
+
+function donePage(
+  { person, workspaces, workspace }: Subscriber,
+  { plan }: Pick<CheckoutOrder, "plan">,
+  recorded: { readonly id: string; readonly timestamp: string },
+): Markup {
+  const { workspaceId, name } = workspace;
+  const isChanged = workspace.plan === plan;
+  const body = html`<section>
+<h1>Subscribe</h1>
+<p class="done" role="status">Your agreement is recorded.${isChanged ? html` ${name} is on ${PLAN_NAMES[plan]}.` : ""}</p>
+${isChanged ? "" : html`<p>Whoever runs this server puts the workspace on ${PLAN_NAMES[plan]}. Tell them these:</p>`}
+<dl>
+<dt>Reference</dt><dd>${recorded.id}</dd>
+<dt>Recorded</dt><dd>${recorded.timestamp}</dd>
+<dt>Workspace</dt><dd>${workspaceId}</dd>
+</dl>
+<p><a href="/w/${workspaceId}">Back to ${name}</a></p>
+</section>`;
+  return layout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
 }
