@@ -103,9 +103,9 @@ async function addPerson(
 }
 
 /** Every world that the matrix is played in: each plan in service, and one deleted. */
-export async function makeWorlds(rig: CloudRig): Promise<readonly World[]> {
+export async function makeWorlds(rig: CloudRig, plans: readonly Plan[] = PLANS): Promise<readonly World[]> {
   const worlds: World[] = [];
-  for (const plan of PLANS) worlds.push(await makeWorld(rig, plan, false));
+  for (const plan of plans) worlds.push(await makeWorld(rig, plan, false));
   worlds.push(await makeWorld(rig, "enterprise", true));
   return worlds;
 }
