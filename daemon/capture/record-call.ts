@@ -5,6 +5,7 @@ import { uuidV7 } from "../../core/uuid.ts";
 import type { CapturePorts } from "./ports.ts";
 import type { ResponseMemory } from "./response-memory.ts";
 import { type EndedCall, toRecord } from "./to-record.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 /** A call that is over, before it is known which records it makes. */
 export type UnrecordedCall = Omit<EndedCall, "requestId" | "requestedAt" | "report">;
@@ -69,7 +70,10 @@ function recordOne(
   const known = responseId === null ? null : memory.find(responseId, call.route.fetches === true);
   if (known !== null && (known.tokensComplete || !tokensComplete)) return null;
   const requestId = known?.requestId ?? uuidV7(requestedAt, ports.randomBytes(10));
-  const record = toRecord({ ...call, requestId, requestedAt, report }, ports.prices(), ports.sha256Hex);
+  const record = withoutSecrets(
+    toRecord({ ...call, requestId, requestedAt, report }, ports.prices(), ports.sha256Hex),
+    ports.bodies.redact,
+  );
   if (responseId !== null) memory.add(responseId, requestId, tokensComplete);
   ports.records.add(record);
   if (!tokensComplete && record.errorClass === null) ports.coverage.count(call.host, "without_usage");
