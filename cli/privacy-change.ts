@@ -20,7 +20,13 @@ export interface PrivacyContext {
 
 /** What to write and what to tell, or what is wrong with the words. */
 export type PrivacyChange =
-  | { readonly ok: true; readonly changes: readonly ConfigChange[]; readonly told: string }
+  | {
+      readonly ok: true;
+      readonly changes: readonly ConfigChange[];
+      readonly told: string;
+      /** Where this switches body sync on: the moment from which bodies are uploaded. */
+      readonly stampedAt?: Millis;
+    }
   | { readonly ok: false; readonly problem: string };
 
 const wrong = (problem: string): PrivacyChange => ({ ok: false, problem });
@@ -100,6 +106,7 @@ function setBodies(on: boolean, { bodiesEnabled, now }: PrivacyContext): Privacy
   const from = new Date(now).toISOString();
   return {
     ok: true,
+    stampedAt: now,
     changes: [enabled, { path: ["cloud", "bodies", "upload_from"], value: from }],
     told:
       `Body upload is on, for bodies captured from now on (${from}).\n` +

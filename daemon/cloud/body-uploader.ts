@@ -38,6 +38,8 @@ export function createUploaderDriver(
   const { store, clock, log } = ports;
   /** When the leg in flight was captured: one that was captured anew meanwhile is not what was uploaded. */
   let sentCapture: number | null = null;
+  /** Whether the command that switched body sync on has printed the notice. */
+  let noticeIsPrinted = false;
 
   return ports.createDriver({
     transition: uploaderTransition,
@@ -74,11 +76,12 @@ export function createUploaderDriver(
         return undefined;
       },
       stamp_upload_from: async ({ at }): Promise<UploaderEvent> => {
-        stampWatermark(store, (await ports.settings()).cloud.bodies.uploadFrom, at);
+        const { uploadFrom } = (await ports.settings()).cloud.bodies;
+        noticeIsPrinted = stampWatermark(store, uploadFrom, at).wasTold;
         return { kind: "upload_from_stamped" };
       },
       print_notice: ({ message }) => {
-        ports.notice(message);
+        if (!noticeIsPrinted) ports.notice(message);
         return undefined;
       },
       log: (effect) => {

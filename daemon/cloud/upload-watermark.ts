@@ -7,11 +7,13 @@ type WatermarkStore = Pick<Store, "readMeta" | "saveMachine" | "readCloudState">
 /** What `upload_from` said in the configuration when the instant was kept. */
 const SAID_KEY = "upload_from_said";
 
-/**
- * Decision: an instant that was written into the file this shortly before body sync is found switched on is the stamp of
- * that switching, so that nothing captured in between is left out.
- */
-const FRESH_STAMP_MS = 600_000;
+/** The stamp that a command wrote into the configuration when it switched body sync on, and the switching it was used for. */
+const COMMANDED_KEY = "upload_from_commanded";
+
+interface CommandedStamp {
+  stamp: Millis;
+  usedFor: Millis | null;
+}
 
 const said = (configured: UploadFrom | null): string =>
   configured === null ? "" : configured.kind === "instant" ? String(configured.at) : configured.kind;
@@ -43,9 +45,29 @@ export function resolveWatermark(
   return readWatermark(store, configured);
 }
 
-/** Body sync was switched on at the instant: from then on, whatever the configuration had said before. */
-export function stampWatermark(store: WatermarkStore, configured: UploadFrom | null, at: Millis): void {
-  const isFresh =
-    configured?.kind === "instant" && configured.at <= at && at - configured.at <= FRESH_STAMP_MS;
-  keep(store, configured, isFresh ? configured.at : at);
+/** A command is about to switch body sync on, with this stamp in the configuration. */
+export function announceStamp(store: Pick<Store, "writeMeta">, stamp: Millis): void {
+  store.writeMeta(COMMANDED_KEY, JSON.stringify({ stamp, usedFor: null } satisfies CommandedStamp));
+}
+
+/**
+ * Body sync was found switched on at the instant: bodies count from then on, whatever the configuration had said before.
+ * Where a command switched it on, its own stamp holds, however much later that is found; then the user was told of it.
+ * The same switching may be stamped twice.
+ */
+export function stampWatermark(
+  store: WatermarkStore & Pick<Store, "writeMeta">,
+  configured: UploadFrom | null,
+  at: Millis,
+): { readonly wasTold: boolean } {
+  const kept = store.readMeta(COMMANDED_KEY);
+  const commanded = kept === null ? null : (JSON.parse(kept) as CommandedStamp);
+  const wasTold =
+    commanded !== null &&
+    configured?.kind === "instant" &&
+    configured.at === commanded.stamp &&
+    (commanded.usedFor === null || commanded.usedFor === at);
+  if (wasTold) store.writeMeta(COMMANDED_KEY, JSON.stringify({ ...commanded, usedFor: at }));
+  keep(store, configured, wasTold ? configured.at : at);
+  return { wasTold };
 }

@@ -55,6 +55,7 @@ export class CloudPrivacySetCommand extends MeterCommand {
     const { meterHome } = await import("../../../adapters/files/mod.ts");
     const { reloadDaemon } = await import("../../cloud-control.ts");
     const { editConfig } = await import("../../edit-config.ts");
+    const { prepareHome } = await import("../../home.ts");
     const { readPrivacyChange } = await import("../../privacy-change.ts");
     const { readConfig, readConfigTable } = await import("../../read-config.ts");
     const home = meterHome(this.context.env);
@@ -65,6 +66,14 @@ export class CloudPrivacySetCommand extends MeterCommand {
       now: Date.now(),
     });
     if (!read.ok) throw new UsageError(read.problem);
+    const { stampedAt } = read;
+    if (stampedAt !== undefined) {
+      const { withStore } = await import("../../open-store.ts");
+      const { announceStamp } = await import("../../../daemon/cloud/upload-watermark.ts");
+      // Before the file says it: a daemon may look at any moment.
+      prepareHome(home);
+      await withStore(home, { readOnly: false }, async (store) => announceStamp(store, stampedAt));
+    }
     await editConfig(home, read.changes);
     await reloadDaemon(home);
     this.print(read.told);

@@ -141,6 +141,29 @@ describe("meter cloud, against a real cloud", () => {
     assert.ok(!fields.includes("source_workdir") && !fields.includes("path"));
   });
 
+  it("switches body sync on with one notice and one moment, in the notice, the file and the state", async () => {
+    const { stdout, code, stderr } = await meter("cloud", "privacy", "set", "bodies.enabled", "true");
+    const [, stamp = ""] = /captured from now on \((\S+)\)/.exec(stdout) ?? [];
+    assert.deepEqual([code, stderr, stdout.split(stamp).length], [0, "", 2]);
+    assert.ok(
+      readFileSync(join(sample.home, "config.toml"), "utf8").includes(
+        `enabled = true\nupload_from = "${stamp}"`,
+      ),
+    );
+    // The uploader finds it switched on only now.
+    const synced = await meter("sync");
+    assert.deepEqual([synced.code, synced.stderr], [0, ""]);
+    assert.doesNotMatch(synced.stdout, /body sync is on|from now on/);
+    const store = await openStore(createSqliteOpener(), databaseFile(sample.home), { readOnly: true });
+    const { upload_from } = store.readCloudState("cloud_body_sync_state");
+    store.close();
+    assert.equal(new Date(upload_from ?? 0).toISOString(), stamp);
+    const shown = JSON.parse((await meter("cloud", "privacy", "show", "--json")).stdout);
+    assert.equal(shown.bodies.upload_from, stamp);
+    const again = await meter("cloud", "privacy", "set", "bodies.enabled", "true");
+    assert.equal(again.stdout, "Body upload was on already.\n");
+  });
+
   it("revokes the key when it disconnects, and forgets it offline with a warning", async () => {
     assert.deepEqual(await meter("cloud", "disconnect"), {
       code: 0,

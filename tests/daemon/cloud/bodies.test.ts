@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { announceStamp, readWatermark, stampWatermark } from "../../../daemon/cloud/upload-watermark.ts";
 import type { CapturedBody } from "../../../daemon/store/mod.ts";
 import { sampleRecord } from "../store/sample-records.ts";
 import {
@@ -267,14 +268,38 @@ describe("switching body sync on", () => {
     }
   });
 
-  it("keeps the instant that the command wrote while switching on, not a later one", async () => {
+  it("keeps the instant that the command wrote while switching on, however late that is found, once", async () => {
     const own = await createMachine(cloud.url, { config: { cloud: { bodies: { enabled: false } } } });
     try {
-      const written = Date.now() - 2_000;
+      const written = Date.now() - 86_400_000;
       const upload_from = new Date(written).toISOString();
-      own.config.cloud = { ...(own.config.cloud as object), bodies: { enabled: true, upload_from } };
-      await own.service.reload();
-      assert.equal((await own.service.state()).bodies.uploadFrom, written);
+      const switchTo = async (enabled: boolean) => {
+        own.config.cloud = { ...(own.config.cloud as object), bodies: { enabled, upload_from } };
+        await own.service.reload();
+        return (await own.service.state()).bodies.uploadFrom ?? 0;
+      };
+      announceStamp(own.store, written);
+      assert.equal(await switchTo(true), written);
+      assert.deepEqual(own.notices, [], "the command has printed it");
+      // By hand, later: what was captured while it was off stays here.
+      await switchTo(false);
+      assert.ok((await switchTo(true)) > written + 80_000_000);
+      assert.equal(own.notices.length, 1);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("stamps the same switching twice with one instant, as after a crash in between", async () => {
+    const own = await createMachine(cloud.url);
+    try {
+      const configured = { kind: "instant", at: 1_000 } as const;
+      announceStamp(own.store, 1_000);
+      assert.deepEqual(stampWatermark(own.store, configured, 5_000), { wasTold: true });
+      assert.deepEqual(stampWatermark(own.store, configured, 5_000), { wasTold: true });
+      assert.equal(readWatermark(own.store, configured), 1_000);
+      assert.deepEqual(stampWatermark(own.store, configured, 6_000), { wasTold: false });
+      assert.equal(readWatermark(own.store, configured), 6_000);
     } finally {
       await own.close();
     }
