@@ -23,9 +23,19 @@ const runningDaemon = v.object({
   started_at: v.string(),
 });
 
+export const lockFile = (home: string) => join(home, "daemon.lock");
 export const stateFile = (home: string) => join(home, "daemon.json");
 export const tokenFile = (home: string) => join(home, "loopback-token");
 export const bootLogFile = (home: string) => join(home, "logs", "start.log");
+
+/** What a daemon that failed to start said; empty where it could not be written. */
+export function readBootLog(home: string): string {
+  try {
+    return readFileSync(bootLogFile(home), "utf8").trim();
+  } catch {
+    return "";
+  }
+}
 
 /** The daemon of this home if it answers, else null: a file that a killed daemon left behind counts for nothing. */
 export async function findDaemon(home: string): Promise<RunningDaemon | null> {
@@ -36,10 +46,24 @@ export async function findDaemon(home: string): Promise<RunningDaemon | null> {
     return null;
   }
   try {
-    const { status } = await askDaemon(state.api_port, "/health");
-    return status === 200 ? state : null;
+    const { status, body } = await askDaemon(state.api_port, "/health");
+    // The port, and even the process id, may be another daemon's by now.
+    const { started_at: startedAt } = status === 200 ? JSON.parse(body) : {};
+    return startedAt === state.started_at ? state : null;
   } catch {
     return null;
+  }
+}
+
+/** The daemon that holds the home's lock, whether it answers or not; null where none does. */
+export async function findHolder(home: string): Promise<{ pid: number | null } | null> {
+  const { isLocked } = await import("../adapters/lock/mod.ts");
+  const { createSqliteOpener } = await import("../adapters/sqlite/mod.ts");
+  if (!(await isLocked(createSqliteOpener(), lockFile(home)))) return null;
+  try {
+    return { pid: v.parse(runningDaemon, JSON.parse(readFileSync(stateFile(home), "utf8"))).pid };
+  } catch {
+    return { pid: null };
   }
 }
 
@@ -50,7 +74,12 @@ export const programFile = fileURLToPath(
 
 /** Starts a daemon that outlives this process. Its output goes to `logs/start.log`; see `waitForDaemon()`. */
 export function spawnDaemon(home: string): { pid: number; exited: Promise<number> } {
-  const output = openSync(bootLogFile(home), "w", 0o600);
+  let output: number | "ignore" = "ignore";
+  try {
+    output = openSync(bootLogFile(home), "w", 0o600);
+  } catch {
+    // A log that can't be written keeps nobody from starting.
+  }
   const child = spawn(process.execPath, [programFile, "start", "--foreground"], {
     detached: true,
     stdio: ["ignore", output, output],

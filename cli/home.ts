@@ -5,14 +5,21 @@ import { CommandFailure } from "./exit-codes.ts";
 /** Makes the home and its folders, which nobody else may look into. */
 export function prepareHome(home: string): void {
   try {
-    for (const folder of [home, join(home, "logs")]) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      // The umask may have taken bits away or the folder be an old one.
-      chmodSync(folder, 0o700);
-    }
+    prepareFolder(home);
   } catch (cause) {
     throw new CommandFailure(`the home ${home} can't be used: ${(cause as Error).message}`);
   }
+  try {
+    prepareFolder(join(home, "logs"));
+  } catch {
+    // A log that can't be written is counted and shown; it keeps nobody from metering.
+  }
+}
+
+function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // The umask may have taken bits away or the folder be an old one.
+  chmodSync(folder, 0o700);
 }
 
 /** Where the installation's own certificate authority keeps its files. */

@@ -12,7 +12,11 @@ import { createProjectFiles, writeFileAtomic } from "../adapters/files/mod.ts";
 import { serve } from "../adapters/http/serve.ts";
 import { takeExclusiveLock } from "../adapters/lock/exclusive-lock.ts";
 import { createLog, openLogFile } from "../adapters/log/mod.ts";
-import { createConnectionOwners, createProcessTable } from "../adapters/process-table/mod.ts";
+import {
+  createConnectionOwners,
+  createProcessTable,
+  readOpenFilesLimit,
+} from "../adapters/process-table/mod.ts";
 import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
 import { createTokenCounter } from "../adapters/token-counter/mod.ts";
 import type { Config } from "../core/config/mod.ts";
@@ -24,15 +28,16 @@ import { createAttributor } from "../daemon/attribution.ts";
 import { createCloudService } from "../daemon/cloud/mod.ts";
 import { startDaemon } from "../daemon/daemon.ts";
 import {
+  defaultProxyLimits,
   NonLoopbackHostError,
   type ProxyConfig,
   ProxyListenError,
   resolveListenHost,
   resolveParentProxies,
 } from "../daemon/proxy/mod.ts";
-import { openStore } from "../daemon/store/mod.ts";
+import { openLastingStore } from "../daemon/store/mod.ts";
 import { createCloudPorts } from "./cloud-ports.ts";
-import { type RunningDaemon, stateFile, tokenFile } from "./daemon-process.ts";
+import { lockFile, type RunningDaemon, stateFile, tokenFile } from "./daemon-process.ts";
 import { databaseFile } from "./database-file.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { authorityFiles, prepareHome } from "./home.ts";
@@ -53,7 +58,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
   prepareHome(home);
   const { config, warnings } = await readConfig(home, env);
   const opener = createSqliteOpener();
-  const lock = await takeExclusiveLock(opener, join(home, "daemon.lock"));
+  const lock = await takeExclusiveLock(opener, lockFile(home));
   if (lock === null) throw new CommandFailure(`another daemon runs in ${home}`);
   const logFile = openLogFile(join(home, "logs", "daemon.log"));
   const log = createLog(logFile, config.log.level);
@@ -62,23 +67,42 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       stderr.write(`meter: ${warning}\n`);
       log.warn("daemon.warning", { warning });
     };
-    const store = await openStore(opener, databaseFile(home));
-    if (store.setAsidePath !== null) {
-      tell(`the database was damaged; it was moved to ${store.setAsidePath} and a new one begun`);
-    }
-    const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
     const allWarnings = [...warnings];
+    let readPrices = () => {};
+    const store = await openLastingStore(
+      {
+        opener,
+        clock: systemClock,
+        monotonicMs: () => performance.now(),
+        opened({ setAsidePath, damagedLogPath }) {
+          if (setAsidePath !== null) {
+            tell(`the database was damaged; it was moved to ${setAsidePath} and a new one begun`);
+          }
+          if (damagedLogPath !== null) {
+            const warning = `the last calls before the database was closed may be missing: its log was damaged and is kept as ${damagedLogPath}`;
+            tell(warning);
+            allWarnings.push(warning);
+          }
+          readPrices();
+        },
+      },
+      databaseFile(home),
+    );
+    if (store.trouble !== null)
+      tell(`calls pass, but what is metered can't be stored: ${store.trouble.message}`);
+    const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
     const proxy = await proxyConfig(home, config, registry, env, allWarnings);
     for (const warning of allWarnings) tell(warning);
     let prices = openPriceBook(config.pricing.operator, store);
+    readPrices = () => {
+      prices = openPriceBook(config.pricing.operator, store);
+    };
     const cloudPorts = await createCloudPorts({
       home,
       env,
       store,
       log,
-      ratesChanged: () => {
-        prices = openPriceBook(config.pricing.operator, store);
-      },
+      ratesChanged: readPrices,
       notice: tell,
     });
     const cloud = createCloudService(cloudPorts);
@@ -112,6 +136,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         owners: createConnectionOwners(),
         equalSecrets: (one, other) => timingSafeEqual(sha256(Buffer.from(one)), sha256(Buffer.from(other))),
         serve: (fetch, address) => serve(fetch, address, { limits: API_LIMITS }),
+        logLinesLost: logFile.lost,
         portLost: () => portLost.resolve("port_lost"),
         cloud,
         hostname: cloudPorts.machine.hostname,
@@ -137,9 +162,9 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       api_port: daemon.apiPort,
       started_at: daemon.status().started_at,
     };
-    writeFileAtomic(stateFile(home), `${JSON.stringify(running, null, 2)}\n`, { mode: 0o600 });
+    const withdraw = announce(stateFile(home), running, tell);
     const why = await Promise.race([stopSignal(), portLost.promise]);
-    rmSync(stateFile(home), { force: true });
+    withdraw();
     await daemon.stop(STOP_DEADLINE_MS);
     await cloudPorts.client.close();
     // A failure, so that the service manager starts another; meanwhile connections wait at its socket.
@@ -150,6 +175,32 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
     await logFile.close();
     lock.release();
   }
+}
+
+/** How often the file that commands find the daemon by is tried again on a disk that is full, in milliseconds. */
+const ANNOUNCE_EVERY_MS = 2_000;
+
+/** Writes the file that commands find the daemon by, as soon as that can be done; gives what takes it away again. */
+function announce(path: string, running: RunningDaemon, tell: (warning: string) => void): () => void {
+  let cancel = () => {};
+  const write = (told: boolean) => {
+    try {
+      writeFileAtomic(path, `${JSON.stringify(running, null, 2)}\n`, { mode: 0o600 });
+    } catch (cause) {
+      if (!told)
+        tell(`commands can't find this daemon, since ${path} can't be written: ${(cause as Error).message}`);
+      cancel = systemClock.setTimer(ANNOUNCE_EVERY_MS, () => write(true));
+    }
+  };
+  write(false);
+  return () => {
+    cancel();
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // It names a daemon that does not answer any more, which is as good.
+    }
+  };
 }
 
 /** The socket that a service manager passed on, as sd_listen_fds(3) has it: one, the first after standard error. */
@@ -247,7 +298,18 @@ async function proxyConfig(
     roots: loadRootCertificates(config.proxy.extraCa),
     parentProxies: parents.proxies,
     proxyPassword: password,
+    limits: { maxConnections: connectionsWithin(readOpenFilesLimit()) },
   };
+}
+
+/** Files and sockets that the daemon keeps for itself: its database, log and API, and what it looks up about callers. */
+const OWN_DESCRIPTORS = 48;
+
+/** How many clients fit, each with a socket of its own towards its provider. */
+function connectionsWithin(openFilesLimit: number | null): number {
+  const { maxConnections } = defaultProxyLimits;
+  if (openFilesLimit === null) return maxConnections;
+  return Math.max(4, Math.min(maxConnections, Math.floor((openFilesLimit - OWN_DESCRIPTORS) / 2)));
 }
 
 /** The origins whose pages may ask: the cloud's own, and those that the configuration lists. */

@@ -1,8 +1,14 @@
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createRunWords, type RunWords, readInstallRecord } from "../adapters/installer/mod.ts";
 import { type InstallRecord, serviceWords } from "../core/install/mod.ts";
-import { bootLogFile, findDaemon, isAlive, type RunningDaemon, spawnDaemon } from "./daemon-process.ts";
+import {
+  bootLogFile,
+  findDaemon,
+  isAlive,
+  type RunningDaemon,
+  readBootLog,
+  spawnDaemon,
+} from "./daemon-process.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { prepareHome } from "./home.ts";
 
@@ -26,9 +32,7 @@ export async function waitForDaemon(
     const started = await findDaemon(home);
     if (started !== null) return started;
     if (exitCode() !== null) {
-      throw new CommandFailure(
-        `the daemon did not start:\n${readFileSync(bootLogFile(home), "utf8").trim()}`,
-      );
+      throw new CommandFailure(`the daemon did not start:\n${readBootLog(home)}`);
     }
     await pause();
   }

@@ -1,3 +1,4 @@
+import { Hono } from "hono";
 import type { Clock } from "../core/ports/clock.ts";
 import type { ConnectionOwners } from "../core/ports/connection-owner.ts";
 import type { CreateContentDecoder } from "../core/ports/content-decoder.ts";
@@ -12,25 +13,26 @@ import type { Registry } from "../core/usage/mod.ts";
 import { type ApiPeer, createApi } from "./api/app.ts";
 import { createCloudRoutes } from "./api/cloud-routes.ts";
 import { createMeteredCounters } from "./api/metrics.ts";
+import { problem } from "./api/problem.ts";
 import { createRecordFeed } from "./api/record-feed.ts";
 import { startBodySweep } from "./body-sweep.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
 import { bannerOf, type CloudService } from "./cloud/mod.ts";
-import type { DaemonStatus } from "./daemon-status.ts";
+import { type DaemonStatus, troubleOf } from "./daemon-status.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { createProjectSettings } from "./project-settings.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import { startProxy } from "./proxy/start-proxy.ts";
 import { tapClock } from "./proxy/tap-log.ts";
-import { createRecordWriter, type Store } from "./store/mod.ts";
+import { createRecordWriter, type RecordWriterHealth, type Store } from "./store/mod.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 /** What the daemon needs from outside. */
 export interface DaemonPorts {
   version: string;
   log: Log;
-  /** Open and migrated; closed by the daemon when it stops. */
+  /** Closed by the daemon when it stops. */
   store: Store;
   registry: Registry;
   prices(): PriceBook;
@@ -55,6 +57,8 @@ export interface DaemonPorts {
   owners: ConnectionOwners | null;
   /** The cloud's side, started and stopped by the daemon; null where there is none. */
   cloud?: CloudService | null;
+  /** How many lines of the log could not be written. */
+  logLinesLost?(): number;
   /** This machine's name, for the dashboard. */
   hostname?: string;
   /** Called where the proxy's port, held by a service manager, was lost: this process has to end to get it back. */
@@ -152,6 +156,11 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     allowedOrigins: config.api.allowedOrigins,
     token: config.loopbackToken,
     port: () => apiPort,
+    health: () => ({
+      status: troubleOf({ store: storeHealth(), proxy: { watchdog: watchdog.status } }) ? "degraded" : "ok",
+      version: ports.version,
+      started_at: new Date(startedAt).toISOString(),
+    }),
     status: () => status(),
     feed,
     counters,
@@ -214,11 +223,35 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
         );
       },
     });
+    const guarded = new Hono();
+    // What would be changed now would be forgotten, a pause among it.
+    guarded.use(async (context, next) => {
+      if (store.trouble !== null) return problem(context, 503, "store_unavailable", store.trouble.message);
+      await next();
+      return undefined;
+    });
+    guarded.route("/", routes);
     const banner = async () => {
-      const captureFailing = writer.health().capturing === "failing";
+      const captureFailing = storeHealth().capturing === "failing";
       return bannerOf(await service.state(), { captureFailing, runningSince: startedAt }, ports.now());
     };
-    return { routes, banner };
+    return { routes: guarded, banner };
+  }
+
+  /** The database may be in trouble before something was to be stored. */
+  function storeHealth(): RecordWriterHealth {
+    const health = writer.health();
+    const { trouble } = store;
+    if (trouble === null || health.capturing === "failing") return health;
+    const { reason, message } = trouble;
+    return { ...health, capturing: "failing", lastError: { reason, message, at: ports.now() } };
+  }
+
+  function warnings(): readonly string[] {
+    const lost = ports.logLinesLost?.() ?? 0;
+    return lost === 0
+      ? config.warnings
+      : [...config.warnings, `${lost} lines of the log could not be written`];
   }
 
   const status = (): DaemonStatus => ({
@@ -232,19 +265,22 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
       counters: proxy.counters(),
     },
     api: { port: apiPort },
-    store: { ...writer.health(), set_aside: store.setAsidePath, bodies_held: sweep.held },
+    store: { ...storeHealth(), set_aside: store.setAsidePath, bodies_held: sweep.held },
     last_24_hours: {
       coverage: store.readCoverage({ from: ports.now() - DAY_MS, to: null }),
       last_captures: store
         .lastCaptures(ports.now() - DAY_MS)
         .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),
     },
-    warnings: config.warnings,
+    warnings: warnings(),
   });
   for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host])
     for (const host of hostsOf(name, apiPort)) allowedHosts.add(host);
   // A configuration that can't be read stops nothing here but the sending, and is told in the log.
-  await ports.cloud?.start();
+  let stopping = false;
+  // With another database in its place it would forget what it sent, and that it was paused.
+  const cloudStarted = store.opened.then(() => (stopping ? undefined : ports.cloud?.start()));
+  if (store.trouble === null) await cloudStarted;
   log.info("daemon.started", { version: ports.version, proxy_port: proxy.port, api_port: apiPort });
 
   return {
@@ -252,24 +288,30 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     apiPort,
     status,
     async stop(deadlineMs) {
+      stopping = true;
       await ports.cloud?.stop();
       stopHeartbeat();
       watchdog.stop();
       sweep.stop();
-      let stopping = true;
+      let draining = true;
       const closeQuiet = () => {
-        if (!stopping) return;
+        if (!draining) return;
         proxy.closeQuiet(capture.quiet());
         ports.later(closeQuiet, QUIET_CHECK_MS);
       };
       const stopped = proxy.stop(deadlineMs);
       closeQuiet();
       await stopped;
-      stopping = false;
+      draining = false;
       await capture.idle();
       feed.close();
       await served.close(deadlineMs);
       writer.close();
+      const { closed = 0 } = writer.health().dropped;
+      if (closed > 0)
+        log.error("daemon.warning", {
+          warning: `${closed} records and bodies could not be stored before the end`,
+        });
       store.close();
       log.info("daemon.stopped", {});
     },

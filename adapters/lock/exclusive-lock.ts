@@ -5,13 +5,17 @@ export interface ExclusiveLock {
   release(): void;
 }
 
+/** How long who takes the lock waits for one that only looks, in milliseconds. */
+const LOOK_MS = 500;
+
 /**
  * Takes the lock that the file stands for, or gives null where another process holds it. SQLite's own file lock is
- * used, since it is the same on every platform and runtime, and the system lets go of it when a process is killed.
+ * used, since it is the same on every platform and runtime, and the system lets go of it when a process is killed. The
+ * file stays empty, so that it can be locked on a full disk too.
  */
 export async function takeExclusiveLock(opener: SqliteOpener, path: string): Promise<ExclusiveLock | null> {
   try {
-    const connection = await opener.open(path, { busyTimeoutMs: 0 });
+    const connection = await opener.open(path, { busyTimeoutMs: LOOK_MS, lockOnly: true });
     try {
       connection.execute("BEGIN EXCLUSIVE");
     } catch (cause) {
@@ -22,5 +26,16 @@ export async function takeExclusiveLock(opener: SqliteOpener, path: string): Pro
   } catch (cause) {
     if (cause instanceof StoreError && cause.reason === "busy") return null;
     throw cause;
+  }
+}
+
+/** Whether some process holds the lock; nothing is made, and who wants to take it is not kept from it. */
+export async function isLocked(opener: SqliteOpener, path: string): Promise<boolean> {
+  if (opener.fileIdentity(path) === null) return false;
+  try {
+    (await opener.open(path, { busyTimeoutMs: 0, lockOnly: true, readOnly: true })).close();
+    return false;
+  } catch (cause) {
+    return cause instanceof StoreError && cause.reason === "busy";
   }
 }

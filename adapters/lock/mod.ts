@@ -10,4 +10,4 @@
  * lock?.release();
  * ```
  */
-export { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
+export { type ExclusiveLock, isLocked, takeExclusiveLock } from "./exclusive-lock.ts";

@@ -24,5 +24,6 @@ export {
 } from "./established-connections.ts";
 export { createLinuxProcessTable, type LinuxProcessTableOptions } from "./linux.ts";
 export { createMacosProcessTable } from "./macos.ts";
+export { readOpenFilesLimit } from "./open-files-limit.ts";
 export type { RunCommand } from "./run-command.ts";
 export { createWindowsProcessTable } from "./windows.ts";

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   renameSync,
+  rmSync,
   type Stats,
   statSync,
 } from "node:fs";
@@ -41,13 +42,13 @@ function checkFile(path: string, stats: Stats): void {
 }
 
 /**
- * Makes the file (0600) and its folder (0700) or checks those that exist.
+ * Makes the file (0600) and its folder (0700) or checks those that exist. True where it was made.
  *
  * Decision: an existing folder keeps its mode, which may be the user's home, but one in which everybody may rename files
  * is refused unless sticky; a file that others may read or write is set back to 0600.
  */
-export function prepareDatabaseFile(path: string, readOnly: boolean): void {
-  if (path === ":memory:") return;
+export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
+  if (path === ":memory:") return false;
   const stats = statOrNull(path);
   const folder = dirname(path);
   try {
@@ -60,15 +61,19 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): void {
       if (readOnly) throw new StoreError("missing", `there is no database yet: ${path}`);
       // Made before SQLite opens it, so that it is never readable by others, whatever the umask.
       closeSync(openSync(path, "wx", 0o600));
-      return;
+      return true;
     }
     checkFile(path, stats);
     if (posix && !readOnly && (stats.mode & 0o077) !== 0) chmodSync(path, 0o600);
+    return false;
   } catch (error) {
     if (error instanceof StoreError) throw error;
     const { code } = error as { code?: unknown };
     // Another process made it in between: it is checked like any other file.
-    if (code === "EEXIST") return checkFile(path, lstatSync(path));
+    if (code === "EEXIST") {
+      checkFile(path, lstatSync(path));
+      return false;
+    }
     if (code === "ENOENT" && readOnly) throw new StoreError("missing", `there is no database yet: ${path}`);
     if (code === "ENOSPC")
       throw new StoreError("disk_full", `no space for the database: ${path}`, { cause: error });
@@ -77,6 +82,16 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): void {
     }
     throw new StoreError("cannot_open", `the database can't be made: ${path}`, { cause: error });
   }
+}
+
+/** Whether the file has not one byte: SQLite takes it for a new database, and deletes the -wal that may lie beside it. */
+export function isEmptyFile(path: string): boolean {
+  return path !== ":memory:" && statOrNull(path)?.size === 0;
+}
+
+/** Takes away a file that was made for a database which then could not be written. */
+export function removeEmptyFile(path: string): void {
+  for (const end of companions) if (isEmptyFile(path + end)) rmSync(path + end, { force: true });
 }
 
 /**
@@ -88,10 +103,22 @@ export function immutableAddress(path: string): string | null {
   return `${pathToFileURL(path).href}?immutable=1`;
 }
 
+/** Whether the folder that the file lies in is there. */
+export function hasFolder(path: string): boolean {
+  return existsSync(dirname(path));
+}
+
 /** Device and inode: they change when a file is restored or copied over, and stay through every write. */
 export function fileIdentity(path: string): string | null {
   const stats = path === ":memory:" ? null : statOrNull(path);
   return stats === null || stats.ino === 0 ? null : `${stats.dev}:${stats.ino}`;
+}
+
+/** The name, with a number where a database of that name is there. */
+export function freeName(name: string): string {
+  let free = name;
+  for (let n = 2; companions.some((end) => existsSync(free + end)); n++) free = `${name}-${n}`;
+  return free;
 }
 
 /**
@@ -99,8 +126,7 @@ export function fileIdentity(path: string): string | null {
  * a crash in between, it would be replayed into the next database of that name.
  */
 export function setAside(path: string, suffix: string): string {
-  let target = `${path}.${suffix}`;
-  for (let n = 2; companions.some((end) => existsSync(target + end)); n++) target = `${path}.${suffix}-${n}`;
+  const target = freeName(`${path}.${suffix}`);
   for (const end of companions.toReversed()) {
     if (statOrNull(path + end) !== null) renameSync(path + end, target + end);
   }

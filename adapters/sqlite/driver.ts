@@ -16,7 +16,8 @@ const walSizeLimitBytes = 16 * 1024 * 1024;
 
 /** `trusted_schema` and `cell_size_check`: a file may come from a stranger. `secure_delete`: what was deleted is gone from the file. */
 function pragmas(options: SqliteOptions): string {
-  const { readOnly = false, synchronous = "full", busyTimeoutMs = 5_000 } = options;
+  const { readOnly = false, synchronous = "full", busyTimeoutMs = 5_000, lockOnly = false } = options;
+  if (lockOnly) return `PRAGMA busy_timeout = ${Math.trunc(busyTimeoutMs)};`;
   return [
     `busy_timeout = ${Math.trunc(busyTimeoutMs)}`,
     "trusted_schema = OFF",

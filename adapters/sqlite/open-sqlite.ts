@@ -5,8 +5,17 @@ import {
   type SqliteOptions,
   StoreError,
 } from "../../core/ports/sqlite.ts";
-import { fileIdentity, immutableAddress, prepareDatabaseFile, setAside } from "./database-file.ts";
+import {
+  fileIdentity,
+  hasFolder,
+  immutableAddress,
+  isEmptyFile,
+  prepareDatabaseFile,
+  removeEmptyFile,
+  setAside,
+} from "./database-file.ts";
 import { createConnection } from "./driver.ts";
+import { keepDamagedLog } from "./write-ahead-log.ts";
 
 /** The runtime's connection to a path or a `file:` address. */
 export async function connect(location: string, options: SqliteOptions): Promise<SqliteConnection<Dialect>> {
@@ -21,10 +30,16 @@ export async function connect(location: string, options: SqliteOptions): Promise
 export function createSqliteOpener(): SqliteOpener<Dialect> {
   return {
     open: async (path, options = {}) => {
-      prepareDatabaseFile(path, options.readOnly ?? false);
+      const { readOnly = false, lockOnly = false } = options;
+      const isNew = prepareDatabaseFile(path, readOnly);
+      if (!isNew && !readOnly && !lockOnly && isEmptyFile(path))
+        throw new StoreError("corrupt", `the database is empty: ${path}`);
       try {
         return await connect(path, options);
       } catch (error) {
+        // Left behind it would pass for one that lost all it held.
+        const isBusy = error instanceof StoreError && error.reason === "busy";
+        if (isNew && !lockOnly && !isBusy) removeEmptyFile(path);
         const still =
           options.readOnly === true && error instanceof StoreError && error.reason === "cannot_open";
         const address = still ? immutableAddress(path) : null;
@@ -33,6 +48,8 @@ export function createSqliteOpener(): SqliteOpener<Dialect> {
       }
     },
     fileIdentity,
+    hasFolder,
+    keepDamagedLog,
     setAside,
   };
 }

@@ -56,6 +56,8 @@ export interface SqliteOptions {
   busyTimeoutMs?: number;
   /** `full` syncs each commit to the disk; `normal` may lose the last commits in a power cut, never the file. Default: `full`. */
   synchronous?: "normal" | "full";
+  /** A file that is only ever locked: it stays empty, so that no disk is too full for it. Default: false. */
+  lockOnly?: boolean;
 }
 
 /** Opens files and moves broken ones away. */
@@ -67,6 +69,13 @@ export interface SqliteOpener<TDialect = unknown> {
   open(path: string, options?: SqliteOptions): Promise<SqliteConnection<TDialect>>;
   /** Says whether the file is another one than before (restored, copied); `null` where it can't be told. */
   fileIdentity(path: string): string | null;
+  /** Whether the folder that the database lies in is there. */
+  hasFolder(path: string): boolean;
+  /**
+   * Copies a -wal that is not as SQLite left it, of which SQLite would pass over the rest in silence, to `<path>-wal.corrupt…`
+   * and returns that path; `null` where there is nothing wrong. For who has the database to itself.
+   */
+  keepDamagedLog(path: string): string | null;
   /** Renames the database with its -wal and -shm to `<path>.<suffix>…`, as evidence, and returns the new path. Idempotent. */
   setAside(path: string, suffix: string): string;
 }

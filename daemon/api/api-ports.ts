@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ConnectionOwners } from "../../core/ports/connection-owner.ts";
 import type { PriceBook } from "../../core/pricing/mod.ts";
-import type { CloudBanner, DaemonStatus } from "../daemon-status.ts";
+import type { CloudBanner, DaemonHealth, DaemonStatus } from "../daemon-status.ts";
 import type { Store, Turn } from "../store/mod.ts";
 import type { MeteredCounters } from "./metrics.ts";
 import type { RecordFeed } from "./record-feed.ts";
@@ -22,6 +22,7 @@ export interface ApiPorts {
   owners: ConnectionOwners | null;
   /** The port that we listen on. */
   port(): number;
+  health(): DaemonHealth;
   status(): DaemonStatus;
   store: Pick<
     Store,

@@ -113,7 +113,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
     }),
   );
 
-  api.get("/health", (context) => context.json({ status: "ok", version: ports.version }));
+  api.get("/health", (context) => context.json(ports.health()));
   api.get("/metrics", (context) =>
     context.body(ports.counters.render(ports.status()), 200, {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",

@@ -32,6 +32,11 @@ export {
 export { type Day, type DayZone, dayOf } from "./days.ts";
 export type { Deletion, DeletionStore } from "./deletion.ts";
 export type { BodyDay, DeliveryStore } from "./delivery.ts";
+export {
+  type FoundDamage,
+  type LastingStorePorts,
+  openLastingStore,
+} from "./lasting-store.ts";
 export { latestSchemaVersion } from "./migrations.ts";
 export type { LastReassignment, Reassigned, Reassignment, ReassignStore } from "./reassign.ts";
 export {

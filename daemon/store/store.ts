@@ -40,6 +40,10 @@ export interface Store
     StatisticsStore {
   /** Where a corrupt database was moved when this one was opened in its place; else `null`. */
   readonly setAsidePath: string | null;
+  /** Why the database can't be used now; while it is not null, nothing is stored and what is read is not all. */
+  readonly trouble: StoreError | null;
+  /** Resolves when the database could be opened, which a lasting store may have to wait for. */
+  readonly opened: Promise<void>;
   /** Records, bodies and counters in one transaction: all or nothing. */
   insertBatch(batch: CaptureBatch): void;
   /** Safe to call twice. */
@@ -50,7 +54,17 @@ export interface Store
 export interface StoreOptions {
   /** For reports beside the daemon, or without it: nothing is created, migrated or repaired. Default: false. */
   readOnly?: boolean;
+  /**
+   * Reads every page: `small` those of a file of moderate size, `all` any with its indexes. By default only a file that is
+   * not the one that this store last wrote is read.
+   */
+  checkPages?: "small" | "all";
+  /** How long a call that is not a capture's waits for a lock. Default: 5,000. */
+  busyTimeoutMs?: number;
 }
+
+/** Files up to this size are checked at each start of the daemon, at a tenth of a second. */
+const smallBytes = 128 * 1024 * 1024;
 
 /**
  * How long a capture waits for a lock that another process holds before it is queued again: the daemon's main thread
@@ -67,22 +81,35 @@ function knownIdentity(state: SqliteConnection): string | null {
   );
 }
 
-function checkEveryPage(state: SqliteConnection): void {
-  const found = state.prepare<{ quick_check: string }>("PRAGMA quick_check(1)").get([])?.quick_check;
+function checkEveryPage(state: SqliteConnection, withIndexes: boolean): void {
+  const check = withIndexes ? "integrity_check" : "quick_check";
+  const found = state.prepare<Record<string, string>>(`PRAGMA ${check}(1)`).get([])?.[check];
   if (found !== "ok") throw new StoreError("corrupt", `the database is damaged: ${found}`);
+}
+
+function isSmall(state: SqliteConnection): boolean {
+  const size = state.prepare<{ bytes: number }>(
+    "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
+  );
+  return (size.get([])?.bytes ?? 0) <= smallBytes;
 }
 
 /**
  * Opens and migrates. A file that is not the one that this store last wrote (restored, copied, handed over by somebody)
  * is read through once; one that only crashed is as SQLite promises and needs no check.
  */
-async function openState(opener: SqliteOpener<Dialect>, path: string): Promise<SqliteConnection<Dialect>> {
-  const state = await opener.open(path, { synchronous: "full" });
+async function openState(
+  opener: SqliteOpener<Dialect>,
+  path: string,
+  { checkPages, busyTimeoutMs = 5_000 }: StoreOptions,
+): Promise<SqliteConnection<Dialect>> {
+  const state = await opener.open(path, { synchronous: "full", busyTimeoutMs });
   try {
     checkSchema(state);
     const identity = opener.fileIdentity(path);
     const isStrange = identity !== null && knownIdentity(state) !== identity;
-    if (isStrange && readSchemaVersion(state) > 0) checkEveryPage(state);
+    const isDue = isStrange || checkPages === "all" || (checkPages === "small" && isSmall(state));
+    if (isDue && readSchemaVersion(state) > 0) checkEveryPage(state, checkPages === "all");
     migrate(state);
     if (isStrange) {
       state.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run([identityKey, identity]);
@@ -108,6 +135,8 @@ function createStore(connections: StoreConnections, setAsidePath: string | null,
     ...createDeletionStore(connections),
     ...createReassignStore(connections),
     setAsidePath,
+    trouble: null,
+    opened: Promise.resolve(),
     insertBatch: ({ records, bodies, coverage }) =>
       capture.transaction(() => {
         insertRecordRows(capture, records);
@@ -145,11 +174,11 @@ export async function openStore(
   let setAsidePath: string | null = null;
   let state: SqliteConnection<Dialect>;
   try {
-    state = await openState(opener, path);
+    state = await openState(opener, path, options);
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== "corrupt") throw error;
     setAsidePath = opener.setAside(path, "corrupt");
-    state = await openState(opener, path);
+    state = await openState(opener, path, options);
   }
   if (path === ":memory:") {
     return createStore({ capture: state, state, reader: createReader(state) }, null, () => state.close());

@@ -96,7 +96,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
         for (let n = 0; n < 3; n++) waiting.push(await callUntouched(meter));
         const { stdout } = await statusUntil(meter.home, 1);
         assert.match(stdout, /^DEGRADED: calls pass, but what is metered can't be stored\.\n/);
-        assert.match(stdout, /\nstored {4}1 requests since the start, 3 waiting\n/);
+        assert.match(stdout, /\nstored {4}1 request since the start, 3 waiting\n/);
         assert.match(stdout, /\nlast error {2}busy: /);
         const { store } = await meter.status();
         assert.equal(store.capturing, "failing");

@@ -65,6 +65,7 @@ export async function openApi(
     equalSecrets: (one, other) => one === other,
     owners: owner === null ? null : { ownerOf: async () => owner },
     port: () => 8765,
+    health: () => ({ status: "ok", version: "0.4.0", started_at: sampleStatus.started_at }),
     status: () => sampleStatus,
     store,
     feed: createRecordFeed(),

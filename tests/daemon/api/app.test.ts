@@ -21,7 +21,10 @@ describe("createApi()", () => {
 
   it("tells that it lives, and keeps every answer to itself", async () => {
     const answer = await rig.ask("/health");
-    assert.deepEqual([answer.status, await answer.json()], [200, { status: "ok", version: "0.4.0" }]);
+    assert.deepEqual(
+      [answer.status, await answer.json()],
+      [200, { status: "ok", version: "0.4.0", started_at: "2026-05-12T08:00:00.000Z" }],
+    );
     const { headers } = answer;
     assert.equal(headers.get("cache-control"), "no-store");
     assert.equal(headers.get("x-content-type-options"), "nosniff");

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { isAlive } from "../../../cli/daemon-process.ts";
+import { askDaemon } from "../../../cli/loopback-client.ts";
+import type { StoredRequest } from "../../../daemon/store/mod.ts";
+import { expectedRow, inOrder, toComparable } from "../../end-to-end/expected-rows.ts";
+import {
+  createHome,
+  type Finished,
+  type MeterProcess,
+  type RunOptions,
+  runMeter,
+  simulationConfig,
+  startMeter,
+  waitFor,
+} from "../../end-to-end/meter-process.ts";
+import { dialProvider, rawCalls, receive, writeRequest } from "../../end-to-end/raw-client.ts";
+import {
+  createParentProxy,
+  createProviderSimulation,
+  type LedgerEntry,
+  type ParentProxy,
+  type ProviderSimulation,
+} from "../../simulation/mod.ts";
+import { createSeededRandom } from "../../simulation/seeded-random.ts";
+
+type Meter = Pick<MeterProcess, "proxyPort" | "caPem">;
+
+/** A call that is on its way. */
+export interface OpenCall {
+  /** What has come so far. */
+  bytes(): Buffer;
+  /** Resolves when the call is over and every byte of both ways was what the other side sent; else rejects. */
+  untouched(): Promise<LedgerEntry>;
+  /** Resolves when the connection is closed, however. */
+  over: Promise<{ readonly error: string | null }>;
+}
+
+/** Providers, homes, disks and daemons of one run; everything is taken down by `close()`. */
+export interface FaultRig {
+  readonly simulation: ProviderSimulation;
+  readonly random: ReturnType<typeof createSeededRandom>;
+  /** A folder of its own, for a home or a disk; `name` may hold anything that a folder's name may. */
+  folder(name?: string): string;
+  /** Writes the configuration of a daemon whose providers are the simulated ones. */
+  home(folder?: string, more?: readonly string[]): string;
+  /** Mounts a file system in memory over the folder. */
+  mount(folder: string, kib: number): void;
+  start(home: string, options?: RunOptions & { words?: readonly string[] }): Promise<MeterProcess>;
+  /** Sends a request whole. */
+  open(meter: Meter, scenario?: string, streams?: boolean): Promise<OpenCall>;
+  /** One call, of which every byte is held against the provider's: no trouble of the meter may touch it. */
+  call(meter: Meter, scenario?: string): Promise<LedgerEntry>;
+  /** Calls one after the other on several connections at once until it is told to stop; gives those that went well. */
+  traffic(meter: () => Meter, clients: number): { stop(): Promise<{ whole: LedgerEntry[]; cut: number }> };
+  close(): Promise<void>;
+}
+
+/** Why no file system can be mounted here; null where one can. */
+export function mountObstacle(): string | null {
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    return "needs root on Linux to mount a small tmpfs";
+  const folder = mkdtempSync(join(tmpdir(), "meter-mount-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], { stdio: "pipe" });
+    execFileSync("umount", [folder], { stdio: "pipe" });
+    return null;
+  } catch (cause) {
+    return `no tmpfs can be mounted here: ${(cause as Error).message.split("\n")[0]}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts the providers. The same seed gives the same calls; what they meet is the machine's. */
+export async function createFaultRig(seed: string): Promise<FaultRig> {
+  const simulation = await createProviderSimulation({ seed });
+  const parent: ParentProxy = await createParentProxy(simulation);
+  const random = createSeededRandom(`faults ${seed}`);
+  const folders: string[] = [];
+  const mounts: string[] = [];
+  const meters: MeterProcess[] = [];
+
+  async function open(meter: Meter, scenario = "ok", streams = true): Promise<OpenCall> {
+    const call = (rawCalls.anthropic as (typeof rawCalls)[string])(scenario, streams);
+    const sent = writeRequest(call, true, random);
+    const socket = await dialProvider(meter, call.host);
+    const { bytes, over } = receive(socket);
+    socket.write(sent);
+    return {
+      bytes,
+      over,
+      async untouched() {
+        const received = await over;
+        // Each request carries a key of its own, so that its bytes are those of one connection.
+        const index = await waitFor("the provider to have got the request", () => {
+          const found = simulation.connections.findIndex((each) => Buffer.concat(each.received).equals(sent));
+          return found < 0 ? null : { found };
+        });
+        const entry = await waitFor("the provider to have answered", () =>
+          simulation.ledger.find(({ connection }) => connection === index.found),
+        );
+        const connection = simulation.connections[index.found];
+        assert.ok(
+          Buffer.concat(connection?.sent ?? []).equals(received.bytes),
+          "the client received what the provider sent",
+        );
+        return entry;
+      },
+    };
+  }
+
+  const folder: FaultRig["folder"] = (name = "home") => {
+    const outer = mkdtempSync(join(tmpdir(), "meter-fault-"));
+    folders.push(outer);
+    const inner = join(outer, name);
+    mkdirSync(inner, { mode: 0o700 });
+    return inner;
+  };
+
+  const call: FaultRig["call"] = async (meter, scenario) => (await open(meter, scenario)).untouched();
+
+  return {
+    simulation,
+    random,
+    folder,
+    home: (place = folder(), more = []) => createHome(simulationConfig(parent, simulation, more), place),
+    mount(place, kib) {
+      mkdirSync(place, { recursive: true, mode: 0o700 });
+      execFileSync("mount", ["-t", "tmpfs", "-o", `size=${kib}k,mode=0700`, "tmpfs", place], {
+        stdio: "pipe",
+      });
+      mounts.push(place);
+    },
+    async start(home, options) {
+      const meter = await startMeter(home, options);
+      meters.push(meter);
+      return meter;
+    },
+    open,
+    call,
+    traffic(meter, clients) {
+      let over = false;
+      const whole: LedgerEntry[] = [];
+      let cut = 0;
+      const running = Array.from({ length: clients }, async () => {
+        while (!over) {
+          let opened: OpenCall | null = null;
+          try {
+            opened = await open(meter(), random.pick(["ok", "gzip+thinking", "chunked+br+cached"]));
+          } catch {
+            // The port is not there for a moment.
+            cut += 1;
+            await new Promise((resolve) => setTimeout(resolve, 20));
+            continue;
+          }
+          const { error } = await opened.over;
+          if (error === null && /\r\n\r\n/.test(opened.bytes().toString("latin1"))) {
+            const entry = await opened.untouched().catch(() => null);
+            if (entry !== null) whole.push(entry);
+            else cut += 1;
+          } else cut += 1;
+        }
+      });
+      return {
+        async stop() {
+          over = true;
+          await Promise.all(running);
+          return { whole, cut };
+        },
+      };
+    },
+    async close() {
+      for (const meter of meters) {
+        // A daemon that a scenario left stopped would never end.
+        for (const signal of ["SIGCONT", "SIGTERM"] as const) {
+          try {
+            process.kill(meter.pid, signal);
+          } catch {
+            // It is gone.
+          }
+        }
+        await meter.stop();
+      }
+      for (const place of mounts.reverse()) execFileSync("umount", ["-l", place], { stdio: "pipe" });
+      for (const place of folders) rmSync(place, { recursive: true, force: true, maxRetries: 10 });
+      await parent.close();
+      await simulation.close();
+    },
+  };
+}
+
+/** Waits until the daemon's process is gone; `stop()` then says how it ended. */
+export function ended(meter: MeterProcess): Promise<unknown> {
+  return waitFor("the daemon to end", () => !isAlive(meter.pid));
+}
+
+/** The row of the call with this answer. */
+export function rowOf(meter: MeterProcess, entry: LedgerEntry): Promise<StoredRequest> {
+  return waitFor(`the row of ${entry.responseId}`, async () =>
+    (await meter.rows()).find((row) => row.providerResponseId === entry.responseId),
+  );
+}
+
+/** Each of the calls is one row, equal to the provider's books to the last token and pico-USD. */
+export async function assertRows(meter: MeterProcess, entries: readonly LedgerEntry[]): Promise<void> {
+  const ids = new Set(entries.map(({ responseId }) => responseId));
+  const found = await waitFor(`${entries.length} rows`, async () => {
+    const rows = (await meter.rows()).filter((row) => ids.has(row.providerResponseId));
+    return rows.length >= entries.length ? rows : null;
+  });
+  assert.deepEqual(inOrder(found.map(toComparable)), inOrder(entries.map(expectedRow)));
+}
+
+/** What `meter status` says once it ends with the code. */
+export function statusUntil(home: string, code: number): Promise<Finished> {
+  return waitFor(`meter status to end with ${code}`, async () => {
+    const status = await runMeter(home, ["status"]);
+    return status.code === code ? status : null;
+  });
+}
+
+/** The body of `GET /health`. */
+export async function health(meter: Pick<MeterProcess, "apiPort">): Promise<Record<string, unknown>> {
+  return JSON.parse((await askDaemon(meter.apiPort, "/health")).body) as Record<string, unknown>;
+}
+
+/** Writes into the file until not one byte more fits. */
+export function fillDisk(filler: string): void {
+  for (const bytes of [65_536, 4_096, 512, 1]) {
+    const block = Buffer.alloc(bytes, 1);
+    try {
+      for (;;) writeFileSync(filler, block, { flag: "a" });
+    } catch (cause) {
+      assert.equal((cause as NodeJS.ErrnoException).code, "ENOSPC");
+    }
+  }
+}

@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { databaseFile } from "../../../cli/database-file.ts";
+import { type MeterProcess, meterWords, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
+import { assertRows, type FaultRig, health, rowOf, statusUntil } from "./fault-rig.ts";
+import type { FaultScenario } from "./fault-scenario.ts";
+import { evaluateInWorkers, freePort } from "./inspect-worker.ts";
+
+/** Holds a thread's event loop for good. */
+const HANG = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)";
+
+/** Where Debian puts the library that sets the clock of a process. */
+const FAKETIME = `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/faketime/libfaketimeMT.so.1`;
+
+const faketimeObstacle = () =>
+  existsSync(FAKETIME) ? null : "needs libfaketime (Debian: apt-get install libfaketime)";
+
+const prlimitObstacle = () => {
+  try {
+    execFileSync("prlimit", ["--version"], { stdio: "pipe" });
+    return null;
+  } catch {
+    return "needs prlimit (util-linux)";
+  }
+};
+
+/** Starts a daemon whose wall clock is read from a file, while timers and durations go by the real one. */
+async function startWithClock(rig: FaultRig, home: string) {
+  const folder = mkdtempSync(join(tmpdir(), "meter-clock-"));
+  const file = join(folder, "clock");
+  const set = (offset: string) => writeFileSync(file, `${offset}\n`);
+  set("+0");
+  const meter = await rig.start(home, {
+    env: {
+      LD_PRELOAD: FAKETIME,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+      FAKETIME_DONT_RESET: "1",
+    },
+  });
+  return { meter, set, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+const HOUR_MS = 3_600_000;
+
+const clockJump = (name: string, what: string, offset: string, offsetMs: number): FaultScenario => ({
+  name,
+  fault: `the wall clock jumps ${what} in the middle of a stream, and back later`,
+  data: "rows bear the time of the clock; latencies are real; nothing is deleted, nothing twice",
+  shown: "Metering.; no restart of the proxy",
+  isQuick: true,
+  obstacle: faketimeObstacle,
+  async run(rig) {
+    const home = rig.home();
+    const { meter, set, remove } = await startWithClock(rig, home);
+    try {
+      const entries = [await rig.call(meter)];
+      const stream = await rig.open(meter, "drip+events-200");
+      await waitFor("the stream to begin", () => stream.bytes().length > 2_000);
+      set(offset);
+      const through = await stream.untouched();
+      entries.push(through);
+      const jumped = await rig.call(meter);
+      entries.push(jumped);
+      await assertRows(meter, entries);
+      const wrongBy = (await rowOf(meter, jumped)).requestedAt - Date.now() - offsetMs;
+      assert.ok(Math.abs(wrongBy) < 600_000, `the row is off by ${wrongBy} ms`);
+      const { latencyMs, ttfbMs } = await rowOf(meter, through);
+      assert.ok(latencyMs !== null && latencyMs >= 0 && latencyMs < 120_000, `latency ${latencyMs}`);
+      assert.ok(ttfbMs !== null && ttfbMs >= 0 && ttfbMs <= latencyMs, `first byte ${ttfbMs}`);
+      const status = await meter.status();
+      assert.deepEqual([status.store.capturing, status.proxy.restarts], ["ok", 0]);
+      set("+0");
+      const last = await rig.call(meter);
+      await assertRows(meter, [...entries, last]);
+      assert.equal((await meter.rows()).length, 4);
+      assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+      assert.ok(!meter.log().some(({ event }) => event === "daemon.task_crashed"));
+    } finally {
+      await meter.stop();
+      remove();
+    }
+  },
+});
+
+async function hangProxy(meter: MeterProcess, inspectPort: number, restarts: number): Promise<void> {
+  const inspector = await evaluateInWorkers(inspectPort, HANG);
+  await waitFor("the watchdog to restart the proxy", async () => {
+    const { proxy } = await meter.status();
+    return proxy.restarts === restarts || proxy.watchdog === "exhausted";
+  });
+  inspector.stop();
+}
+
+async function startInspected(rig: FaultRig, home: string) {
+  const inspectPort = await freePort();
+  const meter = await rig.start(home, { env: { NODE_OPTIONS: `--inspect=127.0.0.1:${inspectPort}` } });
+  return { meter, inspectPort };
+}
+
+const back = (rig: FaultRig, meter: MeterProcess) =>
+  waitFor("the proxy to be back", () => rig.call(meter).catch(() => null));
+
+/** What happens to the machine around the daemon, to its threads and to its home. */
+export const machineFaults: readonly FaultScenario[] = [
+  {
+    name: "few-descriptors",
+    fault: "the process may open 64 files, and forty clients come at once",
+    data: "calls that got through are untouched and rows; attribution and storage go on",
+    shown: "connections that were turned away are counted; Metering. by itself",
+    isQuick: true,
+    obstacle: prlimitObstacle,
+    async run(rig) {
+      const home = rig.home();
+      const meter = await rig.start(home, {
+        words: ["prlimit", "--nofile=64:64", ...meterWords, "start", "--foreground"],
+      });
+      const first = await rig.call(meter);
+      const held = await rig.open(meter, "drip+events-300");
+      const tried = await Promise.allSettled(
+        Array.from({ length: 40 }, async () => {
+          const opened = await rig.open(meter, "drip+events-40");
+          return opened.untouched();
+        }),
+      );
+      const whole = tried.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      assert.ok(whole.length >= 1, "some get through");
+      assert.ok(whole.length < 40, "64 descriptors are not enough for all");
+      await assertRows(meter, [first, await held.untouched(), ...whole]);
+      await waitFor("a call to get through again", () => rig.call(meter).catch(() => null));
+      const { stdout } = await statusUntil(home, 0);
+      assert.match(stdout, /^Metering\.\n/);
+      const turnedAway = /\nConnections that were turned away, since too many were open: (\d+)/.exec(stdout);
+      assert.ok(Number(turnedAway?.[1]) > 0, stdout);
+      assert.ok(!meter.log().some(({ event }) => event === "daemon.task_crashed"));
+    },
+  },
+  {
+    name: "fewer-descriptors-while-running",
+    fault: "the limit is taken down to what is open, and given back",
+    data: "a stream in flight is untouched and a row",
+    shown: "no crash; Metering. by itself",
+    isQuick: true,
+    obstacle: prlimitObstacle,
+    async run(rig) {
+      const home = rig.home();
+      const meter = await rig.start(home);
+      const stream = await rig.open(meter, "drip+events-300");
+      await waitFor("the stream to begin", () => stream.bytes().length > 2_000);
+      const limit = (value: string) =>
+        execFileSync("prlimit", ["--pid", String(meter.pid), `--nofile=${value}`], { stdio: "pipe" });
+      limit("20:");
+      const others = Promise.allSettled(Array.from({ length: 3 }, async () => (await rig.open(meter)).over));
+      const entry = await stream.untouched();
+      limit("4096:");
+      await others;
+      const next = await waitFor("a call to get through again", () => rig.call(meter).catch(() => null));
+      await assertRows(meter, [entry, next]);
+      assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+    },
+  },
+  clockJump("clock-back", "five hours back", "-5h", -5 * HOUR_MS),
+  clockJump("clock-ahead", "twenty hours ahead", "+20h", 20 * HOUR_MS),
+  {
+    name: "stuck-proxy",
+    fault: "the proxy thread's event loop is held",
+    data: "calls that hung are rows that say network; the next ones are exact",
+    shown: "watchdog.mitm_unhealthy at 3 failures, a restart at 5, which status counts",
+    isQuick: true,
+    async run(rig) {
+      const home = rig.home();
+      const { meter, inspectPort } = await startInspected(rig, home);
+      await assertRows(meter, [await rig.call(meter)]);
+      await hangProxy(meter, inspectPort, 1);
+      await assertRows(meter, [await back(rig, meter)]);
+      const status = await statusUntil(home, 0);
+      assert.match(status.stdout, /^Metering\.\n/);
+      assert.match(status.stdout, /\nThe proxy was restarted 1 times\./);
+      const said = meter.log().filter(({ event }) => event === "watchdog.mitm_unhealthy");
+      assert.deepEqual(
+        said.map(({ consecutive_failures, action }) => [consecutive_failures, action]),
+        [
+          [3, "watch"],
+          [5, "restart"],
+        ],
+      );
+    },
+  },
+  {
+    name: "stuck-proxy-four-times",
+    fault: "the proxy thread's event loop is held four times within the hour",
+    data: "calls before and between are exact",
+    shown: "three restarts, then DEGRADED: restarts did not help",
+    isQuick: false,
+    async run(rig) {
+      const home = rig.home();
+      const { meter, inspectPort } = await startInspected(rig, home);
+      for (let n = 1; n <= 3; n += 1) {
+        await assertRows(meter, [await back(rig, meter)]);
+        await hangProxy(meter, inspectPort, n);
+      }
+      await assertRows(meter, [await back(rig, meter)]);
+      const inspector = await evaluateInWorkers(inspectPort, HANG);
+      await waitFor(
+        "the watchdog to give up",
+        async () => (await meter.status()).proxy.watchdog === "exhausted",
+      );
+      inspector.stop();
+      const { stdout } = await statusUntil(home, 1);
+      assert.match(stdout, /^DEGRADED: the proxy does not answer\.\n/);
+      assert.match(stdout, /restarts did not help/);
+      assert.equal((await health(meter)).status, "degraded");
+      process.kill(meter.pid, "SIGKILL");
+    },
+  },
+  {
+    name: "home-removed",
+    fault: "rm -rf of the home while the daemon runs",
+    data: "calls pass; nothing is written and no home comes into being again; what waits is counted",
+    shown: "/health degraded; meter status: not running",
+    isQuick: true,
+    async run(rig) {
+      const home = rig.home();
+      const meter = await rig.start(home);
+      await assertRows(meter, [await rig.call(meter)]);
+      rmSync(home, { recursive: true });
+      await waitFor("it to be noticed", async () => {
+        await rig.call(meter);
+        return (await health(meter)).status === "degraded";
+      });
+      await rig.call(meter);
+      assert.equal(existsSync(home), false);
+      assert.equal((await runMeter(home, ["status"])).code, 3);
+      assert.equal((await meter.stop()).code, 0);
+      assert.equal(existsSync(home), false);
+    },
+  },
+  {
+    name: "home-moved-and-back",
+    fault: "the home is moved away while the daemon runs, and put back",
+    data: "every call is a row; none is lost",
+    shown: "/health degraded meanwhile; Metering. by itself",
+    isQuick: true,
+    async run(rig) {
+      const home = rig.home();
+      const meter = await rig.start(home);
+      const entries = [await rig.call(meter)];
+      await assertRows(meter, entries);
+      renameSync(home, `${home}-elsewhere`);
+      await waitFor("it to be noticed", async () => {
+        entries.push(await rig.call(meter));
+        return (await health(meter)).status === "degraded";
+      });
+      entries.push(await rig.call(meter));
+      assert.equal(existsSync(home), false);
+      renameSync(`${home}-elsewhere`, home);
+      assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+      await assertRows(meter, entries);
+    },
+  },
+  {
+    name: "database-removed",
+    fault: "the database's files are deleted while the daemon runs",
+    data: "calls go on into a new database; what was deleted is gone",
+    shown: "Metering. again by itself; the log says that a new one was begun",
+    isQuick: true,
+    async run(rig) {
+      const home = rig.home();
+      const meter = await rig.start(home);
+      await assertRows(meter, [await rig.call(meter)]);
+      for (const end of ["", "-wal", "-shm"]) rmSync(databaseFile(home) + end, { force: true });
+      await waitFor("a new one", async () => {
+        await rig.call(meter);
+        const { store } = await meter.status();
+        return existsSync(databaseFile(home)) && store.capturing === "ok";
+      });
+      await assertRows(meter, [await rig.call(meter)]);
+      assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+      assert.ok(meter.log().some(({ event }) => event === "store.failing"));
+    },
+  },
+];
