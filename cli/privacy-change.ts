@@ -137,7 +137,7 @@ function setBodyUpload(slug: string, on: boolean, { table }: PrivacyContext): Pr
   return { ok: true, changes, told };
 }
 
-/** The names in the file that mean the project; the slug itself where there is none. All are set, since the last one counts. */
+/** The names in the file that mean the project; the slug itself where there is none. All are set, since one that says false is enough. */
 function spellings(table: PrivacyContext["table"], path: readonly string[], slug: string): string[] {
   const names = Object.keys(tableAt(table, path)).filter((name) => normaliseSlug(name) === slug);
   return names.length === 0 ? [slug] : names;

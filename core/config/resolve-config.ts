@@ -151,19 +151,31 @@ function readUploadFrom(section: SectionReader, warnings: string[]): Config["clo
   return uploadFrom;
 }
 
-/** Switches by project: the names are normalised, as projects are. One that can't be read is off. */
+/**
+ * Switches by project: the names are normalised, as projects are. One that can't be read is off.
+ *
+ * Decision: of two spellings of one project that disagree, off holds, wherever they stand: what a person forbade once
+ * does not leave the machine because of a line further down.
+ */
 function readSwitches(
   section: SectionReader,
   key: string,
   read: (value: unknown) => unknown,
 ): Record<string, boolean> {
-  const switches: [project: string, on: boolean][] = [];
+  const switches = new Map<string, boolean>();
   for (const [name, value] of section.entries(key)) {
     const found = read(value);
     const project = normaliseSlug(name);
     if (typeof found !== "boolean") section.warn(`${key}.${name}`, "must say true or false; false is used");
     if (project === "") section.warn(`${key}.${name}`, "no project can be called that; ignored");
-    else switches.push([project, found === true]);
+    else {
+      const before = switches.get(project);
+      const isOn = found === true;
+      if (before !== undefined && before !== isOn) {
+        section.warn(`${key}.${name}`, `the project ${project} stands there twice; false is used`);
+      }
+      switches.set(project, isOn && before !== false);
+    }
   }
   // Not by assignment, for which `__proto__` is no name like others.
   return Object.fromEntries(switches);

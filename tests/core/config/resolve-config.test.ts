@@ -532,3 +532,50 @@ describe("parseDuration()", () => {
   for (const [text, ms] of table)
     it(`reads ${JSON.stringify(text)} as ${ms}`, () => assert.equal(parseDuration(text), ms));
 });
+
+describe("resolveConfig() of rules for projects", () => {
+  /** The ways in which a person may write one of few projects. */
+  const spelling = fc
+    .tuple(
+      fc.constantFrom("web", "my-shop", "a/b"),
+      fc.constantFrom<(slug: string) => string>(
+        (slug) => slug,
+        (slug) => slug.toUpperCase(),
+        (slug) => ` ${slug} `,
+        (slug) => slug.replace("-", " ! "),
+        (slug) => `-${slug}--`,
+        (slug) => `${slug[0]?.toUpperCase()}${slug.slice(1)}`,
+      ),
+    )
+    .map(([slug, write]) => ({ slug, written: write(slug) }));
+  const rules = fc.uniqueArray(fc.record({ name: spelling, isOn: fc.boolean(), isTable: fc.boolean() }), {
+    selector: ({ name }) => name.written,
+    maxLength: 12,
+  });
+
+  // Planted: the last spelling wins, and the first one; both fell at once.
+  it("lets the rule that keeps data here win over every other spelling of the project", () => {
+    fc.assert(
+      fc.property(rules, (given) => {
+        const table = (upload: boolean) =>
+          Object.fromEntries(
+            given.map(({ name, isOn, isTable }) => [
+              name.written,
+              upload && isTable ? { upload: isOn } : isOn,
+            ]),
+          );
+        const { config, warnings } = resolve({
+          cloud: { bodies: { per_project: table(false) }, upload: { per_project: table(true) } },
+        });
+        const bySlug = Map.groupBy(given, ({ name }) => name.slug);
+        const expected = Object.fromEntries(
+          [...bySlug].map(([slug, all]) => [slug, all.every(({ isOn }) => isOn)]),
+        );
+        assert.deepEqual(config.cloud.upload.perProject, expected);
+        assert.deepEqual(config.cloud.bodies.perProject, expected);
+        const disagree = [...bySlug.values()].some((all) => new Set(all.map(({ isOn }) => isOn)).size > 1);
+        assert.equal(warnings.length > 0, disagree, warnings.join("\n"));
+      }),
+    );
+  });
+});
