@@ -20,7 +20,7 @@ import type { DaemonStatus } from "../../daemon/daemon-status.ts";
 import { checkDatabase } from "../../daemon/store/mod.ts";
 import { currentRates } from "../current-rates.ts";
 import { findDaemon, type RunningDaemon, tokenFile } from "../daemon-process.ts";
-import { databaseFile } from "../database-file.ts";
+import { databaseBytes, databaseFile } from "../database-file.ts";
 import { authorityFiles } from "../home.ts";
 import { TLS_TEST_HOST } from "../install.ts";
 import { installName, isOwnProxy } from "../install-plan.ts";
@@ -97,7 +97,14 @@ async function systemTrusts(env: Environment, caFile: string): Promise<boolean |
   return code === 0 ? true : code === 1 ? false : null;
 }
 
-function shellFacts(env: Environment, proxyPort: number, hosts: readonly string[], caPem: string | null) {
+function shellFacts(
+  env: Environment,
+  home: string,
+  proxyPort: number,
+  hosts: readonly string[],
+  caPem: string | null,
+) {
+  const variablesFile = join(home, /(^|\/)fish$/.test(env.SHELL ?? "") ? "env.fish" : "env.sh");
   const named = env.HTTPS_PROXY ?? env.https_proxy ?? env.ALL_PROXY ?? env.all_proxy ?? "";
   const proxy = named === "" ? "none" : isOwnProxy(named, proxyPort) ? "meter" : "other";
   const own = caPem === null ? null : new X509Certificate(caPem).fingerprint256;
@@ -112,6 +119,7 @@ function shellFacts(env: Environment, proxyPort: number, hosts: readonly string[
   };
   return {
     proxy,
+    variablesFile: existsSync(variablesFile) ? variablesFile : null,
     excepted: proxy === "meter" ? exceptedHosts(env.NO_PROXY ?? env.no_proxy ?? "", hosts) : [],
     badTrust:
       proxy === "meter" ? trustVariables.filter((name) => env[name] && !holdsOurs(env[name] as string)) : [],
@@ -177,7 +185,7 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
   const running = await findDaemon(home);
   const status = running === null ? null : await askStatus(home, running);
   const proxyPort = running?.proxy_port ?? config.proxy.port;
-  const shell = shellFacts(env, proxyPort, hosts, authority.certificatePem);
+  const shell = shellFacts(env, home, proxyPort, hosts, authority.certificatePem);
   const target = { home, proxyPort, proxyPassword: config.proxy.password };
   const { certificatePem } = authority;
   const database = await checkDatabase(createSqliteOpener(), databaseFile(home));
@@ -262,7 +270,8 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
       .filter(({ kind }) => telling.test(kind))
       .map(({ kind, count }) => `${count} ${unmeteredWords[kind]}`),
     newestRate: rate,
-    database,
+    ratesHaveSource: config.pricing.pullUrl !== null || config.cloud.enabled,
+    database: { ...database, bytes: databaseBytes(home) },
     freeDiskBytes: freeBytes(home),
     cloud,
   };

@@ -94,11 +94,6 @@ const agents: readonly (readonly [name: string, trust: readonly (typeof trustVar
   ["gemini", ["NODE_EXTRA_CA_CERTS"]],
 ];
 
-function whyBypassing(name: string, said: string, env: Environment): string | null {
-  if (name === "node" && env.NODE_USE_ENV_PROXY !== "1") return "NODE_USE_ENV_PROXY=1 is not set";
-  return knownToIgnoreProxy(name, said);
-}
-
 /** What a program complained of: the line that bears its name, as curl's does, or the last one. */
 function lastWords(stderr: string): string | null {
   const lines = stderr.trim().split("\n");
@@ -132,14 +127,18 @@ export async function probeClients(
       const { stderr } = await createRunWords(leadElsewhere(env, proxyPort, port))([path, ...words], {
         timeoutMs: CALL_WITHIN_MS,
       });
-      const outcome: ClientOutcome = seen.trusted ? "metered" : seen.arrived ? "distrusts" : "bypasses";
-      const why =
-        outcome === "metered"
-          ? null
-          : outcome === "bypasses"
-            ? whyBypassing(name, said, env)
-            : lastWords(stderr);
-      return { name, version: versionIn(said), outcome, why };
+      const found = (outcome: ClientOutcome, why: string | null): ClientFacts => ({
+        name,
+        version: versionIn(said),
+        outcome,
+        why,
+      });
+      if (seen.trusted) return found("metered", null);
+      if (seen.arrived) return found("distrusts", lastWords(stderr));
+      const tooOld = knownToIgnoreProxy(name, said);
+      if (tooOld !== null) return found("outdated", tooOld);
+      const unset = name === "node" && env.NODE_USE_ENV_PROXY !== "1";
+      return found("bypasses", unset ? "NODE_USE_ENV_PROXY=1 is not set" : null);
     } finally {
       server.close();
     }

@@ -1,3 +1,4 @@
+import { quoteForShell } from "../install/mod.ts";
 import type { ClientOutcome, DoctorFacts } from "./doctor-facts.ts";
 
 /** How bad a finding is: `broken` means that calls fail or nothing is metered; a `note` leaves the verdict alone. */
@@ -36,7 +37,31 @@ export const FULL_DISK_BYTES = 20 * 1024 * 1024;
 /** Source: decisions, "Metadata batch": a client clock off by more than 23 hours is flagged. */
 export const CLOCK_TOLERANCE_MS = 23 * 3_600_000;
 
+/** Decision: a database of this many bytes is worth naming where the disk is nearly full. */
+export const LARGE_DATABASE_BYTES = 100 * 1024 * 1024;
+
+/** How far back what is worth keeping may begin on a disk that is nearly full, in days. */
+const KEPT_DAYS = 90;
+
 const DAY_MS = 86_400_000;
+
+const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** Shows who listens on a port. */
+const whoListens = (platform: string, port: number): string =>
+  platform === "win32"
+    ? `netstat -ano | findstr :${port}`
+    : platform === "darwin"
+      ? `lsof -nP -iTCP:${port} -sTCP:LISTEN`
+      : `ss -ltnp 'sport = :${port}'`;
+
+/** Has the system set its clock by the network. */
+const setClock = (platform: string): string =>
+  platform === "win32"
+    ? "w32tm /resync"
+    : platform === "darwin"
+      ? "sudo sntp -sS time.apple.com"
+      : "sudo timedatectl set-ntp true";
 
 type Rest = Partial<Pick<Finding, "cure" | "fix">>;
 const finding =
@@ -90,13 +115,14 @@ function checkService({ install, daemon }: DoctorFacts): Finding[] {
   ];
 }
 
-function checkDaemon({ daemon, proxy, version }: DoctorFacts): Finding[] {
+function checkDaemon({ daemon, proxy, version, platform }: DoctorFacts): Finding[] {
   if (daemon === null) {
     return [
       proxy.taken
         ? broken(
             "daemon",
-            `it does not run, and somebody else listens on its port ${proxy.configuredPort}: end that program, or set [proxy] port in config.toml`,
+            `it does not run, and somebody else listens on its port ${proxy.configuredPort}: end that program, or set [proxy] port in config.toml. Who it is:`,
+            { cure: whoListens(platform, proxy.configuredPort) },
           )
         : broken(
             "daemon",
@@ -152,12 +178,16 @@ function checkMetering({ selfTest, interception }: DoctorFacts): Finding[] {
   return findings;
 }
 
-function checkAuthority({ authority, meterHome, now, install }: DoctorFacts): Finding[] {
+function checkAuthority({ authority, meterHome, now, install, daemon }: DoctorFacts): Finding[] {
   const { state, validUntil } = authority;
   const findings: Finding[] = [];
   const days = validUntil === null ? 0 : Math.floor((validUntil - now) / DAY_MS);
   if (state === "absent")
-    return [broken("authority", "there is none yet: the daemon makes it when it starts", start)];
+    return [
+      daemon === null
+        ? note("authority", "there is none yet: the daemon makes it when it starts")
+        : broken("authority", "its files are gone", restart),
+    ];
   if (state === "damaged") findings.push(broken("authority", "its certificate is damaged", restart));
   else if (days <= 0) findings.push(broken("authority", "its certificate has expired", restart));
   else if (state === "expiring")
@@ -174,7 +204,7 @@ function checkAuthority({ authority, meterHome, now, install }: DoctorFacts): Fi
   if (authority.keyOpenToOthers)
     findings.push(
       inconsistent("authority", "others can read its key", {
-        cure: `chmod 700 '${meterHome}/ca' && chmod 600 '${meterHome}/ca/key.pem'`,
+        cure: `chmod 700 ${quoteForShell(`${meterHome}/ca`)} && chmod 600 ${quoteForShell(`${meterHome}/ca/key.pem`)}`,
         fix: "close_key",
       }),
     );
@@ -192,8 +222,14 @@ function checkAuthority({ authority, meterHome, now, install }: DoctorFacts): Fi
     : [ok("authority", `it is there, for another ${days} days`), ...findings];
 }
 
-function checkShell({ shell, install, meterHome, platform }: DoctorFacts): Finding[] {
-  const load = platform === "win32" ? null : `. '${meterHome}/env.sh'`;
+/** Leads the shell that it is pasted into to the meter. */
+const leadShell = ({ shell, install }: Pick<DoctorFacts, "shell" | "install">): string | null =>
+  shell.variablesFile === null
+    ? `meter init${install.apps ? " --yes" : " --apps"}`
+    : `${shell.variablesFile.endsWith(".fish") ? "source" : "."} ${quoteForShell(shell.variablesFile)}`;
+
+function checkShell({ shell, install }: DoctorFacts): Finding[] {
+  const load = leadShell({ shell, install });
   if (shell.proxy === "none") {
     return [
       install.apps
@@ -237,17 +273,21 @@ function checkShell({ shell, install, meterHome, platform }: DoctorFacts): Findi
 const clientWords: Readonly<Record<ClientOutcome, string>> = {
   metered: "comes through the proxy and trusts it",
   bypasses: "goes past the proxy, unmetered",
+  outdated: "can't be led to a proxy, so its calls go unmetered",
   distrusts: "refuses the meter's certificate, so its calls fail",
   expected: "finds what it needs (not run, since that takes a login)",
   lacks_variables: "lacks variables that it needs",
 };
 
-function checkClients({ clients, shell }: DoctorFacts): Finding[] {
+function checkClients({ clients, shell, install }: DoctorFacts): Finding[] {
   const where = shell.proxy === "meter" ? "from this shell" : "under meter run";
   return clients.map(({ name, version, outcome, why }) => {
     const level = outcome === "metered" || outcome === "expected" ? ok : inconsistent;
     const title = version === null ? name : `${name} ${version}`;
-    return level("client", `${title}, ${where}: ${clientWords[outcome]}${why === null ? "" : `: ${why}`}`);
+    const lacksVariables = level !== ok && outcome !== "outdated" && shell.proxy === "meter";
+    return level("client", `${title}, ${where}: ${clientWords[outcome]}${why === null ? "" : `: ${why}`}`, {
+      cure: lacksVariables ? leadShell({ shell, install }) : null,
+    });
   });
 }
 
@@ -272,8 +312,12 @@ function checkBypass({ bypassing, unmetered, daemon }: DoctorFacts): Finding[] {
     : [ok("bypass", "no program is seen talking to a provider past the meter")];
 }
 
+/** SQLite's report without its heading, in one line. */
+const inOneLine = (detail: string): string =>
+  detail.replace(/^\*\*\* in database \w+ \*\*\*\s*/, "").replaceAll(/\s+/g, " ");
+
 function checkData(facts: DoctorFacts): Finding[] {
-  const { database, newestRate, now, freeDiskBytes } = facts;
+  const { database, newestRate, ratesHaveSource, now, freeDiskBytes, platform } = facts;
   const findings: Finding[] = [];
   switch (database.state) {
     case "ok":
@@ -292,7 +336,7 @@ function checkData(facts: DoctorFacts): Finding[] {
       findings.push(
         broken(
           "database",
-          `it can't be read: ${database.detail ?? database.state}. The daemon moves a damaged one aside and begins another`,
+          `it can't be read: ${inOneLine(database.detail ?? database.state)}. The daemon moves a damaged one aside and begins another`,
           restart,
         ),
       );
@@ -301,12 +345,21 @@ function checkData(facts: DoctorFacts): Finding[] {
     const days = Math.floor((now - Date.parse(newestRate)) / DAY_MS);
     findings.push(
       days > STALE_RATES_DAYS
-        ? inconsistent("prices", `the newest is ${days} days old`, { cure: "meter pricing refresh" })
+        ? ratesHaveSource
+          ? inconsistent("prices", `the newest is ${days} days old`, { cure: "meter pricing refresh" })
+          : inconsistent(
+              "prices",
+              `the newest is ${days} days old: a newer version brings newer ones, and so does a [pricing] pull_url in config.toml`,
+            )
         : ok("prices", `the newest is of ${newestRate}`),
     );
     // Nobody can have a price list of the day after tomorrow.
     if (days < -1)
-      findings.push(broken("clock", `it says a time before the prices of ${newestRate} were made`));
+      findings.push(
+        broken("clock", `it says a time before the prices of ${newestRate} were made`, {
+          cure: setClock(platform),
+        }),
+      );
   }
   if (database.newestRequestAt !== null && database.newestRequestAt - now > CLOCK_TOLERANCE_MS)
     findings.push(inconsistent("clock", "requests are stored with times to come: the clock has gone back"));
@@ -314,13 +367,16 @@ function checkData(facts: DoctorFacts): Finding[] {
     findings.push(ok("clock", "nothing speaks against it"));
   if (freeDiskBytes !== null) {
     const mebibytes = Math.floor(freeDiskBytes / 1024 / 1024);
+    const isLow = freeDiskBytes < LOW_DISK_BYTES;
     const level =
       freeDiskBytes < FULL_DISK_BYTES ? broken : freeDiskBytes < LOW_DISK_BYTES ? inconsistent : ok;
     findings.push(
       level(
         "disk",
-        `${mebibytes} MiB are free`,
-        freeDiskBytes < LOW_DISK_BYTES ? { cure: "meter bodies sweep" } : {},
+        `${mebibytes} MiB are free${isLow ? `; the meter's database takes ${Math.ceil(database.bytes / 1024 / 1024)} MiB` : ""}`,
+        isLow && database.bytes >= LARGE_DATABASE_BYTES
+          ? { cure: `meter prune --before ${dateOf(now - KEPT_DAYS * DAY_MS)}` }
+          : {},
       ),
     );
   }

@@ -6,6 +6,8 @@ export type ClientOutcome =
   | "metered"
   /** It did not come through the proxy. */
   | "bypasses"
+  /** The same, and no variable would change it: it is too old. */
+  | "outdated"
   /** It came, and refused the certificate. */
   | "distrusts"
   /** It was not run: that would need a login. What it needs is in the environment. */
@@ -82,17 +84,23 @@ export interface DoctorFacts {
     readonly excepted: readonly string[];
     /** Variables that name certificate files which are missing or lack the authority. */
     readonly badTrust: readonly string[];
+    /** The file of variables that `init --apps` wrote for a shell like this one; null where there is none. */
+    readonly variablesFile: string | null;
   };
   readonly clients: readonly ClientFacts[];
   readonly bypassing: readonly BypassingConnection[];
   /** Of the last 24 hours: what was seen on providers' hosts and is not in the records, in words. */
   readonly unmetered: readonly string[];
   readonly newestRate: CalendarDate | null;
+  /** Whether published rates can be pulled from somewhere. */
+  readonly ratesHaveSource: boolean;
   readonly database: {
     readonly state: "absent" | "ok" | "corrupt" | "older_schema" | "newer_schema" | "unreadable";
     readonly detail: string | null;
     /** When the youngest request was made. */
     readonly newestRequestAt: Millis | null;
+    /** What its files take. */
+    readonly bytes: number;
   };
   readonly freeDiskBytes: number | null;
   readonly cloud: { readonly banner: string; readonly reasons: readonly string[] } | null;

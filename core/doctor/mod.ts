@@ -19,6 +19,7 @@ export {
   type Finding,
   type FindingLevel,
   FULL_DISK_BYTES,
+  LARGE_DATABASE_BYTES,
   LOW_DISK_BYTES,
   STALE_RATES_DAYS,
 } from "./diagnose.ts";
