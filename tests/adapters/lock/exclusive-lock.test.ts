@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
+import { isLocked, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-lock-"));
@@ -49,5 +49,21 @@ describe("takeExclusiveLock()", () => {
     const lock = await takeExclusiveLock(opener, path);
     assert.ok(lock);
     lock.release();
+  });
+});
+
+describe("isLocked()", () => {
+  it("says whether somebody holds the lock, and keeps nobody from it", async () => {
+    const path = join(folder, "looked-at.lock");
+    assert.equal(await isLocked(opener, path), false);
+    const lock = await takeExclusiveLock(opener, path);
+    assert.equal(await isLocked(opener, path), true);
+    lock?.release();
+    assert.equal(await isLocked(opener, path), false);
+    const looks = Array.from({ length: 20 }, () => isLocked(opener, path));
+    const again = await takeExclusiveLock(opener, path);
+    assert.ok(again);
+    await Promise.all(looks);
+    again.release();
   });
 });

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -54,5 +63,26 @@ describe("openLogFile()", () => {
     await file.close();
     file.write("line\n");
     assert.equal(file.lost(), 1);
+  });
+
+  it("goes on with a later line once it can, and makes no folder that was removed", async () => {
+    const place = join(folder, "blocked");
+    const path = join(place, "meter.log");
+    // A folder where the file should be.
+    mkdirSync(path, { recursive: true });
+    const file = openLogFile(path, 1_000, 0);
+    while (file.lost() === 0) {
+      file.write("lost\n");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    rmSync(place, { recursive: true });
+    const before = file.lost();
+    file.write("no folder\n");
+    assert.equal(file.lost(), before + 1);
+    assert.equal(existsSync(place), false);
+    mkdirSync(place);
+    file.write("back\n");
+    await file.close();
+    assert.equal(readFileSync(path, "utf8"), "back\n");
   });
 });

@@ -393,6 +393,28 @@ describe("open()", () => {
     alone.close();
   });
 
+  it("says corrupt for an emptied file, and leaves none behind of a database that could not be made", async () => {
+    const path = newPath();
+    writeFileSync(path, "", { mode: 0o600 });
+    await assert.rejects(opener.open(path), fails("corrupt"));
+    (await opener.open(path, { readOnly: true })).close();
+    const other = newPath();
+    // A folder in the place of the log: no database can be made here.
+    mkdirSync(`${other}-wal`);
+    await assert.rejects(opener.open(other));
+    assert.equal(existsSync(other), false);
+  });
+
+  it("writes nothing into a file that is only to be locked", async () => {
+    const path = newPath();
+    const connection = await opener.open(path, { lockOnly: true });
+    connection.execute("BEGIN EXCLUSIVE");
+    connection.close();
+    assert.equal(statSync(path).size, 0);
+    assert.equal(existsSync(`${path}-wal`), false);
+    (await opener.open(path, { lockOnly: true })).close();
+  });
+
   it("says corrupt for a file that is no database, a damaged page, and a cut file", async () => {
     const garbage = newPath();
     writeFileSync(garbage, "not a database ".repeat(1_000));

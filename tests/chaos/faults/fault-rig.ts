@@ -40,6 +40,13 @@ export interface OpenCall {
   over: Promise<{ readonly error: string | null }>;
 }
 
+/** A call of which the client got every byte. */
+export interface WholeCall {
+  readonly entry: LedgerEntry;
+  /** By `performance.now()`. */
+  readonly endedAt: number;
+}
+
 /** Providers, homes, disks and daemons of one run; everything is taken down by `close()`. */
 export interface FaultRig {
   readonly simulation: ProviderSimulation;
@@ -56,7 +63,12 @@ export interface FaultRig {
   /** One call, of which every byte is held against the provider's: no trouble of the meter may touch it. */
   call(meter: Meter, scenario?: string): Promise<LedgerEntry>;
   /** Calls one after the other on several connections at once until it is told to stop; gives those that went well. */
-  traffic(meter: () => Meter, clients: number): { stop(): Promise<{ whole: LedgerEntry[]; cut: number }> };
+  traffic(
+    meter: () => Meter,
+    clients: number,
+  ): {
+    stop(): Promise<{ whole: WholeCall[]; cut: number }>;
+  };
   close(): Promise<void>;
 }
 
@@ -145,7 +157,7 @@ export async function createFaultRig(seed: string): Promise<FaultRig> {
     call,
     traffic(meter, clients) {
       let over = false;
-      const whole: LedgerEntry[] = [];
+      const whole: WholeCall[] = [];
       let cut = 0;
       const running = Array.from({ length: clients }, async () => {
         while (!over) {
@@ -159,9 +171,10 @@ export async function createFaultRig(seed: string): Promise<FaultRig> {
             continue;
           }
           const { error } = await opened.over;
+          const endedAt = performance.now();
           if (error === null && /\r\n\r\n/.test(opened.bytes().toString("latin1"))) {
             const entry = await opened.untouched().catch(() => null);
-            if (entry !== null) whole.push(entry);
+            if (entry !== null) whole.push({ entry, endedAt });
             else cut += 1;
           } else cut += 1;
         }

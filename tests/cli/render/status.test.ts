@@ -50,6 +50,39 @@ describe("renderStatus()", () => {
     );
   });
 
+  it("begins with what is wrong with the daemon itself", () => {
+    const { proxy, store } = facts().status as StatusAnswer;
+    const stuck = renderStatus(facts({ proxy: { ...proxy, watchdog: "exhausted" } }));
+    assert.match(stuck, /^DEGRADED: the proxy does not answer\.\n/);
+    assert.match(stuck, /^The proxy does not answer, and restarts did not help/m);
+    const failing = renderStatus(facts({ store: { ...store, capturing: "failing" } }));
+    assert.match(failing, /^DEGRADED: calls pass, but what is metered can't be stored\.\n/);
+    const brief = renderStatus(facts({ proxy: { ...proxy, watchdog: "failing" } }));
+    assert.match(brief, /^Metering\.\n/);
+  });
+
+  it("tells a daemon that can't be asked from one that is not there", () => {
+    const silent = { running: null, status: null };
+    assert.match(renderStatus(facts({}, silent)), /^Not metering: the daemon is not running\./);
+    for (const [pid, who] of [
+      [7, "A daemon (process 7)"],
+      [null, "A daemon"],
+    ] as const) {
+      const said = renderStatus(facts({}, { ...silent, holder: { pid } }));
+      assert.ok(said.startsWith(`${who} holds this home, but can't be asked`), said);
+    }
+  });
+
+  it("counts the connections that were turned away", () => {
+    const { proxy } = facts().status as StatusAnswer;
+    const counters = createCounters();
+    counters.refused.too_many_connections = 1_200;
+    assert.match(
+      renderStatus(facts({ proxy: { ...proxy, counters } })),
+      /^Connections that were turned away, since too many were open: 1,200\.$/m,
+    );
+  });
+
   it("has the cloud's banner, and says one request, not one requests", () => {
     const cloud = { banner: "PAUSED", sentence: "Nothing is sent. To go on: meter cloud resume" } as const;
     const store = { ...facts().status?.store, stored: 1 } as StatusAnswer["store"];
