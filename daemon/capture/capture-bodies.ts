@@ -43,8 +43,18 @@ export function captureBodies(
     }
     const stored = storable(bytes, ports.bodies);
     if (typeof stored === "string") ports.count(stored);
-    else ports.bodies.add({ ...call, direction, contentType, originalSizeBytes: bytes.length, ...stored });
+    else {
+      const type = mediaType(contentType);
+      ports.bodies.add({ ...call, direction, contentType: type, originalSizeBytes: bytes.length, ...stored });
+    }
   }
+}
+
+/** Type and subtype alone (RFC 9110, section 8.3.1): a parameter may hold anything, and is sent in clear beside the body. */
+function mediaType(contentType: string | null): string | null {
+  const [, found = null] =
+    /^\s*([\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127})\s*(?:;|$)/.exec(contentType ?? "") ?? [];
+  return found?.toLowerCase() ?? null;
 }
 
 function storable(bytes: Uint8Array, bodies: BodyPorts): Stored | "body_not_utf8" | "body_not_redactable" {

@@ -105,6 +105,17 @@ describe("captured bodies", () => {
     ]);
   });
 
+  it("have the type alone, without parameters", async () => {
+    for (const [type, kept] of [
+      ["Text/HTML; charset=utf-8; note=dear-diary", "text/html"],
+      ["application/problem+json", "application/problem+json"],
+      ["dear diary", null],
+    ] as const) {
+      const { kept: bodies } = await capture({ answerHeaders: `Content-Type: ${type}\r\n` });
+      assert.equal(bodies[1]?.contentType, kept);
+    }
+  });
+
   it("are redacted first and cut then, on a character's boundary", async () => {
     const secret = `sk-ant-api03-${"A".repeat(80)}`;
     const text = `{"a":"${secret}","b":"${"ü".repeat(100)}"}`;
