@@ -9,6 +9,13 @@ import { type AccountsSchema, openAccountsDatabase } from "./accounts-database.t
 import { answerApi } from "./auth-api.ts";
 import { type AccountsSettings, authOptions, PASSWORD_MAX, PASSWORD_MIN } from "./auth-options.ts";
 
+/**
+ * Runs a call outside of any other's async context, that in which this module was loaded. better-auth keeps a call's
+ * database and state there, and believes one that is there already; on Deno (2.9) the context of one request is seen by
+ * the next one, which is somebody else's.
+ */
+const outside = AsyncLocalStorage.snapshot();
+
 const emailSchema = v.pipe(v.string(), v.maxLength(254), v.email());
 
 /**
@@ -22,9 +29,6 @@ export function createBetterAuthAccounts<Schema>(
   if (settings.secret.length < 32) {
     throw new RangeError(`the accounts' secret must have 32 characters or more: ${settings.secret.length}`);
   }
-  // better-auth keeps a call's database and state in its async context, and believes one that is there already. Deno (2.9)
-  // lets the context of one request be seen by the next one, which is somebody else's: each call begins outside of any.
-  const outside = AsyncLocalStorage.snapshot();
   const db = openAccountsDatabase(cloud);
   const auth = betterAuth(authOptions(db, settings)) as unknown as Auth;
 

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { createManualClock, type ManualClock } from "../../../adapters/clock/mod.ts";
 import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
 import { createMemoryAccounts } from "../../../adapters/memory/mod.ts";
@@ -83,9 +82,6 @@ export interface CloudRig extends TestDatabase {
 
 const randomBytes = createRandomBytes();
 
-/** Deno begins a test in the async context of the one before, in which accounts must not be made. */
-const outside = AsyncLocalStorage.snapshot();
-
 const ORGANISATION_ROLES: { readonly [S in Standing]?: "owner" | "admin" | "member" } = {
   organisationMember: "member",
   organisationAdmin: "admin",
@@ -109,7 +105,7 @@ export async function createRig(
   const clock = createManualClock(START);
   const log: CloudLogEvent[] = [];
   await seedRates(test.db, RATES, START);
-  const accounts = outside(() => options.accounts?.(test, clock)) ?? createMemoryAccounts(randomBytes);
+  const accounts = options.accounts?.(test, clock) ?? createMemoryAccounts(randomBytes);
   const mails: Mail[] = [];
   const app = (config: CloudSettings = {}) =>
     createCloud(

@@ -21,8 +21,14 @@ export async function sendBody(
   text: string,
   fields: Record<string, unknown> = {},
 ): Promise<Response> {
+  const payload = { ...bodyPayload(requestId, text), ...fields };
+  return await rig.call("POST", `/v1/requests/${requestId}/body`, workspace.token, payload);
+}
+
+/** The envelope of a request's text. */
+export function bodyPayload(requestId: string, text: string): Record<string, unknown> {
   const utf8 = new TextEncoder().encode(text);
-  return await rig.call("POST", `/v1/requests/${requestId}/body`, workspace.token, {
+  return {
     request_id: requestId,
     direction: "request",
     content_type: "application/json",
@@ -30,6 +36,5 @@ export async function sendBody(
     redaction_applied: false,
     redaction_summary: [],
     original_size_bytes: utf8.length,
-    ...fields,
-  });
+  };
 }
