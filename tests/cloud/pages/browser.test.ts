@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
@@ -12,11 +9,9 @@ import { createSignUpPolicy } from "../../../cloud/sign-up-policy.ts";
 import { launchChromium, withoutChromium } from "../../browser/chromium.ts";
 import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
+import { look } from "./look.ts";
 
 const DAY_MS = 86_400_000;
-
-/** Where screenshots go, for a person to look at; none are taken without it. */
-const SCREENSHOTS = process.env.METER_SCREENSHOTS;
 
 /** Generous: the machine may be busy with other suites. */
 const SLOW_MS = 60_000;
@@ -52,7 +47,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     });
     app = rig.app({ baseUrl });
     browser = await launchChromium();
-    page = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1200, height: 900 } });
+    page = await browser.newPage({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(SLOW_MS);
     page.on("console", (message) => complaints.push(message.text()));
   });
@@ -62,25 +57,6 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await rig?.close();
   });
 
-  const look = async (name: string) => {
-    if (SCREENSHOTS === undefined) return;
-    mkdirSync(SCREENSHOTS, { recursive: true });
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${colorScheme}.png`), fullPage: true });
-    }
-    await page.setViewportSize({ width: 360, height: 740 });
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}-narrow.png`), fullPage: true });
-    await page.setViewportSize({ width: 1200, height: 900 });
-  };
-  /** No page is wider than a narrow screen. */
-  const fitsNarrowScreen = async () => {
-    await page.setViewportSize({ width: 320, height: 640 });
-    const box = await page.locator("body").boundingBox();
-    assert.ok((box?.width ?? 0) <= 320, page.url());
-    await page.setViewportSize({ width: 1200, height: 900 });
-  };
-
   it("sign up, connect a machine, show its usage, subscribe, sign out and in", {
     timeout: 4 * SLOW_MS,
   }, async () => {
@@ -89,7 +65,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
 
     await page.goto(`${baseUrl}/connect?code=${ticket.code}`);
     assert.equal(new URL(page.url()).pathname, "/sign-in");
-    await look("sign-in");
+    await look(page, "sign-in");
     await page.getByRole("link", { name: "Create an account" }).click();
     await page.getByLabel("Name").fill("Ann O'Hara");
     await page.getByLabel("E-mail").fill("ann@example.com");
@@ -98,7 +74,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.getByRole("alert").waitFor();
     assert.equal(await page.getByLabel("Name").inputValue(), "Ann O'Hara");
     assert.equal(await page.getByLabel("Password").inputValue(), "");
-    await look("sign-up-refused");
+    await look(page, "sign-up-refused");
     // The browser itself holds back a password that is too short.
     await page.getByLabel("Password").fill("short");
     await page.keyboard.press("Enter");
@@ -107,16 +83,15 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.keyboard.press("Enter");
 
     await page.getByText("anns-laptop").waitFor();
-    await fitsNarrowScreen();
-    await look("connect");
+    await look(page, "connect");
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByRole("status").waitFor();
-    await look("approved");
+    await look(page, "approved");
     const key = await json(rig.call("POST", "/v1/pairing/poll", null, { poll_token: ticket.poll_token }));
     assert.equal(key.status, "approved");
     await page.getByRole("link", { name: /^Go to / }).click();
     await page.getByText("Nothing in this period").waitFor();
-    await look("empty");
+    await look(page, "empty");
 
     const models = ["gpt-4o", "gpt-4o-mini", "a-model-that-nobody-prices"];
     const records = Array.from({ length: 60 }, (_, n) =>
@@ -140,8 +115,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.reload();
     await page.getByRole("img", { name: /Cost per day/ }).waitFor();
     assert.equal(await page.locator(".tiles dd").nth(1).textContent(), "60");
-    await fitsNarrowScreen();
-    await look("overview");
+    await look(page, "overview");
 
     await page.getByRole("link", { name: "Change the plan" }).click();
     await page.getByLabel("Annual").check();
@@ -150,12 +124,11 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.getByRole("button", { name: "Agree and continue" }).click();
     await page.getByRole("heading", { name: "Subscribe" }).waitFor();
     assert.equal(await page.getByRole("status").count(), 0);
-    await fitsNarrowScreen();
-    await look("subscribe");
+    await look(page, "subscribe");
     await page.getByRole("checkbox").nth(1).check();
     await page.getByRole("button", { name: "Agree and continue" }).click();
     await page.getByRole("status").waitFor();
-    await look("subscribed");
+    await look(page, "subscribed");
 
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.waitForURL(`${baseUrl}/sign-in`);

@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, beforeEach, describe, it } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { type Served, serve } from "../../../adapters/http/mod.ts";
+import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.ts";
+import { launchChromium, withoutChromium } from "../../browser/chromium.ts";
+import { json } from "../kit/cloud-rig.ts";
+import { pgliteEngine } from "../kit/engines.ts";
+import { look } from "./look.ts";
+import { createPeopleRig, PASSWORD, type PeopleRig } from "./people-rig.ts";
+
+/** Generous: the machine may be busy with other suites. */
+const SLOW_MS = 120_000;
+
+describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
+  let provider: OidcRig;
+  let people: PeopleRig;
+  let served: Served;
+  let browser: Browser;
+  let baseUrl: string;
+  let owner: { userId: string; workspaceId: string };
+  let ownerToken: string;
+  /** Another site, with whatever page a test puts there. */
+  let elsewhere: Server;
+  let elsewherePage = "";
+  let context: BrowserContext;
+  let page: Page;
+  const complaints: string[] = [];
+  /** What left the browser: addresses and referrers, as any server or proxy on the way may note them. */
+  const seen: string[] = [];
+
+  before(async () => {
+    provider = await startOidcProvider();
+    served = await serve((request, peer) => people.app.fetch(request, peer), { host: "127.0.0.1", port: 0 });
+    baseUrl = `http://127.0.0.1:${served.port}`;
+    people = await createPeopleRig(pgliteEngine(), { baseUrl, provider });
+    owner = await people.addOwner("owner@example.com", "Olga Osei");
+    ownerToken = await people.rig.sessionFor(owner.userId);
+    elsewhere = createServer((_, response) =>
+      response.setHeader("content-type", "text/html").end(elsewherePage),
+    );
+    await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+    browser = await launchChromium(["--host-resolver-rules=MAP evil.test 127.0.0.1"]);
+  });
+  beforeEach(async () => {
+    await context?.close();
+    await open(true);
+  });
+  after(async () => {
+    await browser?.close();
+    elsewhere?.close();
+    provider?.close();
+    await served?.close(0);
+    await people?.rig.close();
+  });
+
+  const open = async (javaScriptEnabled: boolean) => {
+    context = await browser.newContext({ javaScriptEnabled, viewport: { width: 1280, height: 900 } });
+    page = await context.newPage();
+    page.setDefaultTimeout(SLOW_MS);
+    complaints.length = 0;
+    seen.length = 0;
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("request", (request) => {
+      seen.push(
+        request.url(),
+        ...Object.values(request.headers()).filter((value) => !value.startsWith("meter.")),
+      );
+    });
+  };
+  const invite = async (email: string): Promise<{ link: string; token: string }> => {
+    const path = `/v1/workspaces/${owner.workspaceId}/invitations`;
+    const { link } = await json(people.rig.call("POST", path, ownerToken, { email, role: "admin" }));
+    return { link, token: link.split("#")[1] };
+  };
+  /** Nothing but the keyboard: to the field or button of that name, as the focus goes. */
+  const tabTo = async (name: string) => {
+    for (let turns = 0; turns < 30; turns += 1) {
+      const focused = await page.evaluate(
+        "(document.activeElement?.labels?.[0] ?? document.activeElement)?.textContent?.trim() ?? ''",
+      );
+      if (focused === name) return;
+      await page.keyboard.press("Tab");
+    }
+    assert.fail(`the keyboard does not reach ${name}`);
+  };
+  const at = (path: string) => page.waitForURL(baseUrl + path);
+
+  it("an invitation is taken from the letter's link, out of the address, and into no request but one body", {
+    timeout: 4 * SLOW_MS,
+  }, async () => {
+    const { link, token } = await invite("new@example.com");
+    await page.goto(link);
+    await page.getByRole("heading", { name: "You are invited" }).waitFor();
+    assert.equal(page.url(), `${baseUrl}/invitation`);
+    await look(page, "invitation");
+    await tabTo("Create an account");
+    await page.keyboard.press("Enter");
+    await at("/sign-up?next=%2Finvitation");
+    assert.equal(await page.getByLabel("E-mail").inputValue(), "new@example.com");
+    await look(page, "sign-up-invited");
+    // The focus is on the first empty field.
+    await page.keyboard.type("Noor Haddad");
+    await tabTo("Password");
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press("Enter");
+    await at(`/w/${owner.workspaceId}`);
+    await page.goBack();
+    await page.goBack();
+    assert.ok(!page.url().includes(token));
+    assert.deepEqual(
+      seen.filter((text) => text.includes(token)),
+      [],
+    );
+    assert.ok(!JSON.stringify(people.rig.log).includes(token));
+    assert.deepEqual(complaints, []);
+  });
+
+  it("a second link opened in the same tab replaces the first", { timeout: 2 * SLOW_MS }, async () => {
+    const [one, other] = [await invite("one@example.com"), await invite("other@example.com")];
+    await page.goto(one.link);
+    await page.getByText("one@example.com").waitFor();
+    // Only what is behind the `#` changes: the page is not loaded anew.
+    await page.goto(other.link);
+    await page.getByText("other@example.com").waitFor();
+    assert.equal(page.url(), `${baseUrl}/invitation`);
+  });
+
+  it("without scripts the link can be pasted", { timeout: 2 * SLOW_MS }, async () => {
+    await context.close();
+    await open(false);
+    const { link } = await invite("pasted@example.com");
+    await page.goto(link);
+    await look(page, "invitation-paste");
+    await page.keyboard.insertText(link);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "You are invited" }).waitFor();
+
+    await page.goto(`${baseUrl}/reset-password#AAAAAAAAAAAAAAAAAAAAAAAA`);
+    await page.getByLabel("Link of the letter").waitFor();
+    await look(page, "reset-paste");
+  });
+
+  it("somebody else's invitation is not accepted, and says so", { timeout: 2 * SLOW_MS }, async () => {
+    await page.goto(`${baseUrl}/sign-in`);
+    await look(page, "sign-in-provider");
+    await page.getByLabel("E-mail").fill("owner@example.com");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await at(`/w/${owner.workspaceId}`);
+    const { link } = await invite("third@example.com");
+    await page.goto(link);
+    await page.getByText("You are signed in as").waitFor();
+    await look(page, "invitation-other");
+    const mine = await invite("owner@example.com");
+    await page.goto(mine.link);
+    await page.getByRole("button", { name: "Accept" }).waitFor();
+    await look(page, "invitation-accept");
+    await page.goto(`${baseUrl}/invitation#mtr_invite_${"A".repeat(64)}`);
+    await page.getByRole("heading", { name: "Open an invitation" }).waitFor();
+    await page.getByLabel("Link").fill("what is this");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await look(page, "invitation-refused");
+  });
+
+  it("a new password is set by keyboard alone, from the letter's link", {
+    timeout: 4 * SLOW_MS,
+  }, async () => {
+    await people.addOwner("forgot@example.com");
+    await page.goto(`${baseUrl}/sign-in`);
+    await tabTo("Forgot your password?");
+    await page.keyboard.press("Enter");
+    await at("/forgot-password");
+    await look(page, "forgot");
+    await page.keyboard.type("forgot@example.com");
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").waitFor();
+    await look(page, "forgot-sent");
+    const [, secret = ""] = /#([\w-]+)/.exec(people.letters.at(-1)?.text ?? "") ?? [];
+    await page.goto(`${baseUrl}/reset-password#${secret}`);
+    assert.equal(page.url(), `${baseUrl}/reset-password`);
+    await page.getByLabel("Link of the letter").waitFor({ state: "hidden" });
+    await look(page, "reset");
+    await page.keyboard.type("short");
+    await page.keyboard.press("Enter");
+    // The browser holds it back, and says why in its own words.
+    assert.equal(await page.evaluate("document.activeElement.validity.tooShort"), true);
+    await page.keyboard.type(" and then long enough");
+    await page.keyboard.press("Enter");
+    await page.getByText("Your new password is set").waitFor();
+    await look(page, "sign-in-done");
+    await page.getByLabel("E-mail").fill("forgot@example.com");
+    await page.getByLabel("Password").fill("short and then long enough");
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing in this period").waitFor();
+    assert.deepEqual(
+      seen.filter((text) => text.includes(secret)),
+      [],
+    );
+    assert.deepEqual(complaints, []);
+
+    await page.goto(`${baseUrl}/reset-password#${secret}`);
+    await page.keyboard.type("another long password");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await look(page, "reset-refused");
+  });
+
+  it("a provider's button leads there and back, into the invitation's workspace", {
+    timeout: 4 * SLOW_MS,
+  }, async () => {
+    const { link, token } = await invite("guest@example.com");
+    provider.claims = { sub: "g", email: "guest@example.com", email_verified: false, name: "Guest Gomez" };
+    await page.goto(link);
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await tabTo("Continue with Example Corp");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await page.getByText("The provider has not verified your e-mail address").waitFor();
+    await look(page, "sign-in-refused-provider");
+    provider.claims = { ...provider.claims, email_verified: true };
+    await page.getByRole("button", { name: "Continue with Example Corp" }).click();
+    await at(`/w/${owner.workspaceId}`);
+    assert.deepEqual(
+      seen.filter((text) => text.includes(token)),
+      [],
+    );
+    assert.deepEqual(complaints, []);
+  });
+
+  it("another site's page neither frames ours nor signs anybody in or out", {
+    timeout: 4 * SLOW_MS,
+  }, async () => {
+    await page.goto(`${baseUrl}/sign-in`);
+    await page.getByLabel("E-mail").fill("owner@example.com");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await at(`/w/${owner.workspaceId}`);
+    const evil = `http://evil.test:${(elsewhere.address() as AddressInfo).port}/`;
+    for (const path of [
+      "/",
+      `/w/${owner.workspaceId}`,
+      "/connect",
+      "/sign-in",
+      "/invitation",
+      "/reset-password",
+    ]) {
+      elsewherePage = `<iframe src="${baseUrl}${path}"></iframe>`;
+      await page.goto(evil);
+      const framed = page.frames()[1];
+      assert.equal(framed === undefined ? "" : await framed.locator("main#main").count(), 0, path);
+      assert.ok(
+        complaints.some((text) => text.includes("frame-ancestors")),
+        path,
+      );
+      complaints.length = 0;
+    }
+    const { token } = await invite("owner@example.com");
+    const forms: readonly (readonly [string, Record<string, string>])[] = [
+      ["/sign-out", {}],
+      ["/sign-in", { email: "forgot@example.com", password: PASSWORD }],
+      ["/invitation", { link: token }],
+      ["/api/auth/sign-out", {}],
+      ["/v1/invitations/accept", { token }],
+      [`/w/${owner.workspaceId}/subscribe`, { plan: "team" }],
+    ];
+    const cookies = await context.cookies();
+    for (const [path, fields] of forms) {
+      const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`);
+      elsewherePage = `<form method="post" action="${baseUrl}${path}">${inputs.join("")}<button>Win</button></form>`;
+      await page.goto(evil);
+      const [answer] = await Promise.all([
+        page.waitForResponse((response) => response.url() === baseUrl + path),
+        page.getByRole("button", { name: "Win" }).click(),
+      ]);
+      assert.ok([401, 403].includes(answer.status()), `${path}: ${answer.status()}`);
+    }
+    assert.deepEqual(await context.cookies(), cookies);
+    await page.goto(`${baseUrl}/`);
+    await at(`/w/${owner.workspaceId}`);
+  });
+});
