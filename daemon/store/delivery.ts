@@ -3,6 +3,7 @@ import type { BodyRef } from "../../core/uploader/mod.ts";
 import type { BodyDirection, StoredBody } from "./bodies.ts";
 import { type CloudStateRow, type CloudStateTable, createCloudStore, pendingSql } from "./cloud-records.ts";
 import type { StoreConnections } from "./connections.ts";
+import { dayOf } from "./days.ts";
 import { type RequestRow, type StoredRequest, toStoredRequest } from "./request-rows.ts";
 
 /** One day of captured legs. */
@@ -37,7 +38,7 @@ export interface DeliveryStore {
   ): void;
   /** Legs that wait, whether their request is synced or not, and the largest `uploaded_at`. */
   bodyDelivery(): { pending: number; lastUploadAt: Millis | null };
-  /** Local days with captured legs from the instant on, in order. */
+  /** Local days with captured legs from the instant on, in order; what the cloud refused for good counts as neither. */
   bodyDays(from: Millis): BodyDay[];
   countQuarantine(): number;
   /** The requests of a period with whether they are in quarantine, one by one. */
@@ -155,14 +156,24 @@ export function createDeliveryStore(
       return { pending: row?.pending ?? 0, lastUploadAt: row?.at ?? null };
     },
 
-    bodyDays: (from) =>
-      state
-        .prepare<{ date: string; uploaded: number; pending: number }>(
-          `SELECT date(captured_at / 1000, 'unixepoch', 'localtime') AS date, count(uploaded_at) AS uploaded,
-             count(*) - count(uploaded_at) AS pending
-           FROM request_bodies WHERE captured_at >= ? GROUP BY 1 ORDER BY 1`,
-        )
-        .all([from]),
+    bodyDays(from) {
+      const legs = state.prepare<{ captured_at: number; is_uploaded: number }>(
+        `SELECT b.captured_at, b.uploaded_at IS NOT NULL AS is_uploaded FROM request_bodies AS b
+         WHERE b.captured_at >= ? AND (b.uploaded_at IS NOT NULL OR ${notQuarantined}) ORDER BY b.captured_at`,
+      );
+      const days: BodyDay[] = [];
+      let [day, until] = [null as BodyDay | null, 0];
+      // By the runtime's calendar, as all days here: SQLite asks the system's, which may know no time zones.
+      for (const { captured_at, is_uploaded } of legs.iterate([from])) {
+        if (day === null || captured_at >= until) {
+          const { date, to } = dayOf(captured_at, "local");
+          [day, until] = [{ date, uploaded: 0, pending: 0 }, to];
+          days.push(day);
+        }
+        day[is_uploaded === 1 ? "uploaded" : "pending"] += 1;
+      }
+      return days;
+    },
 
     countQuarantine: () =>
       state.prepare<{ n: number }>("SELECT count(*) AS n FROM cloud_quarantine").get([])?.n ?? 0,

@@ -1,8 +1,7 @@
 import { Command, Option, UsageError } from "clipanion";
+import { DEFAULT_BODIES_STATUS_DAYS } from "../../../core/config/numbers.ts";
 import { MeterCommand } from "../../meter-command.ts";
 
-/** Days that are shown. Source: contract, "Command-line": default 30 days. */
-const DEFAULT_DAYS = 30;
 const MOST_DAYS = 3650;
 
 export class CloudBodiesStatusCommand extends MeterCommand {
@@ -14,8 +13,8 @@ export class CloudBodiesStatusCommand extends MeterCommand {
     examples: [["The last week", "meter cloud bodies status --days 7"]],
   });
 
-  days = Option.String("--days", String(DEFAULT_DAYS), {
-    description: `how many days; ${DEFAULT_DAYS} if left out`,
+  days = Option.String("--days", String(DEFAULT_BODIES_STATUS_DAYS), {
+    description: `how many days, today included; ${DEFAULT_BODIES_STATUS_DAYS} if left out`,
   });
   json = Option.Boolean("--json", false, { description: "for programs" });
 

@@ -1,82 +1,187 @@
 import assert from "node:assert/strict";
 import { appendFileSync, readdirSync } from "node:fs";
+import { Socket } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import process from "node:process";
+import { after, afterEach, before, describe, it, mock } from "node:test";
 import { createOutbox } from "../../../adapters/outbox/mod.ts";
 import type { CapturedBody, QuarantineEntry } from "../../../daemon/store/mod.ts";
 import { sampleRecord } from "../../daemon/store/sample-records.ts";
 import { createEmptyHome, createSampleHome, runWords } from "../run-words.ts";
 
 const hour = 3_600_000;
-const localDay = (at: number) => {
-  const date = new Date(at);
-  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
-    .map((part) => String(part).padStart(2, "0"))
-    .join("-");
-};
 
 describe("meter cloud bodies status", () => {
-  const now = Date.now();
-  // Noon, so that no summer time moves it to another day.
-  const noon = (daysAgo: number) => {
-    const date = new Date(now);
-    return new Date(date.getFullYear(), date.getMonth(), date.getDate() - daysAgo, 12).getTime();
-  };
-  const records = [0, 1, 40].map((daysAgo) => sampleRecord({ requestedAt: noon(daysAgo) }));
-  const leg = (index: number, direction: CapturedBody["direction"]): CapturedBody => ({
-    requestId: records[index]!.requestId,
-    direction,
-    capturedAt: records[index]!.requestedAt,
-    contentType: null,
-    content: new Uint8Array([97]),
-    originalSizeBytes: 1,
-    truncated: false,
-    redactionApplied: false,
-    redactionSummary: [],
-  });
-  let sample: Awaited<ReturnType<typeof createSampleHome>>;
-  before(async () => {
-    sample = await createSampleHome((store) => {
-      const bodies = [leg(0, "request"), leg(0, "response"), leg(1, "request"), leg(2, "request")];
-      store.insertBatch({ records, bodies, coverage: [] });
-      store.markBodyUploaded(
-        { requestId: records[1]!.requestId, direction: "request", capturedAt: null },
-        now,
-      );
-    });
-  });
-  after(() => sample?.remove());
-  const meter = (...words: string[]) => runWords(sample.home, ["cloud", "bodies", "status", ...words]);
+  afterEach(() => mock.timers.reset());
 
-  it("counts uploaded and pending bodies by day, thirty of them unless told otherwise", async () => {
-    const { stdout } = await meter();
-    assert.equal(
-      stdout,
-      [
-        "day         uploaded  pending",
-        "──────────  ────────  ───────",
-        `${localDay(noon(1))}         1        0`,
-        `${localDay(noon(0))}         0        2`,
-        "total              1        2",
-        "",
-      ].join("\n"),
-    );
-    assert.match((await meter("--days", "60")).stdout, /\ntotal +1 +3\n/);
-    assert.deepEqual(JSON.parse((await meter("--days", "1", "--json")).stdout), {
-      days: 1,
-      rows: [{ date: localDay(noon(0)), uploaded: 0, pending: 2 }],
-      uploaded: 0,
-      pending: 2,
+  /** A home with one leg captured at each instant; those of `uploaded` have gone, those of `refused` never will. */
+  async function withBodies(
+    legs: { pending?: readonly Date[]; uploaded?: readonly Date[]; refused?: readonly Date[] },
+    work: (meter: (...words: string[]) => ReturnType<typeof runWords>) => Promise<void>,
+  ): Promise<void> {
+    const sample = await createSampleHome((store) => {
+      const add = (at: Date) => {
+        const record = sampleRecord({ requestedAt: at.getTime() });
+        const body: CapturedBody = {
+          requestId: record.requestId,
+          direction: "request",
+          capturedAt: at.getTime(),
+          contentType: null,
+          content: new Uint8Array([97]),
+          originalSizeBytes: 1,
+          truncated: false,
+          redactionApplied: false,
+          redactionSummary: [],
+        };
+        store.insertBatch({ records: [record], bodies: [body], coverage: [] });
+        return { requestId: record.requestId, direction: "request" } as const;
+      };
+      for (const at of legs.pending ?? []) add(at);
+      for (const at of legs.uploaded ?? []) store.markBodyUploaded({ ...add(at), capturedAt: null }, 1);
+      for (const at of legs.refused ?? [])
+        store.quarantineBody({ ...add(at), reason: "HTTP 404", httpStatus: 404 }, 1);
     });
+    try {
+      await work((...words) => runWords(sample.home, ["cloud", "bodies", "status", ...words]));
+    } finally {
+      sample.remove();
+    }
+  }
+  const at = (now: Date) => mock.timers.enable({ apis: ["Date"], now: now.getTime() });
+  const status = async (meter: (...words: string[]) => ReturnType<typeof runWords>, days: number) =>
+    JSON.parse((await meter("--days", String(days), "--json")).stdout);
+
+  it("counts uploaded and pending bodies by local day, thirty of them unless told otherwise", async () => {
+    at(new Date(2026, 10, 21, 15));
+    const legs = {
+      pending: [new Date(2026, 10, 21, 9), new Date(2026, 10, 21, 0), new Date(2026, 9, 12, 12)],
+      uploaded: [new Date(2026, 10, 20, 23, 59, 59, 999), new Date(2026, 9, 23, 0)],
+      refused: [new Date(2026, 10, 21, 10)],
+    };
+    await withBodies(legs, async (meter) => {
+      const { stdout } = await meter();
+      assert.equal(
+        stdout,
+        [
+          "day         uploaded  pending",
+          "──────────  ────────  ───────",
+          "2026-10-23         1        0",
+          "2026-11-20         1        0",
+          "2026-11-21         0        2",
+          "total              2        2",
+          "",
+        ].join("\n"),
+      );
+      assert.match((await meter("--days", "60")).stdout, /\ntotal +2 +3\n/);
+      const rows = [{ date: "2026-11-21", uploaded: 0, pending: 2 }];
+      assert.deepEqual(await status(meter, 1), { days: 1, rows, uploaded: 0, pending: 2 });
+    });
+  });
+
+  it("counts the same in the last moment of a day and in the first of the next", async () => {
+    const midnight = new Date(2026, 10, 21);
+    const [before, after] = [new Date(midnight.getTime() - 1), midnight];
+    await withBodies({ pending: [before, after] }, async (meter) => {
+      at(before);
+      // What is captured while the command runs belongs to a day that has begun meanwhile.
+      const late = await status(meter, 1);
+      assert.deepEqual(
+        late.rows.map(({ date }: { date: string }) => date),
+        ["2026-11-20", "2026-11-21"],
+      );
+      mock.timers.reset();
+      at(after);
+      assert.deepEqual((await status(meter, 1)).rows, [{ date: "2026-11-21", uploaded: 0, pending: 1 }]);
+      assert.equal((await status(meter, 2)).pending, 2);
+    });
+  });
+
+  // Elsewhere a zone is chosen when the process begins.
+  const skip = "Deno" in globalThis || "Bun" in globalThis ? "the time zone can't be changed" : false;
+  const zones: [zone: string, what: string, now: string, legs: string[], days: string[]][] = [
+    [
+      "Europe/Zurich",
+      "a day of 23 hours",
+      "2026-03-30T10:00:00Z",
+      [
+        "2026-03-28T22:59:59.999Z",
+        "2026-03-28T23:00:00Z",
+        "2026-03-29T21:59:59.999Z",
+        "2026-03-29T22:00:00Z",
+      ],
+      ["2026-03-29", "2026-03-29", "2026-03-30"],
+    ],
+    [
+      "Europe/Zurich",
+      "a day of 25 hours",
+      "2026-10-26T10:00:00Z",
+      [
+        "2026-10-24T21:59:59.999Z",
+        "2026-10-24T22:00:00Z",
+        "2026-10-25T22:59:59.999Z",
+        "2026-10-25T23:00:00Z",
+      ],
+      ["2026-10-25", "2026-10-25", "2026-10-26"],
+    ],
+    [
+      "Africa/Cairo",
+      "a day without midnight",
+      "2026-04-24T10:00:00Z",
+      [
+        "2026-04-22T21:59:59.999Z",
+        "2026-04-22T22:00:00Z",
+        "2026-04-23T21:59:59.999Z",
+        "2026-04-23T22:00:00Z",
+      ],
+      ["2026-04-23", "2026-04-23", "2026-04-24"],
+    ],
+    [
+      "Pacific/Kiritimati",
+      "a day that begins 14 hours early",
+      "2026-11-21T11:00:00Z",
+      ["2026-11-19T09:59:59.999Z", "2026-11-19T10:00:00Z", "2026-11-20T10:00:00Z", "2026-11-21T09:59:59Z"],
+      ["2026-11-20", "2026-11-21", "2026-11-21"],
+    ],
+  ];
+  for (const [zone, what, now, legs, expected] of zones) {
+    it(`goes by the days of the place: ${what} (${zone})`, { skip }, async () => {
+      const before = process.env.TZ;
+      process.env.TZ = zone;
+      try {
+        at(new Date(now));
+        await withBodies({ pending: legs.map((text) => new Date(text)) }, async (meter) => {
+          const counts = Map.groupBy(expected, (date) => date);
+          const rows = [...counts].map(([date, all]) => ({ date, uploaded: 0, pending: all.length }));
+          const days = zone === "Pacific/Kiritimati" ? 3 : 2;
+          assert.deepEqual((await status(meter, days)).rows, rows);
+        });
+      } finally {
+        if (before === undefined) delete process.env.TZ;
+        else process.env.TZ = before;
+      }
+    });
+  }
+
+  it("asks nobody but the database", async () => {
+    const fetched = mock.method(globalThis, "fetch", () => Promise.reject(new Error("no network")));
+    const dialled = mock.method(Socket.prototype, "connect", () => {
+      throw new Error("no network");
+    });
+    try {
+      await withBodies({}, async (meter) => assert.equal((await meter()).code, 0));
+      assert.deepEqual([fetched.mock.callCount(), dialled.mock.callCount()], [0, 0]);
+    } finally {
+      mock.restoreAll();
+    }
   });
 
   it("says so where there are none, and refuses what is no number of days", async () => {
-    const empty = await createSampleHome();
-    const { code, stdout } = await runWords(empty.home, ["cloud", "bodies", "status"]);
-    empty.remove();
-    assert.deepEqual([code, stdout], [0, "No bodies were captured in the last 30 days.\n"]);
-    for (const days of ["0", "-1", "x", "1.5", "99999"])
-      assert.equal((await meter(`--days=${days}`)).code, 2);
+    await withBodies({}, async (meter) => {
+      const { code, stdout } = await meter();
+      assert.deepEqual([code, stdout], [0, "No bodies were captured in the last 30 days.\n"]);
+      for (const days of ["0", "-1", "x", "1.5", "99999"])
+        assert.equal((await meter(`--days=${days}`)).code, 2);
+    });
   });
 });
 
