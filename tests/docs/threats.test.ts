@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { describe, it } from "node:test";
+import { readSource, root, sourceFiles, withoutComments } from "../project/source-files.ts";
+
+const page = readSource("docs/threats.md");
+
+/** Every `- `file`: name` of the page. */
+const cited = [...page.matchAll(/^- `([^`]+)`: (.+)$/gm)].map(([, file = "", name = ""]) => ({ file, name }));
+
+/** The names that a test file gives to its suites and tests, as they stand in its source. */
+function titlesOf(file: string): string[] {
+  const titles = readSource(file).matchAll(
+    /\b(?:it|describe\w*)\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
+  );
+  return [...titles].map(([, plain, template]) => plain ?? template ?? "");
+}
+
+describe("docs/threats.md", () => {
+  // Planted: a name with one word changed, and a file that is not there.
+  it("cites tests that there are, by their names", () => {
+    const wrong = cited.filter(
+      ({ file, name }) => !existsSync(root + file) || !titlesOf(file).some((title) => title.includes(name)),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it("has a test for every threat, and each threat once", () => {
+    const parts = page.split(/^### /m).slice(1);
+    const ids = parts.map((part) => /^T\d\d(?= · )/.exec(part)?.[0]);
+    assert.deepEqual(
+      [...ids].sort(),
+      Array.from({ length: ids.length }, (_, at) => `T${String(at + 1).padStart(2, "0")}`),
+    );
+    for (const part of parts) assert.match(part, /^- `/m, part.slice(0, 40));
+  });
+});
+
+describe("what the page says of the tree", () => {
+  it("the cloud's own code calls no address", () => {
+    // The typed client is for programs of others; pages ask the app in the same process.
+    const calling = sourceFiles("cloud").filter(
+      (file) =>
+        file !== "cloud/api/client.ts" &&
+        /(?<![.\w])fetch\(\s*["'`]|(?<![.\w])fetch\(new URL|globalThis\.fetch|node:(?:https?|net|tls|dgram|dns)\b|\bundici\b/.test(
+          withoutComments(readSource(file)),
+        ),
+    );
+    assert.deepEqual(calling, []);
+  });
+
+  it("every package is pinned by its digest, and few run a script", () => {
+    const lock: { packages: Record<string, LockedPackage> } = JSON.parse(readSource("package-lock.json"));
+    const packages = Object.entries(lock.packages).filter(
+      ([path, { link }]) => path.startsWith("node_modules/") && link !== true,
+    );
+    const loose = packages.filter(
+      ([, { integrity, inBundle }]) => integrity === undefined && inBundle !== true,
+    );
+    assert.deepEqual(loose, []);
+    const scripted = packages.flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [path] : []));
+    // Deno is the development's, protobufjs that of an SDK in the tests; no user of the package gets either.
+    assert.deepEqual(scripted, ["node_modules/deno", "node_modules/protobufjs"]);
+    assert.ok(!Object.hasOwn(JSON.parse(readSource("package.json")).dependencies, "deno"));
+  });
+});
+
+interface LockedPackage {
+  readonly link?: boolean;
+  readonly integrity?: string;
+  readonly inBundle?: boolean;
+  readonly hasInstallScript?: boolean;
+}
