@@ -55,6 +55,16 @@ export async function findDaemon(home: string): Promise<RunningDaemon | null> {
   }
 }
 
+/** Whether a daemon says of itself that it can't do its work; one that has just ended does not say so. */
+export async function isDegraded({ api_port: port }: Pick<RunningDaemon, "api_port">): Promise<boolean> {
+  try {
+    const { status, body } = await askDaemon(port, "/health");
+    return status === 200 && JSON.parse(body).status === "degraded";
+  } catch {
+    return false;
+  }
+}
+
 /** The daemon that holds the home's lock, whether it answers or not; null where none does. */
 export async function findHolder(home: string): Promise<{ pid: number | null } | null> {
   const { isLocked } = await import("../adapters/lock/mod.ts");

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Command, Option } from "clipanion";
+import { exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
 
 export class StartCommand extends MeterCommand {
@@ -33,7 +34,7 @@ export class StartCommand extends MeterCommand {
       const { runDaemon } = await import("../run-daemon.ts");
       return runDaemon(home, this.context.env, this.context.stderr);
     }
-    const { findDaemon } = await import("../daemon-process.ts");
+    const { findDaemon, isDegraded } = await import("../daemon-process.ts");
     const { startDaemonOf } = await import("../start-daemon.ts");
     const running = await findDaemon(home);
     if (running !== null) {
@@ -43,10 +44,12 @@ export class StartCommand extends MeterCommand {
       return undefined;
     }
     const { daemon, byService } = await startDaemonOf(home, this.context.env);
-    this.print(`Metering. Proxy: http://127.0.0.1:${daemon.proxy_port}  Home: ${home}`);
+    const degraded = await isDegraded(daemon);
+    const verdict = degraded ? "Started, but DEGRADED: meter status says why." : "Metering.";
+    this.print(`${verdict} Proxy: http://127.0.0.1:${daemon.proxy_port}  Home: ${home}`);
     if (byService) this.print("The service keeps it running; meter stop stops both.");
     const { programWord } = await import("../program-word.ts");
     this.print(`Run a program through it with: ${programWord(this.context.env)} run -- <command>`);
-    return undefined;
+    return degraded ? exitCodes.failed : undefined;
   }
 }

@@ -226,6 +226,10 @@ export const databaseFaults: readonly FaultScenario[] = [
       };
       const ours = setVersion(99);
       const evidence = readFileSync(path);
+      const started = await runMeter(home, ["start"]);
+      assert.equal((await runMeter(home, ["stop"])).code, 0);
+      assert.equal(started.code, 1);
+      assert.match(started.stdout, /^Started, but DEGRADED: meter status says why\. Proxy: /);
       const meter = await rig.start(home);
       entries.push(await rig.call(meter));
       const { stdout } = await statusUntil(home, 1);

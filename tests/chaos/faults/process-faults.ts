@@ -42,6 +42,11 @@ export const processFaults: readonly FaultScenario[] = [
         assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
       }
       const { whole } = await traffic.stop();
+      const lastKill = killedAt.at(-1) ?? 0;
+      await assertRows(
+        meter,
+        whole.filter(({ endedAt }) => endedAt > lastKill).map(({ entry }) => entry),
+      );
       const rows = await meter.rows();
       const ids = rows.map((row) => row.providerResponseId).filter((id) => id !== null);
       assert.equal(new Set(ids).size, ids.length, "no call is there twice");
