@@ -28,6 +28,7 @@ export class StatusCommand extends MeterCommand {
     const { forPrograms } = await import("../render/for-programs.ts");
     const { programWord } = await import("../program-word.ts");
     const { troubleOf } = await import("../../daemon/daemon-status.ts");
+    const { wrapLine } = await import("../render/wrap.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
@@ -53,20 +54,20 @@ export class StatusCommand extends MeterCommand {
         daemon: forPrograms(status),
         database_bytes: databaseBytes(home),
       });
-    else
-      this.print(
-        renderStatus({
-          home,
-          version,
-          running,
-          status,
-          service,
-          holder,
-          program: programWord(this.context.env),
-          databaseBytes: databaseBytes(home),
-          now: Date.now(),
-        }),
-      );
+    else {
+      const text = renderStatus({
+        home,
+        version,
+        running,
+        status,
+        service,
+        holder,
+        program: programWord(this.context.env),
+        databaseBytes: databaseBytes(home),
+        now: Date.now(),
+      });
+      for (const line of text.split("\n")) this.print(wrapLine(line, this.width));
+    }
     if (status === null) return holder === null ? exitCodes.notRunning : exitCodes.failed;
     return troubleOf(status) === null ? exitCodes.ok : exitCodes.failed;
   }

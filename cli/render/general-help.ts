@@ -1,3 +1,5 @@
+import { wrap } from "./wrap.ts";
+
 /** A command as the help of the whole program names it. */
 export interface CommandLine {
   /** The words that it begins with, the program's name first. */
@@ -8,17 +10,6 @@ export interface CommandLine {
 
 /** Columns that the text fills at most: the parser's own help of one command is as wide. */
 const WIDTH = 80;
-
-/** A text in lines of at most so many characters, broken between words. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines;
-}
 
 /** What `--help` says of the whole program: each command in one line, under its category, and the exit codes. */
 export function renderGeneralHelp(
