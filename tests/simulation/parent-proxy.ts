@@ -22,7 +22,7 @@ export interface ParentProxy {
  * reaches it as it would reach the proxy of a company.
  */
 export async function createParentProxy(
-  simulation: ProviderSimulation,
+  simulation: Pick<ProviderSimulation, "hosts" | "port" | "plainPort">,
   options: ParentProxyOptions = {},
 ): Promise<ParentProxy> {
   const asked: string[] = [];

@@ -24,6 +24,9 @@ export interface CloudProcessOptions {
 export interface CloudProcess {
   readonly url: string;
   readonly home: string;
+  readonly pid: number;
+  /** All that it has printed so far. */
+  output(): string;
   /** Its log, line by line, so far. */
   log(): Record<string, unknown>[];
   /** Sends a signal and gives the exit code; null where the signal ended it. */
@@ -68,10 +71,13 @@ export async function startCloudProcess(options: CloudProcessOptions = {}): Prom
     }),
   );
   const logged = collect(child.stderr);
+  const said = collect(child.stdout);
   const url = await addressOf(child, logged, exited);
   return {
     url,
     home,
+    pid: child.pid ?? 0,
+    output: () => said() + logged(),
     exited,
     log: () =>
       logged()

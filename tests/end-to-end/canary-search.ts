@@ -1,0 +1,109 @@
+import { Buffer } from "node:buffer";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** What is planted: a credential, or words that a person wrote. */
+export type CanaryKind = "secret" | "text";
+
+/** Each canary begins with the mark of its kind, so that one look through a file finds all of them. */
+const MARKS: Readonly<Record<CanaryKind, string>> = { secret: "cnrys7x", text: "cnryt7x" };
+
+/** A canary that is known by its kind and number wherever it turns up. */
+export function canary(kind: CanaryKind, number: number): string {
+  return `${MARKS[kind]}${String.fromCharCode(97 + Math.floor(number / 26), 97 + (number % 26))}q`;
+}
+
+/** Something that was found where it does not belong. */
+export interface Find {
+  readonly kind: CanaryKind;
+  readonly place: string;
+  /** How it was written there. */
+  readonly form: string;
+  /** What stands around it. */
+  readonly context: string;
+}
+
+interface Needle {
+  readonly form: string;
+  readonly bytes: Buffer;
+  /** For forms in which upper and lower case are the same letter. */
+  readonly foldsCase: boolean;
+}
+
+/** The mark in base64 at one of three alignments, without the characters that its neighbours decide. */
+function inBase64(mark: string, alignment: number, encoding: "base64" | "base64url"): string {
+  const text = Buffer.concat([Buffer.alloc(alignment), Buffer.from(mark)]).toString(encoding);
+  const bits = (alignment + mark.length) * 8;
+  return text.slice(Math.ceil((alignment * 8) / 6), Math.floor(bits / 6));
+}
+
+function needlesOf(mark: string): Needle[] {
+  const codes = [...mark].map((letter) => letter.charCodeAt(0).toString(16));
+  const plain = (form: string, text: string): Needle => ({ form, bytes: Buffer.from(text), foldsCase: true });
+  return [
+    plain("as it is", mark),
+    plain("in hex", codes.join("")),
+    plain("JSON-escaped", codes.map((code) => `\\u00${code}`).join("")),
+    plain("percent-encoded", codes.map((code) => `%${code}`).join("")),
+    { form: "in UTF-16", bytes: Buffer.from(mark, "utf16le"), foldsCase: true },
+    ...[0, 1, 2].flatMap((alignment) =>
+      [mark, mark.toUpperCase()].map((letters) => ({
+        form: "in base64",
+        bytes: Buffer.from(inBase64(letters, alignment, "base64")),
+        foldsCase: false,
+      })),
+    ),
+  ];
+}
+
+const NEEDLES = Object.entries(MARKS).map(([kind, mark]) => [kind as CanaryKind, needlesOf(mark)] as const);
+
+/** Finds canaries of any number in bytes, in every form that is looked for; the first of each form. */
+export function findCanaries(place: string, bytes: Uint8Array): Find[] {
+  const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const folded = Buffer.from(haystack);
+  for (let at = 0; at < folded.length; at += 1) {
+    const byte = folded[at] as number;
+    if (byte >= 65 && byte <= 90) folded[at] = byte + 32;
+  }
+  return NEEDLES.flatMap(([kind, needles]) =>
+    needles.flatMap(({ form, bytes: needle, foldsCase }) => {
+      const at = (foldsCase ? folded : haystack).indexOf(needle);
+      if (at < 0) return [];
+      const around = haystack.subarray(Math.max(0, at - 60), at + needle.length + 40).toString("latin1");
+      return [{ kind, place, form, context: around.replaceAll(/[^\x20-\x7e]/g, ".") }];
+    }),
+  );
+}
+
+/** Every file below a folder that has something in it. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
+}
+
+/** Looks through every file below a folder. */
+export function findInFolder(folder: string, isSearched: (file: string) => boolean = () => true): Find[] {
+  return filesIn(folder).flatMap((file) => {
+    try {
+      return isSearched(file) ? findCanaries(file, readFileSync(file)) : [];
+    } catch (cause) {
+      // A server at work removes files of its own.
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw cause;
+    }
+  });
+}
+
+/** Looks through a process's command line and variables, where the system shows them. */
+export function findInProcess(name: string, pid: number): Find[] {
+  return ["cmdline", "environ"].flatMap((file) => {
+    try {
+      return findCanaries(`${file} of ${name}`, readFileSync(`/proc/${pid}/${file}`));
+    } catch {
+      return [];
+    }
+  });
+}
