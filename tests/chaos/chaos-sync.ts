@@ -16,10 +16,13 @@ export interface ChaosResult {
   readonly captured: number;
   /** Answered calls without a record: what a killed daemon had not stored yet. */
   readonly lost: number;
-  /** How long before the kill their answers were whole, milliseconds: the half of them and the longest. */
-  readonly lostBeforeMs: readonly [median: number, longest: number];
-  /** Calls without a record that the coverage knows of. */
+  /** How long before the kill their answers were whole, milliseconds. */
+  readonly lostBeforeMs: { readonly median: number; readonly longest: number };
+  /** Answered calls without a record whose daemon was not killed: none. */
+  readonly unexplained: readonly string[];
+  /** Calls without a record that the coverage knows of, and what it has under other names for that: nothing. */
   readonly unfinished: number;
+  readonly unmetered: number;
   /** Calls with more than one record: none. */
   readonly doubled: readonly string[];
   /** Captured, but not in the cloud: none. */
@@ -29,6 +32,11 @@ export interface ChaosResult {
   readonly quarantined: number;
   /** What `meter cloud reconcile` said and how it ended; null where it said something else. */
   readonly reconcile: { readonly code: number | null; readonly said: Reconciled | null };
+}
+
+interface Answered {
+  readonly at: number;
+  readonly killsBefore: number;
 }
 
 /** The part of `meter cloud reconcile --json` that has to be zero, and how much that is zero of. */
@@ -83,8 +91,8 @@ export async function runChaos(
   const rig = await createSyncRig(seed);
   const random = createSeededRandom(`${seed} kills`);
   const kills = { daemon: 0, cloud: 0, postgres: 0 };
-  /** When each answer was whole, and when a daemon was killed, on one clock. */
-  const answered = new Map<string, number>();
+  /** When each answer was whole, and how many daemons were killed before it was asked for; all on one clock. */
+  const answered = new Map<string, Answered>();
   const killedAt: number[] = [];
   let [begun, cut, over] = [0, 0, false];
   const traffic = async (_: unknown, client: number) => {
@@ -93,9 +101,10 @@ export async function runChaos(
     while (!over) {
       // Its own project tells each call's record from all others.
       const label = `call-${(begun += 1)}`;
+      const killsBefore = killedAt.length;
       try {
         await caller.call(pickCall(picks), label);
-        answered.set(label, performance.now());
+        answered.set(label, { at: performance.now(), killsBefore });
       } catch {
         cut += 1;
         await delay(20);
@@ -138,13 +147,14 @@ export async function runChaos(
 }
 
 /** What the daemon has beside what the clients and the cloud have. */
-async function compare(rig: SyncRig, answered: ReadonlyMap<string, number>, killedAt: readonly number[]) {
+async function compare(rig: SyncRig, answered: ReadonlyMap<string, Answered>, killedAt: readonly number[]) {
   const rows = await rig.daemon.rows();
   const projects = rows.map((row) => row.project);
   const [recorded, doubled] = firstAndRest(projects);
-  const lostMs = [...answered]
-    .filter(([label]) => !recorded.has(label))
-    .map(([, at]) => Math.round((killedAt.find((kill) => kill >= at) ?? Number.POSITIVE_INFINITY) - at))
+  const lost = [...answered].filter(([label]) => !recorded.has(label));
+  const lostMs = lost
+    // An answer may have been read after the kill of the daemon that had passed it on.
+    .map(([, { at, killsBefore }]) => Math.max(0, Math.round((killedAt[killsBefore] ?? Number.NaN) - at)))
     .sort((one, other) => one - other);
   const here = new Set(rows.map((row) => row.requestId));
   const [there, again] = firstAndRest(await rig.cloudIds());
@@ -154,8 +164,12 @@ async function compare(rig: SyncRig, answered: ReadonlyMap<string, number>, kill
   return {
     captured: rows.length,
     lost: lostMs.length,
-    lostBeforeMs: [lostMs[lostMs.length >> 1] ?? 0, lostMs.at(-1) ?? 0] as const,
+    lostBeforeMs: { median: lostMs[lostMs.length >> 1] ?? 0, longest: lostMs.at(-1) ?? 0 },
+    unexplained: lost.filter(([, { killsBefore }]) => killsBefore >= killedAt.length).map(([label]) => label),
     unfinished: await rig.daemon.counted("unfinished"),
+    unmetered: (await rig.daemon.coverage())
+      .filter(({ kind }) => ["unreadable", "lost", "dropped", "capture_failed"].includes(kind))
+      .reduce((sum, { count }) => sum + count, 0),
     doubled,
     missing: [...here].filter((id) => !there.has(id)),
     surplus: [...again, ...[...there].filter((id) => !here.has(id))],
@@ -182,6 +196,7 @@ function firstAndRest(texts: readonly string[]): [first: Set<string>, rest: stri
 
 /** Whether nothing that was captured was lost, nothing counted twice, and both sides agree to the last pico-USD. */
 export function isWhole({
+  unexplained,
   captured,
   doubled,
   missing,
@@ -191,7 +206,7 @@ export function isWhole({
 }: ChaosResult): boolean {
   return (
     captured > 0 &&
-    doubled.length + missing.length + surplus.length === 0 &&
+    unexplained.length + doubled.length + missing.length + surplus.length === 0 &&
     quarantined === 0 &&
     reconcile.code === 0 &&
     reconcile.said?.is_delivery_exact === true &&
