@@ -100,6 +100,10 @@ function hostsOf(name: string, port: number): readonly string[] {
   return port === 80 ? [host, `${host}:80`] : [`${host}:${port}`];
 }
 
+/** How long what can't be stored is tried again when everything else has ended, and how often, in milliseconds. */
+const LAST_TRIES_MS = 3_000;
+const LAST_TRY_EVERY_MS = 100;
+
 const DAY_MS = 86_400_000;
 
 /** Starts proxy, capture and loopback API. Rejects where a port can't be had; nothing is left running then. */
@@ -247,6 +251,13 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     return { ...health, capturing: "failing", lastError: { reason, message, at: ports.now() } };
   }
 
+  /** What waits for a lock that is short, or for a database that is just opened again, is stored before the end. */
+  async function storeRest(): Promise<void> {
+    const until = tapClock() + LAST_TRIES_MS;
+    while (!writer.flush() && tapClock() < until)
+      await new Promise<void>((resolve) => ports.later(resolve, LAST_TRY_EVERY_MS));
+  }
+
   function warnings(): readonly string[] {
     const lost = ports.logLinesLost?.() ?? 0;
     return lost === 0
@@ -306,6 +317,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
       await capture.idle();
       feed.close();
       await served.close(deadlineMs);
+      await storeRest();
       writer.close();
       const { closed = 0 } = writer.health().dropped;
       if (closed > 0)

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Banner } from "../../core/banner/mod.ts";
 import type { Millis } from "../../core/time.ts";
 import { type CoverageSummary, unmeteredWords } from "../api/coverage-summary.ts";
-import type { CloudBanner, DaemonStatus } from "../daemon-status.ts";
+import { type CloudBanner, type DaemonStatus, troubleOf } from "../daemon-status.ts";
 import { dayOf, type ReportRow, type Statistics, type StoredRequest } from "../store/mod.ts";
 import { type ChartDay, costChart } from "./cost-chart.ts";
 import {
@@ -74,9 +74,9 @@ export function localPage(facts: PageFacts): Html {
 }
 
 function stateOf(status: DaemonStatus): Html {
-  return status.store.capturing === "failing"
-    ? html`<span class="state bad">Calls pass, but are not stored</span>`
-    : html`<span class="state">Metering</span>`;
+  const trouble = troubleOf(status);
+  if (trouble === null) return html`<span class="state">Metering</span>`;
+  return html`<span class="state bad">${trouble === "proxy" ? "The proxy does not answer" : "Calls pass, but are not stored"}</span>`;
 }
 
 function notices({ status, statistics: { total } }: PageFacts): Html {

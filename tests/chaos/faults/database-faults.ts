@@ -17,7 +17,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { databaseFile } from "../../../cli/database-file.ts";
 import { type MeterProcess, plainEnvironment, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
 import type { LedgerEntry } from "../../simulation/mod.ts";
-import { assertRows, type FaultRig, health, statusUntil } from "./fault-rig.ts";
+import { assertRows, ended, type FaultRig, health, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 
 /** Another process that holds the database's lock until it is told to let go. */
@@ -144,6 +144,35 @@ export const databaseFaults: readonly FaultScenario[] = [
       }
       await statusUntil(home, 0);
       await assertRows(meter, entries);
+    },
+  },
+  {
+    name: "stopped-while-locked",
+    fault: "the daemon is told to stop while another process holds the database's lock",
+    data: "stored where the lock goes within three seconds; what is lost otherwise is said with its number",
+    shown: "exit code 0; the log: 2 records and bodies could not be stored before the end",
+    isQuick: true,
+    async run(rig) {
+      const { home, entries } = await usedHome(rig);
+      const path = databaseFile(home);
+      for (const isLong of [false, true]) {
+        const meter = await rig.start(home);
+        const lock = await lockElsewhere(path);
+        const waiting = [await rig.call(meter), await rig.call(meter)];
+        process.kill(meter.pid, "SIGTERM");
+        if (isLong) await ended(meter);
+        await lock.release();
+        await ended(meter);
+        assert.equal((await meter.stop()).code, 0);
+        const said = meter.log().filter(({ event }) => event === "daemon.warning");
+        if (isLong) assert.match(String(said.at(-1)?.warning), /^2 records and bodies could not be stored/);
+        else {
+          assert.deepEqual(said, []);
+          entries.push(...waiting);
+        }
+        await assertRows(meter, entries);
+        assert.equal((await meter.rows()).length, entries.length);
+      }
     },
   },
   damaged("corrupt-header", "the first page of the database is garbage", (path) =>
