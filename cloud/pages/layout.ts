@@ -57,13 +57,18 @@ ${takesLink ? html`<script>${raw(LINK_SCRIPT)}</script>` : ""}
 </html>`;
 }
 
+/** More are not listed on every page: the start page has them all. */
+const MOST_IN_HEADER = 6;
+
 function workspaceNav(workspaces: readonly WorkspaceAccess[], workspaceId: string | undefined): Markup | "" {
   if (workspaces.length === 0) return "";
-  const links = workspaces.map((workspace) => {
+  const isShort = workspaces.length <= MOST_IN_HEADER;
+  const listed = isShort ? workspaces : workspaces.filter((each) => each.workspaceId === workspaceId);
+  const links = listed.map((workspace) => {
     const isShown = workspace.workspaceId === workspaceId;
     return html`<a href="/w/${workspace.workspaceId}" ${isShown ? html`aria-current="true"` : ""}>${workspace.name}</a>`;
   });
-  return html`<nav aria-label="Workspaces">${links}</nav>`;
+  return html`<nav aria-label="Workspaces">${links}${isShort ? "" : html`<a href="/">All workspaces</a>`}</nav>`;
 }
 
 function account(person: AccountPerson): Markup {

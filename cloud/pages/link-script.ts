@@ -17,8 +17,9 @@ function takeSecret() {
   history.replaceState(null, "", location.pathname);
   form.elements.link.value = secret;
   const row = document.getElementById("link-row");
-  if (row === null) form.submit();
-  else row.hidden = true;
+  if (row === null) return form.submit();
+  row.hidden = true;
+  form.elements.password.focus();
 }
 addEventListener("hashchange", takeSecret);
 takeSecret();

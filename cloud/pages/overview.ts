@@ -87,7 +87,8 @@ function periodLinks(workspaceId: string, now: number, asked: string | undefined
 
 function nothingYet(): Markup {
   return html`<div class="panel"><h2>Nothing in this period</h2>
-<p>Requests show here once a connected machine has sent them: <code>meter cloud connect</code> pairs one.</p></div>`;
+<p>Requests show here once a connected machine has sent them: <code>meter cloud connect</code> pairs one.</p>
+<p class="actions"><a class="button" href="/connect">Connect a machine</a></p></div>`;
 }
 
 function figures(overview: Overview): Markup {

@@ -100,7 +100,7 @@ ${notice(message)}
 <div id="link-row" ${secret === "" ? "" : html`hidden`}>
 ${field({ name: "link", label: "Link of the letter", type: "text", autocomplete: "off", value: secret })}
 </div>
-${newPasswordField("New password", bounds, true)}
+${newPasswordField("New password", bounds, secret !== "")}
 <p class="hint">Wherever you are signed in, you will be signed out.</p>
 <div class="actions"><button>Set the password</button></div>
 </form>

@@ -13,8 +13,8 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
     "account_not_linked",
     "There is an account with this address that the provider does not open. Sign in with its password.",
   ],
-  ["email_not_verified", "The provider has not verified your e-mail address."],
-  ["email_is_missing", "The provider did not say your e-mail address."],
+  ["email_not_verified", "The provider has not verified your address."],
+  ["email_is_missing", "The provider did not say your address."],
   ["sign_up_closed", "Accounts are by invitation here. Open the link of your invitation first."],
   ["access_denied", "The provider did not let you in, or you turned back."],
 ]);
@@ -31,7 +31,7 @@ export function providerButtons(
   isBesidePassword: boolean,
 ): Markup | "" {
   if (providers.length === 0) return "";
-  return html`<form class="${isBesidePassword ? "other-ways" : ""}" method="post" action="/sign-in/provider">
+  return html`<form class="${isBesidePassword ? "ways beside" : "ways"}" method="post" action="/sign-in/provider">
 <input type="hidden" name="next" value="${next}">
 ${providers.map(({ id, name }) => html`<button class="second" name="provider" value="${id}">Continue with ${name}</button>`)}
 </form>`;

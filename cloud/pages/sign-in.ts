@@ -100,8 +100,8 @@ export function refusalWords(
   invitation: BroughtInvitation | null = null,
 ): RefusalWords {
   return {
-    invalid_email: "This is not an e-mail address.",
-    invalid_email_or_password: "The e-mail address or the password is wrong.",
+    invalid_email: "This is no address for mail.",
+    invalid_email_or_password: "The address or the password is wrong.",
     password_too_short: `A password has ${password?.minLength} characters or more.`,
     password_too_long: `A password has ${password?.maxLength} characters at most.`,
     user_already_exists_use_another_email: "There is an account with this address: sign in instead.",
@@ -110,7 +110,7 @@ export function refusalWords(
         ? "Accounts are by invitation here. Open the link of your invitation first."
         : `Accounts are by invitation here, and this one is for ${invitation.email}.`,
     // Our forms send text for every field, and of those the address alone has a form of its own.
-    validation_error: "This is not an e-mail address.",
+    validation_error: "This is no address for mail.",
   };
 }
 

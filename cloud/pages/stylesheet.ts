@@ -37,7 +37,8 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: .25rem 0 1rem; overflow-wrap:
 h2 { font-size: 1.05rem; margin: 0 0 .75rem; }
 p { margin: .5rem 0; overflow-wrap: anywhere; }
 .quiet, .hint { color: var(--quiet); }
-.hint { font-size: .875rem; margin: .25rem 0 0; }
+.hint { font-size: .875rem; margin: .5rem 0 0; }
+form + p, form + form { margin-top: 1rem; }
 .notice { background: var(--warn-ground); color: var(--warn); padding: .6rem .8rem; border-radius: 6px; }
 .done { background: var(--good-ground); color: var(--good); padding: .6rem .8rem; border-radius: 6px; }
 label, legend { display: block; font-weight: 600; margin: 1rem 0 .25rem; padding: 0; }
@@ -52,9 +53,12 @@ legend { margin: 0; }
 .row { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
 .row .choice { margin: .35rem 0; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.5rem; }
-button { font: inherit; font-weight: 600; padding: .55rem 1.1rem; border-radius: 6px; border: 1px solid var(--accent);
-  background: var(--accent); color: var(--accent-text); cursor: pointer; }
-button.second { background: transparent; color: var(--text); border-color: var(--quiet); }
+button, a.button { font: inherit; font-weight: 600; padding: .55rem 1.1rem; border-radius: 6px; border: 1px solid var(--accent);
+  background: var(--accent); color: var(--accent-text); cursor: pointer; text-align: center; text-decoration: none;
+  overflow-wrap: anywhere; }
+button.second, a.button.second { background: transparent; color: var(--text); border-color: var(--quiet); }
+.ways button { display: block; width: 100%; margin-top: .75rem; }
+form.beside { margin-top: 1.25rem; padding-top: .5rem; border-top: 1px solid var(--line); }
 button.plain { background: transparent; color: var(--accent); border-color: transparent; padding: .25rem .5rem; font-weight: 400; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.25rem; margin: 1rem 0; }
 dt { color: var(--quiet); }
@@ -82,7 +86,7 @@ th { color: var(--quiet); font-weight: 500; }
 td.number, th.number { text-align: right; padding-right: 0; padding-left: .75rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.name { overflow-wrap: anywhere; }
 ul.places { list-style: none; padding: 0; margin: 0; }
-ul.places li { border-bottom: 1px solid var(--line); padding: .6rem 0; }
+ul.places li { border-bottom: 1px solid var(--line); padding: .6rem 0; overflow-wrap: anywhere; }
 @media (max-width: 30rem) {
   header, main { padding-left: .9rem; padding-right: .9rem; }
   main.card > section, .panel { padding: 1rem; }

@@ -104,7 +104,7 @@ describeOnEngines("the pages of passwords", (engine) => {
     assert.equal(wrong.status, 400);
     const text = await wrong.text();
     assert.match(text, /value="&lt;b&gt;nowhere"/);
-    assert.match(text, /This is not an e-mail address/);
+    assert.match(text, /This is no address for mail/);
 
     const slow = people.rig.app({ baseUrl: people.baseUrl, rateLimits: { signInPerAddress: 1 } });
     const ask = async (path: string) =>

@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type Served, serve } from "../../../adapters/http/mod.ts";
 import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.ts";
 import { launchChromium, withoutChromium } from "../../browser/chromium.ts";
-import { json } from "../kit/cloud-rig.ts";
+import { batch, json, record, START } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
 import { look } from "./look.ts";
 import { createPeopleRig, PASSWORD, type PeopleRig } from "./people-rig.ts";
@@ -219,7 +219,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await tabTo("Continue with Example Corp");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    await page.getByText("The provider has not verified your e-mail address").waitFor();
+    await page.getByText("The provider has not verified your address").waitFor();
     await look(page, "sign-in-refused-provider");
     provider.claims = { ...provider.claims, email_verified: true };
     await page.getByRole("button", { name: "Continue with Example Corp" }).click();
@@ -229,6 +229,69 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
       [],
     );
     assert.deepEqual(complaints, []);
+  });
+
+  it("whoever has nothing, much, or a wrong address sees a whole page", {
+    timeout: 4 * SLOW_MS,
+  }, async () => {
+    const { rig } = people;
+    const { userId } = await people.addOwner(
+      "much@example.com",
+      "Maximiliane-Theodora von Hohenstauffen-Rappoltsweiler",
+    );
+    const token = await rig.sessionFor(userId);
+    const { organisations, workspaces } = await json(rig.call("GET", "/v1/me", token));
+    await context.addCookies([{ name: "meter.session_token", value: token, url: baseUrl }]);
+    await page.goto(`${baseUrl}/connect`);
+    await look(page, "connect-code");
+    await page.getByLabel("Code").fill("WRNG-CODE");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await look(page, "connect-wrong");
+    for (const path of ["/w/nothing", `/w/${owner.workspaceId}`, "/nowhere"]) {
+      await page.goto(baseUrl + path);
+      if (path !== "/nowhere") await look(page, "not-found");
+    }
+    const names = [
+      "Platform and infrastructure (Europe, Middle East and Africa)",
+      "x".repeat(100),
+      "日本の請求",
+      "R&D",
+    ];
+    for (const name of [...names, "Sales", "Support", "Trial"])
+      await rig.call("POST", "/v1/workspaces", token, { organisation_id: organisations[0].id, name });
+    await page.goto(baseUrl);
+    await look(page, "home-many");
+
+    const workspaceId = workspaces[0].id;
+    const workspace = { id: workspaceId, organisationId: "", userId, machineId: "", token: "" };
+    const key = await rig.addKey({ ...workspace, machineId: await rig.addMachine(workspace) });
+    const labels = ["x".repeat(64), "a/deeply/nested/path/of/a/monorepo/with/many/parts", "请求", "api"];
+    const records = Array.from({ length: 40 }, (_, n) =>
+      record(rig.uuid(), {
+        requested_at: new Date(START - (n % 30) * 86_400_000 - n).toISOString(),
+        prompt_tokens: 900_000_000_000 * ((n % 5) + 1),
+        completion_tokens: n % 7 === 0 ? null : 5_000_000,
+        project: labels[n % 4],
+        model: n % 3 === 0 ? `anthropic.claude-${"very-".repeat(8)}long-model-name-20261101-v1:0` : "gpt-4o",
+        http_status: n % 9 === 0 ? 500 : 200,
+      }),
+    );
+    assert.equal((await json(rig.call("POST", "/v1/requests/batch", key, batch(...records)))).accepted, 40);
+    await page.goto(`${baseUrl}/w/${workspaceId}`);
+    await page.getByText("Cost per day as a table").click();
+    await look(page, "overview-extreme");
+    await page.getByRole("link", { name: "7 days" }).click();
+    await page.waitForURL(/from=/);
+    await look(page, "overview-week");
+
+    await context.clearCookies();
+    const nobody = await rig.addPerson("Nobody Yet");
+    await context.addCookies([
+      { name: "meter.session_token", value: await rig.sessionFor(nobody), url: baseUrl },
+    ]);
+    await page.goto(baseUrl);
+    await look(page, "home-none");
   });
 
   it("another site's page neither frames ours nor signs anybody in or out", {
