@@ -52,34 +52,8 @@ export class PricingListCommand extends MeterCommand {
       );
     }
     if (rows.length === 0) return this.print("No such rates.");
-    const { formatRateText } = await import("../../core/pricing/mod.ts");
-    const { renderTable } = await import("../render/table.ts");
-    const usd = (rate: number | null) => (rate === null ? "–" : formatRateText(rate));
-    const right = "right" as const;
-    const lines = rows.flatMap(({ provider, model, source, rates }) => [
-      [provider, model, ...[rates.input, rates.output, rates.cacheRead, rates.cacheWrite].map(usd), source],
-      ...rates.tiers.map((tier) => [
-        "",
-        `  above ${tier.aboveTokens} input tokens`,
-        ...[tier.input, tier.output, tier.cacheRead, tier.cacheWrite].map(usd),
-        "",
-      ]),
-    ]);
-    return this.print(
-      renderTable(
-        [
-          { title: "provider", shrink: true },
-          { title: "model", shrink: true },
-          { title: "input", align: right },
-          { title: "output", align: right },
-          { title: "cache read", align: right },
-          { title: "cache write", align: right },
-          { title: "source" },
-        ],
-        lines,
-        this.width,
-      ),
-    );
+    const { renderRates } = await import("../render/rates.ts");
+    return this.print(renderRates(rows, this.width));
   }
 }
 

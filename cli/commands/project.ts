@@ -59,7 +59,7 @@ export class ProjectListCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
-    const { formatPicoUsd } = await import("../../core/pricing/mod.ts");
+    const { fixedUsd } = await import("../render/report.ts");
     const { renderTable } = await import("../render/table.ts");
     await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
       const rows = await store.report({ by: "project", from: null, to: null });
@@ -87,16 +87,16 @@ export class ProjectListCommand extends MeterCommand {
           [
             { title: "project", shrink: true },
             { title: "requests", align: right },
-            { title: "cost USD", align: right },
+            { title: "cost", align: right },
             { title: "unpriced", align: right },
             { title: "bodies" },
           ],
           all.map(({ project, requests, unpriced, cost_pico_usd, body_capture }) => [
             project,
             requests.toLocaleString("en"),
-            formatPicoUsd(cost_pico_usd),
+            requests > 0 && requests === unpriced ? "unpriced" : fixedUsd(cost_pico_usd),
             unpriced.toLocaleString("en"),
-            body_capture === true ? "captured" : "",
+            body_capture === true ? "captured" : "–",
           ]),
           this.width,
         ),

@@ -34,7 +34,7 @@ h2 { font-size: 15px; margin: 0; }
 .live { margin-left: auto; color: var(--soft); font-size: 13px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 16px 18px; margin: 0 0 16px; }
 .head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: 6px 16px; margin-bottom: 12px; }
-nav ul { display: flex; gap: 4px; list-style: none; margin: 0; padding: 0; }
+nav ul { display: flex; flex-wrap: wrap; gap: 4px; white-space: nowrap; list-style: none; margin: 0; padding: 0; }
 nav a { display: block; padding: 3px 10px; border-radius: 7px; text-decoration: none; color: var(--soft); }
 nav a:hover { background: var(--bar-soft); color: var(--ink); }
 nav a[aria-current] { background: var(--bar-soft); color: var(--ink); font-weight: 600; }

@@ -29,7 +29,7 @@ describe("meter pricing", () => {
     const [titles, , first, second] = stdout.split("\n");
     assert.match(titles!, /^provider +model +input +output +cache read +cache write +source$/);
     assert.match(first!, /^anthropic +claude-sonnet-4-5 +3 +15 +0\.3 +3\.75 +bundled$/);
-    assert.match(second!, /^ +above 200000 input tokens +6 +22\.5 +0\.6 +7\.5$/);
+    assert.match(second!, /^ +above 200,000 input tokens +6 +22\.5 +0\.6 +7\.5$/);
   });
 
   it("prints them for programs, in micro-USD for a million tokens", async () => {

@@ -40,7 +40,7 @@ describe("meter prune, wipe, project and bodies sweep", () => {
   it("lists the projects with what they cost", async () => {
     const { code, stdout } = await meter("project", "list");
     assert.equal(code, 0);
-    assert.match(stdout, /^project +requests +cost USD +unpriced +bodies\n[─ ]+\nmisc +2 /);
+    assert.match(stdout, /^project +requests +cost +unpriced +bodies\n[─ ]+\nmisc +2 /);
   });
 
   it("moves a project's requests of a span of time, shows it first, and takes it back", async () => {
