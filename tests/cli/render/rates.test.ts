@@ -17,9 +17,9 @@ describe("renderRates()", () => {
     assert.equal(
       renderRates([row("claude-a", [tier])], 100),
       [
-        "provider   model                        input  output  cache read  cache write  source",
-        "─────────  ───────────────────────────  ─────  ──────  ──────────  ───────────  ───────",
-        "anthropic  claude-a                         3      15         0.3            –  bundled",
+        "provider   model                         input  output  cache read  cache write  source",
+        "─────────  ────────────────────────────  ─────  ──────  ──────────  ───────────  ───────",
+        "anthropic  claude-a                          3      15         0.3            –  bundled",
         "             above 200,000 input tokens      6    22.5           –            –",
         "",
         "USD per million tokens.",
