@@ -181,6 +181,26 @@ async function findInAnswers({ home }: CanaryRig): Promise<Find[]> {
   return finds;
 }
 
+/** Sends a leg as a daemon would that redacts nothing, for a request that is synced; gives the answer. */
+async function offer({ home, meter, cloud }: CanaryRig, number: number, text: Buffer): Promise<unknown> {
+  const rows = await meter.rows();
+  const { requestId } = rows[number % rows.length] ?? assert.fail("nothing is recorded");
+  const answer = await fetch(`${cloud.url}/v1/requests/${requestId}/body`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${readToken(home)}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      request_id: requestId,
+      direction: "request",
+      content_type: `text/plain; note=${canary("text", number)}`,
+      body_b64: text.toString("base64"),
+      redaction_applied: false,
+      redaction_summary: [canary("secret", number)],
+      original_size_bytes: text.length,
+    }),
+  });
+  return await answer.json();
+}
+
 /** Everything but the provider's socket and stored bodies. The one file that is left out names the company's proxy. */
 async function findOutside(
   rig: CanaryRig,
@@ -265,8 +285,8 @@ const engines = [
 ] as const;
 
 for (const engine of engines) {
-  // Planted once, each found at once: a prompt in a log line of the daemon, the query kept in `path`, the refused body
-  // logged by the cloud, an envelope's text in the outbox.
+  // Planted once, each found at once: a prompt in a warning of the daemon's log, the query kept in `path`, the refused body
+  // printed by the cloud, an envelope's text in the outbox.
   describe(`${shapes.length + more.length} secrets and prompts through the whole system, on ${engine.name}`, {
     skip: onNodeOnly || (engine.missing === null ? false : `NOT TESTED: ${engine.missing}`),
     timeout,
@@ -350,6 +370,13 @@ for (const engine of engines) {
       assert.deepEqual(expected(stored), []);
       const sent = rig.wire.seen.slice(from).filter(({ path }) => path.endsWith("/body"));
       assert.ok(sent.length > 0 && sent.every(({ status }) => status === 200));
+      // The daemon asks with one body at a time: whatever it has, and more than it would send, is refused like that.
+      for (const [number, { request, reply }] of shapes.entries()) {
+        assert.deepEqual(await offer(rig, number, Buffer.concat([...request, ...reply])), {
+          stored: false,
+          reason: "store_prompt_content_disabled",
+        });
+      }
       // The store's own files hold the bodies, as text alone.
       const finds = await findOutside(rig, cloudFolder, (file) => !/meter\.db(-wal)?$/.test(file));
       assert.deepEqual(finds, []);
