@@ -218,9 +218,12 @@ function pause(state: SyncState): SyncStep {
   };
 }
 
-/** Source: contract, "Daemon metadata sync": paused_manual is cleared immediately. Counters say what they said. */
+/**
+ * Source: contract, "Daemon metadata sync": paused_manual is cleared immediately. Decision: with the counters and the last
+ * error, as after every resume: what was wrong before the pause is found out anew at once.
+ */
 function resumeManual(state: SyncState, _: EventOf<"resume_requested">, now: Millis): SyncStep {
-  const next = scheduleTick({ ...state, status: "active", pausedReason: null }, quietMs(state, now), now);
+  const next = activate(state, now);
   return {
     state: next.state,
     effects: [

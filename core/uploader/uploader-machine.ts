@@ -222,7 +222,12 @@ function pause(state: UploaderState): UploaderStep {
 }
 
 function resumeManual(state: UploaderState, _: EventOf<"resume_requested">, now: Millis): UploaderStep {
-  return begin({ ...state, status: "active", pausedReason: null }, now);
+  return begin(cleared(state), now);
+}
+
+function cleared(state: UploaderState): UploaderState {
+  const nothingWrong = { consecutiveFailures: 0, lastError: null, lastErrorAt: null };
+  return { ...state, ...nothingWrong, status: "active", pausedReason: null };
 }
 
 /**
@@ -230,16 +235,5 @@ function resumeManual(state: UploaderState, _: EventOf<"resume_requested">, now:
  * flight may have gone out under an old key: its answer is stale, and the leg is sent again.
  */
 function activate(state: UploaderState, _: EventOf<"credentials_confirmed">, now: Millis): UploaderStep {
-  return begin(
-    {
-      ...state,
-      status: "active",
-      pausedReason: null,
-      consecutiveFailures: 0,
-      lastError: null,
-      lastErrorAt: null,
-      run: null,
-    },
-    now,
-  );
+  return begin({ ...cleared(state), run: null }, now);
 }

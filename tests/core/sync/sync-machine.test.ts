@@ -83,6 +83,7 @@ describe("the contract's table: Daemon metadata sync", () => {
     const { state, effects } = syncTransition(pausedState("paused_manual"), resume, DAY);
     assert.equal(state.status, "active");
     assert.equal(state.pausedReason, null);
+    assert.deepEqual([state.consecutiveFailures, state.lastError, state.lastErrorAt], [0, null, null]);
     assert.deepEqual(effects.map(effectName), ["resume_uploader", "report_resume", "set tick 0"]);
   });
 

@@ -272,6 +272,17 @@ describe("replays of core/uploader", () => {
     assert.deepEqual([failed.status, failed.lastError], ["paused_manual", "HTTP 401"]);
   });
 
+  it("leaves the operator's pause at once, with everything cleared", () => {
+    const failed = { consecutiveFailures: 4, lastError: "HTTP 503", lastErrorAt: DAY - 1 };
+    const state = replay(machine, { ...enabledState("paused_manual"), ...failed }, [
+      [0, resume, ["set tick 0"]],
+    ]);
+    assert.deepEqual(
+      [state.status, state.pausedReason, state.consecutiveFailures, state.lastError, state.lastErrorAt],
+      ["active", null, 0, null, null],
+    );
+  });
+
   it("leaves a cloud's pause only by confirmed credentials, with everything cleared", () => {
     for (const reason of ["paused_unauthorised", "paused_forbidden", "quota", "paused_manual"]) {
       const state: UploaderState = replay(machine, enabledState(reason), [
