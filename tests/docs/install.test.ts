@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { runEnvironment } from "../../cli/run-environment.ts";
+
+const page = readFileSync(new URL("../../docs/install.md", import.meta.url), "utf8");
+
+describe("docs/install.md", () => {
+  const set = runEnvironment({}, { proxyPort: 1, caFile: "/ca", bundleFile: "/bundle", project: null });
+
+  it("names no variable that meter run does not set", () => {
+    const section = page.split("## Which programs follow")[1]?.split("\n## ")[0] ?? "";
+    const named = [...section.matchAll(/`([A-Z][A-Z0-9_]{4,})(?:=1)?`/g)].map(([, name]) => name as string);
+    assert.ok(named.length > 8);
+    for (const name of named) assert.ok(name in set, name);
+  });
+});
