@@ -3,8 +3,8 @@ import { routePath } from "hono/route";
 import { uuidV7 } from "../core/uuid.ts";
 import { openApiDocument } from "./api/mod.ts";
 import { clientAddress } from "./client-address.ts";
-import { problem, problemOf } from "./errors.ts";
-import { registerPages } from "./pages/register-pages.ts";
+import { problemOf } from "./errors.ts";
+import { answerNotFound, registerPages } from "./pages/register-pages.ts";
 import {
   CLOUD_CONFIG_DEFAULTS,
   type CloudConfig,
@@ -92,7 +92,7 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
 
   app.get("/openapi.json", (context) => context.json(openApiDocument(settings.baseUrl)));
 
-  app.notFound(() => problem("not_found"));
+  app.notFound(answerNotFound);
   app.onError((error, context) => {
     const { answer, reason, code } = problemOf(error);
     ports.log({

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Overview } from "../../core/wire/mod.ts";
-import { dateOf, formatCount, formatUsd } from "./format.ts";
+import { dateOf, formatCost, formatCount, formatUsd } from "./format.ts";
 import type { Markup } from "./layout.ts";
 
 const DAY_MS = 86_400_000;
@@ -8,7 +8,9 @@ const DAY_MS = 86_400_000;
 /** The drawing's own units; the stylesheet stretches it. */
 const [HEIGHT, SLOT, GAP] = [100, 10, 2];
 
-type Day = Pick<Overview["days"][number], "requests" | "cost_pico_usd"> & { readonly date: string };
+type Day = Pick<Overview["days"][number], "requests" | "unpriced_requests" | "cost_pico_usd"> & {
+  readonly date: string;
+};
 
 /** Every UTC day of an overview's period, also those without a request. */
 export function daysOf({ from, to, days }: Pick<Overview, "from" | "to" | "days">): readonly Day[] {
@@ -19,7 +21,8 @@ export function daysOf({ from, to, days }: Pick<Overview, "from" | "to" | "days"
   return Array.from({ length: count }, (_, index) => {
     const date = dateOf(first + index * DAY_MS);
     const day = byDate.get(date);
-    return { date, requests: day?.requests ?? 0, cost_pico_usd: day?.cost_pico_usd ?? "0" };
+    const { requests = 0, unpriced_requests = 0, cost_pico_usd = "0" } = day ?? {};
+    return { date, requests, unpriced_requests, cost_pico_usd };
   });
 }
 
@@ -44,9 +47,10 @@ export function costChart(overview: Pick<Overview, "from" | "to" | "days">): Mar
 <div class="axis"><span>${first.date}</span><span>highest day ${formatUsd(highest)}</span><span>${last.date}</span></div>
 <details><summary>Cost per day as a table</summary>
 <div class="scroll"><table><thead><tr><th scope="col">Day (UTC)</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Cost</th></tr></thead>
-<tbody>${used.map((day) => html`<tr><td>${day.date}</td><td class="number">${formatCount(day.requests)}</td><td class="number">${formatUsd(BigInt(day.cost_pico_usd))}</td></tr>`)}</tbody></table></div></details>`;
+<tbody>${used.map((day) => html`<tr><td>${day.date}</td><td class="number">${formatCount(day.requests)}</td><td class="number">${formatCost(day)}</td></tr>`)}</tbody></table></div></details>`;
 }
 
-function inWords({ date, requests, cost_pico_usd: cost }: Day): string {
-  return `${date}: ${formatUsd(BigInt(cost))}, ${formatCount(requests)} ${requests === 1 ? "request" : "requests"}`;
+function inWords(day: Day): string {
+  const { date, requests } = day;
+  return `${date}: ${formatCost(day)}, ${formatCount(requests)} ${requests === 1 ? "request" : "requests"}`;
 }

@@ -16,6 +16,16 @@ export function formatUsd(picoUsd: bigint): string {
   return `$${formatCount(digits.slice(0, -places))}.${digits.slice(-places)}`;
 }
 
+/** The cost of so many requests, of which so many have no known price; where none has, no figure would be true. */
+export function formatCost(sum: {
+  readonly cost_pico_usd: string;
+  readonly requests: number;
+  readonly unpriced_requests: number;
+}): string {
+  const isUnknown = sum.requests > 0 && sum.unpriced_requests === sum.requests;
+  return isUnknown ? "unpriced" : formatUsd(BigInt(sum.cost_pico_usd));
+}
+
 /** A count with thousands set apart. */
 export function formatCount(value: number | bigint | string): string {
   return value.toString().replace(/\B(?=(?:\d{3})+$)/g, ",");

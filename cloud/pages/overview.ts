@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { type Overview, overviewSchema, parseWire } from "../../core/wire/mod.ts";
 import type { CloudEnv } from "../ports.ts";
 import { costChart } from "./cost-chart.ts";
-import { dateOf, formatCount, formatUsd, PLAN_NAMES } from "./format.ts";
+import { dateOf, formatCost, formatCount, PLAN_NAMES } from "./format.ts";
 import { layout, type Markup } from "./layout.ts";
 import { goTo, type PageEnv } from "./page-parts.ts";
 import { hereOf, type Visitor, visitorOf, workspaceVisitorOf } from "./workspace-page.ts";
@@ -91,6 +91,9 @@ function nothingYet(): Markup {
 <p class="actions"><a class="button" href="/connect">Connect a machine</a></p></div>`;
 }
 
+/** Characters of a figure that fit into a tile in its usual size. */
+const MOST_IN_TILE = 11;
+
 function figures(overview: Overview): Markup {
   const { totals } = overview;
   const tokens =
@@ -100,12 +103,12 @@ function figures(overview: Overview): Markup {
     totals.cache_write_tokens +
     totals.thinking_tokens;
   const tiles: readonly [string, string][] = [
-    ["Cost", formatUsd(BigInt(totals.cost_pico_usd))],
+    ["Cost", formatCost(totals)],
     ["Requests", formatCount(totals.requests)],
     ["Tokens", formatCount(tokens)],
     ["Failed", formatCount(totals.failed_requests)],
   ];
-  return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+  return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd class="${value.length > MOST_IN_TILE ? "long" : ""}">${value}</dd></div>`)}</dl>
 ${caveats(totals)}
 <section class="panel"><h2>Cost per day</h2>${costChart(overview)}</section>
 <div class="pair">${groupTable("Projects", overview.projects)}${groupTable("Models", overview.models)}</div>`;
@@ -126,10 +129,7 @@ function caveats({
 function groupTable(title: string, groups: Overview["projects"]): Markup {
   const rows = groups.map(
     (group) =>
-      html`<tr><td class="name">${group.label}</td><td class="number">${formatCount(group.requests)}</td><td class="number">${
-        // All of it unpriced: a zero would be a lie.
-        group.unpriced_requests === group.requests ? "unpriced" : formatUsd(BigInt(group.cost_pico_usd))
-      }</td></tr>`,
+      html`<tr><td class="name">${group.label}</td><td class="number">${formatCount(group.requests)}</td><td class="number">${formatCost(group)}</td></tr>`,
   );
   return html`<section class="panel"><h2>${title}</h2><div class="scroll"><table>
 <thead><tr><th scope="col">Name</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Cost</th></tr></thead>

@@ -110,18 +110,31 @@ function dressPage(baseUrl: string, policy: string): MiddlewareHandler<CloudEnv>
       context.res = undefined;
       context.res = await refusalPage(refusal, context);
     }
-    context.header("content-security-policy", policy);
-    // Not `no-referrer`: browsers then send forms with `Origin: null` (Fetch, "append a request Origin header").
-    context.header("referrer-policy", "same-origin");
-    context.header("cross-origin-opener-policy", "same-origin");
-    context.header("cross-origin-resource-policy", "same-origin");
+    setPageHeaders(context, policy);
   };
 }
 
+function setPageHeaders(context: Context<CloudEnv>, policy: string): void {
+  context.header("content-security-policy", policy);
+  // Not `no-referrer`: browsers then send forms with `Origin: null` (Fetch, "append a request Origin header").
+  context.header("referrer-policy", "same-origin");
+  context.header("cross-origin-opener-policy", "same-origin");
+  context.header("cross-origin-resource-policy", "same-origin");
+}
+
+/** What stands over a refusal; other statuses have the last. */
+const HEADINGS: Readonly<Record<number, string>> = {
+  403: "Not for you",
+  404: "Nothing here",
+  429: "Wait a moment",
+  500: "That did not work",
+};
+
 async function refusalPage(refusal: Response, context: Context<CloudEnv>): Promise<Response> {
   const { status, headers } = refusal;
-  const body = html`<section><h1>${status}</h1><p>${await wordsOf(refusal)}</p><p><a href="/">To the start page</a></p></section>`;
-  const text = await layout({ title: String(status), body, person: null, shape: "card" });
+  const heading = HEADINGS[status] ?? HEADINGS[500] ?? "";
+  const body = html`<section><h1>${heading}</h1><p>${await wordsOf(refusal)}</p><p><a href="/">To the start page</a></p></section>`;
+  const text = await layout({ title: heading, body, person: null, shape: "card" });
   const retryAfter = headers.get("retry-after");
   return context.body(text.toString(), {
     status: status as 500,
@@ -131,4 +144,12 @@ async function refusalPage(refusal: Response, context: Context<CloudEnv>): Promi
       ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
     },
   });
+}
+
+/** 404, as a page for whoever came with a browser. */
+export async function answerNotFound(context: Context<CloudEnv>): Promise<Response> {
+  const refusal = problem("not_found");
+  if (!context.req.header("accept")?.includes("text/html")) return refusal;
+  setPageHeaders(context, CONTENT_SECURITY_POLICY);
+  return await refusalPage(refusal, context);
 }

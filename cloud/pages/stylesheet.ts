@@ -59,7 +59,8 @@ button, a.button { font: inherit; font-weight: 600; padding: .55rem 1.1rem; bord
 button.second, a.button.second { background: transparent; color: var(--text); border-color: var(--quiet); }
 .ways button { display: block; width: 100%; margin-top: .75rem; }
 form.beside { margin-top: 1.25rem; padding-top: .5rem; border-top: 1px solid var(--line); }
-button.plain { background: transparent; color: var(--accent); border-color: transparent; padding: .25rem .5rem; font-weight: 400; }
+button.plain { background: transparent; color: var(--accent); border-color: transparent; padding: .25rem .5rem; font-weight: 400;
+  white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.25rem; margin: 1rem 0; }
 dt { color: var(--quiet); }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -70,13 +71,14 @@ dl + .notice { margin: 0 0 1rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 1rem; margin: 0 0 1rem; }
 .tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; }
 .tiles dd { font-size: 1.45rem; font-weight: 650; font-variant-numeric: tabular-nums; }
+.tiles dd.long { font-size: 1.05rem; line-height: 2.05; }
 .panel { margin-bottom: 1rem; min-width: 0; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0 1rem; }
 svg { display: block; width: 100%; height: 11rem; }
 svg rect.bar { fill: var(--bar); }
 svg rect.reach { fill: transparent; }
 svg g:hover rect.reach { fill: var(--line); fill-opacity: .5; }
-.axis { display: flex; justify-content: space-between; color: var(--quiet); font-size: .8125rem; border-top: 1px solid var(--line); padding-top: .35rem; }
+.axis { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; color: var(--quiet); font-size: .8125rem; border-top: 1px solid var(--line); padding-top: .35rem; }
 details { margin-top: .75rem; }
 summary { cursor: pointer; color: var(--accent); }
 .scroll { overflow-x: auto; }
@@ -93,6 +95,7 @@ ul.places li { border-bottom: 1px solid var(--line); padding: .6rem 0; overflow-
   .tiles { grid-template-columns: 1fr 1fr; gap: .6rem; }
   .tiles > div { padding: .7rem .8rem; }
   .tiles dd { font-size: 1.2rem; }
+  .tiles dd.long { font-size: .9rem; }
 }
 @media (forced-colors: active) { svg rect.bar { fill: CanvasText; } }
 `.trimStart();

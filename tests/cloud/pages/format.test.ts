@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { daysOf } from "../../../cloud/pages/cost-chart.ts";
-import { formatCount, formatUsd } from "../../../cloud/pages/format.ts";
+import { formatCost, formatCount, formatUsd } from "../../../cloud/pages/format.ts";
 
 describe("formatUsd()", () => {
   const table: readonly (readonly [bigint, string])[] = [
@@ -17,6 +17,14 @@ describe("formatUsd()", () => {
   for (const [pico, expected] of table) {
     it(`writes ${pico} pico-USD as ${expected}`, () => assert.equal(formatUsd(pico), expected));
   }
+});
+
+describe("formatCost()", () => {
+  it("says no figure where no request has a known price, and zero where there is none", () => {
+    assert.equal(formatCost({ cost_pico_usd: "0", requests: 2, unpriced_requests: 2 }), "unpriced");
+    assert.equal(formatCost({ cost_pico_usd: "0", requests: 2, unpriced_requests: 1 }), "$0.00");
+    assert.equal(formatCost({ cost_pico_usd: "0", requests: 0, unpriced_requests: 0 }), "$0.00");
+  });
 });
 
 describe("formatCount()", () => {

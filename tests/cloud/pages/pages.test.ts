@@ -125,6 +125,18 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
+  it("say in a browser that there is nothing at an address, and to programs as a problem", async () => {
+    const page = await get("/nowhere", { accept: "text/html,application/xhtml+xml" });
+    assert.equal(page.status, 404);
+    assert.match(await page.text(), /<h1>Nothing here<\/h1>/);
+    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+    for (const accept of ["*/*", "application/json"]) {
+      const answer = await get("/v1/nowhere", { accept });
+      assert.equal(answer.status, 404);
+      assert.equal(answer.headers.get("content-type"), "application/problem+json");
+    }
+  });
+
   it("refuse a form that is too large", async () => {
     const answer = await post("/sign-in", { email: "a".repeat(20_000) });
     assert.equal(answer.status, 413);
@@ -155,7 +167,7 @@ describeOnEngines("the pages", (engine) => {
     assert.equal(sent.status, 200);
     const text = await (await get(`/w/${workspace.id}`)).text();
     // gpt-4o's input rate: $2.50 for a million tokens.
-    assert.match(text, /<dt>Cost<\/dt><dd>\$2\.50<\/dd>/);
+    assert.match(text, /<dt>Cost<\/dt><dd class="">\$2\.50<\/dd>/);
     assert.match(text, /<td class="name">website<\/td>/);
     assert.match(text, /<title>2026-11-21: \$2\.50, 1 request<\/title>/);
     assert.equal(text.match(/class="bar"/g)?.length, 31);

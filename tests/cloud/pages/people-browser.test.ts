@@ -250,7 +250,8 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await look(page, "connect-wrong");
     for (const path of ["/w/nothing", `/w/${owner.workspaceId}`, "/nowhere"]) {
       await page.goto(baseUrl + path);
-      if (path !== "/nowhere") await look(page, "not-found");
+      await page.getByRole("heading", { name: "Nothing here" }).waitFor();
+      await look(page, "not-found");
     }
     const names = [
       "Platform and infrastructure (Europe, Middle East and Africa)",
