@@ -8,7 +8,7 @@ import {
   parseWire,
 } from "../../../core/wire/mod.ts";
 import { type CloudRig, createRig, json, type TestWorkspace } from "../kit/cloud-rig.ts";
-import { describeOnEngines, describeOnPostgres } from "../kit/engines.ts";
+import { describeOnEngines } from "../kit/engines.ts";
 
 const config = { rateLimits: { perKey: 1e6, pairingPerAddress: 1e6, pollPerAddress: 1e6 } };
 const machine = {
@@ -190,7 +190,7 @@ describeOnEngines("pairing", (engine) => {
   });
 });
 
-describeOnPostgres("pairing, in parallel", (engine) => {
+describeOnEngines("pairing, in parallel", (engine) => {
   it("mints exactly one key when 200 polls come at once, and two handshakes of a machine leave one key active", async () => {
     const rig = await createRig(engine, { config, database: { maxConnections: 20 } });
     const workspace = await rig.addWorkspace();
