@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../cloud/kit/cloud-process.ts";
+import { type Person, signUp } from "../cloud/kit/person.ts";
+import { connectMeter } from "./connect-meter.ts";
+import { onNodeOnly, removeHome, waitFor } from "./meter-process.ts";
+import { type SyncMachine, startSyncMachine } from "./sync-machine.ts";
+
+/** After this long, milliseconds, something hangs. */
+const timeout = 300_000;
+
+const today = () => new Date().toISOString().slice(0, 10);
+
+describe("a daemon and a cloud, both processes, on the contract's three daemon tables", {
+  skip: onNodeOnly,
+  timeout,
+}, () => {
+  let machine: SyncMachine;
+  let cloud: CloudProcess;
+  let cloudHome: string;
+  let ann: Person;
+
+  before(async () => {
+    cloudHome = mkdtempSync(join(tmpdir(), "meter-cloud-real-"));
+    const env = {
+      METER_CLOUD_LIMITS_USER_PER_MINUTE: "100000",
+      METER_CLOUD_LIMITS_KEY_PER_MINUTE: "100000",
+      METER_CLOUD_LIMITS_PAIRING_PER_MINUTE: "1000",
+      METER_CLOUD_LIMITS_POLL_PER_MINUTE: "1000",
+    };
+    [machine, cloud] = await Promise.all([startSyncMachine(), startCloudProcess({ home: cloudHome, env })]);
+    ann = await signUp(cloud.url, { name: "Ann", email: "ann@example.com" });
+  });
+  after(async () => {
+    await ann?.close();
+    await machine?.close();
+    killCloudProcesses();
+    await cloud?.exited;
+    removeHome(cloudHome);
+  });
+
+  const credentials = () => join(machine.home, "cloud-credentials.json");
+  const connect = (...words: string[]) => connectMeter(machine.home, cloud.url, ann, words);
+  const workspace = (path: string) => `/v1/workspaces/${ann.workspaceId}/${path}`;
+  const ask = async (status: number, ...asked: Parameters<Person["ask"]>) => {
+    const answer = await ann.ask(...asked);
+    assert.equal(answer.status, status, `${asked[0]} ${asked[1]}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+
+  /** Both sides have the same, and the cloud has so many. */
+  async function assertDelivered(requests: number): Promise<void> {
+    const said = JSON.parse(
+      await machine.run("cloud", "reconcile", "--from", today(), "--to", today(), "--json"),
+    );
+    assert.deepEqual(
+      [said.is_delivery_exact, said.difference_pico_usd, said.cloud.requests],
+      [true, "0", requests],
+    );
+  }
+
+  it("pairing: a person who denies leaves everything as it was", async () => {
+    const deny = {
+      approve: async (code: string) =>
+        void (await ask(204, "POST", "/v1/pairing/deny", { code, workspace_id: ann.workspaceId })),
+    };
+    await assert.rejects(connectMeter(machine.home, cloud.url, deny), /ended with 1: [\s\S]*denied/);
+    assert.ok(!existsSync(credentials()));
+    assert.equal((await machine.status()).banner, "NOT-CONFIGURED");
+  });
+
+  it("pairing: approved, and what waits is sent by the daemon itself", async () => {
+    await machine.call(3);
+    assert.match(await connect(), /\nConnected to Main\.\n/);
+    await waitFor("the first batch", async () => (await machine.status()).sync.pending === 0);
+    await assertDelivered(3);
+  });
+
+  it("pairing: a connection that holds is reported; --force pairs anew and revokes the key before", async () => {
+    const [machineBefore] = (await ask(200, "GET", workspace("machines"))).items;
+    const again = await machine.run("cloud", "connect", "--base-url", cloud.url);
+    assert.match(again, /^This machine is connected to Main\. /);
+    await connect("--force");
+    const { items } = await ask(200, "GET", workspace("machines"));
+    assert.deepEqual([items.length, items[0].id], [1, machineBefore.id]);
+    assert.notEqual(items[0].key.id, machineBefore.key.id);
+    await machine.call(1);
+    await machine.run("sync");
+    await assertDelivered(4);
+  });
+
+  it("403: a blocked machine pauses as forbidden, stays so until it is re-invited, and then loses nothing", async () => {
+    const [{ id }] = (await ask(200, "GET", workspace("machines"))).items;
+    await ask(204, "POST", workspace(`machines/${id}/block`));
+    await machine.call(5);
+    const refused = await machine.attempt("sync");
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /paused_forbidden/);
+    const paused = await machine.attempt("cloud", "status");
+    assert.equal(paused.code, 1);
+    assert.match(paused.stdout, /^PAUSED: /);
+    assert.match(paused.stdout, /\npaused +paused_forbidden: ask the owner of the workspace to re-invite/);
+    assert.match(paused.stdout, /\nlast error +HTTP 403 /);
+    const [line] = machine.meter.log().filter(({ event }) => event === "sync.paused");
+    assert.deepEqual([line?.reason, line?.http_status], ["paused_forbidden", 403]);
+
+    const tooEarly = await machine.attempt("cloud", "resume");
+    assert.equal(tooEarly.code, 1);
+    assert.match(tooEarly.stderr, /re-invite/);
+    await machine.crash();
+    assert.equal((await machine.status()).sync.paused_reason, "paused_forbidden");
+
+    await ask(204, "POST", workspace(`machines/${id}/invite`));
+    // Nothing goes by itself: the operator says so.
+    assert.match((await machine.attempt("sync")).stderr, /paused_forbidden/);
+    assert.equal(await machine.run("cloud", "resume"), "Resumed.\n");
+    await machine.run("sync");
+    const { banner, sync, bodies } = await machine.status();
+    assert.deepEqual(
+      [banner, sync.paused_reason, sync.consecutive_failures, sync.last_error, bodies.paused_reason],
+      ["ACTIVE", null, 0, null, null],
+    );
+    await assertDelivered(9);
+  });
+
+  it("401: a revoked key pauses as unauthorised; resume says that it is invalid; pairing again goes on", async () => {
+    const [{ key }] = (await ask(200, "GET", workspace("machines"))).items;
+    await ask(204, "DELETE", workspace(`keys/${key.id}`));
+    await machine.call(2);
+    assert.match((await machine.attempt("sync")).stderr, /paused_unauthorised/);
+    const resumed = await machine.attempt("cloud", "resume");
+    assert.equal(resumed.code, 1);
+    assert.match(resumed.stderr, /invalid|not valid/);
+    assert.match(resumed.stderr, /cloud connect/);
+    assert.equal((await machine.status()).sync.paused_reason, "paused_unauthorised");
+    // The stored key does not authenticate: no --force is needed.
+    await connect();
+    await machine.run("sync");
+    assert.equal((await machine.status()).banner, "ACTIVE");
+    await assertDelivered(11);
+  });
+
+  it("a manual pause keeps everything here until resume, which asks nobody", async () => {
+    await machine.run("cloud", "pause");
+    await machine.call(2);
+    assert.match((await machine.attempt("sync")).stderr, /paused_manual/);
+    assert.equal((await machine.status()).sync.pending, 2);
+    assert.equal(await machine.run("cloud", "resume"), "Resumed.\n");
+    await machine.run("sync");
+    await assertDelivered(13);
+  });
+
+  it("bodies: 200 while the workspace stores none, 204 once it does, and a rule of the project before both", async () => {
+    for (const project of ["kept", "unsent"])
+      await machine.run("project", project, "set", "body-capture", "on");
+    assert.match(await machine.run("cloud", "privacy", "set", "bodies.enabled", "true"), /from now on/);
+    await machine.run("cloud", "privacy", "set", "bodies.upload", "false", "--project", "unsent");
+    await machine.call(1, "kept");
+    await machine.call(1, "unsent");
+    assert.match(
+      await machine.run("sync"),
+      /\nBodies: 0 sent, \d waiting, 1 kept back by the workspace's policy\./,
+    );
+    const rejected = (await machine.status()).bodies;
+    assert.deepEqual(
+      [rejected.paused_reason, rejected.consecutive_failures, rejected.last_error],
+      [null, 0, null],
+    );
+    assert.equal((await machine.status()).quarantined, 0);
+    const [tick] = machine.meter
+      .log()
+      .filter(({ event }) => event === "cloud.body_uploader.policy_rejected_tick");
+    assert.ok(Number(tick?.count) > 0 && typeof tick?.hint === "string");
+
+    await ask(200, "PATCH", workspace("settings"), { store_prompt_content: true });
+    assert.match(await machine.run("sync"), /\nBodies: 2 sent, /);
+    const rows = await machine.meter.rows();
+    const requestId = (project: string) => rows.find((row) => row.project === project)?.requestId;
+    const stored = await ask(200, "GET", `/v1/traces/${requestId("kept")}/body`);
+    assert.match(stored.request.text, /"model":\s*"gpt-5"/);
+    await ask(404, "GET", `/v1/traces/${requestId("unsent")}/body`);
+  });
+
+  it("bodies: 404 for a request of another workspace goes to quarantine, and is named there", async () => {
+    // Synced to one workspace, captured and not yet sent; then the machine is paired with another.
+    await ask(200, "PATCH", workspace("settings"), { store_prompt_content: false });
+    await machine.call(1, "kept");
+    await machine.run("sync");
+    const { workspace: other } = await ask(201, "POST", "/v1/organisations", { name: "Elsewhere" });
+    await ask(200, "PATCH", `/v1/workspaces/${other.id}/settings`, { store_prompt_content: true });
+    const approve = async (code: string) =>
+      void (await ask(204, "POST", "/v1/pairing/approve", { code, workspace_id: other.id }));
+    await connectMeter(machine.home, cloud.url, { approve }, ["--force"]);
+    await machine.run("sync");
+    const entries = JSON.parse(await machine.run("cloud", "quarantine", "list", "--json"));
+    assert.equal((await machine.status()).quarantined, 2, JSON.stringify(entries));
+    assert.match(await machine.run("cloud", "quarantine", "list"), /404/);
+  });
+
+  it("disconnect with the cloud away forgets the key here, and warns", async () => {
+    await cloud.end("SIGKILL");
+    await machine.call(1);
+    const failed = await machine.attempt("sync");
+    assert.equal(failed.code, 1);
+    const { sync } = await machine.status();
+    assert.deepEqual([sync.paused_reason, sync.last_error], [null, "no answer: connection_refused"]);
+    const { code, stdout, stderr } = await machine.attempt("cloud", "disconnect");
+    assert.deepEqual([code, stdout], [0, "Disconnected. Metering goes on.\n"]);
+    assert.match(stderr, /the key could not be revoked \(.+\): it is deleted here/);
+    assert.ok(!existsSync(credentials()));
+    assert.equal((await machine.status()).banner, "NOT-CONFIGURED");
+    await machine.call(1);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import {
+  createParentProxy,
+  createProviderSimulation,
+  type ParentProxy,
+  type ProviderSimulation,
+} from "../simulation/mod.ts";
+import { createSeededRandom } from "../simulation/seeded-random.ts";
+import {
+  createHome,
+  type Finished,
+  type MeterProcess,
+  removeHome,
+  simulationConfig,
+  startMeter,
+} from "./meter-process.ts";
+import { dialProvider, rawCalls, receive, writeRequest } from "./raw-client.ts";
+
+/** A daemon as a process, with simulated providers to call through it. */
+export interface SyncMachine {
+  readonly home: string;
+  readonly meter: MeterProcess;
+  /** Makes calls through the proxy and waits until they are stored. */
+  call(count: number, project?: string): Promise<void>;
+  /** Runs a command that must succeed, and gives what it printed. */
+  run(...words: string[]): Promise<string>;
+  /** Runs a command, whatever comes of it. */
+  attempt(...words: string[]): Promise<Finished>;
+  /** `meter cloud status --json`. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects, field by field.
+  status(): Promise<any>;
+  /** Ends the daemon at once, without a word, and starts it anew. */
+  crash(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts it. The providers are this process's own. */
+export async function startSyncMachine(config: readonly string[] = []): Promise<SyncMachine> {
+  const simulation: ProviderSimulation = await createProviderSimulation({ keepBytes: false });
+  const parent: ParentProxy = await createParentProxy(simulation);
+  const home = createHome(simulationConfig(parent, simulation, config));
+  let meter = await startMeter(home);
+  const random = createSeededRandom("sync machine");
+  let made = 0;
+  const attempt: SyncMachine["attempt"] = (...words) => meter.run(words);
+  return {
+    home,
+    get meter() {
+      return meter;
+    },
+    async call(count, project) {
+      for (let n = 0; n < count; n += 1) {
+        const call = (rawCalls.chat as (typeof rawCalls)[string])("plain", false);
+        const socket = await dialProvider(meter, call.host);
+        const { over } = receive(socket);
+        const request = writeRequest(call, true, random).toString("latin1");
+        const named = project === undefined ? "" : `X-Meter-Project: ${project}\r\n`;
+        socket.write(Buffer.from(request.replace("\r\n", `\r\n${named}`), "latin1"));
+        await over;
+      }
+      made += count;
+      await meter.waitForRows(made);
+    },
+    attempt,
+    async run(...words) {
+      const { code, stdout, stderr } = await attempt(...words);
+      assert.equal(code, 0, `meter ${words.join(" ")}: ${stdout}${stderr}`);
+      return stdout;
+    },
+    status: async () => JSON.parse((await attempt("cloud", "status", "--json")).stdout),
+    async crash() {
+      process.kill(meter.pid, "SIGKILL");
+      await meter.stop();
+      meter = await startMeter(home);
+    },
+    async close() {
+      await meter.stop();
+      await parent.close();
+      await simulation.close();
+      removeHome(home);
+    },
+  };
+}
