@@ -60,6 +60,8 @@ function problem(status: number, code: string | undefined, title: string | undef
     status,
     code: (code ?? (status === 401 ? "unauthorised" : "refused")).toLowerCase(),
   };
-  const headers = { "content-type": PROBLEM_MEDIA_TYPE, "cache-control": "no-store" };
+  const headers = new Headers({ "content-type": PROBLEM_MEDIA_TYPE, "cache-control": "no-store" });
+  // RFC 9110, section 15.5.2: a 401 says how else it could be asked.
+  if (status === 401) headers.set("www-authenticate", 'Bearer realm="meter"');
   return new Response(JSON.stringify(body), { status, headers });
 }

@@ -1,10 +1,9 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type PairingShown, pairingShownSchema, parseWire } from "../../core/wire/mod.ts";
 import type { CloudEnv } from "../ports.ts";
 import { layout, type Markup, notice } from "./layout.ts";
-import { type PageEnv, readForm } from "./page-parts.ts";
+import { type PageEnv, readForm, refuseForm } from "./page-parts.ts";
 import { wordsOf } from "./refusal-words.ts";
 import { hereOf, type Visitor, visitorOf } from "./workspace-page.ts";
 
@@ -51,10 +50,8 @@ async function refuse(
   answer: Response,
   context: Context<CloudEnv>,
 ): Promise<Response> {
-  const retryAfter = answer.headers.get("retry-after");
-  if (retryAfter !== null) context.header("retry-after", retryAfter);
   const message = answer.status === 404 || answer.status === 422 ? UNKNOWN : await wordsOf(answer);
-  return context.html(codePage(visitor, typed, message), answer.status as ContentfulStatusCode);
+  return refuseForm(context, answer, codePage(visitor, typed, message));
 }
 
 function codePage({ person, workspaces }: Visitor, typed: string, message: string | null): Markup {

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import type { CloudEnv } from "../ports.ts";
 import { workspaceOfInvitation } from "../sync-token.ts";
@@ -13,7 +12,7 @@ import {
 } from "./invitation-cookie.ts";
 import { field, layout, type Markup, notice } from "./layout.ts";
 import { secretOf } from "./link-script.ts";
-import { goToSignIn, type PageEnv, personOf, readForm } from "./page-parts.ts";
+import { goToSignIn, type PageEnv, personOf, readForm, refuseForm } from "./page-parts.ts";
 import { wordsOf } from "./refusal-words.ts";
 
 const HERE = "/invitation";
@@ -65,7 +64,7 @@ export async function postInvitationAccepted(
   const answer = await askApi(context, "POST", "/v1/invitations/accept", { token: invitation.token });
   if (!answer.ok) {
     const message = await wordsOf(answer, { invitation_unknown: NOT_GOOD });
-    return context.html(invitationPage(person, invitation, message), answer.status as ContentfulStatusCode);
+    return refuseForm(context, answer, invitationPage(person, invitation, message));
   }
   forgetInvitation(parts, context);
   return context.redirect(`/w/${invitation.workspaceId}`, 303);

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import { readBytes } from "../read-payload.ts";
@@ -55,6 +56,22 @@ export async function readForm(
 > {
   const bytes = await readBytes(context.req.raw, FORM_MAX_BYTES);
   return bytes.ok ? { ok: true, value: new URLSearchParams(new TextDecoder().decode(bytes.value)) } : bytes;
+}
+
+/** What a refusal says in its head besides its status, said again by the page that shows it. */
+const SAID_AGAIN = ["retry-after", "www-authenticate"];
+
+/** A form again, with what is wrong with it, under the status of the API's refusal. */
+export function refuseForm(
+  context: Context<CloudEnv>,
+  refusal: Response,
+  page: Markup,
+): Response | Promise<Response> {
+  for (const name of SAID_AGAIN) {
+    const value = refusal.headers.get(name);
+    if (value !== null) context.header(name, value);
+  }
+  return context.html(page, refusal.status as ContentfulStatusCode);
 }
 
 /** Sends the browser on, by GET. */

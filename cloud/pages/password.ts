@@ -1,12 +1,11 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SignInWays } from "../../core/ports/accounts.ts";
 import { problem } from "../errors.ts";
 import type { CloudEnv } from "../ports.ts";
 import { field, layout, type Markup, newPasswordField, notice } from "./layout.ts";
 import { secretOf } from "./link-script.ts";
-import { goTo, type PageEnv, readForm } from "./page-parts.ts";
+import { goTo, type PageEnv, readForm, refuseForm } from "./page-parts.ts";
 import { wordsOf } from "./refusal-words.ts";
 import { refusalWords } from "./sign-in.ts";
 
@@ -26,7 +25,11 @@ export async function postForgotPassword(
   const email = form.value.get("email") ?? "";
   const answer = await askApi(context, "POST", "/api/auth/request-password-reset", { email });
   if (answer.ok) return context.html(letterPage(email));
-  return refuse(context, answer, forgotPage(email, await wordsOf(answer, refusalWords(parts.accounts.ways))));
+  return refuseForm(
+    context,
+    answer,
+    forgotPage(email, await wordsOf(answer, refusalWords(parts.accounts.ways))),
+  );
 }
 
 /** `GET /reset-password`: the letter's link leads here, with its secret behind the `#`, where the page's script takes it from. */
@@ -52,17 +55,7 @@ export async function postResetPassword(
     ...refusalWords(ways),
     invalid_token: "This link is used, older than an hour, or not whole. Ask for another letter.",
   });
-  return refuse(context, answer, resetPage(ways.password, token, message));
-}
-
-function refuse(
-  context: Context<CloudEnv>,
-  { status, headers }: Response,
-  page: Markup,
-): Response | Promise<Response> {
-  const retryAfter = headers.get("retry-after");
-  if (retryAfter !== null) context.header("retry-after", retryAfter);
-  return context.html(page, status as ContentfulStatusCode);
+  return refuseForm(context, answer, resetPage(ways.password, token, message));
 }
 
 function forgotPage(email: string, message: string | null): Markup {

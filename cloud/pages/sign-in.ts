@@ -1,11 +1,10 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SignInWays } from "../../core/ports/accounts.ts";
 import type { CloudEnv } from "../ports.ts";
 import { type BroughtInvitation, broughtInvitation } from "./invitation-cookie.ts";
 import { done, field, layout, type Markup, newPasswordField, notice } from "./layout.ts";
-import { goTo, type PageEnv, personOf, readForm } from "./page-parts.ts";
+import { goTo, type PageEnv, personOf, readForm, refuseForm } from "./page-parts.ts";
 import { providerButtons, providerRefusalOf } from "./provider-sign-in.ts";
 import { type RefusalWords, wordsOf } from "./refusal-words.ts";
 import { safeNext } from "./safe-next.ts";
@@ -72,14 +71,9 @@ export async function postWayIn(env: PageEnv, way: Way, context: Context<CloudEn
       : { email, password, name, ...(invitation === null ? {} : { invitation: invitation.token }) };
   const answer = await askApi(context, "POST", WAYS[way].api, account);
   if (answer.ok) return goTo(next, answer.headers.getSetCookie());
-  const retryAfter = answer.headers.get("retry-after");
-  if (retryAfter !== null) context.header("retry-after", retryAfter);
   const { ways } = parts.accounts;
   const message = await wordsOf(answer, refusalWords(ways, invitation));
-  return context.html(
-    wayInPage(way, { ways, typed, invitation, message, said: null }),
-    answer.status as ContentfulStatusCode,
-  );
+  return refuseForm(context, answer, wayInPage(way, { ways, typed, invitation, message, said: null }));
 }
 
 /** `POST /sign-out`: ends the session, also where there is none any more. */

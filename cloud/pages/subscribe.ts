@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { PLANS, type Plan } from "../../core/plans/mod.ts";
 import type { CheckoutOrder } from "../../core/ports/checkout.ts";
 import {
@@ -16,7 +15,7 @@ import type { CloudEnv } from "../ports.ts";
 import { findWorkspaceAccess } from "../store/workspaces.ts";
 import { PLAN_NAMES } from "./format.ts";
 import { layout, type Markup, notice } from "./layout.ts";
-import { type PageEnv, readForm, sendOnward } from "./page-parts.ts";
+import { type PageEnv, readForm, refuseForm, sendOnward } from "./page-parts.ts";
 import { wordsOf } from "./refusal-words.ts";
 import { type Visitor, workspaceVisitorOf } from "./workspace-page.ts";
 
@@ -66,10 +65,7 @@ export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): P
   if (!answer.ok) {
     if (answer.status !== 422) return answer;
     const wording = await wordingNow(env, context);
-    return context.html(
-      formPage(subscriber.value, wording, chosen, await wordsOf(answer)),
-      answer.status as ContentfulStatusCode,
-    );
+    return refuseForm(context, answer, formPage(subscriber.value, wording, chosen, await wordsOf(answer)));
   }
   const recorded = parseWire(checkoutConsentAnswerSchema, await answer.json());
   if (!recorded.ok) throw new TypeError("the consent's answer is not what its schema says");

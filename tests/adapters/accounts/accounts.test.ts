@@ -150,6 +150,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     const made = await accounts.createUser({ name: "Known", email, password });
     const said = async (fields: Record<string, string>) => {
       const answer = await post(accounts, "/sign-in/email", fields);
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="meter"');
       return [answer.status, await answer.json()];
     };
     const wrong = await said({ email, password: "wrong wrong wrong" });

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
 /** What an id token says of somebody. */
@@ -13,6 +14,12 @@ export interface OidcRig {
   close(): void;
 }
 
+/** For a provider whose address begins with https: a certificate of `localhost` and its key, PEM. */
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** What a client of the provider must show. */
 const CLIENT = { id: "meter", secret: "the client's secret" };
 
@@ -20,9 +27,9 @@ const CLIENT = { id: "meter", secret: "the client's secret" };
  * Discovery, authorisation and tokens as RFC 6749 and RFC 7636 have them: a code is good once, for the redirect address and
  * the challenge that it was asked with, and for the client with its secret.
  */
-export async function startOidcProvider(): Promise<OidcRig> {
+export async function startOidcProvider(tls: Tls | null = null): Promise<OidcRig> {
   const codes = new Map<string, { redirectUri: string | null; challenge: string | null }>();
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     const url = new URL(request.url ?? "/", rig.origin);
     if (url.pathname === "/authorize") {
       const code = randomBytes(16).toString("hex");
@@ -77,10 +84,11 @@ export async function startOidcProvider(): Promise<OidcRig> {
         ),
       );
     });
-  });
+  };
+  const server = tls === null ? createServer(answer) : createTlsServer(tls, answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const rig = {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `${tls === null ? "http://127.0.0.1" : "https://localhost"}:${(server.address() as AddressInfo).port}`,
     claims: {} as Claims,
     client: CLIENT,
     close: () => {
