@@ -31,6 +31,8 @@ export interface AccountsSchema {
     createdAt: Date;
     updatedAt: Date;
   };
+  /** Of a reset, `value` is the account's id. */
+  verifications: { id: string; value: string; expiresAt: Date };
 }
 
 /**

@@ -52,6 +52,9 @@ const NAME_MAX = 100;
  */
 const unverified = () => new APIError("FORBIDDEN", { message: "email not verified" });
 
+/** Letters for a new password that may be open at once, of which each is good for an hour: a stranger can ask for them too. */
+const MAX_OPEN_RESETS = 3;
+
 const nameless = () =>
   new APIError("BAD_REQUEST", { code: "NAME_REFUSED", message: `A name has 1 to ${NAME_MAX} characters.` });
 
@@ -110,6 +113,14 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: async ({ user, token }) => {
         if ((user as { deletedAt?: Date | null }).deletedAt) return;
+        const open = await db
+          .selectFrom("verifications")
+          .select("id")
+          .where("value", "=", user.id)
+          .where("expiresAt", ">", new Date())
+          .limit(MAX_OPEN_RESETS + 1)
+          .execute();
+        if (open.length > MAX_OPEN_RESETS) return;
         // After the `#`: no server's log, no Referer ever has it.
         const link = `${baseUrl}/reset-password#${token}`;
         const text = `Set a new password within the hour:\n${link}\nIf you did not ask for it, do nothing.\n`;
@@ -118,9 +129,10 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
           .mail({ to: user.email, subject: "A new password", text })
           .catch((cause) => settings.mailFailed?.(cause));
       },
-      // The letter came to that address, and was read.
+      // The letter came to that address, and was read; other letters are good for nothing from now on.
       onPasswordReset: async ({ user }) => {
         await db.updateTable("people").set({ emailVerified: true }).where("id", "=", user.id).execute();
+        await db.deleteFrom("verifications").where("value", "=", user.id).execute();
       },
     },
     plugins: [

@@ -96,6 +96,8 @@ export function refusalWords(
   return {
     invalid_email: "This is no address for mail.",
     invalid_email_or_password: "The address or the password is wrong.",
+    // The account was closed.
+    failed_to_create_session: "The address or the password is wrong.",
     password_too_short: `A password has ${password?.minLength} characters or more.`,
     password_too_long: `A password has ${password?.maxLength} characters at most.`,
     user_already_exists_use_another_email: "There is an account with this address: sign in instead.",

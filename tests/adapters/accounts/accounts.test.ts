@@ -192,9 +192,14 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.equal(mails.length, 1);
     // After the `#`, which no server is sent.
     const [, token] = /\/reset-password#([\w-]+)\n/.exec(mails[0]?.text ?? "") ?? [];
-    const reset = () => post(accounts, "/reset-password", { newPassword: password, token });
+    await asked(email);
+    const [, other] = /#([\w-]+)\n/.exec(mails.at(-1)?.text ?? "") ?? [];
+    assert.notEqual(other, token);
+    const reset = (word = token) => post(accounts, "/reset-password", { newPassword: password, token: word });
     assert.equal((await reset()).status, 200);
     assert.equal((await reset()).status, 400);
+    // Nor is an earlier or later letter good after that.
+    assert.equal((await reset(other)).status, 400);
     assert.equal(await accounts.sessionOf({ kind: "bearer", token: session }), null);
     assert.equal((await post(accounts, "/sign-in/email", { email, password })).status, 200);
   });
@@ -227,6 +232,24 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       failures.map((cause) => (cause as Error).message),
       ["no server"],
     );
+  });
+
+  it("sends no more than three letters within the hour that each is good for, and answers as ever", async () => {
+    const { accounts, mails } = rig;
+    const email = "flooded@example.com";
+    await accounts.createUser({ name: "F", email, password });
+    const sent = () => mails.filter(({ to }) => to === email).length;
+    const ask = async () => {
+      const answer = await post(accounts, "/request-password-reset", { email });
+      return [answer.status, await answer.json()];
+    };
+    const answers = [];
+    for (let turn = 0; turn < 5; turn += 1) answers.push(await ask());
+    assert.equal(sent(), 3);
+    for (const answer of answers) assert.deepEqual(answer, answers[0]);
+    await sql`update accounts.verifications set expires_at = now() - interval '1 second'`.execute(test.db);
+    await ask();
+    assert.equal(sent(), 4);
   });
 
   it("keeps a session for a week and no longer", async () => {

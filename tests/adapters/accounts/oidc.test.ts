@@ -23,6 +23,7 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
   /** Of the last way that was begun. */
   let code = "";
   const opened: (string | null)[] = [];
+  const letters: string[] = [];
   before(async () => {
     test = await engine.open();
     provider = await startOidcProvider();
@@ -30,7 +31,9 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
       baseUrl,
       secret: "a secret of the tests that is long enough 0123456789",
       newId: () => uuidV7(0, randomBytes(10)),
-      mail: async () => {},
+      mail: async ({ text }) => {
+        letters.push(text);
+      },
       policy: {
         admits: async ({ invitation }) => invitation === "please",
         opened: async (_, invitation) => {
@@ -218,6 +221,24 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
       test.db,
     );
     assert.equal(rows.length, 0);
+  });
+
+  it("leads into an account that somebody signed up for, once its address has proved theirs by a letter", async () => {
+    const email = "proved@example.com";
+    const sent = async (path: string, body: Record<string, string>) => {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      return await accounts.handle(new Request(`${baseUrl}/api/auth${path}`, init));
+    };
+    await sent("/sign-up/email", { name: "P", email, password, invitation: "please" });
+    provider.claims = { sub: "p", email, email_verified: true, name: "P" };
+    const before = await begin();
+    assert.equal((await finish(before.state, before.cookie)).session, null);
+    await sent("/request-password-reset", { email });
+    const [, token = ""] = /#([\w-]+)/.exec(letters.at(-1) ?? "") ?? [];
+    assert.equal((await sent("/reset-password", { token, newPassword: `${password} again` })).status, 200);
+    const after = await begin();
+    assert.notEqual((await finish(after.state, after.cookie)).session, null);
   });
 
   it("refuses to lead back to another site", async () => {
