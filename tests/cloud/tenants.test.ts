@@ -28,18 +28,18 @@ const who = { person, workspace };
 
 /** Most of them ask; few change who may, or else soon nobody may anything. */
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("send"), key, stale: rarely, request }) },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("upload"), key, stale: rarely, request }) },
+  { weight: 10, arbitrary: fc.record({ kind: fc.constant("send"), key, stale: rarely, request }) },
+  { weight: 12, arbitrary: fc.record({ kind: fc.constant("upload"), key, stale: rarely, request }) },
   {
-    weight: 8,
+    weight: 20,
     arbitrary: fc.record({ kind: fc.constant("read_body"), person, request, within: fc.option(workspace) }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("trace"), ...who, request }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("list", "sum", "views"), ...who }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constantFrom("list", "sum", "views"), ...who }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("switch"), ...who, on: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("remove"), ...who, whom: person }) },
   {
-    weight: 2,
+    weight: 5,
     arbitrary: fc.record({
       kind: fc.constant("invite"),
       ...who,
@@ -68,9 +68,8 @@ describeOnEngines("tenants, held against a model", (engine) => {
   });
   after(() => rig.close());
 
-  // Planted, each seen red on both engines: findOwners() looking in all workspaces of the person's organisations; the
-  // upload's `select … from requests` without its workspace, with row-level security off; a removed member's key that
-  // still serves; an admin's view that is not written down.
+  // Planted, each seen red within six runs: members read colleagues' bodies; a removed person still comes in, or their key
+  // still serves; a blocked machine's or a revoked key serves; a view is not written down; the switch is not looked at.
   it("answer as the model does, whoever does what, and show nobody what is another tenant's", async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -84,6 +83,8 @@ describeOnEngines("tenants, held against a model", (engine) => {
               run.workspaces.map((_, other) => model.reaches(one, other)),
             );
             const expected = model.apply(each, text);
+            // Periods end now, and hold nothing of this very moment.
+            rig.clock.advance(1);
             const { status, shown, body } = await perform(rig, run, each, text);
             assert.deepEqual(
               { status, shown },
@@ -97,7 +98,7 @@ describeOnEngines("tenants, held against a model", (engine) => {
           await compareStored(rig, run, model);
         },
       ),
-      { numRuns: engine.name === "pglite" ? 10 : 30 },
+      { endOnFailure: true, numRuns: engine.name === "pglite" ? 10 : 30 },
     );
   });
 });

@@ -1,6 +1,6 @@
 /** The tenants, people, keys and requests of a run, by their place in these lists. */
 export const WORKSPACES = 2;
-export const REQUESTS = 4;
+export const REQUESTS = 3;
 
 /** Where each person stands at the beginning, workspace by workspace. The last one is nobody anywhere. */
 export const PEOPLE: readonly (readonly ("owner" | "admin" | "member" | null)[])[] = [
