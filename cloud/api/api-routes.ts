@@ -68,7 +68,7 @@ export interface ApiRoute {
   readonly body?: v.GenericSchema;
   /** The answers that are no refusals, by status; null where there is no body. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>;
-  /** The statuses of its refusals besides 401, 429, 500 and 503, each a problem (RFC 9457). */
+  /** The statuses of its refusals, each a problem (RFC 9457), besides 429, 500, 503 and what a token can lack: 401, 403. */
   readonly refusals: readonly number[];
 }
 

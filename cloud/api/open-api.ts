@@ -6,8 +6,11 @@ import { API_ROUTES, type ApiCaller, type ApiRoute } from "./api-routes.ts";
 /** Of the path prefix `/v1`. Source: contract, "Versioning", 1. */
 const API_VERSION = "1";
 
-/** What any route may answer besides: no valid token, too many requests, a fault, a database that is away. */
+/** What any route may answer besides: too many requests, a fault, a database that is away. */
 const COMMON_REFUSALS = [429, 500, 503];
+
+/** What a route for somebody may answer besides: nobody, a token out of reach or service, a cookie that another site sent along. */
+const TOKEN_REFUSALS = [401, 403];
 
 const SECURITY: Readonly<Record<ApiCaller, readonly Record<string, readonly string[]>[]>> = {
   anyone: [],
@@ -58,7 +61,7 @@ function parameters(names: readonly string[], query: v.GenericSchema | undefined
 
 function operation({ summary, caller, query, body, answers, refusals }: ApiRoute, names: readonly string[]) {
   const problem = { content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } } };
-  const refused = [...refusals, ...(caller === "anyone" ? [] : [401]), ...COMMON_REFUSALS].toSorted(
+  const refused = [...refusals, ...(caller === "anyone" ? [] : TOKEN_REFUSALS), ...COMMON_REFUSALS].toSorted(
     (a, b) => a - b,
   );
   return {

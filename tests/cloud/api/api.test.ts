@@ -43,6 +43,7 @@ describe("the table of the API", () => {
     assert.equal(operations.length, Object.keys(API_ROUTES).length);
     for (const { summary, responses, security } of operations) {
       assert.ok(summary.length > 0 && responses["500"] !== undefined && Array.isArray(security));
+      for (const status of ["401", "403"]) assert.equal(status in responses, security.length > 0, summary);
     }
     const batchSchema =
       document.paths["/v1/requests/batch"].post.requestBody.content["application/json"].schema;
