@@ -11,7 +11,7 @@ import { safeNext } from "./safe-next.ts";
 const REFUSALS: ReadonlyMap<string, string> = new Map([
   [
     "account_not_linked",
-    "There is an account with this address that the provider does not open. Sign in with its password.",
+    "There is an account with your address: sign in with its password. Once you have set a new one by letter, the provider opens it too.",
   ],
   ["email_not_verified", "The provider has not verified your address."],
   ["email_is_missing", "The provider did not say your address."],
