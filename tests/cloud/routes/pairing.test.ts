@@ -191,6 +191,7 @@ describeOnEngines("pairing", (engine) => {
 });
 
 describeOnEngines("pairing, in parallel", (engine) => {
+  // Planted: the approval read by one statement and used up by another. PGlite, with one connection, can't show that.
   it("mints exactly one key when 200 polls come at once, and two handshakes of a machine leave one key active", async () => {
     const rig = await createRig(engine, { config, database: { maxConnections: 20 } });
     const workspace = await rig.addWorkspace();

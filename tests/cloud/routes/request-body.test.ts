@@ -236,20 +236,23 @@ describeOnEngines("the body gate", (engine) => {
         await new Promise((resolve) => setImmediate(resolve));
       }
     });
-    // Planted: reading the gate without `for share`; bodies then land after the flag went off.
-    for (let round = 0; round < 25; round += 1) {
-      await gate(rig, workspace, true);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      await gate(rig, workspace, false);
-      // The flag is off and committed: from here on nothing may change.
-      const before = await sql`select count(*), max(ctid::text) as last, sum(xmin::text::bigint) as versions
-        from request_bodies`.execute(rig.db);
-      await new Promise((resolve) => setTimeout(resolve, 15));
-      const after = await sql`select count(*), max(ctid::text) as last, sum(xmin::text::bigint) as versions
-        from request_bodies`.execute(rig.db);
-      assert.deepEqual(after.rows, before.rows);
+    try {
+      // Planted: reading the gate without `for share`; bodies then land after the flag went off.
+      for (let round = 0; round < 25; round += 1) {
+        await gate(rig, workspace, true);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await gate(rig, workspace, false);
+        // The flag is off and committed: from here on nothing may change.
+        const before = await sql`select count(*), max(ctid::text) as last, sum(xmin::text::bigint) as versions
+          from request_bodies`.execute(rig.db);
+        await new Promise((resolve) => setTimeout(resolve, 15));
+        const after = await sql`select count(*), max(ctid::text) as last, sum(xmin::text::bigint) as versions
+          from request_bodies`.execute(rig.db);
+        assert.deepEqual(after.rows, before.rows);
+      }
+    } finally {
+      running = false;
     }
-    running = false;
     await Promise.all(uploads);
     assert.deepEqual([...seen].sort(), [200, 204]);
     await rig.close();
