@@ -66,6 +66,7 @@ export async function openLastingStore(ports: LastingStorePorts, path: string): 
     try {
       const damagedLogPath = opener.keepDamagedLog(path);
       const store = await openStore(opener, path, { checkPages, busyTimeoutMs: BUSY_TIMEOUT_MS });
+      requireTables(store);
       [trouble, isStandIn, identity] = [null, false, opener.fileIdentity(path)];
       setAsidePath = store.setAsidePath ?? setAsidePath;
       ports.opened({ setAsidePath: store.setAsidePath, damagedLogPath });
@@ -192,6 +193,19 @@ export async function openLastingStore(ports: LastingStorePorts, path: string): 
       closeQuietly(current);
     },
   };
+}
+
+/** Without it each record would be refused alone, as if it were at fault, where a table lacks a column. */
+function requireTables(store: Store): void {
+  try {
+    store.insertBatch({ records: [], bodies: [], coverage: [] });
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== "other") return;
+    store.close();
+    throw new StoreError("migration", `the tables are not as they should be: ${error.message}`, {
+      cause: error,
+    });
+  }
 }
 
 /** A connection to a file that is gone may fail to close; there is nothing more to be done with it. */

@@ -14,11 +14,13 @@ import {
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
+import { createCredentialStore } from "../../../adapters/cloud-credentials/mod.ts";
 import { databaseFile } from "../../../cli/database-file.ts";
 import { type MeterProcess, plainEnvironment, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
 import type { LedgerEntry } from "../../simulation/mod.ts";
 import { assertRows, ended, type FaultRig, health, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
+import { freePort } from "./inspect-worker.ts";
 
 /** Another process that holds the database's lock until it is told to let go. */
 async function lockElsewhere(path: string): Promise<{ release(): Promise<void> }> {
@@ -124,6 +126,52 @@ export const databaseFaults: readonly FaultScenario[] = [
   busy("busy-1s", 1_000, true),
   busy("busy-10s", 10_000, false),
   busy("busy-minutes", 120_000, false),
+  {
+    name: "busy-while-connected",
+    fault:
+      "the database is locked for twelve seconds while the daemon syncs with a cloud that does not answer",
+    data: "every call is a row when the lock is gone; none is lost",
+    shown: "/health answers all the time; the sync goes on by itself",
+    isQuick: false,
+    async run(rig) {
+      const port = await freePort();
+      const home = rig.home(rig.folder(), [
+        "[cloud]",
+        "enabled = true",
+        `base_url = "http://127.0.0.1:${port}"`,
+      ]);
+      await createCredentialStore(home).write({
+        token: `mtr_sync_${"0".repeat(43)}`,
+        origin: `http://127.0.0.1:${port}`,
+        baseUrl: `http://127.0.0.1:${port}`,
+        workspaceId: "w",
+        workspaceName: "Nowhere",
+        machineId: null,
+        createdAt: Date.now(),
+      });
+      const meter = await rig.start(home);
+      const entries = [await rig.call(meter)];
+      await assertRows(meter, entries);
+      const tick = async () => {
+        const { stdout } = await runMeter(home, ["cloud", "status", "--json"]);
+        return new Date(JSON.parse(stdout).sync.last_tick_at ?? 0).getTime();
+      };
+      await waitFor("a first tick", async () => (await tick()) > 0);
+      const lock = await lockElsewhere(databaseFile(home));
+      for (let second = 0; second < 12; second += 1) {
+        entries.push(await rig.call(meter));
+        await health(meter);
+        await delay(1_000);
+      }
+      await lock.release();
+      const releasedAt = Date.now();
+      await assertRows(meter, entries);
+      await waitFor("the sync to go on", async () => (await tick()) > releasedAt, 90_000);
+      assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+      const { proxy } = await meter.status();
+      assert.deepEqual([proxy.restarts, proxy.watchdog], [0, "healthy"]);
+    },
+  },
   {
     name: "busy-at-start",
     fault: "another process holds the database's lock for seven seconds while the daemon starts",
