@@ -1,5 +1,5 @@
 import type { BetterAuthOptions } from "better-auth";
-import { APIError, createAuthMiddleware, getOAuthState } from "better-auth/api";
+import { APIError, createAuthMiddleware } from "better-auth/api";
 import { bearer } from "better-auth/plugins/bearer";
 import { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { Kysely } from "kysely";
@@ -7,6 +7,7 @@ import type { SendMail } from "../../core/ports/mail.ts";
 import type { SignUpPolicy } from "../../core/ports/sign-up-policy.ts";
 import { countCharacters, isStorableText } from "../../core/wire/mod.ts";
 import type { AccountsSchema } from "./accounts-database.ts";
+import { applicantOf, broughtInvitation, putInvitationAway } from "./brought-invitation.ts";
 
 /** A provider of OpenID Connect. */
 export interface OidcProvider {
@@ -152,8 +153,13 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
     hooks: {
       // Before the address is looked up: a stranger must not learn which ones have accounts.
       before: createAuthMiddleware(async (context) => {
+        if (context.path === "/sign-in/oauth2") {
+          const { additionalData, ...rest } = context.body;
+          const putAway = await putInvitationAway(additionalData, settings.secret);
+          return { context: { ...context, body: { ...rest, additionalData: putAway } } };
+        }
         if (context.path !== "/sign-up/email") return;
-        const { email, invitation } = invitationOf(context.body);
+        const { email, invitation } = applicantOf(context.body);
         const { name } = (context.body ?? {}) as { name?: unknown };
         if (personName(name) === null) throw nameless();
         if (!(await isFirst()) && !(await policy.admits({ email, invitation }))) throw refuse();
@@ -167,14 +173,14 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
             const byProvider = context?.path.startsWith("/oauth2/callback/") === true;
             if (byProvider && !user.emailVerified) throw unverified();
             const first = await isFirst();
-            const invitation = await broughtInvitation(context?.body);
+            const invitation = await broughtInvitation(context?.body, settings.secret);
             if (!first && !(await policy.admits({ email: user.email, invitation })))
               throw byProvider ? refuseByProvider() : refuse();
             return { data: { ...user, name: user.name.trim(), isFirst: first ? true : null } };
           },
           after: async (user, context) => {
             const person = { userId: user.id, name: user.name, email: user.email };
-            await policy.opened(person, await broughtInvitation(context?.body));
+            await policy.opened(person, await broughtInvitation(context?.body, settings.secret));
           },
         },
       },
@@ -226,20 +232,4 @@ function personOfClaims(claims: Readonly<Record<string, unknown>>) {
     name: personName(name) ?? personName(userName) ?? personName(email) ?? "Somebody",
     emailVerified: verified === true || verified === "true",
   };
-}
-
-function invitationOf(body: unknown): { email: string; invitation: string | null } {
-  const { email, invitation } = (body ?? {}) as Record<string, unknown>;
-  return {
-    email: typeof email === "string" ? email.toLowerCase() : "",
-    invitation: typeof invitation === "string" ? invitation : null,
-  };
-}
-
-/** From the sign-up itself, or from what was put away when the way over the provider began. */
-async function broughtInvitation(body: unknown): Promise<string | null> {
-  const brought = invitationOf(body).invitation;
-  if (brought !== null) return brought;
-  const state = await getOAuthState().catch(() => null);
-  return invitationOf(state).invitation;
 }

@@ -115,6 +115,12 @@ describeOnEngines("signing in by OpenID Connect", (engine) => {
     assert.equal(await accounts.findByEmail("invited@example.com"), null);
 
     const invited = await begin({ additionalData: { invitation: "please" } });
+    // On the way it lies in the database, where nobody can read it.
+    const { rows: away } = await sql<{
+      t: string;
+    }>`select json_agg(v)::text as t from accounts.verifications v`.execute(test.db);
+    assert.match(away[0]?.t ?? "", /invitation/);
+    assert.doesNotMatch(away[0]?.t ?? "", /please/);
     const { session } = await finish(invited.state, invited.cookie);
     assert.ok(session !== null);
     assert.equal(
