@@ -62,6 +62,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
   if (lock === null) throw new CommandFailure(`another daemon runs in ${home}`);
   const logFile = openLogFile(join(home, "logs", "daemon.log"));
   const log = createLog(logFile, config.log.level);
+  let closeStore = () => {};
   try {
     const tell = (warning: string) => {
       stderr.write(`meter: ${warning}\n`);
@@ -88,6 +89,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       },
       databaseFile(home),
     );
+    closeStore = () => store.close();
     if (store.trouble !== null)
       tell(`calls pass, but what is metered can't be stored: ${store.trouble.message}`);
     const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
@@ -165,6 +167,8 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
     const withdraw = announce(stateFile(home), running, tell);
     const why = await Promise.race([stopSignal(), portLost.promise]);
     withdraw();
+    // It closes the store, too.
+    closeStore = () => {};
     await daemon.stop(STOP_DEADLINE_MS);
     await cloudPorts.client.close();
     // A failure, so that the service manager starts another; meanwhile connections wait at its socket.
@@ -172,6 +176,8 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
   } catch (cause) {
     throw startFailure(cause, config);
   } finally {
+    // Its timers would keep a process alive that did not start.
+    closeStore();
     await logFile.close();
     lock.release();
   }
