@@ -107,6 +107,7 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
     },
     account: { modelName: "credentials" },
     verification: { modelName: "verifications", storeIdentifier: "hashed" },
+    // Decision: where sign-up is open, it tells that an address is taken; to hide that, every sign-up would need a letter.
     emailAndPassword: {
       enabled: true,
       minPasswordLength: PASSWORD_MIN,
