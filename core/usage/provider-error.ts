@@ -16,7 +16,7 @@ const MAX_WORD_LENGTH = 128;
  *
  * - Anthropic `{type: "error", error: {type, message, details: {error_code}}}`
  * - OpenAI and its kin `{error: {message, type, code}}`, a Responses event `{type: "error", code, message}`, a failed
- *   response `{response: {error: {code, message}}}`
+ *   response `{response: {error: {code, message}}}`; over a WebSocket `{type: "error", status: 400, error: {…}}`
  * - Google `{error: {code: 429, message, status, details: [{reason}]}}`
  * - OpenRouter `{error: {code: 429, message, metadata: {error_type}}}`, also in a chunk after a 200
  * - Mistral `{type, code, message}` or `{detail: [{msg, type}]}`; xAI `{code, error: "text"}`; Ollama `{error: "text"}`;
@@ -27,7 +27,9 @@ export function readProviderError(message: PickedMembers, failed: boolean): Prov
     message.value("error") ??
     message.value("response.error") ??
     message.value("response.status_details.error");
-  if (isObject(error)) return fromErrorObject(error);
+  // Over a WebSocket, or in an event after a 200, the status stands beside the error.
+  const beside = statusOf(message.value("status"));
+  if (isObject(error)) return fromErrorObject(error, beside);
   const told = typeof error === "string" && error !== "";
   if (!told && !failed && message.value("type") !== "error") return null;
   const detail = message.value("detail");
@@ -38,7 +40,7 @@ export function readProviderError(message: PickedMembers, failed: boolean): Prov
     type: (type === "error" ? null : type) ?? word(message.value("__type")) ?? word(firstDetail.type),
     code: word(message.value("code")),
     message: told ? error : firstText(message.value("message"), detail, firstDetail.msg),
-    status: statusOf(message.value("status")),
+    status: beside,
   };
   return found.type === null && found.code === null && found.message === null ? null : found;
 }
@@ -70,13 +72,13 @@ export function errorFromFrame(frame: EventStreamMessage): ProviderError {
   };
 }
 
-function fromErrorObject(error: Readonly<Record<string, unknown>>): ProviderError {
+function fromErrorObject(error: Readonly<Record<string, unknown>>, beside: number | null): ProviderError {
   const details = error.details;
   const reason = Array.isArray(details)
     ? details.map((entry) => membersOf(entry).reason).find((value) => word(value) !== null)
     : membersOf(details).error_code;
   const metadata = membersOf(error.metadata);
-  const status = statusOf(error.code) ?? statusOf(error.status);
+  const status = statusOf(error.code) ?? statusOf(error.status) ?? beside;
   const code = word(reason) ?? word(metadata.error_type);
   return {
     type: word(error.type) ?? word(error.status),

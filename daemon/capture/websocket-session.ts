@@ -7,7 +7,7 @@ import {
   type WebSocketReader,
 } from "../../core/exchange/mod.ts";
 import { createKeyFinder } from "../../core/usage/key-finder.ts";
-import { type PickedMembers, pickMembers, wantMembers } from "../../core/usage/member-picker.ts";
+import { pickMembers, wantMembers } from "../../core/usage/member-picker.ts";
 import {
   createMessageUsageReader,
   MAX_MESSAGE_BYTES,
@@ -44,7 +44,7 @@ interface Turn {
 const MAX_TURNS = 100;
 
 const SENT = wantMembers(["type", "event_id", "model", "response.model", "session.model"]);
-const RECEIVED = wantMembers(["type", "status", "response.id", "error.event_id"]);
+const RECEIVED = wantMembers(["type", "response.id", "error.event_id"]);
 const findTurnKeys = createKeyFinder(["response", "error"]);
 
 /**
@@ -153,7 +153,7 @@ export function openWebSocketSession(
       begun.set(id, turn);
     }
     const report = usage.read(message.bytes);
-    if (report !== null) finish(takeTurn(report, message), withStatus(report, picked), "complete", atMs);
+    if (report !== null) finish(takeTurn(report, message), report, "complete", atMs);
     else if (type === "error") {
       // Realtime refuses what it does not answer, by its name where it had one: no response, and nothing billed.
       const refused = picked?.string("error.event_id") ?? null;
@@ -209,13 +209,6 @@ export function openWebSocketSession(
       if (!isCounted) ports.coverage.count(host, "free");
     },
   };
-}
-
-/** An error over a WebSocket has its status beside it, where over HTTP it would be the answer's. */
-function withStatus(report: UsageReport, picked: PickedMembers | null): UsageReport {
-  const status = picked?.value("status");
-  if (report.error === null || report.error.status !== null || typeof status !== "number") return report;
-  return { ...report, error: { ...report.error, status } };
 }
 
 /** The model that a WebSocket's address names (`?model=gpt-realtime`). */

@@ -2,6 +2,7 @@ import { createZlibMessageInflater } from "../../adapters/content-decoder/messag
 import { createZlibDecoder } from "../../adapters/content-decoder/zlib.ts";
 import { createPriceBook, loadBundledRates } from "../../core/pricing/mod.ts";
 import type { RequestRecord } from "../../core/record.ts";
+import { createRedact } from "../../core/redaction/mod.ts";
 import { createRegistry } from "../../core/usage/mod.ts";
 import { createCapture } from "../../daemon/capture/capture.ts";
 import type { CapturePorts } from "../../daemon/capture/ports.ts";
@@ -88,7 +89,7 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
       wantedAnywhere: () => false,
       wantedFor: () => false,
       maxBytes: 0,
-      redact: () => ({ ok: false }) as never,
+      redact: createRedact(),
       add() {},
     },
     coverage: { count() {}, begin: () => () => {} },

@@ -70,6 +70,7 @@ describe("createMessageUsageReader() for Responses", () => {
     );
     assert.deepEqual(rest, []);
     assert.equal(failed?.error?.code, "rate_limit_exceeded");
+    assert.equal(refused?.error?.status, 400, "the status stands beside the error");
     assert.deepEqual(
       [refused?.error?.type, ...countsOf(refused as UsageReport)],
       ["invalid_request_error", ...NOTHING],

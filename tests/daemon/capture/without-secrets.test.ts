@@ -45,10 +45,12 @@ describe("withoutSecrets()", () => {
   });
 
   it("keeps nothing of what could not be searched", () => {
-    const clean = withoutSecrets(
-      sampleRecord({ model: "gpt-5" }),
-      () => ({ ok: false, reason: "too_long" }) as never,
-    );
-    assert.equal(clean.model, "[redacted]");
+    const broken = () => {
+      throw new TypeError("the rules are off");
+    };
+    for (const search of [() => ({ ok: false, reason: "too_long" }) as never, broken]) {
+      const clean = withoutSecrets(sampleRecord({ model: "gpt-5" }), search);
+      assert.equal(clean.model, "[redacted]");
+    }
   });
 });
