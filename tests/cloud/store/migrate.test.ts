@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { sql } from "kysely";
 import { systemClock } from "../../../adapters/clock/mod.ts";
-import { openPostgres } from "../../../adapters/postgres/mod.ts";
-import { CLOUD_MIGRATIONS, migrateCloud, openCloudDatabase } from "../../../cloud/mod.ts";
-import { describeOnEngines, describeOnPostgres } from "../kit/engines.ts";
+import { openPgliteInMemory, openPostgres } from "../../../adapters/postgres/mod.ts";
+import { CLOUD_MIGRATIONS, type CloudDatabase, migrateCloud, openCloudDatabase } from "../../../cloud/mod.ts";
+import { inScope } from "../../../cloud/store/transaction.ts";
+import { describeOnEngines, describeOnPostgres, type Engine } from "../kit/engines.ts";
 
 /** Tables of no single tenant: an organisation's, everybody's. People's accounts have a schema of their own. */
 const NOT_TENANT = [
@@ -87,6 +88,44 @@ describeOnEngines("the cloud's schema", (engine) => {
     const { rows } = await sql`select to_regclass('colours') as found`.execute(db);
     assert.deepEqual(rows, [{ found: null }]);
     await close();
+  });
+});
+
+/** What the guide asks for at least: a log-in that owns the database and may make roles. */
+async function openAsHost(engine: Engine): Promise<CloudDatabase> {
+  const server = engine.server();
+  if (server === null) {
+    // The only database that PGlite has, of a newer PostgreSQL, in a session that stays the host's.
+    const db = openCloudDatabase(openPgliteInMemory());
+    await sql.raw("create role host login createrole").execute(db);
+    await sql.raw("alter database postgres owner to host").execute(db);
+    await sql.raw("set session authorization host").execute(db);
+    return db;
+  }
+  const admin = await engine.open();
+  await sql.raw("create role host login createrole").execute(admin.db);
+  await sql.raw("create database hosted owner host template template0").execute(admin.db);
+  await admin.close();
+  return openCloudDatabase(openPostgres(server.url("hosted").replace("//postgres@", "//host@"), systemClock));
+}
+
+describeOnEngines("a log-in that owns the database and may make roles", (engine) => {
+  // Planted: membership by any right to a role. From PostgreSQL 16 on, who made a role has it without the right to become it.
+  it("migrates, and then serves in roles that own nothing", async () => {
+    const db = await openAsHost(engine);
+    await migrateCloud(db, 1);
+    for (const role of ["meter_app", "meter_lookup", "meter_accounts"]) {
+      const became = await db.transaction().execute(async (trx) => {
+        await sql`select set_config('role', ${role}, true)`.execute(trx);
+        return (await sql<{ role: string }>`select current_user as role`.execute(trx)).rows;
+      });
+      assert.deepEqual(became, [{ role }]);
+    }
+    const { rows } = await inScope(db, {}, (trx) =>
+      sql`select count(*)::integer as n from workspaces`.execute(trx),
+    );
+    assert.deepEqual(rows, [{ n: 0 }]);
+    await db.destroy();
   });
 });
 
