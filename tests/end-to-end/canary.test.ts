@@ -27,7 +27,7 @@ import { meterWords, onNodeOnly, runMeter, runProgram, waitFor } from "./meter-p
 import { dialProvider, dialTcp, receive } from "./raw-client.ts";
 
 /** After this long, milliseconds, something hangs. */
-const timeout = 300_000;
+const timeout = 900_000;
 
 /** Canaries that come another way than in a shape of the list. */
 const more = ["gateway", "argument", "variable", "remote", "socket", "answer", "login", "host", "parent"].map(

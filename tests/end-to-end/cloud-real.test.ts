@@ -10,7 +10,7 @@ import { onNodeOnly, removeHome, waitFor } from "./meter-process.ts";
 import { type SyncMachine, startSyncMachine } from "./sync-machine.ts";
 
 /** After this long, milliseconds, something hangs. */
-const timeout = 300_000;
+const timeout = 900_000;
 
 const today = () => new Date().toISOString().slice(0, 10);
 

@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { tokenFile } from "../../cli/daemon-process.ts";
+import { askDaemon } from "../../cli/loopback-client.ts";
+import type { CloudSnapshot, SyncNowResult } from "../../daemon/cloud/mod.ts";
 import {
   createParentProxy,
   createProviderSimulation,
@@ -29,6 +34,10 @@ export interface SyncMachine {
   /** `meter cloud status --json`. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects, field by field.
   status(): Promise<any>;
+  /** The same from the daemon itself, without a command's process. */
+  snapshot(): Promise<CloudSnapshot>;
+  /** `meter sync` likewise; whether everything was sent. */
+  sync(): Promise<boolean>;
   /** Ends the daemon at once, without a word, and starts it anew. */
   crash(): Promise<void>;
   close(): Promise<void>;
@@ -42,6 +51,12 @@ export async function startSyncMachine(config: readonly string[] = []): Promise<
   let meter = await startMeter(home);
   const random = createSeededRandom("sync machine");
   let made = 0;
+  async function ask(method: "GET" | "POST", path: string): Promise<string> {
+    const secret = readFileSync(tokenFile(home), "utf8").trim();
+    const { status, body } = await askDaemon(meter.apiPort, path, secret, { method, timeoutMs: 60_000 });
+    assert.equal(status, 200, `${path}: ${body}`);
+    return body;
+  }
   const attempt: SyncMachine["attempt"] = (...words) => meter.run(words);
   return {
     home,
@@ -68,6 +83,8 @@ export async function startSyncMachine(config: readonly string[] = []): Promise<
       return stdout;
     },
     status: async () => JSON.parse((await attempt("cloud", "status", "--json")).stdout),
+    snapshot: async () => JSON.parse(await ask("GET", "/v1/cloud/status")) as CloudSnapshot,
+    sync: async () => (JSON.parse(await ask("POST", "/v1/cloud/sync")) as SyncNowResult).kind === "synced",
     async crash() {
       process.kill(meter.pid, "SIGKILL");
       await meter.stop();

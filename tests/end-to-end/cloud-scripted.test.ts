@@ -1,0 +1,396 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, describe, it } from "node:test";
+import { createCredentialStore } from "../../adapters/cloud-credentials/mod.ts";
+import { databaseFile } from "../../cli/database-file.ts";
+import { editConfig } from "../../cli/edit-config.ts";
+import {
+  type Answer,
+  credentialsFor,
+  type ScriptedCloud,
+  startScriptedCloud,
+  TOKEN,
+  takeAll,
+} from "../daemon/cloud/cloud-kit.ts";
+import { onNodeOnly, waitFor } from "./meter-process.ts";
+import { type SyncMachine, startSyncMachine } from "./sync-machine.ts";
+
+/** After this long, milliseconds, something hangs. */
+const timeout = 900_000;
+
+const BATCH = "/v1/requests/batch";
+const BODY = "/v1/requests/";
+const STORED: Answer = { status: 204 };
+
+/** A machine that is paired with the scripted cloud. */
+async function startPaired(cloud: ScriptedCloud): Promise<SyncMachine> {
+  const machine = await startSyncMachine(["[cloud]", "enabled = true", `base_url = "${cloud.url}"`]);
+  await createCredentialStore(machine.home).write(credentialsFor(cloud.url));
+  return machine;
+}
+
+const lost: Answer = (_, response) => void response.destroy();
+const half: Answer = (_, response) => {
+  response.writeHead(200, { "content-length": "1000" }).write('{"accepted":');
+  setImmediate(() => response.destroy());
+};
+/** Never silent for long, and never done. */
+const drip: Answer = (_, response) => {
+  response.writeHead(200);
+  const next = setInterval(() => response.write(" "), 200);
+  response.on("close", () => clearInterval(next));
+};
+
+describe("a daemon process and a cloud that answers everything there is", {
+  skip: onNodeOnly,
+  timeout,
+}, () => {
+  let cloud: ScriptedCloud;
+  let machine: SyncMachine;
+  /** What batches and bodies are answered with, for as long as it stays: the daemon also tries again by itself. */
+  let batch: Answer = takeAll;
+  let body: Answer = STORED;
+  /** One whose cloud drips, from the beginning: its patience is a minute. */
+  let dripping: { cloud: ScriptedCloud; machine: SyncMachine };
+
+  before(async () => {
+    cloud = await startScriptedCloud();
+    const other = await startScriptedCloud();
+    other.script(BATCH, drip);
+    const [one, two] = await Promise.all([startPaired(cloud), startPaired(other)]);
+    cloud.otherwise(BODY, (seen, response) => answerWith(body, seen, response));
+    cloud.otherwise(BATCH, (seen, response) => answerWith(batch, seen, response));
+    machine = one;
+    dripping = { cloud: other, machine: two };
+    await two.call(1);
+  });
+  after(async () => {
+    await machine?.close();
+    await dripping?.machine.close();
+    await cloud?.close();
+    await dripping?.cloud.close();
+  });
+
+  const failure = async () => {
+    const { sync } = await machine.snapshot();
+    return [sync.pausedReason, sync.consecutiveFailures > 0, sync.lastError];
+  };
+
+  const transient: readonly (readonly [name: string, answer: Answer, error: string])[] = [
+    ...[400, 408, 422, 429, 500, 502, 503].map((status): [string, Answer, string] => [
+      `HTTP ${status}`,
+      { status },
+      `HTTP ${status}`,
+    ]),
+    ["a redirect", { status: 302, headers: { location: "https://elsewhere.example/" } }, "HTTP 302"],
+    ["a page with 200", { status: 200, body: "<html>hello</html>" }, "HTTP 200 without outcomes"],
+    [
+      "a 200 that says too little",
+      { status: 200, body: { accepted: 0, duplicates: 0, rejected: [] } },
+      "HTTP 200 with outcomes that do not match the batch",
+    ],
+    ["a connection that is cut", lost, "no answer: connection_reset"],
+    ["an answer that is cut", half, "no answer: connection_reset"],
+  ];
+  for (const [name, answer, error] of transient) {
+    it(`metadata: ${name} is transient: nothing marked, no pause, sent again`, async () => {
+      batch = answer;
+      await machine.call(1);
+      assert.equal(await machine.sync(), false);
+      assert.deepEqual(await failure(), [null, true, error]);
+      assert.equal((await machine.snapshot()).sync.pending, 1);
+      batch = takeAll;
+      assert.equal(await machine.sync(), true);
+      const { sync } = await machine.snapshot();
+      assert.deepEqual([sync.pausedReason, sync.consecutiveFailures, sync.pending], [null, 0, 0]);
+    });
+  }
+
+  it("metadata: an answer lost after the commit is asked for again, and the duplicate is taken", async () => {
+    const committed = new Set<string>();
+    const commit = (records: readonly { request_id: string }[]) => {
+      const fresh = records.filter(({ request_id: id }) => !committed.has(id));
+      for (const { request_id: id } of fresh) committed.add(id);
+      return { accepted: fresh.length, duplicates: records.length - fresh.length, rejected: [] };
+    };
+    batch = (seen, response) => {
+      commit(seen.body.records);
+      response.destroy();
+    };
+    await machine.call(2);
+    assert.equal((await machine.attempt("sync")).code, 1);
+    batch = (seen, response) => void response.end(JSON.stringify(commit(seen.body.records)));
+    await machine.run("sync");
+    batch = takeAll;
+    assert.deepEqual([committed.size, (await machine.status()).sync.pending], [2, 0]);
+  });
+
+  it("metadata: Retry-After in each of its forms", async () => {
+    const soon = new Date(Date.now() + 90_000);
+    const forms: readonly (readonly [header: string, isWaitedFor: boolean])[] = [
+      ["120", true],
+      [soon.toUTCString(), true],
+      // The two obsolete forms of a date (RFC 9110, section 5.6.7).
+      [rfc850(soon), true],
+      [asctime(soon), true],
+      ["1000000000000", true],
+      ["0", false],
+      ["-1", false],
+      ["1.5", false],
+      ["Wed, 21 Oct 2015 07:28:00 GMT", false],
+      ["soon", false],
+    ];
+    for (const [header, isWaitedFor] of forms) {
+      // What one is asked to wait for is not forgotten: then a machine of its own asks.
+      const own = isWaitedFor ? await startPaired(cloud) : machine;
+      try {
+        await own.call(1);
+        batch = { status: 429, headers: { "retry-after": header } };
+        assert.equal(await own.sync(), false);
+        batch = takeAll;
+        assert.equal(await own.sync(), !isWaitedFor, header);
+        assert.equal((await own.snapshot()).sync.pending, isWaitedFor ? 1 : 0, header);
+      } finally {
+        if (own !== machine) await own.close();
+      }
+    }
+  });
+
+  it("metadata: a record that is rejected by name is quarantined, the others land", async () => {
+    await machine.call(3);
+    batch = (seen, response) => {
+      const [{ request_id }, ...others] = seen.body.records;
+      const rejected = [{ request_id, code: "invalid_record", message: "no" }];
+      response.end(JSON.stringify({ accepted: others.length, duplicates: 0, rejected }));
+    };
+    assert.match(await machine.run("sync"), /^Requests: 2 sent, 1 refused /);
+    batch = takeAll;
+    assert.equal((await machine.status()).quarantined, 1);
+    await machine.run("cloud", "quarantine", "retry", "--all");
+    await machine.run("sync");
+    assert.equal((await machine.status()).quarantined, 0);
+  });
+
+  for (const [status, reason] of [
+    [401, "paused_unauthorised"],
+    [403, "paused_forbidden"],
+  ] as const) {
+    it(`metadata: ${status} pauses, and resume goes by what whoami says`, async () => {
+      await machine.call(1);
+      batch = { status };
+      assert.equal((await machine.attempt("sync")).code, 1);
+      assert.equal((await machine.status()).banner, "PAUSED");
+      batch = takeAll;
+      const answers: readonly (readonly [Answer, RegExp])[] = [
+        [{ status: 401 }, /meter: .*(?:invalid|not valid)/],
+        [{ status: 403 }, /re-invite/],
+        [{ status: 503 }, /503/],
+        [{ status: 429, headers: { "retry-after": "5" } }, /429/],
+        [lost, /connection_reset/],
+      ];
+      for (const [answer, said] of answers) {
+        cloud.script("/v1/daemon/whoami", answer);
+        const { code, stderr } = await machine.attempt("cloud", "resume");
+        assert.deepEqual([code, (await failure())[0]], [1, reason]);
+        assert.match(stderr, said);
+      }
+      assert.equal(await machine.run("cloud", "resume"), "Resumed.\n");
+      assert.deepEqual(await failure(), [null, false, null]);
+      await machine.run("sync");
+    });
+  }
+
+  it("bodies: each answer to a leg has the contract's outcome", async () => {
+    await machine.run("project", "kept", "set", "body-capture", "on");
+    await machine.run("cloud", "privacy", "set", "bodies.enabled", "true");
+    const bodies = async () => {
+      const { bodies: found, quarantined } = await machine.snapshot();
+      const isFailing = found.consecutiveFailures > 0;
+      return [found.pending, found.pausedReason, isFailing, found.lastError, quarantined];
+    };
+    // Each begins with the two legs of one call. What is pending, why it is paused, failures, last error, quarantine.
+    const rows: readonly (readonly [answer: Answer, expected: readonly unknown[]])[] = [
+      [{ status: 204 }, [0, null, false, null, 0]],
+      [
+        { status: 200, body: { stored: false, reason: "store_prompt_content_disabled" } },
+        [2, null, false, null, 0],
+      ],
+      [{ status: 425 }, [1, null, false, null, 0]],
+      [{ status: 404 }, [0, null, false, null, 1]],
+      [{ status: 400 }, [0, null, false, null, 1]],
+      [{ status: 413 }, [0, null, false, null, 1]],
+      [{ status: 422 }, [0, null, false, null, 1]],
+      [{ status: 408 }, [2, null, true, "HTTP 408", 0]],
+      [{ status: 429 }, [2, null, true, "HTTP 429", 0]],
+      [{ status: 500 }, [2, null, true, "HTTP 500", 0]],
+      [{ status: 200, body: "<html>" }, [2, null, true, "HTTP 200", 0]],
+      [lost, [2, null, true, "no answer: connection_reset", 0]],
+      [{ status: 401 }, [2, "paused_unauthorised", false, "HTTP 401", 0]],
+      [{ status: 403 }, [2, "paused_forbidden", false, "HTTP 403", 0]],
+    ];
+    for (const [answer, expected] of rows) {
+      await machine.call(1, "kept");
+      const label = typeof answer === "function" ? "lost" : `${answer.status}`;
+      let first: string | null = null;
+      body = (seen, response) => {
+        first ??= `${seen.path} ${seen.body.direction}`;
+        const isTerminal = typeof answer === "object" && [400, 404, 413, 422, 425].includes(answer.status);
+        const isFirst = first === `${seen.path} ${seen.body.direction}`;
+        answerWith(isFirst || !isTerminal ? answer : STORED, seen, response);
+      };
+      await machine.sync();
+      assert.deepEqual(await bodies(), expected, label);
+      assert.equal((await failure())[0], null, label);
+      body = STORED;
+      if (expected[1] !== null) await machine.run("cloud", "resume");
+      if (expected[4] !== 0) await machine.run("cloud", "quarantine", "retry", "--all");
+      await machine.sync();
+      assert.deepEqual((await bodies()).slice(0, 3), [0, null, false], label);
+    }
+  });
+
+  it("bodies: a leg above the cap is cut and sent, a project's rule passes it over, `upload_from` is stamped on switching", async () => {
+    const sent = () => cloud.to(BODY).filter(({ path }) => path.endsWith("/body"));
+    await machine.run("cloud", "privacy", "set", "bodies.enabled", "false");
+    await machine.call(1, "kept");
+    assert.match(await machine.run("cloud", "privacy", "set", "bodies.enabled", "true"), /from now on \(/);
+    const before = sent().length;
+    await machine.run("sync");
+    assert.equal(sent().length, before, "captured before body sync was switched on");
+    await machine.run("project", "quiet", "set", "body-capture", "on");
+    await machine.run("cloud", "privacy", "set", "bodies.upload", "false", "--project", "quiet");
+    await machine.call(1, "quiet");
+    await machine.call(1, "kept");
+    await machine.run("sync");
+    assert.equal(sent().length, before + 2);
+
+    // Read anew at every pass: the caps fall into every place of the letters of several bytes in the prompt.
+    for (let cap = 60; cap < 80; cap += 3) {
+      await editConfig(machine.home, [
+        { path: ["cloud", "bodies", "max_body_bytes_per_upload"], value: cap },
+      ]);
+      const from = sent().length;
+      await machine.call(1, "kept");
+      await machine.sync();
+      const request = sent()
+        .slice(from)
+        .find(({ body: envelope }) => envelope.direction === "request")?.body;
+      const bytes = Buffer.from(request.body_b64, "base64");
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      assert.ok(bytes.length <= cap && bytes.length > cap - 4, `${bytes.length} of ${cap}`);
+      assert.ok(request.truncated && request.original_size_bytes > bytes.length);
+      assert.ok(text.startsWith("{"));
+    }
+  });
+
+  it("a worker that ends is started again by the supervisor, and the daemon goes on", async () => {
+    const rename = (from: string, to: string) => {
+      const db = new DatabaseSync(databaseFile(machine.home));
+      db.exec(`alter table ${from} rename to ${to}`);
+      db.close();
+    };
+    const events = (event: string) =>
+      machine.meter.log().filter((line) => line.event === event && line.task === "sync").length;
+    const [exits, spawns] = [events("cloud.supervisor.worker_exited"), events("cloud.supervisor.spawned")];
+    rename("cloud_sync_state", "gone");
+    try {
+      // By the API: a command would look at the tables itself, and refuse them.
+      await machine.sync().catch(() => {});
+      await waitFor("the worker's end", () => events("cloud.supervisor.worker_exited") > exits);
+    } finally {
+      rename("gone", "cloud_sync_state");
+    }
+    await waitFor("its new start", () => events("cloud.supervisor.spawned") > spawns);
+    await machine.call(1);
+    await waitFor("a sync", () => machine.sync().catch(() => false));
+    assert.equal((await machine.snapshot()).sync.pending, 0);
+  });
+
+  it("pairing: expired, failed, replaced by a newer request; then approved with the token", async () => {
+    const ticket = (code: string) => ({
+      status: 201,
+      body: {
+        code,
+        poll_token: "p".repeat(43),
+        verification_url: `${cloud.url}/connect?code=${code}`,
+        expires_in: 600,
+        interval: 0,
+      },
+    });
+    const connect = () => machine.attempt("cloud", "connect", "--force", "--base-url", cloud.url);
+    const poll = (body: object): Answer => ({ status: 200, body });
+    for (const status of ["expired", "failed"]) {
+      cloud.script("/v1/pairing/start", ticket("ABCD-1234"));
+      cloud.script("/v1/pairing/poll", poll({ status: "pending" }), poll({ status }));
+      const { code, stderr } = await connect();
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(status));
+    }
+    cloud.otherwise("/v1/pairing/poll", poll({ status: "pending" }));
+    cloud.script("/v1/pairing/start", ticket("ABCD-1234"), ticket("EFGH-5678"));
+    const first = connect();
+    await waitFor("the first request to be polled", () => cloud.to("/v1/pairing/poll").length > 4);
+    const approved = { status: "approved", sync_token: TOKEN, workspace: { id: "w2", name: "Second" } };
+    const second = connect();
+    await waitFor("the second request", () => cloud.to("/v1/pairing/start").length >= 4);
+    cloud.otherwise("/v1/pairing/poll", poll(approved));
+    const results = await Promise.all([first, second]);
+    assert.match(results[1].stdout, /EFGH-5678[\s\S]*\nConnected to Second\.\n/);
+    await machine.run("sync");
+  });
+
+  it("a name that does not resolve is transient, and begins no pairing", async () => {
+    const away = "https://nobody.meter-tests.internal";
+    const own = await startSyncMachine(["[cloud]", "enabled = true", `base_url = "${away}"`]);
+    try {
+      assert.match((await own.attempt("cloud", "connect")).stderr, /did not start \(no answer: dns/);
+      await createCredentialStore(own.home).write(credentialsFor(away));
+      await own.call(1);
+      assert.equal((await own.attempt("sync")).code, 1);
+      const { sync } = await own.status();
+      assert.match(sync.last_error, /^no answer: dns/);
+      assert.deepEqual([sync.paused_reason, sync.pending], [null, 1]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("metadata: an answer that drips without end is given up after a minute, and what it was about is sent again", async () => {
+    const { machine: slow, cloud: other } = dripping;
+    await waitFor(
+      "the end of patience",
+      async () => (await slow.snapshot()).sync.lastError === "no answer: timeout",
+      120_000,
+    );
+    await waitFor(
+      "the next try, by the daemon itself",
+      async () => (await slow.snapshot()).sync.pending === 0,
+      60_000,
+    );
+    assert.ok(other.to(BATCH).length >= 2);
+  });
+});
+
+/** Gives an answer as the scripted cloud would. */
+function answerWith(
+  answer: Answer,
+  ...[seen, response]: Parameters<Extract<Answer, (...given: never) => void>>
+) {
+  if (typeof answer === "function") return answer(seen, response);
+  response.writeHead(answer.status, answer.headers);
+  response.end(typeof answer.body === "object" ? JSON.stringify(answer.body) : answer.body);
+}
+
+const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/** `Sunday, 06-Nov-94 08:49:37 GMT`. */
+function rfc850(date: Date): string {
+  const [, day, month, year = "", time] = date.toUTCString().split(" ");
+  return `${DAYS[date.getUTCDay()]}, ${day}-${month}-${year.slice(2)} ${time} GMT`;
+}
+
+/** `Sun Nov  6 08:49:37 1994`. */
+function asctime(date: Date): string {
+  const [week = "", day = "", month, year, time] = date.toUTCString().split(" ");
+  return `${week.slice(0, 3)} ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
+}
