@@ -1,7 +1,7 @@
 // `npm run bench:cli`: how long the commands take that people and prompts run often, beside `node -e 0`, in one run.
 // Uses what `npm run build` made, as an installed package does. The order alternates, so that all see the same machine.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -21,6 +21,9 @@ try {
   cpSync(join(root, "package.json"), join(folder, "package.json"));
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const home = join(folder, "home");
+  mkdirSync(home, { mode: 0o700 });
+  // Any free port: another daemon may have the usual ones.
+  writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n[api]\nport = 0\n");
   const env = { ...process.env, METER_HOME: home };
   const program = join(folder, "cli/bin.js");
   const run = (words: readonly string[]) => {
@@ -37,7 +40,8 @@ try {
     ["meter report", [program, "report"]],
   ];
   // Once to fill the caches; with a database, since that is how people have it.
-  spawnSync(process.execPath, [program, "start"], { env, stdio: "ignore" });
+  const { status } = spawnSync(process.execPath, [program, "start"], { env, stdio: "inherit" });
+  if (status !== 0) throw new Error(`meter start ended with ${status}`);
   const times = new Map(contenders.map(([name]) => [name, [] as number[]]));
   for (const [, words] of contenders) run(words);
   for (let round = 0; round < ROUNDS; round += 1) {
