@@ -170,7 +170,8 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     }
   });
 
-  // Planted once: a batch stamped as synced when it is sent, not when it is answered. Found at once.
+  // Planted once: a batch stamped as synced when it is sent, not when it is answered; all that is sent added to the
+  // rollups, not what is new. Found at once, in the second run at the latest.
   it("any record delivered 1 to 50 times in any order, with losses, counts once", {
     timeout: 120_000,
   }, async () => {
