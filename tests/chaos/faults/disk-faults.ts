@@ -6,11 +6,54 @@ import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { databaseFile } from "../../../cli/database-file.ts";
-import { runMeter, waitFor } from "../../end-to-end/meter-process.ts";
+import { meterWords, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
 import type { LedgerEntry } from "../../simulation/mod.ts";
 import { assertRows, fillDisk, health, mountObstacle, rowOf, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { freePort } from "./inspect-worker.ts";
+
+const fiuObstacle = () => {
+  try {
+    execFileSync("fiu-run", ["-x", "true"], { stdio: "pipe" });
+    return null;
+  } catch {
+    return "needs libfiu (Debian: apt-get install fiu-utils)";
+  }
+};
+
+const WRITES = ["posix/io/rw/pwrite", "posix/io/sync/fsync", "posix/io/sync/fdatasync"];
+
+const failingWrites = (name: string, share: number): FaultScenario => ({
+  name,
+  fault: `${share === 1 ? "every write" : `one write of ${Math.round(1 / share)}`} to any file fails, as on a disk that breaks`,
+  data: "every call is a row once writes succeed; each counted once; the database is whole",
+  shown: "DEGRADED, last error io; Metering. by itself",
+  isQuick: true,
+  obstacle: fiuObstacle,
+  async run(rig) {
+    const home = rig.home();
+    const meter = await rig.start(home, {
+      words: ["fiu-run", "-x", ...meterWords, "start", "--foreground"],
+    });
+    const entries = [await rig.call(meter)];
+    await assertRows(meter, entries);
+    const control = (command: string) =>
+      execFileSync("fiu-ctrl", ["-c", command, String(meter.pid)], { stdio: "pipe" });
+    for (const point of WRITES) control(`enable_random name=${point},probability=${share}`);
+    for (let n = 0; n < 20; n += 1) entries.push(await rig.call(meter));
+    if (share === 1) assert.match((await statusUntil(home, 1)).stdout, /\nlast error {2}(?:io|disk_full): /);
+    for (const point of WRITES) control(`disable name=${point}`);
+    entries.push(await rig.call(meter));
+    assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+    await assertRows(meter, entries);
+    assert.equal(await meter.counted("metered"), entries.length);
+    assert.deepEqual((await meter.status()).store.dropped, {});
+    await meter.stop();
+    const after = new DatabaseSync(databaseFile(home));
+    assert.deepEqual({ ...after.prepare("PRAGMA integrity_check").get() }, { integrity_check: "ok" });
+    after.close();
+  },
+});
 
 /** What happens to the disk that the home is on. */
 export const diskFaults: readonly FaultScenario[] = [
@@ -128,6 +171,8 @@ export const diskFaults: readonly FaultScenario[] = [
       await assertRows(meter, entries);
     },
   },
+  failingWrites("some-writes-fail", 0.05),
+  failingWrites("all-writes-fail", 1),
   {
     name: "read-only-home",
     fault: "the home can only be read when the daemon is to start",
