@@ -1,3 +1,4 @@
+import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import { reconcile } from "../../core/reconcile/mod.ts";
 import { describeAnswer } from "../../core/retry/mod.ts";
 import type { SyncReport } from "../../core/sync/mod.ts";
@@ -50,6 +51,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
   async function apply(): Promise<void> {
     const { settings, credentials, otherOrigin } = await readConnection(ports);
     const connected = settings.cloud.enabled && credentials !== null;
+    await keepConnection(connected ? credentials : null);
     if (otherOrigin !== null)
       complain("the stored token is another cloud's than the configured one: not used");
     else problem = null;
@@ -64,6 +66,27 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     const said = JSON.stringify([autoPull, pullIntervalMs, pullUrl, connected]);
     if (said !== ratesSaid) await rates.schedule();
     ratesSaid = said;
+  }
+
+  /** What `cloud_state` says of the connection, also where the database is a new one, or a person edited the file. */
+  async function keepConnection(credentials: CloudCredentials | null): Promise<void> {
+    const row = store.readCloudState("cloud_state");
+    if (credentials === null) {
+      if (row.enabled === 1) store.updateCloudState("cloud_state", { enabled: 0 });
+    } else if (
+      row.enabled === 0 ||
+      row.workspace_id !== credentials.workspaceId ||
+      row.api_key_mirror === null
+    ) {
+      store.updateCloudState("cloud_state", {
+        enabled: 1,
+        workspace_id: credentials.workspaceId,
+        workspace_name: credentials.workspaceName,
+        machine_id: credentials.machineId,
+        hostname: ports.machine.hostname,
+        api_key_mirror: await ports.credentials.seal(credentials),
+      });
+    }
   }
 
   function complain(warning: string): void {

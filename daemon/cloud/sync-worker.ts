@@ -55,6 +55,7 @@ export function createSyncDriver(
       }),
       mark_synced: ({ requestIds, at }) => {
         store.settleRequests({ synced: requestIds, skipped: [], quarantined: [], at });
+        noteContact(store, at);
         return undefined;
       },
       quarantine_records: ({ records, at }) => {
@@ -88,6 +89,15 @@ export function createSyncDriver(
       },
     },
   });
+}
+
+/** How exact `last_connected_at` is while batches are taken, milliseconds: each writing waits for the disk. */
+const CONTACT_EVERY_MS = 60_000;
+
+function noteContact(store: CloudServicePorts["store"], at: number): void {
+  const { last_connected_at: before } = store.readCloudState("cloud_state");
+  if (before !== null && before <= at && at - before < CONTACT_EVERY_MS) return;
+  store.updateCloudState("cloud_state", { last_connected_at: at });
 }
 
 function toEntry(at: number) {

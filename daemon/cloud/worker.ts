@@ -12,15 +12,23 @@ export interface Worker<State, Event> {
   isRunning(): boolean;
 }
 
+interface Running<State, Event> {
+  readonly driver: Driver<State, Event>;
+  readonly ended: Promise<void>;
+  cancel(): void;
+}
+
 /** Makes a worker. `make` gives a driver and its first event, with a promise that ends what it asks of the cloud. */
 export function createWorker<State, Event>(
   make: (cancelled: Promise<void>) => Promise<{ driver: Driver<State, Event>; first: Event }>,
 ): Worker<State, Event> {
-  let running: { driver: Driver<State, Event>; ended: Promise<void>; cancel: () => void } | null = null;
+  let running: Running<State, Event> | null = null;
+  /** The driver that is being made to run: who has an errand waits for it, since two would both act on one state. */
+  let starting: Promise<Running<State, Event>> | null = null;
   /** A stop may come while the driver is still made. */
   let stops = 0;
 
-  async function start(): Promise<NonNullable<typeof running>> {
+  async function start(): Promise<Running<State, Event>> {
     const cancelled = Promise.withResolvers<void>();
     const { driver, first } = await make(cancelled.promise);
     const ended = driver.run(first).finally(() => cancelled.resolve());
@@ -30,7 +38,9 @@ export function createWorker<State, Event>(
   return {
     async run() {
       const before = stops;
-      const own = await start();
+      const own = await (starting = start()).finally(() => {
+        starting = null;
+      });
       running = own;
       if (stops !== before) own.driver.stop();
       try {
@@ -45,7 +55,8 @@ export function createWorker<State, Event>(
       running?.driver.stop();
     },
     async use(errand) {
-      if (running !== null) return await errand(running.driver, running.ended);
+      const present = running ?? (await starting);
+      if (present !== null) return await errand(present.driver, present.ended);
       const own = await start();
       // Its failure is the errand's to see.
       own.ended.catch(() => {});
@@ -58,7 +69,8 @@ export function createWorker<State, Event>(
       }
     },
     async tell(event) {
-      if (running !== null) return running.driver.dispatch(event);
+      const present = running ?? (await starting);
+      if (present !== null) return present.driver.dispatch(event);
       await this.use(async (driver, ended) => {
         driver.dispatch(event);
         await driver.idle();

@@ -327,3 +327,38 @@ describe("what leaves the machine", () => {
     assert.deepEqual(await machine.ports.outbox.verify(), { ok: true, entries: 1, firstSeq: 1, lastSeq: 1 });
   });
 });
+
+describe("cloud_state", () => {
+  it("holds the connection in a database that did not see the pairing, and follows the configuration", async () => {
+    const own = await createMachine(cloud.url);
+    try {
+      await own.service.start();
+      const row = own.store.readCloudState("cloud_state");
+      assert.deepEqual(
+        [row.enabled, row.workspace_name, row.machine_id, row.hostname],
+        [1, "Work", "0".repeat(32), "laptop"],
+      );
+      const mirrored = await own.ports.credentials.open(row.api_key_mirror ?? new Uint8Array());
+      assert.deepEqual(mirrored, await own.ports.credentials.read());
+      own.config.cloud = { ...(own.config.cloud as object), enabled: false };
+      await own.service.reload();
+      assert.equal(own.store.readCloudState("cloud_state").enabled, 0);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it("says when the cloud last took something", async () => {
+    const own = await createMachine(cloud.url);
+    try {
+      own.store.insertRecords([sampleRecord({})]);
+      assert.equal(own.store.readCloudState("cloud_state").last_connected_at, null);
+      const before = Date.now();
+      await own.service.syncNow();
+      const { last_connected_at } = own.store.readCloudState("cloud_state");
+      assert.ok((last_connected_at ?? 0) >= before);
+    } finally {
+      await own.close();
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Driver } from "../../../core/ports/driver.ts";
+import { createWorker } from "../../../daemon/cloud/worker.ts";
+
+type State = { readonly events: readonly string[] };
+
+/** A worker whose drivers are made when told, and note what they are sent. */
+function createBench() {
+  const made: { events: string[]; stop(): void }[] = [];
+  const letMake = Promise.withResolvers<void>();
+  const worker = createWorker<State, string>(async () => {
+    await letMake.promise;
+    const ended = Promise.withResolvers<void>();
+    const own = { events: [] as string[], stop: ended.resolve };
+    made.push(own);
+    const driver: Driver<State, string> = {
+      state: own,
+      run(first) {
+        own.events.push(first);
+        return ended.promise;
+      },
+      dispatch: (event) => void own.events.push(event),
+      idle: async () => {},
+      stop: ended.resolve,
+    };
+    return { driver, first: "started" };
+  });
+  return {
+    worker,
+    made,
+    /** Nothing is made before. */
+    make: letMake.resolve,
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("createWorker() of a machine", { timeout: 60_000 }, () => {
+  // Planted: an errand that does not wait for the driver in the making began a second one on the same state, and a daemon
+  // with body sync on printed its notice twice at the start.
+  it("tells the driver that is just being made, not one of its own beside it", async () => {
+    const { worker, made, make } = createBench();
+    const run = worker.run();
+    const told = worker.tell("resume_requested");
+    const used = worker.use(async (driver) => driver.dispatch("sync_requested"));
+    make();
+    await Promise.all([told, used]);
+    assert.deepEqual(
+      made.map(({ events }) => events),
+      [["started", "resume_requested", "sync_requested"]],
+    );
+    worker.stop();
+    await run;
+  });
+
+  it("makes one for an errand where none runs, and ends it", async () => {
+    const { worker, made, make } = createBench();
+    const told = worker.tell("pause_requested");
+    make();
+    await told;
+    assert.deepEqual(made[0]?.events, ["started", "pause_requested"]);
+    assert.equal(worker.isRunning(), false);
+  });
+
+  it("says why the driver could not be made, and makes another the next time", async () => {
+    let problem: Error | null = new Error("the configuration can't be read");
+    const inner = createBench();
+    const worker = createWorker<State, string>(async () => {
+      if (problem !== null) throw problem;
+      return await inner.worker.use(async (driver) => ({ driver, first: "started" }));
+    });
+    const run = worker.run();
+    const told = worker.tell("resume_requested");
+    await assert.rejects(run, /can't be read/);
+    await assert.rejects(told, /can't be read/);
+    problem = null;
+    const again = worker.tell("resume_requested");
+    inner.make();
+    await again;
+    assert.deepEqual(inner.made[0]?.events, ["started", "started", "resume_requested"]);
+  });
+
+  it("ends a driver that was told to stop while it was made", async () => {
+    const { worker, make } = createBench();
+    const run = worker.run();
+    worker.stop();
+    make();
+    await run;
+    await turn();
+    assert.equal(worker.isRunning(), false);
+  });
+});
