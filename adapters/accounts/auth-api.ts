@@ -23,6 +23,9 @@ export async function answerApi(auth: Auth, request: Request, baseUrl: string): 
     return problem(404, "not_found", "There is nothing at this address.");
   // What the address was on the way here (a proxy's, a loopback's) is not what better-auth should compare with.
   const own = new Request(new URL(pathname + search, baseUrl), request);
+  // A browser that says how it fetches also says from where, and an origin. Node's fetch says the one alone, and would
+  // be taken for a browser that hides its page.
+  if (!own.headers.has("sec-fetch-site")) own.headers.delete("sec-fetch-mode");
   try {
     const answer = await auth.handler(own);
     return answer.status >= 400 ? await asProblem(answer) : answer;

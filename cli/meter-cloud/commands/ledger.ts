@@ -49,9 +49,8 @@ export class LedgerVerifyCommand extends CloudCommand {
     else if (!verdict.ok) {
       this.print(`NOT INTACT: ${verdict.fault.replaceAll("_", " ")} at row ${verdict.seq}.`);
     } else {
-      this.print(
-        `Intact: ${verdict.head.seq} rows, the first ${verdict.provenThroughSeq} proven by the saved head.`,
-      );
+      const proven = saved === null ? "" : `, the first ${verdict.provenThroughSeq} proven by the saved head`;
+      this.print(`Intact: ${verdict.head.seq} rows${proven}.`);
       if (verdict.caveat !== null) this.print(verdict.caveat);
     }
     return verdict.ok ? cloudExitCodes.ok : cloudExitCodes.notIntact;

@@ -178,6 +178,16 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     }
   });
 
+  it("takes a sign-in by Node's fetch, which says how it fetches and nothing of a page", async () => {
+    const { accounts } = rig;
+    const email = "program@example.com";
+    await accounts.createUser({ name: "P", email, password });
+    const signIn = (headers: Record<string, string>) =>
+      post(accounts, "/sign-in/email", { email, password }, { "sec-fetch-mode": "cors", ...headers });
+    assert.equal((await signIn({})).status, 200);
+    assert.equal((await signIn({ "sec-fetch-site": "cross-site" })).status, 403);
+  });
+
   it("sets a new password by mail, ends all sessions with it, and says nothing of who has an account", async () => {
     const { accounts, mails } = rig;
     const email = "forgot@example.com";
