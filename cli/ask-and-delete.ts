@@ -1,12 +1,18 @@
 import { meterHome } from "../adapters/files/mod.ts";
 import { confirm } from "./confirm.ts";
-import { deleteCaptured, deleteOutbox, deletionInWords, freedInWords } from "./delete-captured.ts";
+import {
+  deleteCaptured,
+  deleteOutbox,
+  deleteSetAside,
+  deletionInWords,
+  freedInWords,
+} from "./delete-captured.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { withStore } from "./open-store.ts";
 
 /** What is to be deleted, and how. */
 export interface DeletionOrder {
-  /** `null` for everything, with the copies of what was sent to a cloud. */
+  /** `null` for everything, with the copies of what was sent to a cloud and the databases that were set aside. */
   readonly before: number | null;
   readonly dryRun: boolean;
   readonly yes: boolean;
@@ -33,7 +39,10 @@ export async function askAndDelete(
     if (!yes && !(await confirm(context, `Delete ${deletionInWords(planned)} for good?`, { forGood: true })))
       throw new CommandFailure("nothing was deleted");
     const freed = await deleteCaptured(home, store, before);
-    if (before === null) deleteOutbox(home);
+    if (before === null) {
+      deleteOutbox(home);
+      deleteSetAside(home);
+    }
     print(
       json
         ? JSON.stringify(

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Deletion, Store } from "../daemon/store/mod.ts";
 import { findDaemon } from "./daemon-process.ts";
@@ -36,6 +36,14 @@ export function deleteOutbox(home: string): boolean {
   if (!existsSync(outbox)) return false;
   rmSync(outbox, { recursive: true, force: true });
   return true;
+}
+
+/** A database that was moved aside since it was damaged, or a part of one. */
+const SET_ASIDE = /^meter\.db(\.corrupt(-\d+)?(-wal|-shm|-journal)?|-wal\.corrupt(-\d+)?)$/;
+
+/** Removes the damaged databases that the daemon moved aside: what was captured is in them too. */
+export function deleteSetAside(home: string): void {
+  for (const name of readdirSync(home)) if (SET_ASIDE.test(name)) rmSync(join(home, name), { force: true });
 }
 
 const plural = (n: number, word: string) =>

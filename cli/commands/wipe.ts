@@ -7,8 +7,9 @@ export class WipeCommand extends MeterCommand {
     category: "Your data",
     description: "delete everything that was captured",
     details: `
-      All requests, captured bodies, coverage, and the copies of what was sent to a cloud. Settings, prices, the
-      certificate authority and a cloud connection stay; what a cloud has already stays there. Asks first.
+      All requests, captured bodies, coverage, the copies of what was sent to a cloud, and damaged databases that were
+      set aside. Settings, prices, the certificate authority and a cloud connection stay; what a cloud has already stays
+      there. Asks first.
     `,
     examples: [
       ["What would go", "meter wipe --dry-run"],

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { noon, sampleRecord } from "../daemon/store/sample-records.ts";
 import { createSampleHome, runWords } from "./run-words.ts";
@@ -118,7 +120,14 @@ describe("meter prune, wipe, project and bodies sweep", () => {
   });
 
   it("wipes everything", async () => {
+    // What the daemon moved aside as damaged holds captured data as well; another file is somebody else's.
+    const aside = ["meter.db.corrupt", "meter.db.corrupt-2-wal", "meter.db-wal.corrupt"];
+    for (const name of [...aside, "meter.db.mine"]) writeFileSync(join(sample.home, name), "");
     const { stdout } = await meter("wipe", "--yes", "--json");
+    assert.deepEqual(
+      [...aside, "meter.db.mine"].filter((name) => existsSync(join(sample.home, name))),
+      ["meter.db.mine"],
+    );
     assert.partialDeepStrictEqual(JSON.parse(stdout), { dry_run: false, requests: 2, bodies: 0 });
     assert.deepEqual(await projects(), []);
     assert.equal((await meter("project", "list")).stdout, "No projects yet.\n");
