@@ -32,6 +32,10 @@ export class UninstallCommand extends MeterCommand {
       "../../adapters/installer/mod.ts"
     );
     const { describeUndo } = await import("../../core/install/mod.ts");
+    const { homedir } = await import("node:os");
+    const { authorityFiles } = await import("../home.ts");
+    const { installName } = await import("../install-plan.ts");
+    const { trustedByHand } = await import("../trusted-by-hand.ts");
     const { findDaemon } = await import("../daemon-process.ts");
     const { deleteFromHome, listHome } = await import("../home-contents.ts");
     const { stopDaemonOf } = await import("../start-daemon.ts");
@@ -86,10 +90,15 @@ export class UninstallCommand extends MeterCommand {
       this.print("What failed is still recorded: mend it and run meter uninstall again.");
       return 1;
     }
+    const byHand = trustedByHand(record?.name ?? installName(home, homedir()), authorityFiles(home).caFile);
     deleteFromHome(home, kinds);
     const { goes, stays } = listHome(home, kinds);
     for (const name of goes) this.print(`left: ${join(home, name)} could not be deleted`);
     if (stays.length > 0) this.print(`What stays in ${home}: ${stays.join(", ")}`);
+    if (byHand !== null) {
+      this.print(`left: ${byHand} is root's, and this machine trusts it:`);
+      this.print(`  sudo rm ${byHand} && sudo update-ca-certificates --fresh`);
+    }
     if (record?.apps === true)
       this.print("Shells that are open now still have the variables: open new ones.");
     this.print("Uninstalled.");
