@@ -33,7 +33,7 @@ export interface CloudControl
   isCaptureFailing(): Promise<boolean>;
   connect(options: ConnectOptions): Promise<ConnectResult>;
   connectStatus(): Promise<ConnectStatus>;
-  /** Gives the handshake up; a daemon goes on with its own until the code ends. */
+  /** Gives the handshake up, also a daemon's. */
   cancelConnect(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ async function remoteControl(
     syncNow: () => read(ask("POST", "sync", SYNC_WITHIN_MS)),
     disconnect: () => andReload(local.disconnect()),
     refreshRates: () => andReload(local.refreshRates()),
-    cancelConnect: async () => {},
+    cancelConnect: async () => void (await read(ask("POST", "connect/cancel"))),
     async connect({ force, baseUrl, fromNow }) {
       const options = { force: force === true, base_url: baseUrl, from_now: fromNow === true };
       const { status, body } = await ask("POST", "connect", CLOUD_WITHIN_MS, options);

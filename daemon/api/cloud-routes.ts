@@ -27,7 +27,7 @@ const MAX_BYTES = 4_096;
  * - `GET /v1/cloud/state`: paired or not, version, host name, port.
  * - `POST /v1/cloud/connect`: begins pairing, answers with the code; a web page's body is not read at all.
  * - `GET /v1/cloud/connect/status`: how far the handshake is.
- * - `POST /v1/cloud/pause`, `resume`, `sync`, `reload` and `GET /v1/cloud/status`: for the owner alone.
+ * - `POST /v1/cloud/connect/cancel`, `pause`, `resume`, `sync`, `reload` and `GET /v1/cloud/status`: for the owner alone.
  */
 export function createCloudRoutes(service: CloudService, options: CloudRoutesOptions): Hono {
   const { isOwner } = options;
@@ -62,6 +62,15 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
         return refusal(502, "pairing_failed", result.message);
     }
   });
+
+  // Gives up the handshake under way, as Ctrl-C in `cloud connect` does: a code that is approved later connects nothing.
+  app.post(
+    "/connect/cancel",
+    ownerOnly(async () => {
+      await service.cancelConnect();
+      return service.connectStatus();
+    }),
+  );
 
   // The whole snapshot that `cloud status` shows, with how the workers are.
   app.get("/status", ownerOnly(service.state));

@@ -86,7 +86,7 @@ describe("createCloudRoutes()", () => {
   });
 
   it("keeps pause, resume, sync, reload and status for the owner", async () => {
-    for (const path of ["/pause", "/resume", "/sync", "/reload"]) {
+    for (const path of ["/connect/cancel", "/pause", "/resume", "/sync", "/reload"]) {
       assert.equal((await post(path, undefined, {})).status, 401, path);
     }
     assert.equal((await routes.request("/status")).status, 401);
@@ -97,6 +97,19 @@ describe("createCloudRoutes()", () => {
     assert.equal((await read(await post("/resume"))).ok, true);
     assert.deepEqual(await read(await post("/reload")), { reloaded: true });
     assert.equal((await read(await post("/sync"))).kind, "not_connected");
+  });
+
+  it("gives up a handshake: what is approved later connects nothing", async () => {
+    await machine.ports.credentials.clear();
+    cloud.otherwise("/v1/pairing/poll", { status: 200, body: { status: "pending" } });
+    assert.equal((await post("/connect")).status, 200);
+    const { status } = await read(await post("/connect/cancel"));
+    assert.ok(["idle", "failed"].includes(status), status);
+    const polls = cloud.to("/v1/pairing/poll").length;
+    cloud.otherwise("/v1/pairing/poll", { status: 200, body: { status: "approved" } });
+    assert.equal((await get("/state")).paired, false);
+    assert.ok(cloud.to("/v1/pairing/poll").length <= polls + 1);
+    assert.equal((await read(await post("/connect/cancel"))).status, status);
   });
 
   it("says why it can't connect", async () => {
