@@ -10,7 +10,7 @@ import { createRandomBytes, sha256, sha256Hex } from "../adapters/crypto/node-cr
 import { createDriver } from "../adapters/driver/mod.ts";
 import { createProjectFiles, writeFileAtomic } from "../adapters/files/mod.ts";
 import { serve } from "../adapters/http/serve.ts";
-import { takeExclusiveLock } from "../adapters/lock/exclusive-lock.ts";
+import { LOOK_MS, takeExclusiveLock } from "../adapters/lock/exclusive-lock.ts";
 import { createLog, openLogFile } from "../adapters/log/mod.ts";
 import {
   createConnectionOwners,
@@ -58,7 +58,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
   prepareHome(home);
   const { config, warnings } = await readConfig(home, env);
   const opener = createSqliteOpener();
-  const lock = await takeExclusiveLock(opener, lockFile(home));
+  const lock = await takeExclusiveLock(opener, lockFile(home), LOOK_MS);
   if (lock === null) throw new CommandFailure(`another daemon runs in ${home}`);
   const logFile = openLogFile(join(home, "logs", "daemon.log"));
   const log = createLog(logFile, config.log.level);

@@ -5,17 +5,21 @@ export interface ExclusiveLock {
   release(): void;
 }
 
-/** How long who takes the lock waits for one that only looks, in milliseconds. */
-const LOOK_MS = 500;
+/** How long to wait for one that only looks, in milliseconds: the `waitMs` of who takes a lock that others look at. */
+export const LOOK_MS = 500;
 
 /**
  * Takes the lock that the file stands for, or gives null where another process holds it. SQLite's own file lock is
  * used, since it is the same on every platform and runtime, and the system lets go of it when a process is killed. The
- * file stays empty, so that it can be locked on a full disk too.
+ * file stays empty, so that it can be locked on a full disk too. `waitMs` holds up the whole thread.
  */
-export async function takeExclusiveLock(opener: SqliteOpener, path: string): Promise<ExclusiveLock | null> {
+export async function takeExclusiveLock(
+  opener: SqliteOpener,
+  path: string,
+  waitMs = 0,
+): Promise<ExclusiveLock | null> {
   try {
-    const connection = await opener.open(path, { busyTimeoutMs: LOOK_MS, lockOnly: true });
+    const connection = await opener.open(path, { busyTimeoutMs: waitMs, lockOnly: true });
     try {
       connection.execute("BEGIN EXCLUSIVE");
     } catch (cause) {

@@ -53,7 +53,8 @@ describe("openAddress()", { skip: process.platform === "win32" && "uses a script
 
 describe("meter open", () => {
   it("prints the page's address, and says when there is no daemon to show it", async () => {
-    const server = createServer((_, answer) => answer.end("{}"));
+    const startedAt = "2026-01-01T00:00:00.000Z";
+    const server = createServer((_, answer) => answer.end(JSON.stringify({ started_at: startedAt })));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     const { home, remove } = createEmptyHome();
@@ -68,7 +69,7 @@ describe("meter open", () => {
         version: "0",
         proxy_port: 1,
         api_port: port,
-        started_at: "2026-01-01T00:00:00Z",
+        started_at: startedAt,
       };
       writeFileSync(stateFile(home), JSON.stringify(state));
       for (const words of [["open", "--print"], ["open"]]) {

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { isLocked, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
+import { isLocked, LOOK_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-lock-"));
@@ -61,7 +61,7 @@ describe("isLocked()", () => {
     lock?.release();
     assert.equal(await isLocked(opener, path), false);
     const looks = Array.from({ length: 20 }, () => isLocked(opener, path));
-    const again = await takeExclusiveLock(opener, path);
+    const again = await takeExclusiveLock(opener, path, LOOK_MS);
     assert.ok(again);
     await Promise.all(looks);
     again.release();
