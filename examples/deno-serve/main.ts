@@ -1,0 +1,48 @@
+// The cloud inside a program of one's own: the same app that `meter-cloud serve` serves, for anything that calls a
+// `fetch`. On Deno: `deno serve -A examples/deno-serve/main.ts`, and then http://127.0.0.1:8000/sign-up.
+import process from "node:process";
+import { createBetterAuthAccounts } from "../../adapters/accounts/mod.ts";
+import { systemClock } from "../../adapters/clock/mod.ts";
+import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
+import { openPgliteInMemory, openPostgres } from "../../adapters/postgres/mod.ts";
+import {
+  createCloud,
+  createSignUpPolicy,
+  migrateCloud,
+  openCloudDatabase,
+  seedRates,
+} from "../../cloud/mod.ts";
+import { loadBundledRates } from "../../core/pricing/mod.ts";
+import { uuidV7 } from "../../core/uuid.ts";
+import { encodeBase64Url } from "../../core/wire/mod.ts";
+
+const { DATABASE_URL, METER_CLOUD_AUTH_SECRET, BASE_URL: baseUrl = "http://127.0.0.1:8000" } = process.env;
+const clock = systemClock;
+const randomBytes = createRandomBytes();
+
+// Without an address everything is forgotten with the process.
+const db = openCloudDatabase(
+  DATABASE_URL === undefined ? openPgliteInMemory() : openPostgres(DATABASE_URL, clock),
+);
+await migrateCloud(db, clock.now());
+await seedRates(db, loadBundledRates(), clock.now());
+
+const mail = async ({ to, subject }: { to: string; subject: string }) => console.log(`to ${to}: ${subject}`);
+const accounts = createBetterAuthAccounts(db, {
+  baseUrl,
+  // Signs sessions: another one at each start ends them.
+  secret: METER_CLOUD_AUTH_SECRET ?? encodeBase64Url(randomBytes(32)),
+  newId: () => uuidV7(clock.now(), randomBytes(10)),
+  mail,
+  policy: createSignUpPolicy({ db, clock, randomBytes, sha256 }, { openSignUp: false }),
+});
+
+/** Who is at the other end, as `deno serve` says it. */
+const peerAddress = (info: unknown) =>
+  (info as { remoteAddr?: { hostname?: string } } | undefined)?.remoteAddr?.hostname ?? null;
+
+// biome-ignore lint/style/noDefaultExport: it is what `deno serve` looks for.
+export default createCloud(
+  { db, clock, randomBytes, sha256, log: () => {}, accounts, mail, peerAddress },
+  { baseUrl },
+);
