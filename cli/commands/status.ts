@@ -48,6 +48,8 @@ export class StatusCommand extends MeterCommand {
     if (this.json)
       this.printJson({
         running: status !== null,
+        // A daemon that holds this home and can't be asked.
+        held_by: holder,
         installed_version: version,
         home,
         service: service?.manager ?? null,

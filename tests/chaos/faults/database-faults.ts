@@ -15,7 +15,9 @@ import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { createCredentialStore } from "../../../adapters/cloud-credentials/mod.ts";
+import { tokenFile } from "../../../cli/daemon-process.ts";
 import { databaseFile } from "../../../cli/database-file.ts";
+import { askDaemon } from "../../../cli/loopback-client.ts";
 import { type MeterProcess, plainEnvironment, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
 import type { LedgerEntry } from "../../simulation/mod.ts";
 import { assertRows, ended, type FaultRig, health, statusUntil } from "./fault-rig.ts";
@@ -312,6 +314,9 @@ export const databaseFaults: readonly FaultScenario[] = [
       const { stdout } = await statusUntil(home, 1);
       assert.match(stdout, /\nlast error {2}newer_schema: .*upgrade meter/);
       assert.ok(readFileSync(path).equals(evidence));
+      const secret = readFileSync(tokenFile(home), "utf8").trim();
+      const paused = await askDaemon(meter.apiPort, "/v1/cloud/pause", secret, { method: "POST" });
+      assert.deepEqual([paused.status, JSON.parse(paused.body).code], [503, "store_unavailable"]);
       const report = await runMeter(home, ["report"]);
       assert.deepEqual(
         [report.code, report.stderr],

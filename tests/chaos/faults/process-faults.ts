@@ -179,7 +179,8 @@ export const processFaults: readonly FaultScenario[] = [
         frozen.stdout,
         new RegExp(`^A daemon \\(process ${meter.pid}\\) holds this home, but can't be asked`),
       );
-      await delay(3_000);
+      const { running, held_by: holder } = JSON.parse((await runMeter(home, ["status", "--json"])).stdout);
+      assert.deepEqual([running, holder], [false, { pid: meter.pid }]);
       process.kill(meter.pid, "SIGCONT");
       await assertRows(meter, [await stream.untouched(), await rig.call(meter)]);
       await delay(4_000);
