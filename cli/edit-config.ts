@@ -14,7 +14,7 @@ export interface ConfigChange {
 }
 
 /** How long another writer is waited for, and how often it is looked for, in milliseconds. */
-const LOCK_WITHIN_MS = 5000;
+const LOCK_WITHIN_MS = 30_000;
 const LOCK_POLL_MS = 20;
 
 const BYTE_ORDER_MARK = "\ufeff";
