@@ -14,8 +14,8 @@ import { prepareHome } from "./home.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How long a daemon may take until it answers, in milliseconds. */
-const READY_WITHIN_MS = 15_000;
+/** How long a daemon may take until it answers, in milliseconds: also on a machine that is busy with something else. */
+const READY_WITHIN_MS = 30_000;
 /** The daemon lets streams finish for 10 s; after this long, in milliseconds, something is wrong. */
 const STOPPED_WITHIN_MS = 15_000;
 const POLL_MS = 50;
