@@ -166,7 +166,8 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     const server = await startPostgres(true);
     const connect = (name: string) => openCloudDatabase(openPostgres(server.url(name), systemClock));
     const guide = readFileSync(new URL("../../../docs/hosting.md", import.meta.url), "utf8");
-    const [, roles = ""] = /```sql\n([\s\S]*?)```/.exec(guide) ?? [];
+    const blocks = [...guide.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
+    const roles = blocks.find((text) => text.includes("meter_server")) ?? "";
     const admin = connect("postgres");
     for (const statement of roles.split(";").filter((text) => text.trim() !== "")) {
       await sql.raw(statement).execute(admin);
