@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../cloud/kit/cloud-process.ts";
 import { type Person, signUp } from "../cloud/kit/person.ts";
-import { connectMeter } from "./connect-meter.ts";
+import { connectMeter, shownCode, spawnMeter } from "./connect-meter.ts";
 import { onNodeOnly, removeHome, waitFor } from "./meter-process.ts";
 import { type SyncMachine, startSyncMachine } from "./sync-machine.ts";
 
@@ -70,6 +70,21 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     await assert.rejects(connectMeter(machine.home, cloud.url, deny), /ended with 1: [\s\S]*denied/);
     assert.ok(!existsSync(credentials()));
     assert.equal((await machine.status()).banner, "NOT-CONFIGURED");
+  });
+
+  it("pairing: Ctrl-C gives the code up, with a daemon too: approved later it connects nothing", async () => {
+    const child = spawnMeter(machine.home, ["cloud", "connect", "--base-url", cloud.url]);
+    const code = await waitFor("the code", () => shownCode(child.output()));
+    child.process.kill("SIGINT");
+    assert.equal(await child.ended, 130);
+    assert.match(child.output(), /meter: given up\n$/);
+    assert.equal(
+      (await ann.ask("POST", "/v1/pairing/approve", { code, workspace_id: ann.workspaceId })).status,
+      204,
+    );
+    const { status } = await machine.connectStatus();
+    assert.ok(["idle", "failed"].includes(status), status);
+    assert.ok(!existsSync(credentials()));
   });
 
   it("pairing: approved, and what waits is sent by the daemon itself", async () => {

@@ -1,7 +1,40 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { type ChildProcess, spawn } from "node:child_process";
 import type { Person } from "../cloud/kit/person.ts";
 import { meterWords, plainEnvironment } from "./meter-process.ts";
+
+/** A command of the meter that runs, with what it has printed so far on both streams. */
+export interface RunningMeter {
+  readonly process: ChildProcess;
+  output(): string;
+  /** Its exit code. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts a command; `onText` is told after each piece of output. */
+export function spawnMeter(home: string, words: readonly string[], onText = () => {}): RunningMeter {
+  const [command = "", ...rest] = meterWords;
+  const child = spawn(command, [...rest, ...words], {
+    env: plainEnvironment({ METER_HOME: home }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      onText();
+    });
+  }
+  return {
+    process: child,
+    output: () => output,
+    ended: new Promise((resolve) => child.once("close", resolve)),
+  };
+}
+
+/** The code that `meter cloud connect` shows, once it waits for its approval. */
+export function shownCode(output: string): string | null {
+  return /\n {2}code {2}(\S+)\n[\s\S]*Ctrl-C/.exec(output)?.[1] ?? null;
+}
 
 /** Pairs as people do: `meter cloud connect` shows a code and waits, and the person approves it. Gives what was printed. */
 export async function connectMeter(
@@ -10,25 +43,16 @@ export async function connectMeter(
   person: Pick<Person, "approve">,
   words: readonly string[] = [],
 ): Promise<string> {
-  const [command = "", ...rest] = meterWords;
-  const child = spawn(command, [...rest, "cloud", "connect", "--base-url", baseUrl, ...words], {
-    env: plainEnvironment({ METER_HOME: home }),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
   let approval: Promise<void> | null = null;
-  const take = (text: string) => {
-    output += text;
-    const [, code] = /\n {2}code {2}(\S+)\n[\s\S]*Ctrl-C/.exec(output) ?? [];
-    if (code === undefined || approval !== null) return;
+  const running = spawnMeter(home, ["cloud", "connect", "--base-url", baseUrl, ...words], () => {
+    const code = shownCode(running.output());
+    if (code === null || approval !== null) return;
     approval = person.approve(code);
     // The command would wait until the code ends.
-    approval.catch(() => child.kill("SIGKILL"));
-  };
-  child.stdout.setEncoding("utf8").on("data", take);
-  child.stderr.setEncoding("utf8").on("data", take);
-  const [code] = await once(child, "close");
+    approval.catch(() => running.process.kill("SIGKILL"));
+  });
+  const code = await running.ended;
   await approval;
-  if (code !== 0) throw new Error(`meter cloud connect ended with ${code}: ${output}`);
-  return output;
+  if (code !== 0) throw new Error(`meter cloud connect ended with ${code}: ${running.output()}`);
+  return running.output();
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { tokenFile } from "../../cli/daemon-process.ts";
 import { askDaemon } from "../../cli/loopback-client.ts";
+import type { ConnectStatus } from "../../core/wire/mod.ts";
 import type { CloudSnapshot, SyncNowResult } from "../../daemon/cloud/mod.ts";
 import {
   createParentProxy,
@@ -36,6 +37,7 @@ export interface SyncMachine {
   status(): Promise<any>;
   /** The same from the daemon itself, without a command's process. */
   snapshot(): Promise<CloudSnapshot>;
+  connectStatus(): Promise<ConnectStatus>;
   /** `meter sync` likewise; whether everything was sent. */
   sync(): Promise<boolean>;
   /** Ends the daemon at once, without a word, and starts it anew. */
@@ -84,6 +86,7 @@ export async function startSyncMachine(config: readonly string[] = []): Promise<
     },
     status: async () => JSON.parse((await attempt("cloud", "status", "--json")).stdout),
     snapshot: async () => JSON.parse(await ask("GET", "/v1/cloud/status")) as CloudSnapshot,
+    connectStatus: async () => JSON.parse(await ask("GET", "/v1/cloud/connect/status")) as ConnectStatus,
     sync: async () => (JSON.parse(await ask("POST", "/v1/cloud/sync")) as SyncNowResult).kind === "synced",
     async crash() {
       process.kill(meter.pid, "SIGKILL");

@@ -47,13 +47,24 @@ export class CloudConnectCommand extends MeterCommand {
     }
     const { force, fromNow } = this;
     const home = meterHome(this.context.env);
-    return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    const interruption = catchInterruption();
+    const work = async (cloud: CloudControl): Promise<number> => {
+      const giveUp = async () => {
+        await cloud.cancelConnect();
+        this.notice("given up");
+        return INTERRUPTED;
+      };
       const { lastConnectedAt } = await cloud.state();
       const isFirst = lastConnectedAt === null;
       const history = isFirst
         ? renderHistory(cloud.store.countPending(), cloud.store.oldestPendingAt(), fromNow)
         : null;
-      const begun = await cloud.connect({ force, fromNow, ...(baseUrl !== null && { baseUrl }) });
+      const connecting = cloud.connect({ force, fromNow, ...(baseUrl !== null && { baseUrl }) });
+      const begun = await Promise.race([connecting, interruption.come]);
+      if (begun === "interrupted") {
+        connecting.catch(() => {});
+        return await giveUp();
+      }
       switch (begun.kind) {
         case "no_base_url":
           throw new CommandFailure("no cloud is configured: give its address with --base-url https://…");
@@ -71,37 +82,40 @@ export class CloudConnectCommand extends MeterCommand {
       const { isTTY: isTerminal = false } = this.context.stdout as { isTTY?: boolean };
       this.print(renderPairingCode(begun.code, begun.verificationUrl, { width: this.width, isTerminal }));
       this.print("\nWaiting for the approval; Ctrl-C gives up.");
-      const settled = await waitUntilSettled(cloud);
-      if (settled === null) {
-        this.notice("given up");
-        return INTERRUPTED;
-      }
+      const settled = await waitUntilSettled(cloud, interruption.come);
+      if (settled === "interrupted") return await giveUp();
       if (settled.status !== "approved" && settled.status !== "connected")
         throw new CommandFailure(settled.message ?? `the pairing ended: ${settled.status}`);
       this.print(`Connected to ${printable(settled.workspace_name ?? "the workspace")}.`);
       if (cloud.daemon === null) this.print("meter start sends from now on; meter sync sends once.");
       return exitCodes.ok;
-    });
+    };
+    try {
+      return await withCloud({ home, env: this.context.env, notice: this.notice }, work);
+    } finally {
+      interruption.stop();
+    }
   }
 }
 
-/** How the handshake ended; null where Ctrl-C came first, which gives it up and leaves everything as it was. */
-async function waitUntilSettled(cloud: CloudControl): Promise<ConnectStatus | null> {
-  const interrupted = Promise.withResolvers<"interrupted">();
-  const interrupt = () => interrupted.resolve("interrupted");
+/** Ctrl-C, which must not leave a handshake behind that somebody could approve later. */
+function catchInterruption(): { come: Promise<"interrupted">; stop(): void } {
+  const { promise: come, resolve } = Promise.withResolvers<"interrupted">();
+  const interrupt = () => resolve("interrupted");
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
-  try {
-    for (;;) {
-      const status = await cloud.connectStatus();
-      if (["approved", "connected", "denied", "expired", "failed", "idle"].includes(status.status))
-        return status;
-      const pause = new Promise<"next">((resolve) => setTimeout(resolve, LOOK_MS, "next"));
-      if ((await Promise.race([pause, interrupted.promise])) === "interrupted") {
-        await cloud.cancelConnect();
-        return null;
-      }
-    }
-  } finally {
-    process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+  return { come, stop: () => void process.off("SIGINT", interrupt).off("SIGTERM", interrupt) };
+}
+
+/** How the handshake ended, unless the interruption came first. */
+async function waitUntilSettled(
+  cloud: CloudControl,
+  interruption: Promise<"interrupted">,
+): Promise<ConnectStatus | "interrupted"> {
+  for (;;) {
+    const status = await cloud.connectStatus();
+    if (["approved", "connected", "denied", "expired", "failed", "idle"].includes(status.status))
+      return status;
+    const pause = new Promise<"next">((resolve) => setTimeout(resolve, LOOK_MS, "next"));
+    if ((await Promise.race([pause, interruption])) === "interrupted") return "interrupted";
   }
 }
