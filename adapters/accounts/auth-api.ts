@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Auth } from "better-auth";
 import { isAPIError } from "better-auth/api";
 import { PROBLEM_MEDIA_TYPE } from "../../core/wire/mod.ts";
@@ -15,6 +16,9 @@ const OFFERED: readonly RegExp[] = [
 /** Seconds until trying again may help. */
 const RETRY_SECONDS = 5;
 
+/** Somebody who has an account costs a row more than a stranger does; for so long, milliseconds, neither hears anything. */
+const FORGOTTEN_LEAST_MS = 100;
+
 /** Answers a request below `/api/auth/`; errors leave as RFC 9457 problems with better-auth's code in lower case. */
 export async function answerApi(auth: Auth, request: Request, baseUrl: string): Promise<Response> {
   const { pathname, search } = new URL(request.url);
@@ -27,7 +31,8 @@ export async function answerApi(auth: Auth, request: Request, baseUrl: string): 
   // be taken for a browser that hides its page.
   if (!own.headers.has("sec-fetch-site")) own.headers.delete("sec-fetch-mode");
   try {
-    const answer = await auth.handler(own);
+    const leastMs = path === "/request-password-reset" ? FORGOTTEN_LEAST_MS : null;
+    const [answer] = await Promise.all([auth.handler(own), leastMs === null ? null : wait(leastMs)]);
     return answer.status >= 400 ? await asProblem(answer) : answer;
   } catch (error) {
     if (!isAPIError(error)) throw error;

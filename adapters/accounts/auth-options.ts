@@ -159,6 +159,9 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
           const putAway = await putInvitationAway(additionalData, settings.secret);
           return { context: { ...context, body: { ...rest, additionalData: putAway } } };
         }
+        // Whoever else knew the old password is out.
+        if (context.path === "/change-password")
+          return { context: { ...context, body: { ...context.body, revokeOtherSessions: true } } };
         if (context.path !== "/sign-up/email") return;
         const { email, invitation } = applicantOf(context.body);
         const { name } = (context.body ?? {}) as { name?: unknown };

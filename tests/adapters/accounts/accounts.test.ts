@@ -244,6 +244,32 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     );
   });
 
+  it("ends every session when a password is changed, asked or not, and begins one for who changed it", async () => {
+    const { accounts } = rig;
+    const email = "changed@example.com";
+    const made = await accounts.createUser({ name: "C", email, password });
+    assert.ok(made.ok);
+    const [mine, other] = [
+      await accounts.createSession(made.userId),
+      await accounts.createSession(made.userId),
+    ];
+    const change = (fields: Record<string, unknown>) =>
+      post(
+        accounts,
+        "/change-password",
+        { newPassword: `${password} 2`, ...fields },
+        { authorization: `Bearer ${mine}` },
+      );
+    assert.equal((await change({ currentPassword: "wrong wrong wrong" })).status, 400);
+    assert.notEqual(await accounts.sessionOf({ kind: "bearer", token: other }), null);
+    const answer = await change({ currentPassword: password, revokeOtherSessions: false });
+    assert.equal(answer.status, 200);
+    for (const token of [mine, other])
+      assert.equal(await accounts.sessionOf({ kind: "bearer", token }), null);
+    const token = answer.headers.get("set-auth-token") ?? "";
+    assert.equal((await accounts.sessionOf({ kind: "bearer", token }))?.userId, made.userId);
+  });
+
   it("sends no more than three letters within the hour that each is good for, and answers as ever", async () => {
     const { accounts, mails } = rig;
     const email = "flooded@example.com";
