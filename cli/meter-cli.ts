@@ -12,6 +12,24 @@ export interface Program {
 /** The option's value as the help names it; the parser's own stand-in is `#0`. */
 const readable = (text: string) => text.replaceAll(/ #\d/g, " <value>");
 
+/** A line of an option in the help, as the parser pads it: the name, perhaps in bold, and what it does. */
+const optionLine = /^ {2}(\u001b\[1m)?(-\S[^\u001b]*?) *(\u001b\[22m)? {4}(\S.*)$/;
+
+/** Brings the options below each other again, once their values have names. */
+function alignOptions(text: string): string {
+  const lines = text.split("\n");
+  const width = Math.max(0, ...lines.map((line) => optionLine.exec(line)?.[2]?.length ?? 0));
+  return lines
+    .map((line) =>
+      line.replace(
+        optionLine,
+        (_line, bold = "", name: string, plain = "", does: string) =>
+          `  ${bold}${name.padEnd(width)}${plain}  ${does}`,
+      ),
+    )
+    .join("\n");
+}
+
 /** What the parser throws where no command fits the words. */
 interface UnknownSyntax extends Error {
   input: readonly string[];
@@ -36,7 +54,7 @@ export class MeterCli extends Cli {
 
   override usage(...given: Parameters<Cli["usage"]>): string {
     const [command, options] = given;
-    if ((command ?? null) !== null) return readable(super.usage(...given));
+    if ((command ?? null) !== null) return alignOptions(readable(super.usage(...given)));
     const commands = this.definitions().map(({ path, category = "", description = "" }) => ({
       path: path.replace(/ [<[-].*$/, ""),
       category: category.trim(),

@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { commandsFor } from "../../cli/commands/mod.ts";
 import { exitCodes, exitCodeTable } from "../../cli/exit-codes.ts";
 import { version } from "../../cli/version.ts";
 import { createEmptyHome, runWords } from "./run-words.ts";
 
-const commands = [
-  ...["start", "stop", "status", "run", "report", "explain", "project", "bodies show", "bodies stats"],
-  ...["pricing list", "pricing status", "recompute-costs"],
-];
+const all = await commandsFor([]);
+const commands = all.map(({ paths }) => paths?.[0]?.join(" ") ?? "");
+/** A command's words as a pattern, its other names among them. */
+const named = (command: string) =>
+  all
+    .find(({ paths }) => paths?.[0]?.join(" ") === command)
+    ?.paths?.map((words) => words.join(" "))
+    .join("|");
 
 async function say(words: readonly string[]) {
   const { home, remove } = createEmptyHome();
@@ -32,7 +37,11 @@ describe("main()", () => {
     it(`lists every command and the exit codes: meter ${words.join(" ")}`, async () => {
       const { code, stdout, stderr } = await say(words);
       assert.deepEqual([code, stderr], [0, ""]);
-      for (const command of commands) assert.ok(stdout.includes(`meter ${command}`), command);
+      for (const command of commands) assert.match(stdout, new RegExp(`^ {2}meter ${command} {2,}\\S`, "m"));
+      assert.ok(
+        stdout.split("\n").every((line) => line.length <= 80),
+        "fits a terminal",
+      );
       for (const [number, meaning] of exitCodeTable) assert.ok(stdout.includes(`  ${number}  ${meaning}\n`));
       assert.ok(!/\u001b|#\d/.test(stdout), "no colours where nobody sees them, no stand-ins of the parser");
     });
@@ -44,10 +53,20 @@ describe("main()", () => {
       assert.deepEqual([code, stderr], [0, ""]);
       assert.match(stdout, /\nUsage\n/);
       assert.match(stdout, new RegExp(`\n\\$ meter ${command}( |\n)`));
-      assert.match(stdout, new RegExp(`\nExamples\n[\\s\\S]*\n {2}\\$ meter ${command}`));
+      assert.match(stdout, new RegExp(`\nExamples\n[\\s\\S]*\n {2}\\$ meter (?:${named(command)})`));
       assert.ok(!/\u001b|#\d|undocumented/.test(stdout));
     });
   }
+
+  it("stands what options do below each other, with names for their values", async () => {
+    const { stdout } = await say(["report", "--help"]);
+    const options = stdout.split("\n").filter((line) => /^ {2}--\S/.test(line));
+    assert.ok(options.length > 8);
+    assert.deepEqual(
+      new Set(options.map((line) => /^ {2}--\S+(?: <value>)? +(?=\S)/.exec(line)?.[0].length)),
+      new Set([22]),
+    );
+  });
 
   const misunderstood: string[][] = [
     ["bogus"],
