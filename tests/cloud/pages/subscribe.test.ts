@@ -112,6 +112,32 @@ describeOnEngines("after the two ticks", (engine) => {
     assert.equal(opened, 0);
   });
 
+  it("the consent holds the visitor's own address, through as many proxies as are the host's", async () => {
+    const forwarded = "203.0.113.7, 198.51.100.2";
+    for (const [trustedHops, ip] of [
+      [0, "192.0.2.1"],
+      [1, "198.51.100.2"],
+      [2, "203.0.113.7"],
+    ] as const) {
+      const app = rig.app({ baseUrl: BASE, trustedHops });
+      const headers = { cookie: `session=${admin.token}`, origin: BASE, "x-forwarded-for": forwarded };
+      const path = `/w/${workspace.id}/subscribe`;
+      const form = await (await app.request(path, { headers })).text();
+      const [, hash = ""] = /name="wording_hash" value="([0-9a-f]{64})"/.exec(form) ?? [];
+      const fields = { plan: "team", period: "monthly", agreed_terms: "yes", agreed_immediate: "yes" };
+      const body = new URLSearchParams({ ...fields, wording_hash: hash });
+      const answer = await app.request(path, { method: "POST", headers, body }, { peer: "192.0.2.1" });
+      assert.equal(answer.status, 200);
+      const [, id = ""] = /<dt>Reference<\/dt><dd>([^<]+)/.exec(await answer.text()) ?? [];
+      const stored = await rig.db
+        .selectFrom("checkout_consent_records")
+        .select("ip")
+        .where("consent_id", "=", id)
+        .executeTakeFirstOrThrow();
+      assert.equal(stored.ip, ip);
+    }
+  });
+
   it("a failure of it, or an address that is no page's, is an error, and the consent stays", async () => {
     const before = (await consents()).length;
     const failing: readonly OpenCheckout[] = [
