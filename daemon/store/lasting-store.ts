@@ -51,7 +51,7 @@ function asTrouble(error: unknown): StoreError {
  */
 export async function openLastingStore(ports: LastingStorePorts, path: string): Promise<Store> {
   const { opener, clock, monotonicMs } = ports;
-  let current: Store;
+  let current = await openStore(opener, ":memory:");
   let isStandIn = true;
   let trouble: StoreError | null = null;
   let identity: string | null = null;
@@ -61,20 +61,21 @@ export async function openLastingStore(ports: LastingStorePorts, path: string): 
   let setAsidePath: string | null = null;
   const opened = Promise.withResolvers<void>();
 
-  /** Opens the file; where that fails, what is wrong is in `trouble`. */
-  async function open(checkPages: "small" | "all"): Promise<Store | null> {
+  /** Opens the file in place of what there was; where that fails, what is wrong is in `trouble`. */
+  async function open(checkPages: "small" | "all"): Promise<void> {
     try {
       const damagedLogPath = opener.keepDamagedLog(path);
       const store = await openStore(opener, path, { checkPages, busyTimeoutMs: BUSY_TIMEOUT_MS });
       requireTables(store);
+      closeQuietly(current);
+      current = store;
       [trouble, isStandIn, identity] = [null, false, opener.fileIdentity(path)];
       setAsidePath = store.setAsidePath ?? setAsidePath;
+      if (closed) return closeQuietly(current);
       ports.opened({ setAsidePath: store.setAsidePath, damagedLogPath });
       opened.resolve();
-      return store;
     } catch (error) {
       trouble = asTrouble(error);
-      return null;
     }
   }
 
@@ -83,7 +84,7 @@ export async function openLastingStore(ports: LastingStorePorts, path: string): 
     if (trouble === null) return;
     // Its folder is gone: a home is not made behind the back of whoever removed it.
     if (!opener.hasFolder(path)) return;
-    const checkPages = trouble?.reason === "corrupt" ? "all" : "small";
+    const checkPages = trouble.reason === "corrupt" ? "all" : "small";
     if (!isStandIn) {
       // First of all, since SQLite deletes the files beside a database by their names when it closes it.
       const broken = current;
@@ -91,11 +92,7 @@ export async function openLastingStore(ports: LastingStorePorts, path: string): 
       isStandIn = true;
       closeQuietly(broken);
     }
-    const next = await open(checkPages);
-    if (next === null) return;
-    closeQuietly(current);
-    current = next;
-    if (closed) current.close();
+    await open(checkPages);
   }
 
   function currentIdentity(): string | null {
@@ -137,10 +134,8 @@ export async function openLastingStore(ports: LastingStorePorts, path: string): 
         : new StoreError("missing", `the database is not where it was any more: ${path}`);
   }
 
-  const first = await open("small");
-  current = first ?? (await openStore(opener, ":memory:"));
-
-  if (first === null) tryAgain(TRY_EVERY_MS);
+  await open("small");
+  if (trouble !== null) tryAgain(TRY_EVERY_MS);
 
   const checked = async () => {
     if (isStandIn || trouble !== null) return;

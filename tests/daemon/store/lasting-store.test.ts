@@ -29,16 +29,21 @@ const fails = (reason: StoreErrorReason) => (error: unknown) =>
 async function open(path: string, change: Partial<SqliteOpener<never>> = {}) {
   const clock = createManualClock(now);
   const found: FoundDamage[] = [];
-  const store = await openLastingStore(
+  const seen: number[] = [];
+  let store: Store | null = null;
+  store = await openLastingStore(
     {
       opener: { ...opener, ...change } as Opener,
       clock,
       monotonicMs: () => clock.now(),
-      opened: (damage) => found.push(damage),
+      opened(damage) {
+        found.push(damage);
+        if (store !== null) seen.push(store.countRequests(ever));
+      },
     },
     path,
   );
-  return { store, clock, found };
+  return { store, clock, found, seen };
 }
 
 const insert = (store: Store) => store.insertBatch({ records: [sampleRecord()], bodies: [], coverage: [] });
@@ -74,7 +79,9 @@ describe("openLastingStore()", () => {
     it(`stands in for a database that says ${reason}, and takes over when it opens`, () =>
       inNewFolder(async (folder) => {
         const path = join(folder, "meter.db");
-        (await openStore(opener, path)).close();
+        const whole = await openStore(opener, path);
+        whole.insertRecords([sampleRecord()]);
+        whole.close();
         let broken = true;
         const lasting = await open(path, {
           open: (async (place: string, options: object) => {
@@ -91,11 +98,11 @@ describe("openLastingStore()", () => {
         broken = false;
         await untilWell(lasting);
         await store.opened;
-        assert.equal(found.length, 1);
+        assert.deepEqual([found.length, lasting.seen], [1, [1]], "who is told finds the real one");
         insert(store);
         store.close();
         const again = await openStore(opener, path, { readOnly: true });
-        assert.equal(again.countRequests(ever), 1);
+        assert.equal(again.countRequests(ever), 2);
         again.close();
       }));
   }
