@@ -1,6 +1,7 @@
 import { isLocalOnly } from "../../core/policy/mod.ts";
 import type { Driver } from "../../core/ports/driver.ts";
 import type { LogEvent } from "../../core/ports/log.ts";
+import { createRedact, type Redact } from "../../core/redaction/mod.ts";
 import {
   type BodyAnswer,
   type BodyPolicy,
@@ -134,7 +135,9 @@ async function sendBody(
     return { kind: "held_back" };
   }
   if (!isUtf8(body.content)) return { kind: "unfit", reason: "the stored text is not UTF-8" };
-  const envelope = toEnvelope(body, maxBytes);
+  const redacted = redactAgain(body, createRedact(settings.redactionRules));
+  if (redacted === null) return { kind: "unfit", reason: "the stored text can't be redacted" };
+  const envelope = toEnvelope(redacted, maxBytes);
   if (!(await noteBody(ports, credentials.origin, project, envelope))) return NOT_SENT;
   onSend(capturedAt);
   const reply = await askCloud(ports, credentials, `/v1/requests/${requestId}/body`, {
@@ -146,6 +149,22 @@ async function sendBody(
   const { status, retryAfterMs } = reply;
   const stored = status === 200 ? (readAnswer(reply, bodyAnswerSchema)?.stored ?? null) : null;
   return { kind: "http", status, retryAfterMs, stored };
+}
+
+/**
+ * The leg by the rules as they are now, which may know more than those that held when it was captured; null where it could
+ * not be searched. Source: decisions, "Bodies": rules run before the local store and before upload, and fail closed.
+ */
+function redactAgain(body: StoredBody, redact: Redact): StoredBody | null {
+  const redacted = redact(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body.content));
+  if (!redacted.ok) return null;
+  if (redacted.summary.length === 0) return body;
+  return {
+    ...body,
+    content: new TextEncoder().encode(redacted.text),
+    redactionApplied: true,
+    redactionSummary: [...new Set([...body.redactionSummary, ...redacted.summary])],
+  };
 }
 
 function toEnvelope(body: StoredBody, maxBytes: number): BodyEnvelopeV021 {

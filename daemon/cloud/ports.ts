@@ -10,7 +10,7 @@ import type { RateRow } from "../../core/pricing/mod.ts";
 import type { Store } from "../store/mod.ts";
 
 /** The part of the configuration that the cloud's side reads. */
-export type CloudSettings = Pick<Config, "cloud" | "pricing">;
+export type CloudSettings = Pick<Config, "cloud" | "pricing" | "redactionRules">;
 
 /** All that the daemon's side of the cloud needs. */
 export interface CloudServicePorts {

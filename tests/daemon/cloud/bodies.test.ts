@@ -208,6 +208,25 @@ describe("the body uploader, row by row of the contract's table", () => {
     );
   });
 
+  it("redacts again by the rules as they are now, before the cut", async () => {
+    const key = `sk-proj-${"a1B2".repeat(8)}`;
+    const old = addBody({ content: new TextEncoder().encode(`before ${key} mine-7`) });
+    machine.config.redaction = { rules: [{ name: "own", pattern: "mine-[0-9]" }] };
+    await machine.service.syncNow();
+    const [first] = sent();
+    assert.equal(first.request_id, old);
+    assert.equal(
+      Buffer.from(first.body_b64, "base64").toString(),
+      "before [redacted:provider_api_key] [redacted:own]",
+    );
+    assert.deepEqual(
+      [first.redaction_applied, first.redaction_summary.toSorted()],
+      [true, ["email", "own", "provider_api_key"]],
+    );
+    // What stands here stays as it was captured.
+    assert.match(new TextDecoder().decode(machine.store.readBody(old, "request")?.content), /mine-7/);
+  });
+
   it("sends a body only after its metadata", async () => {
     const record = sampleRecord();
     machine.store.insertRecords([record]);
