@@ -99,12 +99,18 @@ function overwrite(path: string, at: number, bytes: Buffer): void {
   closeSync(file);
 }
 
-const damaged = (name: string, fault: string, damage: (path: string) => void): FaultScenario => ({
+/** All of them are looked at in a store alone, over thousands of files, in `tests/daemon/store/damaged-store.test.ts`. */
+const damaged = (
+  name: string,
+  fault: string,
+  damage: (path: string) => void,
+  isQuick = false,
+): FaultScenario => ({
   name,
   fault,
   data: "the damaged file is kept byte for byte beside a fresh one, into which calls are stored",
   shown: "Metering., and where the damaged database is now",
-  isQuick: true,
+  isQuick,
   async run(rig) {
     const { home } = await usedHome(rig);
     const path = databaseFile(home);
@@ -225,8 +231,11 @@ export const databaseFaults: readonly FaultScenario[] = [
       }
     },
   },
-  damaged("corrupt-header", "the first page of the database is garbage", (path) =>
-    overwrite(path, 0, Buffer.alloc(4096, 0xa5)),
+  damaged(
+    "corrupt-header",
+    "the first page of the database is garbage",
+    (path) => overwrite(path, 0, Buffer.alloc(4096, 0xa5)),
+    true,
   ),
   damaged("corrupt-page", "a page in the middle of the database is garbage", (path) => {
     const pages = Math.floor(statSync(path).size / 4096);
