@@ -54,8 +54,8 @@ export function tapClock(): number {
 }
 
 /**
- * Makes a log that sends batches through `post`: when 64 KiB are full, `flushMs` after the first frame of a batch, or
- * at the end of the turn for frames that can't wait. `acknowledged` is a shared counter of the weight that the reader
+ * Makes a log that sends batches through `post`: when 256 KiB are full, `flushMs` after the batch before, and at the end
+ * of the turn for frames that can't wait, or where the batch before is longer ago. `acknowledged` is a shared counter of the weight that the reader
  * has dealt with. While more than `maxBacklogBytes` are on their way, bytes are dropped, and each connection that
  * lost some is reported once and stays unlogged; the bytes on the wire never wait.
  */
@@ -77,12 +77,14 @@ export function createTapLog(options: {
   let posted = 0; // wraps at 2^32, as the shared counter does
   let timer: NodeJS.Timeout | null = null;
   let immediate: NodeJS.Immediate | null = null;
+  let flushedAtMs = 0;
 
   const flush = () => {
     if (timer !== null) clearTimeout(timer);
     if (immediate !== null) clearImmediate(immediate);
     timer = immediate = null;
     if (records === 0) return;
+    flushedAtMs = tapClock();
     const weight = used + records * recordFields * 8;
     posted = (posted + weight) | 0;
     const batch: TapBatch = { kind: "batch", buffer: buffer.buffer, records, weight, notes };
@@ -93,8 +95,16 @@ export function createTapLog(options: {
     post(batch);
   };
 
+  /** After a pause the first frames go at the end of their turn, so that the last ones of a call are not kept back. */
+  const plan = () => {
+    if (timer !== null || immediate !== null) return;
+    const dueInMs = flushedAtMs + flushMs - tapClock();
+    if (dueInMs <= 0 || dueInMs > flushMs) immediate = setImmediate(flush);
+    else timer = setTimeout(flush, dueInMs);
+  };
+
   const record = (connection: number, what: number, atMs: number, at: number, length: number) => {
-    if (records === 0 && timer === null) timer = setTimeout(flush, flushMs);
+    if (records === 0) plan();
     records += 1;
     const field = capacity / 8 - records * recordFields;
     fields[field] = connection;
@@ -109,8 +119,8 @@ export function createTapLog(options: {
   const addNote = (frame: TapFrame) => {
     if (room() < 0) flush();
     notes.push(frame);
-    record(0, note, 0, notes.length - 1, 0);
     immediate ??= setImmediate(flush);
+    record(0, note, 0, notes.length - 1, 0);
   };
 
   const behind = () => ((posted - Atomics.load(acknowledged, 0)) >>> 0) + used > maxBacklogBytes;

@@ -9,7 +9,7 @@ import {
   type TapBatch,
 } from "../../../daemon/proxy/tap-log.ts";
 
-function openLog(maxBacklogBytes = 1e9) {
+function openLog(maxBacklogBytes = 1e9, flushMs = 1_000_000) {
   const batches: TapBatch[] = [];
   const acknowledged = new Int32Array(new SharedArrayBuffer(4));
   let lost = 0;
@@ -17,7 +17,7 @@ function openLog(maxBacklogBytes = 1e9) {
     post: (batch) => void batches.push(batch),
     acknowledged,
     maxBacklogBytes,
-    flushMs: 1_000_000,
+    flushMs,
     onLost: () => {
       lost += 1;
     },
@@ -165,5 +165,39 @@ describe("createTapLog()", () => {
     }
     assert.ok(sent > 2 ** 32);
     assert.equal(one.lost, false);
+  });
+});
+
+describe("createTapLog() in time", () => {
+  const bytes = new Uint8Array(10);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it("sends the first frames after a pause at the end of their turn, together", async () => {
+    const { log, batches } = openLog(1e9, 1);
+    log.data(connection(1), "response", bytes);
+    log.data(connection(2), "response", bytes);
+    assert.equal(batches.length, 0);
+    await turn();
+    assert.deepEqual(
+      batches.map(({ records }) => records),
+      [2],
+    );
+  });
+
+  it("keeps what follows soon for the next batch, but nothing that can't wait", async () => {
+    const { log, batches } = openLog(1e9, 1_000_000);
+    const open = connection(1);
+    log.data(open, "request", bytes);
+    await turn();
+    log.data(open, "response", bytes);
+    await turn();
+    await turn();
+    assert.equal(batches.length, 1);
+    log.note({ kind: "labelled", connection: 1, project: "p" });
+    await turn();
+    assert.deepEqual(
+      batches.map(({ records }) => records),
+      [1, 2],
+    );
   });
 });
