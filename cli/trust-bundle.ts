@@ -15,11 +15,14 @@ export function bundleFor(
   trustedFiles: readonly string[],
   { write = true }: { readonly write?: boolean } = {},
 ): string {
-  const roots = new Set(loadRootCertificates(null));
-  for (const file of [...trustedFiles, caFile]) {
-    if (existsSync(file)) for (const root of readPemBundle(readFileSync(file, "utf8"), file)) roots.add(root);
-  }
-  const text = `${[...roots].map((root) => root.trim()).join("\n")}\n`;
+  const inFile = (file: string) =>
+    existsSync(file) ? readPemBundle(readFileSync(file, "utf8"), file).map((root) => root.trim()) : [];
+  const own = inFile(caFile);
+  const roots = new Set(loadRootCertificates(null).map((root) => root.trim()));
+  for (const root of trustedFiles.flatMap(inFile)) roots.add(root);
+  // Ours stand last, whether the system's list has come to hold them or not: the name stays the same then.
+  for (const root of own) roots.delete(root);
+  const text = `${[...roots, ...own].join("\n")}\n`;
   const name = createHash("sha256").update(text).digest("hex").slice(0, 12);
   const path = join(folder, `bundle-${name}.pem`);
   if (write && !existsSync(path)) writeFileAtomic(path, text, { mode: 0o644 });

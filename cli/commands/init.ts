@@ -28,6 +28,7 @@ export class InitCommand extends MeterCommand {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { createRunWords, readInstallRecord } = await import("../../adapters/installer/mod.ts");
     const { labelled } = await import("../render/labelled.ts");
+    const { findDaemon } = await import("../daemon-process.ts");
     const { describeStep } = await import("../../core/install/mod.ts");
     const { makeInstallPlan } = await import("../install-plan.ts");
     const { prepareHome } = await import("../home.ts");
@@ -46,7 +47,8 @@ export class InitCommand extends MeterCommand {
       if (how !== "keep" && (step.kind !== "commands" || step.do.length > 0))
         this.print(`  ${describeStep(step)}`);
     }
-    if (preview.machine.service === null) this.print("  start the daemon");
+    if (preview.machine.service === null && (await findDaemon(home)) === null)
+      this.print("  start the daemon");
     for (const { says, command } of preview.notes) {
       this.print(labelled("", says, 0, this.width));
       if (command !== null) this.print(`  ${command}`);

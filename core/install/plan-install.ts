@@ -90,8 +90,15 @@ function trustSteps(facts: InstallFacts, store: TrustStore): InstallStep[] {
     case "update_ca_certificates": {
       const collect = command(...store.words);
       return [
-        // On the way back the steps run in reverse: first the file goes, then this collects what is left.
-        { kind: "commands", id: "ca-collect-after", purpose: "", do: [], undo: [collect] },
+        // On the way back the steps run in reverse: first the file goes, then this collects what is left. Without `--fresh`
+        // the links to a file that is gone would stay in the system's folder.
+        {
+          kind: "commands",
+          id: "ca-collect-after",
+          purpose: "",
+          do: [],
+          undo: [command(...store.words, "--fresh")],
+        },
         { kind: "file", path: below(store.anchorFolder, `${name}-local-ca.crt`), text: ca.pem, mode: 0o644 },
         {
           kind: "commands",

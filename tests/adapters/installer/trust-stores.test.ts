@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openCertificateAuthority, readPemBundle } from "../../../adapters/certificates/mod.ts";
@@ -67,10 +67,13 @@ describe("trust stores", () => {
       const names = ["anchors", "certs", "none", "hooks"].map((name) => join(folder, name));
       for (const name of names) mkdirSync(name);
       const [anchorFolder, certs, none, hooks] = names as [string, string, string, string];
+      // An empty one would have the collector begin anew each time, as the system's does not.
+      const conf = join(folder, "certs.conf");
+      writeFileSync(conf, "# none\n");
       const words = [
         "update-ca-certificates",
         ...["--localcertsdir", anchorFolder, "--etccertsdir", certs, "--certsdir", none],
-        ...["--certsconf", "/dev/null", "--hooksdir", hooks],
+        ...["--certsconf", conf, "--hooksdir", hooks],
       ];
       // The collector leaves a bundle as it is when nothing at all is left for it.
       const other = openCertificateAuthority({
@@ -85,9 +88,12 @@ describe("trust stores", () => {
         const bundle = readFileSync(join(certs, "ca-certificates.crt"), "utf8");
         const subjects = readPemBundle(bundle, "").map((pem) => new X509Certificate(pem).subject);
         assert.equal(subjects.filter((subject) => subject.startsWith("CN=meter local CA ")).length, 2);
+        assert.ok(readdirSync(certs).includes("meter-local-ca.pem"));
       });
       assert.deepEqual(readdirSync(anchorFolder), ["other.crt"]);
       assert.equal(readFileSync(join(certs, "ca-certificates.crt"), "utf8"), before);
+      const dangling = readdirSync(certs).filter((name) => !existsSync(join(certs, name)));
+      assert.deepEqual(dangling, [], "no link to what is gone");
     }),
   );
 });
