@@ -94,6 +94,7 @@ tfoot th, tfoot td { font-weight: 600; }
   #recent .number { padding-right: 0; }
   .wide { display: none; } .narrow { display: block; }
   .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: 8px; }
+  nav ul { gap: 0; } nav a { padding: 3px 8px; }
   .plot svg { height: 150px; }
 }
 `;
