@@ -57,10 +57,9 @@ export function renderCloudStatus(
       say("", `${bodies.pausedReason}: ${pauseWords[bodies.pausedReason] ?? "meter cloud resume goes on"}`);
     }
     if (bodies.recordsPolicyRejected > 0) {
-      say(
-        "",
-        `${count(bodies.recordsPolicyRejected)} times the workspace's policy said no; they stay waiting`,
-      );
+      const times =
+        bodies.recordsPolicyRejected === 1 ? "once" : `${count(bodies.recordsPolicyRejected)} times`;
+      say("", `the workspace's policy has said no ${times}; they stay waiting`);
     }
     if (bodies.lastError !== null)
       say("", `last error ${bodies.lastError} (${ago(bodies.lastErrorAt, now)})`);

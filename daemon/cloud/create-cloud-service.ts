@@ -51,7 +51,8 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
   async function apply(): Promise<void> {
     const { settings, credentials, otherOrigin } = await readConnection(ports);
     const connected = settings.cloud.enabled && credentials !== null;
-    await keepConnection(connected ? credentials : null);
+    // What can't be written is tried again at the next look; nothing else waits for it.
+    await keepConnection(connected ? credentials : null).catch(() => {});
     if (otherOrigin !== null)
       complain("the stored token is another cloud's than the configured one: not used");
     else problem = null;
