@@ -3,8 +3,10 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { createCredentialStore } from "../../adapters/cloud-credentials/mod.ts";
 import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../cloud/kit/cloud-process.ts";
 import { type Person, signUp } from "../cloud/kit/person.ts";
+import { credentialsFor } from "../daemon/cloud/cloud-kit.ts";
 import { connectMeter, shownCode, spawnMeter } from "./connect-meter.ts";
 import { onNodeOnly, removeHome, waitFor } from "./meter-process.ts";
 import { type SyncMachine, startSyncMachine } from "./sync-machine.ts";
@@ -51,18 +53,30 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     return answer.body;
   };
 
-  /** Both sides have the same, and the cloud has so many. */
-  async function assertDelivered(requests: number): Promise<void> {
+  /** Begins from a machine that is connected to Ann's own workspace, whatever was before. */
+  async function paired(): Promise<void> {
+    const whoami = await machine.attempt("cloud", "whoami", "--json");
+    if (whoami.code === 0 && JSON.parse(whoami.stdout).workspace.id === ann.workspaceId) return;
+    await connect("--force");
+  }
+
+  async function disconnected(): Promise<void> {
+    await machine.run("cloud", "disconnect");
+  }
+
+  /** Both sides have the same, all that was recorded. */
+  async function assertDelivered(): Promise<void> {
     const said = JSON.parse(
       await machine.run("cloud", "reconcile", "--from", today(), "--to", today(), "--json"),
     );
     assert.deepEqual(
       [said.is_delivery_exact, said.difference_pico_usd, said.cloud.requests],
-      [true, "0", requests],
+      [true, "0", (await machine.meter.rows()).length],
     );
   }
 
   it("pairing: a person who denies leaves everything as it was", async () => {
+    await disconnected();
     const deny = {
       approve: async (code: string) =>
         void (await ask(204, "POST", "/v1/pairing/deny", { code, workspace_id: ann.workspaceId })),
@@ -73,6 +87,7 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
   });
 
   it("pairing: Ctrl-C gives the code up, with a daemon too: approved later it connects nothing", async () => {
+    await disconnected();
     const child = spawnMeter(machine.home, ["cloud", "connect", "--base-url", cloud.url]);
     const code = await waitFor("the code", () => shownCode(child.output()));
     child.process.kill("SIGINT");
@@ -88,13 +103,15 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
   });
 
   it("pairing: approved, and what waits is sent by the daemon itself", async () => {
+    await disconnected();
     await machine.call(3);
     assert.match(await connect(), /\nConnected to Main\.\n/);
     await waitFor("the first batch", async () => (await machine.status()).sync.pending === 0);
-    await assertDelivered(3);
+    await assertDelivered();
   });
 
   it("pairing: a connection that holds is reported; --force pairs anew and revokes the key before", async () => {
+    await paired();
     const [machineBefore] = (await ask(200, "GET", workspace("machines"))).items;
     const again = await machine.run("cloud", "connect", "--base-url", cloud.url);
     assert.match(again, /^This machine is connected to Main\. /);
@@ -104,10 +121,11 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     assert.notEqual(items[0].key.id, machineBefore.key.id);
     await machine.call(1);
     await machine.run("sync");
-    await assertDelivered(4);
+    await assertDelivered();
   });
 
   it("403: a blocked machine pauses as forbidden, stays so until it is re-invited, and then loses nothing", async () => {
+    await paired();
     const [{ id }] = (await ask(200, "GET", workspace("machines"))).items;
     await ask(204, "POST", workspace(`machines/${id}/block`));
     await machine.call(5);
@@ -138,10 +156,11 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
       [banner, sync.paused_reason, sync.consecutive_failures, sync.last_error, bodies.paused_reason],
       ["ACTIVE", null, 0, null, null],
     );
-    await assertDelivered(9);
+    await assertDelivered();
   });
 
   it("401: a revoked key pauses as unauthorised; resume says that it is invalid; pairing again goes on", async () => {
+    await paired();
     const [{ key }] = (await ask(200, "GET", workspace("machines"))).items;
     await ask(204, "DELETE", workspace(`keys/${key.id}`));
     await machine.call(2);
@@ -155,20 +174,22 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     await connect();
     await machine.run("sync");
     assert.equal((await machine.status()).banner, "ACTIVE");
-    await assertDelivered(11);
+    await assertDelivered();
   });
 
   it("a manual pause keeps everything here until resume, which asks nobody", async () => {
+    await paired();
     await machine.run("cloud", "pause");
     await machine.call(2);
     assert.match((await machine.attempt("sync")).stderr, /paused_manual/);
     assert.equal((await machine.status()).sync.pending, 2);
     assert.equal(await machine.run("cloud", "resume"), "Resumed.\n");
     await machine.run("sync");
-    await assertDelivered(13);
+    await assertDelivered();
   });
 
   it("bodies: 200 while the workspace stores none, 204 once it does, and a rule of the project before both", async () => {
+    await paired();
     for (const project of ["kept", "unsent"])
       await machine.run("project", project, "set", "body-capture", "on");
     assert.match(await machine.run("cloud", "privacy", "set", "bodies.enabled", "true"), /from now on/);
@@ -200,6 +221,9 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
   });
 
   it("bodies: 404 for a request of another workspace goes to quarantine, and is named there", async () => {
+    await paired();
+    await machine.run("project", "kept", "set", "body-capture", "on");
+    await machine.run("cloud", "privacy", "set", "bodies.enabled", "true");
     // Synced to one workspace, captured and not yet sent; then the machine is paired with another.
     await ask(200, "PATCH", workspace("settings"), { store_prompt_content: false });
     await machine.call(1, "kept");
@@ -216,17 +240,23 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
   });
 
   it("disconnect with the cloud away forgets the key here, and warns", async () => {
-    await cloud.end("SIGKILL");
-    await machine.call(1);
-    const failed = await machine.attempt("sync");
-    assert.equal(failed.code, 1);
-    const { sync } = await machine.status();
-    assert.deepEqual([sync.paused_reason, sync.last_error], [null, "no answer: connection_refused"]);
-    const { code, stdout, stderr } = await machine.attempt("cloud", "disconnect");
-    assert.deepEqual([code, stdout], [0, "Disconnected. Metering goes on.\n"]);
-    assert.match(stderr, /the key could not be revoked \(.+\): it is deleted here/);
-    assert.ok(!existsSync(credentials()));
-    assert.equal((await machine.status()).banner, "NOT-CONFIGURED");
-    await machine.call(1);
+    // A port where nobody listens, and which fetch does not refuse by itself.
+    const away = "http://127.0.0.1:2";
+    const own = await startSyncMachine(["[cloud]", "enabled = true", `base_url = "${away}"`]);
+    try {
+      await createCredentialStore(own.home).write(credentialsFor(away));
+      await own.call(1);
+      assert.equal((await own.attempt("sync")).code, 1);
+      const { sync } = await own.status();
+      assert.deepEqual([sync.paused_reason, sync.last_error], [null, "no answer: connection_refused"]);
+      const { code, stdout, stderr } = await own.attempt("cloud", "disconnect");
+      assert.deepEqual([code, stdout], [0, "Disconnected. Metering goes on.\n"]);
+      assert.match(stderr, /the key could not be revoked \(.+\): it is deleted here/);
+      assert.ok(!existsSync(join(own.home, "cloud-credentials.json")));
+      assert.equal((await own.status()).banner, "NOT-CONFIGURED");
+      await own.call(1);
+    } finally {
+      await own.close();
+    }
   });
 });

@@ -251,6 +251,7 @@ describe("a daemon process and a cloud that answers everything there is", {
 
   it("bodies: a leg above the cap is cut and sent, a project's rule passes it over, `upload_from` is stamped on switching", async () => {
     const sent = () => cloud.to(BODY).filter(({ path }) => path.endsWith("/body"));
+    await machine.run("project", "kept", "set", "body-capture", "on");
     await machine.run("cloud", "privacy", "set", "bodies.enabled", "false");
     await machine.call(1, "kept");
     assert.match(await machine.run("cloud", "privacy", "set", "bodies.enabled", "true"), /from now on \(/);
