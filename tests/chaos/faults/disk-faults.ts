@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { databaseFile } from "../../../cli/database-file.ts";
 import { meterWords, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
 import type { LedgerEntry } from "../../simulation/mod.ts";
-import { assertRows, fillDisk, health, mountObstacle, rowOf, statusUntil } from "./fault-rig.ts";
+import { assertRows, fillDisk, health, meterStatus, mountObstacle, rowOf, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { freePort } from "./inspect-worker.ts";
 
@@ -162,7 +162,7 @@ export const diskFaults: readonly FaultScenario[] = [
       const early = { proxyPort, caPem: killed.caPem };
       const first = await waitFor("a call to pass", () => rig.call(early).catch(() => null));
       entries.push(first, await rig.call(early));
-      const status = await runMeter(home, ["status"]);
+      const status = await meterStatus(home);
       assert.equal(status.code, 1);
       assert.match(status.stdout, /^A daemon .*holds this home, but can't be asked/);
       rmSync(filler);
@@ -196,7 +196,7 @@ export const diskFaults: readonly FaultScenario[] = [
         assert.equal((await runMeter(home, ["start"])).code, 1);
         const report = await runMeter(home, ["report", "--json"]);
         assert.deepEqual([report.code, report.stdout], [0, before.stdout]);
-        assert.equal((await runMeter(home, ["status"])).code, 3);
+        assert.equal((await meterStatus(home)).code, 3);
       } finally {
         execFileSync("mount", ["-o", "remount,rw", home], { stdio: "pipe" });
       }

@@ -229,10 +229,15 @@ export async function assertRows(meter: MeterProcess, entries: readonly LedgerEn
   assert.deepEqual(inOrder(found.map(toComparable)), inOrder(entries.map(expectedRow)));
 }
 
+/** What `meter status` says, on lines as long as they are. */
+export function meterStatus(home: string): Promise<Finished> {
+  return runMeter(home, ["status"], { env: { COLUMNS: "1000" } });
+}
+
 /** What `meter status` says once it ends with the code. */
 export function statusUntil(home: string, code: number): Promise<Finished> {
   return waitFor(`meter status to end with ${code}`, async () => {
-    const status = await runMeter(home, ["status"]);
+    const status = await meterStatus(home);
     return status.code === code ? status : null;
   });
 }

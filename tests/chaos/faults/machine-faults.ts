@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { databaseFile } from "../../../cli/database-file.ts";
-import { type MeterProcess, meterWords, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
-import { assertRows, type FaultRig, health, rowOf, statusUntil } from "./fault-rig.ts";
+import { type MeterProcess, meterWords, waitFor } from "../../end-to-end/meter-process.ts";
+import { assertRows, type FaultRig, health, meterStatus, rowOf, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { evaluateInWorkers, freePort } from "./inspect-worker.ts";
 
@@ -235,7 +235,7 @@ export const machineFaults: readonly FaultScenario[] = [
       });
       await rig.call(meter);
       assert.equal(existsSync(home), false);
-      assert.equal((await runMeter(home, ["status"])).code, 3);
+      assert.equal((await meterStatus(home)).code, 3);
       assert.equal((await meter.stop()).code, 0);
       assert.equal(existsSync(home), false);
     },

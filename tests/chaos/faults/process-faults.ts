@@ -5,7 +5,7 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { stateFile } from "../../../cli/daemon-process.ts";
 import { meterWords, runMeter, runProgram, waitFor } from "../../end-to-end/meter-process.ts";
-import { assertRows, ended, rowOf, statusUntil, type WholeCall } from "./fault-rig.ts";
+import { assertRows, ended, meterStatus, rowOf, statusUntil, type WholeCall } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 
 /** Killed so often in `kill-under-traffic`. */
@@ -107,7 +107,7 @@ export const processFaults: readonly FaultScenario[] = [
         stateFile(home),
         JSON.stringify({ ...left, pid: other.pid, api_port: other.apiPort, proxy_port: other.proxyPort }),
       );
-      const status = await runMeter(home, ["status"]);
+      const status = await meterStatus(home);
       assert.equal(status.code, 3, status.stdout);
       assert.match(status.stdout, /^Not metering: the daemon is not running\./);
       const stopped = await runMeter(home, ["stop"]);
@@ -133,7 +133,7 @@ export const processFaults: readonly FaultScenario[] = [
       assert.equal(entry.delivery, "whole");
       await ended(meter);
       assert.equal((await meter.stop()).code, 0);
-      assert.equal((await runMeter(home, ["status"])).code, 3);
+      assert.equal((await meterStatus(home)).code, 3);
       await assertRows(meter, [entry]);
     },
   },
@@ -173,7 +173,7 @@ export const processFaults: readonly FaultScenario[] = [
       await waitFor("the stream to begin", () => stream.bytes().length > 2_000);
       process.kill(meter.pid, "SIGSTOP");
       await delay(3_000);
-      const frozen = await runMeter(home, ["status"]);
+      const frozen = await meterStatus(home);
       assert.equal(frozen.code, 1);
       assert.match(
         frozen.stdout,
