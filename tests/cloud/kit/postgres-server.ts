@@ -90,7 +90,14 @@ export async function startPostgres(durable = false, from: string | null = null)
   if (made.status !== 0) throw new Error(`${program} failed: exit status ${made.status}`);
   const port = await freePort();
   let server: ChildProcess | null = null;
-  const kill = () => server?.kill("SIGKILL");
+  const kill = () => {
+    server?.kill("SIGKILL");
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // The server's own processes end a moment later, and may still have been writing.
+    }
+  };
   process.on("exit", kill);
 
   async function start(): Promise<void> {
