@@ -16,7 +16,8 @@ export function renderPairingCode(
     `  code  ${printable(code)}`,
   ];
   if (terminal.isTerminal && /^https?:\/\//.test(link)) {
-    const qr = renderUnicodeCompact(link).split("\n");
+    // Two modules of margin: a scanner loses a code that touches what is around it.
+    const qr = renderUnicodeCompact(link, { border: 2 }).split("\n");
     if (Math.max(...qr.map((line) => line.length)) + 2 <= terminal.width)
       lines.push("", ...qr.map((line) => `  ${line}`));
   }
