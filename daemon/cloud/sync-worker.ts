@@ -37,6 +37,8 @@ export function createSyncDriver(
   cancelled: Promise<void>,
 ): Driver<SyncState, SyncEvent> {
   const { store, clock, log } = ports;
+  /** What went out with incomplete usage in the latest batch: it may be filled in before the answer comes. */
+  let sentIncomplete: ReadonlySet<string> = new Set();
   return ports.createDriver({
     transition: syncTransition,
     initial: initialSyncState,
@@ -49,12 +51,16 @@ export function createSyncDriver(
         requestIds: await selectRecords(ports, limit),
       }),
       send_batch: ({ batchNumber, requestIds }) => ({
-        background: sendBatch(ports, requestIds, cancelled).then(
+        background: sendBatch(ports, requestIds, cancelled, (ids) => {
+          sentIncomplete = ids;
+        }).then(
           (answer): SyncEvent => ({ kind: "batch_answered", batchNumber, answer, random: ports.random() }),
         ),
       }),
       mark_synced: ({ requestIds, at }) => {
-        store.settleRequests({ synced: requestIds, skipped: [], quarantined: [], at });
+        const changed = filledSince(store, requestIds, sentIncomplete);
+        const synced = requestIds.filter((id) => !changed.has(id));
+        store.settleRequests({ synced, skipped: [], quarantined: [], at });
         noteContact(store, at);
         return undefined;
       },
@@ -89,6 +95,17 @@ export function createSyncDriver(
       },
     },
   });
+}
+
+/** Those of the incomplete that are complete by now: they go again. */
+function filledSince(
+  store: CloudServicePorts["store"],
+  requestIds: readonly string[],
+  sentIncomplete: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const incomplete = requestIds.filter((id) => sentIncomplete.has(id));
+  const complete = store.requestsById(incomplete).filter(({ tokensComplete }) => tokensComplete);
+  return new Set(complete.map(({ requestId }) => requestId));
 }
 
 /** How exact `last_connected_at` is while batches are taken, milliseconds: each writing waits for the disk. */
@@ -143,6 +160,7 @@ async function sendBatch(
   ports: CloudServicePorts,
   requestIds: readonly string[],
   cancelled: Promise<void>,
+  onSend: (incomplete: ReadonlySet<string>) => void,
 ): Promise<BatchAnswer> {
   const { store, clock } = ports;
   const connection = await readConnection(ports).catch(() => null);
@@ -151,11 +169,13 @@ async function sendBatch(
 
   const records: MetadataRecord[] = [];
   const projects = new Set<string>();
+  const incomplete = new Set<string>();
   for (const request of store.requestsById(requestIds)) {
     const outgoing = toOutgoingRecord(request, connection.settings.cloud.upload);
     if (outgoing.kind !== "send") continue;
     records.push(outgoing.record);
     projects.add(request.project);
+    if (!request.tokensComplete) incomplete.add(request.requestId);
   }
   // Local-only by now, or deleted by the user meanwhile.
   const sent = new Set(records.map((record) => record.request_id));
@@ -173,6 +193,7 @@ async function sendBatch(
     records,
   });
   if (!(await noteBatch(ports, credentials, body, records, [...projects]))) return NOT_SENT;
+  onSend(incomplete);
   const reply = await askCloud(ports, credentials, "/v1/requests/batch", { method: "POST", body, cancelled });
   if (reply.kind === "transport") return reply;
   const answer = reply.status === 200 ? readAnswer(reply, batchAnswerSchema) : null;

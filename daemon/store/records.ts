@@ -42,7 +42,7 @@ export interface KeptResponse {
 export interface RecordStore {
   /**
    * Stores the records in one transaction. An id that is there already is left as it is, so a retry is safe; only where
-   * its usage was incomplete, one that is complete fills in what it cost. Throws a `StoreError`, and then nothing is
+   * its usage was incomplete, one that is complete fills in what it cost, and is pending again. Throws a `StoreError`, and then nothing is
    * stored: `busy` and `disk_full` pass, `invalid_value` and `constraint` do not.
    */
   insertRecords(records: readonly RequestRecord[]): void;
@@ -83,9 +83,17 @@ const usageColumns = [
 ] as const satisfies readonly (typeof capturedColumns)[number][];
 
 const insertSql = `INSERT INTO requests (${capturedColumns.join(", ")})
-  VALUES (${capturedColumns.map(() => "?").join(", ")})
-  ON CONFLICT (request_id) DO UPDATE SET ${usageColumns.map((name) => `${name} = excluded.${name}`).join(", ")}
-  WHERE tokens_complete = 0 AND excluded.tokens_complete = 1`;
+  VALUES (${capturedColumns.map(() => "?").join(", ")}) ON CONFLICT (request_id) DO NOTHING`;
+
+/** What was sent without these goes again, since the cloud fills in what it lacks. */
+const fillSql = `UPDATE requests SET ${usageColumns.map((name) => `${name} = ?`).join(", ")}, synced_at = NULL
+  WHERE request_id = ? AND tokens_complete = 0`;
+
+/** The sync looks behind its cursor alone. */
+const lookAgainSql = `UPDATE cloud_sync_state
+  SET cursor_seq = min(cursor_seq, (SELECT seq - 1 FROM requests WHERE request_id = ?))`;
+
+const usageIndexes = usageColumns.map((name) => capturedColumns.indexOf(name));
 
 /** SQL and values of a period; `requested_at` is indexed. */
 function periodSql(period: Period): { sql: string; values: number[] } {
@@ -103,7 +111,10 @@ export function insertRecordRows(connection: SqliteConnection, records: readonly
   const insert = connection.prepare(insertSql);
   for (const record of records) {
     bindRecord(record, values);
-    insert.run(values);
+    if (insert.run(values) > 0 || !record.tokensComplete) continue;
+    const usage = usageIndexes.map((index) => values[index] as SqliteValue);
+    const filled = connection.prepare(fillSql).run([...usage, record.requestId]);
+    if (filled > 0) connection.prepare(lookAgainSql).run([record.requestId]);
   }
 }
 

@@ -87,6 +87,30 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     }
   });
 
+  it("agrees again after a record whose usage came later was filled in on both sides", async () => {
+    const { machine } = await connected();
+    try {
+      const whole = priced();
+      const [promptTokens, completionTokens, thinkingTokens] = [null, null, null];
+      const [cacheReadTokens, cacheWriteTokens, cacheWrite1hTokens] = [null, null, null];
+      const tokens = {
+        ...{ promptTokens, completionTokens, thinkingTokens },
+        ...{ cacheReadTokens, cacheWriteTokens, cacheWrite1hTokens },
+      };
+      const unpriced = { costPicoUsd: null, costSource: "unpriced", ratesSource: null } as const;
+      machine.store.insertRecords([{ ...whole, ...unpriced, tokens, tokensComplete: false }]);
+      await machine.service.syncNow();
+      machine.store.insertRecords([whole]);
+      const { report } = await machine.service.syncNow();
+      assert.deepEqual([report.accepted, report.duplicates], [0, 1]);
+      const found = await reconciled(machine);
+      assert.deepEqual([found.isDeliveryExact, found.cloud.requests], [true, 1]);
+      assert.equal(found.cloud.promptTokens, whole.tokens.promptTokens);
+    } finally {
+      await machine.close();
+    }
+  });
+
   it("tells a held-back field from a lost one when it reconciles", async () => {
     const { machine } = await connected(
       {},

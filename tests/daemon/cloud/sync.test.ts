@@ -328,6 +328,38 @@ describe("what leaves the machine", () => {
   });
 });
 
+describe("a record that is filled in after it was sent", () => {
+  const incomplete = sampleRecord({ tokensComplete: false, costPicoUsd: null, costSource: "unpriced" });
+  const complete = { ...incomplete, tokensComplete: true, costPicoUsd: 5n, costSource: "computed" as const };
+  const sent = () =>
+    cloud
+      .to(BATCH)
+      .flatMap(({ body }) => body.records.map((one: { cost_pico_usd: unknown }) => one.cost_pico_usd));
+
+  it("goes again, with what was lacking", async () => {
+    machine.store.insertRecords([incomplete]);
+    await machine.service.syncNow();
+    machine.store.insertRecords([complete]);
+    await machine.service.syncNow();
+    await machine.service.syncNow();
+    assert.deepEqual(sent(), [null, "5"]);
+  });
+
+  it("goes again where the answer to the incomplete one came only after", async () => {
+    machine.store.insertRecords([incomplete]);
+    cloud.script(BATCH, (seen, response) => {
+      machine.store.insertRecords([complete]);
+      response
+        .writeHead(200)
+        .end(JSON.stringify({ accepted: seen.body.records.length, duplicates: 0, rejected: [] }));
+    });
+    await machine.service.syncNow();
+    await machine.service.syncNow();
+    assert.deepEqual(sent(), [null, "5"]);
+    assert.equal(machine.store.countPending(), 0);
+  });
+});
+
 describe("cloud_state", () => {
   it("holds the connection in a database that did not see the pairing, and follows the configuration", async () => {
     const own = await createMachine(cloud.url);

@@ -222,6 +222,24 @@ describe("insertRecords() of an id that is there", () => {
     assert.deepEqual([request.latencyMs, request.project], [first.latencyMs, first.project]);
   });
 
+  it("sends again what was sent incomplete, also from behind the cursor, and nothing else", () =>
+    withStore((store) => {
+      const [other, later] = [sampleRecord(), sampleRecord()];
+      store.insertRecords([other, first, later]);
+      const all = [other, first, later].map(({ requestId }) => requestId);
+      store.settleRequests({ synced: all, skipped: [], quarantined: [], at: noon });
+      assert.equal(store.countPending(), 0);
+      store.insertRecords([{ ...first, tokens }, other]);
+      assert.equal(store.countPending(), 0, "what fills nothing in is not sent");
+      store.insertRecords([second]);
+      assert.deepEqual(
+        store.pendingProjects(10).map(({ requestId }) => requestId),
+        [first.requestId],
+      );
+      store.settleRequests({ synced: [first.requestId], skipped: [], quarantined: [], at: noon });
+      assert.equal(store.countPending(), 0);
+    }));
+
   it("leaves a complete one as it is", async () => {
     const request = await storedAfter(second, { ...second, tokens: first.tokens, costPicoUsd: 9n });
     assert.deepEqual([request.tokens, request.costPicoUsd], [tokens, 5n]);
