@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
-import { askDaemon } from "./loopback-client.ts";
+import { askDaemon, type LoopbackAsk } from "./loopback-client.ts";
 
 /** What a running daemon leaves in `<meter_home>/daemon.json`, so that the command line finds it. */
 export interface RunningDaemon {
@@ -38,7 +38,7 @@ export function readBootLog(home: string): string {
 }
 
 /** The daemon of this home if it answers, else null: a file that a killed daemon left behind counts for nothing. */
-export async function findDaemon(home: string): Promise<RunningDaemon | null> {
+export async function findDaemon(home: string, ask: LoopbackAsk = {}): Promise<RunningDaemon | null> {
   let state: RunningDaemon;
   try {
     state = v.parse(runningDaemon, JSON.parse(readFileSync(stateFile(home), "utf8")));
@@ -46,7 +46,7 @@ export async function findDaemon(home: string): Promise<RunningDaemon | null> {
     return null;
   }
   try {
-    const { status, body } = await askDaemon(state.api_port, "/health");
+    const { status, body } = await askDaemon(state.api_port, "/health", null, ask);
     // The port, and even the process id, may be another daemon's by now.
     const { started_at: startedAt } = status === 200 ? JSON.parse(body) : {};
     return startedAt === state.started_at ? state : null;

@@ -19,6 +19,20 @@ export interface LoopbackAsk {
   /** JSON. */
   body?: string;
   timeoutMs?: number;
+  /** A connection that is kept between questions; each has its own where left out. */
+  connection?: LoopbackConnection;
+}
+
+/** A connection that several questions go over; close it after the last. */
+export interface LoopbackConnection {
+  readonly agent: InstanceType<typeof Agent>;
+  close(): void;
+}
+
+/** Keeps one connection. The daemon looks up whose each is, which takes longer than its answers do. */
+export function keepConnection(): LoopbackConnection {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return { agent, close: () => agent.destroy() };
 }
 
 /**
@@ -29,7 +43,7 @@ export function askDaemon(
   port: number,
   path: string,
   token: string | null = null,
-  { method = "GET", body: sent, timeoutMs = ANSWER_WITHIN_MS }: LoopbackAsk = {},
+  { method = "GET", body: sent, timeoutMs = ANSWER_WITHIN_MS, connection }: LoopbackAsk = {},
 ): Promise<LoopbackAnswer> {
   return new Promise((resolve, reject) => {
     const asking = request(
@@ -38,7 +52,7 @@ export function askDaemon(
         port,
         path,
         method,
-        agent: new Agent(),
+        agent: connection?.agent ?? new Agent(),
         timeout: timeoutMs,
         headers: {
           ...(token !== null && { authorization: `Bearer ${token}` }),

@@ -21,7 +21,7 @@ export class StatusCommand extends MeterCommand {
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../adapters/files/meter-home.ts");
     const { findDaemon, findHolder, tokenFile } = await import("../daemon-process.ts");
-    const { askDaemon } = await import("../loopback-client.ts");
+    const { askDaemon, keepConnection } = await import("../loopback-client.ts");
     const { version } = await import("../version.ts");
     const { databaseBytes } = await import("../database-file.ts");
     const { installedService } = await import("../installed-service.ts");
@@ -31,7 +31,8 @@ export class StatusCommand extends MeterCommand {
     const { wrapLine } = await import("../render/wrap.ts");
     const { renderStatus } = await import("../render/status.ts");
     const home = meterHome(this.context.env);
-    const running = await findDaemon(home);
+    const connection = keepConnection();
+    const running = await findDaemon(home, { connection });
     const service = installedService(home);
     let status = null;
     if (running !== null) {
@@ -39,7 +40,9 @@ export class StatusCommand extends MeterCommand {
         running.api_port,
         "/v1/status",
         readFileSync(tokenFile(home), "utf8").trim(),
+        { connection },
       );
+      connection.close();
       if (answer.status !== 200)
         throw new CommandFailure(`the daemon answered ${answer.status}: ${answer.body}`);
       status = JSON.parse(answer.body);

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { commandsFor } from "../../cli/commands/mod.ts";
+import { stateFile, tokenFile } from "../../cli/daemon-process.ts";
 import { meterWords, onNodeOnly, runProgram } from "../end-to-end/meter-process.ts";
-import { createEmptyHome } from "./run-words.ts";
+import { createEmptyHome, runWords } from "./run-words.ts";
 
 /** What a command loads, of files and of Node's own modules, by a hook that writes it to standard error at the end. */
 const listLoads = `data:text/javascript,${encodeURIComponent(`
@@ -39,6 +43,39 @@ describe("commandsFor()", () => {
   it("gives all for what is no command's word, and none for the version", async () => {
     assert.deepEqual(await commandsFor(["statu"]), await commandsFor([]));
     assert.deepEqual(await commandsFor(["--version"]), []);
+  });
+});
+
+describe("meter status", () => {
+  it("asks everything over one connection, and closes it", async () => {
+    const startedAt = "2026-11-21T10:00:00.000Z";
+    const seen: string[] = [];
+    let connections = 0;
+    const server = createServer((request, answer) => {
+      seen.push(`${request.url}`);
+      const body = {
+        status: "ok",
+        started_at: startedAt,
+        store: { capturing: "ok" },
+        proxy: { watchdog: "healthy" },
+      };
+      answer.setHeader("content-type", "application/json").end(JSON.stringify(body));
+    }).on("connection", () => (connections += 1));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { home, remove } = createEmptyHome();
+    try {
+      const { port } = server.address() as AddressInfo;
+      const running = { pid: 1, version: "0.4.0", proxy_port: 1, api_port: port, started_at: startedAt };
+      writeFileSync(stateFile(home), JSON.stringify(running));
+      writeFileSync(tokenFile(home), "secret");
+      assert.equal((await runWords(home, ["status", "--json"])).code, 0);
+      assert.deepEqual([seen, connections], [["/health", "/v1/status"], 1]);
+      // Ends at once where nobody keeps a connection.
+      await new Promise((resolve) => server.close(resolve));
+    } finally {
+      server.closeAllConnections();
+      remove();
+    }
   });
 });
 
