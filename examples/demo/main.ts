@@ -142,6 +142,7 @@ async function main(): Promise<boolean> {
   const simulation = await createProviderSimulation({ thinkMs: THINK_MS });
   const parent = await createParentProxy(simulation);
   let cloud: Promise<DemoCloud> | null = null;
+  let shown: ReturnType<typeof show> | null = null;
   try {
     writeConfig(stage.home, simulation, parent);
     const files = await prepareDemoCloud(folder, simulation.caFile);
@@ -150,7 +151,7 @@ async function main(): Promise<boolean> {
     cloud.catch(() => {});
     heading("meter start");
     say(await Promise.race([runMeter(stage, ["start"]), interrupted]));
-    const shown = show(stage, folder, simulation, cloud);
+    shown = show(stage, folder, simulation, cloud);
     const { agrees, overviewUrl } = await Promise.race([shown, interrupted]);
     if (keep) {
       heading("Still running, providers, cloud and all");
@@ -178,6 +179,8 @@ Ctrl-C here stops the daemon, the cloud and the providers and removes that home.
       ({ process: { exited } }) => exited,
       () => {},
     );
+    // A client that starts late would make the home anew.
+    await shown?.catch(() => {});
     await parent.close();
     await simulation.close();
     rmSync(folder, { recursive: true, force: true });
