@@ -51,9 +51,11 @@ async function startStandIn(): Promise<Server | null> {
     });
   });
   server.listen(LOCAL_PROVIDER_PORT, LOCAL_HOST);
-  const listening = once(server, "listening").then(() => true);
-  const refused = once(server, "error").then(() => false);
-  return (await Promise.race([listening, refused])) ? server : null;
+  const isListening = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  return isListening ? server : null;
 }
 
 function askThroughProxy(
@@ -146,8 +148,9 @@ async function testCounting(target: SelfTestTarget): Promise<SelfTest | "nobody_
         .reduce((sum, { count }) => sum + count, 0),
     );
   const before = await counted();
-  const status = await askThroughProxy(target, "GET", "/api/version");
-  if (status === 502) return "nobody_there";
+  // Whoever has the port may end in the middle of an answer.
+  const status = await askThroughProxy(target, "GET", "/api/version").catch(() => null);
+  if (status === null || status === 502) return "nobody_there";
   if (status === 407 || status === 403) return { ok: false, why: `the proxy answered ${status}` };
   return (await poll(async () => (await counted()) > before))
     ? { ok: true, how: "counted" }
