@@ -8,6 +8,8 @@ import { printable } from "./printable.ts";
 const pauseWords: Readonly<Record<string, string>> = {
   paused_manual: "by meter cloud pause; meter cloud resume goes on",
   paused_unauthorised: "the key is not valid any more: meter cloud connect --force, or meter cloud resume",
+  paused_database_replaced:
+    "the database was damaged and begun anew, and with it went what was paused: meter cloud resume goes on",
   paused_forbidden: "ask the owner of the workspace to re-invite this machine, then meter cloud resume",
 };
 

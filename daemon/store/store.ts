@@ -159,6 +159,19 @@ async function openReadOnly(opener: SqliteOpener<Dialect>, path: string): Promis
   return createStore({ capture: connection, state: connection, reader }, null, () => connection.close());
 }
 
+/** Stands in `paused_reason` where the database was damaged and another begun. */
+export const PAUSED_DATABASE_REPLACED = "paused_database_replaced";
+
+/**
+ * Decision: whether somebody had paused the sync is lost with the damaged database, so nothing is sent from the new one
+ * until `meter cloud resume`.
+ */
+function pauseSync(state: SqliteConnection<Dialect>): void {
+  for (const table of ["cloud_state", "cloud_sync_state", "cloud_body_sync_state"]) {
+    state.execute(`UPDATE ${table} SET paused_reason = '${PAUSED_DATABASE_REPLACED}'`);
+  }
+}
+
 /**
  * Opens, migrates and checks the database at the path; `:memory:` makes an empty one. Rejects with a `StoreError`.
  *
@@ -179,6 +192,7 @@ export async function openStore(
     if (!(error instanceof StoreError) || error.reason !== "corrupt") throw error;
     setAsidePath = opener.setAside(path, "corrupt");
     state = await openState(opener, path, options);
+    pauseSync(state);
   }
   if (path === ":memory:") {
     return createStore({ capture: state, state, reader: createReader(state) }, null, () => state.close());

@@ -159,7 +159,8 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
 
   it("rejects a record that breaks its schema, by its id as it was spelt, and takes the others", async () => {
     const workspace = await rig.addWorkspace();
-    const wrong: [string, Record<string, unknown>][] = [
+    const wrong: [string, Record<string, unknown>, id?: string][] = [
+      ["an id that is no UUID", {}, "request-1"],
       ["a U+0000", { project: "a\0b" }],
       ["half of a pair", { model: "gpt-\ud800" }],
       ["a negative count", { prompt_tokens: -1 }],
@@ -171,8 +172,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
       ["a path of 3,000 characters", { path: "/".repeat(3000) }],
       ["no model", { model: undefined }],
     ];
-    for (const [what, fields] of wrong) {
-      const id = rig.uuid().toUpperCase();
+    for (const [what, fields, id = rig.uuid().toUpperCase()] of wrong) {
       const answer = await json(
         rig.call("POST", PATH, workspace.token, batch(record(id, fields), record(rig.uuid()))),
       );
@@ -249,6 +249,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
         "wrong_shape",
       ],
       ["a record without an id", batch({ provider: "openai" }), 422, "wrong_shape"],
+      ["an id without an end", batch(record("1".repeat(201))), 422, "wrong_shape"],
       ["more than 4 MiB", " ".repeat(4_194_305), 413, "too_large"],
     ];
     for (const [what, body, status, code] of refusals) {

@@ -13,6 +13,7 @@ import {
   type Store,
   type StoredRequest,
 } from "../../../daemon/store/mod.ts";
+import { PAUSED_DATABASE_REPLACED } from "../../../daemon/store/store.ts";
 import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
 import { noon, sampleRecord } from "./sample-records.ts";
 
@@ -574,6 +575,8 @@ describe("openStore()", () => {
       writeFileSync(path, garbage);
       const store = await openStore(opener, path);
       assert.equal(store.setAsidePath, `${path}.corrupt`);
+      for (const table of ["cloud_state", "cloud_sync_state", "cloud_body_sync_state"] as const)
+        assert.equal(store.readCloudState(table).paused_reason, PAUSED_DATABASE_REPLACED);
       assert.equal(readFileSync(`${path}.corrupt`, "utf8"), garbage);
       store.insertRecords([sampleRecord()]);
       store.close();
