@@ -9,6 +9,7 @@ const steps: readonly [name: string, command: string][] = [
   ["types of core alone", "tsc -p tsconfig.core.json"],
   ["project rules", 'node --test --test-reporter=dot "tests/project/*.test.ts"'],
   ["test", "npm test --silent"],
+  ["coverage of core", "npm run --silent coverage"],
   ["test:deno", "npm run --silent test:deno"],
   ["test:bun", "npm run --silent test:bun"],
   ["build", "npm run --silent build"],

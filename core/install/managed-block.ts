@@ -25,7 +25,7 @@ function findBlock(text: string): Place | null | "damaged" {
   const [begins, ends] = [places(BLOCK_BEGIN), places(BLOCK_END)];
   if (begins.length === 0 && ends.length === 0) return null;
   const [start, last] = [begins[0], ends[0]];
-  if (begins.length !== 1 || ends.length !== 1 || start === undefined || last === undefined || last < start)
+  if (start === undefined || last === undefined || begins.length + ends.length > 2 || last < start)
     return "damaged";
   const lineEnd = text.indexOf("\n", last);
   return { start, end: lineEnd === -1 ? text.length : lineEnd + 1 };

@@ -7,13 +7,14 @@ export interface ServiceWords {
   readonly stop: readonly (readonly string[])[];
 }
 
-/** The words for the service that `init` recorded; null where it recorded none. */
+/** The words for the service that `init` recorded; null where it recorded none, or none that could be undone. */
 export function serviceWords(record: InstallRecord | null): ServiceWords | null {
   for (const { step, state } of record?.entries ?? []) {
     if (step.kind !== "commands" || state !== "done") continue;
     if (step.id === "systemd-enable") {
       // The last words are `systemctl --user disable --now UNIT…`.
-      const units = step.undo.at(-1)?.words.slice(4) ?? [];
+      const units = step.undo.at(-1)?.words.slice(4);
+      if (units === undefined) return null;
       return {
         manager: "systemd",
         start: units.map((unit) => ["systemctl", "--user", "start", unit]),
@@ -28,7 +29,8 @@ export function serviceWords(record: InstallRecord | null): ServiceWords | null 
       };
     }
     if (step.id === "task-create") {
-      const [, name] = /^\/TN (.+)$/.exec(step.undo.at(-1)?.words.slice(2, 4).join(" ") ?? "") ?? [];
+      // The last words are `schtasks /Delete /TN NAME /F`.
+      const name = step.undo.at(-1)?.words[3];
       if (name === undefined) return null;
       return {
         manager: "Task Scheduler",

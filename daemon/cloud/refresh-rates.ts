@@ -46,7 +46,10 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
   }
   if (reply.kind === "transport" || reply.status !== 200) return failed(ports, reply);
   const pull = readAnswer(reply, publishedRatesSchema);
-  if (pull === null) return failed(ports, { kind: "transport", reason: "invalid_answer" });
+  if (pull === null) {
+    log.warn("pricing.pull_invalid", { reason: "invalid_answer", provider: null, model: null });
+    return keepFailure(ports, { kind: "transport", reason: "invalid_answer" });
+  }
   const book = createPriceBook([...ports.bundledRates(), ...store.readRates()]);
   const verdict = judgePull(pull, book, now);
   if (!verdict.ok) {
@@ -80,13 +83,17 @@ function rejected(problems: readonly RateProblem[]): string {
   return `rejected: ${provider} ${model}, ${field}: ${problem}${more.length > 0 ? `, and ${more.length} more` : ""}`;
 }
 
-function failed({ log, store, clock }: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
+function failed(ports: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
   const httpStatus = reply.kind === "http" ? reply.status : null;
   const reason = reply.kind === "http" ? `http_${reply.status}` : reply.reason;
-  log.warn("pricing.pull_failed", { reason, http_status: httpStatus });
+  ports.log.warn("pricing.pull_failed", { reason, http_status: httpStatus });
+  return keepFailure(ports, reply);
+}
+
+function keepFailure({ store, clock }: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
   const error = describeAnswer(reply);
   keepPullFailure(store, { at: clock.now(), error });
-  return { kind: "failed", httpStatus, error };
+  return { kind: "failed", httpStatus: reply.kind === "http" ? reply.status : null, error };
 }
 
 /** The tag, where it came from that address: another one's says nothing here. */

@@ -159,6 +159,7 @@ describe("diagnose()", () => {
       restart,
     ],
     ["offline", { interception: "offline" }, "HEALTHY", /not tried/, null],
+    ["TLS was not looked at", { interception: null }, "HEALTHY", /^a call was metered$/],
     [
       "TLS is not opened",
       { interception: "not_intercepted" },
@@ -201,6 +202,13 @@ describe("diagnose()", () => {
       "INCONSISTENT",
       /may not sign for all hosts/,
       `${restart} && meter init --yes`,
+    ],
+    [
+      "new hosts, without init",
+      { authority: { state: "hosts_changed" }, install: { record: "absent" } },
+      "INCONSISTENT",
+      /may not sign for all hosts/,
+      restart,
     ],
     [
       "an open key",
@@ -259,6 +267,20 @@ describe("diagnose()", () => {
       "meter init --apps",
     ],
     ["another proxy", { shell: { proxy: "other" } }, "INCONSISTENT", /another proxy/],
+    [
+      "another proxy, and init without --apps",
+      { shell: { proxy: "other" }, install: { apps: false } },
+      "HEALTHY",
+      /another proxy/,
+      null,
+    ],
+    [
+      "a shell that began before init, whose file is not known",
+      { shell: { proxy: "none", variablesFile: null } },
+      "INCONSISTENT",
+      /those that were open before init/,
+      "meter init --yes",
+    ],
     [
       "an exception",
       { shell: { excepted: ["api.openai.com"] } },
@@ -341,6 +363,13 @@ describe("diagnose()", () => {
       { database: { state: "corrupt", detail: "*** in database main ***\nTree 2 page 7: odd" } },
       "BROKEN",
       /^it can't be read: Tree 2 page 7: odd\. /,
+      restart,
+    ],
+    [
+      "a database that is locked",
+      { database: { state: "unreadable", detail: null } },
+      "BROKEN",
+      /^it can't be read: unreadable\. /,
       restart,
     ],
     ["an older database", { database: { state: "older_schema" } }, "INCONSISTENT", /older version/, restart],

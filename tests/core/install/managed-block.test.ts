@@ -23,6 +23,11 @@ describe("insertBlock()", () => {
     ["stands alone in an empty file", "", blockText(lines)],
     ["follows the last line", "a\n", `a\n${blockText(lines)}`],
     ["ends a last line that has no end", "a", `a\n${blockText(lines)}`],
+    [
+      "takes the place of one that ends the file without a line break",
+      blockText(["old"]).trimEnd(),
+      blockText(lines),
+    ],
     ["takes the place of an older block", `a\n${blockText(["old"])}b`, `a\n${blockText(lines)}b`],
   ];
   for (const [name, before, after] of table) it(name, () => assert.equal(inserted(before).text, after));

@@ -54,6 +54,17 @@ describe("planInstall()", () => {
     ]);
   });
 
+  it("stores a copy of the authority with p11-kit, and takes the same copy out again", () => {
+    const steps = planInstall(linuxFacts({ service: null, trustStores: [{ kind: "p11_kit" }] }));
+    assert.deepEqual(keys(steps), ["file:/home/u/.meter/trusted-01234567.pem", "commands:ca-p11-kit"]);
+    const store = steps[1];
+    assert.ok(store?.kind === "commands");
+    const words = (verb: string) => [
+      { words: ["trust", "anchor", verb, "/home/u/.meter/trusted-01234567.pem"] },
+    ];
+    assert.deepEqual([store.do, store.undo], [words("--store"), words("--remove")]);
+  });
+
   it("collects the system's certificates after the file came, and after it went", () => {
     const store = { kind: "update_ca_certificates", anchorFolder: "/a", words: ["collect"] } as const;
     const steps = planInstall(linuxFacts({ service: null, trustStores: [store] }));
@@ -175,6 +186,19 @@ describe("serviceWords()", () => {
   it("is null where no service was installed", () => {
     assert.equal(serviceWords(null), null);
     assert.equal(serviceWords(recordOf(linuxFacts({ service: null }))), null);
+  });
+
+  it("is null where the record does not say how to undo it", () => {
+    for (const service of [
+      { kind: "systemd", unitFolder: "/units" },
+      { kind: "task_scheduler", user: "u" },
+    ] as const) {
+      const record = recordOf(linuxFacts({ service }));
+      const entries = record.entries.map((entry) =>
+        entry.step.kind === "commands" ? { ...entry, step: { ...entry.step, undo: [] } } : entry,
+      );
+      assert.equal(serviceWords({ ...record, entries }), null);
+    }
   });
 });
 

@@ -49,6 +49,7 @@ describe("the names of log events", () => {
   it("of the cloud are errors where a request failed, and quiet where one was answered", () => {
     assert.deepEqual(CLOUD_LOG_LEVELS, {
       "cloud.request_failed": "error",
+      "cloud.mail_failed": "error",
       "cloud.request_answered": "debug",
     });
   });

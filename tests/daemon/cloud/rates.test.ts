@@ -137,7 +137,13 @@ describe("the pull of rates", () => {
       machine.logged
         .filter(({ event }) => event === "pricing.pull_failed")
         .map(({ fields }) => fields.reason),
-      ["http_500", "http_401", "http_302", "invalid_answer"],
+      ["http_500", "http_401", "http_302"],
+    );
+    assert.deepEqual(
+      machine.logged
+        .filter(({ event }) => event === "pricing.pull_invalid")
+        .map(({ fields }) => fields.reason),
+      ["invalid_answer"],
     );
   });
 
