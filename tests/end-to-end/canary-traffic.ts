@@ -153,6 +153,13 @@ export async function capture(rig: CanaryRig): Promise<void> {
   ]) {
     assert.equal((await runMeter(rig.home, words)).code, 0);
   }
+  // The daemon looks at the switch once a second.
+  await waitFor("bodies to be kept", async () => {
+    const socket = await dialProvider(rig.meter, "api.anthropic.com");
+    socket.write(Buffer.concat(shapes[0]?.request ?? []));
+    await receive(socket).over;
+    return rig.localRows().bodies.length > 0;
+  });
   await drive(rig);
 }
 
