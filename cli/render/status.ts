@@ -76,8 +76,9 @@ export function renderStatus({
     if (failing && lastError !== null) lines.push(`last error  ${lastError.reason}: ${lastError.message}`);
     for (const [reason, lost] of Object.entries(dropped))
       lines.push(`lost      ${count(lost ?? 0)} records: ${reason}`);
-    if (status.proxy.restarts > 0)
-      lines.push(`The proxy was restarted ${count(status.proxy.restarts)} times.`);
+    const { restarts } = status.proxy;
+    if (restarts > 0)
+      lines.push(`The proxy was restarted ${restarts === 1 ? "once" : `${count(restarts)} times`}.`);
     if (status.proxy.watchdog !== "healthy")
       lines.push(
         status.proxy.watchdog === "exhausted"

@@ -133,10 +133,14 @@ export const machineFaults: readonly FaultScenario[] = [
       assert.ok(whole.length < 40, "64 descriptors are not enough for all");
       await assertRows(meter, [first, await held.untouched(), ...whole]);
       await waitFor("a call to get through again", () => rig.call(meter).catch(() => null));
-      const { stdout } = await statusUntil(home, 0);
+      // The proxy's thread tells its counters once in a while.
+      const { stdout } = await waitFor("the count of those turned away", async () => {
+        const status = await statusUntil(home, 0);
+        return /\nConnections that were turned away, since too many were open: [1-9]/.test(status.stdout)
+          ? status
+          : null;
+      });
       assert.match(stdout, /^Metering\.\n/);
-      const turnedAway = /\nConnections that were turned away, since too many were open: (\d+)/.exec(stdout);
-      assert.ok(Number(turnedAway?.[1]) > 0, stdout);
       assert.ok(!meter.log().some(({ event }) => event === "daemon.task_crashed"));
     },
   },
@@ -180,7 +184,7 @@ export const machineFaults: readonly FaultScenario[] = [
       await assertRows(meter, [await back(rig, meter)]);
       const status = await statusUntil(home, 0);
       assert.match(status.stdout, /^Metering\.\n/);
-      assert.match(status.stdout, /\nThe proxy was restarted 1 times\./);
+      assert.match(status.stdout, /\nThe proxy was restarted once\./);
       const said = meter.log().filter(({ event }) => event === "watchdog.mitm_unhealthy");
       assert.deepEqual(
         said.map(({ consecutive_failures, action }) => [consecutive_failures, action]),
