@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { editToml, readSmallFile, type TomlScalar, writeFileAtomic } from "../adapters/files/mod.ts";
-import { type ExclusiveLock, takeExclusiveLock } from "../adapters/lock/mod.ts";
+import { type ExclusiveLock, waitForLock } from "../adapters/lock/mod.ts";
 import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { prepareHome } from "./home.ts";
@@ -13,9 +13,8 @@ export interface ConfigChange {
   readonly value: TomlScalar;
 }
 
-/** How long another writer is waited for, and how often it is looked for, in milliseconds. */
+/** How long another writer is waited for, in milliseconds. */
 const LOCK_WITHIN_MS = 30_000;
-const LOCK_POLL_MS = 20;
 
 const BYTE_ORDER_MARK = "\ufeff";
 
@@ -50,14 +49,9 @@ export async function editConfig(home: string, changes: readonly ConfigChange[])
 }
 
 async function takeTurn(path: string): Promise<ExclusiveLock> {
-  const deadline = performance.now() + LOCK_WITHIN_MS;
-  for (;;) {
-    const lock = await takeExclusiveLock(createSqliteOpener(), path);
-    if (lock !== null) return lock;
-    if (performance.now() > deadline)
-      throw new CommandFailure(`another command holds ${path}: try again when it has ended`);
-    await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
-  }
+  const lock = await waitForLock(createSqliteOpener(), path, LOCK_WITHIN_MS);
+  if (lock === null) throw new CommandFailure(`another command holds ${path}: try again when it has ended`);
+  return lock;
 }
 
 /** The file behind the name, so that a link is not replaced by a copy. */

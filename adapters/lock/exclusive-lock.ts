@@ -33,6 +33,23 @@ export async function takeExclusiveLock(
   }
 }
 
+/** Between two looks at a lock that somebody else holds, in milliseconds. */
+const POLL_MS = 10;
+
+/** Takes the lock when its turn comes, without holding up the thread; null where that is not within the time. */
+export async function waitForLock(
+  opener: SqliteOpener,
+  path: string,
+  withinMs: number,
+): Promise<ExclusiveLock | null> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const lock = await takeExclusiveLock(opener, path);
+    if (lock !== null || performance.now() > deadline) return lock;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
 /** Whether some process holds the lock; nothing is made, and who wants to take it is not kept from it. */
 export async function isLocked(opener: SqliteOpener, path: string): Promise<boolean> {
   if (opener.fileIdentity(path) === null) return false;

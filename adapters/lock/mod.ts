@@ -10,4 +10,4 @@
  * lock?.release();
  * ```
  */
-export { type ExclusiveLock, isLocked, LOOK_MS, takeExclusiveLock } from "./exclusive-lock.ts";
+export { type ExclusiveLock, isLocked, LOOK_MS, takeExclusiveLock, waitForLock } from "./exclusive-lock.ts";

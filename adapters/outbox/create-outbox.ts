@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import type { Outbox, OutboxEntry, OutboxItem, OutboxVerdict } from "../../core/ports/outbox.ts";
 import { sha256Hex } from "../crypto/mod.ts";
-import { type ExclusiveLock, takeExclusiveLock } from "../lock/mod.ts";
+import { type ExclusiveLock, waitForLock } from "../lock/mod.ts";
 import { createSqliteOpener } from "../sqlite/mod.ts";
 
 /** The folder in the meter's home. */
@@ -31,9 +31,8 @@ export const OUTBOX_FILES = 4;
 /** Which of the processes of a home writes: a daemon, or commands that run without one. Beside the folder. */
 const LOCK_FILE = "outbox.lock";
 
-/** How long another process may write before this one gives up, and nothing is sent; and between two looks, milliseconds. */
+/** How long another process may write before this one gives up, and nothing is sent, milliseconds. */
 const LOCK_WITHIN_MS = 10_000;
-const LOCK_POLL_MS = 10;
 
 const START = "0".repeat(64);
 const NAME = /^outbox-(\d{6,})\.jsonl$/;
@@ -126,13 +125,9 @@ export function createOutbox(home: string, fileBytes = OUTBOX_FILE_BYTES): Outbo
 }
 
 async function takeTurn(path: string): Promise<ExclusiveLock> {
-  const deadline = performance.now() + LOCK_WITHIN_MS;
-  for (;;) {
-    const lock = await takeExclusiveLock(createSqliteOpener(), path);
-    if (lock !== null) return lock;
-    if (performance.now() > deadline) throw new Error("another process keeps the outbox: nothing is sent");
-    await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
-  }
+  const lock = await waitForLock(createSqliteOpener(), path, LOCK_WITHIN_MS);
+  if (lock === null) throw new Error("another process keeps the outbox: nothing is sent");
+  return lock;
 }
 
 function numberOf(name: string): number {

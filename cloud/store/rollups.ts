@@ -5,7 +5,8 @@ export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
 
 const KEY = "machine_id, user_id, project, provider, model";
 
-const SUMS = [
+/** What the rollups add up and reports show. */
+export const USAGE_SUMS = [
   "requests",
   "failed_requests",
   "unpriced_requests",
@@ -16,8 +17,9 @@ const SUMS = [
   "cache_write_tokens",
   "thinking_tokens",
   "cost_pico_usd",
-  "reported_cost_pico_usd",
-];
+] as const;
+
+const SUMS: readonly string[] = [...USAGE_SUMS, "reported_cost_pico_usd"];
 
 /** Whether a row of `requests` failed; null where neither class nor status is known. */
 export const FAILED = "(error_class is not null or http_status >= 400)";

@@ -1,8 +1,8 @@
-import { type Selectable, sql } from "kysely";
+import { type Selectable, sql, type Transaction } from "kysely";
 import type { TracesQuery } from "../../../core/wire/mod.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
-import type { RequestRow } from "../schema.ts";
+import type { CloudSchema, RequestRow } from "../schema.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
 import { inReadScope } from "./read-scope.ts";
 import type { Span } from "./usage-spans.ts";
@@ -13,6 +13,18 @@ export type TraceRow = Selectable<RequestRow> & { readonly hostname: string | nu
 /** What narrows a list of requests. An empty project stands for those without one. */
 export type TraceFilter = Pick<TracesQuery, "project" | "model" | "provider" | "status" | "user">;
 
+/** A workspace's requests, each with the name of its machine. */
+function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
+  return trx
+    .selectFrom("requests as r")
+    .leftJoin("machines as m", (join) =>
+      join.onRef("m.workspace_id", "=", "r.workspace_id").onRef("m.machine_id", "=", "r.machine_id"),
+    )
+    .selectAll("r")
+    .select("m.hostname")
+    .where("r.workspace_id", "=", workspaceId);
+}
+
 /** Requests of a period, newest first; of the same millisecond, the greater id first. */
 export async function listTraces(
   db: CloudDatabase,
@@ -21,14 +33,7 @@ export async function listTraces(
 ): Promise<Page<TraceRow>> {
   const { from, to, after, limit, filter } = question;
   const rows = await inReadScope(db, { workspaceId }, async (trx) => {
-    let query = trx
-      .selectFrom("requests as r")
-      .leftJoin("machines as m", (join) =>
-        join.onRef("m.workspace_id", "=", "r.workspace_id").onRef("m.machine_id", "=", "r.machine_id"),
-      )
-      .selectAll("r")
-      .select("m.hostname")
-      .where("r.workspace_id", "=", workspaceId)
+    let query = selectTraces(trx, workspaceId)
       .where("r.requested_at", ">=", from)
       .where("r.requested_at", "<", to);
     if (after !== null) {
@@ -60,16 +65,7 @@ export async function findTrace(
   requestId: string,
 ): Promise<TraceRow | null> {
   const row = await inReadScope(db, { workspaceId }, (trx) =>
-    trx
-      .selectFrom("requests as r")
-      .leftJoin("machines as m", (join) =>
-        join.onRef("m.workspace_id", "=", "r.workspace_id").onRef("m.machine_id", "=", "r.machine_id"),
-      )
-      .selectAll("r")
-      .select("m.hostname")
-      .where("r.workspace_id", "=", workspaceId)
-      .where("r.request_id", "=", requestId)
-      .executeTakeFirst(),
+    selectTraces(trx, workspaceId).where("r.request_id", "=", requestId).executeTakeFirst(),
   );
   return row ?? null;
 }

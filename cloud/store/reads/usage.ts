@@ -1,28 +1,15 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import type { Millis } from "../../../core/time.ts";
 import { formatCalendarDate, formatInstant, type UsageTotals } from "../../../core/wire/mod.ts";
-import { contributions } from "../rollups.ts";
+import { contributions, USAGE_SUMS } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { type Span, usageSpans } from "./usage-spans.ts";
 
 /** What the rollups keep usage apart by. */
 export type UsageDimension = "machine_id" | "user_id" | "project" | "provider" | "model";
 
-const SUMS = [
-  "requests",
-  "failed_requests",
-  "unpriced_requests",
-  "incomplete_requests",
-  "prompt_tokens",
-  "completion_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "thinking_tokens",
-  "cost_pico_usd",
-] as const;
-
 /** A group's sums, as text: they may be larger than a double holds. */
-type Sums = Record<(typeof SUMS)[number], string>;
+type Sums = Record<(typeof USAGE_SUMS)[number], string>;
 
 /** What to add up. */
 export interface UsageQuestion extends Span {
@@ -58,7 +45,7 @@ export async function readUsage(
   const { sets, maxValues } = question;
   const columns = [...new Set(sets.flat())].sort();
   const list = columns.join(", ");
-  const sums = SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
+  const sums = USAGE_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
   const dimensions = columns.filter((column) => column !== "bucket");
   const top = dimensions.map(
     (column) => `, top_${column} as (select ${column} from source group by ${column}
@@ -97,7 +84,7 @@ export async function readUsage(
 function partsOf({ workspaceId, from, to, bucket }: UsageQuestion): RawBuilder<unknown> {
   const { days, hours, rows } = usageSpans({ from, to }, bucket);
   const columns = (time: string) =>
-    sql.raw(`${time} as bucket, machine_id, user_id, project, provider, model, ${SUMS.join(", ")}`);
+    sql.raw(`${time} as bucket, machine_id, user_id, project, provider, model, ${USAGE_SUMS.join(", ")}`);
   const ofHours = columns(bucket === "hour" ? "hour::timestamptz" : "date_trunc('day', hour, 'UTC')");
   const ofDays = columns("day::timestamp at time zone 'UTC'");
   const within = (column: string, type: string, from: string, to: string) => sql`
@@ -127,7 +114,9 @@ function partsOf({ workspaceId, from, to, bucket }: UsageQuestion): RawBuilder<u
 }
 
 /** The sums of nothing. */
-export const NO_USAGE: UsageTotals = toTotals(Object.fromEntries(SUMS.map((sum) => [sum, "0"])) as Sums);
+export const NO_USAGE: UsageTotals = toTotals(
+  Object.fromEntries(USAGE_SUMS.map((sum) => [sum, "0"])) as Sums,
+);
 
 function toTotals(sums: Sums): UsageTotals {
   // Beyond 2^53 tokens the wire has no number; nobody has used as many.
