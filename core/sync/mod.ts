@@ -35,4 +35,4 @@ export {
   type SyncStatus,
   statusOfReason,
 } from "./sync-state.ts";
-export { SYNC_INTERVAL_MS, type SyncStep } from "./sync-steps.ts";
+export { DRAIN_PAUSE_MS, SYNC_INTERVAL_MS, type SyncStep } from "./sync-steps.ts";

@@ -15,6 +15,9 @@ import type { SyncRun, SyncState, SyncStatus } from "./sync-state.ts";
 /** Time between two ticks, milliseconds. Source: contract, "Limits": metadata sync interval 30 s. */
 export const SYNC_INTERVAL_MS = 30_000;
 
+/** Between two runs that drain a backlog, milliseconds: the person's calls and the cloud have the machine meanwhile. */
+export const DRAIN_PAUSE_MS = 100;
+
 /** A step of the metadata machine. */
 export type SyncStep = Step<SyncState, SyncEffect>;
 
@@ -54,9 +57,10 @@ export function continueRun(state: SyncState, run: SyncRun, now: Millis): SyncSt
 }
 
 function finishRun(state: SyncState, run: SyncRun, now: Millis): SyncStep {
-  // A backlog is drained without a pause, as long as each run settles something.
+  // A backlog is drained run after run, as long as each settles something.
   const settled = run.accepted + run.duplicates + run.quarantined;
-  const next = scheduleTick({ ...state, run: null }, run.full && settled > 0 ? 0 : SYNC_INTERVAL_MS, now);
+  const delayMs = run.full && settled > 0 ? DRAIN_PAUSE_MS : SYNC_INTERVAL_MS;
+  const next = scheduleTick({ ...state, run: null }, delayMs, now);
   return { state: next.state, effects: [...next.effects, ...reportOf(run, true, "done", "synced")] };
 }
 

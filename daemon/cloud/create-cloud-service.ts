@@ -1,7 +1,7 @@
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import { reconcile } from "../../core/reconcile/mod.ts";
 import { describeAnswer } from "../../core/retry/mod.ts";
-import type { SyncReport } from "../../core/sync/mod.ts";
+import { DRAIN_PAUSE_MS, type SyncReport } from "../../core/sync/mod.ts";
 import type { CalendarDate } from "../../core/time.ts";
 import { daemonTotalsSchema } from "../../core/wire/mod.ts";
 import { askWhoami } from "./ask-whoami.ts";
@@ -132,6 +132,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     let report = await workers.requestSync();
     // A run takes one page; a backlog is several of them.
     for (let settled = settledBy(report); report.ok && settled > 0 && store.pendingProjects(1).length > 0; ) {
+      await new Promise<void>((resolve) => void clock.setTimer(DRAIN_PAUSE_MS, resolve));
       const next = await workers.requestSync();
       settled = settledBy(next);
       report = {

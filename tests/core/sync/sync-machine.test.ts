@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   BATCH_MAX_RECORDS,
+  DRAIN_PAUSE_MS,
   type BatchAnswer,
   createSyncState,
   initialSyncState,
@@ -178,13 +179,13 @@ describe("judgeBatch()", () => {
 });
 
 describe("replays of core/sync", () => {
-  it("ticks every 30 s, and drains a backlog without a pause", () => {
+  it("ticks every 30 s, and drains a backlog with short pauses", () => {
     const full = Array.from({ length: BATCH_MAX_RECORDS }, (_, at) => `r${at}`);
     const state = replay(machine, initialSyncState, [
       [0, start, ["resume_uploader", "set tick 0"]],
       [0, tick, ["clear tick", "select_records"]],
       [0, found(...full), ["send_batch"]],
-      [1, answered(1, ok(BATCH_MAX_RECORDS)), ["mark_synced", "set tick 0"]],
+      [1, answered(1, ok(BATCH_MAX_RECORDS)), ["mark_synced", `set tick ${DRAIN_PAUSE_MS}`]],
       [1, tick, ["clear tick", "select_records"]],
       [1, found("z"), ["send_batch"]],
       [2, answered(2, ok(1)), ["mark_synced", "set tick 30000"]],
@@ -201,7 +202,7 @@ describe("replays of core/sync", () => {
       [0, tick, ["clear tick", "select_records"]],
       [0, found(...many), ["send_batch"]],
       [1, answered(1, ok(BATCH_MAX_RECORDS)), ["mark_synced", "send_batch"]],
-      [1, answered(2, ok(1)), ["mark_synced", "set tick 0"]],
+      [1, answered(2, ok(1)), ["mark_synced", `set tick ${DRAIN_PAUSE_MS}`]],
     ]);
   });
 
