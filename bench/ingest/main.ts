@@ -60,16 +60,16 @@ interface Round {
 }
 
 /** Sends all batches, each worker one after the other from what is left. */
-async function drain(
-  all: readonly string[],
+async function drain<Batch>(
+  all: readonly Batch[],
   workers: number,
-  send: (batch: string, worker: number) => Promise<void>,
+  send: (batch: Batch, worker: number) => Promise<void>,
 ): Promise<Round> {
   let next = 0;
   const latencies: number[] = [];
   const run = async (worker: number, until: number) => {
     while (next < until) {
-      const batch = all[next++] as string;
+      const batch = all[next++] as Batch;
       const startedAt = performance.now();
       await send(batch, worker);
       latencies.push(performance.now() - startedAt);
@@ -100,7 +100,7 @@ async function overHttp(
   });
   const agent = new Agent({ connections, pipelining: 1 });
   try {
-    const bodies = wire.map((records) => JSON.stringify({ daemon_version: "0.4.0", records }));
+    const bodies = wire.map((records) => Buffer.from(JSON.stringify({ daemon_version: "0.4.0", records })));
     return await drain(bodies, connections, async (body, worker) => {
       const { token } = senders[worker] as Sender;
       const answer = await request(`${cloud.url}/v1/requests/batch`, {

@@ -1,6 +1,6 @@
 import type { RequestRow } from "./schema.ts";
 
-/** The columns of `requests` besides the workspace, with their types, as `json_to_recordset` reads them. */
+/** The columns of `requests` besides the workspace, with their types. */
 export const REQUEST_COLUMNS = {
   request_id: "uuid",
   requested_at: "timestamptz",

@@ -8,8 +8,13 @@ export const MIN_INSTANT: Millis = -62_135_596_800_000;
 /** The latest: the last millisecond of year 9999. */
 export const MAX_INSTANT: Millis = 253_402_300_799_999;
 
+/** From 1 March of the year 0 to 1 January 1970. */
+const DAYS_TO_EPOCH = 719_468;
+
+const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+
 const INSTANT =
-  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
 
 /**
  * Reads a date and time of ISO 8601 as milliseconds; finer digits are cut off. `null` where the text is none, or names a
@@ -20,9 +25,20 @@ const INSTANT =
 export function parseInstant(text: string): Millis | null {
   const match = INSTANT.exec(text);
   if (match === null) return null;
-  const [, date = "", hour, minute, second = "0", fraction = "", sign, offsetHour = "0", offsetMinute = "0"] =
-    match;
-  const midnight = parseCalendarDate(date);
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second = 0,
+    fraction = "",
+    sign,
+    offsetHour = 0,
+    offsetMinute = 0,
+  ] = match;
+  const midnight = midnightOf(Number(year), Number(month), Number(day));
   if (midnight === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
   const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1);
@@ -39,10 +55,25 @@ export function formatInstant(at: Millis): string {
 
 /** The midnight (UTC) that a date `YYYY-MM-DD` begins with; `null` where the text is no such date or the day does not exist. */
 export function parseCalendarDate(text: string): Millis | null {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text) || text.startsWith("0000")) return null;
-  const at = Date.parse(`${text}T00:00:00Z`);
-  // Some engines roll 30 February over into March.
-  return Number.isNaN(at) || formatCalendarDate(at) !== text ? null : at;
+  const match = CALENDAR_DATE.exec(text);
+  return match === null ? null : midnightOf(Number(match[1]), Number(match[2]), Number(match[3]));
+}
+
+/**
+ * Counts days in years that begin with March, so that a leap day is a year's last. Arithmetic, because a `Date` takes
+ * ten times as long and some engines roll 30 February over into March.
+ */
+function midnightOf(year: number, month: number, day: number): Millis | null {
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
+  const marchYear = month > 2 ? year : year - 1;
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
+  const daysBeforeMonth = Math.floor((153 * ((month + 9) % 12) + 2) / 5);
+  return (365 * marchYear + leapDays + daysBeforeMonth + day - 1 - DAYS_TO_EPOCH) * DAY_MS;
+}
+
+function daysIn(year: number, month: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
 }
 
 /** The UTC day of a time, `YYYY-MM-DD`. */

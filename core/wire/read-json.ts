@@ -21,24 +21,33 @@ export function readJson(bytes: Uint8Array, maxDepth: number = MAX_JSON_DEPTH): 
 }
 
 /**
- * Whether no array or object in the text stands in more than `maxDepth - 1` others. Looks once at each character, and
+ * Whether no array or object in the text stands in more than `maxDepth - 1` others. Reads the text once, and
  * needs no valid JSON: a text that is none is at least never found less deep than a parser would go.
  */
 export function isWithinDepth(text: string, maxDepth: number): boolean {
   let depth = 0;
-  let inString = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === BACKSLASH) at += 1;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+      // Ends within a string: no parser takes it.
+      if (at === -1) return true;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       depth += 1;
       if (depth > maxDepth) return false;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
   }
   return true;
+}
+
+/** Where the string that opens there is closed: at the first quote that is not escaped. */
+function endOfString(text: string, openedAt: number): number {
+  for (let end = text.indexOf('"', openedAt + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return -1;
 }
 
 const QUOTE = 0x22;

@@ -112,6 +112,21 @@ describe("parseCalendarDate()", () => {
   for (const [text, at] of cases) {
     it(`reads ${JSON.stringify(text)} as ${at}`, () => assert.equal(parseCalendarDate(text), at));
   }
+  it("knows each day of four centuries, and no other", () => {
+    const days = Math.round((Date.UTC(2300, 0, 1) - Date.UTC(1900, 0, 1)) / 86_400_000);
+    const known: number[] = [];
+    for (let year = 1900; year < 2300; year += 1) {
+      for (let month = 0; month <= 13; month += 1) {
+        for (let day = 0; day <= 32; day += 1) {
+          const two = (part: number) => String(part).padStart(2, "0");
+          const at = parseCalendarDate(`${year}-${two(month)}-${two(day)}`);
+          if (at !== null) known.push(at);
+        }
+      }
+    }
+    assert.equal(known.length, days);
+    assert.ok(known.every((at, index) => at === Date.UTC(1900, 0, 1 + index)));
+  });
   it("is the inverse of formatCalendarDate(), and nextMidnight() is a day on", () => {
     const at = Date.UTC(2024, 1, 28);
     assert.equal(formatCalendarDate(at + 86_399_999), "2024-02-28");
