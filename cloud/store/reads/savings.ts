@@ -29,7 +29,7 @@ export async function readSavings(
       to,
       workspaceId,
       bucket: "day",
-      sets: [["provider", "model", "project"]],
+      families: [[["provider", "model", "project"]]],
       maxValues: MAX_VALUES,
     });
     const { rows } = await sql<{

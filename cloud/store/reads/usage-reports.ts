@@ -44,14 +44,14 @@ export async function readOverview(
       ...period,
       workspaceId,
       bucket: "day",
-      sets: [[], ["bucket"], ["project"], ["model"]],
+      families: [[["bucket"]], [[], ["project"], ["model"]]],
       maxValues: OVERVIEW_MAX_GROUPS,
     }),
   );
   const ofSet = (set: number) => groups.filter((group) => group.set === set);
   return {
-    totals: ofSet(0)[0]?.totals ?? NO_USAGE,
-    days: toBuckets(ofSet(1)),
+    totals: ofSet(1)[0]?.totals ?? NO_USAGE,
+    days: toBuckets(ofSet(0)),
     projects: ofSet(2)
       .map((group) => toGroup("project", group))
       .sort(byCost),
@@ -75,7 +75,7 @@ export async function readAnalytics(
       to: question.to,
       workspaceId,
       bucket: question.bucket,
-      sets: [[], [column], [column, "bucket"]],
+      families: [[[], [column], [column, "bucket"]]],
       maxValues: ANALYTICS_MAX_GROUPS,
     }),
   );

@@ -8,6 +8,18 @@ import { type Span, usageSpans } from "./usage-spans.ts";
 /** What the rollups keep usage apart by. */
 export type UsageDimension = "machine_id" | "user_id" | "project" | "provider" | "model";
 
+/** What a group is one value of each of; empty for the group of everything. */
+export type UsageSet = readonly (UsageDimension | "bucket")[];
+
+const TYPES: Readonly<Record<UsageSet[number], string>> = {
+  bucket: "timestamptz",
+  machine_id: "uuid",
+  user_id: "text",
+  project: "text",
+  provider: "text",
+  model: "text",
+};
+
 /** A group's sums, as text: they may be larger than a double holds. */
 type Sums = Record<(typeof USAGE_SUMS)[number], string>;
 
@@ -15,15 +27,18 @@ type Sums = Record<(typeof USAGE_SUMS)[number], string>;
 export interface UsageQuestion extends Span {
   readonly workspaceId: string;
   readonly bucket: "hour" | "day";
-  /** The groups wanted, each by these dimensions and, where `bucket` is among them, by time. */
-  readonly sets: readonly (readonly (UsageDimension | "bucket")[])[];
+  /**
+   * The groups wanted, each by these dimensions and, where `bucket` is among them, by time. The rollups' rows are added up
+   * once for each family, by all that its sets name, and its sets are made of that: what belongs together is of few values.
+   */
+  readonly families: readonly (readonly UsageSet[])[];
   /** Of each dimension only so many values, the costliest, get groups of their own. Sums over them all leave none out. */
   readonly maxValues: number;
 }
 
 /** The sums of one group. A dimension by which it is not grouped is null, and so is the bucket. */
 export interface UsageGroup {
-  /** Which of the question's sets it is of. */
+  /** Which of the question's sets it is of, counted through all families. */
   readonly set: number;
   readonly bucket: Millis | null;
   readonly machine_id: string | null;
@@ -34,42 +49,31 @@ export interface UsageGroup {
   readonly totals: UsageTotals;
 }
 
-/**
- * Adds up usage in one statement, so that all sums are of one moment. The rollups' rows are first added up by all
- * dimensions that are asked for, then that small rest once for each set.
- */
+const SUMMED = USAGE_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
+
+/** Adds up usage in one statement, so that all sums are of one moment. */
 export async function readUsage(
   trx: Transaction<CloudSchema>,
   question: UsageQuestion,
 ): Promise<readonly UsageGroup[]> {
-  const { sets, maxValues } = question;
-  const columns = [...new Set(sets.flat())].sort();
-  const list = columns.join(", ");
-  const sums = USAGE_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
-  const dimensions = columns.filter((column) => column !== "bucket");
-  const top = dimensions.map(
-    (column) => `, top_${column} as (select ${column} from source group by ${column}
-      order by sum(cost_pico_usd) desc, sum(requests) desc, ${column} limit ${maxValues})`,
-  );
-  const isTop = dimensions.map(
-    (column) => `and (grouping(${column}) = 1 or ${column} in (select ${column} from top_${column}))`,
-  );
-  const grouped = sets.map((set) => `(${set.join(", ")})`).join(", ");
-  // `grouping()` sets a bit for each column that a row is not grouped by: which set it is of.
+  const { families, maxValues } = question;
+  const columns = [...new Set(families.flat(2))].sort();
+  const named = families.map((sets) => columns.filter((column) => sets.some((set) => set.includes(column))));
   const { rows } = await sql<
-    { mask: number; bucket?: Millis } & Partial<Record<UsageDimension, string>> & Sums
+    { family: number; mask: number; bucket?: Millis } & Partial<Record<UsageDimension, string>> & Sums
   >`
     with ${partsOf(question)},
-    source as (select ${sql.raw(`${list}, ${sums} from parts group by ${list}`)})
-    ${sql.raw(top.join(""))}
-    select ${sql.raw(`grouping(${list})::integer as mask, ${list}, ${sums}`)} from source
-    group by grouping sets (${sql.raw(grouped)})
-    having sum(requests) > 0 ${sql.raw(isTop.join(" "))}`.execute(trx);
-  const masks = sets.map((set) =>
-    columns.reduce((mask, column) => mask * 2 + (set.includes(column) ? 0 : 1), 0),
+    source as (
+      select ${sql.raw(`grouping(${columns.join(", ")}) as family, ${columns.join(", ")}, ${SUMMED}`)} from parts
+      group by ${sql.raw(groupingSets(named))}
+    )
+    ${sql.raw(families.map((sets, at) => groupsOf(sets, columns, named[at] ?? [], maxValues)).join(" union all "))}
+  `.execute(trx);
+  const sets = families.flatMap((family, at) =>
+    family.map((set) => `${maskOf(columns, named[at] ?? [])} ${maskOf(named[at] ?? [], set)}`),
   );
   return rows.map((row) => ({
-    set: masks.indexOf(row.mask),
+    set: sets.indexOf(`${row.family} ${row.mask}`),
     bucket: row.bucket ?? null,
     machine_id: row.machine_id ?? null,
     user_id: row.user_id ?? null,
@@ -78,6 +82,33 @@ export async function readUsage(
     model: row.model ?? null,
     totals: toTotals(row),
   }));
+}
+
+/** The select of one family's groups from `source`, where its rows are told by what they are grouped by. */
+function groupsOf(sets: readonly UsageSet[], columns: UsageSet, named: UsageSet, maxValues: number): string {
+  const family = maskOf(columns, named);
+  const list = columns.map((column) =>
+    named.includes(column) ? column : `null::${TYPES[column]} as ${column}`,
+  );
+  const isTop = named
+    .filter((column) => column !== "bucket")
+    .map(
+      (column) => `and (grouping(${column}) = 1 or ${column} in (
+        select ${column} from source where family = ${family} group by ${column}
+        order by sum(cost_pico_usd) desc, sum(requests) desc, ${column} limit ${maxValues}))`,
+    );
+  return `select ${family} as family, grouping(${named.join(", ")})::integer as mask, ${list.join(", ")}, ${SUMMED}
+    from source where family = ${family} group by ${groupingSets(sets)}
+    having sum(requests) > 0 ${isTop.join(" ")}`;
+}
+
+function groupingSets(sets: readonly UsageSet[]): string {
+  return `grouping sets (${sets.map((set) => `(${set.join(", ")})`).join(", ")})`;
+}
+
+/** What PostgreSQL's `grouping()` of the columns says of a row of that set: a bit for each that it is not grouped by. */
+function maskOf(columns: UsageSet, set: UsageSet): number {
+  return columns.reduce((mask, column) => mask * 2 + (set.includes(column) ? 0 : 1), 0);
 }
 
 /** The common table expression `parts`: rows of the rollups, and what the period's edges add or take. */
