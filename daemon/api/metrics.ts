@@ -9,6 +9,9 @@ export const MAX_SERIES = 100;
 /** The longest value of a label, in characters. */
 const MAX_LABEL = 100;
 
+/** What is counted together where there are too many. */
+const OTHER = "other";
+
 const tokenKinds = {
   prompt: "promptTokens",
   completion: "completionTokens",
@@ -17,12 +20,17 @@ const tokenKinds = {
   thinking: "thinkingTokens",
 } as const;
 
+type TokenKind = keyof typeof tokenKinds;
+
+const TOKEN_KINDS = Object.keys(tokenKinds) as TokenKind[];
+
 interface Series {
+  readonly labels: readonly string[];
   requests: number;
   failed: number;
   unpriced: number;
   costPicoUsd: bigint;
-  tokens: Record<keyof typeof tokenKinds, number>;
+  tokens: Record<TokenKind, number>;
 }
 
 /** Counts since the daemon's start. */
@@ -33,7 +41,8 @@ export interface MeteredCounters {
   render(status: DaemonStatus): string;
 }
 
-const emptySeries = (): Series => ({
+const emptySeries = (labels: readonly string[]): Series => ({
+  labels,
   requests: 0,
   failed: 0,
   unpriced: 0,
@@ -43,9 +52,16 @@ const emptySeries = (): Series => ({
 
 /** The series of these labels, or the shared one where there are too many. */
 function seriesOf(all: Map<string, Series>, labels: readonly string[]): Series {
-  let key = JSON.stringify(labels.map((label) => label.slice(0, MAX_LABEL)));
-  if (!all.has(key) && all.size >= MAX_SERIES) key = JSON.stringify(labels.map(() => "other"));
-  const series = all.get(key) ?? emptySeries();
+  const cut = labels.map((label) => label.slice(0, MAX_LABEL));
+  const key = cut.join("\0");
+  const known = all.get(key);
+  if (known !== undefined) return known;
+  if (all.size >= MAX_SERIES && cut.some((label) => label !== OTHER))
+    return seriesOf(
+      all,
+      cut.map(() => OTHER),
+    );
+  const series = emptySeries(cut);
   all.set(key, series);
   return series;
 }
@@ -55,8 +71,7 @@ function add(series: Series, record: RequestRecord): void {
   if (record.errorClass !== null) series.failed++;
   if (record.costPicoUsd === null) series.unpriced++;
   else series.costPicoUsd += record.costPicoUsd;
-  for (const [kind, name] of Object.entries(tokenKinds))
-    series.tokens[kind as keyof typeof tokenKinds] += record.tokens[name] ?? 0;
+  for (const kind of TOKEN_KINDS) series.tokens[kind] += record.tokens[tokenKinds[kind]] ?? 0;
 }
 
 /** A label's value with the three characters escaped that the format demands. */
@@ -81,12 +96,12 @@ export function createMeteredCounters(): MeteredCounters {
   const coverage = new Map<CoverageKind, number>();
 
   const perModel = (of: (series: Series) => readonly Sample[]): Sample[] =>
-    [...models].flatMap(([key, series]) => {
-      const [provider = "", model = ""] = JSON.parse(key) as string[];
+    [...models.values()].flatMap((series) => {
+      const [provider = "", model = ""] = series.labels;
       return of(series).map(([labels, value]): Sample => [{ provider, model, ...labels }, value]);
     });
   const perProject = (of: (series: Series) => number | string): Sample[] =>
-    [...projects].map(([key, series]) => [{ project: (JSON.parse(key) as string[])[0] ?? "" }, of(series)]);
+    [...projects.values()].map((series) => [{ project: series.labels[0] ?? "" }, of(series)]);
   const perReason = (counts: Readonly<Record<string, number | undefined>>): Sample[] =>
     Object.entries(counts).map(([reason, n]) => [{ reason }, n ?? 0]);
 
