@@ -68,6 +68,9 @@ const refuseByProvider = () => new APIError("FORBIDDEN", { message: "sign up clo
 /** What better-auth is told. */
 export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettings): BetterAuthOptions {
   const { baseUrl, policy } = settings;
+  const forgetLetters = async (userId: string) => {
+    await db.deleteFrom("verifications").where("value", "=", userId).execute();
+  };
   const isFirst = async () =>
     (await db.selectFrom("people").select("id").limit(1).executeTakeFirst()) === undefined;
   return {
@@ -134,7 +137,7 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
       // The letter came to that address, and was read; other letters are good for nothing from now on.
       onPasswordReset: async ({ user }) => {
         await db.updateTable("people").set({ emailVerified: true }).where("id", "=", user.id).execute();
-        await db.deleteFrom("verifications").where("value", "=", user.id).execute();
+        await forgetLetters(user.id);
       },
     },
     plugins: [
@@ -211,6 +214,10 @@ export function authOptions(db: Kysely<AccountsSchema>, settings: AccountsSettin
           before: async (account) => ({
             data: { ...account, accessToken: null, refreshToken: null, idToken: null },
           }),
+          // Whoever can read old letters must not undo the new password.
+          after: async ({ userId }, context) => {
+            if (context?.path === "/change-password") await forgetLetters(userId);
+          },
         },
       },
     },

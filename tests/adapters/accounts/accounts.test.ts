@@ -244,8 +244,8 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     );
   });
 
-  it("ends every session when a password is changed, asked or not, and begins one for who changed it", async () => {
-    const { accounts } = rig;
+  it("ends every session and letter when a password is changed, and begins a session for who changed it", async () => {
+    const { accounts, mails } = rig;
     const email = "changed@example.com";
     const made = await accounts.createUser({ name: "C", email, password });
     assert.ok(made.ok);
@@ -253,6 +253,9 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       await accounts.createSession(made.userId),
       await accounts.createSession(made.userId),
     ];
+    await post(accounts, "/request-password-reset", { email });
+    const [, letter] = /#([\w-]+)\n/.exec(mails.at(-1)?.text ?? "") ?? [];
+    assert.ok(letter);
     const change = (fields: Record<string, unknown>) =>
       post(
         accounts,
@@ -268,6 +271,8 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       assert.equal(await accounts.sessionOf({ kind: "bearer", token }), null);
     const token = answer.headers.get("set-auth-token") ?? "";
     assert.equal((await accounts.sessionOf({ kind: "bearer", token }))?.userId, made.userId);
+    const reset = await post(accounts, "/reset-password", { newPassword: password, token: letter });
+    assert.equal(reset.status, 400);
   });
 
   it("sends no more than three letters within the hour that each is good for, and answers as ever", async () => {
