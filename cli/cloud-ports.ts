@@ -5,6 +5,7 @@ import { createCredentialStore, createMachineIdentity } from "../adapters/cloud-
 import { sha256 } from "../adapters/crypto/mod.ts";
 import { createDriver } from "../adapters/driver/mod.ts";
 import { createOutbox } from "../adapters/outbox/mod.ts";
+import type { Config } from "../core/config/mod.ts";
 import type { Log } from "../core/ports/log.ts";
 import { loadBundledRates } from "../core/pricing/mod.ts";
 import type { CloudServicePorts } from "../daemon/cloud/mod.ts";
@@ -19,6 +20,8 @@ export interface CloudSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly store: Store;
   readonly log: Log;
+  /** Called with the configuration whenever the cloud's side has read it anew. */
+  configRead?(config: Config): void;
   ratesChanged(): void;
   notice(message: string): void;
 }
@@ -43,7 +46,11 @@ export async function createCloudPorts(given: CloudSurroundings): Promise<CloudS
     createDriver,
     sha256,
     random: Math.random,
-    settings: async () => (await readConfig(home, env)).config,
+    settings: async () => {
+      const { config } = await readConfig(home, env);
+      given.configRead?.(config);
+      return config;
+    },
     saveConnection: ({ enabled, baseUrl }) =>
       editConfig(home, [
         { path: ["cloud", "enabled"], value: enabled },

@@ -43,6 +43,7 @@ import { CommandFailure } from "./exit-codes.ts";
 import { authorityFiles, prepareHome } from "./home.ts";
 import { openPriceBook } from "./price-book.ts";
 import { readConfig } from "./read-config.ts";
+import { printableLines } from "./render/printable.ts";
 import { version } from "./version.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -65,7 +66,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
   let closeStore = () => {};
   try {
     const tell = (warning: string) => {
-      stderr.write(`meter: ${warning}\n`);
+      stderr.write(`meter: ${printableLines(warning)}\n`);
       log.warn("daemon.warning", { warning });
     };
     const allWarnings = [...warnings];
@@ -99,11 +100,17 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
     readPrices = () => {
       prices = openPriceBook(config.pricing.operator, store);
     };
+    // Those of the cloud that is configured now: connecting to another one needs no new start.
+    const allowedOrigins = new Set(dashboardOrigins(config));
     const cloudPorts = await createCloudPorts({
       home,
       env,
       store,
       log,
+      configRead(now) {
+        allowedOrigins.clear();
+        for (const origin of dashboardOrigins(now)) allowedOrigins.add(origin);
+      },
       ratesChanged: readPrices,
       notice: tell,
     });
@@ -148,7 +155,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         api: {
           host: await listenAddress(config.api.host, env, allWarnings),
           port: config.api.port,
-          allowedOrigins: dashboardOrigins(config),
+          allowedOrigins,
         },
         loopbackToken,
         maxBodyBytes: config.bodies.maxBodyBytes,
@@ -319,9 +326,9 @@ function connectionsWithin(openFilesLimit: number | null): number {
 }
 
 /** The origins whose pages may ask: the cloud's own, and those that the configuration lists. */
-function dashboardOrigins({ api, cloud }: Config): ReadonlySet<string> {
+function dashboardOrigins({ api, cloud }: Config): readonly string[] {
   const own = cloud.baseUrl === null ? [] : [new URL(cloud.baseUrl).origin];
-  return new Set([...own, ...api.dashboardOrigins]);
+  return [...own, ...api.dashboardOrigins];
 }
 
 /** The secret that the command line shows to the loopback API; made once. */

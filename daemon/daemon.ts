@@ -71,6 +71,7 @@ export interface DaemonPorts {
 
 export interface DaemonConfig {
   proxy: ProxyConfig;
+  /** `allowedOrigins` is asked at each request: the caller may change what it holds. */
   api: { host: string; port: number; allowedOrigins: ReadonlySet<string> };
   /** What stands in `<meter_home>/loopback-token`. */
   loopbackToken: string;

@@ -102,6 +102,40 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
       );
   });
 
+  it("answers the pages of the cloud that is configured now, and no longer those of the one before", async () => {
+    const home = createHome(["[proxy]", "port = 0", "[api]", "port = 0"]);
+    const other = await startMeter(home);
+    const secret = readFileSync(tokenFile(home), "utf8").trim();
+    const [first, second] = ["https://first.meter.company", "https://second.meter.company"];
+    const answersTo = async (origin: string) => {
+      const asking = request({
+        host: "127.0.0.1",
+        port: other.apiPort,
+        path: "/v1/cloud/state",
+        headers: { origin, connection: "close" },
+      });
+      const [answer] = await once(asking.end(), "response");
+      answer.resume();
+      return [answer.statusCode, answer.headers["access-control-allow-origin"]];
+    };
+    try {
+      assert.deepEqual(await answersTo(first), [403, undefined]);
+      for (const [now, before] of [
+        [first, second],
+        [second, first],
+      ] as const) {
+        createHome(["[proxy]", "port = 0", "[api]", "port = 0", "[cloud]", `base_url = "${now}"`], home);
+        const reload = await askDaemon(other.apiPort, "/v1/cloud/reload", secret, { method: "POST" });
+        assert.equal(reload.status, 200);
+        assert.deepEqual(await answersTo(now), [200, now]);
+        assert.deepEqual(await answersTo(before), [403, undefined]);
+      }
+    } finally {
+      await other.stop();
+      removeHome(home);
+    }
+  });
+
   it("is not kept from stopping by who listens to events, and tells them that it ends", async () => {
     const other = await startMeter(createHome(["[proxy]", "port = 0", "[api]", "port = 0"]));
     const secret = readFileSync(tokenFile(other.home), "utf8").trim();
