@@ -1,7 +1,7 @@
 import { isOverridableField, UPLOAD_FIELDS, UPLOAD_PRESETS } from "../core/policy/mod.ts";
 import { normaliseSlug } from "../core/slug/mod.ts";
 import type { Millis } from "../core/time.ts";
-import { parseUploadFrom } from "../core/uploader/mod.ts";
+import { parseUploadFrom, watermarkOf } from "../core/uploader/mod.ts";
 import type { ConfigChange } from "./edit-config.ts";
 
 /** The words after `cloud privacy set`. */
@@ -24,8 +24,8 @@ export type PrivacyChange =
       readonly ok: true;
       readonly changes: readonly ConfigChange[];
       readonly told: string;
-      /** Where this switches body sync on: the moment from which bodies are uploaded. */
-      readonly stampedAt?: Millis;
+      /** Where body sync is on, or this switches it on: the moment from which bodies are uploaded; null for no filter. */
+      readonly uploadFrom?: Millis | null;
     }
   | { readonly ok: false; readonly problem: string };
 
@@ -40,7 +40,7 @@ export function readPrivacyChange(words: PrivacyWords, context: PrivacyContext):
   if (!perProject && project !== undefined) return wrong(`${key} is not set by project: leave --project out`);
   if (key === "preset") return readPreset(value);
   if (key.startsWith("field.")) return readField(key.slice("field.".length), value);
-  if (key === "bodies.upload-from") return readWatermark(value, context.now);
+  if (key === "bodies.upload-from") return readWatermark(value, context);
   if (key !== "bodies.enabled" && !perProject) {
     return wrong(
       `${quoted(key)} is no privacy setting; there are preset, field.<name>, upload, bodies.enabled, bodies.upload, bodies.upload-from`,
@@ -81,20 +81,21 @@ function readField(name: string, value: string): PrivacyChange {
   };
 }
 
-function readWatermark(value: string, now: Millis): PrivacyChange {
-  const from = parseUploadFrom(value);
+function readWatermark(text: string, { bodiesEnabled, now }: PrivacyContext): PrivacyChange {
+  const from = parseUploadFrom(text);
   if (from.kind === "malformed")
-    return wrong(`bodies.upload-from takes now, none, a date or a datetime: ${quoted(value)}`);
+    return wrong(`bodies.upload-from takes now, none, a date or a datetime: ${quoted(text)}`);
   const path = ["cloud", "bodies", "upload_from"];
-  if (from.kind === "none") {
-    const told = "Bodies of all dates may be uploaded, those captured long ago too.";
-    return { ok: true, changes: [{ path, value: "none" }], told };
-  }
-  const instant = new Date(from.kind === "now" ? now : from.at).toISOString();
+  const uploadFrom = watermarkOf(from, now);
+  const value = uploadFrom === null ? "none" : new Date(uploadFrom).toISOString();
   return {
     ok: true,
-    changes: [{ path, value: instant }],
-    told: `Bodies captured before ${instant} stay on this machine.`,
+    changes: [{ path, value }],
+    ...(bodiesEnabled && { uploadFrom }),
+    told:
+      uploadFrom === null
+        ? "Bodies of all dates may be uploaded, those captured long ago too."
+        : `Bodies captured before ${value} stay on this machine.`,
   };
 }
 
@@ -106,7 +107,7 @@ function setBodies(on: boolean, { bodiesEnabled, now }: PrivacyContext): Privacy
   const from = new Date(now).toISOString();
   return {
     ok: true,
-    stampedAt: now,
+    uploadFrom: now,
     changes: [enabled, { path: ["cloud", "bodies", "upload_from"], value: from }],
     told:
       `Body upload is on, for bodies captured from now on (${from}).\n` +

@@ -1,5 +1,5 @@
 /**
- * A value as every `--json` prints it: names in snake case, instants (numbers under a name that ends in `At`) as ISO 8601
+ * A value as every `--json` prints it: names in snake case, instants (numbers under a name that ends in `At` or `From`) as ISO 8601
  * in UTC. Not for objects whose names are data, such as projects.
  */
 export function forPrograms(value: unknown): unknown {
@@ -8,7 +8,7 @@ export function forPrograms(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
       const key = name.replaceAll(/[A-Z]|(?<=[a-z])\d/g, (letter) => `_${letter.toLowerCase()}`);
-      const isInstant = /_at$/.test(key) && typeof inner === "number";
+      const isInstant = /_(at|from)$/.test(key) && typeof inner === "number";
       return [key, isInstant ? new Date(inner).toISOString() : forPrograms(inner)];
     }),
   );

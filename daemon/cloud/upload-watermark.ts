@@ -1,24 +1,26 @@
 import type { Millis } from "../../core/time.ts";
 import { type UploadFrom, watermarkOf } from "../../core/uploader/mod.ts";
 import type { Store } from "../store/mod.ts";
+import { loadUploaderState } from "./machine-states.ts";
 
 type WatermarkStore = Pick<Store, "readMeta" | "saveMachine" | "readCloudState">;
 
 /** What `upload_from` said in the configuration when the instant was kept. */
 const SAID_KEY = "upload_from_said";
 
-/** The stamp that a command wrote into the configuration when it switched body sync on, and the switching it was used for. */
+/** What a command wrote into the configuration for a switching to come, and the switching it was used for. */
 const COMMANDED_KEY = "upload_from_commanded";
 
 interface CommandedStamp {
-  stamp: Millis;
+  /** Null: no filter. */
+  stamp: Millis | null;
   usedFor: Millis | null;
 }
 
 const said = (configured: UploadFrom | null): string =>
   configured === null ? "" : configured.kind === "instant" ? String(configured.at) : configured.kind;
 
-function keep(store: WatermarkStore, configured: UploadFrom | null, at: Millis): void {
+function keep(store: WatermarkStore, configured: UploadFrom | null, at: Millis | null): void {
   store.saveMachine(SAID_KEY, said(configured), "cloud_body_sync_state", { upload_from: at });
 }
 
@@ -45,9 +47,18 @@ export function resolveWatermark(
   return readWatermark(store, configured);
 }
 
-/** A command is about to switch body sync on, with this stamp in the configuration. */
-export function announceStamp(store: Pick<Store, "writeMeta">, stamp: Millis): void {
+/**
+ * A command is about to write this watermark; null for no filter. Where body sync is on in the configuration, or about to
+ * be, and the uploader has not seen that yet, it holds for that switching.
+ */
+export function announceStamp(store: WatermarkStore & Pick<Store, "writeMeta">, stamp: Millis | null): void {
+  if (loadUploaderState(store).enabled) return;
   store.writeMeta(COMMANDED_KEY, JSON.stringify({ stamp, usedFor: null } satisfies CommandedStamp));
+}
+
+/** A command has written a watermark: it holds from now on, also where the configuration had said the same before. */
+export function keepCommanded(store: WatermarkStore, stamp: Millis | null): void {
+  keep(store, stamp === null ? { kind: "none" } : { kind: "instant", at: stamp }, stamp);
 }
 
 /**
@@ -64,10 +75,11 @@ export function stampWatermark(
   const commanded = kept === null ? null : (JSON.parse(kept) as CommandedStamp);
   const wasTold =
     commanded !== null &&
-    configured?.kind === "instant" &&
-    configured.at === commanded.stamp &&
+    configured !== null &&
+    configured.kind !== "now" &&
+    watermarkOf(configured, at) === commanded.stamp &&
     (commanded.usedFor === null || commanded.usedFor === at);
   if (wasTold) store.writeMeta(COMMANDED_KEY, JSON.stringify({ ...commanded, usedFor: at }));
-  keep(store, configured, wasTold ? configured.at : at);
+  keep(store, configured, wasTold ? commanded.stamp : at);
   return { wasTold };
 }

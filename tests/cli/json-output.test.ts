@@ -72,6 +72,8 @@ describe("forPrograms()", () => {
     assert.deepEqual(
       forPrograms({
         lastTickAt: 0,
+        uploadFrom: 1,
+        from: "cloud",
         cacheWrite1hTokens: 1n,
         neverAt: null,
         at: 5,
@@ -79,6 +81,8 @@ describe("forPrograms()", () => {
       }),
       {
         last_tick_at: "1970-01-01T00:00:00.000Z",
+        upload_from: "1970-01-01T00:00:00.001Z",
+        from: "cloud",
         cache_write_1h_tokens: 1n,
         never_at: null,
         at: 5,

@@ -66,15 +66,20 @@ export class CloudPrivacySetCommand extends MeterCommand {
       now: Date.now(),
     });
     if (!read.ok) throw new UsageError(read.problem);
-    const { stampedAt } = read;
-    if (stampedAt !== undefined) {
+    const { uploadFrom, changes } = read;
+    if (uploadFrom === undefined) await editConfig(home, changes);
+    else {
       const { withStore } = await import("../../open-store.ts");
-      const { announceStamp } = await import("../../../daemon/cloud/upload-watermark.ts");
-      // Before the file says it: a daemon may look at any moment.
+      const { announceStamp, keepCommanded } = await import("../../../daemon/cloud/upload-watermark.ts");
       prepareHome(home);
-      await withStore(home, { readOnly: false }, async (store) => announceStamp(store, stampedAt));
+      await withStore(home, { readOnly: false }, async (store) => {
+        // Before the file says it: a daemon may look at any moment.
+        announceStamp(store, uploadFrom);
+        await editConfig(home, changes);
+        // Only afterwards: until then the file may say a date that the kept moment stands in for.
+        keepCommanded(store, uploadFrom);
+      });
     }
-    await editConfig(home, read.changes);
     await reloadDaemon(home);
     this.print(read.told);
   }

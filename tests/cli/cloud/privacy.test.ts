@@ -106,6 +106,43 @@ bodies      off: no text of a prompt or an answer leaves this machine
     assert.equal((await set("bodies.enabled", "false")).stdout, "No bodies are uploaded.\n");
   });
 
+  /** What bodies are uploaded from once the uploader has seen the configuration. */
+  const uploadFrom = async () => {
+    const paused = await runWords(sample.home, ["cloud", "pause"]);
+    const resumed = await runWords(sample.home, ["cloud", "resume"]);
+    const { stdout } = await runWords(sample.home, ["cloud", "status", "--json"]);
+    return { from: JSON.parse(stdout).bodies.upload_from, told: paused.stderr + resumed.stderr };
+  };
+
+  it("lets a watermark that is set after body upload was switched on win, before the uploader has seen either", async () => {
+    await set("bodies.enabled", "true");
+    await set("bodies.upload-from", "none");
+    assert.deepEqual(await uploadFrom(), { from: null, told: "" });
+    await set("bodies.upload-from", "2026-01-01");
+    assert.deepEqual(await uploadFrom(), { from: "2026-01-01T00:00:00.000Z", told: "" });
+    // Seen by now: what was set is no word about a switching to come.
+    const bodies = (enabled: boolean) =>
+      writeFileSync(
+        file(),
+        `[cloud.bodies]\nenabled = ${enabled}\nupload_from = "2026-01-01T00:00:00.000Z"\n`,
+      );
+    bodies(false);
+    await uploadFrom();
+    const before = Date.now();
+    bodies(true);
+    const { from, told } = await uploadFrom();
+    assert.ok(Date.parse(from) >= before, from);
+    assert.match(told, /body sync is on: bodies captured from 2/);
+  });
+
+  it("lets a watermark win over the moment of a switching by hand, also where the file said the same before", async () => {
+    writeFileSync(file(), '[cloud.bodies]\nenabled = true\nupload_from = "none"\n');
+    const before = Date.now();
+    assert.ok(Date.parse((await uploadFrom()).from) >= before);
+    await set("bodies.upload-from", "none");
+    assert.deepEqual(await uploadFrom(), { from: null, told: "" });
+  });
+
   it("refuses what is malformed, with 2, and writes nothing", async () => {
     writeFileSync(file(), "# mine\n");
     const refused: [words: string[], said: RegExp][] = [
