@@ -19,23 +19,31 @@ export class CloudSyncCommand extends MeterCommand {
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../../adapters/files/mod.ts");
     const { withCloud } = await import("../../cloud-control.ts");
+    const { count } = await import("../../render/count.ts");
     const { forPrograms } = await import("../../render/for-programs.ts");
+    const { withProgress } = await import("../../with-progress.ts");
     const home = meterHome(this.context.env);
     return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
-      const result = await cloud.syncNow();
+      const tell = async () => {
+        const { sync } = await cloud.state();
+        if (sync.pending > 0) this.notice(`${count(sync.pending)} requests are still to be sent`);
+      };
+      const isWatched = "isTTY" in this.context.stderr && this.context.stderr.isTTY === true;
+      const syncing = cloud.syncNow();
+      const result = await (isWatched ? withProgress(syncing, tell) : syncing);
       if (this.json) this.printJson(forPrograms(result));
       else if (result.kind === "not_connected") throw new CommandFailure(NOT_CONNECTED);
       else {
         const { accepted, duplicates, quarantined, message } = result.report;
-        const parts = [`${accepted} sent`];
-        if (duplicates > 0) parts.push(`${duplicates} were there already`);
-        if (quarantined > 0) parts.push(`${quarantined} refused (meter cloud quarantine list)`);
+        const parts = [`${count(accepted)} sent`];
+        if (duplicates > 0) parts.push(`${count(duplicates)} were there already`);
+        if (quarantined > 0) parts.push(`${count(quarantined)} refused (meter cloud quarantine list)`);
         this.print(`Requests: ${parts.join(", ")}.`);
         if (result.bodies !== null) {
           const { uploaded, policyRejected, quarantined: refused, pending, lastError } = result.bodies;
-          const more = [`${uploaded} sent`, `${pending} waiting`];
-          if (policyRejected > 0) more.push(`${policyRejected} kept back by the workspace's policy`);
-          if (refused > 0) more.push(`${refused} refused (meter cloud quarantine list)`);
+          const more = [`${count(uploaded)} sent`, `${count(pending)} waiting`];
+          if (policyRejected > 0) more.push(`${count(policyRejected)} kept back by the workspace's policy`);
+          if (refused > 0) more.push(`${count(refused)} refused (meter cloud quarantine list)`);
           this.print(`Bodies: ${more.join(", ")}.`);
           if (lastError !== null) this.notice(`bodies: ${lastError}`);
         }
