@@ -1,6 +1,6 @@
 import { Cli } from "clipanion";
 import { renderGeneralHelp } from "./render/general-help.ts";
-import { printable } from "./render/printable.ts";
+import { printable, printableLines } from "./render/printable.ts";
 import { version } from "./version.ts";
 
 /** A program of the package: its name and what its exit codes mean. */
@@ -71,7 +71,7 @@ export class MeterCli extends Cli {
     const { input, candidates } = cause as UnknownSyntax;
     if (candidates.length > MOST_SUGGESTIONS)
       return `${this.#program.name}: no such command: ${printable(input.filter((word) => word !== END_OF_INPUT).join(" "))}\n\n${this.#program.name} --help lists them all.\n`;
-    return `${this.#program.name}: ${readable(cause.message)
+    return `${this.#program.name}: ${printableLines(readable(cause.message))
       .replace(/^Command not found; did you mean( one of)?:/, "not a whole command; there is:")
       .replaceAll(/^ *\d+\. /gm, "  ")
       .replace(/\n+While running .*$/s, "")

@@ -1,5 +1,19 @@
 import { Command, UsageError } from "clipanion";
+import { StoreError } from "../core/ports/sqlite.ts";
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
+import { printableJson, printableLines } from "./render/printable.ts";
+
+/** Columns where nobody says how wide the output is read, or says nonsense. */
+const DEFAULT_WIDTH = 120;
+
+/** What the system or a database said no to, a mistake of nobody's program: its words are enough, without a stack. */
+function isRefusal(cause: unknown): cause is Error {
+  return (
+    cause instanceof StoreError ||
+    (cause instanceof Error &&
+      ("syscall" in cause || (cause.cause instanceof Error && "syscall" in cause.cause)))
+  );
+}
 
 /** What all commands share: failures become one line on standard error and an exit code. */
 export abstract class MeterCommand extends Command {
@@ -11,27 +25,38 @@ export abstract class MeterCommand extends Command {
       return (await this.perform()) ?? exitCodes.ok;
     } catch (cause) {
       if (cause instanceof CommandFailure) {
-        this.context.stderr.write(`${this.cli.binaryName}: ${cause.message}\n`);
+        this.complain(cause.message);
         return cause.exitCode;
       }
       if (cause instanceof UsageError) {
-        this.context.stderr.write(`${this.cli.binaryName}: ${cause.message}\n\n${this.cli.usage(this)}`);
+        this.complain(cause.message);
+        this.context.stderr.write(`\n${this.cli.usage(this)}`);
         return exitCodes.usage;
       }
+      if (isRefusal(cause)) {
+        this.complain(cause.message);
+        return exitCodes.failed;
+      }
       const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
-      this.context.stderr.write(`${this.cli.binaryName}: this should not have happened. ${text}\n`);
+      this.complain(`this should not have happened. ${text}`);
       return exitCodes.failed;
     }
   }
 
+  /** Lines of the result. Whatever names, paths and others' words they hold, they steer no terminal. */
   protected print(text: string): void {
-    this.context.stdout.write(`${text}\n`);
+    this.context.stdout.write(`${printableLines(text)}\n`);
   }
 
   /** A sentence beside the result. */
   protected readonly notice = (text: string): void => {
-    this.context.stderr.write(`meter: ${text}\n`);
+    this.context.stderr.write(`meter: ${printableLines(text)}\n`);
   };
+
+  /** What failed, under the program's name. */
+  private complain(text: string): void {
+    this.context.stderr.write(`${this.cli.binaryName}: ${printableLines(text)}\n`);
+  }
 
   /** Integers beyond 2^53 are printed as decimal strings, since JSON numbers are read as doubles. */
   protected printJson(value: unknown): void {
@@ -40,12 +65,14 @@ export abstract class MeterCommand extends Command {
       (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner),
       2,
     );
-    this.print(text);
+    this.print(printableJson(text));
   }
 
   /** The width of the terminal, or a fixed one where the output goes elsewhere. */
   protected get width(): number {
     const { columns } = this.context.stdout as { columns?: number };
-    return columns ?? Number(this.context.env.COLUMNS ?? 120);
+    if (columns !== undefined && columns > 0) return columns;
+    const { COLUMNS: said = "" } = this.context.env;
+    return /^[1-9]\d{0,3}$/.test(said) ? Number(said) : DEFAULT_WIDTH;
   }
 }

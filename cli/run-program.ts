@@ -19,13 +19,21 @@ export async function runProgram(
 ): Promise<number> {
   const cli = new MeterCli(program, "isTTY" in stdout && stdout.isTTY === true && !env.NO_COLOR);
   for (const command of [Builtins.HelpCommand, Builtins.VersionCommand, ...commands]) cli.register(command);
-  // A reader that closes early (`meter report | head`) is no failure.
+  // A reader that closes early (`meter report | head`) is no failure; a disk that is full is one.
+  let unwritten: Error | null = null;
   stdout.on("error", (cause: NodeJS.ErrnoException) => {
-    if (cause.code !== "EPIPE") throw cause;
+    if (cause.code !== "EPIPE") unwritten ??= cause;
   });
+  // What can't be told ends neither a command half done nor the daemon, whose terminal may be closed or its disk full.
+  stderr.on("error", () => {});
   const context = { ...Cli.defaultContext, stdout, stderr, env } as typeof Cli.defaultContext;
   try {
-    return await cli.run(cli.process([...words], context), context);
+    const code = await cli.run(cli.process([...words], context), context);
+    // Whether it could be written is known once all of it is.
+    await new Promise<void>((resolve) => stdout.write("", () => resolve()));
+    if (unwritten === null) return code;
+    stderr.write(`${program.name}: the output can't be written: ${(unwritten as Error).message}\n`);
+    return exitCodes.failed;
   } catch (cause) {
     stderr.write(cli.error(cause instanceof Error ? cause : new Error(String(cause)), {}));
     return exitCodes.usage;

@@ -27,6 +27,7 @@ export class BodiesShowCommand extends MeterCommand {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
     const { forPrograms } = await import("../render/for-programs.ts");
+    const { printable } = await import("../render/printable.ts");
     if (this.leg !== undefined && !legs.includes(this.leg as (typeof legs)[number])) {
       throw new UsageError(`--leg takes request or response: ${this.leg}`);
     }
@@ -64,9 +65,8 @@ export class BodiesShowCommand extends MeterCommand {
           ...(body.truncated ? ["cut"] : []),
           ...(body.redactionApplied ? [`redacted: ${body.redactionSummary.join(", ")}`] : []),
         ];
-        this.print(`── ${body.direction} (${notes.join("; ")})`);
-        // What a provider or a prompt said must not steer the terminal.
-        this.print(body.text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\ufffd"));
+        this.print(printable(`── ${body.direction} (${notes.join("; ")})`));
+        this.print(body.text);
       }
     });
   }

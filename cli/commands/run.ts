@@ -51,7 +51,7 @@ export class RunCommand extends MeterCommand {
       project: this.project ?? null,
     });
     const warning = knownToIgnoreProxy(program, nodeVersionOf(program, env));
-    if (warning !== null) this.context.stderr.write(`meter: this call will not be metered: ${warning}\n`);
+    if (warning !== null) this.notice(`this call will not be metered: ${warning}`);
 
     if (this.context.env.NO_PROXY ?? this.context.env.no_proxy) {
       const { createRegistry } = await import("../../core/usage/mod.ts");
@@ -74,9 +74,7 @@ export class RunCommand extends MeterCommand {
       return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
-      this.context.stderr.write(
-        `meter: ${program}: ${code === "ENOENT" ? "not found" : (cause as Error).message}\n`,
-      );
+      this.notice(`${program}: ${code === "ENOENT" ? "not found" : (cause as Error).message}`);
       return code === "ENOENT" ? 127 : 126;
     } finally {
       process.off("SIGTERM", passOn).off("SIGHUP", passOn).off("SIGINT", ignore);
