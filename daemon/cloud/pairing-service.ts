@@ -24,6 +24,9 @@ import type { ConnectOptions, ConnectResult } from "./results.ts";
 /** How long a poll is waited for, milliseconds: the cloud answers within 25 s. */
 const POLL_MS = 45_000;
 
+/** After a failure on this machine it is gone on with so much later, milliseconds: what failed may fail again at once. */
+const RESTART_MS = 1_000;
+
 /** What the handshake under way is for; kept, because polling outlives a crash. */
 const TARGET_KEY = "pairing_target";
 
@@ -54,6 +57,7 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
   const settledWaiters = new Set<(status: ConnectStatus) => void>();
   /** Ends what is asked of the cloud for the present attempt. */
   let cancelAttempt = Promise.withResolvers<void>();
+  let cancelRestart = () => {};
 
   const state = (): PairingState => driver?.state ?? loadPairingState(store) ?? initialPairingState;
 
@@ -79,7 +83,7 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
     settledWaiters.clear();
   }
 
-  /** The driver, begun anew where it failed: its `started` settles what was lost. */
+  /** The driver, begun anew a while after it failed: its `started` settles what was lost. */
   function running(): Driver<PairingState, PairingEvent> {
     if (driver !== null) return driver;
     const own = makeDriver();
@@ -91,7 +95,7 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
       driver = null;
       const message = "pairing failed on this machine: the credentials could not be stored";
       answerConnect({ kind: "failed", message });
-      running();
+      cancelRestart = clock.setTimer(RESTART_MS, () => void running());
     });
     return own;
   }
@@ -255,6 +259,7 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
     },
     stop() {
       cancelAttempt.resolve();
+      cancelRestart();
       driver?.stop();
       driver = null;
     },

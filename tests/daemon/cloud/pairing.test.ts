@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { createManualClock } from "../../../adapters/clock/mod.ts";
 import { sampleRecord } from "../store/sample-records.ts";
 import {
   createMachine,
@@ -118,6 +119,39 @@ describe("pairing", () => {
     assert.equal((await machine.service.connect()).kind, "code");
     await until("the old poll to be given up", () => gone === 1);
     assert.equal((await machine.service.connectSettled()).status, "approved");
+  });
+
+  // Planted: a new driver at once. On a full disk it failed as well, and the next one, without a turn for anybody else.
+  it("waits before it goes on where neither the credentials nor its own state can be stored", async () => {
+    const clock = createManualClock(Date.UTC(2026, 10, 21));
+    const own = await createMachine(cloud.url, { paired: false, clock });
+    try {
+      let tries = 0;
+      const { saveMachine } = own.store;
+      const fail = () => {
+        tries += 1;
+        if (tries === 20) Object.assign(own.store, { saveMachine });
+        throw new Error("the disk is full");
+      };
+      Object.assign(own.ports.credentials, {
+        write: async () => {
+          Object.assign(own.store, { saveMachine: fail });
+          throw new Error("the disk is full");
+        },
+      });
+      assert.equal((await own.service.connect()).kind, "code");
+      const settled = own.service.connectSettled();
+      const crashes = () => own.logged.filter(({ event }) => event === "daemon.task_crashed").length;
+      for (const count of [1, 2, 3]) {
+        await until("the failure", () => crashes() === count);
+        assert.deepEqual([clock.nextTimerMs(), tries], [1_000, count - 1]);
+        if (count === 3) Object.assign(own.store, { saveMachine });
+        clock.advance(1_000);
+      }
+      assert.equal((await settled).status, "failed");
+    } finally {
+      await own.close();
+    }
   });
 
   it("gives up when it is cancelled", async () => {
