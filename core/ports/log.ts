@@ -55,9 +55,7 @@ export const LOG_EVENTS = {
   "daemon.started": { version: "word", proxy_port: "count", api_port: "count" },
   "daemon.stopped": { reason: "word" },
   "daemon.warning": { warning: "text" },
-  "daemon.non_loopback": { listener: "word", authorised: "flag" },
   "proxy.restarted": { port: "count" },
-  "proxy.backlog_dropped": { frames: "count" },
   "capture.failed": { host: "word", error: "word" },
   "capture.unreadable": { host: "word", reason: "word" },
   "api.failed": { error: "word" },
@@ -65,8 +63,6 @@ export const LOG_EVENTS = {
   "store.failing": { reason: "word" },
   "store.refused": { reason: "word" },
   "store.recovered": { pending: "count", dropped: "count" },
-  "store.migrated": { from_version: "count", to_version: "count" },
-  "store.set_aside": { path: "text" },
 } as const satisfies Record<string, Readonly<Record<string, LogFieldKind>>>;
 
 /** The name of an event. */

@@ -43,10 +43,10 @@ describe("createLog()", () => {
   it("writes only values of the field's kind", () => {
     const { lines, log } = capture();
     const untyped = log.info as (event: string, fields: Record<string, unknown>) => void;
-    untyped("daemon.non_loopback", { listener: { toString: () => "x" }, authorised: "yes" });
+    untyped("cloud.supervisor.worker_exited", { task: { toString: () => "x" }, degraded: "yes" });
     untyped("proxy.restarted", { port: Number.NaN });
     const [first, second] = lines.map((line) => JSON.parse(line));
-    assert.deepEqual([first.listener, first.authorised, second.port], ["?", null, null]);
+    assert.deepEqual([first.task, first.degraded, second.port], ["?", null, null]);
   });
 
   it("has no room for free text and no eye for secrets", () => {

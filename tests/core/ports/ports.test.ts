@@ -44,6 +44,7 @@ describe("the names of log events", () => {
     assert.deepEqual(fields("bodies.retention_sweep"), ["deleted", "elapsed_ms", "retention_days"]);
     assert.deepEqual(fields("addon.body_capture.skip"), ["gate_bytes", "reason", "size_bytes"]);
     assert.deepEqual(fields("sync.paused"), ["http_status", "last_request_id", "reason"]);
+    assert.deepEqual(fields("cloud.body_uploader.policy_rejected_tick"), ["count", "hint"]);
   });
 
   it("of the cloud are errors where a request failed, and quiet where one was answered", () => {

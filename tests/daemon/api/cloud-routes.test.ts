@@ -62,6 +62,8 @@ describe("createCloudRoutes()", () => {
     assert.equal((await post("/connect", undefined, {})).status, 200);
     await machine.service.connectSettled();
     assert.deepEqual(await get("/state"), { ...state, paired: true });
+    machine.config.cloud = { ...(machine.config.cloud as object), enabled: false };
+    assert.deepEqual(await get("/state"), state);
   });
 
   it("mints a code, tells how far it is, and shows no secret", async () => {
