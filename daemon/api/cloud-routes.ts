@@ -44,8 +44,8 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
 
   app.post("/connect", async (context) => {
     // Decision: where the machine connects to, and whether anew, is the owner's to say; a page's words are not read,
-    // and what was recorded before a connection that a page began stays here.
-    const asked = isOwner(context) ? await readOptions(context) : { fromNow: true };
+    // and what was recorded before a new connection that a page began stays here.
+    const asked = isOwner(context) ? await readOptions(context) : { byPage: true };
     if (asked === null) return refusal(422, "invalid_request");
     const result = await service.connect(asked);
     switch (result.kind) {

@@ -36,9 +36,14 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
       stop: workers.uploader.stop,
     }),
   };
-  const pairing = createPairingService(ports, async () => {
-    await workers.sync.tell({ kind: "credentials_replaced" });
-    if (started) await apply();
+  const pairing = createPairingService(ports, {
+    async paired() {
+      await workers.sync.tell({ kind: "credentials_replaced" });
+      if (started) await apply();
+    },
+    async connectionSaved() {
+      if (started) await apply();
+    },
   });
   let started = false;
   let cancelCheck = () => {};

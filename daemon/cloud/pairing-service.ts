@@ -33,6 +33,8 @@ const TARGET_KEY = "pairing_target";
 interface Target {
   readonly baseUrl: string;
   readonly fromNow: boolean;
+  /** Whether the configuration may be changed for credentials that still hold. */
+  readonly isOwners: boolean;
 }
 
 /** Pairing, for the command line and the loopback API alike. */
@@ -48,8 +50,16 @@ export interface PairingService {
 
 const UNDER_WAY = ["checking", "starting", "polling", "storing"];
 
-/** Makes the service. `paired` is called when new credentials are stored, before the handshake counts as approved. */
-export function createPairingService(ports: CloudServicePorts, paired: () => Promise<void>): PairingService {
+/** What the service tells of. */
+export interface PairingLinks {
+  /** New credentials are stored; the handshake counts as approved once this is done. */
+  paired(): Promise<void>;
+  /** The configuration was changed for credentials that still hold. */
+  connectionSaved(): Promise<void>;
+}
+
+/** Makes the service. */
+export function createPairingService(ports: CloudServicePorts, links: PairingLinks): PairingService {
   const { store, clock, credentials: stored } = ports;
   let driver: Driver<PairingState, PairingEvent> | null = null;
   let target: Target | null = null;
@@ -124,8 +134,9 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
           background: poll(attempt, pollToken, cancelAttempt.promise),
         }),
         store_credentials: (effect) => storeCredentials(effect),
-        report_pairing: ({ report }) => {
+        report_pairing: async ({ report }) => {
           const { workspaceName, message } = report;
+          if (report.status === "connected") await saveHeldConnection();
           answerConnect(
             report.status === "connected" || report.status === "approved"
               ? { kind: "connected", workspaceName, message }
@@ -199,6 +210,16 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
     };
   }
 
+  /** Asked to connect where that is so already, the configuration says it too: whichever address it named, or if it was off. */
+  async function saveHeldConnection(): Promise<void> {
+    const at = currentTarget();
+    if (at === null || !at.isOwners) return;
+    const { cloud } = await ports.settings();
+    if (cloud.enabled && cloud.baseUrl === at.baseUrl) return;
+    await ports.saveConnection({ enabled: true, baseUrl: at.baseUrl });
+    await links.connectionSaved();
+  }
+
   async function poll(attempt: number, pollToken: string, cancelled: Promise<void>): Promise<PairingEvent> {
     const at = currentTarget();
     const event = { kind: "poll_answered", attempt, random: ports.random() } as const;
@@ -237,7 +258,6 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
       createdAt: clock.now(),
     };
     await stored.write(credentials);
-    const isFirst = store.readCloudState("cloud_state").last_connected_at === null;
     store.updateCloudState("cloud_state", {
       enabled: 1,
       workspace_id: workspaceId,
@@ -247,9 +267,9 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
       last_connected_at: clock.now(),
       api_key_mirror: await stored.seal(credentials),
     });
-    if (isFirst && at.fromNow) store.skipPending(clock.now());
+    if (at.fromNow) store.skipPending(clock.now());
     await ports.saveConnection({ enabled: true, baseUrl: at.baseUrl });
-    await paired();
+    await links.paired();
     return { kind: "credentials_stored", attempt };
   }
 
@@ -263,7 +283,7 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
       driver?.stop();
       driver = null;
     },
-    async connect({ force = false, baseUrl, fromNow = false }) {
+    async connect({ force = false, baseUrl, fromNow = false, byPage = false }) {
       const settings = await ports.settings();
       const resolved = baseUrl === undefined ? null : resolveBaseUrl({ flag: baseUrl });
       if (resolved?.warning) return { kind: "failed", message: resolved.warning };
@@ -271,7 +291,8 @@ export function createPairingService(ports: CloudServicePorts, paired: () => Pro
       if (url === null) return { kind: "no_base_url" };
       const credentials = await stored.read().catch(() => null);
       answerConnect({ kind: "failed", message: "replaced by a newer request to connect" });
-      target = { baseUrl: url, fromNow };
+      const isNew = credentials === null;
+      target = { baseUrl: url, fromNow: fromNow || (byPage && isNew), isOwners: !byPage };
       store.writeMeta(TARGET_KEY, JSON.stringify(target));
       const hasCredentials = credentials !== null && credentials.origin === originOf(url);
       const asked = new Promise<ConnectResult>((resolve) => {

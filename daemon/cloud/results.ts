@@ -11,8 +11,13 @@ export interface ConnectOptions {
   readonly force?: boolean;
   /** Instead of the configured one; kept in the configuration once the machine is paired. */
   readonly baseUrl?: string;
-  /** On a first connection: what was recorded before it is history, and stays on this machine. */
+  /** What was recorded before and not sent stays on this machine. */
   readonly fromNow?: boolean;
+  /**
+   * A web page asks, not the owner. A new connection (where no credentials are stored, as before the first one or after a
+   * disconnect) then starts from now, and one that holds changes nothing in the configuration.
+   */
+  readonly byPage?: boolean;
 }
 
 /** What `connect()` gives as soon as it is known. */

@@ -54,11 +54,12 @@ export class CloudConnectCommand extends MeterCommand {
         this.notice("given up");
         return INTERRUPTED;
       };
-      const { lastConnectedAt } = await cloud.state();
-      const isFirst = lastConnectedAt === null;
-      const history = isFirst
-        ? renderHistory(cloud.store.countPending(), cloud.store.oldestPendingAt(), fromNow)
-        : null;
+      const { paired, otherOrigin } = await cloud.state();
+      const isNew = !paired && otherOrigin === null;
+      const history =
+        isNew || fromNow
+          ? renderHistory(cloud.store.countPending(), cloud.store.oldestPendingAt(), fromNow)
+          : null;
       const connecting = cloud.connect({ force, fromNow, ...(baseUrl !== null && { baseUrl }) });
       const begun = await Promise.race([connecting, interruption.come]);
       if (begun === "interrupted") {
@@ -73,6 +74,7 @@ export class CloudConnectCommand extends MeterCommand {
         case "connected": {
           const where = begun.workspaceName === null ? "" : ` to ${printable(begun.workspaceName)}`;
           this.print(`This machine is connected${where}. meter cloud connect --force pairs it anew.`);
+          if (fromNow) this.notice("--from-now changes nothing while a connection holds: what waits is sent");
           return exitCodes.ok;
         }
         case "code":

@@ -89,6 +89,8 @@ describe("meter cloud, against a real cloud", () => {
     const { code, stdout } = await meter("cloud", "connect");
     assert.equal(code, 0);
     assert.match(stdout, /^This machine is connected to .+\. meter cloud connect --force pairs it anew\.\n$/);
+    const fromNow = await meter("cloud", "connect", "--from-now");
+    assert.match(fromNow.stderr, /^meter: --from-now changes nothing while a connection holds/);
   });
 
   it("sends what waits, under both names, and says so in the status", async () => {
@@ -175,7 +177,12 @@ describe("meter cloud, against a real cloud", () => {
     assert.equal((await meter("cloud", "whoami")).code, 1);
     assert.match((await meter("cloud", "status")).stdout, /^NOT-CONFIGURED: /);
 
-    assert.equal((await meter("cloud", "connect")).code, 0);
+    const store = await openStore(createSqliteOpener(), databaseFile(sample.home));
+    store.insertRecords([sampleRecord({ requestedAt: START })]);
+    const anew = await meter("cloud", "connect", "--from-now");
+    assert.deepEqual([anew.code, store.countPending()], [0, 0]);
+    store.close();
+    assert.match(anew.stdout, /^1 older request, from 2026-11-21 on, stays on this machine\.\n/);
     await served.close(0);
     const offline = await meter("cloud", "disconnect");
     assert.equal(offline.code, 0);

@@ -111,6 +111,18 @@ describe("pairing", () => {
     assert.equal((await machine.service.connect()).kind, "code");
   });
 
+  it("keeps the address of a connection that holds, and switches it on", async () => {
+    await machine.service.connect();
+    await machine.service.connectSettled();
+    machine.config.cloud = { enabled: false, base_url: "https://other.dev" };
+    assert.equal((await machine.service.connect({ baseUrl: cloud.url })).kind, "connected");
+    const { enabled, baseUrl, paired } = await machine.service.state();
+    assert.deepEqual([enabled, baseUrl, paired], [true, cloud.url, true]);
+    machine.config.cloud = { enabled: false, base_url: cloud.url };
+    assert.equal((await machine.service.connect({ byPage: true })).kind, "connected");
+    assert.equal((await machine.service.state()).enabled, false);
+  });
+
   it("cancels the handshake under way before it begins another", async () => {
     let gone = 0;
     cloud.script("/v1/pairing/poll", (_, response) => response.on("close", () => (gone += 1)));
@@ -119,6 +131,14 @@ describe("pairing", () => {
     assert.equal((await machine.service.connect()).kind, "code");
     await until("the old poll to be given up", () => gone === 1);
     assert.equal((await machine.service.connectSettled()).status, "approved");
+  });
+
+  it("gives up when it is cancelled", async () => {
+    cloud.script("/v1/pairing/poll", () => {});
+    await machine.service.connect();
+    await machine.service.cancelConnect();
+    assert.equal(machine.service.connectStatus().status, "idle");
+    assert.equal(await machine.ports.credentials.read(), null);
   });
 
   // Planted: a new driver at once. On a full disk it failed as well, and the next one, without a turn for anybody else.
@@ -154,34 +174,30 @@ describe("pairing", () => {
     }
   });
 
-  it("gives up when it is cancelled", async () => {
-    cloud.script("/v1/pairing/poll", () => {});
-    await machine.service.connect();
-    await machine.service.cancelConnect();
-    assert.equal(machine.service.connectStatus().status, "idle");
-    assert.equal(await machine.ports.credentials.read(), null);
-  });
-
-  it("sends history, or from now leaves it here", async () => {
-    for (const fromNow of [false, true]) {
-      const own = await createMachine(cloud.url, { paired: false });
-      try {
-        own.store.insertRecords([sampleRecord(), sampleRecord()]);
-        await own.service.connect({ fromNow });
-        await own.service.connectSettled();
-        assert.equal(own.store.countPending(), fromNow ? 0 : 2);
-        own.store.insertRecords([sampleRecord()]);
-        assert.equal((await own.service.syncNow()).report.accepted, fromNow ? 1 : 3);
-        // Paired again, nothing is history any more.
-        own.store.insertRecords([sampleRecord()]);
-        await own.service.connect({ fromNow, force: true });
-        await own.service.connectSettled();
-        assert.equal(own.store.countPending(), 1);
-      } finally {
-        await own.close();
-      }
-    }
-  });
+  for (const [who, options, first, again, anew] of [
+    ["the owner", {}, 2, 1, 2],
+    // A key that is replaced interrupts nothing.
+    ["a page", { byPage: true }, 0, 1, 0],
+    ["the owner with --from-now", { fromNow: true }, 0, 0, 0],
+  ] as const) {
+    it(`for ${who}: leaves ${first}, paired again ${again}, after a disconnect ${anew} of what waited`, async () => {
+      const connect = async (force: boolean) => {
+        await machine.service.connect({ ...options, force });
+        await machine.service.connectSettled();
+        return machine.store.countPending();
+      };
+      machine.store.insertRecords([sampleRecord(), sampleRecord()]);
+      assert.equal(await connect(false), first);
+      machine.store.insertRecords([sampleRecord()]);
+      assert.equal((await machine.service.syncNow()).report.accepted, first + 1);
+      machine.store.insertRecords([sampleRecord()]);
+      assert.equal(await connect(true), again);
+      await machine.service.syncNow();
+      await machine.service.disconnect();
+      machine.store.insertRecords([sampleRecord(), sampleRecord()]);
+      assert.equal(await connect(false), anew);
+    });
+  }
 
   it("wakes a sync that was paused for an invalid key", async () => {
     await machine.service.connect();
