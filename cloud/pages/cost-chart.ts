@@ -1,9 +1,12 @@
 import { html } from "hono/html";
-import type { Overview } from "../../core/wire/mod.ts";
+import { type Overview, RETENTION_DAYS_MAX } from "../../core/wire/mod.ts";
 import { dateOf, formatCost, formatCount, formatUsd } from "./format.ts";
 import type { Markup } from "./layout.ts";
 
 const DAY_MS = 86_400_000;
+
+/** Most days of a chart: all that the longest retention lets anybody see, to the present one. */
+const MOST_DAYS = RETENTION_DAYS_MAX + 1;
 
 /** The drawing's own units; the stylesheet stretches it. */
 const [HEIGHT, SLOT, GAP] = [100, 10, 2];
@@ -12,12 +15,16 @@ type Day = Pick<Overview["days"][number], "requests" | "unpriced_requests" | "co
   readonly date: string;
 };
 
-/** Every UTC day of an overview's period, also those without a request. */
+/**
+ * Every UTC day of an overview's period, also those without a request. The end of a period is the asker's to choose, so
+ * what lies too far ahead is left out: a page of all days to the year 9999 would take the server's memory.
+ */
 export function daysOf({ from, to, days }: Pick<Overview, "from" | "to" | "days">): readonly Day[] {
   const byDate = new Map(days.map((day) => [dateOf(day.start), day]));
   const first = Date.parse(dateOf(from));
   // The period is half-open: one that ends at midnight does not touch the day that begins there.
-  const count = Math.max(1, Math.ceil((Date.parse(to) - first) / DAY_MS));
+  const touched = Math.ceil((Date.parse(to) - first) / DAY_MS);
+  const count = Math.min(Math.max(1, touched), MOST_DAYS);
   return Array.from({ length: count }, (_, index) => {
     const date = dateOf(first + index * DAY_MS);
     const day = byDate.get(date);

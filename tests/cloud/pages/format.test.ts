@@ -49,4 +49,10 @@ describe("daysOf()", () => {
     ]);
     assert.deepEqual(days("2026-02-28T00:00:00.000Z", "2026-02-28T00:00:00.000Z"), ["2026-02-28"]);
   });
+
+  it("ends with the longest retention, however far away the period's end is put", () => {
+    const all = days("2026-01-01T12:00:00.000Z", "9999-12-31T23:59:59.999Z");
+    assert.equal(all.length, 3_651);
+    assert.deepEqual([all[0], all.at(-1)], ["2026-01-01", "2035-12-30"]);
+  });
 });
