@@ -1,4 +1,5 @@
 import { DEFAULT_PROJECT } from "../attribution/mod.ts";
+import { UPLOAD_FIELDS } from "../policy/mod.ts";
 import {
   clampPullInterval,
   DEFAULT_PULL_INTERVAL_MS,
@@ -26,7 +27,7 @@ import {
   MAX_STORE_CAP_BYTES,
   MIN_BODY_SYNC_INTERVAL_SECONDS,
 } from "./numbers.ts";
-import { asText, createSectionReader, isTable, type SectionReader } from "./section-reader.ts";
+import { asText, createSectionReader, isTable, nearest, type SectionReader } from "./section-reader.ts";
 
 const anyPort = { min: 0, max: 65_535 };
 const farFuture = { min: 1, max: 36_500 };
@@ -41,17 +42,19 @@ export function resolveConfig(
 ): ResolvedConfig {
   const warnings: string[] = [];
   const root = createSectionReader(raw ?? {}, "", warnings);
+  const redactionRules = root.table("redaction").tables("rules").flatMap(readRedactionRule);
+  const areRulesUnread = warnings.length > 0;
   const config: Config = {
     proxy: readProxy(root.table("proxy")),
     api: readApi(root.table("api")),
-    cloud: readCloud(root.table("cloud"), context.baseUrl ?? {}, warnings),
+    cloud: readCloud(root.table("cloud"), context.baseUrl ?? {}, areRulesUnread, warnings),
     bodies: readBodies(root.table("bodies")),
     pricing: readPricing(root.table("pricing"), context.today),
     attribution: readAttribution(root),
     providers: root.tables("providers").flatMap(readExtraHost),
     azureDeployments: readTexts(root.table("azure"), "deployments"),
     usage: { estimateMissing: root.table("usage").boolean("estimate_missing", false) },
-    redactionRules: root.table("redaction").tables("rules").flatMap(readRedactionRule),
+    redactionRules,
     log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },
   };
   root.finish();
@@ -90,20 +93,34 @@ function readOrigin(text: string): string | null {
   return `${scheme}://${authority.replace(scheme === "https" ? /:443$/ : /:80$/, "")}`;
 }
 
+/**
+ * Decision: where the rules that keep something on the machine can't be read at all, what they might be about is not sent.
+ * Uploaded once it can't be taken back, and sending late loses nothing.
+ */
 function readCloud(
   section: SectionReader,
   stated: Omit<StatedBaseUrls, "file">,
+  areRedactionRulesUnread: boolean,
   warnings: string[],
 ): Config["cloud"] {
   const { url, warning } = resolveBaseUrl({ ...stated, file: section.text("base_url", null) });
   if (warning !== null) warnings.push(warning);
   const enabled = section.boolean("enabled", false);
+  const upload = section.table("upload");
+  const isUploadUnread = section.isNoTable("upload") || upload.isNoTable("per_project");
+  if (enabled && isUploadUnread) section.warn("upload", "can't be read: nothing is sent until it is mended");
   const bodies = section.table("bodies");
+  const areBodiesWanted = bodies.boolean("enabled", false);
+  const areBodyRulesUnread = bodies.isNoTable("per_project") || areRedactionRulesUnread;
+  if (areBodiesWanted && areBodyRulesUnread) {
+    const rules = bodies.isNoTable("per_project") ? "per_project" : "[[redaction.rules]]";
+    section.warn("bodies", `${rules} can't be read: no body is sent until that is mended`);
+  }
   return {
-    enabled,
+    enabled: enabled && !isUploadUnread,
     baseUrl: url,
     bodies: {
-      enabled: bodies.boolean("enabled", false),
+      enabled: areBodiesWanted && !areBodyRulesUnread,
       syncIntervalSeconds: bodies.integer("sync_interval_seconds", DEFAULT_BODY_SYNC_INTERVAL_SECONDS, {
         min: MIN_BODY_SYNC_INTERVAL_SECONDS,
         max: 86_400,
@@ -115,7 +132,7 @@ function readCloud(
       perProject: readSwitches(bodies, "per_project", (value) => value),
       uploadFrom: readUploadFrom(bodies, warnings),
     },
-    upload: readUpload(section.table("upload")),
+    upload: readUpload(upload),
   };
 }
 
@@ -139,6 +156,10 @@ function readUpload(section: SectionReader): Config["cloud"]["upload"] {
   for (const [name, value] of section.remaining()) {
     fields[name] = value === true;
     if (typeof value !== "boolean") section.warn(name, "must be true or false; false is used");
+    else if (!Object.hasOwn(UPLOAD_FIELDS, name)) {
+      const near = nearest(name, [...Object.keys(UPLOAD_FIELDS), "preset", "per_project"]);
+      section.warn(name, `no field is called that${near === null ? "" : `; did you mean ${near}?`}`);
+    }
   }
   return { preset, fields, perProject };
 }

@@ -19,6 +19,8 @@ export interface SectionReader {
   /** Texts; an entry that is none is left out with a warning. */
   texts(key: string): string[];
   table(key: string): SectionReader;
+  /** Whether something stands where a table was expected that is none. */
+  isNoTable(key: string): boolean;
   /** Each entry of a table, in order. */
   entries(key: string): [name: string, value: unknown][];
   /** The entries that nobody asked for so far; after this they count as asked for. */
@@ -105,6 +107,7 @@ export function createSectionReader(raw: unknown, path: string, warnings: string
       nested.push(section);
       return section;
     },
+    isNoTable: (key) => table[key] !== undefined && !isTable(table[key]),
     entries(key) {
       const found = take<RawTable>(key, {}, (value) => (isTable(value) ? value : null), "a table");
       return Object.entries(found);
@@ -141,7 +144,7 @@ export function createSectionReader(raw: unknown, path: string, warnings: string
 }
 
 /** The known word at most two edits away, or null. */
-function nearest(word: string, known: readonly string[]): string | null {
+export function nearest(word: string, known: readonly string[]): string | null {
   let best: [distance: number, word: string] = [3, ""];
   for (const each of known) {
     const distance = editDistance(word, each);

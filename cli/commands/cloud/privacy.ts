@@ -17,7 +17,7 @@ export class CloudPrivacyShowCommand extends MeterCommand {
     const { readConfig } = await import("../../read-config.ts");
     const { renderPrivacy, summarisePrivacy } = await import("../../render/cloud-privacy.ts");
     const { config, warnings } = await readConfig(meterHome(this.context.env), this.context.env);
-    const about = warnings.filter((warning) => warning.startsWith("cloud."));
+    const about = warnings.filter((warning) => /^(cloud|redaction)\b/.test(warning));
     const summary = summarisePrivacy(config.cloud);
     if (this.json) return this.printJson({ ...summary, warnings: about });
     this.print(

@@ -433,6 +433,66 @@ describe("resolveConfig()", () => {
     });
   }
 
+  const connected = { enabled: true, base_url: "https://cloud.dev" };
+  const rulesUnread: [what: string, raw: object, says: RegExp][] = [
+    ["cloud.upload that is no table", { cloud: { ...connected, upload: false } }, /^cloud\.upload: can't/],
+    [
+      "cloud.upload that is a preset's name",
+      { cloud: { ...connected, upload: "minimal" } },
+      /^cloud\.upload: can't/,
+    ],
+    [
+      "a list of projects",
+      { cloud: { ...connected, upload: { per_project: ["secret"] } } },
+      /^cloud\.upload: can't be read: nothing is sent until it is mended$/,
+    ],
+  ];
+  for (const [what, raw, says] of rulesUnread) {
+    it(`sends nothing where the rules of what stays here can't be read: ${what}`, () => {
+      const { config, warnings } = resolve(raw);
+      assert.equal(config.cloud.enabled, false);
+      assert.ok(
+        warnings.some((each) => says.test(each)),
+        warnings.join("\n"),
+      );
+    });
+  }
+
+  const bodyRulesUnread: [what: string, raw: object, says: RegExp][] = [
+    [
+      "a list of projects",
+      { cloud: { bodies: { enabled: true, per_project: ["secret"] } } },
+      /per_project can't/,
+    ],
+    ...[5, { rules: { name: "x", pattern: "y" } }, { rules: [{ name: "x", pattern: "(a|b)" }] }].map(
+      (redaction): [string, object, RegExp] => [
+        `redaction ${JSON.stringify(redaction)}`,
+        { cloud: { bodies: { enabled: true } }, redaction },
+        /^cloud\.bodies: \[\[redaction\.rules\]\] can't be read: no body is sent until that is mended$/,
+      ],
+    ),
+  ];
+  for (const [what, raw, says] of bodyRulesUnread) {
+    it(`sends no body where the rules of what stays here can't be read: ${what}`, () => {
+      const { config, warnings } = resolve(raw);
+      assert.equal(config.cloud.bodies.enabled, false);
+      assert.ok(
+        warnings.some((each) => says.test(each)),
+        warnings.join("\n"),
+      );
+    });
+  }
+
+  it("says which override is of no field, and what may have been meant", () => {
+    assert.deepEqual(
+      resolve({ cloud: { upload: { promt_hash: false, colour: true, prompt_hash: false } } }).warnings,
+      [
+        "cloud.upload.promt_hash: no field is called that; did you mean prompt_hash?",
+        "cloud.upload.colour: no field is called that",
+      ],
+    );
+  });
+
   // Planted and found: a section reader that trusted `Object.entries(null)`; an integer reader that let 1.5 pass.
   it("never throws, and gives values within their bounds, whatever the file holds", () => {
     const keys = fc.constantFrom(
