@@ -25,60 +25,85 @@ export function createWorker<State, Event>(
   let running: Running<State, Event> | null = null;
   /** The driver that is being made to run: who has an errand waits for it, since two would both act on one state. */
   let starting: Promise<Running<State, Event>> | null = null;
-  /** A stop may come while the driver is still made. */
+  /** The end of an errand with a driver of its own, for which all others wait likewise. */
+  let errandDone: Promise<void> | null = null;
+  let endErrand = () => {};
+  /** A stop may come while a driver is still made. */
   let stops = 0;
 
   async function start(): Promise<Running<State, Event>> {
+    const before = stops;
     const cancelled = Promise.withResolvers<void>();
     const { driver, first } = await make(cancelled.promise);
     const ended = driver.run(first).finally(() => cancelled.resolve());
+    if (stops !== before) driver.stop();
     return { driver, ended, cancel: cancelled.resolve };
+  }
+
+  /** Does the errand with the running driver; where none runs, with its own one. */
+  async function withDriver<T>(
+    errand: (present: Running<State, Event>, isOwn: boolean) => Promise<T>,
+  ): Promise<T> {
+    while (errandDone !== null) await errandDone;
+    if (running !== null) return await errand(running, false);
+    if (starting !== null) return await errand(await starting, false);
+    const done = Promise.withResolvers<void>();
+    errandDone = done.promise;
+    try {
+      const own = await start();
+      // Its failure is the errand's to see.
+      own.ended.catch(() => {});
+      endErrand = () => end(own);
+      try {
+        return await errand(own, true);
+      } finally {
+        end(own);
+        await own.ended.catch(() => {});
+      }
+    } finally {
+      endErrand = () => {};
+      errandDone = null;
+      done.resolve();
+    }
+  }
+
+  function end({ cancel, driver }: Running<State, Event>): void {
+    cancel();
+    driver.stop();
   }
 
   return {
     async run() {
       const before = stops;
-      const own = await (starting = start()).finally(() => {
-        starting = null;
-      });
-      running = own;
-      if (stops !== before) own.driver.stop();
+      while (errandDone !== null) await errandDone;
+      if (stops !== before) return;
+      starting = start();
       try {
-        await own.ended;
+        running = await starting;
       } finally {
-        if (running === own) running = null;
+        starting = null;
+      }
+      try {
+        await running.ended;
+      } finally {
+        running = null;
       }
     },
     stop() {
       stops += 1;
-      running?.cancel();
-      running?.driver.stop();
+      endErrand();
+      if (running !== null) end(running);
     },
-    async use(errand) {
-      const present = running ?? (await starting);
-      if (present !== null) return await errand(present.driver, present.ended);
-      const own = await start();
-      // Its failure is the errand's to see.
-      own.ended.catch(() => {});
-      try {
-        return await errand(own.driver, own.ended);
-      } finally {
-        own.driver.stop();
-        own.cancel();
-        await own.ended.catch(() => {});
-      }
-    },
-    async tell(event) {
-      const present = running ?? (await starting);
-      if (present !== null) return present.driver.dispatch(event);
-      await this.use(async (driver, ended) => {
+    use: (errand) => withDriver(({ driver, ended }) => errand(driver, ended)),
+    tell: (event) =>
+      withDriver(async ({ driver, ended }, isOwn) => {
         driver.dispatch(event);
+        if (!isOwn) return;
         await driver.idle();
         // A driver that failed is idle too: then its failure comes out here.
         driver.stop();
         await ended;
-      });
-    },
+      }),
     isRunning: () => running !== null,
   };
 }

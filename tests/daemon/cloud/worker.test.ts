@@ -63,6 +63,37 @@ describe("createWorker() of a machine", { timeout: 60_000 }, () => {
     assert.equal(worker.isRunning(), false);
   });
 
+  it("does errands for which none runs one after another, and a run behind them", async () => {
+    const { worker, made, make } = createBench();
+    make();
+    const log: string[] = [];
+    const errand = (name: string) =>
+      worker.use(async () => {
+        log.push(`${name} begins`);
+        await turn();
+        log.push(`${name} ends`);
+      });
+    const errands = [errand("one"), errand("other")];
+    const run = worker.run();
+    await Promise.all(errands);
+    await turn();
+    assert.deepEqual(log, ["one begins", "one ends", "other begins", "other ends"]);
+    assert.deepEqual([made.length, worker.isRunning()], [3, true]);
+    worker.stop();
+    await run;
+  });
+
+  it("ends an errand's driver too when it is told to stop, and begins no run that waited for it", async () => {
+    const { worker, made, make } = createBench();
+    make();
+    const errand = worker.use((_, ended) => ended);
+    const run = worker.run();
+    await turn();
+    worker.stop();
+    await Promise.all([errand, run]);
+    assert.deepEqual([made.length, worker.isRunning()], [1, false]);
+  });
+
   it("says why the driver could not be made, and makes another the next time", async () => {
     let problem: Error | null = new Error("the configuration can't be read");
     const inner = createBench();
