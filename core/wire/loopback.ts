@@ -4,7 +4,12 @@ import { integer, maybe, name } from "./fields.ts";
 const port = integer(0, 65_535);
 
 /** `GET /health`. */
-export const healthSchema = v.object({ status: v.literal("ok"), version: v.string() });
+export const healthSchema = v.object({
+  /** `degraded`: it lives, but can't store what it meters, or its proxy does not answer. */
+  status: v.picklist(["ok", "degraded"]),
+  version: v.string(),
+  started_at: maybe(v.string()),
+});
 
 /** The daemon lives. */
 export type Health = v.InferOutput<typeof healthSchema>;

@@ -2,7 +2,11 @@ import * as v from "valibot";
 import { identifier, integer, maybe, name } from "./fields.ts";
 
 /** A machine's fingerprint. Source: contract, "Limits": 32 hex characters. */
-const fingerprint = v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hexadecimal digits"));
+const fingerprint = v.pipe(
+  v.string(),
+  v.regex(/^[0-9a-fA-F]{32}$/, "must be 32 hexadecimal digits"),
+  v.toLowerCase(),
+);
 
 /** `POST /v1/pairing/start`. Source: decisions, "Pairing". Daemons before v0.2.13 send no fingerprint. */
 export const pairingStartSchema = v.object({

@@ -4,10 +4,13 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { hostname } from "node:os";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { tokenFile } from "../../cli/daemon-process.ts";
 import { askDaemon } from "../../cli/loopback-client.ts";
+import { version } from "../../cli/version.ts";
+import { cloudStateSchema, connectStatusSchema, healthSchema, parseWire } from "../../core/wire/mod.ts";
 import {
   createHome,
   type MeterProcess,
@@ -53,7 +56,24 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
     assert.equal(asked.status, process.platform === "linux" ? 200 : 401);
     assert.equal((await askDaemon(meter.apiPort, "/v1/stats", token)).status, 200);
     const paired = await askDaemon(meter.apiPort, "/v1/cloud/state");
-    assert.equal((JSON.parse(paired.body) as { port: number }).port, meter.apiPort);
+    assert.deepEqual(JSON.parse(paired.body), {
+      paired: false,
+      version,
+      hostname: hostname(),
+      port: meter.apiPort,
+    });
+  });
+
+  it("answers as core/wire says, and says nothing else", async () => {
+    for (const [path, schema] of [
+      ["/health", healthSchema],
+      ["/v1/cloud/state", cloudStateSchema],
+      ["/v1/cloud/connect/status", connectStatusSchema],
+    ] as const) {
+      const { status, body } = await askDaemon(meter.apiPort, path);
+      const value: unknown = JSON.parse(body);
+      assert.deepEqual([status, parseWire<unknown>(schema, value)], [200, { ok: true, value }], path);
+    }
   });
 
   it("refuses other users of this machine, secret or not", { skip: withoutOtherUsers }, async () => {
@@ -77,7 +97,12 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
 
   it("refuses heads that name no host, several, or another one in the address", async () => {
     const own = `127.0.0.1:${meter.apiPort}`;
-    assert.equal(await send(`GET /health HTTP/1.1\r\nHost: ${own}\r\nConnection: close\r\n\r\n`), 200);
+    for (const name of [own, `localhost:${meter.apiPort}`, `[::1]:${meter.apiPort}`])
+      assert.equal(
+        await send(`GET /health HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`),
+        200,
+        name,
+      );
     assert.equal(await send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"), 400);
     assert.ok((await send("GET /health HTTP/1.0\r\n\r\n")) >= 400);
     assert.equal(

@@ -259,7 +259,12 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
     { plan: "team", period: "annual", wording_hash: hash, agreed_terms: true, agreed_immediate: true },
   ],
   ["201 of a consent", wire.checkoutConsentAnswerSchema, { id: "c1", timestamp: at }],
-  ["loopback GET /health", wire.healthSchema, { status: "ok", version: "0.4.0" }],
+  ["loopback GET /health", wire.healthSchema, { status: "ok", version: "0.4.0", started_at: at }],
+  [
+    "loopback GET /health of a daemon in trouble",
+    wire.healthSchema,
+    { status: "degraded", version: "0.4.0", started_at: at },
+  ],
   [
     "loopback GET /v1/cloud/state",
     wire.cloudStateSchema,
@@ -357,6 +362,17 @@ describe("what may be absent", () => {
       daemon_version: "0.2.2",
     });
     assert.ok(parsed.ok && parsed.value.fingerprint === null);
+  });
+  it("a fingerprint may be null, and its digits of either case are the same machine's", () => {
+    const start = { hostname: "h", platform: "linux", daemon_version: "0.2.13" };
+    const read = (fingerprint: string | null) => {
+      const parsed = wire.parseWire(wire.pairingStartSchema, { ...start, fingerprint });
+      return parsed.ok ? parsed.value.fingerprint : "refused";
+    };
+    assert.equal(read(null), null);
+    assert.equal(read("0123456789ABCDEF0123456789abcdef"), "0123456789abcdef0123456789abcdef");
+    for (const wrong of ["0".repeat(31), "0".repeat(33), "g".repeat(32), ""])
+      assert.equal(read(wrong), "refused", wrong);
   });
   it("a plan that this daemon does not know leaves whoami valid", () => {
     const [, schema, payload] = payloads[0] as (typeof payloads)[number];
