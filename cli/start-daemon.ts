@@ -4,6 +4,7 @@ import { type InstallRecord, serviceWords } from "../core/install/mod.ts";
 import {
   bootLogFile,
   findDaemon,
+  findHolder,
   isAlive,
   type RunningDaemon,
   readBootLog,
@@ -22,7 +23,10 @@ const POLL_MS = 50;
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
 
-/** Waits until the daemon of a home answers; fails at once where `exitCode` says that it ended. */
+/**
+ * Waits until the daemon of a home answers; fails at once where `exitCode` says that it ended, unless because another one
+ * was started at the same moment: that one is as good.
+ */
 export async function waitForDaemon(
   home: string,
   exitCode: () => number | null = () => null,
@@ -31,11 +35,12 @@ export async function waitForDaemon(
   while (performance.now() < deadline) {
     const started = await findDaemon(home);
     if (started !== null) return started;
-    if (exitCode() !== null) {
+    if (exitCode() !== null && (await findHolder(home)) === null) {
       throw new CommandFailure(`the daemon did not start:\n${readBootLog(home)}`);
     }
     await pause();
   }
+  if (exitCode() !== null) throw new CommandFailure(`the daemon did not start:\n${readBootLog(home)}`);
   throw new CommandFailure(
     `the daemon did not answer within ${READY_WITHIN_MS / 1000} s; see ${bootLogFile(home)}`,
   );

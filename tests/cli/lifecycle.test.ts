@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { createServer, type Server } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
@@ -77,6 +80,20 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     assert.deepEqual([stopped.code, stopped.stdout], [0, "Stopped.\n"]);
     assert.equal(isAlive(state.pid), false);
     assert.equal(existsSync(stateFile(home)), false);
+  });
+
+  it("starts one where several shells start it at the same moment, and tells each of it", async () => {
+    const home = newHome();
+    const said = await Promise.all(Array.from({ length: 4 }, () => runMeter(home, ["start"])));
+    const state: RunningDaemon = JSON.parse(readFileSync(stateFile(home), "utf8"));
+    try {
+      for (const { code, stdout, stderr } of said) {
+        assert.deepEqual([code, stderr], [0, ""]);
+        assert.ok(stdout.includes(`${state.proxy_port}`), stdout);
+      }
+    } finally {
+      assert.equal((await runMeter(home, ["stop"])).stdout, "Stopped.\n");
+    }
   });
 
   it("says what is so where it is not running", async () => {
@@ -218,6 +235,29 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       const { stderr } = await meter.stop();
       assert.match(stderr, /^meter: listening beyond this machine/);
       assert.ok(meter.log().some(({ event, level }) => event === "daemon.warning" && level === "warn"));
+    });
+
+    it("answers to the name that the API was configured by, and wants no login on another loopback address", async () => {
+      const name = hostname();
+      const config = ["[proxy]", 'host = "127.0.0.2"', "port = 0", "[api]", `host = "${name}"`, "port = 0"];
+      const meter = await startMeter(newHome(config), { env: { HALTON_METER_ALLOW_NON_LOOPBACK: "1" } });
+      const { address } = await lookup(name, { family: 4 });
+      const health = async (host: string) => {
+        const asked = request({
+          host: address,
+          port: meter.apiPort,
+          path: "/health",
+          headers: { host },
+        }).end();
+        const [answer] = await once(asked, "response");
+        answer.resume();
+        return answer.statusCode;
+      };
+      const port = meter.apiPort;
+      assert.equal(await health(`${name.toUpperCase()}:${port}`), 200);
+      assert.equal(await health(`${address}:${port}`), 200);
+      assert.equal(await health(`elsewhere.dev:${port}`), 403);
+      await meter.stop();
     });
   });
 
