@@ -29,6 +29,7 @@ import { createCloudService } from "../daemon/cloud/mod.ts";
 import { startDaemon } from "../daemon/daemon.ts";
 import {
   defaultProxyLimits,
+  isLoopbackAddress,
   NonLoopbackHostError,
   type ProxyConfig,
   ProxyListenError,
@@ -154,6 +155,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         proxy: { ...proxy, ...(listenFd !== null && { listenFd }) },
         api: {
           host: await listenAddress(config.api.host, env, allWarnings),
+          name: config.api.host,
           port: config.api.port,
           allowedOrigins,
         },
@@ -289,8 +291,7 @@ async function proxyConfig(
   const authority = openCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now: Date.now() });
   warnings.push(...authority.warnings);
   const { password, requireAuthorization } = config.proxy;
-  const open = host !== "127.0.0.1" && host !== "::1";
-  if (open && requireAuthorization && password === null) {
+  if (!isLoopbackAddress(host) && requireAuthorization && password === null) {
     throw new CommandFailure(
       "beyond this machine the proxy wants a login: set [proxy] password, or require_authorization = false",
     );

@@ -71,8 +71,11 @@ export interface DaemonPorts {
 
 export interface DaemonConfig {
   proxy: ProxyConfig;
-  /** `allowedOrigins` is asked at each request: the caller may change what it holds. */
-  api: { host: string; port: number; allowedOrigins: ReadonlySet<string> };
+  /**
+   * `name` is the host as it was configured, whose address `host` is. `allowedOrigins` is asked at each request: the caller
+   * may change what it holds.
+   */
+  api: { host: string; name?: string; port: number; allowedOrigins: ReadonlySet<string> };
   /** What stands in `<meter_home>/loopback-token`. */
   loopbackToken: string;
   /** The local store's cap on a captured body, in bytes. */
@@ -286,7 +289,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     },
     warnings: warnings(),
   });
-  for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host])
+  for (const name of ["127.0.0.1", "localhost", "[::1]", config.api.host, config.api.name ?? config.api.host])
     for (const host of hostsOf(name, apiPort)) allowedHosts.add(host);
   // A configuration that can't be read stops nothing here but the sending, and is told in the log.
   let stopping = false;
