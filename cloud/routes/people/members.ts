@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { formatInstant, type Members, memberPatchSchema } from "../../../core/wire/mod.ts";
+import { formatInstant, isStorableText, type Members, memberPatchSchema } from "../../../core/wire/mod.ts";
 import { problem } from "../../errors.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
 import { readSmallPayload } from "../../read-payload.ts";
@@ -22,13 +22,19 @@ export async function getMembers(parts: CloudParts, context: Context<CloudEnv>):
   return context.json(answer);
 }
 
+/** The person in the path. What the database can't hold is nobody's id, and so is the empty text. */
+function userIdOf(context: Context<CloudEnv>): string {
+  const userId = context.req.param("user") ?? "";
+  return isStorableText(userId) ? userId : "";
+}
+
 /** `PATCH /v1/workspaces/{ws}/members/{user}`, by an admin. */
 export async function patchMember(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
   const read = await readSmallPayload(context.req.raw, memberPatchSchema);
   if (!read.ok) return read.refusal;
   const { workspaceId } = context.get("workspace");
   const change = { userId: context.get("actor").userId, now: parts.clock.now() };
-  const userId = context.req.param("user") ?? "";
+  const userId = userIdOf(context);
   const found = await changeMemberRole(parts.db, workspaceId, userId, read.value.role, change);
   return found ? context.body(null, 204) : problem("not_found");
 }
@@ -37,7 +43,7 @@ export async function patchMember(parts: CloudParts, context: Context<CloudEnv>)
 export async function deleteMember(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
   const { workspaceId, role } = context.get("workspace");
   const actor = context.get("actor");
-  const userId = context.req.param("user") ?? "";
+  const userId = userIdOf(context);
   if (role !== "admin" && userId !== actor.userId) return problem("forbidden");
   const change = { userId: actor.userId, now: parts.clock.now() };
   return (await removeMember(parts.db, workspaceId, userId, change))

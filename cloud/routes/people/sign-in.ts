@@ -18,7 +18,8 @@ export async function answerAuth(
   context: Context<CloudEnv>,
 ): Promise<Response> {
   const { raw: request } = context.req;
-  if (request.method === "GET") return await parts.accounts.handle(request);
+  // `HEAD` comes here too, where `GET` does.
+  if (request.method !== "POST") return await parts.accounts.handle(request);
   const origin = context.req.header("origin");
   const byBrowser = origin !== undefined || context.req.header("cookie") !== undefined;
   const isForeign =

@@ -147,6 +147,7 @@ describeOnEngines("signing up", (engine) => {
       assert.equal((await rig.main("GET", "/api/auth/list-sessions")).status, 404);
       assert.equal((await rig.main("POST", "/api/auth/update-user", { name: "x" })).status, 404);
       assert.equal((await rig.main("PUT", "/api/auth/sign-in/email", {})).status, 404);
+      assert.equal((await rig.main("HEAD", "/api/auth/get-session")).status, 404);
     });
   });
 });

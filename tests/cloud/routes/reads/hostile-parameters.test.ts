@@ -58,9 +58,9 @@ describeOnEngines("what a client puts into an address", (engine) => {
       [`/v1/traces/${requestId}/body?`, ["reason", "view_id", "workspace_id"]],
     ];
     const wrong: string[] = [];
-    const check = async (path: string) => {
-      const { status } = await rig.call("GET", path, token);
-      if (![200, 400, 403, 404, 422].includes(status)) wrong.push(`${status} ${path}`);
+    const check = async (path: string, method = "GET", body?: unknown) => {
+      const { status } = await rig.call(method, path, token, body);
+      if (![200, 400, 403, 404, 422].includes(status)) wrong.push(`${status} ${method} ${path}`);
     };
     for (const value of VALUES) {
       for (const [path, parameters] of rows) {
@@ -69,6 +69,10 @@ describeOnEngines("what a client puts into an address", (engine) => {
       await check(`/v1/workspaces/${value}/overview`);
       await check(`${base}/traces/${value}`);
       await check(`/v1/traces/${value}/body`);
+      await check(`${base}/members/${value}`, "PATCH", { role: "member" });
+      for (const list of ["members", "keys", "invitations"])
+        await check(`${base}/${list}/${value}`, "DELETE");
+      for (const word of ["block", "invite"]) await check(`${base}/machines/${value}/${word}`, "POST");
     }
     assert.deepEqual(wrong, []);
     assert.deepEqual(
