@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, it, mock } from "node:test";
+import { sampleRecord } from "../../daemon/store/sample-records.ts";
+import { createSampleHome, runWords } from "../run-words.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 14, 30);
+const ago = (seconds: number) => NOW - seconds * 1000;
+
+describe("meter cloud status", () => {
+  let sample: Awaited<ReturnType<typeof createSampleHome>>;
+  before(async () => {
+    const [first, second, refused] = [sampleRecord({}), sampleRecord({}), sampleRecord({})];
+    sample = await createSampleHome((store) => {
+      store.insertBatch({
+        records: [first, second, refused],
+        bodies: [first, second].map(({ requestId }) => ({
+          requestId,
+          direction: "request",
+          capturedAt: ago(900),
+          contentType: null,
+          content: new Uint8Array([97]),
+          originalSizeBytes: 1,
+          truncated: false,
+          redactionApplied: false,
+          redactionSummary: [],
+        })),
+        coverage: [],
+      });
+      const uploaded = { direction: "request", capturedAt: null } as const;
+      store.markBodyUploaded({ ...uploaded, requestId: first.requestId }, ago(60));
+      store.markBodyUploaded({ ...uploaded, requestId: second.requestId }, ago(70));
+      const reason = "invalid_record";
+      const entry = { kind: "metadata", direction: null, reason, httpStatus: 200 } as const;
+      store.settleRequests({
+        synced: [],
+        skipped: [],
+        quarantined: [{ ...entry, requestId: refused.requestId, quarantinedAt: ago(50) }],
+        at: ago(50),
+      });
+      store.updateCloudState("cloud_sync_state", {
+        paused_reason: "paused_forbidden",
+        consecutive_failures: 4,
+        last_error: "HTTP 403",
+        last_error_at: ago(30),
+        last_tick_at: ago(20),
+      });
+      store.updateCloudState("cloud_body_sync_state", {
+        last_body_tick_at: ago(300),
+        last_error: "HTTP 503",
+        last_error_at: ago(3_600),
+      });
+    }, "[cloud]\nenabled = true\nbase_url = 'https://meter.company'\n[cloud.bodies]\nenabled = true\n");
+  });
+  after(() => sample?.remove());
+  beforeEach(() => mock.timers.enable({ apis: ["Date"], now: NOW }));
+  afterEach(() => mock.timers.reset());
+
+  const status = (...words: string[]) => runWords(sample.home, ["cloud", "status", ...words]);
+
+  /** The contract's items, in its order: each as people read it, and as programs do. */
+  const items: readonly [what: string, line: RegExp, json: readonly string[], value: unknown][] = [
+    ["the state banner", /^NOT-CONFIGURED: /, ["banner"], "NOT-CONFIGURED"],
+    ["last error", /^last error +HTTP 403 /m, ["sync", "last_error"], "HTTP 403"],
+    ["last error at", /^last error .*\(30 s ago\)$/m, ["sync", "last_error_at"], "2026-11-21T14:29:30.000Z"],
+    ["consecutive failures", /^failures +4 in a row$/m, ["sync", "consecutive_failures"], 4],
+    ["worker last tick", /^last tick +20 s ago$/m, ["sync", "last_tick_at"], "2026-11-21T14:29:40.000Z"],
+    [
+      "body uploader last tick",
+      /^last body tick +5 min ago$/m,
+      ["bodies", "last_tick_at"],
+      "2026-11-21T14:25:00.000Z",
+    ],
+    [
+      "body last upload, the largest uploaded_at",
+      /^last upload +60 s ago$/m,
+      ["bodies", "last_upload_at"],
+      "2026-11-21T14:29:00.000Z",
+    ],
+    ["the quarantined count", /^quarantined +1: meter cloud quarantine list$/m, ["quarantined"], 1],
+    [
+      "why it is paused",
+      /^paused +paused_forbidden: ask the owner/m,
+      ["sync", "paused_reason"],
+      "paused_forbidden",
+    ],
+    [
+      "the body uploader's last error",
+      /last error HTTP 503 \(60 min ago\)/,
+      ["bodies", "last_error"],
+      "HTTP 503",
+    ],
+  ];
+  for (const [what, line, json, value] of items) {
+    it(`shows ${what}`, async () => {
+      assert.match((await status()).stdout, line);
+      const said: unknown = JSON.parse((await status("--json")).stdout);
+      assert.deepEqual(
+        json.reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], said),
+        value,
+      );
+    });
+  }
+
+  it("shows 0 where nothing is quarantined, and never where nothing happened", async () => {
+    const empty = await createSampleHome();
+    const { stdout } = await runWords(empty.home, ["cloud", "status"]);
+    empty.remove();
+    assert.match(stdout, /^quarantined +0$/m);
+    for (const label of ["last tick", "last body tick", "last upload"])
+      assert.match(stdout, new RegExp(`^${label} +never$`, "m"));
+    assert.match(stdout, /^last error +none$/m);
+    assert.match(stdout, /^failures +0 in a row$/m);
+  });
+});
