@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { hostname } from "node:os";
@@ -56,6 +56,7 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
     assert.equal(asked.status, process.platform === "linux" ? 200 : 401);
     assert.equal((await askDaemon(meter.apiPort, "/v1/stats", token)).status, 200);
     const paired = await askDaemon(meter.apiPort, "/v1/cloud/state");
+    if (process.platform !== "win32") assert.equal(statSync(tokenFile(meter.home)).mode & 0o777, 0o600);
     assert.deepEqual(JSON.parse(paired.body), {
       paired: false,
       version,
@@ -128,10 +129,12 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
   });
 
   it("answers the pages of the cloud that is configured now, and no longer those of the one before", async () => {
-    const home = createHome(["[proxy]", "port = 0", "[api]", "port = 0"]);
+    const [first, second] = ["https://first.meter.company", "https://second.meter.company"];
+    const listed = "https://dashboard.company";
+    const config = ["[proxy]", "port = 0", "[api]", "port = 0", `dashboard_origins = ["${listed}"]`];
+    const home = createHome(config);
     const other = await startMeter(home);
     const secret = readFileSync(tokenFile(home), "utf8").trim();
-    const [first, second] = ["https://first.meter.company", "https://second.meter.company"];
     const answersTo = async (origin: string) => {
       const asking = request({
         host: "127.0.0.1",
@@ -149,11 +152,12 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
         [first, second],
         [second, first],
       ] as const) {
-        createHome(["[proxy]", "port = 0", "[api]", "port = 0", "[cloud]", `base_url = "${now}"`], home);
+        createHome([...config, "[cloud]", `base_url = "${now}"`], home);
         const reload = await askDaemon(other.apiPort, "/v1/cloud/reload", secret, { method: "POST" });
         assert.equal(reload.status, 200);
         assert.deepEqual(await answersTo(now), [200, now]);
         assert.deepEqual(await answersTo(before), [403, undefined]);
+        assert.deepEqual(await answersTo(listed), [200, listed]);
       }
     } finally {
       await other.stop();
