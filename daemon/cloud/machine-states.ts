@@ -93,6 +93,8 @@ export function loadUploaderState(store: MachineStore): UploaderState {
   const row = store.readCloudState("cloud_body_sync_state");
   const saved = readState<UploaderState>(store, KEYS.uploader);
   if (saved !== null && saved.pausedReason === row.paused_reason) return saved;
+  // The reason alone was changed: to forget that body sync was on would look like switching it on, which stamps a date.
+  const { enabled = false, stampDueAt = null, cursor = null } = saved ?? {};
   return {
     ...createUploaderState({
       pausedReason: row.paused_reason,
@@ -101,6 +103,9 @@ export function loadUploaderState(store: MachineStore): UploaderState {
       lastErrorAt: row.last_error_at,
       lastTickAt: row.last_body_tick_at,
     }),
+    enabled,
+    stampDueAt,
+    cursor,
     recordsPolicyRejected: row.records_policy_rejected,
   };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { policyOf } from "../../../daemon/cloud/body-uploader.ts";
 import { announceStamp, readWatermark, stampWatermark } from "../../../daemon/cloud/upload-watermark.ts";
 import type { CapturedBody } from "../../../daemon/store/mod.ts";
 import { sampleRecord } from "../store/sample-records.ts";
@@ -140,10 +141,12 @@ describe("the body uploader, row by row of the contract's table", () => {
   for (const [name, answer, error] of transient) {
     it(`counts ${name} as transient: pending, with a backoff`, async () => {
       const id = addBody();
+      const before = Date.now();
       cloud.script("/v1/requests/", answer);
       await machine.service.syncNow();
-      const { consecutive_failures, last_error, paused_reason } = row();
+      const { consecutive_failures, last_error, last_error_at, paused_reason } = row();
       assert.deepEqual([consecutive_failures, last_error, paused_reason], [1, error, null]);
+      assert.ok((last_error_at ?? 0) >= before);
       assert.equal(uploadedAt(id), null);
       await machine.service.syncNow();
       assert.notEqual(uploadedAt(id), null);
@@ -226,6 +229,59 @@ describe("the body uploader, row by row of the contract's table", () => {
     // What stands here stays as it was captured.
     assert.match(new TextDecoder().decode(machine.store.readBody(old, "request")?.content), /mine-7/);
   });
+
+  it("quarantines a record that no envelope can hold, and goes on", async () => {
+    const bad = addBody({ content: Uint8Array.of(0xff) });
+    const { bodies } = await machine.service.syncNow();
+    assert.deepEqual([bodies?.quarantined, bodies?.pending, sent().length], [1, 0, 0]);
+    const [entry] = machine.store.listQuarantine();
+    assert.deepEqual(
+      [entry?.kind, entry?.requestId, entry?.direction, entry?.reason, entry?.httpStatus],
+      ["body", bad, "request", "the stored text is not UTF-8", null],
+    );
+  });
+
+  it("names a type where capture saw none", async () => {
+    addBody({ contentType: null });
+    await machine.service.syncNow();
+    assert.equal(sent()[0]?.content_type, "application/octet-stream");
+  });
+
+  it("goes by a reason that a person or another version wrote into the table, and counts on", async () => {
+    addBody();
+    machine.store.updateCloudState("cloud_body_sync_state", {
+      paused_reason: "paused_for_lunch",
+      records_policy_rejected: 7,
+    });
+    await machine.service.syncNow();
+    assert.equal(sent().length, 0);
+    assert.equal((await machine.service.resume()).ok, true);
+    assert.equal((await machine.service.syncNow()).bodies?.uploaded, 1);
+    assert.equal(row().records_policy_rejected, 7);
+  });
+
+  it("asks again after sync_interval_seconds", async () => {
+    setCloud({ bodies: { enabled: true, upload_from: "2020-01-01", sync_interval_seconds: 7 } });
+    assert.equal(policyOf(machine.ports, await machine.ports.settings()).intervalMs, 7_000);
+  });
+
+  for (const [what, off] of [
+    ["body upload", { bodies: { enabled: false } }],
+    ["the cloud", { enabled: false }],
+  ] as const) {
+    it(`sends nothing where ${what} was switched off since the leg was selected`, async () => {
+      const id = addBody();
+      const { pendingBodies } = machine.store;
+      Object.assign(machine.store, {
+        pendingBodies(after: string | null, limit: number) {
+          setCloud(off);
+          return pendingBodies(after, limit);
+        },
+      });
+      await machine.service.syncNow();
+      assert.deepEqual([sent().length, uploadedAt(id)], [0, null]);
+    });
+  }
 
   it("sends a body only after its metadata", async () => {
     const record = sampleRecord();

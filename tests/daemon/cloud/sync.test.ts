@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { OutboxEntry } from "../../../core/ports/outbox.ts";
+import { createCloudService } from "../../../daemon/cloud/mod.ts";
 import { sampleRecord } from "../store/sample-records.ts";
 import {
   type Answer,
@@ -54,12 +55,14 @@ describe("metadata sync, row by row of the contract's table", () => {
   ] as const) {
     it(`pauses on ${status}, says so in the tables and the log, and stays so after a restart`, async () => {
       const ids = add(2);
+      const before = Date.now();
       cloud.script(BATCH, { status });
       const { kind, report } = await machine.service.syncNow();
       assert.deepEqual([kind, report.reason], ["not_synced", "paused"]);
       assert.equal(row().paused_reason, reason);
       assert.equal(machine.store.readCloudState("cloud_state").paused_reason, reason);
       assert.equal(row().last_error, `HTTP ${status}`);
+      assert.ok((row().last_tick_at ?? 0) >= before && (row().last_error_at ?? 0) >= before);
       assert.deepEqual(machine.logged.find(({ event }) => event === "sync.paused")?.fields, {
         task: "sync",
         reason,
@@ -242,6 +245,17 @@ describe("metadata sync, row by row of the contract's table", () => {
     });
   }
 
+  it("goes by a reason that a person or another version wrote into the table", async () => {
+    add(1);
+    await machine.service.syncNow();
+    add(1);
+    machine.store.updateCloudState("cloud_sync_state", { paused_reason: "paused_for_lunch" });
+    assert.equal((await machine.service.syncNow()).report.reason, "paused");
+    assert.equal(cloud.to(BATCH).length, 1);
+    assert.equal((await machine.service.resume()).httpStatus, 200);
+    assert.equal((await machine.service.syncNow()).report.accepted, 1);
+  });
+
   it("resumes when whoami answers 200, and clears pause, counters and errors in both tables", async () => {
     add(1);
     cloud.script(BATCH, { status: 500 }, { status: 401 });
@@ -313,6 +327,22 @@ describe("what leaves the machine", () => {
     } finally {
       await other.close();
     }
+  });
+
+  it("is nothing where the configuration was switched off meanwhile", async () => {
+    add(1);
+    const { settings } = machine.ports;
+    let readings = 0;
+    // What decides that there is something to do reads it first.
+    const switchedOff: typeof settings = async () => {
+      const now = await settings();
+      readings += 1;
+      return readings < 3 ? now : { ...now, cloud: { ...now.cloud, enabled: false } };
+    };
+    const service = createCloudService({ ...machine.ports, settings: switchedOff });
+    assert.equal((await service.syncNow()).kind, "not_synced");
+    assert.equal((await service.syncNow()).kind, "not_connected");
+    assert.deepEqual(cloud.seen, []);
   });
 
   it("is written to the outbox before, as it was sent, in a chain that holds", async () => {

@@ -345,8 +345,14 @@ describe("bodies", () => {
 
   it("are replaced by a second capture of the same leg", () =>
     withStore((store) => {
-      store.insertBodies([body(), body({ content: Uint8Array.of(65), capturedAt: noon + 1 })]);
+      store.insertBodies([body()]);
+      store.markBodyUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 5);
+      assert.equal(store.readBodies("r1")[0]?.uploadedAt, 5);
+      store.insertBodies([body({ content: Uint8Array.of(65), capturedAt: noon + 1 })]);
+      // What was in flight meanwhile was the earlier one.
+      store.markBodyUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 6);
       const [only, more] = store.readBodies("r1");
+      assert.equal(only?.uploadedAt, null, "pending again");
       assert.equal(more, undefined);
       assert.deepEqual(new Uint8Array(only?.content ?? []), Uint8Array.of(65));
       assert.equal(only?.capturedAt, noon + 1);
