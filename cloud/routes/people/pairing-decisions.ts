@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { Millis } from "../../../core/time.ts";
 import {
   formatPairingCode,
   normalisePairingCode,
@@ -13,9 +14,28 @@ import { findWorkspaceAccess } from "../../store/workspaces.ts";
 import { isUuid } from "../../uuid.ts";
 import type { WrongCodeLock } from "../../wrong-code-lock.ts";
 
-/** Whom a wrong code counts against. */
-function askersOf(parts: CloudParts, context: Context<CloudEnv>): readonly string[] {
-  return [`user ${context.get("actor").userId}`, `address ${parts.addressOf(context) ?? ""}`];
+/**
+ * Lets somebody try a code, unless they or their address sent too many wrong ones. `tryCode` gives null for a wrong one,
+ * which alone counts against them.
+ */
+async function countingWrongCodes(
+  parts: CloudParts,
+  lock: WrongCodeLock,
+  context: Context<CloudEnv>,
+  tryCode: (now: Millis) => Promise<Response | null>,
+): Promise<Response> {
+  const askers = [`user ${context.get("actor").userId}`, `address ${parts.addressOf(context) ?? ""}`];
+  const now = parts.clock.now();
+  const retryAfterSeconds = lock.take(askers, now);
+  if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });
+  let isWrong = false;
+  try {
+    const answer = await tryCode(now);
+    isWrong = answer === null;
+    return answer ?? problem("pairing_unknown");
+  } finally {
+    if (!isWrong) lock.giveBack(askers, now);
+  }
 }
 
 /** `GET /v1/pairing/codes/{code}`: which machine asks, for the page on which a person decides. */
@@ -24,19 +44,14 @@ export async function getPairingByCode(
   lock: WrongCodeLock,
   context: Context<CloudEnv>,
 ): Promise<Response> {
-  const askers = askersOf(parts, context);
-  const now = parts.clock.now();
-  const retryAfterSeconds = lock.lockedFor(askers, now);
-  if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });
-  const code = normalisePairingCode(context.req.param("code") ?? "");
-  const found = code === null ? null : await readPairing(parts.db, code, now);
-  if (code === null || found === null) {
-    lock.wrong(askers, now);
-    return problem("pairing_unknown");
-  }
-  const { hostname, platform, address } = found;
-  const answer: PairingShown = { code: formatPairingCode(code), hostname, platform, address };
-  return context.json(answer);
+  return await countingWrongCodes(parts, lock, context, async (now) => {
+    const code = normalisePairingCode(context.req.param("code") ?? "");
+    const found = code === null ? null : await readPairing(parts.db, code, now);
+    if (code === null || found === null) return null;
+    const { hostname, platform, address } = found;
+    const answer: PairingShown = { code: formatPairingCode(code), hostname, platform, address };
+    return context.json(answer);
+  });
 }
 
 /**
@@ -49,10 +64,6 @@ export async function postPairingDecision(
   approved: boolean,
   context: Context<CloudEnv>,
 ): Promise<Response> {
-  const askers = askersOf(parts, context);
-  const now = parts.clock.now();
-  const retryAfterSeconds = lock.lockedFor(askers, now);
-  if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });
   const read = await readSmallPayload(context.req.raw, pairingDecisionSchema);
   if (!read.ok) return read.refusal;
   const { userId } = context.get("actor");
@@ -60,8 +71,8 @@ export async function postPairingDecision(
   const access = isUuid(workspaceId) ? await findWorkspaceAccess(parts.db, userId, workspaceId) : null;
   if (access === null) return problem("not_found");
   const code = normalisePairingCode(read.value.code) ?? "";
-  if (await decidePairing(parts.db, { code, approved, workspaceId, userId, now }))
-    return context.body(null, 204);
-  lock.wrong(askers, now);
-  return problem("pairing_unknown");
+  return await countingWrongCodes(parts, lock, context, async (now) => {
+    const decided = await decidePairing(parts.db, { code, approved, workspaceId, userId, now });
+    return decided ? context.body(null, 204) : null;
+  });
 }

@@ -104,4 +104,35 @@ describeOnEngines("deciding on a pairing", (engine) => {
     rig.clock.advance(600_000);
     assert.equal((await guess(guesser.token, "198.51.100.1")).status, 404);
   });
+
+  it("lets five wrong codes through that are sent at the same moment, and no sixth", async () => {
+    const workspace = await rig.addWorkspace();
+    const guesser = await rig.personIn(workspace, "member");
+    const call = fromAddress();
+    const body = { code: "0000-0000", workspace_id: workspace.id };
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, turn) =>
+        turn % 2 === 0
+          ? call("GET", "/v1/pairing/codes/0000-0000", guesser.token, "198.51.100.7")
+          : call("POST", "/v1/pairing/deny", guesser.token, "198.51.100.7", body),
+      ),
+    );
+    assert.equal(answers.filter(({ status }) => status === 404).length, 5);
+    assert.equal(answers.filter(({ status }) => status === 429).length, 25);
+  });
+
+  it("counts neither right codes nor what is no try", async () => {
+    const workspace = await rig.addWorkspace();
+    const member = await rig.personIn(workspace, "member");
+    const call = fromAddress();
+    const { code } = await start();
+    const deny = (body: unknown) => call("POST", "/v1/pairing/deny", member.token, "198.51.100.8", body);
+    for (let turn = 0; turn < 6; turn += 1) {
+      const shown = await call("GET", `/v1/pairing/codes/${code}`, member.token, "198.51.100.8");
+      assert.equal(shown.status, 200);
+      assert.equal((await deny({ code: "0000-0000", workspace_id: rig.uuid() })).status, 404);
+      assert.equal((await deny({ code: "short" })).status, 422);
+    }
+    assert.equal((await deny({ code, workspace_id: workspace.id })).status, 204);
+  });
 });
