@@ -58,6 +58,8 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     const connected = settings.cloud.enabled && credentials !== null;
     // What can't be written is tried again at the next look; nothing else waits for it.
     await keepConnection(connected ? credentials : null).catch(() => {});
+    // It may have been stopped meanwhile.
+    if (!started) return;
     if (otherOrigin !== null)
       complain("the stored token is another cloud's than the configured one: not used");
     else problem = null;
@@ -70,7 +72,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     bodiesEnabled = enabled;
     const { autoPull, pullIntervalMs, pullUrl } = settings.pricing;
     const said = JSON.stringify([autoPull, pullIntervalMs, pullUrl, connected]);
-    if (said !== ratesSaid) await rates.schedule();
+    if (started && said !== ratesSaid) await rates.schedule();
     ratesSaid = said;
   }
 

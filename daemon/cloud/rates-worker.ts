@@ -17,8 +17,10 @@ export interface RatesWorker {
 /** Makes the worker. A pull that failed is tried again after an hour, the floor of the interval. */
 export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
   const { clock, store } = ports;
-  let cancel: (() => void) | null = null;
+  let cancel = () => {};
   let on = false;
+  /** A stop may come while the configuration is read. */
+  let stops = 0;
   let retryAt: number | null = null;
   let running: Promise<RefreshRatesResult> | null = null;
 
@@ -40,28 +42,37 @@ export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
       ports.log.error("daemon.task_crashed", { task: "rates", error: name });
       retryAt = clock.now() + MIN_PULL_INTERVAL_MS;
     }
-    if (on) await schedule().catch(() => {});
+    if (!on) return;
+    await schedule().catch(() => {
+      // What can't be read now may be readable then.
+      if (on) plan(MIN_PULL_INTERVAL_MS);
+    });
+  }
+
+  function plan(delayMs: number): void {
+    cancel();
+    cancel = clock.setTimer(delayMs, () => void due());
   }
 
   async function schedule(): Promise<void> {
+    const before = stops;
     const { pricing } = await ports.settings();
-    cancel?.();
-    cancel = null;
+    if (stops !== before) return;
+    cancel();
     on = pricing.autoPull;
     if (!on) return;
     const intervalMs = clampPullInterval(pricing.pullIntervalMs);
     const at = retryAt ?? nextPullAt(readPullHistory(store), intervalMs);
-    const delayMs = Math.min(remainingDelay(at, clock.now(), intervalMs), TIMER_CAP_MS);
-    cancel = clock.setTimer(delayMs, () => void due());
+    plan(Math.min(remainingDelay(at, clock.now(), intervalMs), TIMER_CAP_MS));
   }
 
   return {
     schedule,
     refresh,
     stop() {
+      stops += 1;
       on = false;
-      cancel?.();
-      cancel = null;
+      cancel();
     },
   };
 }

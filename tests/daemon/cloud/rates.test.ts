@@ -174,6 +174,28 @@ describe("the pull of rates", () => {
     assert.equal(readPullHistory(machine.store).failure, null);
   });
 
+  it("goes on where the configuration could not be read when a pull had ended", async () => {
+    machine.config.pricing = { auto_pull: true };
+    const { settings } = machine.ports;
+    let isBroken = false;
+    Object.assign(machine.ports, {
+      settings: () => (isBroken ? Promise.reject(new Error("no TOML")) : settings()),
+      ratesChanged: () => {
+        isBroken = true;
+      },
+    });
+    await machine.service.start();
+    clock.advance(1);
+    await until("the first pull", () => isBroken);
+    await until("the next look", () => clock.nextTimerMs() !== null);
+    isBroken = false;
+    // Only the worker's own timer: the configuration says what it did.
+    await until("the second pull", () => {
+      clock.advance(HOUR);
+      return asked.length === 2;
+    });
+  });
+
   it("pulls by itself while auto_pull is on, at its interval, never below the floor, and after a failure in an hour", async () => {
     machine.config.pricing = { auto_pull: true, pull_interval: "2h" };
     await machine.service.start();

@@ -4,7 +4,7 @@ import { createManualClock } from "../../../adapters/clock/mod.ts";
 import { createDriver } from "../../../adapters/driver/mod.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { createSupervisor } from "../../../daemon/cloud/supervise.ts";
-import { until } from "./cloud-kit.ts";
+import { createMachine, startScriptedCloud, until } from "./cloud-kit.ts";
 
 function supervised(run: (n: number) => Promise<void>) {
   const clock = createManualClock(0);
@@ -67,4 +67,40 @@ describe("createSupervisor()", () => {
       false,
     );
   });
+});
+
+describe("the cloud's side, stopped while it reads its configuration", () => {
+  for (const [what, readings] of [
+    ["at the start", 0],
+    ["for the pull of rates", 1],
+  ] as const) {
+    it(`${what}: asks for nothing and leaves no timer`, async () => {
+      const cloud = await startScriptedCloud();
+      const clock = createManualClock(Date.UTC(2026, 10, 21));
+      const machine = await createMachine(cloud.url, { clock, config: { pricing: { auto_pull: true } } });
+      try {
+        const { settings } = machine.ports;
+        const isRead = Promise.withResolvers<void>();
+        let asked = 0;
+        Object.assign(machine.ports, {
+          settings: async () => {
+            asked += 1;
+            if (asked > readings) await isRead.promise;
+            return await settings();
+          },
+        });
+        const started = machine.service.start();
+        await until("the configuration to be asked for", () => asked > readings);
+        const stopped = machine.service.stop();
+        isRead.resolve();
+        await Promise.all([started, stopped]);
+        await until("the end of all", () => clock.nextTimerMs() === null);
+        const wasSpawned = machine.logged.some(({ event }) => event === "cloud.supervisor.spawned");
+        assert.deepEqual([cloud.seen, wasSpawned], [[], readings > 0]);
+      } finally {
+        await machine.close();
+        await cloud.close();
+      }
+    });
+  }
 });
