@@ -38,6 +38,7 @@ import {
 } from "../daemon/proxy/mod.ts";
 import { openLastingStore } from "../daemon/store/mod.ts";
 import { createCloudPorts } from "./cloud-ports.ts";
+import { isAboutCloud } from "./cloud-warnings.ts";
 import { lockFile, type RunningDaemon, stateFile, tokenFile } from "./daemon-process.ts";
 import { databaseFile } from "./database-file.ts";
 import { CommandFailure } from "./exit-codes.ts";
@@ -96,6 +97,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       tell(`calls pass, but what is metered can't be stored: ${store.trouble.message}`);
     const registry = createRegistry(config.providers, { deployments: config.azureDeployments });
     const proxy = await proxyConfig(home, config, registry, env, allWarnings);
+    const apiAddress = await listenAddress(config.api.host, env, allWarnings);
     for (const warning of allWarnings) tell(warning);
     let prices = openPriceBook(config.pricing.operator, store);
     readPrices = () => {
@@ -108,9 +110,13 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       env,
       store,
       log,
-      configRead(now) {
+      configRead(now, nowWarnings) {
         allowedOrigins.clear();
         for (const origin of dashboardOrigins(now)) allowedOrigins.add(origin);
+        // What leaves the machine follows the file at once, and so do its warnings.
+        const about = nowWarnings.filter(isAboutCloud);
+        for (const warning of about) if (!allWarnings.includes(warning)) tell(warning);
+        allWarnings.splice(0, Number.POSITIVE_INFINITY, ...allWarnings.filter((each) => !isAboutCloud(each)), ...about);
       },
       ratesChanged: readPrices,
       notice: tell,
@@ -154,7 +160,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       {
         proxy: { ...proxy, ...(listenFd !== null && { listenFd }) },
         api: {
-          host: await listenAddress(config.api.host, env, allWarnings),
+          host: apiAddress,
           name: config.api.host,
           port: config.api.port,
           allowedOrigins,

@@ -206,6 +206,24 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       });
     }
 
+    it("answers beyond this machine, too, where that is allowed, and warns of it", async () => {
+      const home = newHome(["[proxy]", "port = 0", "[api]", 'host = "0.0.0.0"', "port = 0"]);
+      const meter = await startMeter(home, { env: { HALTON_METER_ALLOW_NON_LOOPBACK: "1" } });
+      const ask = async (name: string) => {
+        const headers = { host: `${name}:${meter.apiPort}`, connection: "close" };
+        const asking = request({ host: "127.0.0.1", port: meter.apiPort, path: "/health", headers });
+        const [answer] = await once(asking.end(), "response");
+        answer.resume();
+        return answer.statusCode;
+      };
+      assert.deepEqual(
+        [await ask("0.0.0.0"), await ask("127.0.0.1"), await ask("evil.test")],
+        [200, 200, 403],
+      );
+      const { stderr } = await meter.stop();
+      assert.match(stderr, /^meter: listening beyond this machine, on 0\.0\.0\.0/m);
+    });
+
     it("says in the background what it would have said in the foreground", async () => {
       const { code, stdout, stderr } = await runMeter(newHome(["[proxy"]), ["start"]);
       assert.deepEqual([code, stdout], [1, ""]);
@@ -224,6 +242,14 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
         "[api]",
         "port = 0",
       ];
+      for (const HALTON_METER_ALLOW_NON_LOOPBACK of ["0", "true", ""]) {
+        const words = ["start", "--foreground"];
+        const { code, stderr } = await runWords(newHome(beyond([])), words, {
+          HALTON_METER_ALLOW_NON_LOOPBACK,
+        });
+        assert.equal(code, 1);
+        assert.match(stderr, /HALTON_METER_ALLOW_NON_LOOPBACK=1 allows it all the same/);
+      }
       const env = { HALTON_METER_ALLOW_NON_LOOPBACK: "1" };
       const open = await runWords(newHome(beyond([])), ["start", "--foreground"], env);
       assert.equal(open.code, 1);
