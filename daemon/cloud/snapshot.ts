@@ -22,7 +22,11 @@ export async function readSnapshot(
     baseUrl: settings.cloud.baseUrl,
     paired: credentials !== null,
     otherOrigin,
-    workspaceName: credentials?.workspaceName ?? null,
+    // Newer than the credentials where the workspace was renamed since.
+    workspaceName:
+      credentials !== null && credentials.workspaceId === row.workspace_id
+        ? row.workspace_name
+        : (credentials?.workspaceName ?? null),
     machineId: credentials?.machineId ?? row.machine_id,
     hostname: row.hostname ?? ports.machine.hostname,
     lastConnectedAt: row.last_connected_at,

@@ -40,6 +40,7 @@ const approved = { status: "approved", sync_token: TOKEN, workspace: { id: "w1",
 describe("pairing", () => {
   it("shows the code, polls, stores the token with its origin, 0600, and its mirror encrypted", async () => {
     cloud.script("/v1/pairing/poll", { status: 200, body: { status: "pending" } }, { status: 503 });
+    const before = Date.now();
     const result = await machine.service.connect();
     assert.deepEqual(
       { ...result, expiresAt: 0 },
@@ -61,7 +62,19 @@ describe("pairing", () => {
       assert.equal(statSync(join(machine.home, file)).mode & 0o777, 0o600, file);
     }
     const { api_key_mirror: mirror, ...row } = machine.store.readCloudState("cloud_state");
-    assert.deepEqual([row.enabled, row.workspace_name, row.hostname], [1, "Work", "laptop"]);
+    assert.ok((row.last_connected_at ?? 0) >= before);
+    assert.deepEqual(
+      { ...row, last_connected_at: 0 },
+      {
+        enabled: 1,
+        workspace_id: "w1",
+        workspace_name: "Work",
+        machine_id: "0".repeat(32),
+        hostname: "laptop",
+        last_connected_at: 0,
+        paused_reason: null,
+      },
+    );
     assert.equal(Buffer.from(mirror ?? []).includes(TOKEN), false);
     assert.deepEqual(await machine.ports.credentials.open(mirror ?? new Uint8Array()), credentials);
     assert.deepEqual((await machine.service.state()).paired, true);
@@ -226,7 +239,8 @@ describe("disconnect()", () => {
     assert.equal(cloud.to("/v1/daemon/key")[0]?.method, "DELETE");
     const { enabled, paired } = await machine.service.state();
     assert.deepEqual([enabled, paired], [false, false]);
-    assert.equal(machine.store.readCloudState("cloud_state").api_key_mirror, null);
+    const row = machine.store.readCloudState("cloud_state");
+    assert.deepEqual([row.enabled, row.api_key_mirror], [0, null]);
     assert.deepEqual(await machine.service.disconnect(), { kind: "not_connected" });
   });
 
@@ -246,7 +260,13 @@ describe("whoami()", () => {
     assert.deepEqual(await machine.service.whoami(), { kind: "not_connected" });
     await machine.service.connect();
     await machine.service.connectSettled();
-    assert.deepEqual(await machine.service.whoami(), { kind: "valid", whoami: WHOAMI });
+    machine.store.updateCloudState("cloud_state", { last_connected_at: null });
+    const renamed = { ...WHOAMI, workspace: { ...WHOAMI.workspace, name: "Play" } };
+    cloud.script("/v1/daemon/whoami", { status: 200, body: renamed });
+    assert.deepEqual(await machine.service.whoami(), { kind: "valid", whoami: renamed });
+    const { last_connected_at, workspace_name } = machine.store.readCloudState("cloud_state");
+    assert.deepEqual([last_connected_at !== null, workspace_name], [true, "Play"]);
+    assert.equal((await machine.service.state()).workspaceName, "Play");
     const problem = { type: "about:blank", status: 403, code: "machine_blocked" };
     cloud.script("/v1/daemon/whoami", { status: 401 }, { status: 403, body: problem }, { status: 502 });
     assert.deepEqual(await machine.service.whoami(), { kind: "key_invalid" });
