@@ -30,6 +30,7 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
         : null;
   if (source === null) return { kind: "not_configured" };
   if (!isPullUrlAllowed(source.url)) {
+    log.warn("pricing.pull_failed", { reason: "not_https", http_status: null });
     keepPullFailure(store, { at: clock.now(), error: "the address is not https" });
     return { kind: "not_https" };
   }

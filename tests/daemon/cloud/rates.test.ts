@@ -96,6 +96,10 @@ describe("the pull of rates", () => {
     const plain = await createMachine("http://127.0.0.1:9", { clock });
     try {
       assert.deepEqual(await plain.service.refreshRates(), { kind: "not_https" });
+      assert.deepEqual(
+        plain.logged.filter(({ event }) => event === "pricing.pull_failed").map(({ fields }) => fields),
+        [{ reason: "not_https", http_status: null }],
+      );
       await plain.ports.credentials.clear();
       assert.deepEqual(await plain.service.refreshRates(), { kind: "not_configured" });
       // Dropped from the configuration, with a warning there.
