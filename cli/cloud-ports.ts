@@ -20,8 +20,8 @@ export interface CloudSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly store: Store;
   readonly log: Log;
-  /** Called with the configuration whenever the cloud's side has read it anew. */
-  configRead?(config: Config): void;
+  /** Called with the configuration and its warnings whenever the cloud's side has read it anew. */
+  configRead?(config: Config, warnings: readonly string[]): void;
   ratesChanged(): void;
   notice(message: string): void;
 }
@@ -47,8 +47,8 @@ export async function createCloudPorts(given: CloudSurroundings): Promise<CloudS
     sha256,
     random: Math.random,
     settings: async () => {
-      const { config } = await readConfig(home, env);
-      given.configRead?.(config);
+      const { config, warnings } = await readConfig(home, env);
+      given.configRead?.(config, warnings);
       return config;
     },
     saveConnection: ({ enabled, baseUrl }) =>

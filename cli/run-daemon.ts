@@ -116,7 +116,12 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
         // What leaves the machine follows the file at once, and so do its warnings.
         const about = nowWarnings.filter(isAboutCloud);
         for (const warning of about) if (!allWarnings.includes(warning)) tell(warning);
-        allWarnings.splice(0, Number.POSITIVE_INFINITY, ...allWarnings.filter((each) => !isAboutCloud(each)), ...about);
+        allWarnings.splice(
+          0,
+          Number.POSITIVE_INFINITY,
+          ...allWarnings.filter((each) => !isAboutCloud(each)),
+          ...about,
+        );
       },
       ratesChanged: readPrices,
       notice: tell,

@@ -25,10 +25,11 @@ function ago(at: Millis | null, now: Millis): string {
 
 const LABEL_WIDTH = 16;
 
-/** Every item that the contract lists for `cloud status`, for people: the banner first. */
+/** Every item that the contract lists for `cloud status`, for people: the banner first, then what is wrong with the configuration. */
 export function renderCloudStatus(
   snapshot: CloudSnapshot,
   { banner, sentence }: ReturnType<typeof bannerOf>,
+  warnings: readonly string[],
   now: Millis,
   width: number,
 ): string {
@@ -37,6 +38,7 @@ export function renderCloudStatus(
   const say = (label: string, text: string) =>
     lines.push(labelled(label, printable(text), LABEL_WIDTH, width));
   lines.push(labelled("", printable(`${banner}: ${sentence}`), 0, width));
+  for (const warning of warnings) say("warning", warning);
   say("cloud", snapshot.baseUrl ?? "no address is set");
   if (snapshot.otherOrigin !== null) {
     say("", `the stored key is of ${snapshot.otherOrigin} and is not used here`);

@@ -15,9 +15,10 @@ export class CloudPrivacyShowCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../../adapters/files/mod.ts");
     const { readConfig } = await import("../../read-config.ts");
+    const { isAboutCloud } = await import("../../cloud-warnings.ts");
     const { renderPrivacy, summarisePrivacy } = await import("../../render/cloud-privacy.ts");
     const { config, warnings } = await readConfig(meterHome(this.context.env), this.context.env);
-    const about = warnings.filter((warning) => /^(cloud|redaction)\b/.test(warning));
+    const about = warnings.filter(isAboutCloud);
     const summary = summarisePrivacy(config.cloud);
     if (this.json) return this.printJson({ ...summary, warnings: about });
     this.print(
@@ -72,7 +73,7 @@ export class CloudPrivacySetCommand extends MeterCommand {
       const { withStore } = await import("../../open-store.ts");
       const { announceStamp, keepCommanded } = await import("../../../daemon/cloud/upload-watermark.ts");
       prepareHome(home);
-      await withStore(home, { readOnly: false }, async (store) => {
+      await withStore(home, { readOnly: false, create: true }, async (store) => {
         // Before the file says it: a daemon may look at any moment.
         announceStamp(store, uploadFrom);
         await editConfig(home, changes);

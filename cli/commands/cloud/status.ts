@@ -23,6 +23,8 @@ export class CloudStatusCommand extends MeterCommand {
     const { bannerOf } = await import("../../../daemon/cloud/mod.ts");
     const { renderCloudStatus } = await import("../../render/cloud-status.ts");
     const { forPrograms } = await import("../../render/for-programs.ts");
+    const { readConfig } = await import("../../read-config.ts");
+    const { isAboutCloud } = await import("../../cloud-warnings.ts");
     const home = meterHome(this.context.env);
     return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
       const snapshot = await cloud.state();
@@ -30,8 +32,9 @@ export class CloudStatusCommand extends MeterCommand {
       const startedAt = cloud.daemon === null ? null : Date.parse(cloud.daemon.started_at);
       const captureFailing = await cloud.isCaptureFailing();
       const banner = bannerOf(snapshot, { runningSince: startedAt, captureFailing }, now);
-      if (this.json) this.printJson({ ...banner, ...(forPrograms(snapshot) as object) });
-      else this.print(renderCloudStatus(snapshot, banner, now, this.width));
+      const warnings = (await readConfig(home, this.context.env)).warnings.filter(isAboutCloud);
+      if (this.json) this.printJson({ ...banner, ...(forPrograms(snapshot) as object), warnings });
+      else this.print(renderCloudStatus(snapshot, banner, warnings, now, this.width));
       return banner.banner === "PAUSED" || banner.banner === "DEGRADED" ? exitCodes.failed : exitCodes.ok;
     });
   }

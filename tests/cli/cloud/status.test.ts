@@ -101,6 +101,24 @@ describe("meter cloud status", () => {
     });
   }
 
+  it("warns of what the configuration says wrongly, loudest of a watermark that is none", async () => {
+    const odd = await createSampleHome(
+      undefined,
+      "[cloud.bodies]\nenabled = true\nupload_from = 'yesterday'\n",
+    );
+    const said = "cloud.bodies.upload_from is neither now, none, a date nor a datetime";
+    const { stdout } = await runWords(odd.home, ["cloud", "status"]);
+    const { warnings } = JSON.parse((await runWords(odd.home, ["cloud", "status", "--json"])).stdout);
+    odd.remove();
+    assert.ok(
+      stdout.replace(/\s+/g, " ").includes(`warning ${said}, so bodies of all dates are uploaded`),
+      stdout,
+    );
+    assert.equal(warnings.length, 1);
+    assert.ok(warnings[0].startsWith(said));
+    assert.deepEqual(JSON.parse((await status("--json")).stdout).warnings, []);
+  });
+
   it("shows 0 where nothing is quarantined, and never where nothing happened", async () => {
     const empty = await createSampleHome();
     const { stdout } = await runWords(empty.home, ["cloud", "status"]);
