@@ -54,10 +54,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
       refuseLeak(request);
       const abort = new AbortController();
       const timer = setTimeout(() => abort.abort(named("TimeoutError")), request.timeoutMs);
-      void request.cancelled?.then(
-        () => abort.abort(named("AbortError")),
-        () => {},
-      );
+      const leave = request.cancelled === undefined ? () => {} : joinCancelled(request.cancelled, abort);
       try {
         return await exchange(fetch, request, options, abort.signal);
       } catch (error) {
@@ -68,11 +65,35 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
         };
       } finally {
         clearTimeout(timer);
+        leave();
         abort.abort(named("AbortError"));
       }
     },
     close,
   };
+}
+
+/** The requests that a promise gives up when it resolves. */
+const underWay = new WeakMap<Promise<unknown>, Set<AbortController>>();
+
+/**
+ * Has the request given up with the promise; what this gives back takes it out again. One promise may stand behind all
+ * requests of a worker's life, and keeps everything that ever waited for it: so it is waited for once.
+ */
+function joinCancelled(cancelled: Promise<unknown>, abort: AbortController): () => void {
+  let requests = underWay.get(cancelled);
+  if (requests === undefined) {
+    const own = new Set<AbortController>();
+    const giveUp = () => {
+      underWay.delete(cancelled);
+      for (const each of own) each.abort(named("AbortError"));
+    };
+    cancelled.then(giveUp, () => {});
+    underWay.set(cancelled, own);
+    requests = own;
+  }
+  requests.add(abort);
+  return () => void requests.delete(abort);
 }
 
 async function exchange(

@@ -61,6 +61,22 @@ describe("createCloudClient()", () => {
     assert.equal(seen.length, 1);
   });
 
+  it("waits once for what gives many requests up, since a promise keeps whoever waits for it", async () => {
+    const port = await listen(createServer((_, response) => response.end("{}")));
+    const cancelled = new Promise<void>(() => {});
+    let waits = 0;
+    const then = cancelled.then.bind(cancelled);
+    cancelled.then = (...callbacks: unknown[]) => {
+      waits += 1;
+      return then(...(callbacks as Parameters<typeof then>)) as never;
+    };
+    for (let sent = 0; sent < 3; sent += 1) {
+      const reply = await client.send(request(`http://127.0.0.1:${port}/`, { cancelled }));
+      assert.equal(reply.kind, "http");
+    }
+    assert.equal(waits, 1);
+  });
+
   it("goes past every proxy of the environment", async () => {
     const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "NODE_USE_ENV_PROXY"];
     const kept = names.map((name) => process.env[name]);
@@ -122,6 +138,10 @@ describe("createCloudClient()", () => {
     const waiting = client.send(request(`http://127.0.0.1:${silent}/`, { cancelled: cancelled.promise }));
     cancelled.resolve();
     assert.deepEqual(await waiting, { kind: "transport", reason: "aborted" });
+    assert.deepEqual(
+      await client.send(request(`http://127.0.0.1:${silent}/`, { cancelled: cancelled.promise })),
+      { kind: "transport", reason: "aborted" },
+    );
     const large = await listen(createServer((_, response) => response.end("x".repeat(1_001))));
     assert.deepEqual(await client.send(request(`http://127.0.0.1:${large}/`)), {
       kind: "transport",
