@@ -9,7 +9,21 @@ export function clientAddress(
   trustedHops: number,
 ): string | null {
   if (trustedHops === 0 || forwardedFor === undefined) return peer;
-  const entries = forwardedFor.split(",").map((entry) => entry.trim());
-  const address = entries.at(-trustedHops);
-  return address === undefined || !/^[0-9A-Fa-f.:]{2,45}$/.test(address) ? peer : address;
+  const entry = forwardedFor.split(",").at(-trustedHops)?.trim() ?? "";
+  // Some proxies add the port: then every connection would be another client.
+  const address = entry.replace(/^([\d.]+):\d+$/, "$1").replace(/^\[([^\]]*)\](?::\d+)?$/, "$1");
+  return /^[0-9A-Fa-f.:]{2,45}$/.test(address) ? address : peer;
+}
+
+/**
+ * What limits by address count together: an IPv4 address alone, an IPv6 one with all of its /64, since the other half is
+ * the client's to choose (RFC 4291, section 2.5.1). All whose address is not known count as one.
+ */
+export function addressGroup(address: string | null): string {
+  const plain = (address ?? "").replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*/, "");
+  if (!plain.includes(":")) return plain;
+  const [first = [], last = []] = plain.split("::").map((side) => side.split(":").filter(Boolean));
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
+  const network = [...first, ...zeros, ...last].slice(0, 4);
+  return network.map((group) => Number.parseInt(group, 16).toString(16)).join(":");
 }

@@ -8,6 +8,7 @@ import {
   pairingPollSchema,
   pairingStartSchema,
 } from "../../core/wire/mod.ts";
+import { addressGroup } from "../client-address.ts";
 import { problem } from "../errors.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
@@ -48,7 +49,7 @@ export async function postPairingStart(
 ): Promise<Response> {
   const now = parts.clock.now();
   const address = parts.addressOf(context);
-  const retryAfterSeconds = limiter.take(address ?? "", now);
+  const retryAfterSeconds = limiter.take(addressGroup(address), now);
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const bytes = await readBytes(context.req.raw, MAX_BYTES);
   if (!bytes.ok) return bytes.refusal;
@@ -81,7 +82,7 @@ export async function postPairingPoll(
   limiter: RateLimiter,
   context: Context<CloudEnv>,
 ): Promise<Response> {
-  const retryAfterSeconds = limiter.take(parts.addressOf(context) ?? "", parts.clock.now());
+  const retryAfterSeconds = limiter.take(addressGroup(parts.addressOf(context)), parts.clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const bytes = await readBytes(context.req.raw, MAX_BYTES);
   if (!bytes.ok) return bytes.refusal;

@@ -6,6 +6,7 @@ import {
   type PairingShown,
   pairingDecisionSchema,
 } from "../../../core/wire/mod.ts";
+import { addressGroup } from "../../client-address.ts";
 import { problem } from "../../errors.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
 import { readSmallPayload } from "../../read-payload.ts";
@@ -24,7 +25,7 @@ async function countingWrongCodes(
   context: Context<CloudEnv>,
   tryCode: (now: Millis) => Promise<Response | null>,
 ): Promise<Response> {
-  const askers = [`user ${context.get("actor").userId}`, `address ${parts.addressOf(context) ?? ""}`];
+  const askers = [`user ${context.get("actor").userId}`, `address ${addressGroup(parts.addressOf(context))}`];
   const now = parts.clock.now();
   const retryAfterSeconds = lock.take(askers, now);
   if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { addressGroup } from "../../client-address.ts";
 import { problem } from "../../errors.ts";
 import { isFromElsewhere, isOwnOrigin } from "../../own-origin.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
@@ -26,7 +27,7 @@ export async function answerAuth(
     isFromElsewhere(context.req.header("sec-fetch-site")) ||
     (byBrowser && !isOwnOrigin(origin, parts.config.baseUrl));
   if (isForeign) return problem("origin_refused");
-  const retryAfterSeconds = perAddress.take(parts.addressOf(context) ?? "", parts.clock.now());
+  const retryAfterSeconds = perAddress.take(addressGroup(parts.addressOf(context)), parts.clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const bytes = await readBytes(request, MAX_BYTES);
   if (!bytes.ok) return bytes.refusal;

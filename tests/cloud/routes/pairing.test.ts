@@ -186,7 +186,13 @@ describeOnEngines("pairing", (engine) => {
     const refused = await from("198.51.100.7");
     assert.equal(refused.status, 429);
     assert.equal(refused.headers.get("retry-after"), "6");
+    assert.equal((await from("198.51.100.7:50123")).status, 429);
     assert.equal((await from("198.51.100.8")).status, 201);
+    // Whoever has a network of IPv6 has 2^64 addresses.
+    for (let turn = 0; turn < 10; turn += 1)
+      assert.equal((await from(`2001:db8:1:2:${turn}::1`)).status, 201);
+    assert.equal((await from("2001:db8:1:2::77")).status, 429);
+    assert.equal((await from("2001:db8:1:3::77")).status, 201);
   });
 });
 
