@@ -1,3 +1,4 @@
+import type { ElementPaths } from "./element-picker.ts";
 import { createKeyFinder, type KeyFinder } from "./key-finder.ts";
 import { type MemberPaths, type PickedMembers, wantMembers } from "./member-picker.ts";
 import { ERROR_MEMBERS } from "./provider-error.ts";
@@ -7,10 +8,14 @@ import type { UsageFindings } from "./usage-report.ts";
 export interface MessageReader {
   /** Takes a message in; `whole` says that it is the whole body and no part of a stream. */
   read(message: PickedMembers, whole: boolean): void;
+  /** Takes an object in out of the array that the reader's `elements` name, before the message that it stands in. */
+  element?(element: PickedMembers): void;
   /** Whether the model is known, so that messages without usage need not be looked at any more. */
   knowsModel(): boolean;
   /** What was found. `ended` says that the stream was seen to its end. */
   end(ended: boolean): UsageFindings;
+  /** Whether the message just read ends an answer on a WebSocket; for an API whose messages have no type. */
+  endsAnswer?(): boolean;
   /** The reader of the next answer on the same WebSocket, where something of this one is of use to it. */
   next?(): MessageReader;
 }
@@ -32,6 +37,8 @@ export const NO_HEADER: AnswerFacts["header"] = () => null;
 /** How one API's requests and responses are read: one file under `readers/` each, and one line in `api-readers.ts`. */
 export interface ApiReader {
   readonly members: MemberPaths;
+  /** The array of a whole JSON answer whose objects are looked into; null for most. */
+  readonly elements: ElementPaths | null;
   /** Bit 0 is `error`, the others the keys that make a message of a stream worth reading. */
   readonly findKeys: KeyFinder;
   /**
@@ -58,6 +65,7 @@ export interface ApiReader {
 /** What a reader's file states about its API; the rest follows. */
 export interface ApiReaderSpec {
   members: readonly string[];
+  elements?: { array: string; members: readonly string[] };
   keys: readonly string[];
   lastWins?: boolean;
   framing?: ApiReader["framing"];
@@ -78,6 +86,9 @@ export function defineApiReader(spec: ApiReaderSpec): ApiReader {
       [...spec.members, ...ERROR_MEMBERS.filter((member) => !looksInto(member))],
       spec.maxMemberBytes,
     ),
+    elements: spec.elements
+      ? { array: spec.elements.array, members: wantMembers(spec.elements.members) }
+      : null,
     findKeys: createKeyFinder(["error", ...spec.keys]),
     lastWins: spec.lastWins ?? false,
     framing: spec.framing ?? "text",

@@ -12,6 +12,8 @@ import { cohereChat, cohereEmbed, cohereRerank } from "./readers/cohere.ts";
 import { geminiEmbed } from "./readers/gemini-embed.ts";
 import { geminiCodeAssist, geminiGenerate } from "./readers/gemini-generate.ts";
 import { geminiInteractions } from "./readers/gemini-interactions.ts";
+import { geminiLive } from "./readers/gemini-live.ts";
+import { mistralOcr } from "./readers/mistral-ocr.ts";
 import { ollamaChat, ollamaEmbed, ollamaGenerate } from "./readers/ollama.ts";
 import { openaiSpeech, openaiTranscriptions } from "./readers/openai-audio.ts";
 import { openaiChat, openaiCompletions } from "./readers/openai-chat.ts";
@@ -19,6 +21,7 @@ import { openaiEmbeddings } from "./readers/openai-embeddings.ts";
 import { openaiImages } from "./readers/openai-images.ts";
 import { openaiRealtime } from "./readers/openai-realtime.ts";
 import { openaiResponses } from "./readers/openai-responses.ts";
+import { vertexPredict } from "./readers/vertex-predict.ts";
 
 /** Every API that can be read, by the id that records carry. */
 export const API_READERS = {
@@ -35,10 +38,13 @@ export const API_READERS = {
   "openai.file_content": openaiFileContent,
   "gemini.generate": geminiGenerate,
   "gemini.code_assist": geminiCodeAssist,
+  "gemini.live": geminiLive,
   "gemini.interactions": geminiInteractions,
   "gemini.batch": geminiBatch,
   "gemini.batch_file": geminiBatchFile,
   "gemini.embed": geminiEmbed,
+  "vertex.predict": vertexPredict,
+  "mistral.ocr": mistralOcr,
   "ollama.chat": ollamaChat,
   "ollama.generate": ollamaGenerate,
   "ollama.embed": ollamaEmbed,

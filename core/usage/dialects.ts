@@ -59,6 +59,12 @@ const free = (path: RegExp): PathRule => ({ method: "any", path, metered: null }
 const GOOGLE_MODEL = (method: string): RegExp =>
   new RegExp(`^/(?:publishers/google/models|endpoints)/(?<model>[^/:]+):${method}$`);
 
+/** Models of `:predict` whose answers tell what they read or made; those of others (speech, music) do not. */
+const TEXT_EMBEDDING =
+  /^\/publishers\/google\/models\/(?<model>(?:text-(?:multilingual-)?|gemini-|text)embedding[^/:]*):predict$/;
+const IMAGE_GENERATION =
+  /^\/publishers\/google\/models\/(?<model>(?:imagen-|imagegeneration)[^/:]*):predict$/;
+
 /**
  * The paths of each dialect. What may bill and is not read (videos, calls by telephone) has no
  * rule, and so counts as unknown. A batch is billed by its results, so that making and polling it is free.
@@ -80,6 +86,7 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     post(/^\/images\/(generations|edits|variations)$/, "openai.images", "image"),
     post(/^\/audio\/(transcriptions|translations)$/, "openai.transcriptions", "audio"),
     post(/^\/audio\/speech$/, "openai.speech", "audio"),
+    post(/^\/ocr$/, "mistral.ocr", "other", false),
     socket(/^\/realtime$/, "openai.realtime"),
     fetched(/^\/files\/[^/]+\/content$/, "openai.file_content", "chat"),
     // What was stored is read, listed or deleted.
@@ -106,6 +113,10 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
       false,
     ),
     free(/^\/(?:models|tunedModels)\/[^/:]+:(?:countTokens|countTextTokens)$/),
+    socket(
+      /^\/ws\/google\.ai\.generativelanguage\.v1[a-z0-9]*\.GenerativeService\.BidiGenerateContent(Constrained)?$/,
+      "gemini.live",
+    ),
     post(/^\/interactions$/, "gemini.interactions", "chat"),
     fetched(/^\/interactions\/[^/:]+(\/cancel)?$/, "gemini.interactions", "chat"),
     fetched(/^\/batches\/[^/:]+$/, "gemini.batch", "chat"),
@@ -131,11 +142,23 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     post(GOOGLE_MODEL("generateContent"), "gemini.generate", "chat", false),
     post(GOOGLE_MODEL("streamGenerateContent"), "gemini.generate", "chat", true),
     post(GOOGLE_MODEL("embedContent"), "gemini.embed", "embedding", false),
+    post(TEXT_EMBEDDING, "vertex.predict", "embedding", false),
+    post(IMAGE_GENERATION, "vertex.predict", "image", false),
+    socket(
+      /^\/ws\/google\.cloud\.aiplatform\.v1[a-z0-9]*\.LlmBidiService\/BidiGenerateContent$/,
+      "gemini.live",
+    ),
     free(/^\/publishers\/anthropic\/models\/count-tokens[^/:]*:rawPredict$/),
     post(
       /^\/publishers\/anthropic\/models\/(?<model>[^/:]+):(raw|streamRaw)Predict$/,
       "anthropic.messages",
       "chat",
+    ),
+    post(
+      /^\/publishers\/mistralai\/models\/(?<model>mistral-ocr[^/:]*):rawPredict$/,
+      "mistral.ocr",
+      "other",
+      false,
     ),
     post(/^\/publishers\/mistralai\/models\/(?<model>[^/:]+):(raw|streamRaw)Predict$/, "openai.chat", "chat"),
     post(/^\/endpoints\/[^/]+\/chat\/completions$/, "openai.chat", "chat"),

@@ -35,8 +35,7 @@ export function createMessageUsageReader(route: MeteredRoute): MessageUsageReade
       if (api.findKeys(message) === 0 && messages.knowsModel()) return null;
       const picked = pickMembers(message, api.members);
       messages.read(picked, false);
-      const type = picked.string("type");
-      if (type === null || !api.finishTypes.includes(type)) return null;
+      if (!(messages.endsAnswer?.() ?? api.finishTypes.includes(picked.string("type") ?? ""))) return null;
       const findings = messages.end(true);
       messages = messages.next?.() ?? api.start(facts);
       return {

@@ -29,6 +29,9 @@ const anthropic = (basePath: RegExp) => ["anthropic", basePath] as const;
 
 const V1 = /^\/v1(?=\/)/;
 
+/** Google's WebSockets stand beside the versions' paths. */
+const LIVE = /^(?=\/ws\/)/;
+
 /** An OpenAI-compatible host on HTTPS. */
 const compatible = (provider: string, hosts: readonly string[], basePath: RegExp): Provider => ({
   provider,
@@ -46,6 +49,7 @@ const AZURE_APIS: Provider["apis"] = [
   openai(/^\/openai\/deployments\/(?<model>[^/]+)(?=\/)/),
   openai(/^\/openai(\/v1)?(?=\/)/),
   openai(/^\/models(?=\/)/),
+  openai(/^\/providers\/mistral\/azure(?=\/)/),
   anthropic(/^\/anthropic\/v1(?=\/)/),
 ];
 
@@ -54,7 +58,10 @@ const VERTEX = {
   port: 443,
   scheme: "https",
   // With a project, or in express mode without one.
-  apis: [["vertex", /^\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/]],
+  apis: [
+    ["vertex", /^\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/],
+    ["vertex", LIVE],
+  ],
 } as const satisfies Partial<Provider>;
 
 /** The providers. A new one is one entry here. */
@@ -72,7 +79,11 @@ export const PROVIDERS: readonly Provider[] = [
     hosts: ["generativelanguage.googleapis.com"],
     port: 443,
     scheme: "https",
-    apis: [openai(/^\/v1[a-z0-9]*\/openai(?=\/)/), ["gemini", /^(\/download)?\/v1[a-z0-9]*(?=\/)/]],
+    apis: [
+      openai(/^\/v1[a-z0-9]*\/openai(?=\/)/),
+      ["gemini", /^(\/download)?\/v1[a-z0-9]*(?=\/)/],
+      ["gemini", LIVE],
+    ],
     free: /^\/(resumable\/)?upload\/.*$/,
     gatewayPrefix: "gemini",
   },
@@ -167,7 +178,7 @@ export const PROVIDERS: readonly Provider[] = [
     scheme: "https",
     apis: AZURE_APIS,
     // Speech, vision and the other services that share these hosts.
-    free: /^\/(?!openai\/|anthropic\/|models\/).*$/,
+    free: /^\/(?!openai\/|anthropic\/|models\/|providers\/).*$/,
   },
 ];
 
@@ -176,10 +187,16 @@ export const EXTRA_HOST_APIS: Readonly<Record<Dialect, Provider["apis"]>> = {
   anthropic: [anthropic(/^(\/.*)?\/v1(?=\/)/)],
   // A gateway such as LiteLLM or vLLM may stand below a path of its own.
   openai: [openai(/^(\/.*)?\/v1(?=\/)/), openai(/^(?=\/)/)],
-  gemini: [["gemini", /^(\/.*)?\/v1[a-z0-9]*(?=\/)/]],
+  gemini: [
+    ["gemini", /^(\/.*)?\/v1[a-z0-9]*(?=\/)/],
+    ["gemini", LIVE],
+  ],
   ollama: [["ollama", /^(\/.*)?\/api(?=\/)/], openai(V1), anthropic(V1)],
   "code-assist": [["code-assist", /^(\/.*)?\/v1internal(?=[:/])/]],
-  vertex: [["vertex", /^(\/.*)?\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/]],
+  vertex: [
+    ["vertex", /^(\/.*)?\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/],
+    ["vertex", LIVE],
+  ],
   bedrock: [["bedrock", /^(\/.*)?(?=\/model\/)/], openai(/^(\/openai)?\/v1(?=\/)/)],
   azure: AZURE_APIS,
   cohere: [["cohere", /^(\/.*)?(?=\/v[12]\/)/]],

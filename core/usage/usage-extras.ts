@@ -10,7 +10,11 @@ export type ReportedExtra =
   | "x_search_requests"
   | "code_execution_requests"
   | "cache_write_30m_tokens"
-  | "cache_write_12h_tokens";
+  | "cache_write_12h_tokens"
+  | "stated_pages"
+  | "stated_annotated_pages"
+  | "billable_characters"
+  | "generated_images";
 
 /** Sets an extra when the value is a positive count. */
 export function setExtra(extras: Record<string, number>, name: ReportedExtra, value: unknown): void {

@@ -7,6 +7,7 @@ import { createSseReader, type SseEvent } from "../exchange/sse-reader.ts";
 import { decodeBase64 } from "../wire/base64.ts";
 import { type ApiReader, NO_HEADER } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
+import { createElementPicker } from "./element-picker.ts";
 import { createMemberPicker, type PickedMembers, pickMembers, wantMembers } from "./member-picker.ts";
 import { errorFromFrame, errorFromText, readProviderError } from "./provider-error.ts";
 import type { MeteredRoute } from "./route.ts";
@@ -127,7 +128,10 @@ export function createUsageReader(route: MeteredRoute, context: ResponseContext)
     // A whole answer may be written over several lines.
     const inLines = api.framing === "results" || (api.framing === "lines" && context.streaming !== false);
     if (inLines && !failed) return createNdjsonReader(onElement, { maxLineBytes: MAX_MESSAGE_BYTES });
-    const picker = createMemberPicker(api.members);
+    const picker =
+      api.elements === null
+        ? createMemberPicker(api.members)
+        : createElementPicker(api.members, api.elements, (element) => messages.element?.(element));
     return { push: picker.push, end: () => take(picker.end(), true), dropped: 0 };
   };
 

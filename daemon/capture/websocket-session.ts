@@ -16,6 +16,7 @@ import {
   type UsageReport,
 } from "../../core/usage/mod.ts";
 import type { CallStart } from "./call-start.ts";
+import { createLiveTurns, type SessionTurns } from "./live-turns.ts";
 import { type Recording, recordCall, type UnrecordedCall } from "./record-call.ts";
 import type { CallEnd } from "./to-record.ts";
 
@@ -43,6 +44,13 @@ interface Turn {
 /** More requests than these are not waited for. Decision: a session has one or two responses under way. */
 const MAX_TURNS = 100;
 
+const NO_FACTS: UnrecordedCall["facts"] = {
+  requestedModel: null,
+  streaming: true,
+  canonicalPrompt: null,
+  requestedServiceTier: null,
+};
+
 const SENT = wantMembers(["type", "event_id", "model", "response.model", "session.model"]);
 const RECEIVED = wantMembers(["type", "response.id", "error.event_id"]);
 const findTurnKeys = createKeyFinder(["response", "error"]);
@@ -62,6 +70,7 @@ export function openWebSocketSession(
   const { ports } = recording;
   const { host } = start.facts;
   const route: MeteredRoute = { ...start.route, model: start.route.model ?? modelInQuery(start.head.target) };
+  const isLive = route.api === "gemini.live";
   const usage = createMessageUsageReader(route);
   /** Asked for and not yet begun, oldest first. */
   const asked: Turn[] = [];
@@ -98,12 +107,7 @@ export function openWebSocketSession(
 
   const turnWithout = (message: WebSocketMessage): Turn => ({
     eventId: null,
-    facts: {
-      requestedModel: sessionModel ?? route.model,
-      streaming: true,
-      canonicalPrompt: null,
-      requestedServiceTier: null,
-    },
+    facts: { ...NO_FACTS, requestedModel: sessionModel ?? route.model },
     promptHash: null,
     startedAtMs: message.startedAtMs,
     answeredAtMs: null,
@@ -162,6 +166,26 @@ export function openWebSocketSession(
     }
   };
 
+  const turns: SessionTurns = isLive
+    ? createLiveTurns({
+        createUsage: (model) => createMessageUsageReader({ ...route, model: model ?? route.model }),
+        begin({ startedAtMs, answeredAtMs, model }) {
+          const facts = { ...NO_FACTS, requestedModel: model ?? route.model };
+          return { eventId: null, facts, promptHash: null, startedAtMs, answeredAtMs };
+        },
+        finish,
+      })
+    : {
+        sent,
+        received,
+        end(end, atMs) {
+          const left = [...begun.values(), ...asked];
+          begun.clear();
+          asked.length = 0;
+          for (const turn of left) finish(turn, null, end, atMs);
+        },
+      };
+
   const readerOf = (
     sender: "client" | "server",
     take: (message: WebSocketMessage, atMs: number) => void,
@@ -172,7 +196,8 @@ export function openWebSocketSession(
     return createWebSocketReader(
       {
         message(message, atMs) {
-          if (message.kind === "text") take(message, atMs);
+          // Google's server sends its JSON in binary frames.
+          if (message.kind === "text" || isLive) take(message, atMs);
         },
         closed() {},
         unreadable(reason) {
@@ -197,15 +222,12 @@ export function openWebSocketSession(
       },
     );
   };
-  const readers = { request: readerOf("client", sent), response: readerOf("server", received) };
+  const readers = { request: readerOf("client", turns.sent), response: readerOf("server", turns.received) };
 
   return {
     push: (direction, bytes, atMs) => readers[direction].push(bytes, atMs),
     end(end, atMs) {
-      const left = [...begun.values(), ...asked];
-      begun.clear();
-      asked.length = 0;
-      for (const turn of left) finish(turn, null, end, atMs);
+      turns.end(end, atMs);
       if (!isCounted) ports.coverage.count(host, "free");
     },
   };

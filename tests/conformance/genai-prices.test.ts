@@ -26,6 +26,10 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
     "its Bedrock prices lack the one-hour cache write, which is then priced as any other write",
   ],
   [
+    ({ provider, extras }) => provider === "gemini" && (extras.web_search_requests ?? 0) > 0,
+    "its Google prices lack the searches of the web",
+  ],
+  [
     ({ model }) => model.startsWith("google/"),
     "it does not know Vertex's names with a publisher before them",
   ],
@@ -63,6 +67,10 @@ function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
     const key = USAGE_KEYS[name];
     if (key !== undefined) usage[key] = count;
   }
+  // Its pages are all of them, and the annotated ones a part that has its own price.
+  const annotated = extras.annotated_document_pages ?? 0;
+  usage.input_document_pages = (extras.document_pages ?? 0) + annotated;
+  usage.input_annotated_document_pages = annotated;
   // Citations are counted beside the completion here and inside the output there.
   usage.output_tokens! += extras.citation_tokens ?? 0;
   // Where a medium is in the input and something in the cache, it wants to know how much of the one is in the other.

@@ -70,7 +70,8 @@ export const geminiCodeAssist = defineApiReader({
   },
 });
 
-function startGenerate({ routeModel }: Pick<AnswerFacts, "routeModel">): MessageReader {
+/** Starts the reader of one answer; Gemini Live's are read by it too. */
+export function startGenerate({ routeModel }: Pick<AnswerFacts, "routeModel">): MessageReader {
   let model: string | null = null;
   let responseId: string | null = null;
   let usage: Readonly<Record<string, unknown>> | null = null;

@@ -4,6 +4,7 @@ import { cohere } from "./cohere.ts";
 import { deepseek, groq, mistral, openrouter, otherHosts, perplexity, xai } from "./compatible.ts";
 import type { WireCase } from "./define.ts";
 import { geminiBatch, geminiEmbed, geminiGenerate, geminiInteractions } from "./gemini.ts";
+import { geminiLive } from "./gemini-live.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import {
@@ -15,6 +16,7 @@ import {
   openaiRealtime,
 } from "./openai-more.ts";
 import { openaiEmbeddings, openaiResponses } from "./openai-other.ts";
+import { mistralOcr, vertexPredict } from "./pages-and-predictions.ts";
 import { transport } from "./transport.ts";
 
 /** Every case of the suite. */
@@ -28,6 +30,7 @@ export const ALL_CASES: readonly WireCase[] = [
   ...xai,
   ...groq,
   ...mistral,
+  ...mistralOcr,
   ...deepseek,
   ...openrouter,
   ...otherHosts,
@@ -36,7 +39,9 @@ export const ALL_CASES: readonly WireCase[] = [
   ...cohere,
   ...geminiInteractions,
   ...geminiBatch,
+  ...geminiLive,
   ...vertex,
+  ...vertexPredict,
   ...codeAssist,
   ...bedrock,
   ...azure,

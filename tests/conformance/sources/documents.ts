@@ -39,10 +39,34 @@ export const DOCUMENTS = {
   openaiErrors: unread("https://developers.openai.com/api/docs/guides/error-codes"),
   geminiUsage: read("@google/genai 3.1.0, dist/genai.d.ts: GenerateContentResponseUsageMetadata"),
   geminiTiers: read("@google/genai 3.1.0, dist/genai.d.ts: UsageMetadata.serviceTier, TrafficType"),
+  geminiLive: read(
+    "https://ai.google.dev/api/live; @google/genai 3.1.0, dist/genai.d.ts: LiveServerMessage, UsageMetadata",
+  ),
+  geminiLiveBilling: read(
+    "https://ai.google.dev/gemini-api/docs/live-api/best-practices#pricing-billing, as its author sums it up in https://discuss.ai.google.dev/t/pricing-of-speech-to-speech-live-model/140340",
+  ),
+  geminiLiveTurns: read(
+    "a probe of three turns: https://github.com/pydantic/pydantic-ai/pull/7269; of the bill: https://discuss.ai.google.dev/t/does-gemini-live-native-audio-bill-cumulative-prompt-tokens-on-every-turn-cost-seems-to-scale-with-turn-count-not-call-duration/173248",
+  ),
+  geminiLiveThoughts: read(
+    "a receipt off the wire: https://discuss.ai.google.dev/t/gemini-3-8-live-missing-billable-token-details-and-pre-generation-spending-bounds/188765",
+  ),
   geminiInteractions: read("@google/genai 3.1.0, dist/genai.d.ts: Usage (interactions)"),
   geminiErrors: unread("https://ai.google.dev/gemini-api/docs/troubleshooting"),
   vertexErrors: unread(
     "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/api-errors",
+  ),
+  vertexTextEmbeddings: read(
+    "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api; @google/genai 3.1.0, dist/genai.d.ts: ContentEmbeddingStatistics, EmbedContentMetadata",
+  ),
+  vertexImages: read(
+    "https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/Shared.Types/VisionGenerativeModelResult",
+  ),
+  mistralOcr: read(
+    "Mistral's OpenAPI document, OCRResponse and OCRUsageInfo, as in https://docs.rs/mistral-openapi-client/0.1.0; prices: https://docs.mistral.ai/models/ocr-4-1.md",
+  ),
+  mistralOcrAnnotations: read(
+    "https://docs.mistral.ai/capabilities/document_ai/annotations; the count as Azure sends it: https://github.com/BerriAI/litellm/issues/38546",
   ),
   xaiCost: read("https://docs.x.ai/developers/cost-tracking"),
   xaiReasoning: unread("https://docs.x.ai/docs/guides/reasoning"),

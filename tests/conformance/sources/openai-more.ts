@@ -2,13 +2,17 @@ import { defineApi, requestBytes } from "./define.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { RATES } from "./rates.ts";
 import {
+  closeFrame,
   concat,
   deflateMessages,
   json,
+  jsonText,
   namedSse,
   ndjson,
   raw,
   responseBytes,
+  upgradeAnswer,
+  upgradeRequest,
   utf8,
   webSocketFrame,
 } from "./wire.ts";
@@ -409,16 +413,6 @@ c.add(
   codexRecord,
 );
 
-const upgrade = (host: string, path: string, extensions: string) =>
-  utf8(
-    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${extensions}\r\n`,
-  );
-const switched = (extensions: string) =>
-  utf8(
-    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n${extensions}\r\n`,
-  );
-const text = (message: unknown) => utf8(JSON.stringify(message));
-const close = webSocketFrame(Uint8Array.of(3, 232), { opcode: 8 });
 const DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
 
 for (const [name, about, sharesWindow] of [
@@ -430,14 +424,14 @@ for (const [name, about, sharesWindow] of [
   ["websocket-deflate-no-context", "The server agreed to begin each message with an empty window.", false],
 ] as const) {
   const sent = deflateMessages(
-    [text({ type: "response.create", model: "gpt-5.3-codex", input: [] })],
+    [jsonText({ type: "response.create", model: "gpt-5.3-codex", input: [] })],
     sharesWindow,
   );
   const received = deflateMessages(
     [
-      text({ type: "response.created", response: codexResponse("in_progress", null) }),
-      text({ type: "response.output_text.delta", delta: "Water. Water. Water. Water." }),
-      text({ type: "response.completed", response: codexResponse("completed", codexUsage) }),
+      jsonText({ type: "response.created", response: codexResponse("in_progress", null) }),
+      jsonText({ type: "response.output_text.delta", delta: "Water. Water. Water. Water." }),
+      jsonText({ type: "response.completed", response: codexResponse("completed", codexUsage) }),
     ],
     sharesWindow,
   );
@@ -449,13 +443,13 @@ for (const [name, about, sharesWindow] of [
     about,
     {
       request: concat(
-        upgrade("chatgpt.com", "/backend-api/codex/responses", DEFLATE),
+        upgradeRequest("chatgpt.com", "/backend-api/codex/responses", DEFLATE),
         ...sent.map((frame) => webSocketFrame(frame, { masked: true, compressed: true })),
       ),
       response: concat(
-        switched(agreed),
+        upgradeAnswer(agreed),
         ...received.map((frame) => webSocketFrame(frame, { compressed: true })),
-        close,
+        closeFrame,
       ),
     },
     { ...codexRecord, status: 101, streaming: true },
@@ -515,7 +509,7 @@ const session = {
   event_id: "event_0",
   session: { type: "realtime", id: "sess_1", model: "gpt-realtime-2025-08-28" },
 };
-const create = webSocketFrame(text({ type: "response.create" }), { masked: true });
+const create = webSocketFrame(jsonText({ type: "response.create" }), { masked: true });
 const created = (id: string) => ({
   type: "response.created",
   event_id: `event_c${id}`,
@@ -564,9 +558,9 @@ rt.addBytes(
   "two-responses",
   "One session, two responses: a record each, with text and audio split for the input and for what was cached of it.",
   {
-    request: concat(upgrade("api.openai.com", "/v1/realtime?model=gpt-realtime", ""), create, create),
+    request: concat(upgradeRequest("api.openai.com", "/v1/realtime?model=gpt-realtime", ""), create, create),
     response: concat(
-      switched(""),
+      upgradeAnswer(""),
       ...[
         session,
         created("01"),
@@ -574,27 +568,27 @@ rt.addBytes(
         { type: "rate_limits.updated", rate_limits: [] },
         created("02"),
         realtimeDone("02", second),
-      ].map((message) => webSocketFrame(text(message))),
-      close,
+      ].map((message) => webSocketFrame(jsonText(message))),
+      closeFrame,
     ),
   },
   realtimeRecords,
 );
-const fragments = text(realtimeDone("01", first));
+const fragments = jsonText(realtimeDone("01", first));
 rt.addBytes(
   "fragmented-with-pings",
   "A message in three frames, with a ping between them, as the protocol allows.",
   {
-    request: concat(upgrade("api.openai.com", "/v1/realtime?model=gpt-realtime", ""), create),
+    request: concat(upgradeRequest("api.openai.com", "/v1/realtime?model=gpt-realtime", ""), create),
     response: concat(
-      switched(""),
-      webSocketFrame(text(session)),
-      webSocketFrame(text(created("01"))),
+      upgradeAnswer(""),
+      webSocketFrame(jsonText(session)),
+      webSocketFrame(jsonText(created("01"))),
       webSocketFrame(fragments.subarray(0, 100), { final: false }),
       webSocketFrame(utf8("hello"), { opcode: 9 }),
       webSocketFrame(fragments.subarray(100, 300), { opcode: 0, final: false }),
       webSocketFrame(fragments.subarray(300), { opcode: 0 }),
-      close,
+      closeFrame,
     ),
   },
   [realtimeRecords[0] as (typeof realtimeRecords)[number]],

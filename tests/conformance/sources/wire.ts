@@ -218,3 +218,21 @@ export function deflateMessages(messages: readonly Uint8Array[], sharesWindow: b
     return new Uint8Array(deflated.subarray(0, deflated.length - 4));
   });
 }
+
+/** The head of a request for a WebSocket; `extensions` is a header line or empty. */
+export const upgradeRequest = (host: string, path: string, extensions: string): Uint8Array =>
+  utf8(
+    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${extensions}\r\n`,
+  );
+
+/** The head of the answer to it. */
+export const upgradeAnswer = (extensions: string): Uint8Array =>
+  utf8(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n${extensions}\r\n`,
+  );
+
+/** A message as JSON. */
+export const jsonText = (message: unknown): Uint8Array => utf8(JSON.stringify(message));
+
+/** The frame with which a server closes in order. */
+export const closeFrame = webSocketFrame(Uint8Array.of(3, 232), { opcode: 8 });
