@@ -91,6 +91,11 @@ function operation({ summary, caller, query, body, answers, refusals }: ApiRoute
   };
 }
 
+/** The cookie of a session as `adapters/accounts` has it made; over https its name says so (RFC 6265bis, section 4.1.3.1). */
+function sessionCookie(baseUrl: string): string {
+  return `${baseUrl.startsWith("https:") ? "__Secure-" : ""}meter.session_token`;
+}
+
 /** The API as OpenAPI 3.1, from the table of routes and the schemas of the wire. */
 export function openApiDocument(baseUrl: string): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -114,7 +119,7 @@ export function openApiDocument(baseUrl: string): JsonSchema {
       securitySchemes: {
         key: { type: "http", scheme: "bearer", description: "a sync key of a machine, or an admin key" },
         session: { type: "http", scheme: "bearer", description: "a person's session token" },
-        cookie: { type: "apiKey", in: "cookie", name: "better-auth.session_token" },
+        cookie: { type: "apiKey", in: "cookie", name: sessionCookie(baseUrl) },
       },
     },
   };

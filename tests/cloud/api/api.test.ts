@@ -10,6 +10,7 @@ import {
 } from "../../../cloud/api/mod.ts";
 import { type CloudRig, createRig, record } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
+import { sendBody, sendRequest } from "../kit/stored-body.ts";
 
 describe("the table of the API", () => {
   let rig: CloudRig;
@@ -35,6 +36,10 @@ describe("the table of the API", () => {
     const document = JSON.parse(text);
     assert.equal(document.openapi, "3.1.0");
     assert.deepEqual(document, JSON.parse(JSON.stringify(openApiDocument("http://127.0.0.1:8787"))));
+    // What `adapters/accounts` calls it; its tests hold both names.
+    assert.equal(document.components.securitySchemes.cookie.name, "meter.session_token");
+    const overTls = JSON.parse(JSON.stringify(openApiDocument("https://meter.example")));
+    assert.equal(overTls.components.securitySchemes.cookie.name, "__Secure-meter.session_token");
     assert.deepEqual(
       [...new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference))],
       ["#/components/schemas/Problem"],
@@ -137,6 +142,51 @@ describe("the table of the API", () => {
       (error) =>
         error instanceof CloudRefusal && error.status === 401 && error.problem?.code === "unauthorised",
     );
+  });
+
+  it("takes what opens a teammate's body: the workspace, and a reason or an announced view", async () => {
+    const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const app = rig.app();
+    const requestId = await sendRequest(rig, workspace);
+    await sendBody(rig, workspace, requestId, "hello");
+    const person = createCloudClient({
+      baseUrl: "http://127.0.0.1:8787",
+      token: admin.token,
+      fetch: async (request) => await app.fetch(request),
+    });
+    const params = { request_id: requestId };
+    await assert.rejects(
+      person.call("GET /v1/traces/:request_id/body", { params, query: {} }),
+      (error) => error instanceof CloudRefusal && error.problem?.code === "reason_missing",
+    );
+    const announced = await person.call("POST /v1/audit/prompt-views", {
+      body: {
+        workspace_id: workspace.id,
+        request_id: requestId,
+        subject_user_id: workspace.userId,
+        reason: "incident 12",
+      },
+    });
+    for (const why of [{ reason: "incident 12" }, { view_id: announced.view_id }]) {
+      const query = { workspace_id: workspace.id, ...why };
+      const read = await person.call("GET /v1/traces/:request_id/body", { params, query });
+      assert.equal(read.request?.text, "hello");
+    }
+    const { paths } = openApiDocument("http://127.0.0.1:8787") as {
+      paths: Record<string, { get: { parameters: { name: string; in: string }[] } }>;
+    };
+    assert.deepEqual(
+      paths["/v1/traces/{request_id}/body"]?.get.parameters.map((each) => `${each.in} ${each.name}`),
+      ["path request_id", "query workspace_id", "query reason", "query view_id"],
+    );
+  });
+
+  it("says that a cursor may be refused, wherever one is taken", () => {
+    for (const [name, { query, refusals }] of Object.entries<ApiRoute>(API_ROUTES)) {
+      const takes = query !== undefined && "entries" in query && "cursor" in (query.entries as object);
+      if (takes) assert.ok(refusals.includes(400), name);
+    }
   });
 
   it("gives each route that takes something a schema that refuses nonsense", () => {
