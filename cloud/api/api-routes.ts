@@ -48,6 +48,7 @@ import {
   publishedRatesSchema,
   settingsPatchSchema,
   settingsSchema,
+  traceBodyQuerySchema,
   traceBodySchema,
   traceSchema,
   tracesQuerySchema,
@@ -165,6 +166,7 @@ export const API_ROUTES = {
     summary:
       "The stored body, for its author, or with a reason for an administrator: each view is in the ledger",
     caller: "person",
+    query: traceBodyQuerySchema,
     answers: { 200: traceBodySchema },
     refusals: [403, 404, 409, 422],
   },
@@ -180,14 +182,14 @@ export const API_ROUTES = {
     caller: "person",
     query: auditEventsQuerySchema,
     answers: { 200: auditEventsSchema },
-    refusals: [403, 404, 422],
+    refusals: [400, 403, 404, 422],
   },
   "GET /v1/workspaces/:ws/audit/prompt-views": {
     summary: "Who read whose stored bodies, and why (Business and above)",
     caller: "person",
     query: promptViewsQuerySchema,
     answers: { 200: promptViewsSchema },
-    refusals: [403, 404, 422],
+    refusals: [400, 403, 404, 422],
   },
   "POST /v1/audit/prompt-views": {
     summary: "Writes a view into the ledger before the body is shown by other means (Team and above)",

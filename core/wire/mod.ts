@@ -170,7 +170,9 @@ export {
   type PromptViewsQuery,
   periodQuerySchema,
   promptViewsQuerySchema,
+  type TraceBodyQuery,
   type TracesQuery,
+  traceBodyQuerySchema,
   tracesQuerySchema,
 } from "./queries.ts";
 export { isWithinDepth, type JsonReading, MAX_JSON_DEPTH, readJson } from "./read-json.ts";

@@ -53,6 +53,19 @@ export const tracesQuerySchema = v.object({
 /** Which traces are asked for. */
 export type TracesQuery = v.InferOutput<typeof tracesQuerySchema>;
 
+/**
+ * `GET /v1/traces/{request_id}/body`: which workspace's, where several have the request; and of a teammate's, why, or the
+ * view that was announced. The reason may come as the header `X-Prompt-View-Reason` instead.
+ */
+export const traceBodyQuerySchema = v.object({
+  workspace_id: maybe(identifier),
+  reason: maybe(v.string()),
+  view_id: maybe(identifier),
+});
+
+/** Whose body is asked for, and why. */
+export type TraceBodyQuery = v.InferOutput<typeof traceBodyQuerySchema>;
+
 /** `GET …/audit/prompt-views`. */
 export const promptViewsQuerySchema = v.object({
   from: edge,

@@ -455,6 +455,10 @@ describe("the queries", () => {
     const analytics = wire.parseWire(wire.analyticsQuerySchema, { by: "model" });
     assert.ok(analytics.ok && analytics.value.bucket === "day");
     assert.ok(wire.parseWire(wire.periodQuerySchema, {}).ok);
+    assert.deepEqual(wire.parseWire(wire.traceBodyQuerySchema, {}), {
+      ok: true,
+      value: { workspace_id: null, reason: null, view_id: null },
+    });
     assert.ok(wire.parseWire(wire.promptViewsQuerySchema, { viewer: "u1" }).ok);
     assert.ok(wire.parseWire(wire.auditEventsQuerySchema, { limit: "200" }).ok);
     assert.ok(
