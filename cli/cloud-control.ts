@@ -128,7 +128,11 @@ async function remoteControl(
     pause: () => read(ask("POST", "pause")),
     resume: () => read(ask("POST", "resume")),
     syncNow: () => read(ask("POST", "sync", SYNC_WITHIN_MS)),
-    disconnect: () => andReload(local.disconnect()),
+    async disconnect() {
+      // Else a code that is approved afterwards would connect it again.
+      await ask("POST", "connect/cancel");
+      return await andReload(local.disconnect());
+    },
     refreshRates: () => andReload(local.refreshRates()),
     cancelConnect: async () => void (await read(ask("POST", "connect/cancel"))),
     async connect({ force, baseUrl, fromNow }) {
