@@ -119,6 +119,8 @@ describe("createCloudRoutes()", () => {
     assert.equal((await post("/connect")).status, 502);
     assert.equal((await post("/connect", "no object")).status, 422);
     machine.config.cloud = {};
-    assert.equal((await read(await post("/connect"))).code, "no_base_url");
+    const nowhere = await post("/connect");
+    assert.deepEqual([nowhere.status, (await read(nowhere)).code], [409, "no_base_url"]);
+    assert.equal(nowhere.headers.get("content-type"), "application/problem+json");
   });
 });
