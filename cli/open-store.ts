@@ -1,17 +1,23 @@
+import { existsSync } from "node:fs";
 import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
 import { StoreError } from "../core/ports/sqlite.ts";
 import { openStore, type Store } from "../daemon/store/mod.ts";
 import { databaseFile } from "./database-file.ts";
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
 
-/** Opens the store for a command and closes it afterwards. Readers never wait for the daemon. */
+/**
+ * Opens the store for a command and closes it afterwards. Readers never wait for the daemon. Where there is no database yet,
+ * one is made for a command that says `create`; for others nothing was metered.
+ */
 export async function withStore<T>(
   home: string,
-  how: { readOnly: boolean },
+  { create = false, ...how }: { readOnly: boolean; create?: boolean },
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   let store: Store;
   try {
+    if (!create && !how.readOnly && !existsSync(databaseFile(home)))
+      throw new StoreError("missing", "there is no database");
     store = await openStore(createSqliteOpener(), databaseFile(home), how);
   } catch (cause) {
     if (cause instanceof StoreError) throw new CommandFailure(inWords(cause, home), exitCodeOf(cause));

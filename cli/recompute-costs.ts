@@ -7,7 +7,10 @@ import type { ReportPeriod } from "./period.ts";
 /** What pricing again changed, or would change. */
 export interface Recomputed {
   requests: number;
+  /** Those that cost something else. */
   changed: number;
+  /** Those that cost the same, by rates of another source. */
+  same_cost: number;
   cost_before_pico_usd: bigint;
   cost_after_pico_usd: bigint;
   /** By model, the largest change first. */
@@ -43,6 +46,7 @@ export async function recomputeCosts(
   const result: Recomputed = {
     requests: 0,
     changed: 0,
+    same_cost: 0,
     cost_before_pico_usd: 0n,
     cost_after_pico_usd: 0n,
     models: [],
@@ -59,14 +63,17 @@ export async function recomputeCosts(
       result.requests += 1;
       result.cost_before_pico_usd += before;
       result.cost_after_pico_usd += after;
-      const same =
-        priced.costPicoUsd === request.costPicoUsd &&
-        priced.costSource === request.costSource &&
-        priced.ratesSource === request.ratesSource;
-      if (same) continue;
+      const sameCost = priced.costPicoUsd === request.costPicoUsd;
+      if (sameCost && priced.costSource === request.costSource && priced.ratesSource === request.ratesSource)
+        continue;
       const { requestId, provider, model } = request;
       const { costPicoUsd, costSource, ratesSource } = priced;
       updates.push({ requestId, costPicoUsd, costSource, ratesSource });
+      if (sameCost) {
+        result.same_cost += 1;
+        continue;
+      }
+      result.changed += 1;
       const key = `${provider} ${model}`;
       const known = models.get(key) ?? {
         provider,
@@ -80,7 +87,6 @@ export async function recomputeCosts(
       known.after_pico_usd += after;
       models.set(key, known);
     }
-    result.changed += updates.length;
     if (!dryRun && updates.length > 0) store.updateCosts(updates, now());
     progress(result.requests, total);
     // A turn for whoever else waits: signals, the terminal.

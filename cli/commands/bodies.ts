@@ -85,6 +85,7 @@ export class BodiesStatsCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
+    const { bytesInWords } = await import("../render/bytes-in-words.ts");
     const { forPrograms } = await import("../render/for-programs.ts");
     await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
       const stats = store.bodyStats();
@@ -94,7 +95,7 @@ export class BodiesStatsCommand extends MeterCommand {
       const day = (at: number | null) => (at === null ? "–" : new Date(at).toISOString().slice(0, 10));
       this.print(
         [
-          `bodies      ${stats.bodies}, of ${stats.requests} ${stats.requests === 1 ? "request" : "requests"}, ${(stats.sizeBytes / 1024 / 1024).toFixed(1)} MiB`,
+          `bodies      ${stats.bodies}, of ${stats.requests} ${stats.requests === 1 ? "request" : "requests"}, ${bytesInWords(stats.sizeBytes)}`,
           `redacted    ${stats.redacted}`,
           `cut         ${stats.truncated}`,
           `not sent    ${stats.pending}`,

@@ -37,7 +37,7 @@ export class ProjectSetCommand extends MeterCommand {
     if (project === "") throw new UsageError(`not a project name: ${JSON.stringify(this.slug)}`);
     const home = meterHome(this.context.env);
     prepareHome(home);
-    await withStore(home, { readOnly: false }, async (store) => {
+    await withStore(home, { readOnly: false, create: true }, async (store) => {
       store.setBodyCapture(project, value === "on", Date.now());
     });
     this.print(`Body capture is ${value} for ${project}.`);
@@ -165,7 +165,9 @@ export class ProjectReassignCommand extends MeterCommand {
       this.print(`${this.dryRun ? "Would move" : "Moved"} ${requests(moved.requests)} to ${toProject}.`);
       if (moved.synced > 0)
         this.print(
-          `${requests(moved.synced)} of them are in the cloud, under the old name; there they stay so.`,
+          moved.synced === 1
+            ? "1 of them is in the cloud under its old name, and keeps it there."
+            : `${moved.synced.toLocaleString("en")} of them are in the cloud under their old name, and keep it there.`,
         );
       if (!this.dryRun) this.print("meter project reassign --undo takes it back.");
     });

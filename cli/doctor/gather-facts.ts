@@ -268,7 +268,7 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
     bypassing,
     unmetered: missing
       .filter(({ kind }) => telling.test(kind))
-      .map(({ kind, count }) => `${count} ${unmeteredWords[kind]}`),
+      .map(({ kind, count }) => `${count} ${unmeteredWords(kind, count)}`),
     newestRate: rate,
     ratesHaveSource: config.pricing.pullUrl !== null || config.cloud.enabled,
     database: { ...database, bytes: databaseBytes(home) },

@@ -8,8 +8,9 @@ export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
   if (permille === null) return [];
   const lines = [
     `Metering coverage: ${permille / 10} % (${count(metered)} of ${count(seen)} seen on providers' hosts).`,
-    ...missing.map(({ kind, count: n }) => `  not metered: ${count(n)} ${unmeteredWords[kind]}`),
+    ...missing.map(({ kind, count: n }) => `  not metered: ${count(n)} ${unmeteredWords(kind, n)}`),
   ];
-  if (withoutUsage > 0) lines.push(`  of these: ${count(withoutUsage)} ${unmeteredWords.without_usage}`);
+  if (withoutUsage > 0)
+    lines.push(`  of those metered: ${count(withoutUsage)} ${unmeteredWords("without_usage", withoutUsage)}`);
   return lines;
 }

@@ -5,7 +5,21 @@ import { renderTable } from "./table.ts";
 
 /** What pricing again changed, for people. */
 export function renderRecomputed(changes: Recomputed, dryRun: boolean, width: number): string {
-  if (changes.changed === 0) return `All ${count(changes.requests)} requests cost what they did.`;
+  const { requests, changed, same_cost: sameCost } = changes;
+  if (requests === 0) return "No requests.";
+  const source =
+    sameCost === 0
+      ? []
+      : [
+          `${count(sameCost)} of ${count(requests)} ${sameCost === 1 ? "costs" : "cost"} the same, by rates of another source.`,
+        ];
+  if (changed === 0)
+    return [
+      requests === 1
+        ? "The one request costs what it did."
+        : `All ${count(requests)} requests cost what they did.`,
+      ...source,
+    ].join("\n");
   const right = "right" as const;
   const table = renderTable(
     [
@@ -28,7 +42,8 @@ export function renderRecomputed(changes: Recomputed, dryRun: boolean, width: nu
   return [
     table,
     "",
-    `${count(changes.changed)} of ${count(changes.requests)} requests ${verb}: ` +
+    `${count(changed)} of ${count(requests)} requests ${verb}: ` +
       `${fixedUsd(changes.cost_before_pico_usd)} before, ${fixedUsd(changes.cost_after_pico_usd)} after.`,
+    ...source,
   ].join("\n");
 }

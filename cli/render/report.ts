@@ -1,7 +1,7 @@
 import { divideHalfEven, formatPicoUsd } from "../../core/pricing/mod.ts";
 import { csvField } from "../../core/text/mod.ts";
 import type { CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
-import { count } from "./count.ts";
+import { count, counted } from "./count.ts";
 import { coverageLines } from "./coverage.ts";
 import { type Column, renderTable, tableFits } from "./table.ts";
 
@@ -76,7 +76,7 @@ export function renderReport(
   width: number,
 ): string {
   if (total === null || total.requests === 0) {
-    const lines = ["No requests in this period."];
+    const lines = ["No requests."];
     if (coverage !== null) lines.push(...coverageLines(coverage));
     return lines.join("\n");
   }
@@ -100,10 +100,10 @@ export function renderReport(
   const { columns, body, note } = (tables.find((table) => tableFits(table.columns, table.body, width)) ??
     tables.at(-1)) as (typeof tables)[number];
   const notes: string[] = note === null ? [] : [note];
-  if (total.errors > 0) notes.push(`${count(total.errors)} of ${count(total.requests)} requests failed.`);
+  if (total.errors > 0) notes.push(`${count(total.errors)} of ${counted(total.requests, "request")} failed.`);
   if (total.unpriced > 0) {
     notes.push(
-      `${count(total.unpriced)} requests have no price and are not in the cost: meter explain says why.`,
+      `${count(total.unpriced)} ${total.unpriced === 1 ? "request has no price and is" : "requests have no price and are"} not in the cost: meter explain says why.`,
     );
   }
   const { provider, estimated } = total.bySource;

@@ -97,7 +97,11 @@ function checkService({ install, daemon }: DoctorFacts): Finding[] {
     findings.push(broken("service", `it starts ${install.missingProgram}, which is gone`, refresh));
   if (install.unfinished > 0)
     findings.push(
-      inconsistent("service", `${install.unfinished} steps of init were begun and not finished`, refresh),
+      inconsistent(
+        "service",
+        `${install.unfinished} ${install.unfinished === 1 ? "step of init was" : "steps of init were"} begun and not finished`,
+        refresh,
+      ),
     );
   for (const each of install.stale)
     findings.push(inconsistent("service", `no longer as init made it: ${each}`, refresh));
@@ -192,7 +196,11 @@ function checkAuthority({ authority, meterHome, now, install, daemon }: DoctorFa
   else if (days <= 0) findings.push(broken("authority", "its certificate has expired", restart));
   else if (state === "expiring")
     findings.push(
-      inconsistent("authority", `its certificate ends in ${days} days; a restart renews it`, restart),
+      inconsistent(
+        "authority",
+        `its certificate ends in ${days} ${days === 1 ? "day" : "days"}; a restart renews it`,
+        restart,
+      ),
     );
   else if (state === "hosts_changed")
     findings.push(
@@ -304,7 +312,7 @@ function checkBypass({ bypassing, unmetered, daemon }: DoctorFacts): Finding[] {
     findings.push(
       inconsistent(
         "coverage",
-        `${daemon.endedUnused} connections ended before a request, as those of clients do that don't trust the certificate`,
+        `${daemon.endedUnused} ${daemon.endedUnused === 1 ? "connection" : "connections"} ended before a request, as those of clients do that don't trust the certificate`,
       ),
     );
   return findings.length > 0

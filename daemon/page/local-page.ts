@@ -223,9 +223,9 @@ function recentTable(recent: readonly StoredRequest[]): Html {
 
 function coverageCard({ permille, metered, seen, missing, withoutUsage }: CoverageSummary): Html {
   const lines = [
-    ...missing.map(({ kind, count }) => `Not metered: ${fullCount(count)} ${unmeteredWords[kind]}`),
+    ...missing.map(({ kind, count }) => `Not metered: ${fullCount(count)} ${unmeteredWords(kind, count)}`),
     ...(withoutUsage > 0
-      ? [`Of those metered: ${fullCount(withoutUsage)} ${unmeteredWords.without_usage}`]
+      ? [`Of those metered: ${fullCount(withoutUsage)} ${unmeteredWords("without_usage", withoutUsage)}`]
       : []),
   ];
   return html`<section class="card" aria-labelledby="coverage-title">

@@ -108,7 +108,7 @@ describe("meter bodies and meter project", () => {
     assert.equal(
       stdout,
       [
-        "bodies      2, of 1 request, 0.0 MiB",
+        "bodies      2, of 1 request, 27 bytes",
         "redacted    1",
         "cut         1",
         "not sent    2",

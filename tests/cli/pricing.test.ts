@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { keepPullFailure } from "../../daemon/cloud/pull-state.ts";
 import { noon, sampleRecord } from "../daemon/store/sample-records.ts";
@@ -175,21 +177,31 @@ describe("meter recompute-costs", () => {
     assert.equal((await recompute()).stdout, "All 5 requests cost what they did.\n");
   });
 
+  it("tells a rate of another source at the same price from another cost", async () => {
+    const same = `[[pricing.operator]]\nprovider = "anthropic"\nmodel = "claude-sonnet-4-5"\ninput = "3"\noutput = "15"\n`;
+    writeFileSync(join(sample.home, "config.toml"), same);
+    const words = "All 5 requests cost what they did.\n4 of 5 cost the same, by rates of another source.\n";
+    assert.equal((await recompute("--dry-run")).stdout, words);
+    assert.equal((await recompute()).stdout, words);
+    assert.equal((await recompute()).stdout, "All 5 requests cost what they did.\n");
+  });
+
   it("prices at the operator's rates where there are such", async () => {
-    const { writeFileSync } = await import("node:fs");
-    const { join } = await import("node:path");
     writeFileSync(join(sample.home, "config.toml"), operator);
     await recompute();
     // 100 fresh at $1 and 50 visible at $2.
     assert.equal(await total(), ((100_000_000n + 100_000_000n) * 4n + 7n).toString());
   });
 
-  it("ends with 4 where there is no database", async () => {
+  it("ends with 4 where there is no database, and makes none", async () => {
     const { home, remove } = createEmptyHome();
-    const { code, stderr } = await runWords(home, ["recompute-costs", "--dry-run"]);
+    for (const words of [["--dry-run"], []]) {
+      const { code, stderr } = await runWords(home, ["recompute-costs", ...words]);
+      assert.equal(code, 4);
+      assert.match(stderr, /^meter: nothing was metered yet/);
+      assert.equal(existsSync(join(home, "meter.db")), false);
+    }
     remove();
-    assert.equal(code, 4);
-    assert.match(stderr, /^meter: nothing was metered yet/);
   });
 });
 

@@ -90,11 +90,11 @@ describe("meter report", () => {
         "total                       5    300       6,000           90     150         7  $1,234.8179",
         "",
         "1 of 5 requests failed.",
-        "1 requests have no price and are not in the cost: meter explain says why.",
+        "1 request has no price and is not in the cost: meter explain says why.",
         "$0.2500 of it was stated by the providers themselves.",
         "Metering coverage: 80 % (4 of 5 seen on providers' hosts).",
-        "  not metered: 1 requests to paths that are not known",
-        "  of these: 2 answers without usage",
+        "  not metered: 1 request to a path that is not known",
+        "  of those metered: 2 answers without usage",
         "",
       ].join("\n"),
     );
@@ -145,7 +145,7 @@ describe("meter report", () => {
   it("says so where there is nothing", async () => {
     assert.deepEqual(await report("--since", "1h"), {
       code: 0,
-      stdout: "No requests in this period.\n",
+      stdout: "No requests.\n",
       stderr: "",
     });
   });

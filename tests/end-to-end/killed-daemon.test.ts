@@ -59,7 +59,7 @@ describe("a daemon killed in the middle of a call", { skip: onNodeOnly, timeout:
     assert.equal(await meter.counted("unfinished"), 1);
     const { stdout } = await meter.run(["status"]);
     assert.match(stdout, /Metering coverage: 50 % \(1 of 2 /);
-    assert.match(stdout, /not metered: 1 calls whose end the meter has not seen/);
+    assert.match(stdout, /not metered: 1 call whose end the meter has not seen/);
   });
 
   it("is told from one that was stopped, which leaves nothing behind", async () => {

@@ -148,7 +148,7 @@ describe("renderStatus()", () => {
     ] as const;
     assert.match(
       renderStatus(facts({ last_24_hours: { coverage, last_captures: [] } })),
-      /\n24 hours {2}Metering coverage: 90 % \(9 of 10 seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket sessions$/,
+      /\n24 hours {2}Metering coverage: 90 % \(9 of 10 seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket session$/,
     );
     assert.ok(!renderStatus(facts()).includes("24 hours"));
   });

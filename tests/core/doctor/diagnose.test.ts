@@ -150,6 +150,13 @@ describe("diagnose()", () => {
       /2 steps of init were begun/,
       "meter init --yes",
     ],
+    [
+      "init was killed in one step",
+      { install: { unfinished: 1 } },
+      "INCONSISTENT",
+      /^1 step of init was begun/,
+      "meter init --yes",
+    ],
     ["no service manager", { install: { manager: null } }, "HEALTHY", /no service manager/, null],
     [
       "the self-test fails",
@@ -194,6 +201,13 @@ describe("diagnose()", () => {
       { authority: { state: "expiring", validUntil: now + 9 * DAY_MS } },
       "INCONSISTENT",
       /ends in 9 days/,
+      restart,
+    ],
+    [
+      "an authority on its last day",
+      { authority: { state: "expiring", validUntil: now + DAY_MS } },
+      "INCONSISTENT",
+      /ends in 1 day;/,
       restart,
     ],
     [
@@ -356,6 +370,12 @@ describe("diagnose()", () => {
       { daemon: { endedUnused: 4 } },
       "INCONSISTENT",
       /^4 connections ended before a request/,
+    ],
+    [
+      "one connection that ends at once",
+      { daemon: { endedUnused: 1 } },
+      "INCONSISTENT",
+      /^1 connection ended before a request/,
     ],
     ["no database", { database: { state: "absent" } }, "HEALTHY", /nothing was metered yet/],
     [
