@@ -78,7 +78,7 @@ export async function reloadDaemon(home: string): Promise<void> {
   const daemon = await findDaemon(home);
   if (daemon === null) return;
   const token = readFileSync(tokenFile(home), "utf8").trim();
-  await askDaemon(daemon.api_port, "/v1/cloud/reload", token, { method: "POST" }).catch(() => {});
+  await askDaemon(daemon, "/v1/cloud/reload", token, { method: "POST" }).catch(() => {});
 }
 
 function localControl(service: CloudService, store: Store): CloudControl {
@@ -100,7 +100,7 @@ async function remoteControl(
 ): Promise<CloudControl | null> {
   const token = readFileSync(tokenFile(home), "utf8").trim();
   const ask = (method: "GET" | "POST", path: string, timeoutMs = CLOUD_WITHIN_MS, body?: unknown) =>
-    askDaemon(daemon.api_port, `/v1/cloud/${path}`, token, {
+    askDaemon(daemon, `/v1/cloud/${path}`, token, {
       method,
       timeoutMs,
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -121,7 +121,7 @@ async function remoteControl(
     ...local,
     daemon,
     async isCaptureFailing() {
-      const { store } = await read<DaemonStatus>(askDaemon(daemon.api_port, "/v1/status", token));
+      const { store } = await read<DaemonStatus>(askDaemon(daemon, "/v1/status", token));
       return store.capturing === "failing";
     },
     state: () => read<CloudSnapshot>(ask("GET", "status")),

@@ -10,7 +10,10 @@ import { askDaemon, type LoopbackAsk } from "./loopback-client.ts";
 export interface RunningDaemon {
   pid: number;
   version: string;
+  /** Where this machine reaches it; 127.0.0.1 where nothing is said. */
+  proxy_host?: string | undefined;
   proxy_port: number;
+  api_host?: string | undefined;
   api_port: number;
   started_at: string;
 }
@@ -18,7 +21,9 @@ export interface RunningDaemon {
 const runningDaemon = v.object({
   pid: v.pipe(v.number(), v.integer()),
   version: v.string(),
+  proxy_host: v.optional(v.string()),
   proxy_port: v.number(),
+  api_host: v.optional(v.string()),
   api_port: v.number(),
   started_at: v.string(),
 });
@@ -46,7 +51,7 @@ export async function findDaemon(home: string, ask: LoopbackAsk = {}): Promise<R
     return null;
   }
   try {
-    const { status, body } = await askDaemon(state.api_port, "/health", null, ask);
+    const { status, body } = await askDaemon(state, "/health", null, ask);
     // The port, and even the process id, may be another daemon's by now.
     const { started_at: startedAt } = status === 200 ? JSON.parse(body) : {};
     return startedAt === state.started_at ? state : null;
@@ -56,9 +61,9 @@ export async function findDaemon(home: string, ask: LoopbackAsk = {}): Promise<R
 }
 
 /** Whether a daemon says of itself that it can't do its work; one that has just ended does not say so. */
-export async function isDegraded({ api_port: port }: Pick<RunningDaemon, "api_port">): Promise<boolean> {
+export async function isDegraded(daemon: RunningDaemon): Promise<boolean> {
   try {
-    const { status, body } = await askDaemon(port, "/health");
+    const { status, body } = await askDaemon(daemon, "/health");
     return status === 200 && JSON.parse(body).status === "degraded";
   } catch {
     return false;

@@ -17,6 +17,7 @@ import { createRegistry } from "../core/usage/mod.ts";
 import { programFile } from "./daemon-process.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { authorityFiles } from "./home.ts";
+import { reachableHost } from "./own-address.ts";
 import { readConfig } from "./read-config.ts";
 import { runEnvironment, trustVariables } from "./run-environment.ts";
 import { bundleFor } from "./trust-bundle.ts";
@@ -43,7 +44,7 @@ const daemonVariables = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name
 
 /** Whether a proxy variable names the meter itself. */
 export const isOwnProxy = (value: string, port: number): boolean =>
-  new RegExp(`^(?:http://)?(?:127\\.0\\.0\\.1|localhost|\\[::1\\]):${port}/?$`).test(value);
+  new RegExp(`^(?:http://)?(?:127(?:\\.\\d{1,3}){3}|localhost|\\[::1\\]):${port}/?$`).test(value);
 
 /** A company's proxy and authority as this shell knows them, or as an earlier `init` found them. */
 function daemonEnvironment(
@@ -84,7 +85,7 @@ const isBelow = (path: string, folder: string) => resolve(path).startsWith(resol
 function appVariables(
   env: Environment,
   home: string,
-  proxyPort: number,
+  proxy: { readonly host: string; readonly port: number },
   trustedFiles: readonly string[],
   write: boolean,
 ): Record<string, string> {
@@ -98,7 +99,13 @@ function appVariables(
   const noProxy = env.NO_PROXY ?? env.no_proxy;
   const variables = runEnvironment(
     { ...own, ...(noProxy !== undefined && { NO_PROXY: noProxy }) },
-    { proxyPort, caFile, bundleFile: bundleFor(caFolder, caFile, trustedFiles, { write }), project: null },
+    {
+      proxyHost: reachableHost(proxy.host),
+      proxyPort: proxy.port,
+      caFile,
+      bundleFile: bundleFor(caFolder, caFile, trustedFiles, { write }),
+      project: null,
+    },
   );
   return Object.fromEntries(
     Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -146,6 +153,8 @@ export async function makeInstallPlan(
     ]),
   ];
   const daemonEnv = daemonEnvironment(env, caFolder, config.proxy.port, earlier?.daemon_environment ?? {});
+  const { host, port } = config.proxy;
+  const proxy = { host: host === "localhost" ? "127.0.0.1" : host, port };
   const facts = {
     program: {
       nodePath: realpathSync(process.execPath),
@@ -154,16 +163,13 @@ export async function makeInstallPlan(
       environment: daemonEnv,
     },
     name,
-    proxy: {
-      host: config.proxy.host === "localhost" ? "127.0.0.1" : config.proxy.host,
-      port: config.proxy.port,
-    },
+    proxy,
     service: machine.service,
     ca: { path: caFile, pem, sha1 },
     trustStores: machine.trustStores,
     apps: apps
       ? {
-          variables: appVariables(env, home, config.proxy.port, trustedFiles, wish.make),
+          variables: appVariables(env, home, proxy, trustedFiles, wish.make),
           startFiles: machine.startFiles,
           sessionFolder: machine.sessionFolder,
         }

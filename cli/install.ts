@@ -69,6 +69,7 @@ export async function install(
       : ((await findDaemon(home)) ?? (await startDaemonOf(home, env)).daemon);
     const target = {
       home,
+      proxyHost: running.proxy_host,
       proxyPort: running.proxy_port,
       proxyPassword: plan.config.proxy.password,
     };

@@ -35,20 +35,28 @@ export function keepConnection(): LoopbackConnection {
   return { agent, close: () => agent.destroy() };
 }
 
+/** Where a daemon's loopback API answers, as `daemon.json` says it. */
+export interface ApiAddress {
+  /** 127.0.0.1 where nothing is said. */
+  readonly api_host?: string | undefined;
+  readonly api_port: number;
+}
+
 /**
- * Asks the daemon's loopback API. The agent is our own, so that a proxy named in the environment is never asked.
+ * Asks the daemon's loopback API; a number is a port of 127.0.0.1. The agent is our own, so that a proxy named in the environment is never asked.
  * Rejects when nothing answers.
  */
 export function askDaemon(
-  port: number,
+  at: ApiAddress | number,
   path: string,
   token: string | null = null,
   { method = "GET", body: sent, timeoutMs = ANSWER_WITHIN_MS, connection }: LoopbackAsk = {},
 ): Promise<LoopbackAnswer> {
+  const { api_host: host = "127.0.0.1", api_port: port } = typeof at === "number" ? { api_port: at } : at;
   return new Promise((resolve, reject) => {
     const asking = request(
       {
-        host: "127.0.0.1",
+        host,
         port,
         path,
         method,

@@ -43,6 +43,7 @@ import { lockFile, type RunningDaemon, stateFile, tokenFile } from "./daemon-pro
 import { databaseFile } from "./database-file.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { authorityFiles, prepareHome } from "./home.ts";
+import { reachableHost } from "./own-address.ts";
 import { openPriceBook } from "./price-book.ts";
 import { readConfig } from "./read-config.ts";
 import { printableLines } from "./render/printable.ts";
@@ -180,9 +181,11 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
     const running: RunningDaemon = {
       pid: process.pid,
       version,
+      proxy_host: reachableHost(proxy.host),
       proxy_port: daemon.proxyPort,
+      api_host: reachableHost(apiAddress),
       api_port: daemon.apiPort,
-      started_at: daemon.status().started_at,
+      started_at: daemon.health().started_at,
     };
     const withdraw = announce(stateFile(home), running, tell);
     const why = await Promise.race([stopSignal(), portLost.promise]);

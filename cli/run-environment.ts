@@ -1,6 +1,9 @@
+import { httpAddress } from "./own-address.ts";
+
 /** What `meter run` needs to know to make a program's environment. */
 export interface RunSettings {
-  /** The proxy's own port on the loopback address. */
+  /** Where this machine reaches the proxy; 127.0.0.1 where nothing is said. */
+  proxyHost?: string | undefined;
   proxyPort: number;
   /** The certificate authority of this installation, PEM. */
   caFile: string;
@@ -21,7 +24,7 @@ export function runEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   settings: RunSettings,
 ): Record<string, string | undefined> {
-  const proxy = `http://127.0.0.1:${settings.proxyPort}`;
+  const proxy = httpAddress(settings.proxyHost, settings.proxyPort);
   const excepted = (own.NO_PROXY ?? own.no_proxy ?? "")
     .split(",")
     .map((host) => host.trim())

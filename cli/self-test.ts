@@ -29,6 +29,8 @@ export type SelfTest =
 /** Where the daemon is and how to log in to its proxy. */
 export interface SelfTestTarget {
   readonly home: string;
+  /** Where this machine reaches the proxy; 127.0.0.1 where nothing is said. */
+  readonly proxyHost?: string | undefined;
   readonly proxyPort: number;
   readonly proxyPassword: string | null;
 }
@@ -59,7 +61,7 @@ async function startStandIn(): Promise<Server | null> {
 }
 
 function askThroughProxy(
-  { proxyPort, proxyPassword }: SelfTestTarget,
+  { proxyHost = LOCAL_HOST, proxyPort, proxyPassword }: SelfTestTarget,
   method: "GET" | "POST",
   path: string,
 ): Promise<number> {
@@ -74,7 +76,7 @@ function askThroughProxy(
   return new Promise((resolve, reject) => {
     const asking = request(
       {
-        host: "127.0.0.1",
+        host: proxyHost,
         port: proxyPort,
         method,
         path: `http://127.0.0.1:${LOCAL_PROVIDER_PORT}${path}`,
@@ -193,7 +195,7 @@ export type InterceptionCheck = "intercepted" | "not_intercepted" | "untrusted" 
  * back lead to this installation's authority? Needs the internet, and says so where there is none.
  */
 export async function checkInterception(
-  { proxyPort, proxyPassword }: Omit<SelfTestTarget, "home">,
+  { proxyHost = LOCAL_HOST, proxyPort, proxyPassword }: Omit<SelfTestTarget, "home">,
   host: string,
   caPem: string,
 ): Promise<InterceptionCheck> {
@@ -201,7 +203,7 @@ export async function checkInterception(
     proxyPassword === null
       ? ""
       : `Proxy-Authorization: Basic ${Buffer.from(`${SELF_TEST_NAME}:${proxyPassword}`).toString("base64")}\r\n`;
-  const socket = connectTcp(proxyPort, "127.0.0.1");
+  const socket = connectTcp(proxyPort, proxyHost);
   socket.setTimeout(TEST_WITHIN_MS, () => socket.destroy());
   return new Promise((resolve) => {
     socket.once("error", () => resolve("offline"));

@@ -22,12 +22,13 @@ export class OpenCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { findDaemon } = await import("../daemon-process.ts");
+    const { httpAddress } = await import("../own-address.ts");
     const { openAddress } = await import("../open-address.ts");
     const running = await findDaemon(meterHome(this.context.env));
     if (running === null) {
       throw new CommandFailure("the daemon is not running: start it with meter start", exitCodes.notRunning);
     }
-    const address = `http://127.0.0.1:${running.api_port}/`;
+    const address = `${httpAddress(running.api_host, running.api_port)}/`;
     const opened = !this.printOnly && (await openAddress(address, this.context.env));
     this.print(opened ? `Opened ${address}` : address);
   }

@@ -45,6 +45,7 @@ export class RunCommand extends MeterCommand {
     const trusted = trustVariables.flatMap((name) => this.context.env[name] ?? []);
     const { bundleFor } = await import("../trust-bundle.ts");
     const env = runEnvironment(this.context.env, {
+      proxyHost: running.proxy_host,
       proxyPort: running.proxy_port,
       caFile,
       bundleFile: bundleFor(caFolder, caFile, trusted),

@@ -46,7 +46,8 @@ export class StartCommand extends MeterCommand {
     const { daemon, byService } = await startDaemonOf(home, this.context.env);
     const degraded = await isDegraded(daemon);
     const verdict = degraded ? "Started, but DEGRADED: meter status says why." : "Metering.";
-    this.print(`${verdict} Proxy: http://127.0.0.1:${daemon.proxy_port}  Home: ${home}`);
+    const { httpAddress } = await import("../own-address.ts");
+    this.print(`${verdict} Proxy: ${httpAddress(daemon.proxy_host, daemon.proxy_port)}  Home: ${home}`);
     if (byService) this.print("The service keeps it running; meter stop stops both.");
     const { programWord } = await import("../program-word.ts");
     this.print(`Run a program through it with: ${programWord(this.context.env)} run -- <command>`);

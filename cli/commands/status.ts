@@ -36,12 +36,9 @@ export class StatusCommand extends MeterCommand {
     const service = installedService(home);
     let status = null;
     if (running !== null) {
-      const answer = await askDaemon(
-        running.api_port,
-        "/v1/status",
-        readFileSync(tokenFile(home), "utf8").trim(),
-        { connection },
-      );
+      const answer = await askDaemon(running, "/v1/status", readFileSync(tokenFile(home), "utf8").trim(), {
+        connection,
+      });
       connection.close();
       if (answer.status !== 200)
         throw new CommandFailure(`the daemon answered ${answer.status}: ${answer.body}`);

@@ -129,7 +129,7 @@ function shellFacts(
 async function askStatus(home: string, running: RunningDaemon): Promise<DaemonStatus | null> {
   try {
     const token = readFileSync(tokenFile(home), "utf8").trim();
-    const { status, body } = await askDaemon(running.api_port, "/v1/status", token);
+    const { status, body } = await askDaemon(running, "/v1/status", token);
     return status === 200 ? (JSON.parse(body) as DaemonStatus) : null;
   } catch {
     return null;
@@ -184,9 +184,10 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
   const authority = inspectCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now });
   const running = await findDaemon(home);
   const status = running === null ? null : await askStatus(home, running);
+  const proxyHost = running?.proxy_host;
   const proxyPort = running?.proxy_port ?? config.proxy.port;
   const shell = shellFacts(env, home, proxyPort, hosts, authority.certificatePem);
-  const target = { home, proxyPort, proxyPassword: config.proxy.password };
+  const target = { home, proxyHost, proxyPort, proxyPassword: config.proxy.password };
   const { certificatePem } = authority;
   const database = await checkDatabase(createSqliteOpener(), databaseFile(home));
 
@@ -197,6 +198,7 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
       shell.proxy === "meter"
         ? env
         : runEnvironment(env, {
+            proxyHost,
             proxyPort,
             caFile,
             bundleFile: bundleFor(

@@ -72,7 +72,7 @@ function leadElsewhere(env: Environment, proxyPort: number, port: number): Envir
     Object.entries(env).map(([name, value]) => [
       name,
       /_proxy$/i.test(name) && !/^no_proxy$/i.test(name)
-        ? value?.replace(new RegExp(`:${proxyPort}(?=/?$)`), `:${port}`)
+        ? value?.replace(new RegExp(`[^/@]*:${proxyPort}(?=/?$)`), `127.0.0.1:${port}`)
         : value,
     ]),
   );

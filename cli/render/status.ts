@@ -1,6 +1,7 @@
 import type { Millis } from "../../core/time.ts";
 import { type StatusAnswer, troubleOf } from "../../daemon/daemon-status.ts";
 import type { RunningDaemon } from "../daemon-process.ts";
+import { httpAddress } from "../own-address.ts";
 import { count } from "./count.ts";
 import { coverageLines } from "./coverage.ts";
 import { printable } from "./printable.ts";
@@ -62,8 +63,8 @@ export function renderStatus({
     const trouble = troubleOf(status);
     lines.push(
       trouble === null ? "Metering." : VERDICTS[trouble],
-      `proxy     http://127.0.0.1:${status.proxy.port}  (${counted(status.proxy.connections, "connection")} to providers open)`,
-      `api       http://127.0.0.1:${status.api.port}`,
+      `proxy     ${httpAddress(running.proxy_host, status.proxy.port)}  (${counted(status.proxy.connections, "connection")} to providers open)`,
+      `api       ${httpAddress(running.api_host, status.api.port)}`,
       `process   ${running.pid}, version ${status.version}, since ${status.started_at}`,
       `home      ${home}`,
       `stored    ${counted(status.store.stored, "request")} since the start` +
