@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { formatInstant, type Whoami } from "../../core/wire/mod.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
-import { revokeKey } from "../store/keys.ts";
+import { revokeKey } from "../store/key-administration.ts";
 
 /** `GET /v1/daemon/whoami`: whom the key stands for. */
 export function getWhoami(parts: CloudParts, context: Context<CloudEnv>): Response {
@@ -22,6 +22,7 @@ export function getWhoami(parts: CloudParts, context: Context<CloudEnv>): Respon
 
 /** `DELETE /v1/daemon/key`: the key revokes itself. */
 export async function deleteKey(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  await revokeKey(parts.db, context.get("key"), parts.clock.now());
+  const { workspaceId, keyId, userId } = context.get("key");
+  await revokeKey(parts.db, workspaceId, keyId, null, { userId, now: parts.clock.now() });
   return context.body(null, 204);
 }

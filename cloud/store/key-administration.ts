@@ -58,7 +58,7 @@ export async function addAdminKey(
 }
 
 /** Revokes an active key, of one person or of anybody; false where there is none of that id. */
-export async function revokeListedKey(
+export async function revokeKey(
   db: CloudDatabase,
   workspaceId: string,
   keyId: string,

@@ -122,20 +122,3 @@ export async function insertKey(trx: Transaction<CloudSchema>, key: NewKey): Pro
     })
     .execute();
 }
-
-/** Revokes a key; one that is revoked keeps its time. */
-export async function revokeKey(
-  db: CloudDatabase,
-  key: Pick<AuthenticatedKey, "workspaceId" | "keyId">,
-  now: Millis,
-): Promise<void> {
-  await inScope(db, { workspaceId: key.workspaceId }, async (trx) => {
-    await trx
-      .updateTable("sync_keys")
-      .set({ revoked_at: now })
-      .where("workspace_id", "=", key.workspaceId)
-      .where("key_id", "=", key.keyId)
-      .where("revoked_at", "is", null)
-      .execute();
-  });
-}

@@ -3,7 +3,7 @@ import { formatInstant, type KeyCreated, type Keys } from "../../../core/wire/mo
 import { problem } from "../../errors.ts";
 import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { addAdminKey, listKeys, revokeListedKey } from "../../store/key-administration.ts";
+import { addAdminKey, listKeys, revokeKey } from "../../store/key-administration.ts";
 import { mintToken } from "../../sync-token.ts";
 import { isUuid } from "../../uuid.ts";
 
@@ -49,7 +49,6 @@ export async function deleteListedKey(parts: CloudParts, context: Context<CloudE
   const id = context.req.param("id") ?? "";
   const { workspaceId } = context.get("workspace");
   const change = { userId: context.get("actor").userId, now: parts.clock.now() };
-  const found =
-    isUuid(id) && (await revokeListedKey(parts.db, workspaceId, id, ownerInReach(context), change));
+  const found = isUuid(id) && (await revokeKey(parts.db, workspaceId, id, ownerInReach(context), change));
   return found ? context.body(null, 204) : problem("not_found");
 }

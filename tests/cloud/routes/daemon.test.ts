@@ -9,6 +9,7 @@ import {
   readPublishedRate,
 } from "../../../core/pricing/mod.ts";
 import { daemonTotalsSchema, parseWire, publishedRatesSchema, whoamiSchema } from "../../../core/wire/mod.ts";
+import { auditOf } from "../kit/audit.ts";
 import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 
@@ -126,6 +127,10 @@ describeOnEngines("a daemon's key", (engine) => {
       .execute();
     assert.equal((await rig.call("DELETE", "/v1/daemon/key", workspace.token)).status, 204);
     assert.equal((await rig.call("DELETE", "/v1/daemon/key", workspace.token)).status, 401);
+    assert.deepEqual(
+      (await auditOf(rig, workspace.id)).map(([kind, userId, { scope }]) => [kind, userId, scope]),
+      [["key_revoked", workspace.userId, "sync"]],
+    );
   });
 
   it("is stored as a hash alone", async () => {
