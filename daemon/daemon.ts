@@ -19,7 +19,7 @@ import { startBodySweep } from "./body-sweep.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
 import { bannerOf, type CloudService } from "./cloud/mod.ts";
-import { type DaemonStatus, troubleOf } from "./daemon-status.ts";
+import { type DaemonHealth, type DaemonStatus, troubleOf } from "./daemon-status.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { createProjectSettings } from "./project-settings.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
@@ -91,6 +91,8 @@ export interface Daemon {
   readonly proxyPort: number;
   readonly apiPort: number;
   status(): DaemonStatus;
+  /** As `/health` tells it; unlike `status()` it asks no database, and never throws. */
+  health(): DaemonHealth;
   /** Lets calls in flight finish until the deadline, stores what was captured, closes everything. */
   stop(deadlineMs: number): Promise<void>;
 }
@@ -164,11 +166,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     allowedOrigins: config.api.allowedOrigins,
     token: config.loopbackToken,
     port: () => apiPort,
-    health: () => ({
-      status: troubleOf({ store: storeHealth(), proxy: { watchdog: watchdog.status } }) ? "degraded" : "ok",
-      version: ports.version,
-      started_at: new Date(startedAt).toISOString(),
-    }),
+    health: () => health(),
     status: () => status(),
     feed,
     counters,
@@ -269,6 +267,11 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
       : [...config.warnings, `${lost} lines of the log could not be written`];
   }
 
+  const health = (): DaemonHealth => ({
+    status: troubleOf({ store: storeHealth(), proxy: { watchdog: watchdog.status } }) ? "degraded" : "ok",
+    version: ports.version,
+    started_at: new Date(startedAt).toISOString(),
+  });
   const status = (): DaemonStatus => ({
     version: ports.version,
     started_at: new Date(startedAt).toISOString(),
@@ -294,7 +297,12 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
   // A configuration that can't be read stops nothing here but the sending, and is told in the log.
   let stopping = false;
   // With another database in its place it would forget what it sent, and that it was paused.
-  const cloudStarted = store.opened.then(() => (stopping ? undefined : ports.cloud?.start()));
+  const cloudStarted = store.opened
+    .then(() => (stopping ? undefined : ports.cloud?.start()))
+    .catch((cause: unknown) => {
+      const error = cause instanceof Error ? cause.name : "unknown";
+      log.error("daemon.task_crashed", { task: "cloud", error });
+    });
   if (store.trouble === null) await cloudStarted;
   log.info("daemon.started", { version: ports.version, proxy_port: proxy.port, api_port: apiPort });
 
@@ -302,6 +310,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     proxyPort: proxy.port,
     apiPort,
     status,
+    health,
     async stop(deadlineMs) {
       stopping = true;
       await ports.cloud?.stop();

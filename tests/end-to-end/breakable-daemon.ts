@@ -153,7 +153,7 @@ async function main(): Promise<void> {
       version: "0.0.0-breakable",
       proxy_port: daemon.proxyPort,
       api_port: daemon.apiPort,
-      started_at: daemon.status().started_at,
+      started_at: daemon.health().started_at,
     }),
   );
   await new Promise((resolve) => process.once("SIGTERM", resolve));
