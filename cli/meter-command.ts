@@ -68,7 +68,7 @@ export abstract class MeterCommand extends Command {
     this.print(printableJson(text));
   }
 
-  /** The width of the terminal, or a fixed one where the output goes elsewhere. */
+  /** The width of the terminal, or a fixed one where the output goes elsewhere; some terminals say 0 for not known. */
   protected get width(): number {
     const { columns } = this.context.stdout as { columns?: number };
     if (columns !== undefined && columns > 0) return columns;
