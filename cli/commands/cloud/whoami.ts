@@ -29,7 +29,7 @@ export class CloudWhoamiCommand extends MeterCommand {
               `workspace  ${workspace.name} (${workspace.plan}), ${workspace.id}`,
               `bodies     ${stores} by this workspace`,
               `machine    ${machine === null ? "none: a person's key" : `${machine.hostname}, ${machine.id}`}`,
-              `key        ${key.prefix}… (${key.scope}), of ${key.created_at}`,
+              `key        ${key.prefix} (${key.scope}), of ${key.created_at}`,
             ];
             this.print(lines.map(printable).join("\n"));
           }

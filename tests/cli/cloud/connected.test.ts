@@ -120,6 +120,7 @@ describe("meter cloud, against a real cloud", () => {
     const { stdout } = await meter("cloud", "whoami");
     assert.ok(stdout.includes(workspace.id));
     assert.match(stdout, /\nbodies {5}not stored by this workspace\n/);
+    assert.match(stdout, /\nkey {8}mtr_sync_…[\w-]{6} \(sync\), of /);
     const said = JSON.parse((await meter("cloud", "whoami", "--json")).stdout);
     assert.equal(said.workspace.id, workspace.id);
   });
@@ -130,6 +131,10 @@ describe("meter cloud, against a real cloud", () => {
     assert.equal(code, stdout.includes("INVESTIGATE") ? 1 : 0);
     const said = JSON.parse((await meter("cloud", "reconcile", "--from", DAY, "--to", DAY, "--json")).stdout);
     assert.equal(said.is_delivery_exact, true);
+    const usual = JSON.parse((await meter("cloud", "reconcile", "--json")).stdout);
+    const today = new Date().toISOString().slice(0, 10);
+    assert.ok(usual.to_date <= today && Date.parse(today) - Date.parse(usual.to_date) <= 86_400_000);
+    assert.equal(Date.parse(usual.to_date) - Date.parse(usual.from_date), 29 * 86_400_000);
     assert.equal(said.local.requests, 4);
     assert.equal(typeof said.difference_pico_usd, "string");
   });
