@@ -3,6 +3,12 @@ import { divideHalfEven, PICO_USD_PER_USD, parseDecimal } from "./decimal.ts";
 /** Pico-USD in one minor unit of the wire (a millicent, 1/100,000 USD). Source: decisions, "Tokens and money". */
 export const PICO_USD_PER_MINOR_UNIT = 10_000_000n;
 
+/**
+ * The most that one call may cost, in pico-USD: what a store's 64-bit integer holds, above nine million USD. Decision: a
+ * figure beyond it is a mistake, and a record without a cost is worth more than no record.
+ */
+export const MAX_COST_PICO_USD = 2n ** 63n - 1n;
+
 /** The largest rate, 10^9 USD per million tokens: factors times it still count exactly. */
 const MAX_RATE = 1_000_000_000_000_000n;
 

@@ -4,6 +4,7 @@ import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
 import { applyFactors, findFactors, findFee } from "./factors.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
+import { MAX_COST_PICO_USD } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
 import type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
@@ -92,7 +93,7 @@ export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
   const computed =
     row === null ? withoutRow(usage) : computeLines(usage, row, besideTokens(usage, row, book));
   const stated = usage.providerCostPicoUsd;
-  if (stated !== null && stated >= 0n) {
+  if (stated !== null && stated >= 0n && stated <= MAX_COST_PICO_USD) {
     return { ...computed, costPicoUsd: stated, costSource: "provider", ratesSource: null };
   }
   return computed;
@@ -225,6 +226,7 @@ function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedU
   if (beside.perRequest !== null) add("request", 1, beside.perRequest, []);
 
   if (!isBilledByOtherThanTokens) reason = missingCount(usage) ?? reason;
+  if (total > MAX_COST_PICO_USD) reason ??= "a cost beyond what one call can have";
   if (reason !== null) return unpriced(row, tier, factors, lines, reason);
   return {
     costPicoUsd: total,

@@ -1,4 +1,5 @@
 import { parseDecimalToPico } from "../pricing/decimal.ts";
+import { MAX_COST_PICO_USD } from "../pricing/money.ts";
 import { parseJson, pickMembers, wantMembers } from "./member-picker.ts";
 
 /** One tick is 10^-10 USD. Source: docs.x.ai/developers/cost-tracking, read 2026-11-21. */
@@ -9,8 +10,8 @@ const MEMBERS = wantMembers(["cost_in_usd_ticks", "cost", "is_byok", "cost_detai
 const PERPLEXITY_COST = wantMembers(["cost.total_cost"]);
 
 /**
- * The cost that the provider states in its usage object, in pico-USD; null where it states none. It is read from the
- * number's own text: no floating point comes near it.
+ * The cost that the provider states in its usage object, in pico-USD; null where it states none, or more than any call can
+ * cost. It is read from the number's own text: no floating point comes near it.
  *
  * - xAI: `cost_in_usd_ticks`, what was billed, tools included.
  * - OpenRouter: `cost`, what was taken from the account. With a key of the caller's own (`is_byok`) that is the fee alone,
@@ -19,7 +20,11 @@ const PERPLEXITY_COST = wantMembers(["cost.total_cost"]);
  * - Perplexity: `cost.total_cost`.
  */
 export function readStatedCost(provider: string, usageText: string | null): bigint | null {
-  if (usageText === null) return null;
+  const cost = usageText === null ? null : statedCost(provider, usageText);
+  return cost !== null && cost <= MAX_COST_PICO_USD ? cost : null;
+}
+
+function statedCost(provider: string, usageText: string): bigint | null {
   const bytes = () => new TextEncoder().encode(usageText);
   switch (provider) {
     case "xai": {

@@ -10,9 +10,17 @@ export const NO_TOKENS: TokenCounts = Object.freeze({
   thinkingTokens: null,
 });
 
-/** A count as a provider states it: a non-negative safe integer. Anything else is "not stated", hence null. */
+/**
+ * The most that one count may state. Decision: about a million times what a call holds today, and small enough that
+ * SQLite's 64-bit `sum()` can't overflow below eight million such rows.
+ */
+export const MAX_COUNT = 2 ** 40;
+
+/** A count as a provider states it: an integer from 0 to `MAX_COUNT`. Anything else is "not stated", hence null. */
 export function readCount(value: unknown): number | null {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
+    ? value
+    : null;
 }
 
 /** The first of the values that is a count. */
@@ -63,7 +71,7 @@ export function splitTotal(total: number | null, parts: readonly (number | null)
   return { rest: left, parts: taken, consistent };
 }
 
-/** Adds counts of which some may not be stated; a sum beyond the safe integers is not stated either. */
+/** Adds counts of which some may not be stated; a sum beyond what one may state is not stated either. */
 export function addCounts(...counts: readonly (number | null)[]): number | null {
   let sum = 0;
   for (const count of counts) sum += count ?? 0;

@@ -20,12 +20,23 @@ export function unknownUsage(usage: unknown, known: KnownMembers): string | null
   const fitting: [name: string, value: unknown][] = [];
   let bytes = 2;
   for (const [name, value] of unknown) {
-    const size = encoder.encode(`${JSON.stringify(name)}:${JSON.stringify(value)},`).length;
+    const text = jsonOf(value);
+    if (text === null) continue;
+    const size = encoder.encode(`${JSON.stringify(name)}:${text},`).length;
     if (bytes + size > MAX_UNKNOWN_USAGE_BYTES) continue;
     bytes += size;
     fitting.push([name, value]);
   }
   return fitting.length === 0 ? null : JSON.stringify(Object.fromEntries(fitting));
+}
+
+/** The value's text; null where it is nested so deeply that it can be read and not be written. */
+function jsonOf(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null;
+  }
 }
 
 function unknownMembers(

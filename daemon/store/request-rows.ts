@@ -8,6 +8,7 @@ import type {
   TokenCounts,
 } from "../../core/record.ts";
 import type { Millis } from "../../core/time.ts";
+import { MAX_COUNT } from "../../core/usage/token-counts.ts";
 import type { RequestsTable } from "./tables.ts";
 
 /** A record as stored, with what happened to it since. */
@@ -69,15 +70,10 @@ export const capturedColumns = [
   "response_kept",
 ] as const satisfies readonly (keyof RequestsTable)[];
 
-/**
- * The most tokens that one count may state. Decision: about a million times what a call holds today, and small enough
- * that SQLite's 64-bit `sum()` can't overflow below eight million such rows; a record beyond is refused, not bent.
- */
-export const maxTokenCount = 2 ** 40;
-
+/** A record beyond the bound that every reader keeps is refused, not bent. */
 function tokenCount(count: number | null): number | null {
   if (count === null) return null;
-  if (Number.isInteger(count) && count >= 0 && count <= maxTokenCount) return count;
+  if (Number.isInteger(count) && count >= 0 && count <= MAX_COUNT) return count;
   throw new StoreError("invalid_value", `a token count must be an integer of 0 to 2^40: ${count}`);
 }
 

@@ -529,8 +529,20 @@ describe("priceUsage() at its edges", () => {
 
   it("is exact beyond what a number can hold", () => {
     const rows = [row({ input: 1_000_000_007, output: 0 })];
-    const priced = price({ tokens: { promptTokens: 9_007_199_254_740_991 } }, rows);
-    assert.equal(priced.costPicoUsd, 9_007_199_254_740_991n * 1_000_000_007n);
+    const priced = price({ tokens: { promptTokens: 9_007_199_251 } }, rows);
+    assert.equal(priced.costPicoUsd, 9_007_199_251n * 1_000_000_007n);
+  });
+
+  it("takes no cost that a store's 64 bits can't hold, computed or stated", () => {
+    const most = 2n ** 63n - 1n;
+    const of = (rate: number, providerCostPicoUsd: bigint | null) =>
+      price({ tokens: { promptTokens: 2 ** 40 }, providerCostPicoUsd }, [row({ input: rate, output: 1 })]);
+    assert.equal(of(2 ** 23 - 1, null).costPicoUsd, 2n ** 40n * (2n ** 23n - 1n));
+    const beyond = of(2 ** 23, null);
+    assert.deepEqual([beyond.costPicoUsd, beyond.costSource], [null, "unpriced"]);
+    assert.match(String(beyond.unpricedReason), /beyond/);
+    assert.equal(of(1, most).costPicoUsd, most);
+    assert.equal(of(1, most + 1n).costPicoUsd, 2n ** 40n);
   });
 
   it("says without a rate that nothing is known, and keeps no lines", () => {

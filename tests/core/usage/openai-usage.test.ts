@@ -110,11 +110,11 @@ describe("openaiChat", () => {
       [30, null, null, null, 9, 7],
     ],
     [
-      "a sum beyond the safe integers",
+      "a sum beyond what a count may be",
       ADDRESSES.xai,
       {
         prompt_tokens: 1,
-        completion_tokens: Number.MAX_SAFE_INTEGER,
+        completion_tokens: 2 ** 40,
         completion_tokens_details: { reasoning_tokens: 1 },
       },
       [1, null, null, null, null, 1],

@@ -12,6 +12,7 @@ describe("readStatedCost()", () => {
       '{"cost_in_usd_ticks": 9007199254740993 }',
       900_719_925_474_099_300n,
     ],
+    ["no cost beyond 64 bits of pico-USD", "openrouter", '{"cost":1e8}', null],
     ["no ticks that are no integer", "xai", '{"cost_in_usd_ticks":1.5}', null],
     ["no negative ticks", "xai", '{"cost_in_usd_ticks":-1}', null],
     ["no ticks where none are", "xai", "{}", null],

@@ -27,6 +27,11 @@ describe("unknownUsage()", () => {
       assert.equal(unknownUsage(usage, known), text);
     });
 
+  it("leaves out what is nested so deeply that it can't be written", () => {
+    const deep = JSON.parse(`${"[".repeat(30_000)}1${"]".repeat(30_000)}`);
+    assert.equal(unknownUsage({ deep, x: 1 }, known), '{"x":1}');
+  });
+
   it("leaves out what would exceed 2 KiB, counted in UTF-8", () => {
     const text = unknownUsage({ long: "é".repeat(1100), x: 1 }, known);
     assert.equal(text, '{"x":1}');
