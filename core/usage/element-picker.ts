@@ -51,11 +51,6 @@ export function createElementPicker(
     depth++;
   };
 
-  const closeBracket = () => {
-    depth--;
-    if (depth === 1) inArray = false;
-  };
-
   return {
     push(bytes) {
       let from = 0;
@@ -91,7 +86,7 @@ export function createElementPicker(
             break;
           case CLOSE_BRACE:
           case CLOSE_BRACKET:
-            closeBracket();
+            depth--;
             if (element !== null && depth === 2) {
               element.push(bytes.subarray(from, at + 1));
               onElement(element.end());

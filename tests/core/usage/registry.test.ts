@@ -86,6 +86,12 @@ const table: Record<string, string> = {
   "POST https://generativelanguage.googleapis.com/v1beta/models/e:countTokens": "gemini free",
   "GET https://generativelanguage.googleapis.com/v1beta/models": "gemini free",
   "POST https://generativelanguage.googleapis.com/v1beta/models/imagen:predict": "gemini unknown_path",
+  "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=k":
+    "gemini gemini.live chat true webSocket",
+  "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateContentConstrained":
+    "gemini gemini.live chat true webSocket",
+  "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateMusic":
+    "gemini unknown_path",
   "POST https://generativelanguage.googleapis.com/upload/v1beta/files": "gemini free",
   "POST https://generativelanguage.googleapis.com/v1beta/openai/chat/completions": "gemini openai.chat chat",
   "POST https://play.googleapis.com/log": "not_provider",
@@ -113,6 +119,7 @@ const table: Record<string, string> = {
   "POST https://api.mistral.ai/v1/chat/completions": "mistral openai.chat chat",
   "POST https://codestral.mistral.ai/v1/fim/completions": "mistral openai.completions chat",
   "POST https://api.mistral.ai/v1/agents/completions": "mistral openai.chat chat",
+  "POST https://api.mistral.ai/v1/ocr": "mistral mistral.ocr other false",
   "POST https://api.deepseek.com/chat/completions": "deepseek openai.chat chat",
   "POST https://api.deepseek.com/v1/chat/completions": "deepseek openai.chat chat",
   "POST https://api.deepseek.com/anthropic/v1/messages": "deepseek anthropic.messages chat",
@@ -171,8 +178,20 @@ const table: Record<string, string> = {
     "vertex openai.chat chat +regional_endpoint",
   "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/m:countTokens":
     "vertex free",
-  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/imagen:predict":
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/imagen-4.0-generate-001:predict":
+    "vertex vertex.predict image imagen-4.0-generate-001 false +regional_endpoint",
+  "POST https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google/models/text-multilingual-embedding-002:predict":
+    "vertex vertex.predict embedding text-multilingual-embedding-002 false",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/textembedding-gecko@003:predict":
+    "vertex vertex.predict embedding textembedding-gecko@003 false",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/multimodalembedding@001:predict":
     "vertex unknown_path",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/veo-3.0:predictLongRunning":
+    "vertex unknown_path",
+  "GET https://us-east5-aiplatform.googleapis.com/ws/google.cloud.aiplatform.v1beta1.LlmBidiService/BidiGenerateContent":
+    "vertex gemini.live chat true webSocket +regional_endpoint",
+  "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/mistralai/models/mistral-ocr-2505:rawPredict":
+    "vertex mistral.ocr other mistral-ocr-2505 false +regional_endpoint",
   "POST https://mars-north1-aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent":
     "not_provider",
   "GET https://storage.googleapis.com/b": "not_provider",
@@ -203,6 +222,8 @@ const table: Record<string, string> = {
   "GET https://acme.openai.azure.com/openai/models": "azure free",
   "POST https://acme.services.ai.azure.com/anthropic/v1/messages": "azure anthropic.messages chat",
   "POST https://acme.services.ai.azure.com/models/chat/completions": "azure openai.chat chat",
+  "POST https://acme.services.ai.azure.com/providers/mistral/azure/ocr": "azure mistral.ocr other false",
+  "POST https://acme.services.ai.azure.com/providers/other/magic": "azure unknown_path",
   "POST https://acme.cognitiveservices.azure.com/speechtotext/v3.2/transcriptions": "azure free",
   "POST https://acme.openai.azure.com/openai/deployments/d/magic": "azure unknown_path",
   "POST https://openai.azure.com/openai/v1/responses": "not_provider",
@@ -274,6 +295,13 @@ describe("createRegistry()", () => {
       "corp gemini.generate chat m false",
     );
     assert.equal(
+      matchUrl(
+        "GET https://g.corp.test/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
+        own,
+      ),
+      "corp gemini.live chat true webSocket",
+    );
+    assert.equal(
       matchUrl("POST https://api.openai.com/v1/embeddings", own),
       "wrapped openai.embeddings embedding",
     );
@@ -287,6 +315,8 @@ describe("createRegistry()", () => {
       "POST https://code-assist.corp.test/x/v1internal:generateContent": "corp gemini.code_assist chat false",
       "POST https://vertex.corp.test/v1/projects/p/locations/l/publishers/google/models/m:generateContent":
         "corp gemini.generate chat m false",
+      "GET https://vertex.corp.test/ws/google.cloud.aiplatform.v1.LlmBidiService/BidiGenerateContent":
+        "corp gemini.live chat true webSocket",
       "POST https://bedrock.corp.test/team/model/m/converse": "corp bedrock.converse chat m false",
       "POST https://azure.corp.test/openai/deployments/d/chat/completions": "corp openai.chat chat d",
       "POST https://cohere.corp.test/v2/rerank": "corp cohere.rerank other false",
