@@ -144,6 +144,8 @@ async function selectRecords(ports: CloudServicePorts, limit: number): Promise<s
     if (skipped.length === 0) return pending.map((each) => each.requestId);
     const ids = skipped.map((each) => each.requestId);
     store.settleRequests({ synced: [], skipped: ids, quarantined: [], at: clock.now() });
+    // A project that became local-only may hold years: the daemon has other work in between.
+    await new Promise<void>((resolve) => void clock.setTimer(0, resolve));
   }
 }
 

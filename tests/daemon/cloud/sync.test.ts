@@ -306,7 +306,25 @@ describe("what leaves the machine", () => {
     const kept = Array.from({ length: 1200 }, () => sampleRecord({ project: "secret" }));
     machine.store.insertRecords(kept);
     const [open] = add(1);
+    // Each stamping waits for the disk: other work of the daemon has its turn in between.
+    const { settleRequests } = machine.store;
+    let turns = 0;
+    const stampedInTurn: number[] = [];
+    let next: NodeJS.Immediate;
+    const countTurn = () => {
+      turns += 1;
+      next = setImmediate(countTurn);
+    };
+    countTurn();
+    Object.assign(machine.store, {
+      settleRequests(settled: Parameters<typeof settleRequests>[0]) {
+        if (settled.skipped.length > 0) stampedInTurn.push(turns);
+        settleRequests(settled);
+      },
+    });
     const { report } = await machine.service.syncNow();
+    clearImmediate(next!);
+    assert.deepEqual([stampedInTurn.length, new Set(stampedInTurn).size], [3, 3]);
     assert.equal(report.accepted, 1);
     assert.deepEqual(idsOf(cloud.to(BATCH)[0]?.body), [open]);
     machine.config.cloud = { ...(machine.config.cloud as object), upload: {} };
