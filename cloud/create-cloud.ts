@@ -1,9 +1,9 @@
 import { Hono } from "hono";
 import { routePath } from "hono/route";
-import { uuidV7 } from "../core/uuid.ts";
 import { openApiDocument } from "./api/mod.ts";
 import { clientAddress } from "./client-address.ts";
 import { problemOf } from "./errors.ts";
+import { newId } from "./new-id.ts";
 import { answerNotFound, registerPages } from "./pages/register-pages.ts";
 import {
   CLOUD_CONFIG_DEFAULTS,
@@ -48,7 +48,7 @@ export function createCloud(ports: CloudPorts, config: CloudSettings = {}): Hono
 
   const app = new Hono<CloudEnv>();
   app.use(async (context, next) => {
-    const requestId = uuidV7(ports.clock.now(), ports.randomBytes(10));
+    const requestId = newId(ports);
     context.set("requestId", requestId);
     const startedAt = performance.now();
     await next();

@@ -1,8 +1,8 @@
 import { type Parsed, parseWire, readJson, type WireSchema } from "../core/wire/mod.ts";
 import { problem } from "./errors.ts";
 
-/** Most bytes of a payload that a person's page sends: a few hundred are usual. */
-const SMALL_PAYLOAD_BYTES = 16_384;
+/** Most bytes of a form, a sign-in or any other small payload: a few hundred are usual. */
+export const SMALL_PAYLOAD_BYTES = 16_384;
 
 /** A value, or the answer that refuses it. */
 export type Reading<T> =

@@ -2,11 +2,8 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
-import { readBytes } from "../read-payload.ts";
+import { readBytes, SMALL_PAYLOAD_BYTES } from "../read-payload.ts";
 import type { Markup } from "./layout.ts";
-
-/** Every form of ours is far smaller. */
-const FORM_MAX_BYTES = 16_384;
 
 /** What a page asks of the JSON API, in this process: the same routes with the same rules, limits and log. */
 export type AskApi = (
@@ -54,7 +51,7 @@ export async function readForm(
 ): Promise<
   { readonly ok: true; readonly value: URLSearchParams } | { readonly ok: false; readonly refusal: Response }
 > {
-  const bytes = await readBytes(context.req.raw, FORM_MAX_BYTES);
+  const bytes = await readBytes(context.req.raw, SMALL_PAYLOAD_BYTES);
   return bytes.ok ? { ok: true, value: new URLSearchParams(new TextDecoder().decode(bytes.value)) } : bytes;
 }
 

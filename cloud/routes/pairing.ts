@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import { uuidV7 } from "../../core/uuid.ts";
 import {
   encodeBase64Url,
   formatPairingCode,
@@ -10,9 +9,10 @@ import {
 } from "../../core/wire/mod.ts";
 import { addressGroup } from "../client-address.ts";
 import { problem } from "../errors.ts";
+import { newId } from "../new-id.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import type { RateLimiter } from "../rate-limiter.ts";
-import { readBytes, readPayload } from "../read-payload.ts";
+import { readSmallPayload } from "../read-payload.ts";
 import {
   type FreshKey,
   PAIRING_TTL_MS,
@@ -21,9 +21,6 @@ import {
   startPairing,
 } from "../store/pairing.ts";
 import { hashToken, mintToken } from "../sync-token.ts";
-
-/** Both payloads are a few hundred bytes. */
-const MAX_BYTES = 16_384;
 
 /** Seconds between two polls. Source: decisions, "Pairing". */
 const POLL_INTERVAL_SECONDS = 2;
@@ -51,15 +48,13 @@ export async function postPairingStart(
   const address = parts.addressOf(context);
   const retryAfterSeconds = limiter.take(addressGroup(address), now);
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
-  const bytes = await readBytes(context.req.raw, MAX_BYTES);
-  if (!bytes.ok) return bytes.refusal;
-  const machine = readPayload(bytes.value, pairingStartSchema);
+  const machine = await readSmallPayload(context.req.raw, pairingStartSchema);
   if (!machine.ok) return machine.refusal;
 
   const pollToken = encodeBase64Url(parts.randomBytes(32));
   const pollHash = hashToken(pollToken, parts.sha256);
   for (let attempt = 1; attempt <= MAX_CODE_ATTEMPTS; attempt += 1) {
-    const pairingId = uuidV7(now, parts.randomBytes(10));
+    const pairingId = newId(parts);
     const code = newCode(parts);
     if (!(await startPairing(parts.db, { pairingId, code, pollHash, machine: machine.value, address, now })))
       continue;
@@ -84,9 +79,7 @@ export async function postPairingPoll(
 ): Promise<Response> {
   const retryAfterSeconds = limiter.take(addressGroup(parts.addressOf(context)), parts.clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
-  const bytes = await readBytes(context.req.raw, MAX_BYTES);
-  if (!bytes.ok) return bytes.refusal;
-  const poll = readPayload(bytes.value, pairingPollSchema);
+  const poll = await readSmallPayload(context.req.raw, pairingPollSchema);
   if (!poll.ok) return poll.refusal;
 
   const pollHash = hashToken(poll.value.poll_token, parts.sha256);
@@ -108,15 +101,8 @@ function toResult(found: PairingPoll): PairingResult {
 }
 
 function newKey(parts: CloudParts, workspaceId: string): FreshKey {
-  const now = parts.clock.now();
   const { token, hash, prefix } = mintToken("sync", workspaceId, parts.randomBytes, parts.sha256);
-  return {
-    keyId: uuidV7(now, parts.randomBytes(10)),
-    machineId: uuidV7(now, parts.randomBytes(10)),
-    token,
-    tokenHash: hash,
-    prefix,
-  };
+  return { keyId: newId(parts), machineId: newId(parts), token, tokenHash: hash, prefix };
 }
 
 /** 40 random bits; the low five of each byte, so that every character is as likely. */

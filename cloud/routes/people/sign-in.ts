@@ -4,10 +4,7 @@ import { problem } from "../../errors.ts";
 import { isFromElsewhere, isOwnOrigin } from "../../own-origin.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
 import type { RateLimiter } from "../../rate-limiter.ts";
-import { readBytes } from "../../read-payload.ts";
-
-/** Most bytes of a sign-in: an address and a password. */
-const MAX_BYTES = 16_384;
+import { readBytes, SMALL_PAYLOAD_BYTES } from "../../read-payload.ts";
 
 /**
  * `/api/auth/*`: signing in, up and out, which the accounts answer. Before they do: whoever guesses is slowed down by
@@ -29,7 +26,7 @@ export async function answerAuth(
   if (isForeign) return problem("origin_refused");
   const retryAfterSeconds = perAddress.take(addressGroup(parts.addressOf(context)), parts.clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
-  const bytes = await readBytes(request, MAX_BYTES);
+  const bytes = await readBytes(request, SMALL_PAYLOAD_BYTES);
   if (!bytes.ok) return bytes.refusal;
   const { method, headers, url } = request;
   const body = new Uint8Array(bytes.value);

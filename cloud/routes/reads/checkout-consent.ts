@@ -1,18 +1,15 @@
 import type { Context } from "hono";
 import { decideConsent, wordingHash } from "../../../core/consent/mod.ts";
-import { uuidV7 } from "../../../core/uuid.ts";
 import {
   type CheckoutConsentAnswer,
   type CheckoutWording,
   checkoutConsentSchema,
 } from "../../../core/wire/mod.ts";
 import { problem } from "../../errors.ts";
+import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { readBytes, readPayload } from "../../read-payload.ts";
+import { readSmallPayload } from "../../read-payload.ts";
 import { insertConsent } from "../../store/consent.ts";
-
-/** The payload is a few hundred bytes. */
-const MAX_BYTES = 16_384;
 
 /** `GET /v1/consent/checkout`: the words beside the two boxes, and the hash by which a consent refers to them. Open to all. */
 export function getCheckoutWording(parts: CloudParts, context: Context<CloudEnv>): Response {
@@ -23,9 +20,7 @@ export function getCheckoutWording(parts: CloudParts, context: Context<CloudEnv>
 
 /** `POST /v1/consent/checkout`, by a person who is signed in: 201, or 422 for a missing tick or a wording never shown. */
 export async function postCheckoutConsent(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const bytes = await readBytes(context.req.raw, MAX_BYTES);
-  if (!bytes.ok) return bytes.refusal;
-  const consent = readPayload(bytes.value, checkoutConsentSchema);
+  const consent = await readSmallPayload(context.req.raw, checkoutConsentSchema);
   if (!consent.ok) return consent.refusal;
   const { strings, earlierHashes } = parts.config.checkoutWording;
   const now = parts.clock.now();
@@ -37,7 +32,7 @@ export async function postCheckoutConsent(parts: CloudParts, context: Context<Cl
     knownWordings: new Set([wordingHash(strings, parts.sha256), ...earlierHashes]),
   });
   if (!verdict.ok) return problem(verdict.reason);
-  const id = uuidV7(now, parts.randomBytes(10));
+  const id = newId(parts);
   await insertConsent(parts.db, id, verdict.record, now);
   const answer: CheckoutConsentAnswer = { id, timestamp: verdict.record.timestamp };
   return context.json(answer, 201);

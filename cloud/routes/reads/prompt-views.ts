@@ -2,9 +2,9 @@ import type { Context } from "hono";
 import { cutUserAgent } from "../../../core/consent/mod.ts";
 import { checkPlan } from "../../../core/plans/mod.ts";
 import { isWithinReach } from "../../../core/retention/mod.ts";
-import { uuidV7 } from "../../../core/uuid.ts";
 import { formatInstant, type PromptViewAnswer, promptViewRequestSchema } from "../../../core/wire/mod.ts";
 import { problem } from "../../errors.ts";
+import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
 import { readBytes, readPayload } from "../../read-payload.ts";
 import { announceView } from "../../store/trace-bodies.ts";
@@ -44,7 +44,7 @@ export async function postPromptView(parts: CloudParts, context: Context<CloudEn
   if (!isWithinReach(owner.requestedAt, "traces", reachOf(workspace, now))) return problem("request_unknown");
   if (owner.userId !== subject) return problem("subject_mismatch");
 
-  const viewId = uuidV7(now, parts.randomBytes(10));
+  const viewId = newId(parts);
   await announceView(
     parts.db,
     {

@@ -2,7 +2,6 @@ import type { Context } from "hono";
 import { cutUserAgent } from "../../../core/consent/mod.ts";
 import { PLAN_TABLE } from "../../../core/plans/mod.ts";
 import { isWithinReach } from "../../../core/retention/mod.ts";
-import { uuidV7 } from "../../../core/uuid.ts";
 import {
   decodeStrictUtf8,
   formatInstant,
@@ -13,6 +12,7 @@ import {
 } from "../../../core/wire/mod.ts";
 import type { Actor } from "../../actor.ts";
 import { problem } from "../../errors.ts";
+import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
 import { orRefusal, type Reading } from "../../read-payload.ts";
 import {
@@ -107,7 +107,7 @@ function readAccess(
   if (!reason.ok) return { ok: false, refusal: problem("reason_missing") };
   const view = {
     workspaceId: workspace.workspaceId,
-    viewId: uuidV7(now, parts.randomBytes(10)),
+    viewId: newId(parts),
     requestId,
     viewerUserId,
     subjectUserId: owner.userId,
