@@ -288,7 +288,7 @@ export function membersOfValue(value: unknown): PickedMembers {
   };
   return {
     closed: true,
-    text: (path) => JSON.stringify(find(path)) ?? null,
+    text: (path) => jsonText(find(path)),
     value: find,
     string: (path) => nonEmptyString(find(path)),
   };
@@ -301,6 +301,15 @@ export function parseJson(text: string | null): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
+  }
+}
+
+/** A value's JSON text; null where it has none, or is nested so deeply that it could be read and can't be written. */
+export function jsonText(value: unknown): string | null {
+  try {
+    return JSON.stringify(value) ?? null;
+  } catch {
+    return null;
   }
 }
 

@@ -1,3 +1,4 @@
+import { jsonText } from "./member-picker.ts";
 import { isObject } from "./token-counts.ts";
 
 /** Most bytes of unknown usage that a record keeps: enough to compute anew, too little to hurt. */
@@ -20,7 +21,7 @@ export function unknownUsage(usage: unknown, known: KnownMembers): string | null
   const fitting: [name: string, value: unknown][] = [];
   let bytes = 2;
   for (const [name, value] of unknown) {
-    const text = jsonOf(value);
+    const text = jsonText(value);
     if (text === null) continue;
     const size = encoder.encode(`${JSON.stringify(name)}:${text},`).length;
     if (bytes + size > MAX_UNKNOWN_USAGE_BYTES) continue;
@@ -28,15 +29,6 @@ export function unknownUsage(usage: unknown, known: KnownMembers): string | null
     fitting.push([name, value]);
   }
   return fitting.length === 0 ? null : JSON.stringify(Object.fromEntries(fitting));
-}
-
-/** The value's text; null where it is nested so deeply that it can be read and not be written. */
-function jsonOf(value: unknown): string | null {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return null;
-  }
 }
 
 function unknownMembers(

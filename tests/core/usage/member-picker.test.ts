@@ -24,6 +24,8 @@ describe("membersOfValue()", () => {
         [null, undefined, null],
       );
     assert.equal(membersOfValue(null).text("a"), null);
+    const deep = JSON.parse(`${"[".repeat(30_000)}1${"]".repeat(30_000)}`);
+    assert.equal(membersOfValue({ deep }).text("deep"), null);
   });
 });
 
