@@ -109,6 +109,11 @@ async function readOptions(context: Context): Promise<ConnectOptions | null> {
 function refusal(status: number, code: string, detail?: string): Response {
   return new Response(JSON.stringify({ type: "about:blank", status, code, ...(detail && { detail }) }), {
     status,
-    headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      // RFC 9110, section 15.5.2: a 401 says how to ask.
+      ...(status === 401 && { "www-authenticate": "Bearer" }),
+    },
   });
 }

@@ -91,7 +91,8 @@ describe("createCloudRoutes()", () => {
     for (const path of ["/connect/cancel", "/pause", "/resume", "/sync", "/reload"]) {
       assert.equal((await post(path, undefined, {})).status, 401, path);
     }
-    assert.equal((await routes.request("/status")).status, 401);
+    const refused = await routes.request("/status");
+    assert.deepEqual([refused.status, refused.headers.get("www-authenticate")], [401, "Bearer"]);
     assert.equal(cloud.seen.length, 0);
     await machine.ports.credentials.clear();
     assert.equal((await read(await post("/pause"))).kind, "paused");
