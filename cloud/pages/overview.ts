@@ -6,7 +6,7 @@ import { costChart } from "./cost-chart.ts";
 import { dateOf, formatCost, formatCount, PLAN_NAMES } from "./format.ts";
 import { layout, type Markup } from "./layout.ts";
 import { goTo, type PageEnv } from "./page-parts.ts";
-import { hereOf, type Visitor, visitorOf, workspaceVisitorOf } from "./workspace-page.ts";
+import { hereOf, visitorOf, type WorkspaceVisitor, workspaceVisitorOf } from "./workspace-page.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -54,8 +54,7 @@ export async function getOverviewPage(env: PageEnv, context: Context<CloudEnv>):
 }
 
 function overviewPage(
-  facts: Visitor & {
-    readonly workspace: Visitor["workspaces"][number];
+  facts: WorkspaceVisitor & {
     readonly overview: Overview;
     readonly now: number;
     /** The `from` of the query. */

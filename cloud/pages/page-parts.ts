@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
-import { readBytes, SMALL_PAYLOAD_BYTES } from "../read-payload.ts";
+import { type Reading, readBytes, SMALL_PAYLOAD_BYTES } from "../read-payload.ts";
 import type { Markup } from "./layout.ts";
 
 /** What a page asks of the JSON API, in this process: the same routes with the same rules, limits and log. */
@@ -46,11 +46,7 @@ export async function personOf(parts: CloudParts, context: Context<CloudEnv>): P
 }
 
 /** The fields of a form, or the refusal of one that is too large. */
-export async function readForm(
-  context: Context<CloudEnv>,
-): Promise<
-  { readonly ok: true; readonly value: URLSearchParams } | { readonly ok: false; readonly refusal: Response }
-> {
+export async function readForm(context: Context<CloudEnv>): Promise<Reading<URLSearchParams>> {
   const bytes = await readBytes(context.req.raw, SMALL_PAYLOAD_BYTES);
   return bytes.ok ? { ok: true, value: new URLSearchParams(new TextDecoder().decode(bytes.value)) } : bytes;
 }

@@ -12,14 +12,13 @@ import {
 } from "../../core/wire/mod.ts";
 import { problem } from "../errors.ts";
 import type { CloudEnv } from "../ports.ts";
+import type { Reading } from "../read-payload.ts";
 import { findWorkspaceAccess } from "../store/workspaces.ts";
 import { PLAN_NAMES } from "./format.ts";
 import { layout, type Markup, notice } from "./layout.ts";
 import { type PageEnv, readForm, refuseForm, sendOnward } from "./page-parts.ts";
 import { wordsOf } from "./refusal-words.ts";
-import { type Visitor, workspaceVisitorOf } from "./workspace-page.ts";
-
-type Subscriber = Visitor & { readonly workspace: Visitor["workspaces"][number] };
+import { type WorkspaceVisitor, workspaceVisitorOf } from "./workspace-page.ts";
 
 /** What a form was sent with, shown again beside the reason why it was refused. */
 interface Chosen {
@@ -88,18 +87,13 @@ export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): P
 }
 
 /** As the workspace is now: a checkout with nothing to pay may have changed its plan. */
-async function afresh({ parts }: PageEnv, subscriber: Subscriber): Promise<Subscriber> {
+async function afresh({ parts }: PageEnv, subscriber: WorkspaceVisitor): Promise<WorkspaceVisitor> {
   const { person, workspace } = subscriber;
   const now = await findWorkspaceAccess(parts.db, person.userId, workspace.workspaceId);
   return now === null ? subscriber : { ...subscriber, workspace: now };
 }
 
-async function subscriberOf(
-  env: PageEnv,
-  context: Context<CloudEnv>,
-): Promise<
-  { readonly ok: true; readonly value: Subscriber } | { readonly ok: false; readonly refusal: Response }
-> {
+async function subscriberOf(env: PageEnv, context: Context<CloudEnv>): Promise<Reading<WorkspaceVisitor>> {
   const visitor = await workspaceVisitorOf(env, context, `/w/${context.req.param("ws")}/subscribe`);
   if (visitor.ok && visitor.value.workspace.role !== "admin")
     return { ok: false, refusal: problem("forbidden") };
@@ -114,7 +108,7 @@ async function wordingNow({ askApi }: PageEnv, context: Context<CloudEnv>): Prom
 }
 
 function formPage(
-  { person, workspaces, workspace }: Subscriber,
+  { person, workspaces, workspace }: WorkspaceVisitor,
   wording: CheckoutWording,
   chosen: Chosen,
   message: string | null,
@@ -153,7 +147,7 @@ ${others.map((text) => html`<p>${text}</p>`)}
   });
 }
 
-function onwardPage({ person, workspaces, workspace }: Subscriber, href: string): Markup {
+function onwardPage({ person, workspaces, workspace }: WorkspaceVisitor, href: string): Markup {
   const body = html`<section>
 <h1>Subscribe</h1>
 <p class="done" role="status">Your agreement is recorded.</p>
@@ -165,7 +159,7 @@ function onwardPage({ person, workspaces, workspace }: Subscriber, href: string)
 }
 
 function donePage(
-  { person, workspaces, workspace }: Subscriber,
+  { person, workspaces, workspace }: WorkspaceVisitor,
   { plan }: Pick<CheckoutOrder, "plan">,
   recorded: { readonly id: string; readonly timestamp: string },
 ): Markup {

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import { problem } from "../errors.ts";
 import type { CloudEnv } from "../ports.ts";
+import type { Reading } from "../read-payload.ts";
 import type { WorkspaceAccess } from "../store/workspaces.ts";
 import { listWorkspaces } from "../store/workspaces.ts";
 import { goToSignIn, type PageEnv, personOf } from "./page-parts.ts";
@@ -12,14 +13,17 @@ export interface Visitor {
   readonly workspaces: readonly WorkspaceAccess[];
 }
 
+/** The same on a page of one of these workspaces. */
+export interface WorkspaceVisitor extends Visitor {
+  readonly workspace: WorkspaceAccess;
+}
+
 /** Who visits a page, or the way to sign in and come back to `next`. */
 export async function visitorOf(
   { parts }: PageEnv,
   context: Context<CloudEnv>,
   next: string,
-): Promise<
-  { readonly ok: true; readonly value: Visitor } | { readonly ok: false; readonly refusal: Response }
-> {
+): Promise<Reading<Visitor>> {
   const person = await personOf(parts, context);
   if (person === null) return { ok: false, refusal: goToSignIn(next) };
   return { ok: true, value: { person, workspaces: await listWorkspaces(parts.db, person.userId) } };
@@ -30,10 +34,7 @@ export async function workspaceVisitorOf(
   env: PageEnv,
   context: Context<CloudEnv>,
   next: string,
-): Promise<
-  | { readonly ok: true; readonly value: Visitor & { readonly workspace: WorkspaceAccess } }
-  | { readonly ok: false; readonly refusal: Response }
-> {
+): Promise<Reading<WorkspaceVisitor>> {
   const visitor = await visitorOf(env, context, next);
   if (!visitor.ok) return visitor;
   const workspaceId = (context.req.param("ws") ?? "").toLowerCase();
