@@ -60,7 +60,7 @@ export function openCertificateAuthority(options: {
   readonly now: Millis;
 }): CertificateAuthority {
   const { directory, now } = options;
-  const hosts = [...new Set(options.hosts.map((host) => host.toLowerCase()))].sort();
+  const hosts = constrainedHosts(options.hosts);
   const keyPath = join(directory, "key.pem");
   const certificatePath = join(directory, "ca.pem");
   const warnings: string[] = [];
@@ -69,11 +69,10 @@ export function openCertificateAuthority(options: {
     const stored = readPrivateFile(keyPath, warnings);
     let keyPem = stored ?? createKeyFile(directory, keyPath);
     const certificate = readCertificate(certificatePath);
-    let issued = stored === null ? "first" : reasonToIssue(certificate, keyPem, hosts, now);
+    const issued = stored === null ? "first" : reasonToIssue(certificate, keyPem, hosts, now);
     if (issued === null && certificate !== null) {
-      return { certificatePem: certificate.toString(), keyPem, certificatePath, issued: null, warnings };
+      return { certificatePem: certificate.toString(), keyPem, certificatePath, issued, warnings };
     }
-    issued ??= "damaged";
     if (issued === "expiring") {
       rmSync(keyPath);
       keyPem = createKeyFile(directory, keyPath);
@@ -89,12 +88,18 @@ export function openCertificateAuthority(options: {
   }
 }
 
-function reasonToIssue(
+/** The hosts as a certificate's constraints list them: each once, in lower case, in order. */
+export function constrainedHosts(hosts: readonly string[]): string[] {
+  return [...new Set(hosts.map((host) => host.toLowerCase()))].sort();
+}
+
+/** Why the certificate has to be issued anew; null for one that is as it should be. */
+export function reasonToIssue(
   certificate: X509Certificate | null,
   keyPem: string,
   hosts: readonly string[],
   now: Millis,
-): CertificateAuthority["issued"] {
+): Exclude<CertificateAuthority["issued"], "first"> {
   if (certificate === null) return "damaged";
   const publicKey = createPublicKey(keyPem);
   if (!certificate.verify(publicKey)) return "damaged";

@@ -1,10 +1,9 @@
-import { createPublicKey, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import type { Millis } from "../../core/time.ts";
-import { authorityRenewDays } from "./certificate-authority.ts";
-import { nameConstraints } from "./issue-certificate.ts";
+import { constrainedHosts, reasonToIssue } from "./certificate-authority.ts";
 
 /** How an installation's authority stands. */
 export interface AuthorityInspection {
@@ -38,12 +37,9 @@ export function inspectCertificateAuthority(options: {
     const certificate = new X509Certificate(pem);
     const validUntil = Date.parse(certificate.validTo);
     const facts = { validUntil, keyOpenToOthers: open, certificatePem: pem };
-    if (!certificate.verify(createPublicKey(readFileSync(keyPath, "utf8"))))
-      return { state: "damaged", ...facts };
-    if (validUntil - now < authorityRenewDays * 86_400_000) return { state: "expiring", ...facts };
-    const hosts = [...new Set(options.hosts.map((host) => host.toLowerCase()))].sort();
-    const fits = certificate.raw.includes(Buffer.from(nameConstraints(hosts)));
-    return { state: fits ? "current" : "hosts_changed", ...facts };
+    const hosts = constrainedHosts(options.hosts);
+    const reason = reasonToIssue(certificate, readFileSync(keyPath, "utf8"), hosts, now);
+    return { state: reason ?? "current", ...facts };
   } catch {
     return { state: "damaged", validUntil: null, keyOpenToOthers: open, certificatePem: null };
   }
