@@ -177,6 +177,18 @@ const SUBJECTS: readonly Subject[] = [
     split: dataLines,
   },
   {
+    name: "Vertex predict, JSON",
+    route: { provider: "vertex", api: "vertex.predict" },
+    body: utf8(
+      JSON.stringify({
+        predictions: times(4, () => ({
+          embeddings: { values: vector, statistics: { token_count: 6, truncated: false } },
+        })),
+      }),
+    ),
+    split: wholeJson,
+  },
+  {
     name: "OpenAI Embeddings, JSON of 8 vectors",
     route: { provider: "openai", api: "openai.embeddings" },
     body: utf8(

@@ -66,8 +66,8 @@ const IMAGE_GENERATION =
   /^\/publishers\/google\/models\/(?<model>(?:imagen-|imagegeneration)[^/:]*):predict$/;
 
 /**
- * The paths of each dialect. What may bill and is not read (videos, calls by telephone) has no
- * rule, and so counts as unknown. A batch is billed by its results, so that making and polling it is free.
+ * The paths of each dialect. What may bill and is not read (videos, music, calls by telephone) has no rule, and so counts
+ * as unknown. A batch is billed by its results, so that making and polling it is free.
  */
 export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
   anthropic: [
