@@ -124,7 +124,8 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   api.route("/", createPageRoutes(ports));
   api.notFound((context) => problem(context, 404, "not_found", "There is nothing at this address."));
   api.onError((error, context) => {
-    ports.onError(error);
+    // Somebody who went away is no failure.
+    if (error !== context.req.raw.signal.reason) ports.onError(error);
     return problem(context, 500, "internal", "The daemon could not answer; its log says why.");
   });
   return api;

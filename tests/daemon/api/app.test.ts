@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Hono } from "hono";
 import { MAX_BODY_BYTES } from "../../../daemon/api/app.ts";
+import { sampleRecord } from "../store/sample-records.ts";
 import { type ApiRig, DASHBOARD, openApi } from "./api-rig.ts";
 
 const bearer = { authorization: "Bearer right" };
@@ -180,5 +181,14 @@ describe("createApi()", () => {
     assert.equal(answer.status, 500);
     assert.ok(!(await answer.text()).includes("secret of the inside"));
     assert.equal(seen.length, 1);
+  });
+
+  it("takes it for no failure of its own that nobody waits for the answer any more", async () => {
+    const seen: unknown[] = [];
+    const left = await openApi({ onError: (error) => seen.push(error) });
+    left.store.insertRecords([sampleRecord()]);
+    await left.ask("/v1/requests", { signal: AbortSignal.abort() });
+    left.close();
+    assert.deepEqual(seen, []);
   });
 });
