@@ -201,9 +201,16 @@ function showCode(state: PairingState, event: EventOf<"start_answered">, now: Mi
   };
 }
 
+/**
+ * How long the cloud is asked beyond the code's time, milliseconds. Decision: it says itself that a code has expired, and
+ * hands an approval of the last second out for so long; without an answer the handshake still ends.
+ */
+const LAST_APPROVAL_MS = 120_000;
+
 /** Asks again, also after a crash: the poll secret was kept. */
 function poll(state: PairingState, _: unknown, now: Millis): PairingStep {
-  if (state.ticket === null || now >= state.ticket.expiresAt) return settle(state, "expired", EXPIRED);
+  if (state.ticket === null || now >= state.ticket.expiresAt + LAST_APPROVAL_MS)
+    return settle(state, "expired", EXPIRED);
   const { pollToken } = state.ticket;
   return { state, effects: [{ kind: "poll_pairing", attempt: state.attempt, pollToken }] };
 }

@@ -196,11 +196,24 @@ describe("replays of core/pairing", () => {
     }
   });
 
+  it("goes on asking for two minutes after the code's time: it may have been approved in its last second", () => {
+    const state = replay(machine, polling(), [
+      [599, polled(1, pending), ["set poll 2000"]],
+      [601, due, ["poll_pairing"]],
+      [602, polled(1, approved), ["store_credentials"]],
+    ]);
+    assert.equal(state.status, "storing");
+    replay(machine, polling(), [
+      [719, due, ["poll_pairing"]],
+      [720, due, settled],
+    ]);
+  });
+
   it("expires with the code, asks no more, and drops answers of an earlier attempt", () => {
     replay(machine, polling(), [
       [1, polled(0, approved), []],
-      [599, due, ["poll_pairing"]],
-      [600, due, settled],
+      [600, due, ["poll_pairing"]],
+      [600, polled(1, said({ status: "expired" })), settled],
       [601, polled(1, approved), []],
       [602, cancel, []],
     ]);
@@ -211,7 +224,7 @@ describe("replays of core/pairing", () => {
 
   it("goes on polling after a crash, and says of the rest that it was interrupted", () => {
     replay(machine, polling(), [[1, start, ["poll_pairing"]]]);
-    replay(machine, polling(), [[601, start, settled]]);
+    replay(machine, polling(), [[720, start, settled]]);
     for (const status of ["checking", "starting", "storing"] as const) {
       const state: PairingState = replay(machine, { ...polling(), status }, [[1, start, settled]]);
       assert.deepEqual([state.status, state.message?.startsWith("interrupted")], ["failed", true]);
