@@ -36,7 +36,7 @@ function startOcr(): MessageReader {
     knowsModel: () => model !== null,
     read(message) {
       model = message.string("model") ?? model;
-      isAnnotated = (message.value("document_annotation") ?? null) !== null;
+      isAnnotated = Boolean(message.value("document_annotation"));
       const stated = message.value("usage_info");
       if (isObject(stated)) usage = stated;
       isClosed = message.closed;

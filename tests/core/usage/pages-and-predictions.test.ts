@@ -40,9 +40,8 @@ describe("mistralOcr", () => {
       document_pages: 2,
     });
     assert.deepEqual(answer({ pages_processed_annotation: 2 }).extras, { annotated_document_pages: 2 });
-    assert.deepEqual(answer({ pages_processed: 2 }, { document_annotation: null }).extras, {
-      document_pages: 2,
-    });
+    for (const document_annotation of [null, ""])
+      assert.deepEqual(answer({ pages_processed: 2 }, { document_annotation }).extras, { document_pages: 2 });
   });
 
   it("prices nothing where both counts are stated, and says so", () => {
