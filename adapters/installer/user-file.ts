@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "../files/mod.ts";
 
@@ -16,15 +26,27 @@ export function readBytes(path: string): string | null {
 export const asBytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 
 /**
- * Replaces what a file holds, and makes its folders. A symbolic link stays one (start files often lead into a repository), and so does the mode
- * of a file that is there.
+ * Replaces what a file holds, and makes its folders. A symbolic link stays one (start files often lead into a repository),
+ * and so do mode and owner of a file that is there: root may write for somebody else. A link that leads nowhere is
+ * refused, since to replace it would lose where it led.
  */
 export function writeBytes(path: string, bytes: string, mode: number): void {
   mkdirSync(dirname(path), { recursive: true });
-  const target = existsSync(path) ? realpathSync(path) : path;
-  const kept = existsSync(target) ? statSync(target).mode & 0o7777 : mode;
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() && !existsSync(path)) throw new Error(`${path} is a link that leads nowhere`);
+  const target = found === undefined ? path : realpathSync(path);
+  const before = statSync(target, { throwIfNoEntry: false });
+  const kept = before === undefined ? mode : before.mode & 0o7777;
   writeFileAtomic(target, Buffer.from(bytes, "latin1"), { mode: kept });
-  // The umask may have taken bits away.
+  const after = statSync(target);
+  if (before !== undefined && (before.uid !== after.uid || before.gid !== after.gid)) {
+    try {
+      chownSync(target, before.uid, before.gid);
+    } catch {
+      // Only root gives files away; the text is what matters.
+    }
+  }
+  // The umask may have taken bits away, and so does a change of owner.
   chmodSync(target, kept);
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -9,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, it } from "node:test";
 import {
   findStale,
@@ -192,6 +194,36 @@ describe("takeSteps() and undoEntries()", () => {
       assert.ok(lstatSync(join(folder, ".rc")).isSymbolicLink());
       assert.equal(readFileSync(join(folder, "dotfiles", "rc"), "utf8"), "mine\n");
     }));
+
+  it("leave alone a symbolic link that leads nowhere", () =>
+    inFolder(async (folder) => {
+      symlinkSync("not-mounted/rc", join(folder, ".rc"));
+      await assert.rejects(take([{ kind: "block", path: join(folder, ".rc"), lines: ["ours"] }]), {
+        name: "InstallStepError",
+        message: `${join(folder, ".rc")} is a link that leads nowhere`,
+      });
+      assert.ok(lstatSync(join(folder, ".rc")).isSymbolicLink());
+    }));
+
+  it(
+    "leave a file to its owner where root writes it",
+    { skip: process.getuid?.() === 0 ? false : "needs root" },
+    () =>
+      inFolder(async (folder) => {
+        const path = join(folder, ".rc");
+        writeFileSync(path, "mine\n", { mode: 0o600 });
+        chownSync(path, 12_345, 54_321);
+        const { record } = await take([{ kind: "block", path, lines: ["ours"] }]);
+        const owner = () => {
+          const { uid, gid, mode } = lstatSync(path);
+          return [uid, gid, mode & 0o777];
+        };
+        assert.deepEqual(owner(), [12_345, 54_321, 0o600]);
+        await undoEntries(record.entries, newRun().run);
+        assert.deepEqual(owner(), [12_345, 54_321, 0o600]);
+        assert.equal(readFileSync(path, "utf8"), "mine\n");
+      }),
+  );
 
   it("refuse a file that is not the meter's, and take over one that is", () =>
     inFolder(async (folder) => {
