@@ -1,6 +1,7 @@
-import { Cli } from "clipanion";
+import { Cli, type CommandClass } from "clipanion";
 import { renderGeneralHelp } from "./render/general-help.ts";
-import { printable, printableLines } from "./render/printable.ts";
+import type { Candidate } from "./render/misunderstood.ts";
+import { usageLine } from "./render/usage-line.ts";
 import { version } from "./version.ts";
 
 /** A program of the package: its name and what its exit codes mean. */
@@ -30,17 +31,17 @@ function alignOptions(text: string): string {
     .join("\n");
 }
 
+/** Columns that a usage fills at most. */
+const WIDTH = 80;
+
 /** What the parser throws where no command fits the words. */
 interface UnknownSyntax extends Error {
   input: readonly string[];
-  candidates: readonly unknown[];
+  candidates: readonly Candidate[];
 }
 
 /** What the parser puts behind the last word. */
 const END_OF_INPUT = "\0";
-
-/** So many commands may be named to somebody whose words fit none of them; more help nobody. */
-const MOST_SUGGESTIONS = 4;
 
 /** The parser, with help that a person can read: named values, the exit codes, colours on terminals alone. */
 export class MeterCli extends Cli {
@@ -54,7 +55,13 @@ export class MeterCli extends Cli {
 
   override usage(...given: Parameters<Cli["usage"]>): string {
     const [command, options] = given;
-    if ((command ?? null) !== null) return alignOptions(readable(super.usage(...given)));
+    if ((command ?? null) !== null) {
+      const text = readable(super.usage(...given))
+        .split("\n")
+        .map((line) => (line.startsWith("$ ") ? usageLine(this.#named(line), WIDTH) : line.trimEnd()))
+        .join("\n");
+      return alignOptions(text);
+    }
     const commands = this.definitions().map(({ path, category = "", description = "" }) => ({
       path: path.replace(/ [<[-].*$/, ""),
       category: category.trim(),
@@ -64,17 +71,29 @@ export class MeterCli extends Cli {
     return renderGeneralHelp({ name, version }, commands, exitCodes, this.format(options?.colored).bold);
   }
 
-  override error(...given: Parameters<Cli["error"]>): string {
-    const [cause] = given;
-    if (!(cause instanceof Error) || cause.name !== "UnknownSyntaxError")
-      return `${readable(super.error(...given)).trimEnd()}\n`;
-    const { input, candidates } = cause as UnknownSyntax;
-    if (candidates.length > MOST_SUGGESTIONS)
-      return `${this.#program.name}: no such command: ${printable(input.filter((word) => word !== END_OF_INPUT).join(" "))}\n\n${this.#program.name} --help lists them all.\n`;
-    return `${this.#program.name}: ${printableLines(readable(cause.message))
-      .replace(/^Command not found; did you mean( one of)?:/, "not a whole command; there is:")
-      .replaceAll(/^ *\d+\. /gm, "  ")
-      .replace(/\n+While running .*$/s, "")
-      .trimEnd()}\n`;
+  /** What is wrong with words that the parser did not take. */
+  async explain(cause: unknown): Promise<string> {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    if (error.name !== "UnknownSyntaxError") return `${readable(this.error(error, {})).trimEnd()}\n`;
+    const { renderMisunderstood } = await import("./render/misunderstood.ts");
+    const { input, candidates } = error as UnknownSyntax;
+    return renderMisunderstood(
+      this.#program.name,
+      input.filter((word) => word !== END_OF_INPUT),
+      candidates.map(({ usage, reason }) => ({ usage: this.#named(readable(usage)), reason })),
+      this.definitions(),
+    );
+  }
+
+  /** The usage of a command that takes several words, with their names; the parser says `...`. */
+  #named(usage: string): string {
+    for (const [command] of this.registrations) {
+      const { restOfLine, paths = [] } = command as CommandClass & { readonly restOfLine?: string };
+      const isOf = ({ length }: { length: number }, path: string) =>
+        length > 0 && new RegExp(`^(\\$ )?${this.#program.name} ${path}( [[<.]|$)`).test(usage);
+      if (restOfLine !== undefined && paths.some((words) => isOf(words, words.join(" "))))
+        return usage.replace(" ...", ` ${restOfLine}`);
+    }
+    return usage;
   }
 }

@@ -35,7 +35,7 @@ export async function runProgram(
     stderr.write(`${program.name}: the output can't be written: ${(unwritten as Error).message}\n`);
     return exitCodes.failed;
   } catch (cause) {
-    stderr.write(cli.error(cause instanceof Error ? cause : new Error(String(cause)), {}));
+    stderr.write(await cli.explain(cause));
     return exitCodes.usage;
   }
 }

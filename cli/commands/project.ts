@@ -3,6 +3,7 @@ import { MeterCommand } from "../meter-command.ts";
 
 export class ProjectSetCommand extends MeterCommand {
   static override paths = [["project"]];
+  static readonly restOfLine = "set body-capture on|off";
   static override usage = Command.Usage({
     category: "Captured bodies",
     description: "switch the capture of bodies on or off for a project",
@@ -17,7 +18,7 @@ export class ProjectSetCommand extends MeterCommand {
   });
 
   slug = Option.String({ name: "slug" });
-  words = Option.Rest({ name: "set body-capture on|off" });
+  words = Option.Rest();
 
   protected override async perform(): Promise<void> {
     const [verb, key, value] = this.words;
@@ -27,7 +28,7 @@ export class ProjectSetCommand extends MeterCommand {
       (value !== "on" && value !== "off") ||
       this.words.length > 3
     ) {
-      throw new UsageError("write: meter project <slug> set body-capture on|off");
+      throw new UsageError("not understood; this is how it is written");
     }
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { prepareHome } = await import("../home.ts");
@@ -107,6 +108,7 @@ export class ProjectListCommand extends MeterCommand {
 
 export class ProjectReassignCommand extends MeterCommand {
   static override paths = [["project", "reassign"]];
+  static readonly restOfLine = "<project> <other-project>";
   static override usage = Command.Usage({
     category: "Projects",
     description: "move past requests to another project",
@@ -132,7 +134,7 @@ export class ProjectReassignCommand extends MeterCommand {
   utc = Option.Boolean("--utc", false, { description: "days in UTC" });
   dryRun = Option.Boolean("--dry-run", false, { description: "move nothing" });
   undo = Option.Boolean("--undo", false, { description: "take the last move back" });
-  projects = Option.Rest({ name: "project other-project" });
+  projects = Option.Rest();
 
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
@@ -153,7 +155,7 @@ export class ProjectReassignCommand extends MeterCommand {
       });
     }
     if (fromProject === undefined || given === undefined || more.length > 0)
-      throw new UsageError("write: meter project reassign <project> <other-project>");
+      throw new UsageError("two projects are needed: whose requests move, and where to");
     const toProject = normaliseSlug(given);
     if (toProject === "") throw new UsageError(`not a project name: ${JSON.stringify(given)}`);
     if (toProject === fromProject) throw new UsageError("both are the same project");

@@ -102,20 +102,38 @@ describe("main()", () => {
     });
   }
 
-  it("names the commands that words may have meant, where they are few", async () => {
-    assert.equal(
-      (await say(["frob", "x\u001b"])).stderr,
-      "meter: no such command: frob x\ufffd\n\nmeter --help lists them all.\n",
-    );
-    assert.match(
-      (await say(["pricing"])).stderr,
-      /^meter: not a whole command; there is:\n\n {2}meter pricing auto-pull <on\|off>\n {2}meter pricing list .*\n {2}meter pricing refresh\n {2}meter pricing status \[--json\]\n$/,
-    );
-    assert.match(
-      (await say(["report", "--sinc"])).stderr,
-      /^meter: Unsupported option name \("--sinc"\)\.\n/,
-    );
-  });
+  const hints: [words: string[], said: string | RegExp][] = [
+    [["frob", "x\u001b"], "meter: no such command: frob x\ufffd\n\nmeter --help lists them all.\n"],
+    [["reprot", "--json"], "meter: no such command: reprot --json; did you mean meter report?\n"],
+    [["pricing", "refrsh"], "meter: no such command: pricing refrsh; did you mean meter pricing refresh?\n"],
+    [
+      ["quarantine"],
+      "meter: no such command: quarantine; there is:\n\n" +
+        "  meter cloud quarantine list   what the cloud refused for good\n" +
+        "  meter cloud quarantine retry  let refused records be sent again\n",
+    ],
+    [
+      ["cloud"],
+      /^meter: not a whole command; there is:\n\n {2}meter cloud bodies status {2}[\s\S]* {2}meter cloud whoami {2}/,
+    ],
+    [
+      ["prune"],
+      "meter: something is missing\n\n$ meter prune --before <value> [--utc] [--dry-run] [--yes] [--json]\n",
+    ],
+    [["run", "--"], "meter: something is missing\n\n$ meter run [--project <value>] <command> ...\n"],
+    [["status", "now"], "meter: one word too many: now\n\n$ meter status [--json]\n"],
+    [["report", "--sinc"], /^meter: no such option: --sinc\n\n\$ meter report \[--by <value>\] /],
+    [["report", "--by"], /^meter: --by needs a value\n/],
+    [["project"], "meter: something is missing\n\n$ meter project <slug> set body-capture on|off\n"],
+    [["project", "reassign", "a"], /\n\$ meter project reassign [\s\S]* <project> <other-project>\n$/],
+  ];
+  for (const [words, said] of hints)
+    it(`says what is missing or may have been meant: meter ${words.join(" ")}`, async () => {
+      const { stderr } = await say(words);
+      if (typeof said === "string") assert.equal(stderr, said);
+      else assert.match(stderr, said);
+      assert.ok(stderr.split("\n").every((line) => line.length <= 80));
+    });
 });
 
 describe("exitCodeTable", () => {

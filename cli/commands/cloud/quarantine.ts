@@ -36,6 +36,7 @@ export class CloudQuarantineListCommand extends MeterCommand {
 
 export class CloudQuarantineRetryCommand extends MeterCommand {
   static override paths = [["cloud", "quarantine", "retry"]];
+  static readonly restOfLine = "<id> ...";
   static override usage = Command.Usage({
     category: "Cloud",
     description: "let refused records be sent again",
@@ -47,7 +48,7 @@ export class CloudQuarantineRetryCommand extends MeterCommand {
   });
 
   all = Option.Boolean("--all", false, { description: "everything that is in quarantine" });
-  ids = Option.Rest({ name: "id" });
+  ids = Option.Rest();
 
   protected override async perform(): Promise<void> {
     if (this.all === this.ids.length > 0) throw new UsageError("give the ids of requests, or --all");
