@@ -14,7 +14,7 @@ const DAYS_TO_EPOCH = 719_468;
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 
 const INSTANT =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
 
 /**
  * Reads a date and time of ISO 8601 as milliseconds; finer digits are cut off. `null` where the text is none, or names a
