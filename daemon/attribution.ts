@@ -4,6 +4,7 @@ import type { Log } from "../core/ports/log.ts";
 import type { ProcessFacts, ProcessTable } from "../core/ports/process-table.ts";
 import type { ProjectFacts, ProjectFiles } from "../core/ports/project-files.ts";
 import type { CallAttribution, ConnectionAttribution } from "./capture/ports.ts";
+import { errorName } from "./error-name.ts";
 
 /** Longest wait for what is known of a process, in milliseconds; after that the call goes without. */
 export const ATTRIBUTION_TIMEOUT_MS = 5_000;
@@ -71,7 +72,7 @@ export function createAttributor(
       };
       find()
         .catch((cause: unknown) => {
-          log.warn("attribution.failed", { error: cause instanceof Error ? cause.name : "unknown" });
+          log.warn("attribution.failed", { error: errorName(cause) });
           return known;
         })
         .then(resolve)

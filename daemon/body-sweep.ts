@@ -2,6 +2,7 @@ import type { Clock } from "../core/ports/clock.ts";
 import type { Log } from "../core/ports/log.ts";
 import { judgeSweep, SWEEP_INTERVAL_MS, sweepBefore } from "../core/retention/mod.ts";
 import { parseInstant } from "../core/wire/mod.ts";
+import { errorName } from "./error-name.ts";
 import type { Store } from "./store/mod.ts";
 
 /** Where the store notes the last sweep. */
@@ -78,8 +79,7 @@ export function startBodySweep(ports: BodySweepPorts): BodySweep {
   const round = () => {
     cancel = clock.setTimer(SWEEP_INTERVAL_MS, round);
     sweep().catch((cause: unknown) => {
-      const error = cause instanceof Error ? cause.name : "unknown";
-      if (!stopped) log.error("daemon.task_crashed", { task: "retention_sweep", error });
+      if (!stopped) log.error("daemon.task_crashed", { task: "retention_sweep", error: errorName(cause) });
     });
   };
   let cancel = clock.setTimer(FIRST_SWEEP_MS, round);

@@ -20,6 +20,7 @@ import { type Capture, createCapture } from "./capture/capture.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
 import { bannerOf, type CloudService } from "./cloud/mod.ts";
 import { type DaemonHealth, type DaemonStatus, troubleOf } from "./daemon-status.ts";
+import { errorName } from "./error-name.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { createProjectSettings } from "./project-settings.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
@@ -172,7 +173,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     counters,
     cloud: cloudPart(),
     turn: () => new Promise((resolve) => ports.atTurnEnd(resolve)),
-    onError: (error) => log.error("api.failed", { error: error instanceof Error ? error.name : "unknown" }),
+    onError: (error) => log.error("api.failed", { error: errorName(error) }),
   });
   // Listens first, so that the proxy knows its port, whichever it is, and lets nobody through to it.
   const served = await ports.serve((request, peer) => api.fetch(request, { peer }), config.api);
@@ -191,8 +192,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
           log.error("daemon.task_crashed", { task: "proxy" });
           ports.portLost?.();
         } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
-        else
-          log.error("capture.failed", { error: event.error instanceof Error ? event.error.name : "unknown" });
+        else log.error("capture.failed", { error: errorName(event.error) });
       },
     },
   ).catch(async (cause: unknown) => {
@@ -300,8 +300,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
   const cloudStarted = store.opened
     .then(() => (stopping ? undefined : ports.cloud?.start()))
     .catch((cause: unknown) => {
-      const error = cause instanceof Error ? cause.name : "unknown";
-      log.error("daemon.task_crashed", { task: "cloud", error });
+      log.error("daemon.task_crashed", { task: "cloud", error: errorName(cause) });
     });
   if (store.trouble === null) await cloudStarted;
   log.info("daemon.started", { version: ports.version, proxy_port: proxy.port, api_port: apiPort });

@@ -1,6 +1,7 @@
 import { HEARTBEAT_INTERVAL_MS } from "../core/config/mod.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Log } from "../core/ports/log.ts";
+import { errorName } from "./error-name.ts";
 
 /** What a heartbeat says. */
 export interface Pulse {
@@ -23,10 +24,9 @@ export function startHeartbeat(
       const uptimeMs = Math.round(performance.now() - startedAt);
       log.info("daemon.heartbeat", { uptime_ms: uptimeMs, records, pending, connections });
     } catch (error) {
-      const name = error instanceof Error ? error.name : "unknown";
       log.error("daemon.task_crashed", {
         task: "heartbeat",
-        error: name,
+        error: errorName(error),
         restart_delay_ms: HEARTBEAT_INTERVAL_MS,
       });
     }

@@ -8,6 +8,7 @@ import {
   type WatchdogStatus,
   watchdogTransition,
 } from "../core/watchdog/mod.ts";
+import { errorName } from "./error-name.ts";
 import { writeLogEffect } from "./log-effect.ts";
 import type { RunningProxy } from "./proxy/start-proxy.ts";
 
@@ -48,17 +49,11 @@ export function startWatchdog({ createDriver, clock, log, proxy }: WatchdogPorts
         proxy.restart();
         return undefined;
       },
-      log: (effect) => {
-        writeLogEffect(log, effect);
-        return undefined;
-      },
+      log: (effect) => writeLogEffect(log, effect),
     },
   });
   driver.run({ kind: "started" }).catch((cause: unknown) => {
-    log.error("daemon.task_crashed", {
-      task: "watchdog",
-      error: cause instanceof Error ? cause.name : "unknown",
-    });
+    log.error("daemon.task_crashed", { task: "watchdog", error: errorName(cause) });
   });
   return {
     get status() {

@@ -1,6 +1,5 @@
 import { isLocalOnly } from "../../core/policy/mod.ts";
 import type { Driver } from "../../core/ports/driver.ts";
-import type { LogEvent } from "../../core/ports/log.ts";
 import { createRedact, type Redact } from "../../core/redaction/mod.ts";
 import {
   type BodyAnswer,
@@ -14,6 +13,7 @@ import {
   uploaderTransition,
 } from "../../core/uploader/mod.ts";
 import { type BodyEnvelopeV021, bodyAnswerSchema, encodeBase64, isUtf8 } from "../../core/wire/mod.ts";
+import { writeLogEffect } from "../log-effect.ts";
 import type { StoredBody } from "../store/mod.ts";
 import { askCloud, readAnswer, readConnection } from "./connection.ts";
 import { createUploaderStates } from "./machine-states.ts";
@@ -85,10 +85,7 @@ export function createUploaderDriver(
         if (!noticeIsPrinted) ports.notice(message);
         return undefined;
       },
-      log: (effect) => {
-        log[effect.level](effect.event as LogEvent, { task: "bodies", ...effect.fields });
-        return undefined;
-      },
+      log: (effect) => writeLogEffect(log, effect, "bodies"),
     },
   });
 }

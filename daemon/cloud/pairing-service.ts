@@ -8,13 +8,14 @@ import {
 } from "../../core/pairing/mod.ts";
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { Driver } from "../../core/ports/driver.ts";
-import type { LogEvent } from "../../core/ports/log.ts";
 import {
   type ConnectStatus,
   type PairingStart,
   pairingResultSchema,
   pairingTicketSchema,
 } from "../../core/wire/mod.ts";
+import { errorName } from "../error-name.ts";
+import { writeLogEffect } from "../log-effect.ts";
 import { askWhoami } from "./ask-whoami.ts";
 import { askOpenly, originOf, readAnswer, withoutBody } from "./connection.ts";
 import { createPairingStates, loadPairingState } from "./machine-states.ts";
@@ -99,8 +100,7 @@ export function createPairingService(ports: CloudServicePorts, links: PairingLin
     const own = makeDriver();
     driver = own;
     own.run({ kind: "started" }).catch((error: unknown) => {
-      const name = error instanceof Error ? error.name : "unknown";
-      ports.log.error("daemon.task_crashed", { task: "pairing", error: name });
+      ports.log.error("daemon.task_crashed", { task: "pairing", error: errorName(error) });
       if (driver !== own) return;
       driver = null;
       const message = "pairing failed on this machine: the credentials could not be stored";
@@ -145,10 +145,7 @@ export function createPairingService(ports: CloudServicePorts, links: PairingLin
           settle();
           return undefined;
         },
-        log: (effect) => {
-          ports.log[effect.level](effect.event as LogEvent, { task: "pairing", ...effect.fields });
-          return undefined;
-        },
+        log: (effect) => writeLogEffect(ports.log, effect, "pairing"),
       },
     });
   }

@@ -1,5 +1,6 @@
 import { clampPullInterval, MIN_PULL_INTERVAL_MS } from "../../core/pricing/mod.ts";
 import { remainingDelay, TIMER_CAP_MS } from "../../core/retry/mod.ts";
+import { errorName } from "../error-name.ts";
 import type { CloudServicePorts } from "./ports.ts";
 import { nextPullAt, readPullHistory } from "./pull-state.ts";
 import { refreshRates } from "./refresh-rates.ts";
@@ -38,8 +39,7 @@ export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
       const isDone = kind === "updated" || kind === "not_modified";
       retryAt = isDone ? null : clock.now() + MIN_PULL_INTERVAL_MS;
     } catch (error) {
-      const name = error instanceof Error ? error.name : "unknown";
-      ports.log.error("daemon.task_crashed", { task: "rates", error: name });
+      ports.log.error("daemon.task_crashed", { task: "rates", error: errorName(error) });
       retryAt = clock.now() + MIN_PULL_INTERVAL_MS;
     }
     if (!on) return;

@@ -1,10 +1,11 @@
-import type { LogEvent } from "../../core/ports/log.ts";
 import {
   initialSupervisorState,
   type SupervisorEvent,
   type SupervisorStatus,
   supervisorTransition,
 } from "../../core/supervisor/mod.ts";
+import { errorName } from "../error-name.ts";
+import { writeLogEffect } from "../log-effect.ts";
 import type { CloudServicePorts } from "./ports.ts";
 
 /** Keeps one worker going. */
@@ -46,12 +47,7 @@ export function createSupervisor(
     await previous;
     const isCancelled = () => runNumber <= cancelledUpTo;
     const startedAt = performance.now();
-    const run = isCancelled()
-      ? Promise.resolve(null)
-      : worker.run().then(
-          () => null,
-          (error: unknown) => (error instanceof Error ? error.name : "unknown"),
-        );
+    const run = isCancelled() ? Promise.resolve(null) : worker.run().then(() => null, errorName);
     previous = run;
     const error = await run;
     const cause = isCancelled() ? "shutdown" : error === null ? "finished" : "error";
@@ -71,10 +67,7 @@ export function createSupervisor(
         cancel();
         return undefined;
       },
-      log: (effect) => {
-        ports.log[effect.level](effect.event as LogEvent, { task: worker.name, ...effect.fields });
-        return undefined;
-      },
+      log: (effect) => writeLogEffect(ports.log, effect, worker.name),
     },
   });
   let begun = false;
@@ -89,8 +82,7 @@ export function createSupervisor(
       else {
         begun = true;
         driver.run({ kind: "started", enabled }).catch((error: unknown) => {
-          const name = error instanceof Error ? error.name : "unknown";
-          ports.log.error("daemon.task_crashed", { task: worker.name, error: name });
+          ports.log.error("daemon.task_crashed", { task: worker.name, error: errorName(error) });
         });
       }
     },

@@ -1,7 +1,6 @@
 import { isLocalOnly, toOutgoingRecord, type UploadPolicy } from "../../core/policy/mod.ts";
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { Driver } from "../../core/ports/driver.ts";
-import type { LogEvent } from "../../core/ports/log.ts";
 import {
   type BatchAnswer,
   initialSyncState,
@@ -13,6 +12,7 @@ import {
   syncTransition,
 } from "../../core/sync/mod.ts";
 import { batchAnswerSchema, type MetadataRecord } from "../../core/wire/mod.ts";
+import { writeLogEffect } from "../log-effect.ts";
 import { askWhoami } from "./ask-whoami.ts";
 import { askCloud, readAnswer, readConnection } from "./connection.ts";
 import { createSyncStates } from "./machine-states.ts";
@@ -89,10 +89,7 @@ export function createSyncDriver(
         links.reportSync(report);
         return undefined;
       },
-      log: (effect) => {
-        log[effect.level](effect.event as LogEvent, { task: "sync", ...effect.fields });
-        return undefined;
-      },
+      log: (effect) => writeLogEffect(log, effect, "sync"),
     },
   });
 }
