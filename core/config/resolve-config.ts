@@ -1,5 +1,5 @@
 import { DEFAULT_PROJECT } from "../attribution/mod.ts";
-import { UPLOAD_FIELDS } from "../policy/mod.ts";
+import { UPLOAD_FIELDS, UPLOAD_PRESET_DEFAULT, UPLOAD_PRESETS } from "../policy/mod.ts";
 import {
   clampPullInterval,
   DEFAULT_PULL_INTERVAL_MS,
@@ -142,15 +142,14 @@ function readCloud(
  * Decision: what can't be read here means the choice that keeps data on the machine, not the default.
  */
 function readUpload(section: SectionReader): Config["cloud"]["upload"] {
-  const presets = ["minimal", "standard", "full"] as const;
   const stated = section.value(
     "preset",
-    (value) => presets.find((each) => each === value) ?? "unreadable",
+    (value) => UPLOAD_PRESETS.find((each) => each === value) ?? "unreadable",
     "",
   );
   if (stated === "unreadable")
-    section.warn("preset", `must be one of ${presets.join(", ")}; minimal is used`);
-  const preset = stated === "unreadable" ? "minimal" : (stated ?? "standard");
+    section.warn("preset", `must be one of ${UPLOAD_PRESETS.join(", ")}; minimal is used`);
+  const preset = stated === "unreadable" ? "minimal" : (stated ?? UPLOAD_PRESET_DEFAULT);
   const perProject = readSwitches(section, "per_project", (value) => (isTable(value) ? value.upload : value));
   const fields: Record<string, boolean> = {};
   for (const [name, value] of section.remaining()) {

@@ -3,10 +3,9 @@
  * intended and not built, and no promise of erasure is made.
  *
  * ```ts
- * import { decideService, purgeDueAt, softDelete } from "./mod.ts";
+ * import { purgeDueAt, softDelete } from "./mod.ts";
  *
  * const deleted = softDelete({ deletedAt: null }, Date.UTC(2026, 0, 1));
- * decideService(deleted, "key"); // { ok: false, reason: "workspace_deleted" }
  * purgeDueAt(deleted) === Date.UTC(2026, 0, 31); // true
  * ```
  *
@@ -16,10 +15,8 @@ export {
   type AccountDeletion,
   type Deletion,
   decideAccountDeletion,
-  decideService,
   type OrganisationMembership,
   PURGE_DELAY_MS,
   purgeDueAt,
-  type Service,
   softDelete,
 } from "./soft-deletion.ts";

@@ -18,17 +18,6 @@ export function purgeDueAt({ deletedAt }: Deletion): Millis | null {
   return deletedAt === null ? null : deletedAt + PURGE_DELAY_MS;
 }
 
-/** Whether a workspace still serves, by who asks: a key learns what happened (403), a session finds nothing (404). */
-export type Service =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly reason: "workspace_deleted" | "not_found" };
-
-/** What answers after a deletion: nothing, at once. Source: decisions, "Cloud: people, keys, plans". */
-export function decideService({ deletedAt }: Deletion, caller: "key" | "session"): Service {
-  if (deletedAt === null) return { ok: true };
-  return { ok: false, reason: caller === "key" ? "workspace_deleted" : "not_found" };
-}
-
 /** An organisation, as the account that is to be deleted stands in it. */
 export interface OrganisationMembership {
   readonly organisationId: string;

@@ -29,7 +29,6 @@ export {
   isWithinReach,
   type ReachFacts,
   type ReadEndpoint,
-  retainUntil,
   type UtcPeriod,
   WINDOW_TABLE,
   type WindowRule,

@@ -113,8 +113,3 @@ export function defaultFrom(endpoint: ReadEndpoint, to: Millis, facts: ReachFact
   const from = to - WINDOW_TABLE[endpoint].defaultDays * DAY_MS;
   return to < floor ? from : Math.max(from, floor);
 }
-
-/** Until when an audit event is to be kept; no worker acts on it. Source: contract, "Events". */
-export function retainUntil(at: Millis, auditLogRetentionDays: number): Millis {
-  return at + auditLogRetentionDays * DAY_MS;
-}

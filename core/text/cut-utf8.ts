@@ -18,16 +18,3 @@ export function cutUtf8(text: string, maxBytes: number): CutText {
   const truncated = read < text.length;
   return { text: truncated ? text.slice(0, read) : text, bytes: written, truncated };
 }
-
-/** Bytes that the text takes in UTF-8. */
-export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < 0x80) continue;
-    bytes += code < 0x800 ? 1 : 2;
-    // A pair takes four bytes: two units counted above, two more. A lone half is encoded as U+FFFD, three bytes.
-    if (code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) index += 1;
-  }
-  return bytes;
-}

@@ -1,5 +1,5 @@
 /**
- * Text measured and cut in UTF-8 bytes, for the caps on stored and uploaded bodies.
+ * Text cut to so many bytes of UTF-8, for the cap on stored bodies, and fields of CSV.
  *
  * ```ts
  * import { cutUtf8 } from "./mod.ts";
@@ -10,4 +10,4 @@
  * @module
  */
 export { csvField } from "./csv-field.ts";
-export { type CutText, cutUtf8, utf8Length } from "./cut-utf8.ts";
+export { type CutText, cutUtf8 } from "./cut-utf8.ts";

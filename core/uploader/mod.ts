@@ -26,7 +26,7 @@ export {
 } from "./upload-cap.ts";
 export { parseUploadFrom, type UploadFrom, watermarkOf } from "./upload-from.ts";
 export { type BodyAnswer, decideUpload, type UploadOutcome } from "./upload-outcome.ts";
-export { BODY_PAGE_SIZE, BODY_SYNC_INTERVAL_MS, type UploaderStep } from "./upload-steps.ts";
+export { BODY_PAGE_SIZE, type UploaderStep } from "./upload-steps.ts";
 export type { UploaderEffect, UploaderEvent } from "./uploader-events.ts";
 export { uploaderTable, uploaderTransition } from "./uploader-machine.ts";
 export {

@@ -7,9 +7,6 @@ import { type BodyAnswer, decideUpload, type UploadOutcome } from "./upload-outc
 import type { UploaderEffect } from "./uploader-events.ts";
 import type { UploaderState, UploadRun } from "./uploader-state.ts";
 
-/** Default time between two ticks, milliseconds. Source: contract, "Limits": body sync interval 60 s default. */
-export const BODY_SYNC_INTERVAL_MS = 60_000;
-
 /** Legs selected at once. Decision: enough to keep the connection busy, few enough to hold in the state. */
 export const BODY_PAGE_SIZE = 50;
 

@@ -25,7 +25,7 @@ import { BACKOFF_CAP_MS } from "../../core/retry/mod.ts";
 import { MAX_SLUG_LENGTH } from "../../core/slug/mod.ts";
 import { FAST_RESTARTS_MAX, RESTART_DELAY_MAX_MS, RESTART_DELAY_MIN_MS } from "../../core/supervisor/mod.ts";
 import { SYNC_INTERVAL_MS } from "../../core/sync/mod.ts";
-import { BODY_SYNC_INTERVAL_MS, UPLOAD_CAP_DEFAULT_BYTES } from "../../core/uploader/mod.ts";
+import { UPLOAD_CAP_DEFAULT_BYTES } from "../../core/uploader/mod.ts";
 import {
   PROBE_FAILURES_TO_LOG,
   PROBE_FAILURES_TO_RESTART,
@@ -79,7 +79,7 @@ const numbers: readonly [heading: string, what: string, constant: number | bigin
     ["Limits", "store cap 512 KiB", DEFAULT_STORE_CAP_BYTES, 512 * KIB],
     ["Limits", "capture skip threshold 4 MiB", MAX_CAPTURED_BYTES, 4 * MIB],
     ["Limits", "per-upload cap 1 MiB", UPLOAD_CAP_DEFAULT_BYTES, MIB],
-    ["Limits", "body sync interval 60 s", BODY_SYNC_INTERVAL_MS, 60 * SECOND],
+    ["Limits", "body sync interval 60 s", DEFAULT_BODY_SYNC_INTERVAL_SECONDS, 60],
     ["Limits", "metadata sync interval 30 s", SYNC_INTERVAL_MS, 30 * SECOND],
     ["Limits", "body uploader staleness 300 s", BODY_STALE_MS, 300 * SECOND],
     ["Limits", "data_retention_days 365", DATA_RETENTION_DAYS_DEFAULT, 365],

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   decideAccountDeletion,
-  decideService,
   type OrganisationMembership,
   PURGE_DELAY_MS,
   purgeDueAt,
@@ -13,7 +12,7 @@ const now = Date.UTC(2026, 10, 21);
 const active = { deletedAt: null };
 const deleted = { deletedAt: now };
 
-/** Contract, "Workspace or account deletion", and what decisions say of who asks afterwards. */
+/** Contract, "Workspace or account deletion". */
 describe("softDelete()", () => {
   it("active -> soft-deleted: deleted_at is stamped", () =>
     assert.deepEqual(softDelete(active, now), deleted));
@@ -28,21 +27,6 @@ describe("purgeDueAt()", () => {
     assert.equal(PURGE_DELAY_MS, 30 * 24 * 3_600_000);
   });
   it("is not set while nothing is deleted", () => assert.equal(purgeDueAt(active), null));
-});
-
-describe("decideService()", () => {
-  const cases = [
-    ["key", active, { ok: true }],
-    ["session", active, { ok: true }],
-    ["key", deleted, { ok: false, reason: "workspace_deleted" }],
-    ["session", deleted, { ok: false, reason: "not_found" }],
-    ["key", { deletedAt: 0 }, { ok: false, reason: "workspace_deleted" }],
-  ] as const;
-  for (const [caller, state, expected] of cases) {
-    it(`answers a ${caller} of a workspace deleted at ${state.deletedAt}`, () => {
-      assert.deepEqual(decideService(state, caller), expected);
-    });
-  }
 });
 
 describe("decideAccountDeletion()", () => {

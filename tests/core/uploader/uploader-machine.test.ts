@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   BODY_PAGE_SIZE,
-  BODY_SYNC_INTERVAL_MS,
   type BodyAnswer,
   createUploaderState,
   initialUploaderState,
@@ -321,11 +320,5 @@ describe("replays of core/uploader", () => {
       [0, answered(2, http(204)), []],
       [0, found([leg("c")]), []],
     ]);
-  });
-});
-
-describe("the numbers of core/uploader", () => {
-  it("are the contract's", () => {
-    assert.equal(BODY_SYNC_INTERVAL_MS, 60_000);
   });
 });
