@@ -25,6 +25,7 @@ describe("readJson()", () => {
     ["many side by side", `[${nested(2)},${"[],".repeat(99)}1]`, undefined],
     ["nothing", "", { ok: false, reason: "invalid_json" }],
     ["no JSON", "{a:1}", { ok: false, reason: "invalid_json" }],
+    ["a string without its end", '["a\\"', { ok: false, reason: "invalid_json" }],
     ["two values", "{}{}", { ok: false, reason: "invalid_json" }],
     ["a byte order mark", "\ufeff{}", { ok: false, reason: "invalid_json" }],
   ];
