@@ -60,6 +60,7 @@ export class ProjectListCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
+    const { count } = await import("../render/count.ts");
     const { fixedUsd } = await import("../render/report.ts");
     const { renderTable } = await import("../render/table.ts");
     await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
@@ -94,9 +95,9 @@ export class ProjectListCommand extends MeterCommand {
           ],
           all.map(({ project, requests, unpriced, cost_pico_usd, body_capture }) => [
             project,
-            requests.toLocaleString("en"),
+            count(requests),
             requests > 0 && requests === unpriced ? "unpriced" : fixedUsd(cost_pico_usd),
-            unpriced.toLocaleString("en"),
+            count(unpriced),
             body_capture === true ? "captured" : "–",
           ]),
           this.width,

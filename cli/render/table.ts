@@ -23,8 +23,12 @@ function cut(text: string, width: number): string {
 
 /** The width of each column where nothing gives way. */
 function naturalWidths(columns: readonly Column[], rows: readonly (readonly string[])[]): number[] {
+  // Not by an argument for each row, of which there may be more than a call can have.
   return columns.map((column, index) =>
-    Math.max(stringWidth(column.title), ...rows.map((row) => stringWidth(printable(row[index] ?? "")))),
+    rows.reduce(
+      (widest, row) => Math.max(widest, stringWidth(printable(row[index] ?? ""))),
+      stringWidth(column.title),
+    ),
   );
 }
 

@@ -67,6 +67,13 @@ describe("renderTable()", () => {
     assert.equal(renderTable([{ title: "a" }], [], 80), "a\n─");
   });
 
+  it("takes as many rows as there may be", () => {
+    const rows = Array.from({ length: 200_000 }, (_, n) => [`client-${n}`, "m", "$1"]);
+    const lines = renderTable(columns, rows, 80).split("\n");
+    assert.equal(lines.length, 200_002);
+    assert.equal(lines.at(-1), "client-199999  m        $1");
+  });
+
   it("fills in what a row lacks", () => {
     assert.equal(renderTable(columns, [["web"]], 80).split("\n")[2], "web");
   });
