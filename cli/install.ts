@@ -11,7 +11,6 @@ import { findDaemon } from "./daemon-process.ts";
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
 import { authorityFiles } from "./home.ts";
 import type { InstallPlan } from "./install-plan.ts";
-import { programWord } from "./program-word.ts";
 import { checkInterception, selfTest } from "./self-test.ts";
 import { endProcess, startDaemonOf, waitForDaemon } from "./start-daemon.ts";
 
@@ -101,12 +100,11 @@ export async function install(
     if (ranBefore !== null && running === null) await startDaemonOf(home, env).catch(() => {});
     throw cause instanceof CommandFailure ? cause : new CommandFailure((cause as Error).message);
   }
-  const program = programWord(env);
-  print(`Done. What was done is recorded in ${installRecordFile(home)}; ${program} uninstall takes it back.`);
+  print(`Done. What was done is recorded in ${installRecordFile(home)}; meter uninstall takes it back.`);
   print(
     record.apps
       ? "New shells and sessions are metered; those that are open now are not."
-      : `Meter a program with: ${program} run -- <command>. To meter all that new shells start: ${program} init --apps`,
+      : `Meter a program with: meter run -- <command>. To meter all that new shells start: meter init --apps`,
   );
   return exitCodes.ok;
 }

@@ -1,6 +1,7 @@
 import { Command, UsageError } from "clipanion";
 import { StoreError } from "../core/ports/sqlite.ts";
 import { CommandFailure, exitCodes } from "./exit-codes.ts";
+import { toPaste } from "./program-word.ts";
 import { printableJson, printableLines } from "./render/printable.ts";
 
 /** Columns where nobody says how wide the output is read, or says nonsense. */
@@ -45,17 +46,22 @@ export abstract class MeterCommand extends Command {
 
   /** Lines of the result. Whatever names, paths and others' words they hold, they steer no terminal. */
   protected print(text: string): void {
+    this.printAsIs(toPaste(text, this.context.env));
+  }
+
+  /** Lines in which no command of ours is to be pasted. */
+  protected printAsIs(text: string): void {
     this.context.stdout.write(`${printableLines(text)}\n`);
   }
 
   /** A sentence beside the result. */
   protected readonly notice = (text: string): void => {
-    this.context.stderr.write(`meter: ${printableLines(text)}\n`);
+    this.context.stderr.write(`meter: ${printableLines(toPaste(text, this.context.env))}\n`);
   };
 
   /** What failed, under the program's name. */
   private complain(text: string): void {
-    this.context.stderr.write(`${this.cli.binaryName}: ${printableLines(text)}\n`);
+    this.context.stderr.write(`${this.cli.binaryName}: ${printableLines(toPaste(text, this.context.env))}\n`);
   }
 
   /** Integers beyond 2^53 are printed as decimal strings, since JSON numbers are read as doubles. */
@@ -65,7 +71,7 @@ export abstract class MeterCommand extends Command {
       (_key, inner) => (typeof inner === "bigint" ? inner.toString() : inner),
       2,
     );
-    this.print(printableJson(text));
+    this.printAsIs(printableJson(text));
   }
 
   /** The width of the terminal, or a fixed one where the output goes elsewhere; some terminals say 0 for not known. */

@@ -66,7 +66,7 @@ export class BodiesShowCommand extends MeterCommand {
           ...(body.redactionApplied ? [`redacted: ${body.redactionSummary.join(", ")}`] : []),
         ];
         this.print(printable(`── ${body.direction} (${notes.join("; ")})`));
-        this.print(body.text);
+        this.printAsIs(body.text);
       }
     });
   }

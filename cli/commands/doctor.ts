@@ -25,7 +25,6 @@ export class DoctorCommand extends MeterCommand {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { diagnose } = await import("../../core/doctor/mod.ts");
     const { gatherFacts } = await import("../doctor/gather-facts.ts");
-    const { toPaste } = await import("../program-word.ts");
     const { renderDiagnosis } = await import("../render/diagnosis.ts");
     const { env } = this.context;
     const home = meterHome(env);
@@ -39,7 +38,7 @@ export class DoctorCommand extends MeterCommand {
     if (this.json) this.printJson({ ...diagnosis, fixed });
     else {
       for (const each of fixed) this.print(`fixed   ${each}`);
-      this.print(renderDiagnosis(diagnosis, this.width, (cure) => toPaste(cure, env)));
+      this.print(renderDiagnosis(diagnosis, this.width));
     }
     return diagnosis.verdict === "HEALTHY" ? exitCodes.ok : exitCodes.failed;
   }

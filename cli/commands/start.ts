@@ -49,8 +49,7 @@ export class StartCommand extends MeterCommand {
     const { httpAddress } = await import("../own-address.ts");
     this.print(`${verdict} Proxy: ${httpAddress(daemon.proxy_host, daemon.proxy_port)}  Home: ${home}`);
     if (byService) this.print("The service keeps it running; meter stop stops both.");
-    const { programWord } = await import("../program-word.ts");
-    this.print(`Run a program through it with: ${programWord(this.context.env)} run -- <command>`);
+    this.print("Run a program through it with: meter run -- <command>");
     return degraded ? exitCodes.failed : undefined;
   }
 }

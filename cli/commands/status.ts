@@ -26,7 +26,7 @@ export class StatusCommand extends MeterCommand {
     const { databaseBytes } = await import("../database-file.ts");
     const { installedService } = await import("../installed-service.ts");
     const { forPrograms } = await import("../render/for-programs.ts");
-    const { programWord } = await import("../program-word.ts");
+    const { toPaste } = await import("../program-word.ts");
     const { troubleOf } = await import("../../daemon/daemon-status.ts");
     const { wrapLine } = await import("../render/wrap.ts");
     const { renderStatus } = await import("../render/status.ts");
@@ -64,11 +64,10 @@ export class StatusCommand extends MeterCommand {
         status,
         service,
         holder,
-        program: programWord(this.context.env),
         databaseBytes: databaseBytes(home),
         now: Date.now(),
       });
-      for (const line of text.split("\n")) this.print(wrapLine(line, this.width));
+      for (const line of toPaste(text, this.context.env).split("\n")) this.print(wrapLine(line, this.width));
     }
     if (status === null) return holder === null ? exitCodes.notRunning : exitCodes.failed;
     return troubleOf(status) === null ? exitCodes.ok : exitCodes.failed;

@@ -8,6 +8,7 @@ import { createCloudLog } from "../../adapters/log/mod.ts";
 import { createCloudMetrics, METRICS_MEDIA_TYPE } from "../../adapters/metrics/mod.ts";
 import { createCloud, isMigrated, type Operations, withOperations } from "../../cloud/mod.ts";
 import { CommandFailure } from "../exit-codes.ts";
+import { toPaste } from "../program-word.ts";
 import { version } from "../version.ts";
 import { createConsoleMail, openAccounts } from "./open-accounts.ts";
 import { inWords, type OpenedDatabase, openConfiguredDatabase } from "./open-cloud-database.ts";
@@ -18,6 +19,7 @@ import { badConfig, type CloudProgramConfig } from "./read-cloud-config.ts";
 export interface Outputs {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 interface Tls {
@@ -97,7 +99,7 @@ async function serveOn(
     peerAddress,
   });
   log({ event: "cloud.started", version, engine, port: served.port, tls: tls !== null });
-  for (const line of greeting(config, baseUrl, served.port)) stdout.write(`${line}\n`);
+  for (const line of greeting(config, baseUrl, served.port)) stdout.write(`${toPaste(line, outputs.env)}\n`);
 
   log({ event: "cloud.draining", signal: await stopped });
   const startedAt = performance.now();

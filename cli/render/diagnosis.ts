@@ -14,22 +14,15 @@ const LABEL_WIDTH = 19;
 
 const things = (count: number) => `${count} thing${count === 1 ? "" : "s"}`;
 
-/**
- * The verdict first, then what is wrong, then what is not; each cure is a line of its own, to paste, and never broken.
- * `toPaste` writes it as it has to be typed here.
- */
-export function renderDiagnosis(
-  { verdict, findings }: Diagnosis,
-  width: number,
-  toPaste: (command: string) => string = (command) => command,
-): string {
+/** The verdict first, then what is wrong, then what is not; each cure is a line of its own, to paste, and never broken. */
+export function renderDiagnosis({ verdict, findings }: Diagnosis, width: number): string {
   const order: FindingLevel[] = ["broken", "inconsistent", "note", "ok"];
   const lines = order.flatMap((level) =>
     findings
       .filter((finding) => finding.level === level)
       .flatMap(({ check, says, cure }) => [
         labelled(`${marks[level].padEnd(6)}  ${check}`, printable(says), LABEL_WIDTH, width),
-        ...(cure === null ? [] : [`${" ".repeat(LABEL_WIDTH)}${toPaste(cure)}`]),
+        ...(cure === null ? [] : [`${" ".repeat(LABEL_WIDTH)}${cure}`]),
       ]),
   );
   const count = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length;

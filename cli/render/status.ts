@@ -17,8 +17,6 @@ export interface StatusFacts {
   databaseBytes: number;
   /** A daemon that does not answer although it holds the home's lock; null where there is none. */
   holder?: { readonly pid: number | null } | null;
-  /** What a person types to run the program. */
-  program?: string;
   now: Millis;
 }
 
@@ -47,14 +45,13 @@ export function renderStatus({
   databaseBytes,
   now,
   service,
-  program = "meter",
   holder = null,
 }: StatusFacts): string {
   const lines: string[] = [];
   if (running === null || status === null) {
     lines.push(
       holder === null
-        ? `Not metering: the daemon is not running. Start it with: ${program} start`
+        ? `Not metering: the daemon is not running. Start it with: meter start`
         : `A daemon${holder.pid === null ? "" : ` (process ${holder.pid})`} holds this home, but can't be asked: it hangs, or could not write daemon.json (is the disk full?).`,
       `home      ${home}`,
     );

@@ -37,6 +37,7 @@ export class ServeCommand extends CloudCommand {
         ...{ tls_cert: this.tlsCert, tls_key: this.tlsKey },
       },
     });
-    await serveCloud(config, { stdout: this.context.stdout, stderr: this.context.stderr });
+    const { stdout, stderr, env } = this.context;
+    await serveCloud(config, { stdout, stderr, env });
   }
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { toPaste } from "../../../cli/program-word.ts";
 import { renderDiagnosis } from "../../../cli/render/diagnosis.ts";
 import type { Finding } from "../../../core/doctor/mod.ts";
 
@@ -53,18 +52,8 @@ describe("renderDiagnosis()", () => {
     const said = renderDiagnosis(
       { verdict: "BROKEN", findings: [finding("broken", "port", "a\u001b[31mb", cure)] },
       30,
-      (command) => toPaste(command, {}),
     );
     assert.ok(said.endsWith(`\n                   ${cure}`));
     assert.ok(!said.includes("\u001b"));
-  });
-});
-
-describe("toPaste()", () => {
-  it("names the program as npm finds it in a clone, where it was run so", () => {
-    const env = { npm_command: "exec" };
-    assert.equal(toPaste("meter stop && meter start", env), "npx meter stop && npx meter start");
-    assert.equal(toPaste("meter stop && meter start", {}), "meter stop && meter start");
-    assert.equal(toPaste(". '/home/a meter b/env.sh'", env), ". '/home/a meter b/env.sh'");
   });
 });
