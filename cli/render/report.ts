@@ -3,6 +3,7 @@ import { csvField } from "../../core/text/mod.ts";
 import type { CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
 import { count, counted } from "./count.ts";
 import { coverageLines } from "./coverage.ts";
+import { printable } from "./printable.ts";
 import { type Column, renderTable, tableFits } from "./table.ts";
 
 /** Decimal places of a cost in a table, so that the points stand below each other. */
@@ -132,7 +133,16 @@ export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): strin
   ];
   const lines = rows.map(({ key, requests, errors, unpriced, incomplete, tokens, costPicoUsd }) =>
     [
-      ...[key, requests, errors, unpriced, incomplete, tokens.prompt, tokens.cacheRead, tokens.cacheWrite],
+      ...[
+        key === null ? null : printable(key),
+        requests,
+        errors,
+        unpriced,
+        incomplete,
+        tokens.prompt,
+        tokens.cacheRead,
+        tokens.cacheWrite,
+      ],
       ...[tokens.cacheWrite1h, tokens.completion, tokens.thinking],
     ]
       .map(csvField)
