@@ -85,6 +85,67 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
     assert.deepEqual(await rollupFaults(rig, workspace.id), []);
   });
 
+  it("stores every field that a daemon states", async () => {
+    const workspace = await rig.addWorkspace();
+    const asked = {
+      requested_model: "gpt-4o-latest",
+      request_kind: "chat",
+      streaming: true,
+      service_tier: "flex",
+      usage_extras: { audio_input_tokens: 0 },
+      http_status: 529,
+      error_class: "server_error",
+      provider_error_code: "overloaded",
+      retryable: true,
+      project: "shop",
+      attribution_tier: "header",
+      prompt_hash: "ab".repeat(32),
+      method: "POST",
+      path: "/v1/chat/completions",
+      source_workdir: "/home/ann/shop",
+      tokens_complete: false,
+    };
+    const counts = {
+      prompt_tokens: 11,
+      completion_tokens: 12,
+      cache_read_tokens: 13,
+      cache_write_tokens: 14,
+      cache_write_1h_tokens: 5,
+      thinking_tokens: 16,
+      latency_ms: 2_000,
+      ttfb_ms: 300,
+    };
+    const costs = { cost_pico_usd: "77", cost_source: "estimated", rates_source: "operator" };
+    const sent = record(rig.uuid(), {
+      ...asked,
+      ...counts,
+      ...costs,
+      cost_usd_minor_units: 0,
+      provider_cost_pico_usd: "88",
+    });
+    await rig.call("POST", PATH, workspace.token, batch(sent));
+    const [row] = await rowsOf(workspace.id);
+    // Its own, which other tests hold.
+    const { cost_pico_usd: _, cost_source: __, rates_source: ___, ...stored } = row ?? {};
+    assert.deepEqual(stored, {
+      ...asked,
+      ...Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, String(value)])),
+      workspace_id: workspace.id,
+      request_id: sent.request_id,
+      requested_at: Date.UTC(2026, 10, 21, 11, 59),
+      received_at: rig.clock.now(),
+      clock_skewed: false,
+      machine_id: workspace.machineId,
+      user_id: workspace.userId,
+      provider: "openai",
+      model: "gpt-4o",
+      reported_cost_pico_usd: "77",
+      reported_cost_source: "estimated",
+      reported_rates_source: "operator",
+      provider_cost_pico_usd: "88",
+    });
+  });
+
   it("counts a record sent again, in the same batch or later, as a duplicate", async () => {
     const workspace = await rig.addWorkspace();
     const [one, other] = [rig.uuid(), rig.uuid()];

@@ -42,6 +42,30 @@ describeOnEngines("the cloud's schema", (engine) => {
     await close();
   });
 
+  it("makes a workspace on the least plan that stores no prompts, and keeps a year", async () => {
+    const { db, close } = await engine.open();
+    const [workspace_id, organisation_id] = [
+      "0193a1b2-0000-7000-8000-000000000001",
+      "0193a1b2-0000-7000-8000-000000000002",
+    ];
+    await db
+      .insertInto("workspaces")
+      .values({ workspace_id, organisation_id, name: "Work", created_at: 1_000 })
+      .execute();
+    assert.deepEqual(await db.selectFrom("workspaces").selectAll().executeTakeFirst(), {
+      workspace_id,
+      organisation_id,
+      name: "Work",
+      plan: "solo",
+      store_prompt_content: false,
+      data_retention_days: 365,
+      audit_log_retention_days: 365,
+      created_at: 1_000,
+      deleted_at: null,
+    });
+    await close();
+  });
+
   it("has no triggers of its own", async () => {
     const { db, close } = await engine.open();
     const { rows } = await sql`select tgname from pg_trigger where not tgisinternal`.execute(db);
