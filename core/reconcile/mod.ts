@@ -19,6 +19,7 @@ export {
   type ModelVariance,
   type Reconciliation,
   reconcile,
+  sumDelivered,
   type VarianceCause,
 } from "./reconcile.ts";
 export { judgeVariance, VARIANCE_TOLERANCE_PER_MILLE, type VarianceVerdict } from "./variance.ts";

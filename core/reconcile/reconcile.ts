@@ -107,16 +107,7 @@ const FIELDS = [
   "reportedCostPicoUsd",
 ] as const satisfies readonly (keyof DeliveredTotals)[];
 
-const NOTHING: CloudTotals = {
-  requests: 0,
-  promptTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  completionTokens: 0,
-  thinkingTokens: 0,
-  reportedCostPicoUsd: 0n,
-  costPicoUsd: 0n,
-};
+const NOTHING: CloudTotals = { ...sumDelivered([]), costPicoUsd: 0n };
 
 /** Compares what the daemon delivered with what the cloud holds, day by day, and names what makes a difference up. */
 export function reconcile(local: readonly LocalModelDay[], cloud: readonly CloudDay[]): Reconciliation {
@@ -226,7 +217,8 @@ function differing(ours: DeliveredTotals, theirs: DeliveredTotals): (keyof Deliv
   return FIELDS.filter((field) => ours[field] !== theirs[field]);
 }
 
-function sumDelivered(rows: readonly DeliveredTotals[]): DeliveredTotals {
+/** Adds deliveries up, field by field; none gives zeros. */
+export function sumDelivered(rows: readonly DeliveredTotals[]): DeliveredTotals {
   const sum = (field: Exclude<keyof DeliveredTotals, "reportedCostPicoUsd">): number =>
     rows.reduce((total, row) => total + row[field], 0);
   return {

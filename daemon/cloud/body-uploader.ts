@@ -1,3 +1,5 @@
+import type { Sha256 } from "../../core/hash.ts";
+import { hashText } from "../../core/hash-text.ts";
 import { isLocalOnly } from "../../core/policy/mod.ts";
 import type { Driver } from "../../core/ports/driver.ts";
 import { createRedact, type Redact } from "../../core/redaction/mod.ts";
@@ -17,6 +19,7 @@ import { writeLogEffect } from "../log-effect.ts";
 import type { StoredBody } from "../store/mod.ts";
 import { askCloud, readAnswer, readConnection } from "./connection.ts";
 import { createUploaderStates } from "./machine-states.ts";
+import { noteSent } from "./note-sent.ts";
 import type { CloudServicePorts, CloudSettings } from "./ports.ts";
 import { resolveWatermark, stampWatermark } from "./upload-watermark.ts";
 
@@ -135,7 +138,15 @@ async function sendBody(
   const redacted = redactAgain(body, createRedact(settings.redactionRules));
   if (redacted === null) return { kind: "unfit", reason: "the stored text can't be redacted" };
   const envelope = toEnvelope(redacted, maxBytes);
-  if (!(await noteBody(ports, credentials.origin, project, envelope))) return NOT_SENT;
+  const noted = await noteSent(ports, {
+    kind: "body",
+    origin: credentials.origin,
+    projects: [project],
+    requestIds: [requestId],
+    fields: Object.keys(envelope).sort(),
+    payload: payloadOf(envelope, ports.sha256),
+  });
+  if (!noted) return NOT_SENT;
   onSend(capturedAt);
   const reply = await askCloud(ports, credentials, `/v1/requests/${requestId}/body`, {
     method: "POST",
@@ -179,30 +190,7 @@ function toEnvelope(body: StoredBody, maxBytes: number): BodyEnvelopeV021 {
 }
 
 /** The outbox holds everything of an envelope but the text itself, which would else lie on the disk twice. */
-async function noteBody(
-  { outbox, clock, sha256, notice }: CloudServicePorts,
-  origin: string,
-  project: string,
-  envelope: BodyEnvelopeV021,
-): Promise<boolean> {
-  const { body_b64: sent, ...rest } = envelope;
-  const digest = Array.from(sha256(new TextEncoder().encode(sent)), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
-  const payload = JSON.stringify({ ...rest, body_b64_length: sent.length, body_b64_sha256: digest });
-  try {
-    await outbox.append({
-      kind: "body",
-      at: clock.now(),
-      origin,
-      projects: [project],
-      requestIds: [envelope.request_id],
-      fields: Object.keys(envelope).sort(),
-      payload,
-    });
-    return true;
-  } catch {
-    notice("the outbox can't be written, so nothing is sent");
-    return false;
-  }
+function payloadOf({ body_b64: sent, ...rest }: BodyEnvelopeV021, sha256: Sha256): string {
+  const digest = hashText(sent, sha256);
+  return JSON.stringify({ ...rest, body_b64_length: sent.length, body_b64_sha256: digest });
 }

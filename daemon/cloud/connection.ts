@@ -1,4 +1,4 @@
-import type { CloudReply } from "../../core/ports/cloud-client.ts";
+import type { BoundToken, CloudReply } from "../../core/ports/cloud-client.ts";
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { CloudAnswer } from "../../core/retry/mod.ts";
 import { parseWire, problemSchema, readJson, type WireSchema } from "../../core/wire/mod.ts";
@@ -46,41 +46,31 @@ export async function readConnection(
   };
 }
 
+type ClientPort = Pick<CloudServicePorts, "client">;
+
 /** Asks the cloud with the stored token, at the address that it was minted for. */
 export function askCloud(
-  { client }: Pick<CloudServicePorts, "client">,
-  credentials: CloudCredentials,
+  ports: ClientPort,
+  { baseUrl, token, origin }: CloudCredentials,
   path: string,
-  ask: Ask = {},
+  ask?: Ask,
 ): Promise<CloudReply> {
-  return client.send({
-    method: ask.method ?? "GET",
-    url: `${credentials.baseUrl}${path}`,
-    bearer: { token: credentials.token, origin: credentials.origin },
-    body: ask.body ?? null,
-    ifNoneMatch: ask.ifNoneMatch ?? null,
-    maxAnswerBytes: MAX_ANSWER_BYTES,
-    timeoutMs: ask.timeoutMs ?? EXCHANGE_MS,
-    ...(ask.cancelled === undefined ? {} : { cancelled: ask.cancelled }),
-  });
+  return send(ports, `${baseUrl}${path}`, { token, origin }, ask);
 }
 
 /** Asks without a token. */
-export function askOpenly(
-  { client }: Pick<CloudServicePorts, "client">,
+export function askOpenly(ports: ClientPort, url: string, ask?: Ask): Promise<CloudReply> {
+  return send(ports, url, null, ask);
+}
+
+function send(
+  { client }: ClientPort,
   url: string,
-  ask: Ask = {},
+  bearer: BoundToken | null,
+  { method = "GET", body, timeoutMs = EXCHANGE_MS, ...ask }: Ask = {},
 ): Promise<CloudReply> {
-  return client.send({
-    method: ask.method ?? "GET",
-    url,
-    bearer: null,
-    body: ask.body ?? null,
-    ifNoneMatch: ask.ifNoneMatch ?? null,
-    maxAnswerBytes: MAX_ANSWER_BYTES,
-    timeoutMs: ask.timeoutMs ?? EXCHANGE_MS,
-    ...(ask.cancelled === undefined ? {} : { cancelled: ask.cancelled }),
-  });
+  const bounds = { timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES };
+  return client.send({ url, bearer, method, body: body ?? null, ...bounds, ...ask });
 }
 
 /** The answer's JSON in the form that the schema gives it; null where it is none. */

@@ -1,5 +1,10 @@
 import { toOutgoingRecord, toReceivedRecord, type UploadPolicy } from "../../core/policy/mod.ts";
-import type { CloudDay, CloudTotals, DeliveredTotals, LocalModelDay } from "../../core/reconcile/mod.ts";
+import {
+  type CloudDay,
+  type CloudTotals,
+  type LocalModelDay,
+  sumDelivered,
+} from "../../core/reconcile/mod.ts";
 import type { CalendarDate } from "../../core/time.ts";
 import {
   type DaemonTotals,
@@ -55,7 +60,7 @@ function dayOf(
       date,
       provider,
       model,
-      delivered: NOTHING,
+      delivered: sumDelivered([]),
       unpricedRequests: 0,
       changedRequests: 0,
       pendingRequests: 0,
@@ -67,28 +72,18 @@ function dayOf(
   return { row, sent: toReceivedRecord(outgoing.record) };
 }
 
-const NOTHING: DeliveredTotals = {
-  requests: 0,
-  promptTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  completionTokens: 0,
-  thinkingTokens: 0,
-  reportedCostPicoUsd: 0n,
-};
-
 function addDelivered(row: Mutable<LocalModelDay>, sent: Sent, request: StoredRequest): void {
   const { tokens } = sent;
-  const { delivered } = row;
-  row.delivered = {
-    requests: delivered.requests + 1,
-    promptTokens: delivered.promptTokens + (tokens.promptTokens ?? 0),
-    cacheReadTokens: delivered.cacheReadTokens + (tokens.cacheReadTokens ?? 0),
-    cacheWriteTokens: delivered.cacheWriteTokens + (tokens.cacheWriteTokens ?? 0),
-    completionTokens: delivered.completionTokens + (tokens.completionTokens ?? 0),
-    thinkingTokens: delivered.thinkingTokens + (tokens.thinkingTokens ?? 0),
-    reportedCostPicoUsd: delivered.reportedCostPicoUsd + (sent.reportedCostPicoUsd ?? 0n),
+  const one = {
+    requests: 1,
+    promptTokens: tokens.promptTokens ?? 0,
+    cacheReadTokens: tokens.cacheReadTokens ?? 0,
+    cacheWriteTokens: tokens.cacheWriteTokens ?? 0,
+    completionTokens: tokens.completionTokens ?? 0,
+    thinkingTokens: tokens.thinkingTokens ?? 0,
+    reportedCostPicoUsd: sent.reportedCostPicoUsd ?? 0n,
   };
+  row.delivered = sumDelivered([row.delivered, one]);
   if (sent.reportedCostPicoUsd === null) row.unpricedRequests += 1;
   const syncedAt = request.syncedAt ?? 0;
   if ((request.recomputedAt ?? 0) > syncedAt || (request.reassignedAt ?? 0) > syncedAt)

@@ -17,7 +17,7 @@ import {
 import { errorName } from "../error-name.ts";
 import { writeLogEffect } from "../log-effect.ts";
 import { askWhoami } from "./ask-whoami.ts";
-import { askOpenly, originOf, readAnswer, withoutBody } from "./connection.ts";
+import { askOpenly, originOf, readAnswer } from "./connection.ts";
 import { createPairingStates, loadPairingState } from "./machine-states.ts";
 import type { CloudServicePorts } from "./ports.ts";
 import type { ConnectOptions, ConnectResult } from "./results.ts";
@@ -229,8 +229,7 @@ export function createPairingService(ports: CloudServicePorts, links: PairingLin
     });
     if (reply.kind === "transport") return { ...event, answer: reply };
     const found = reply.status === 200 ? readAnswer(reply, pairingResultSchema) : null;
-    const answer = withoutBody(reply);
-    if (answer.kind === "transport") return { ...event, answer };
+    const answer = { kind: "http", status: reply.status, retryAfterMs: reply.retryAfterMs } as const;
     if (found === null) return { ...event, answer: { ...answer, result: null } };
     const result =
       found.status === "approved"

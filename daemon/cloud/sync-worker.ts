@@ -1,5 +1,4 @@
 import { isLocalOnly, toOutgoingRecord, type UploadPolicy } from "../../core/policy/mod.ts";
-import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { Driver } from "../../core/ports/driver.ts";
 import {
   type BatchAnswer,
@@ -16,6 +15,7 @@ import { writeLogEffect } from "../log-effect.ts";
 import { askWhoami } from "./ask-whoami.ts";
 import { askCloud, readAnswer, readConnection } from "./connection.ts";
 import { createSyncStates } from "./machine-states.ts";
+import { noteSent } from "./note-sent.ts";
 import type { CloudServicePorts } from "./ports.ts";
 
 /** What the metadata worker needs beside the ports. */
@@ -191,7 +191,15 @@ async function sendBatch(
     machine_id: credentials.machineId,
     records,
   });
-  if (!(await noteBatch(ports, credentials, body, records, [...projects]))) return NOT_SENT;
+  const noted = await noteSent(ports, {
+    kind: "metadata",
+    origin: credentials.origin,
+    projects: [...projects],
+    requestIds: [...sent],
+    fields: filledFields(records),
+    payload: body,
+  });
+  if (!noted) return NOT_SENT;
   onSend(incomplete);
   const reply = await askCloud(ports, credentials, "/v1/requests/batch", { method: "POST", body, cancelled });
   if (reply.kind === "transport") return reply;
@@ -213,33 +221,13 @@ async function sendBatch(
   };
 }
 
-/** Decision: nothing leaves that could not be written down first. */
-async function noteBatch(
-  { outbox, clock, notice }: CloudServicePorts,
-  { origin }: CloudCredentials,
-  payload: string,
-  records: readonly MetadataRecord[],
-  projects: readonly string[],
-): Promise<boolean> {
+/** The names of the fields that hold anything. */
+function filledFields(records: readonly MetadataRecord[]): string[] {
   const fields = new Set<string>();
   for (const record of records) {
     for (const [name, value] of Object.entries(record)) if (value !== null) fields.add(name);
   }
-  try {
-    await outbox.append({
-      kind: "metadata",
-      at: clock.now(),
-      origin,
-      projects,
-      requestIds: records.map((record) => record.request_id),
-      fields: [...fields].sort(),
-      payload,
-    });
-    return true;
-  } catch {
-    notice("the outbox can't be written, so nothing is sent");
-    return false;
-  }
+  return [...fields].sort();
 }
 
 async function resumeWhoami(ports: CloudServicePorts): Promise<SyncEvent> {
@@ -256,5 +244,5 @@ async function resumeWhoami(ports: CloudServicePorts): Promise<SyncEvent> {
   if (answer.kind === "http" && answer.status === 200) {
     ports.store.updateCloudState("cloud_state", { last_connected_at: ports.clock.now() });
   }
-  return { kind: "whoami_answered", answer: answer.kind === "http" ? { ...answer } : answer };
+  return { kind: "whoami_answered", answer };
 }
