@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   existsSync,
@@ -9,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import {
@@ -121,6 +122,18 @@ describe("createMachineIdentity()", () => {
     writeFileSync(second, "0123456789abcdef0123456789abcdef\n");
     const one = createMachineIdentity(home, { platform: "linux", idFiles: [empty, second] });
     assert.match((await one.fingerprint()) ?? "", /^[0-9a-f]{32}$/);
+  });
+
+  it("goes by host name and network card where the platform has no id", async (context) => {
+    const cards = Object.values(networkInterfaces()).flatMap((card) => card ?? []);
+    if (cards.every(({ internal }) => internal)) return context.skip("no network card here");
+    const one = createMachineIdentity(home, { platform: "linux", idFiles: [] });
+    const found = await one.fingerprint();
+    assert.match(found ?? "", /^[0-9a-f]{32}$/);
+    assert.notEqual(
+      found,
+      createHash("sha256").update(one.hostname.toLowerCase()).digest("hex").slice(0, 32),
+    );
   });
 
   it("never rejects: a program that fails, a home that is gone, a planted link", async () => {
