@@ -18,9 +18,9 @@ export async function getConnect(env: PageEnv, context: Context<CloudEnv>): Prom
   const visitor = await visitorOf(env, context, hereOf(context));
   if (!visitor.ok) return visitor.refusal;
   const typed = context.req.query("code") ?? "";
-  if (typed === "") return context.html(codePage(visitor.value, "", null));
+  if (typed === "") return context.html(codePage(env, visitor.value, "", null));
   const answer = await env.askApi(context, "GET", `/v1/pairing/codes/${encodeURIComponent(typed)}`);
-  if (!answer.ok) return await refuse(visitor.value, typed, answer, context);
+  if (!answer.ok) return await refuse(env, visitor.value, typed, answer, context);
   const machine = parseWire(pairingShownSchema, await answer.json());
   if (!machine.ok) throw new TypeError("the machine of the code is not what its schema says");
   return context.html(decisionPage(visitor.value, machine.value));
@@ -39,26 +39,32 @@ export async function postConnect(env: PageEnv, context: Context<CloudEnv>): Pro
     code: typed,
     workspace_id: workspaceId,
   });
-  if (!answer.ok) return await refuse(visitor.value, typed, answer, context);
+  if (!answer.ok) return await refuse(env, visitor.value, typed, answer, context);
   const workspace = visitor.value.workspaces.find((each) => each.workspaceId === workspaceId);
   return context.html(decidedPage(visitor.value, isApproved, workspace));
 }
 
 async function refuse(
+  env: PageEnv,
   visitor: Visitor,
   typed: string,
   answer: Response,
   context: Context<CloudEnv>,
 ): Promise<Response> {
   const message = answer.status === 404 || answer.status === 422 ? UNKNOWN : await wordsOf(answer);
-  return refuseForm(context, answer, codePage(visitor, typed, message));
+  return refuseForm(context, answer, codePage(env, visitor, typed, message));
 }
 
-function codePage({ person, workspaces }: Visitor, typed: string, message: string | null): Markup {
+function codePage(
+  env: PageEnv,
+  { person, workspaces }: Visitor,
+  typed: string,
+  message: string | null,
+): Markup {
   const body = html`<section>
 <h1>Connect a machine</h1>
 ${notice(message)}
-<p>On the machine, run <code>meter cloud connect</code>. It shows a code.</p>
+<p>On the machine, run <code>meter cloud connect --base-url ${env.parts.config.baseUrl}</code>. It shows a code.</p>
 <form method="get" action="/connect">
 <label for="code">Code</label>
 <input class="code" id="code" name="code" type="text" value="${typed}" placeholder="XXXX-XXXX" maxlength="64" autocomplete="off" autocapitalize="characters" spellcheck="false" required autofocus>

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { type Overview, RETENTION_DAYS_MAX } from "../../core/wire/mod.ts";
-import { dateOf, formatCost, formatCount, formatUsd } from "./format.ts";
+import { type CostedSum, dateOf, formatCost, formatCount, formatUsd } from "./format.ts";
 import type { Markup } from "./layout.ts";
 
 const DAY_MS = 86_400_000;
@@ -11,8 +11,18 @@ const MOST_DAYS = RETENTION_DAYS_MAX + 1;
 /** The drawing's own units; the stylesheet stretches it. */
 const [HEIGHT, SLOT, GAP] = [100, 10, 2];
 
-type Day = Pick<Overview["days"][number], "requests" | "unpriced_requests" | "cost_pico_usd"> & {
-  readonly date: string;
+type Day = CostedSum & { readonly date: string };
+
+/** A day without a request. */
+const NOTHING: CostedSum = {
+  requests: 0,
+  unpriced_requests: 0,
+  cost_pico_usd: "0",
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  thinking_tokens: 0,
 };
 
 /**
@@ -27,9 +37,7 @@ export function daysOf({ from, to, days }: Pick<Overview, "from" | "to" | "days"
   const count = Math.min(Math.max(1, touched), MOST_DAYS);
   return Array.from({ length: count }, (_, index) => {
     const date = dateOf(first + index * DAY_MS);
-    const day = byDate.get(date);
-    const { requests = 0, unpriced_requests = 0, cost_pico_usd = "0" } = day ?? {};
-    return { date, requests, unpriced_requests, cost_pico_usd };
+    return { ...(byDate.get(date) ?? NOTHING), date };
   });
 }
 

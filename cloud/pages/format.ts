@@ -1,6 +1,6 @@
 import type { Plan } from "../../core/plans/mod.ts";
 import { divideHalfEven } from "../../core/pricing/mod.ts";
-import { formatInstant } from "../../core/wire/mod.ts";
+import { formatInstant, type UsageTotals } from "../../core/wire/mod.ts";
 
 const PICO_DIGITS = 12;
 
@@ -16,14 +16,31 @@ export function formatUsd(picoUsd: bigint): string {
   return `$${formatCount(digits.slice(0, -places))}.${digits.slice(-places)}`;
 }
 
-/** The cost of so many requests, of which so many have no known price; where none has, no figure would be true. */
-export function formatCost(sum: {
-  readonly cost_pico_usd: string;
-  readonly requests: number;
-  readonly unpriced_requests: number;
-}): string {
-  const isUnknown = sum.requests > 0 && sum.unpriced_requests === sum.requests;
-  return isUnknown ? "unpriced" : formatUsd(BigInt(sum.cost_pico_usd));
+/** What of a sum decides how its cost is written. */
+export type CostedSum = Readonly<
+  Pick<UsageTotals, "requests" | "unpriced_requests" | "cost_pico_usd" | (typeof tokenSums)[number]>
+>;
+
+const tokenSums = [
+  "prompt_tokens",
+  "completion_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "thinking_tokens",
+] as const;
+
+/** All tokens of a sum. */
+export const tokensOf = (sum: Pick<CostedSum, (typeof tokenSums)[number]>): number =>
+  tokenSums.reduce((total, name) => total + sum[name], 0);
+
+/**
+ * The cost of so many requests, of which so many have no known price; where none has, no figure would be true. A dash where
+ * nothing was counted, as of requests that failed.
+ */
+export function formatCost(sum: CostedSum): string {
+  if (sum.requests > 0 && sum.unpriced_requests === sum.requests) return "unpriced";
+  const picoUsd = BigInt(sum.cost_pico_usd);
+  return sum.requests > 0 && picoUsd === 0n && tokensOf(sum) === 0 ? "–" : formatUsd(picoUsd);
 }
 
 /** A count with thousands set apart. */

@@ -3,15 +3,21 @@ import { html } from "hono/html";
 import { type Overview, overviewSchema, parseWire } from "../../core/wire/mod.ts";
 import type { CloudEnv } from "../ports.ts";
 import { costChart } from "./cost-chart.ts";
-import { dateOf, formatCost, formatCount, PLAN_NAMES } from "./format.ts";
+import { dateOf, formatCost, formatCount, PLAN_NAMES, tokensOf } from "./format.ts";
 import { layout, type Markup } from "./layout.ts";
 import { goTo, type PageEnv } from "./page-parts.ts";
 import { hereOf, visitorOf, type WorkspaceVisitor, workspaceVisitorOf } from "./workspace-page.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Periods to choose from, days. Decision: the last month first, as the API's own default. */
+/** Periods to choose from, days. */
 const PERIODS_DAYS = [7, 30, 90] as const;
+
+/** Decision: the last month first, near the API's own default, but whole days, as its link says. */
+const FIRST_PERIOD_DAYS = 30;
+
+/** The first of so many days, today the last. */
+const firstOf = (days: number, now: number) => dateOf(now - (days - 1) * DAY_MS);
 
 /** `GET /`: to the workspace of somebody who has one; a choice for those who have several. */
 export async function getHome(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
@@ -34,11 +40,13 @@ export async function getOverviewPage(env: PageEnv, context: Context<CloudEnv>):
   const visitor = await workspaceVisitorOf(env, context, hereOf(context));
   if (!visitor.ok) return visitor.refusal;
   const { workspace } = visitor.value;
-  const { search } = new URL(context.req.url);
+  const now = env.parts.clock.now();
+  const url = new URL(context.req.url);
+  if (url.search === "") url.searchParams.set("from", firstOf(FIRST_PERIOD_DAYS, now));
   const answer = await env.askApi(
     context,
     "GET",
-    `/v1/workspaces/${workspace.workspaceId}/overview${search}`,
+    `/v1/workspaces/${workspace.workspaceId}/overview${url.search}`,
   );
   if (!answer.ok) return answer;
   const overview = parseWire(overviewSchema, await answer.json());
@@ -47,8 +55,9 @@ export async function getOverviewPage(env: PageEnv, context: Context<CloudEnv>):
     overviewPage({
       ...visitor.value,
       overview: overview.value,
-      now: env.parts.clock.now(),
-      asked: context.req.query("from"),
+      now,
+      asked: url.searchParams.get("from"),
+      baseUrl: env.parts.config.baseUrl,
     }),
   );
 }
@@ -58,7 +67,8 @@ function overviewPage(
     readonly overview: Overview;
     readonly now: number;
     /** The `from` of the query. */
-    readonly asked: string | undefined;
+    readonly asked: string | null;
+    readonly baseUrl: string;
   },
 ): Markup {
   const { person, workspaces, workspace, overview } = facts;
@@ -67,7 +77,7 @@ function overviewPage(
 <p class="quiet">${dateOf(overview.from)} to ${dateOf(Date.parse(overview.to) - 1)}, UTC${
     overview.clamped_from === null ? "" : html`; earlier days are beyond what this workspace keeps in view`
   }</p>
-${totals.requests === 0 ? nothingYet() : figures(overview)}
+${totals.requests === 0 ? nothingYet(facts.baseUrl) : figures(overview)}
 <p class="quiet">Plan: ${PLAN_NAMES[workspace.plan]}${
     workspace.role === "admin"
       ? html` · <a href="/w/${workspace.workspaceId}/subscribe">Change the plan</a>`
@@ -76,17 +86,17 @@ ${totals.requests === 0 ? nothingYet() : figures(overview)}
   return layout({ title: workspace.name, body, person, workspaces, workspaceId: workspace.workspaceId });
 }
 
-function periodLinks(workspaceId: string, now: number, asked: string | undefined): Markup {
+function periodLinks(workspaceId: string, now: number, asked: string | null): Markup {
   const links = PERIODS_DAYS.map((days) => {
-    const from = dateOf(now - (days - 1) * DAY_MS);
+    const from = firstOf(days, now);
     return html`<a href="/w/${workspaceId}?from=${from}" ${from === asked ? html`aria-current="true"` : ""}>${days} days</a>`;
   });
   return html`<nav aria-label="Period">${links}</nav>`;
 }
 
-function nothingYet(): Markup {
+function nothingYet(baseUrl: string): Markup {
   return html`<div class="panel"><h2>Nothing in this period</h2>
-<p>Requests show here once a connected machine has sent them: <code>meter cloud connect</code> pairs one.</p>
+<p>Requests show here once a connected machine has sent them: <code>meter cloud connect --base-url ${baseUrl}</code> pairs one.</p>
 <p class="actions"><a class="button" href="/connect">Connect a machine</a></p></div>`;
 }
 
@@ -95,16 +105,10 @@ const MOST_IN_TILE = 11;
 
 function figures(overview: Overview): Markup {
   const { totals } = overview;
-  const tokens =
-    totals.prompt_tokens +
-    totals.completion_tokens +
-    totals.cache_read_tokens +
-    totals.cache_write_tokens +
-    totals.thinking_tokens;
   const tiles: readonly [string, string][] = [
     ["Cost", formatCost(totals)],
     ["Requests", formatCount(totals.requests)],
-    ["Tokens", formatCount(tokens)],
+    ["Tokens", formatCount(tokensOf(totals))],
     ["Failed", formatCount(totals.failed_requests)],
   ];
   return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd class="${value.length > MOST_IN_TILE ? "long" : ""}">${value}</dd></div>`)}</dl>

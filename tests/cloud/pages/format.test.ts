@@ -20,10 +20,27 @@ describe("formatUsd()", () => {
 });
 
 describe("formatCost()", () => {
-  it("says no figure where no request has a known price, and zero where there is none", () => {
-    assert.equal(formatCost({ cost_pico_usd: "0", requests: 2, unpriced_requests: 2 }), "unpriced");
-    assert.equal(formatCost({ cost_pico_usd: "0", requests: 2, unpriced_requests: 1 }), "$0.00");
-    assert.equal(formatCost({ cost_pico_usd: "0", requests: 0, unpriced_requests: 0 }), "$0.00");
+  const none = {
+    ...{
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+      thinking_tokens: 0,
+    },
+    cost_pico_usd: "0",
+  };
+  const free = { ...none, prompt_tokens: 7 };
+
+  it("says no figure where no request has a known price or a count, and zero where there is none", () => {
+    assert.equal(formatCost({ ...free, requests: 2, unpriced_requests: 2 }), "unpriced");
+    assert.equal(formatCost({ ...free, requests: 2, unpriced_requests: 1 }), "$0.00");
+    assert.equal(formatCost({ ...none, requests: 2, unpriced_requests: 0 }), "–");
+    assert.equal(
+      formatCost({ ...none, cost_pico_usd: "10000000000", requests: 2, unpriced_requests: 0 }),
+      "$0.01",
+    );
+    assert.equal(formatCost({ ...none, requests: 0, unpriced_requests: 0 }), "$0.00");
   });
 });
 

@@ -157,6 +157,8 @@ describeOnEngines("the pages", (engine) => {
   it("show a workspace's usage to its members, and 404 to others", async () => {
     const empty = await (await get(`/w/${workspace.id}`)).text();
     assert.match(empty, /Nothing in this period/);
+    assert.match(empty, /<a href="[^"]*from=2026-10-23" aria-current="true">30 days<\/a>/);
+    assert.match(empty, /<code>meter cloud connect --base-url https?:\/\/[^<]+<\/code>/);
     const used = record(rig.uuid(), {
       prompt_tokens: 1_000_000,
       completion_tokens: 0,
@@ -170,7 +172,7 @@ describeOnEngines("the pages", (engine) => {
     assert.match(text, /<dt>Cost<\/dt><dd class="">\$2\.50<\/dd>/);
     assert.match(text, /<td class="name">website<\/td>/);
     assert.match(text, /<title>2026-11-21: \$2\.50, 1 request<\/title>/);
-    assert.equal(text.match(/class="bar"/g)?.length, 31);
+    assert.equal(text.match(/class="bar"/g)?.length, 30);
 
     const stranger = await rig.personIn(workspace, "stranger");
     const refused = await get(`/w/${workspace.id}`, { cookie: `session=${stranger.token}` });
