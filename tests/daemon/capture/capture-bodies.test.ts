@@ -165,10 +165,34 @@ describe("captured bodies", () => {
     assert.equal(counts.body_too_large, 1);
   });
 
+  it("are left out whole above the threshold where it is the answer, too", async () => {
+    const big = `"${"x".repeat(4 * 1024 * 1024 - 1)}"`;
+    const { kept, logged, counts } = await capture({ answer: big });
+    assert.deepEqual(
+      kept.map(({ direction }) => direction),
+      ["request"],
+    );
+    assert.deepEqual(logged, [
+      {
+        event: "addon.body_capture.skip",
+        reason: "body_too_large",
+        size_bytes: 4_194_305,
+        gate_bytes: 4_194_304,
+      },
+    ]);
+    assert.equal(counts.body_too_large, 1);
+  });
+
   it("are kept up to the threshold itself", async () => {
     const most = `"${"x".repeat(4 * 1024 * 1024 - 2)}"`;
-    const { kept, counts } = await capture({ request: most });
-    assert.deepEqual([kept[0]!.originalSizeBytes, kept[0]!.truncated], [4_194_304, true]);
+    const { kept, counts } = await capture({ request: most, answer: most });
+    assert.deepEqual(
+      kept.map(({ originalSizeBytes, truncated }) => [originalSizeBytes, truncated]),
+      [
+        [4_194_304, true],
+        [4_194_304, true],
+      ],
+    );
     assert.equal(counts.body_too_large, undefined);
   });
 
