@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import type { Clock } from "../core/ports/clock.ts";
 import type { ConnectionOwners } from "../core/ports/connection-owner.ts";
 import type { CreateContentDecoder } from "../core/ports/content-decoder.ts";
@@ -11,14 +10,14 @@ import type { Redact } from "../core/redaction/mod.ts";
 import type { Millis } from "../core/time.ts";
 import type { Registry } from "../core/usage/mod.ts";
 import { type ApiPeer, createApi } from "./api/app.ts";
-import { createCloudRoutes } from "./api/cloud-routes.ts";
+import { createCloudPart } from "./api/cloud-part.ts";
 import { createMeteredCounters } from "./api/metrics.ts";
-import { problem } from "./api/problem.ts";
 import { createRecordFeed } from "./api/record-feed.ts";
+import { showsSecret } from "./api/shows-secret.ts";
 import { startBodySweep } from "./body-sweep.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
-import { bannerOf, type CloudService } from "./cloud/mod.ts";
+import type { CloudService } from "./cloud/mod.ts";
 import { type DaemonHealth, type DaemonStatus, troubleOf } from "./daemon-status.ts";
 import { errorName } from "./error-name.ts";
 import { startHeartbeat } from "./heartbeat.ts";
@@ -171,7 +170,21 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     status: () => status(),
     feed,
     counters,
-    cloud: cloudPart(),
+    cloud:
+      ports.cloud == null
+        ? null
+        : createCloudPart(ports.cloud, {
+            version: ports.version,
+            hostname: ports.hostname ?? "",
+            port: () => apiPort,
+            isOwner: (context) => showsSecret(context, { ...ports, token: config.loopbackToken }),
+            store,
+            surroundings: () => ({
+              captureFailing: storeHealth().capturing === "failing",
+              runningSince: startedAt,
+            }),
+            now: ports.now,
+          }),
     turn: () => new Promise((resolve) => ports.atTurnEnd(resolve)),
     onError: (error) => log.error("api.failed", { error: errorName(error) }),
   });
@@ -211,38 +224,6 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     const { stored, pending } = writer.health();
     return { records: stored, pending, connections: proxy.connections() };
   });
-
-  /** What the API serves of the cloud. */
-  function cloudPart() {
-    const service = ports.cloud ?? null;
-    if (service === null) return null;
-    const routes = createCloudRoutes(service, {
-      version: ports.version,
-      hostname: ports.hostname ?? "",
-      port: () => apiPort,
-      isOwner(context) {
-        const [scheme, token] = (context.req.header("authorization") ?? "").split(" ");
-        return (
-          scheme?.toLowerCase() === "bearer" &&
-          token !== undefined &&
-          ports.equalSecrets(token, config.loopbackToken)
-        );
-      },
-    });
-    const guarded = new Hono();
-    // What would be changed now would be forgotten, a pause among it.
-    guarded.use(async (context, next) => {
-      if (store.trouble !== null) return problem(context, 503, "store_unavailable", store.trouble.message);
-      await next();
-      return undefined;
-    });
-    guarded.route("/", routes);
-    const banner = async () => {
-      const captureFailing = storeHealth().capturing === "failing";
-      return bannerOf(await service.state(), { captureFailing, runningSince: startedAt }, ports.now());
-    };
-    return { routes: guarded, banner };
-  }
 
   /** The database may be in trouble before something was to be stored. */
   function storeHealth(): RecordWriterHealth {

@@ -7,6 +7,7 @@ import type { ApiPorts } from "./api-ports.ts";
 import { createDataRoutes } from "./data-routes.ts";
 import { createPageRoutes } from "./page-routes.ts";
 import { problem } from "./problem.ts";
+import { showsSecret } from "./shows-secret.ts";
 
 /** What a request may bring with it in bytes: the API takes settings, never data. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -57,13 +58,6 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   const api = new Hono<{ Bindings: ApiBindings }>();
   const ownerOf = createOwnerLookup(ports);
 
-  const hasSecret = (context: Context) => {
-    const [scheme, token] = (context.req.header("authorization") ?? "").split(" ");
-    return (
-      scheme?.toLowerCase() === "bearer" && token !== undefined && ports.equalSecrets(token, ports.token)
-    );
-  };
-
   api.use(async (context, next) => {
     const { req } = context;
     const url = new URL(req.url);
@@ -73,16 +67,12 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
         path: req.path,
         authority: url.host,
         header: (name) => req.header(name),
-        hasSecret: hasSecret(context),
+        hasSecret: showsSecret(context, ports),
         owner: await ownerOf(context.env?.peer),
       },
       ports,
     );
-    if (!verdict.ok) {
-      const challenge = verdict.status === 401 ? { "www-authenticate": "Bearer" } : {};
-      const headers = { ...answerHeaders, ...challenge };
-      return problem(context, verdict.status, verdict.code, verdict.detail, headers);
-    }
+    if (!verdict.ok) return problem(context, verdict.status, verdict.code, verdict.detail, answerHeaders);
     const headers = {
       ...answerHeaders,
       "access-control-allow-private-network": "true",

@@ -8,6 +8,7 @@ import {
 } from "../../core/wire/mod.ts";
 import type { CloudService } from "../cloud/mod.ts";
 import type { ConnectOptions } from "../cloud/results.ts";
+import { problem } from "./problem.ts";
 
 /** What the routes need beside the service. */
 export interface CloudRoutesOptions {
@@ -33,7 +34,14 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
   const { isOwner } = options;
   const app = new Hono();
   const ownerOnly = (run: () => Promise<unknown>) => async (context: Context) =>
-    isOwner(context) ? context.json((await run()) as object) : refusal(401, "unauthorised");
+    isOwner(context)
+      ? context.json((await run()) as object)
+      : problem(
+          context,
+          401,
+          "unauthorised",
+          "This is for the owner's own programs, which show their secret.",
+        );
 
   app.get("/state", async (context) => {
     const { paired, enabled } = await service.state();
@@ -46,7 +54,7 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
     // Decision: where the machine connects to, and whether anew, is the owner's to say; a page's words are not read,
     // and what was recorded before a new connection that a page began stays here.
     const asked = isOwner(context) ? await readOptions(context) : { byPage: true };
-    if (asked === null) return refusal(422, "invalid_request");
+    if (asked === null) return problem(context, 422, "invalid_request", "This is no request to connect.");
     const result = await service.connect(asked);
     switch (result.kind) {
       case "code":
@@ -55,11 +63,11 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
           verification_url: result.verificationUrl,
         } satisfies ConnectAnswer);
       case "connected":
-        return refusal(409, "already_connected");
+        return problem(context, 409, "already_connected", "This machine is connected already.");
       case "no_base_url":
-        return refusal(409, "no_base_url");
+        return problem(context, 409, "no_base_url", "No cloud is configured.");
       case "failed":
-        return refusal(502, "pairing_failed", result.message);
+        return problem(context, 502, "pairing_failed", result.message);
     }
   });
 
@@ -104,16 +112,4 @@ async function readOptions(context: Context): Promise<ConnectOptions | null> {
     ...(typeof baseUrl === "string" ? { baseUrl } : {}),
     ...(fromNow === true ? { fromNow } : {}),
   };
-}
-
-function refusal(status: number, code: string, detail?: string): Response {
-  return new Response(JSON.stringify({ type: "about:blank", status, code, ...(detail && { detail }) }), {
-    status,
-    headers: {
-      "content-type": "application/problem+json",
-      "cache-control": "no-store",
-      // RFC 9110, section 15.5.2: a 401 says how to ask.
-      ...(status === 401 && { "www-authenticate": "Bearer" }),
-    },
-  });
 }

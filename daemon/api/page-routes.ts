@@ -15,8 +15,6 @@ const RECENT = 25;
 
 const DAY_MS = 86_400_000;
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** The local page with its style and script. Who may ask is decided before. */
 export function createPageRoutes(ports: ApiPorts): Hono {
   const { store, turn } = ports;
@@ -51,8 +49,7 @@ export function createPageRoutes(ports: ApiPorts): Hono {
 
   routes.get("/requests/:id", async (context) => {
     page(context);
-    const id = context.req.param("id");
-    const request = uuid.test(id) ? await store.readRequest(id) : null;
+    const request = await store.readRequest(context.req.param("id"));
     if (request === null) return context.html(missingPage(), 404);
     return context.html(requestPage(explainRequest(request, ports.prices())));
   });

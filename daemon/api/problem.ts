@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 
 /** Statuses that the API answers problems with. */
-export type ProblemStatus = 400 | 401 | 403 | 404 | 413 | 415 | 422 | 500 | 503;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 500 | 502 | 503;
 
 /** An RFC 9457 answer with a stable `code`. */
 export function problem(
@@ -13,6 +13,8 @@ export function problem(
 ): Response {
   return context.body(JSON.stringify({ type: "about:blank", status, code, detail }), status, {
     "content-type": "application/problem+json",
+    // RFC 9110, section 15.5.2: a 401 says how to ask.
+    ...(status === 401 && { "www-authenticate": "Bearer" }),
     ...headers,
   });
 }
