@@ -241,6 +241,14 @@ describe("insertRecords() of an id that is there", () => {
       assert.equal(store.countPending(), 0);
     }));
 
+  it("never sends what was passed over, also once it is complete", () =>
+    withStore((store) => {
+      store.insertRecords([first]);
+      store.settleRequests({ synced: [], skipped: [first.requestId], quarantined: [], at: noon });
+      store.insertRecords([second]);
+      assert.equal(store.countPending(), 0);
+    }));
+
   it("leaves a complete one as it is", async () => {
     const request = await storedAfter(second, { ...second, tokens: first.tokens, costPicoUsd: 9n });
     assert.deepEqual([request.tokens, request.costPicoUsd], [tokens, 5n]);
