@@ -162,6 +162,12 @@ describeOnEngines("pairing", (engine) => {
     const before = rig.clock.now();
     assert.deepEqual(await settled(poll(rig, pollToken)), { status: "pending" });
     assert.equal(rig.clock.now() - before, 25_000);
+    // However the wall clock jumps meanwhile.
+    const jumped = poll(rig, pollToken);
+    while (rig.clock.nextTimerMs() === null) await new Promise((resolve) => setImmediate(resolve));
+    rig.clock.jump(rig.clock.now() - 3_600_000);
+    assert.deepEqual(await settled(jumped), { status: "pending" });
+    rig.clock.jump(rig.clock.now() + 3_600_000);
     const waiting = poll(rig, pollToken);
     assert.ok(await decide(rig, workspace, code, true));
     assert.equal((await settled(waiting)).status, "approved");
