@@ -9,6 +9,7 @@ import { createZlibDecoder, createZlibMessageInflater } from "../../adapters/con
 import { createRandomBytes, sha256Hex } from "../../adapters/crypto/mod.ts";
 import { createDriver } from "../../adapters/driver/mod.ts";
 import { serve } from "../../adapters/http/mod.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { StoreError } from "../../core/ports/sqlite.ts";
 import { createPriceBook } from "../../core/pricing/mod.ts";
@@ -21,11 +22,22 @@ import { openStore, type Store } from "../../daemon/store/mod.ts";
 import { opener } from "./store/open-sample-store.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 10);
+const DAY_MS = 86_400_000;
 const folder = mkdtempSync(join(tmpdir(), "meter-daemon-"));
 after(() => rmSync(folder, { recursive: true }));
 
+interface StartOptions {
+  cloud: CloudService | null;
+  clock: Clock;
+  bodyRetentionDays: number;
+}
+
 /** A daemon on free ports, over a database in memory. */
-async function startOn(store: Store, log: Log, cloud: CloudService | null) {
+async function startOn(
+  store: Store,
+  log: Log,
+  { cloud = null, clock = createManualClock(NOW), bodyRetentionDays = 90 }: Partial<StartOptions> = {},
+) {
   const registry = createRegistry();
   const prices = createPriceBook([]);
   const authority = openCertificateAuthority({ directory: folder, hosts: registry.hosts, now: NOW });
@@ -43,8 +55,8 @@ async function startOn(store: Store, log: Log, cloud: CloudService | null) {
       tokenCounter: null,
       sha256Hex,
       randomBytes: createRandomBytes(),
-      now: () => NOW,
-      clock: createManualClock(NOW),
+      now: () => clock.now(),
+      clock,
       createDriver,
       atTurnEnd: setImmediate,
       later: (work, delayMs) => void setTimeout(work, delayMs),
@@ -68,7 +80,7 @@ async function startOn(store: Store, log: Log, cloud: CloudService | null) {
       api: { host: "127.0.0.1", name: "127.0.0.1", port: 0, allowedOrigins: new Set() },
       loopbackToken: "0".repeat(64),
       maxBodyBytes: 524_288,
-      bodyRetentionDays: 90,
+      bodyRetentionDays,
       warnings: [],
     },
   );
@@ -86,7 +98,7 @@ describe("startDaemon()", { timeout: 120_000 }, () => {
     const daemon = await startOn(
       { ...store, readCoverage: damaged, lastCaptures: damaged },
       { debug: write, info: write, warn: write, error: write },
-      cloud as unknown as CloudService,
+      { cloud: cloud as unknown as CloudService },
     );
     try {
       assert.deepEqual(daemon.health(), {
@@ -98,6 +110,64 @@ describe("startDaemon()", { timeout: 120_000 }, () => {
         logged.filter(({ event }) => event === "daemon.task_crashed").map(({ fields }) => fields),
         [{ task: "cloud", error: "StoreError" }],
       );
+    } finally {
+      await daemon.stop(0);
+    }
+  });
+
+  it("beats every 30 s, and sweeps bodies past the configured days a minute after the start and daily", async () => {
+    const store = await openStore(opener, ":memory:");
+    const clock = createManualClock(NOW);
+    store.insertBodies(
+      [13, 11, 11].map((ageDays, at) => ({
+        requestId: `request ${at}`,
+        direction: "request",
+        capturedAt: NOW - ageDays * DAY_MS,
+        contentType: null,
+        content: new Uint8Array([97]),
+        originalSizeBytes: 1,
+        truncated: false,
+        redactionApplied: false,
+        redactionSummary: [],
+      })),
+    );
+    const logged: { event: string; fields: Record<string, unknown> }[] = [];
+    const arrivals = new Set<() => void>();
+    const write = (event: string, fields: object) => {
+      logged.push({ event, fields: { ...fields } });
+      for (const arrived of arrivals) arrived();
+    };
+    const events = (name: string) => logged.filter(({ event }) => event === name);
+    /** Waits until so many lines of an event are written. */
+    const until = async (name: string, count: number) => {
+      while (events(name).length < count) {
+        await new Promise<void>((resolve) => arrivals.add(resolve));
+        arrivals.clear();
+      }
+    };
+    const daemon = await startOn(
+      store,
+      { debug: write, info: write, warn: write, error: write },
+      { clock, bodyRetentionDays: 12 },
+    );
+    try {
+      clock.advance(29_999);
+      assert.equal(events("daemon.heartbeat").length, 0);
+      clock.advance(1);
+      await until("daemon.heartbeat", 1);
+      clock.advance(30_000);
+      await until("daemon.heartbeat", 2);
+      assert.deepEqual(Object.keys(events("daemon.heartbeat")[0]?.fields ?? {}), [
+        "uptime_ms",
+        "records",
+        "pending",
+        "connections",
+      ]);
+      await until("bodies.retention_sweep", 1);
+      const { deleted, retention_days } = events("bodies.retention_sweep")[0]?.fields ?? {};
+      assert.deepEqual([deleted, retention_days, store.bodyStats().bodies], [1, 12, 2]);
+      clock.advance(2 * DAY_MS);
+      await until("bodies.retention_sweep", 2);
     } finally {
       await daemon.stop(0);
     }
