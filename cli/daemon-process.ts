@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
+import type { DaemonHealth } from "../daemon/daemon-status.ts";
 import { askDaemon, type LoopbackAsk } from "./loopback-client.ts";
 
 /** What a running daemon leaves in `<meter_home>/daemon.json`, so that the command line finds it. */
@@ -42,31 +43,33 @@ export function readBootLog(home: string): string {
   }
 }
 
-/** The daemon of this home if it answers, else null: a file that a killed daemon left behind counts for nothing. */
-export async function findDaemon(home: string, ask: LoopbackAsk = {}): Promise<RunningDaemon | null> {
-  let state: RunningDaemon;
+function readState(home: string): RunningDaemon | null {
   try {
-    state = v.parse(runningDaemon, JSON.parse(readFileSync(stateFile(home), "utf8")));
-  } catch {
-    return null;
-  }
-  try {
-    const { status, body } = await askDaemon(state, "/health", null, ask);
-    // The port, and even the process id, may be another daemon's by now.
-    const { started_at: startedAt } = status === 200 ? JSON.parse(body) : {};
-    return startedAt === state.started_at ? state : null;
+    return v.parse(runningDaemon, JSON.parse(readFileSync(stateFile(home), "utf8")));
   } catch {
     return null;
   }
 }
 
-/** Whether a daemon says of itself that it can't do its work; one that has just ended does not say so. */
-export async function isDegraded(daemon: RunningDaemon): Promise<boolean> {
+/** A daemon that has answered. */
+export interface FoundDaemon extends RunningDaemon {
+  /** Whether it says of itself that it can't do its work. */
+  readonly isDegraded: boolean;
+}
+
+/** The daemon of this home if it answers, else null: a file that a killed daemon left behind counts for nothing. */
+export async function findDaemon(home: string, ask: LoopbackAsk = {}): Promise<FoundDaemon | null> {
+  const state = readState(home);
+  if (state === null) return null;
   try {
-    const { status, body } = await askDaemon(daemon, "/health");
-    return status === 200 && JSON.parse(body).status === "degraded";
+    const { status, body } = await askDaemon(state, "/health", null, ask);
+    if (status !== 200) return null;
+    const health = JSON.parse(body) as Partial<DaemonHealth>;
+    // The port, and even the process id, may be another daemon's by now.
+    if (health.started_at !== state.started_at) return null;
+    return { ...state, isDegraded: health.status === "degraded" };
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -75,11 +78,7 @@ export async function findHolder(home: string): Promise<{ pid: number | null } |
   const { isLocked } = await import("../adapters/lock/mod.ts");
   const { createSqliteOpener } = await import("../adapters/sqlite/mod.ts");
   if (!(await isLocked(createSqliteOpener(), lockFile(home)))) return null;
-  try {
-    return { pid: v.parse(runningDaemon, JSON.parse(readFileSync(stateFile(home), "utf8"))).pid };
-  } catch {
-    return { pid: null };
-  }
+  return { pid: readState(home)?.pid ?? null };
 }
 
 /** The program itself: beside this file in a checkout, beside `dist/` in a package. */

@@ -3,6 +3,7 @@ import { createRunWords, type RunWords, readInstallRecord } from "../adapters/in
 import { type InstallRecord, serviceWords } from "../core/install/mod.ts";
 import {
   bootLogFile,
+  type FoundDaemon,
   findDaemon,
   findHolder,
   isAlive,
@@ -30,7 +31,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
 export async function waitForDaemon(
   home: string,
   exitCode: () => number | null = () => null,
-): Promise<RunningDaemon> {
+): Promise<FoundDaemon> {
   const deadline = performance.now() + READY_WITHIN_MS;
   while (performance.now() < deadline) {
     const started = await findDaemon(home);
@@ -47,7 +48,7 @@ export async function waitForDaemon(
 }
 
 /** Starts a daemon that outlives this process and waits until it answers. */
-export async function startInBackground(home: string): Promise<RunningDaemon> {
+export async function startInBackground(home: string): Promise<FoundDaemon> {
   prepareHome(home);
   const child = spawnDaemon(home);
   let exitCode: number | null = null;
@@ -71,7 +72,7 @@ async function runAll(run: RunWords, commands: readonly (readonly string[])[]): 
 export async function startDaemonOf(
   home: string,
   env: Environment,
-): Promise<{ daemon: RunningDaemon; byService: boolean }> {
+): Promise<{ daemon: FoundDaemon; byService: boolean }> {
   const words = serviceWords(await recordOf(home));
   if (words !== null && (await runAll(createRunWords(env), words.start)))
     return { daemon: await waitForDaemon(home), byService: true };

@@ -34,7 +34,7 @@ export class StartCommand extends MeterCommand {
       const { runDaemon } = await import("../run-daemon.ts");
       return runDaemon(home, this.context.env, this.context.stderr);
     }
-    const { findDaemon, isDegraded } = await import("../daemon-process.ts");
+    const { findDaemon } = await import("../daemon-process.ts");
     const { startDaemonOf } = await import("../start-daemon.ts");
     const running = await findDaemon(home);
     if (running !== null) {
@@ -44,12 +44,11 @@ export class StartCommand extends MeterCommand {
       return undefined;
     }
     const { daemon, byService } = await startDaemonOf(home, this.context.env);
-    const degraded = await isDegraded(daemon);
-    const verdict = degraded ? "Started, but DEGRADED: meter status says why." : "Metering.";
+    const verdict = daemon.isDegraded ? "Started, but DEGRADED: meter status says why." : "Metering.";
     const { httpAddress } = await import("../own-address.ts");
     this.print(`${verdict} Proxy: ${httpAddress(daemon.proxy_host, daemon.proxy_port)}  Home: ${home}`);
     if (byService) this.print("The service keeps it running; meter stop stops both.");
     this.print("Run a program through it with: meter run -- <command>");
-    return degraded ? exitCodes.failed : undefined;
+    return daemon.isDegraded ? exitCodes.failed : undefined;
   }
 }

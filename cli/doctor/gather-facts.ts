@@ -17,6 +17,7 @@ import { type InstallRecord, serviceWords, trustAdvice } from "../../core/instal
 import { createRegistry } from "../../core/usage/mod.ts";
 import { summariseCoverage, unmeteredWords } from "../../daemon/api/coverage-summary.ts";
 import type { DaemonStatus } from "../../daemon/daemon-status.ts";
+import { probePort } from "../../daemon/proxy/probe-port.ts";
 import { checkDatabase } from "../../daemon/store/mod.ts";
 import { currentRates } from "../current-rates.ts";
 import { findDaemon, type RunningDaemon, tokenFile } from "../daemon-process.ts";
@@ -34,6 +35,9 @@ import { findBypassing } from "./find-bypassing.ts";
 import { probeClients } from "./probe-clients.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How long whoever has the proxy's port may take to answer, in milliseconds: it is on this machine. */
+const PROBE_MS = 1_000;
 
 /** Kinds of coverage that tell of calls which cost money and are not in the records. */
 const telling = /^(tunnelled_|websocket|unreadable|lost|dropped|capture_failed)/;
@@ -229,7 +233,7 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
     findBypassing(hosts, new Set([process.pid, ...(running === null ? [] : [running.pid])])),
     newestRate().catch(() => null),
     database.state === "ok" ? cloudFacts(home, env, config) : null,
-    running === null && config.proxy.port !== 0 ? isTaken(config.proxy.port) : false,
+    running === null && config.proxy.port !== 0 ? probePort("127.0.0.1", config.proxy.port, PROBE_MS) : false,
   ]);
   const missing = status === null ? [] : summariseCoverage(status.last_24_hours.coverage).missing;
   return {
@@ -277,20 +281,6 @@ export async function gatherFacts(home: string, env: Environment): Promise<Docto
     freeDiskBytes: freeBytes(home),
     cloud,
   };
-}
-
-async function isTaken(port: number): Promise<boolean> {
-  const { connect } = await import("node:net");
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1", timeout: 1_000 });
-    const end = (taken: boolean) => {
-      socket.destroy();
-      resolve(taken);
-    };
-    socket.once("connect", () => end(true));
-    socket.once("timeout", () => end(false));
-    socket.once("error", () => end(false));
-  });
 }
 
 function freeBytes(home: string): number | null {
