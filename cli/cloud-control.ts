@@ -56,7 +56,7 @@ export async function withCloud<T>(
   const { home, env, notice } = surroundings;
   prepareHome(home);
   const daemon = await findDaemon(home);
-  return await withStore(home, { readOnly: false, create: true }, async (store) => {
+  return await withStore(home, { readOnly: false, create: true, busyTimeoutMs: 5_000 }, async (store) => {
     const ports = await createCloudPorts({ home, env, store, log: silent, ratesChanged() {}, notice });
     const service = createCloudService(ports);
     try {
