@@ -31,6 +31,7 @@ const PROBLEMS = {
   sole_owner: [409, "The account is the only owner of an organisation with other people."],
   last_owner: [409, "An organisation keeps at least one owner."],
   too_many_organisations: [409, "The account owns as many organisations as it may."],
+  too_many_workspaces: [409, "The organisation has as many workspaces as it may."],
   too_many_invitations: [409, "Too many invitations wait to be accepted."],
   too_large: [413, "The request is larger than this endpoint takes."],
   wrong_shape: [422, "The payload does not have the shape that it must have."],

@@ -1,4 +1,5 @@
 import type { SignUpPolicy } from "../core/ports/sign-up-policy.ts";
+import { cutCharacters } from "../core/wire/mod.ts";
 import { newId } from "./new-id.ts";
 import type { CloudPorts } from "./ports.ts";
 import { acceptInvitation, isInvited } from "./store/invitations.ts";
@@ -46,5 +47,6 @@ export function createSignUpPolicy(
 
 /** What an organisation is called that nobody has named. */
 export function organisationName(personName: string): string {
-  return personName.trim() === "" ? "My organisation" : `${personName.trim().slice(0, 80)}'s organisation`;
+  const name = cutCharacters(personName.trim(), 80);
+  return name === "" ? "My organisation" : `${name}'s organisation`;
 }

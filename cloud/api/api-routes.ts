@@ -234,7 +234,7 @@ export const API_ROUTES = {
     caller: "person",
     body: newWorkspaceSchema,
     answers: { 201: workspaceSummarySchema },
-    refusals: [400, 403, 404, 413, 422],
+    refusals: [400, 403, 404, 409, 413, 422],
   },
   "DELETE /v1/workspaces/:ws": {
     summary: "Deletes a workspace, softly (owners): it stops serving at once",

@@ -72,17 +72,21 @@ export async function createOrganisation(
   });
 }
 
-/** Makes a workspace, on the plan solo. False where the organisation is not in service. */
+/** Most workspaces of an organisation. Decision: as for organisations; what looks into all of them takes as long. */
+export const MAX_WORKSPACES = 200;
+
+/** Makes a workspace, on the plan solo, unless the organisation is not in service or has too many already. */
 export async function createWorkspace(
   db: CloudDatabase,
   fresh: { readonly workspaceId: string; readonly organisationId: string; readonly name: string },
   change: Change,
-): Promise<boolean> {
+): Promise<"made" | "not_found" | "too_many_workspaces"> {
   const { organisationId, workspaceId } = fresh;
   return await inScope(db, { organisationId, workspaceId }, async (trx) => {
-    if (!(await holdOrganisation(trx, organisationId))) return false;
+    if (!(await holdOrganisation(trx, organisationId))) return "not_found";
+    if ((await workspacesOf(trx, organisationId)).length >= MAX_WORKSPACES) return "too_many_workspaces";
     await insertWorkspace(trx, fresh, change);
-    return true;
+    return "made";
   });
 }
 

@@ -90,7 +90,8 @@ export async function postWorkspace(parts: CloudParts, context: Context<CloudEnv
   if (access.role === "member") return problem("forbidden");
   const fresh = { workspaceId: newId(parts), organisationId, name: read.value.name };
   const made = await createWorkspace(parts.db, fresh, { userId, now: parts.clock.now() });
-  const workspace = made ? await findWorkspaceAccess(parts.db, userId, fresh.workspaceId) : null;
+  if (made !== "made") return problem(made);
+  const workspace = await findWorkspaceAccess(parts.db, userId, fresh.workspaceId);
   return workspace === null ? problem("not_found") : context.json(toWorkspaceSummary(workspace), 201);
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { MAX_WORKSPACES } from "../../../../cloud/store/organisations.ts";
 import {
   invitationCreatedSchema,
   invitationsSchema,
@@ -14,6 +15,7 @@ import {
   createRig,
   json,
   record,
+  START,
   type TestPerson,
   type TestWorkspace,
 } from "../../kit/cloud-rig.ts";
@@ -292,6 +294,25 @@ describeOnEngines("an organisation's people", (engine) => {
     const body = { organisation_id: organisation.id, name: "Mine" };
     assert.equal((await rig.call("POST", "/v1/workspaces", stranger, body)).status, 404);
     assert.equal((await rig.call("POST", "/v1/organisations", token, { name: "   " })).status, 422);
+  });
+
+  it("make so many workspaces in an organisation and no more, those not counted that were deleted", async () => {
+    const token = await rig.sessionFor(await rig.addPerson());
+    const { organisation, workspace } = await json(
+      rig.call("POST", "/v1/organisations", token, { name: "Acme" }),
+    );
+    const others = Array.from({ length: MAX_WORKSPACES - 1 }, (_, at) => ({
+      workspace_id: rig.uuid(),
+      organisation_id: organisation.id,
+      name: `${at}`,
+      created_at: START,
+    }));
+    await rig.db.insertInto("workspaces").values(others).execute();
+    const body = { organisation_id: organisation.id, name: "Another" };
+    const refused = await rig.call("POST", "/v1/workspaces", token, body);
+    assert.deepEqual([refused.status, (await json(refused)).code], [409, "too_many_workspaces"]);
+    assert.equal((await rig.call("DELETE", `/v1/workspaces/${workspace.id}`, token)).status, 200);
+    assert.equal((await rig.call("POST", "/v1/workspaces", token, body)).status, 201);
   });
 });
 
