@@ -10,22 +10,25 @@ export const BODY_REQUEST_MAX_BYTES = 2_097_152;
 const MAX_RULES = 256;
 
 /** `POST /v1/requests/{id}/body`, wire name BodyEnvelopeV021. Source: contract, "Body envelope"; decisions, "Bodies". */
-export const bodyEnvelopeSchema = v.object({
-  request_id: uuid,
-  direction: v.picklist(["request", "response"]),
-  content_type: name(255),
-  /** The redacted bytes, valid UTF-8, in Base64. */
-  body_b64: v.string(),
-  redaction_applied: v.boolean(),
-  redaction_summary: v.pipe(
-    v.array(name(64)),
-    v.maxLength(MAX_RULES, `must hold at most ${MAX_RULES} names`),
-  ),
-  /** Before redaction and every cut. */
-  original_size_bytes: count,
-  /** Additive; absent from older daemons. */
-  truncated: maybe(v.boolean()),
-});
+export const bodyEnvelopeSchema = v.pipe(
+  v.object({
+    request_id: uuid,
+    direction: v.picklist(["request", "response"]),
+    content_type: name(255),
+    /** The redacted bytes, valid UTF-8, in Base64. */
+    body_b64: v.string(),
+    redaction_applied: v.boolean(),
+    redaction_summary: v.pipe(
+      v.array(name(64)),
+      v.maxLength(MAX_RULES, `must hold at most ${MAX_RULES} names`),
+    ),
+    /** Before redaction and every cut. */
+    original_size_bytes: count,
+    /** Additive; absent from older daemons. */
+    truncated: maybe(v.boolean()),
+  }),
+  v.title("BodyEnvelopeV021"),
+);
 
 /** One captured leg on its way to the cloud. */
 export type BodyEnvelopeV021 = v.InferOutput<typeof bodyEnvelopeSchema>;

@@ -53,6 +53,13 @@ describe("the table of the API", () => {
     const batchSchema =
       document.paths["/v1/requests/batch"].post.requestBody.content["application/json"].schema;
     assert.deepEqual(batchSchema.required, ["daemon_version", "records"]);
+    const { schema: envelope } =
+      document.paths["/v1/requests/{id}/body"].post.requestBody.content["application/json"];
+    assert.equal(envelope.title, "BodyEnvelopeV021");
+    assert.deepEqual(envelope.required, [
+      ...["request_id", "direction", "content_type", "body_b64"],
+      ...["redaction_applied", "redaction_summary", "original_size_bytes"],
+    ]);
     assert.deepEqual(
       document.paths["/v1/workspaces/{ws}/traces/{request_id}"].get.parameters.map(
         ({ name }: { name: string }) => name,
