@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-
-/** Where Debian's administrators put authorities of their own. Source: update-ca-certificates(8). */
-const ANCHOR_FOLDER = "/usr/local/share/ca-certificates";
+import { ANCHOR_FOLDER } from "../adapters/installer/find-machine.ts";
 
 /**
  * The file by which root trusts an authority that `init` could only advise on, so that no record has it; null where there is

@@ -41,7 +41,7 @@ const TOOLS = [
 const ADMINISTRATOR_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /** Where Debian's program looks for certificates of the administrator's. Source: update-ca-certificates(8). */
-const ANCHOR_FOLDER = "/usr/local/share/ca-certificates";
+export const ANCHOR_FOLDER = "/usr/local/share/ca-certificates";
 
 /** Finds a program on the `PATH`; null where there is none. */
 export function findProgram(

@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { ConnectionOwners, LocalConnection } from "../../core/ports/connection-owner.ts";
-import { createTableReader } from "./linux.ts";
+import { createTableReader, hexPort } from "./linux.ts";
 
 /** The kernel writes its table in pieces, so that a connection may slip through one reading of it: so many are tried. */
 const READINGS = 3;
@@ -10,8 +10,6 @@ export interface LinuxConnectionOwnersOptions {
   readonly proc?: string;
   readonly ownUid?: number | undefined;
 }
-
-const hexPort = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
 
 /**
  * An address as `/proc/net/tcp` and `tcp6` write it: words of 32 bits in the machine's byte order, taken as little-endian.

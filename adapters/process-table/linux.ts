@@ -2,10 +2,8 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
-import { projectOf } from "./process-facts.ts";
+import { MAX_PARENTS, projectOf } from "./process-facts.ts";
 
-/** Parents that are looked at: shell, terminal, editor and their helpers are fewer. */
-const MAX_PARENTS = 16;
 /** Processes that are tried first, because they connected before. */
 const MAX_RECENT = 16;
 /** How long the scan may hold the thread before others get a turn, in milliseconds. */
@@ -55,14 +53,16 @@ function readLink(path: string): string | null {
   }
 }
 
+/** A port as the kernel's tables write it. */
+export const hexPort = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
+
 /** The socket at the client's end: its inode and owner, from `/proc/net/tcp` or `tcp6` (proc(5)). */
 export function findSocket(
   table: string,
   clientPort: number,
   proxyPort: number | null,
 ): { inode: string; uid: number } | null {
-  const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
-  const local = `:${hex(clientPort)} `;
+  const local = `:${hexPort(clientPort)} `;
   for (let at = table.indexOf(local); at !== -1; at = table.indexOf(local, at + 1)) {
     const start = table.lastIndexOf("\n", at) + 1;
     const end = table.indexOf("\n", at);
@@ -73,7 +73,7 @@ export function findSocket(
     // Fields: sl, local address, remote address, state, queues, timer, retransmits, uid, timeout, inode.
     const [, localAddress, remoteAddress, , , , , uid, , inode] = fields;
     if (localAddress?.endsWith(local.trimEnd()) !== true || inode === undefined || inode === "0") continue;
-    if (proxyPort !== null && remoteAddress?.endsWith(`:${hex(proxyPort)}`) !== true) continue;
+    if (proxyPort !== null && remoteAddress?.endsWith(`:${hexPort(proxyPort)}`) !== true) continue;
     return { inode, uid: Number(uid) };
   }
   return null;

@@ -14,8 +14,8 @@ export interface ProcessRow {
   readonly words: readonly string[];
 }
 
-/** Parents that are looked at. */
-const MAX_PARENTS = 16;
+/** Parents that are looked at: shell, terminal, editor and their helpers are fewer. */
+export const MAX_PARENTS = 16;
 
 /** The command lines of a process and its parents, nearest first. */
 export function commandLinesOf(rows: ReadonlyMap<number, ProcessRow>, pid: number): (readonly string[])[] {

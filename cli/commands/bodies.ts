@@ -27,35 +27,19 @@ export class BodiesShowCommand extends MeterCommand {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
     const { forPrograms } = await import("../render/for-programs.ts");
+    const { findRequest } = await import("../find-request.ts");
     const { printable } = await import("../render/printable.ts");
     if (this.leg !== undefined && !legs.includes(this.leg as (typeof legs)[number])) {
       throw new UsageError(`--leg takes request or response: ${this.leg}`);
     }
     await withStore(meterHome(this.context.env), { readOnly: true }, async (store) => {
-      const found = await store.findRequest(this.id === "last" ? (store.latestRequestId() ?? "") : this.id);
-      if (found.kind === "ambiguous") {
-        throw new CommandFailure(
-          `several requests begin so:\n  ${found.requestIds.join("\n  ")}`,
-          exitCodes.notFound,
-        );
-      }
-      const bodies =
-        found.kind === "found"
-          ? store
-              .readBodies(found.request.requestId)
-              .filter(({ direction }) => this.leg === undefined || direction === this.leg)
-              .map(({ content, ...body }) => ({ ...body, text: new TextDecoder().decode(content) }))
-          : [];
-      if (bodies.length === 0) {
-        throw new CommandFailure(
-          found.kind === "found"
-            ? "no body of this request was captured"
-            : this.id === "last"
-              ? "nothing was metered yet"
-              : `no request ${this.id}`,
-          exitCodes.notFound,
-        );
-      }
+      const { requestId } = await findRequest(store, this.id);
+      const bodies = store
+        .readBodies(requestId)
+        .filter(({ direction }) => this.leg === undefined || direction === this.leg)
+        .map(({ content, ...body }) => ({ ...body, text: new TextDecoder().decode(content) }));
+      if (bodies.length === 0)
+        throw new CommandFailure("no body of this request was captured", exitCodes.notFound);
       if (this.json) return this.printJson(forPrograms(bodies));
       if (this.leg !== undefined) return void this.context.stdout.write(bodies[0]?.text ?? "");
       for (const body of bodies) {

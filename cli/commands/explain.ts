@@ -1,5 +1,4 @@
 import { Command, Option } from "clipanion";
-import { CommandFailure, exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
 
 export class ExplainCommand extends MeterCommand {
@@ -23,6 +22,7 @@ export class ExplainCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { meterHome } = await import("../../adapters/files/mod.ts");
     const { withStore } = await import("../open-store.ts");
+    const { findRequest } = await import("../find-request.ts");
     const { openPriceBook } = await import("../price-book.ts");
     const { readConfig } = await import("../read-config.ts");
     const { explainRequest } = await import("../../daemon/explain-request.ts");
@@ -32,18 +32,8 @@ export class ExplainCommand extends MeterCommand {
     const home = meterHome(this.context.env);
     const { operator } = (await readConfig(home, this.context.env)).config.pricing;
     await withStore(home, { readOnly: true }, async (store) => {
-      const found = await store.findRequest(this.id === "last" ? (store.latestRequestId() ?? "") : this.id);
-      if (found.kind === "not_found") {
-        const problem = this.id === "last" ? "nothing was metered yet" : `no request ${this.id}`;
-        throw new CommandFailure(problem, exitCodes.notFound);
-      }
-      if (found.kind === "ambiguous") {
-        throw new CommandFailure(
-          `several requests begin so; write more of the id:\n  ${found.requestIds.join("\n  ")}`,
-          exitCodes.notFound,
-        );
-      }
-      const explanation = explainRequest(found.request, openPriceBook(operator, store));
+      const request = await findRequest(store, this.id);
+      const explanation = explainRequest(request, openPriceBook(operator, store));
       if (this.json) {
         this.printJson({
           ...explanationJson(explanation),

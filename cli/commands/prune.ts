@@ -32,10 +32,7 @@ export class PruneCommand extends MeterCommand {
     if (period.from > Date.now())
       throw new UsageError(`that is in the future: ${this.before}; meter wipe deletes everything`);
     const { askAndDelete } = await import("../ask-and-delete.ts");
-    await askAndDelete(this.context, { before: period.from, ...this.how() }, (text) => this.print(text));
-  }
-
-  private how() {
-    return { dryRun: this.dryRun, yes: this.yes, json: this.json };
+    const { dryRun, yes, json } = this;
+    await askAndDelete(this.context, { before: period.from, dryRun, yes, json }, (text) => this.print(text));
   }
 }
