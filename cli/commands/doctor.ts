@@ -1,6 +1,7 @@
 import { Command, Option } from "clipanion";
 import { exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
+import { toPaste } from "../program-word.ts";
 
 export class DoctorCommand extends MeterCommand {
   static override paths = [["doctor"]];
@@ -38,7 +39,14 @@ export class DoctorCommand extends MeterCommand {
     if (this.json) this.printJson({ ...diagnosis, fixed });
     else {
       for (const each of fixed) this.print(`fixed   ${each}`);
-      this.print(renderDiagnosis(diagnosis, this.width));
+      // Before lines are broken, since what is to be pasted may be longer.
+      const typed = (text: string) => toPaste(text, env);
+      const findings = diagnosis.findings.map(({ says, cure, ...rest }) => ({
+        ...rest,
+        says: typed(says),
+        cure: cure === null ? null : typed(cure),
+      }));
+      this.print(renderDiagnosis({ ...diagnosis, findings }, this.width));
     }
     return diagnosis.verdict === "HEALTHY" ? exitCodes.ok : exitCodes.failed;
   }

@@ -220,9 +220,13 @@ function checkAuthority({ authority, meterHome, now, install, daemon }: DoctorFa
     findings.push(
       authority.trustRecorded
         ? inconsistent("trust", "init had it trusted, and it is not any more", refresh)
-        : note("trust", "the system's list does not hold it; meter run and init --apps do without", {
-            cure: authority.trustCure,
-          }),
+        : note(
+            "trust",
+            "the system's list of authorities lacks the meter's; meter run and init --apps do without",
+            {
+              cure: authority.trustCure,
+            },
+          ),
     );
   } else if (authority.systemTrusts === true) findings.push(ok("trust", "programs of this user trust it"));
   return findings.some(({ level }) => level !== "ok" && level !== "note")

@@ -23,6 +23,27 @@ function examplesOf(file: string): string[] {
 const folder = mkdtempSync(join(tmpdir(), "meter-examples-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+describe("the example in README.md", () => {
+  it("runs, and says what it says", async () => {
+    const [, example = ""] = /```ts\n([\s\S]*?)```/.exec(readSource("README.md")) ?? [];
+    const local = example.replaceAll(/"llm-meter\/([^"]+)"/g, (_, entry: string) =>
+      JSON.stringify(pathToFileURL(`${root}${entry}/mod.ts`).href),
+    );
+    const path = join(folder, "readme.ts");
+    writeFileSync(path, local);
+    const { log } = console;
+    const said: unknown[][] = [];
+    console.log = (...words) => said.push(words);
+    try {
+      await import(pathToFileURL(path).href);
+    } finally {
+      console.log = log;
+    }
+    assert.deepEqual(said, [[200, "$0.000675"]]);
+    assert.match(example, /\/\/ 200 \$0\.000675\n$/);
+  });
+});
+
 const modules = ["core", "adapters", "daemon", "cloud"]
   .flatMap(sourceFiles)
   .filter((file) => file.endsWith("/mod.ts"));
