@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Deletion, Store } from "../daemon/store/mod.ts";
 import { findDaemon } from "./daemon-process.ts";
 import { databaseBytes } from "./database-file.ts";
+import { counted } from "./render/count.ts";
 
 /** What a deletion freed. */
 export interface Freed {
@@ -31,11 +32,8 @@ export async function deleteCaptured(home: string, store: Store, before: number 
 }
 
 /** Removes the copies of what was sent to a cloud. */
-export function deleteOutbox(home: string): boolean {
-  const outbox = join(home, "outbox");
-  if (!existsSync(outbox)) return false;
-  rmSync(outbox, { recursive: true, force: true });
-  return true;
+export function deleteOutbox(home: string): void {
+  rmSync(join(home, "outbox"), { recursive: true, force: true });
 }
 
 /** A database that was moved aside since it was damaged, or a part of one. */
@@ -46,13 +44,13 @@ export function deleteSetAside(home: string): void {
   for (const name of readdirSync(home)) if (SET_ASIDE.test(name)) rmSync(join(home, name), { force: true });
 }
 
-const plural = (n: number, word: string) =>
-  `${n.toLocaleString("en")} ${n === 1 ? word.replace(/bodies$/, "body").replace(/requests$/, "request") : word}`;
+const requestsInWords = (n: number) => counted(n, "request");
+const bodiesInWords = (n: number) => counted(n, "captured body", "captured bodies");
 
 /** What is to be deleted, for people. */
 export function deletionInWords({ requests, bodies, unsent }: Deletion): string {
-  const sent = unsent > 0 ? ` (${plural(unsent, "requests")} not sent to the cloud yet)` : "";
-  return `${plural(requests, "requests")}${sent} and ${plural(bodies, "captured bodies")}`;
+  const sent = unsent > 0 ? ` (${requestsInWords(unsent)} not sent to the cloud yet)` : "";
+  return `${requestsInWords(requests)}${sent} and ${bodiesInWords(bodies)}`;
 }
 
 /** What was deleted, for people. */
@@ -60,5 +58,5 @@ export function freedInWords({ requests, bodies, freedBytes, keepsSize }: Freed)
   const space = keepsSize
     ? "The daemon is running, so the database keeps its size and uses the space again."
     : `The database is ${(freedBytes / 1024 / 1024).toFixed(1)} MiB smaller.`;
-  return `Deleted ${plural(requests, "requests")} and ${plural(bodies, "captured bodies")}. ${space}`;
+  return `Deleted ${requestsInWords(requests)} and ${bodiesInWords(bodies)}. ${space}`;
 }

@@ -1,14 +1,11 @@
 import type { OutboxVerdict } from "../../core/ports/outbox.ts";
 import type { OutboxSummary } from "../summarise-outbox.ts";
-import { count } from "./count.ts";
+import { count, counted } from "./count.ts";
 import { labelled } from "./labelled.ts";
 import { printable } from "./printable.ts";
 import { renderTable } from "./table.ts";
 
 const right = "right" as const;
-
-/** A number with its noun. */
-const some = (n: number, one: string, many: string) => `${count(n)} ${n === 1 ? one : many}`;
 
 /** `2026-11-21 14:00`, UTC. */
 const minute = (iso: string) => iso.slice(0, 16).replace("T", " ");
@@ -18,7 +15,7 @@ export function renderOutbox(summary: OutboxSummary, verdict: OutboxVerdict, wid
   const lines = [
     summary.first_at === null || summary.last_at === null
       ? "Nothing has left this machine, as far as the log goes back."
-      : `${some(summary.batches, "batch", "batches")} and ${some(summary.bodies, "body", "bodies")} of ${some(summary.requests, "request", "requests")} have left this machine,\n` +
+      : `${counted(summary.batches, "batch", "batches")} and ${counted(summary.bodies, "body", "bodies")} of ${counted(summary.requests, "request")} have left this machine,\n` +
         `from ${minute(summary.first_at)} to ${minute(summary.last_at)} UTC, to ${summary.origins.map(printable).join(", ")}.`,
     verdict.ok
       ? verdict.entries === 0

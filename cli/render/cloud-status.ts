@@ -1,6 +1,6 @@
 import type { Millis } from "../../core/time.ts";
 import type { bannerOf, CloudSnapshot } from "../../daemon/cloud/mod.ts";
-import { count } from "./count.ts";
+import { count, counted } from "./count.ts";
 import { labelled } from "./labelled.ts";
 import { printable } from "./printable.ts";
 
@@ -50,7 +50,7 @@ export function renderCloudStatus(
     say("paused", `${sync.pausedReason}: ${pauseWords[sync.pausedReason] ?? "meter cloud resume goes on"}`);
   }
   const oldest = sync.oldestPendingAt === null ? "" : `, the oldest of ${ago(sync.oldestPendingAt, now)}`;
-  say("waiting", `${count(sync.pending)} ${sync.pending === 1 ? "request" : "requests"}${oldest}`);
+  say("waiting", `${counted(sync.pending, "request")}${oldest}`);
   say("last tick", ago(sync.lastTickAt, now));
   say("failures", `${count(sync.consecutiveFailures)} in a row`);
   say("last error", sync.lastError === null ? "none" : `${sync.lastError} (${ago(sync.lastErrorAt, now)})`);

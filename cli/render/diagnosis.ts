@@ -1,4 +1,5 @@
 import type { Diagnosis, FindingLevel } from "../../core/doctor/mod.ts";
+import { counted } from "./count.ts";
 import { labelled } from "./labelled.ts";
 import { printable } from "./printable.ts";
 
@@ -11,8 +12,6 @@ const marks: Readonly<Record<FindingLevel, string>> = {
 
 /** Columns before what a finding says. */
 const LABEL_WIDTH = 19;
-
-const things = (count: number) => `${count} thing${count === 1 ? "" : "s"}`;
 
 /** The verdict first, then what is wrong, then what is not; each cure is a line of its own, to paste, and never broken. */
 export function renderDiagnosis({ verdict, findings }: Diagnosis, width: number): string {
@@ -28,8 +27,8 @@ export function renderDiagnosis({ verdict, findings }: Diagnosis, width: number)
   const count = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length;
   const [broken, odd] = [count("broken"), count("inconsistent")];
   const counts = [
-    ...(broken > 0 ? [`${things(broken)} broken`] : []),
-    ...(odd > 0 ? [`${things(odd)} to look at`] : []),
+    ...(broken > 0 ? [`${counted(broken, "thing")} broken`] : []),
+    ...(odd > 0 ? [`${counted(odd, "thing")} to look at`] : []),
   ];
   return [counts.length === 0 ? verdict : `${verdict}: ${counts.join(", ")}`, ...lines].join("\n");
 }

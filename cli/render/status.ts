@@ -2,7 +2,7 @@ import type { Millis } from "../../core/time.ts";
 import { type StatusAnswer, troubleOf } from "../../daemon/daemon-status.ts";
 import type { RunningDaemon } from "../daemon-process.ts";
 import { httpAddress } from "../own-address.ts";
-import { count } from "./count.ts";
+import { count, counted } from "./count.ts";
 import { coverageLines } from "./coverage.ts";
 import { printable } from "./printable.ts";
 
@@ -19,8 +19,6 @@ export interface StatusFacts {
   holder?: { readonly pid: number | null } | null;
   now: Millis;
 }
-
-const counted = (n: number, noun: string) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 const VERDICTS = {
   store: "DEGRADED: calls pass, but what is metered can't be stored.",
