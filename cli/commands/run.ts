@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import process from "node:process";
-import { Command, Option } from "clipanion";
+import { Command, Option, UsageError } from "clipanion";
 import { CommandFailure, exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
 
@@ -36,6 +36,10 @@ export class RunCommand extends MeterCommand {
     const { hostsPastProxy, knownToIgnoreProxy, runEnvironment, trustVariables } = await import(
       "../run-environment.ts"
     );
+    const { normaliseSlug } = await import("../../core/slug/mod.ts");
+    if (program === "") throw new UsageError("name the program to run");
+    if (this.project !== undefined && normaliseSlug(this.project) === "")
+      throw new UsageError(`not a project name: ${JSON.stringify(this.project)}`);
     const home = meterHome(this.context.env);
     const running = await findDaemon(home);
     if (running === null) {

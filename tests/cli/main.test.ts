@@ -90,6 +90,9 @@ describe("main()", () => {
     ["recompute-costs", "--from", "x"],
     ["run"],
     ["run", "--"],
+    ["run", "--", ""],
+    ["run", "--project", "***", "--", "true"],
+    ["run", "--project", "", "--", "true"],
     ["run", "--bogus", "--", "true"],
   ];
   for (const words of misunderstood) {
