@@ -1,5 +1,5 @@
 /**
- * Meters calls inside the program that makes them, without a proxy: `node examples/fetch-wrapper/main.ts`. A provider on
+ * Meters calls inside the program that makes them, without a proxy: `npx node examples/fetch-wrapper/main.ts`. A provider on
  * this machine answers, so that it runs without a key; take `hosts` and the address away, and it meters the real ones.
  */
 import { createServer, type Server } from "node:http";

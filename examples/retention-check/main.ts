@@ -1,5 +1,5 @@
 /**
- * Holds queries against a workspace's retention in a server of your own: `node examples/retention-check/main.ts`. Traces
+ * Holds queries against a workspace's retention in a server of your own: `npx node examples/retention-check/main.ts`. Traces
  * refuse a period that reaches past the floor, the overview moves it up and says so.
  */
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
 /**
- * Sends records from a store of your own: `node examples/sync-worker/main.ts`. The machine, the retry rules and the
+ * Sends records from a store of your own: `npx node examples/sync-worker/main.ts`. The machine, the retry rules and the
  * quarantine come from `core/sync`; a cloud on this machine answers, and refuses one of the records.
  */
 import { mkdtempSync, rmSync } from "node:fs";
