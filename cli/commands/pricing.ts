@@ -1,4 +1,5 @@
 import { Command, Option, UsageError } from "clipanion";
+import { ConnectedCommand } from "../connected-command.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
 
@@ -111,7 +112,7 @@ export class PricingStatusCommand extends MeterCommand {
   }
 }
 
-export class PricingRefreshCommand extends MeterCommand {
+export class PricingRefreshCommand extends ConnectedCommand {
   static override paths = [["pricing", "refresh"]];
   static override usage = Command.Usage({
     category: "Prices",
@@ -124,11 +125,8 @@ export class PricingRefreshCommand extends MeterCommand {
   });
 
   protected override async perform(): Promise<void> {
-    const { meterHome } = await import("../../adapters/files/mod.ts");
-    const { withCloud } = await import("../cloud-control.ts");
     const { printable } = await import("../render/printable.ts");
-    const home = meterHome(this.context.env);
-    await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    await this.withCloud(async (cloud) => {
       const result = await cloud.refreshRates();
       switch (result.kind) {
         case "updated":

@@ -2,8 +2,8 @@ import process from "node:process";
 import { Command, Option, UsageError } from "clipanion";
 import type { ConnectStatus } from "../../../core/wire/mod.ts";
 import type { CloudControl } from "../../cloud-control.ts";
+import { ConnectedCommand } from "../../connected-command.ts";
 import { CommandFailure, exitCodes } from "../../exit-codes.ts";
-import { MeterCommand } from "../../meter-command.ts";
 
 /** How often the handshake is looked at, in milliseconds: on this machine alone, the cloud is not asked by it. */
 const LOOK_MS = 300;
@@ -11,7 +11,7 @@ const LOOK_MS = 300;
 /** What the shell expects of a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 
-export class CloudConnectCommand extends MeterCommand {
+export class CloudConnectCommand extends ConnectedCommand {
   static override paths = [["cloud", "connect"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -31,9 +31,7 @@ export class CloudConnectCommand extends MeterCommand {
   fromNow = Option.Boolean("--from-now", false, { description: "send nothing that was metered before" });
 
   protected override async perform(): Promise<number> {
-    const { meterHome } = await import("../../../adapters/files/mod.ts");
     const { resolveBaseUrl } = await import("../../../core/config/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
     const { renderHistory, renderPairingCode } = await import("../../render/cloud-connect.ts");
     const { printable } = await import("../../render/printable.ts");
     let baseUrl: string | null = null;
@@ -46,7 +44,6 @@ export class CloudConnectCommand extends MeterCommand {
       baseUrl = url;
     }
     const { force, fromNow } = this;
-    const home = meterHome(this.context.env);
     const interruption = catchInterruption();
     const work = async (cloud: CloudControl): Promise<number> => {
       const giveUp = async () => {
@@ -93,7 +90,7 @@ export class CloudConnectCommand extends MeterCommand {
       return exitCodes.ok;
     };
     try {
-      return await withCloud({ home, env: this.context.env, notice: this.notice }, work);
+      return await this.withCloud(work);
     } finally {
       interruption.stop();
     }

@@ -1,7 +1,7 @@
 import { Command } from "clipanion";
-import { MeterCommand } from "../../meter-command.ts";
+import { ConnectedCommand } from "../../connected-command.ts";
 
-export class CloudDisconnectCommand extends MeterCommand {
+export class CloudDisconnectCommand extends ConnectedCommand {
   static override paths = [["cloud", "disconnect"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -11,10 +11,7 @@ export class CloudDisconnectCommand extends MeterCommand {
   });
 
   protected override async perform(): Promise<void> {
-    const { meterHome } = await import("../../../adapters/files/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
-    const home = meterHome(this.context.env);
-    await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    await this.withCloud(async (cloud) => {
       const result = await cloud.disconnect();
       if (result.kind === "not_connected") return this.print("This machine is not connected.");
       this.print("Disconnected. Metering goes on.");

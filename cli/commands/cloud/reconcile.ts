@@ -1,12 +1,12 @@
 import { Command, Option, UsageError } from "clipanion";
+import { ConnectedCommand } from "../../connected-command.ts";
 import { CommandFailure, exitCodes } from "../../exit-codes.ts";
-import { MeterCommand } from "../../meter-command.ts";
 
 /** Days that are compared unless told otherwise, today included. */
 const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 
-export class CloudReconcileCommand extends MeterCommand {
+export class CloudReconcileCommand extends ConnectedCommand {
   static override paths = [["cloud", "reconcile"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -28,16 +28,13 @@ export class CloudReconcileCommand extends MeterCommand {
   });
 
   protected override async perform(): Promise<number> {
-    const { meterHome } = await import("../../../adapters/files/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
     const { forPrograms } = await import("../../render/for-programs.ts");
     const { renderReconciliation } = await import("../../render/cloud-reconciliation.ts");
     const dateOf = (at: number) => new Date(at).toISOString().slice(0, 10);
     const to = readDate("--to", this.to) ?? dateOf(Date.now());
     const from = readDate("--from", this.from) ?? dateOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS);
     if (from > to) throw new UsageError("the period ends before it begins");
-    const home = meterHome(this.context.env);
-    return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    return await this.withCloud(async (cloud) => {
       const result = await cloud.reconcile(from, to);
       if (result.kind === "not_connected")
         throw new CommandFailure("this machine is not connected: meter cloud connect");

@@ -1,8 +1,8 @@
 import { Command, Option } from "clipanion";
+import { ConnectedCommand } from "../../connected-command.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { MeterCommand } from "../../meter-command.ts";
 
-export class CloudStatusCommand extends MeterCommand {
+export class CloudStatusCommand extends ConnectedCommand {
   static override paths = [["cloud", "status"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -19,14 +19,13 @@ export class CloudStatusCommand extends MeterCommand {
 
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../../adapters/files/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
     const { bannerOf } = await import("../../../daemon/cloud/mod.ts");
     const { renderCloudStatus } = await import("../../render/cloud-status.ts");
     const { forPrograms } = await import("../../render/for-programs.ts");
     const { readConfig } = await import("../../read-config.ts");
     const { isAboutCloud } = await import("../../cloud-warnings.ts");
     const home = meterHome(this.context.env);
-    return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    return await this.withCloud(async (cloud) => {
       const snapshot = await cloud.state();
       const now = Date.now();
       const startedAt = cloud.daemon === null ? null : Date.parse(cloud.daemon.started_at);

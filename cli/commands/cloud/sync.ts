@@ -1,10 +1,10 @@
 import { Command, Option } from "clipanion";
+import { ConnectedCommand } from "../../connected-command.ts";
 import { CommandFailure, exitCodes } from "../../exit-codes.ts";
-import { MeterCommand } from "../../meter-command.ts";
 
 const NOT_CONNECTED = "this machine is not connected: meter cloud connect";
 
-export class CloudSyncCommand extends MeterCommand {
+export class CloudSyncCommand extends ConnectedCommand {
   static override paths = [["cloud", "sync"], ["sync"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -17,13 +17,10 @@ export class CloudSyncCommand extends MeterCommand {
   json = Option.Boolean("--json", false, { description: "for programs" });
 
   protected override async perform(): Promise<number> {
-    const { meterHome } = await import("../../../adapters/files/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
     const { count } = await import("../../render/count.ts");
     const { forPrograms } = await import("../../render/for-programs.ts");
     const { withProgress } = await import("../../with-progress.ts");
-    const home = meterHome(this.context.env);
-    return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    return await this.withCloud(async (cloud) => {
       const tell = async () => {
         const { sync } = await cloud.state();
         if (sync.pending > 0) this.notice(`${count(sync.pending)} requests are still to be sent`);
@@ -54,7 +51,7 @@ export class CloudSyncCommand extends MeterCommand {
   }
 }
 
-export class CloudPauseCommand extends MeterCommand {
+export class CloudPauseCommand extends ConnectedCommand {
   static override paths = [["cloud", "pause"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -64,10 +61,7 @@ export class CloudPauseCommand extends MeterCommand {
   });
 
   protected override async perform(): Promise<void> {
-    const { meterHome } = await import("../../../adapters/files/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
-    const home = meterHome(this.context.env);
-    await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    await this.withCloud(async (cloud) => {
       const { kind, pausedReason } = await cloud.pause();
       this.print(
         kind === "paused" ? "Paused. meter cloud resume goes on." : `It is paused already (${pausedReason}).`,
@@ -76,7 +70,7 @@ export class CloudPauseCommand extends MeterCommand {
   }
 }
 
-export class CloudResumeCommand extends MeterCommand {
+export class CloudResumeCommand extends ConnectedCommand {
   static override paths = [["cloud", "resume"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -86,10 +80,7 @@ export class CloudResumeCommand extends MeterCommand {
   });
 
   protected override async perform(): Promise<void> {
-    const { meterHome } = await import("../../../adapters/files/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
-    const home = meterHome(this.context.env);
-    await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    await this.withCloud(async (cloud) => {
       const { ok, message } = await cloud.resume();
       if (!ok) throw new CommandFailure(message);
       this.print("Resumed.");

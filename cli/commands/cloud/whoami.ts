@@ -1,8 +1,8 @@
 import { Command, Option } from "clipanion";
+import { ConnectedCommand } from "../../connected-command.ts";
 import { CommandFailure, exitCodes } from "../../exit-codes.ts";
-import { MeterCommand } from "../../meter-command.ts";
 
-export class CloudWhoamiCommand extends MeterCommand {
+export class CloudWhoamiCommand extends ConnectedCommand {
   static override paths = [["cloud", "whoami"]];
   static override usage = Command.Usage({
     category: "Cloud",
@@ -13,11 +13,8 @@ export class CloudWhoamiCommand extends MeterCommand {
   json = Option.Boolean("--json", false, { description: "for programs" });
 
   protected override async perform(): Promise<number> {
-    const { meterHome } = await import("../../../adapters/files/mod.ts");
-    const { withCloud } = await import("../../cloud-control.ts");
     const { printable } = await import("../../render/printable.ts");
-    const home = meterHome(this.context.env);
-    return await withCloud({ home, env: this.context.env, notice: this.notice }, async (cloud) => {
+    return await this.withCloud(async (cloud) => {
       const result = await cloud.whoami();
       switch (result.kind) {
         case "valid": {
