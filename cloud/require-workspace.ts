@@ -2,8 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { checkPlan, type PlanFeature } from "../core/plans/mod.ts";
 import { problem } from "./errors.ts";
 import type { CloudEnv, CloudParts } from "./ports.ts";
-import { findWorkspaceAccess } from "./store/workspaces.ts";
-import { isUuid } from "./uuid.ts";
+import { findReachableWorkspace } from "./reachable-workspaces.ts";
 
 /** What a route asks of the caller's standing in its workspace. */
 export interface WorkspaceDemands {
@@ -21,11 +20,8 @@ export function requireWorkspace(
   demands: WorkspaceDemands = {},
 ): MiddlewareHandler<CloudEnv> {
   return async (context, next) => {
-    const actor = context.get("actor");
-    const workspaceId = (context.req.param("ws") ?? "").toLowerCase();
-    const reaches = actor.keyWorkspaceId === null || actor.keyWorkspaceId === workspaceId;
-    const access =
-      reaches && isUuid(workspaceId) ? await findWorkspaceAccess(parts.db, actor.userId, workspaceId) : null;
+    const { db } = parts;
+    const access = await findReachableWorkspace(db, context.get("actor"), context.req.param("ws") ?? "");
     if (access === null) return problem("not_found");
     if (demands.role === "admin" && access.role !== "admin") return problem("forbidden");
     if (demands.feature !== undefined) {

@@ -48,7 +48,7 @@ export async function leaveEverything(
   userId: string,
   now: Millis,
 ): Promise<AccountLeaving> {
-  const change: Change = { userId, now };
+  const change = { userId, now };
   return await inScope(db, { userId }, async (trx) => {
     const own = await trx
       .selectFrom("organisation_members")
@@ -104,7 +104,7 @@ async function leaveOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,
   deletes: boolean,
-  change: Change & { readonly userId: string | null },
+  change: Change & { readonly userId: string },
 ): Promise<void> {
   for (const workspaceId of await workspacesOf(trx, organisationId)) {
     await enterWorkspace(trx, workspaceId);
@@ -114,7 +114,7 @@ async function leaveOrganisation(
       await addAuditEvent(trx, workspaceId, "organisation_role_changed", change, details);
     }
     // Also of those who reach it by the organisation alone: they may have made admin keys there.
-    if (change.userId !== null) await endMembership(trx, workspaceId, change.userId, change.now);
+    await endMembership(trx, workspaceId, change.userId, change.now);
   }
   if (deletes) {
     await trx

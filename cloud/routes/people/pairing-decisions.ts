@@ -9,10 +9,9 @@ import {
 import { addressGroup } from "../../client-address.ts";
 import { problem } from "../../errors.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
+import { findReachableWorkspace } from "../../reachable-workspaces.ts";
 import { readSmallPayload } from "../../read-payload.ts";
 import { decidePairing, readPairing } from "../../store/pairing.ts";
-import { findWorkspaceAccess } from "../../store/workspaces.ts";
-import { isUuid } from "../../uuid.ts";
 import type { WrongCodeLock } from "../../wrong-code-lock.ts";
 
 /**
@@ -67,13 +66,13 @@ export async function postPairingDecision(
 ): Promise<Response> {
   const read = await readSmallPayload(context.req.raw, pairingDecisionSchema);
   if (!read.ok) return read.refusal;
-  const { userId } = context.get("actor");
-  const workspaceId = read.value.workspace_id.toLowerCase();
-  const access = isUuid(workspaceId) ? await findWorkspaceAccess(parts.db, userId, workspaceId) : null;
-  if (access === null) return problem("not_found");
+  const actor = context.get("actor");
+  const workspace = await findReachableWorkspace(parts.db, actor, read.value.workspace_id);
+  if (workspace === null) return problem("not_found");
+  const { workspaceId } = workspace;
   const code = normalisePairingCode(read.value.code) ?? "";
   return await countingWrongCodes(parts, lock, context, async (now) => {
-    const decided = await decidePairing(parts.db, { code, approved, workspaceId, userId, now });
+    const decided = await decidePairing(parts.db, { code, approved, workspaceId, userId: actor.userId, now });
     return decided ? context.body(null, 204) : null;
   });
 }

@@ -6,10 +6,9 @@ import { formatInstant, type PromptViewAnswer, promptViewRequestSchema } from ".
 import { problem } from "../../errors.ts";
 import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
+import { findReachableWorkspace } from "../../reachable-workspaces.ts";
 import { readBytes, readPayload } from "../../read-payload.ts";
 import { announceView } from "../../store/trace-bodies.ts";
-import { findWorkspaceAccess } from "../../store/workspaces.ts";
-import { isUuid } from "../../uuid.ts";
 import { reachOf } from "./read-period.ts";
 import { findReadable } from "./trace-body.ts";
 
@@ -27,14 +26,12 @@ export async function postPromptView(parts: CloudParts, context: Context<CloudEn
   const claimed = readPayload(bytes.value, promptViewRequestSchema);
   if (!claimed.ok) return claimed.refusal;
   const { consent_grant_id: consentGrantId, reason, subject_user_id: subject } = claimed.value;
-  const workspaceId = claimed.value.workspace_id.toLowerCase();
   const requestId = claimed.value.request_id.toLowerCase();
 
   const actor = context.get("actor");
-  const reaches = actor.keyWorkspaceId === null || actor.keyWorkspaceId === workspaceId;
-  const workspace =
-    reaches && isUuid(workspaceId) ? await findWorkspaceAccess(parts.db, actor.userId, workspaceId) : null;
+  const workspace = await findReachableWorkspace(parts.db, actor, claimed.value.workspace_id);
   if (workspace === null) return problem("forbidden");
+  const { workspaceId } = workspace;
   const verdict = checkPlan(workspace.plan, "writePromptViews");
   if (!verdict.ok) return problem("plan_required", { requiredPlan: verdict.requiredPlan });
   const [request] = await findReadable(parts, actor, requestId, workspaceId);

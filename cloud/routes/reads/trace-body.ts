@@ -14,6 +14,7 @@ import type { Actor } from "../../actor.ts";
 import { problem } from "../../errors.ts";
 import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
+import { findReachableWorkspace, listReachableWorkspaces } from "../../reachable-workspaces.ts";
 import { orRefusal, type Reading } from "../../read-payload.ts";
 import {
   type BodyAccess,
@@ -23,7 +24,6 @@ import {
   readBody,
 } from "../../store/trace-bodies.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
-import { findWorkspaceAccess, listWorkspaces } from "../../store/workspaces.ts";
 import { isUuid } from "../../uuid.ts";
 import { reachOf } from "./read-period.ts";
 
@@ -62,7 +62,10 @@ export async function findReadable(
   requestId: string,
   workspaceId: string | null,
 ): Promise<readonly ReadableRequest[]> {
-  const workspaces = await reachableWorkspaces(parts, actor, workspaceId?.toLowerCase() ?? null);
+  const workspaces =
+    workspaceId === null
+      ? await listReachableWorkspaces(parts.db, actor)
+      : [await findReachableWorkspace(parts.db, actor, workspaceId)].filter((found) => found !== null);
   if (!isUuid(requestId)) return [];
   const byId = new Map(workspaces.map((workspace) => [workspace.workspaceId, workspace]));
   const owners = await findOwners(parts.db, [...byId.keys()], requestId);
@@ -72,18 +75,6 @@ export async function findReadable(
     const mayRead = workspace.role === "admin" && PLAN_TABLE[workspace.plan].readTeammatesBodies;
     return isAuthor || mayRead ? [{ workspace, owner, isAuthor }] : [];
   });
-}
-
-async function reachableWorkspaces(
-  { db }: CloudParts,
-  { userId, keyWorkspaceId }: Actor,
-  asked: string | null,
-): Promise<readonly WorkspaceAccess[]> {
-  if (asked === null && keyWorkspaceId === null) return await listWorkspaces(db, userId);
-  const only = asked ?? (keyWorkspaceId as string);
-  if (!isUuid(only) || (keyWorkspaceId !== null && keyWorkspaceId !== only)) return [];
-  const workspace = await findWorkspaceAccess(db, userId, only);
-  return workspace === null ? [] : [workspace];
 }
 
 /** By what right the caller reads. A `view_id` is looked at before a reason: the view that it stands for is written down. */
