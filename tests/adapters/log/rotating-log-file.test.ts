@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,8 +33,24 @@ describe("openLogFile()", () => {
     assert.ok(process.platform === "win32" || !isOpenToOthers(path));
   });
 
-  it("rotates as the contract says", () => {
+  it("rotates as the contract says", async () => {
     assert.deepEqual([MAX_LOG_FILE_MIB, LOG_BACKUPS], [100, 5]);
+    const place = join(folder, "full");
+    mkdirSync(place);
+    const path = join(place, "meter.log");
+    writeFileSync(path, "");
+    // Holes: they count as size and take no room.
+    truncateSync(path, 104_857_600 - 20);
+    for (const [lines, files] of [
+      [1, ["meter.log"]],
+      [2, ["meter.1.log", "meter.log"]],
+    ] as const) {
+      const file = openLogFile(path);
+      for (let line = 0; line < lines; line += 1) file.write("ten bytes\n");
+      await file.close();
+      assert.deepEqual(readdirSync(place).sort(), files);
+    }
+    assert.deepEqual([statSync(join(place, "meter.1.log")).size, statSync(path).size], [104_857_600, 10]);
   });
 
   it("closes a full file and keeps five, whole lines in each", async () => {
