@@ -6,6 +6,7 @@ import { createSqliteOpener } from "../adapters/sqlite/mod.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { prepareHome } from "./home.ts";
 import { configFile, MAX_CONFIG_BYTES } from "./read-config.ts";
+import { unreadable } from "./render/unreadable.ts";
 
 /** One setting: the names of its tables and its own. */
 export interface ConfigChange {
@@ -69,5 +70,5 @@ async function readText(path: string): Promise<string> {
   const file = await readSmallFile(path, { maxBytes: MAX_CONFIG_BYTES });
   if (file.ok) return readFileSync(path, "utf8");
   if (file.reason === "absent") return "";
-  throw new CommandFailure(`${path} can't be read: ${file.reason.replaceAll("_", " ")}`);
+  throw new CommandFailure(unreadable(path, file.reason));
 }

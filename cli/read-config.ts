@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { readTomlFile } from "../adapters/files/mod.ts";
 import { type ResolvedConfig, resolveConfig } from "../core/config/mod.ts";
 import { CommandFailure } from "./exit-codes.ts";
+import { unreadable } from "./render/unreadable.ts";
 
 export const configFile = (home: string) => join(home, "config.toml");
 
@@ -33,7 +34,7 @@ export async function readConfigTable(home: string): Promise<Readonly<Record<str
   throw new CommandFailure(
     file.reason === "not_toml"
       ? `${path} is no TOML: look at line ${file.line}`
-      : `${path} can't be read: ${file.reason.replaceAll("_", " ")}`,
+      : unreadable(path, file.reason),
   );
 }
 

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import * as v from "valibot";
 import { readSmallFile, readTomlFile } from "../../adapters/files/mod.ts";
 import { CommandFailure } from "../exit-codes.ts";
+import { unreadable } from "../render/unreadable.ts";
 import { cloudExitCodes } from "./exit-codes.ts";
 import { SETTING_NAMES, type Settings, settingsSchema, variableOf } from "./settings.ts";
 
@@ -86,7 +87,7 @@ async function readTable(home: string, stated: string | undefined): Promise<Reco
   throw badConfig([
     file.reason === "not_toml"
       ? `${path} is no TOML: look at line ${file.line}`
-      : `${path} can't be read: ${file.reason.replaceAll("_", " ")}`,
+      : unreadable(path, file.reason),
   ]);
 }
 
@@ -145,7 +146,7 @@ async function readSecret(name: string, env: Environment, problems: string[]): P
   if (path === undefined) return said === undefined || said === "" ? null : said;
   const file = await readSmallFile(path, { maxBytes: MAX_SECRET_BYTES });
   if (file.ok) return file.text.trim();
-  problems.push(`${name}_FILE: ${path} can't be read: ${file.reason.replaceAll("_", " ")}`);
+  problems.push(`${name}_FILE: ${unreadable(path, file.reason)}`);
   return null;
 }
 

@@ -1,5 +1,6 @@
 import { Command, Option } from "clipanion";
 import { CommandFailure } from "../../exit-codes.ts";
+import { unreadable } from "../../render/unreadable.ts";
 import { CloudCommand } from "../cloud-command.ts";
 import { cloudExitCodes } from "../exit-codes.ts";
 
@@ -66,7 +67,7 @@ const REFUSALS = {
 async function readPassword(path: string): Promise<string> {
   const { readSmallFile } = await import("../../../adapters/files/mod.ts");
   const file = await readSmallFile(path, { maxBytes: MAX_PASSWORD_FILE_BYTES });
-  if (!file.ok) throw new CommandFailure(`${path} can't be read: ${file.reason.replaceAll("_", " ")}`);
+  if (!file.ok) throw new CommandFailure(unreadable(path, file.reason));
   return file.text.split(/\r?\n/, 1)[0] ?? "";
 }
 

@@ -1,5 +1,7 @@
 import { Command, Option } from "clipanion";
 import { CommandFailure } from "../../exit-codes.ts";
+import { counted } from "../../render/count.ts";
+import { unreadable } from "../../render/unreadable.ts";
 import { CloudCommand } from "../cloud-command.ts";
 import { cloudExitCodes } from "../exit-codes.ts";
 
@@ -50,8 +52,9 @@ export class LedgerVerifyCommand extends CloudCommand {
       this.print(`NOT INTACT: ${verdict.fault.replaceAll("_", " ")} at row ${verdict.seq}.`);
     } else {
       const proven = saved === null ? "" : `, the first ${verdict.provenThroughSeq} proven by the saved head`;
-      this.print(`Intact: ${verdict.head.seq} rows${proven}.`);
-      if (verdict.caveat !== null) this.print(verdict.caveat);
+      this.print(`Intact: ${counted(verdict.head.seq, "row")}${proven}.`);
+      if (verdict.caveat !== null) this.print(`But ${verdict.caveat}.`);
+      if (this.saveHead !== undefined) this.print(`The head is in ${this.saveHead}: keep it elsewhere.`);
     }
     return verdict.ok ? cloudExitCodes.ok : cloudExitCodes.notIntact;
   }
@@ -61,7 +64,7 @@ async function readHead(path: string, workspaceId: string) {
   const v = await import("valibot");
   const { readSmallFile } = await import("../../../adapters/files/mod.ts");
   const file = await readSmallFile(path, { maxBytes: MAX_HEAD_BYTES });
-  if (!file.ok) throw new CommandFailure(`${path} can't be read: ${file.reason.replaceAll("_", " ")}`);
+  if (!file.ok) throw new CommandFailure(unreadable(path, file.reason));
   const headSchema = v.pipe(
     v.string(),
     v.parseJson(),

@@ -1,5 +1,6 @@
 import { Command, Option } from "clipanion";
 import { CommandFailure } from "../../exit-codes.ts";
+import { unreadable } from "../../render/unreadable.ts";
 import { CloudCommand } from "../cloud-command.ts";
 
 /** A table of all models is a few hundred KiB. */
@@ -52,7 +53,7 @@ export class RatesPublishCommand extends CloudCommand {
     const { parseWire, publishedRatesSchema } = await import("../../../core/wire/mod.ts");
     const { publishRates } = await import("../../../cloud/mod.ts");
     const file = await readSmallFile(this.file, { maxBytes: MAX_RATES_BYTES });
-    if (!file.ok) throw new CommandFailure(`${this.file} can't be read: ${file.reason.replaceAll("_", " ")}`);
+    if (!file.ok) throw new CommandFailure(unreadable(this.file, file.reason));
     const parsed = parseWire(publishedRatesSchema, readJson(file.text, this.file));
     if (!parsed.ok) throw refused(parsed.problems.map(({ field, problem }) => `${field}: ${problem}`));
     const published = await this.withDatabase(({ db }) =>

@@ -129,7 +129,7 @@ describe("readCloudConfig()", () => {
       "a secret's file that is not there",
       "",
       { METER_CLOUD_AUTH_SECRET_FILE: "/nowhere/x" },
-      [/can't be read: absent$/],
+      [/can't be read: it is not there$/],
     ],
     [
       "a database's address that is none",
@@ -167,7 +167,7 @@ describe("readCloudConfig()", () => {
   it("refuses a file that was named and is not there", async () => {
     await assert.rejects(
       readCloudConfig(env(), { config: join(home, "none.toml") }),
-      /can't be read: absent/,
+      /can't be read: it is not there/,
     );
   });
 });
