@@ -56,15 +56,19 @@ export async function publishRates(
   const [first] = rows;
   if (first === undefined) return refusal("rates", "must not be empty");
   const date = first.provenanceDate;
-  const taken = await db
-    .selectFrom("pricing_rates")
-    .select("position")
-    .where("source", "=", "auto")
-    .where("provenance_date", "=", date)
-    .limit(1)
-    .execute();
-  if (taken.length > 0) return refusal("published_at", `has published rates already: ${date}`);
-  return { ok: true, rates: dryRun ? rows.length : await seedRates(db, rows, now) };
+  return await db.transaction().execute(async (trx): Promise<Publication> => {
+    // Of two publications at the same moment the second finds the day taken.
+    await sql`lock table pricing_rates in share row exclusive mode`.execute(trx);
+    const taken = await trx
+      .selectFrom("pricing_rates")
+      .select("position")
+      .where("source", "=", "auto")
+      .where("provenance_date", "=", date)
+      .limit(1)
+      .execute();
+    if (taken.length > 0) return refusal("published_at", `has published rates already: ${date}`);
+    return { ok: true, rates: dryRun ? rows.length : await seedRates(trx, rows, now) };
+  });
 }
 
 function refusal(field: string, problem: string): Publication {
