@@ -15,7 +15,7 @@ const scripts: ReadonlySet<string | undefined> = new Set(["cloud", "demo"]);
  * What a person types to run this program, for commands that are shown to be pasted: in a clone that is `npx meter`, where
  * it was run so.
  */
-export function programWord(env: Readonly<Record<string, string | undefined>>): string {
+function programWord(env: Readonly<Record<string, string | undefined>>): string {
   const isClone = import.meta.url.endsWith(".ts");
   const byNpm = env.npm_command === "exec" || scripts.has(env.npm_lifecycle_event);
   return isClone && byNpm ? "npx meter" : "meter";

@@ -16,7 +16,7 @@ const LOCAL_PROVIDER_PORT = 11_434;
 const LOCAL_HOST = "127.0.0.1";
 
 /** The project and model of the self-test's call. */
-export const SELF_TEST_NAME = "meter-self-test";
+const SELF_TEST_NAME = "meter-self-test";
 
 /** What the self-test showed. */
 export type SelfTest =

@@ -48,7 +48,7 @@ export async function waitForDaemon(
 }
 
 /** Starts a daemon that outlives this process and waits until it answers. */
-export async function startInBackground(home: string): Promise<FoundDaemon> {
+async function startInBackground(home: string): Promise<FoundDaemon> {
   prepareHome(home);
   const child = spawnDaemon(home);
   let exitCode: number | null = null;

@@ -43,9 +43,7 @@ export function plainAddress(address: string): string {
 }
 
 /** The open connections in the text of `/proc/net/tcp` or `tcp6` (proc(5)), by the socket's inode. */
-export function readKernelTable(
-  table: string,
-): { inode: string; remoteAddress: string; remotePort: number }[] {
+function readKernelTable(table: string): { inode: string; remoteAddress: string; remotePort: number }[] {
   return table.split("\n").flatMap((line) => {
     const [, , remote, state, , , , , , inode] = line.trim().split(/\s+/);
     const [address, port] = remote?.split(":") ?? [];

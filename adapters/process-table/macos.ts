@@ -19,7 +19,7 @@ export function readLsofConnections(
 }
 
 /** The working directory in `lsof -d cwd -Fn`. */
-export function readLsofCwd(output: string): string | null {
+function readLsofCwd(output: string): string | null {
   return /^n(\/.*)$/m.exec(output)?.[1] ?? null;
 }
 

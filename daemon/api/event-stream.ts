@@ -7,7 +7,7 @@ import { requestJson } from "./request-json.ts";
 export const HEARTBEAT_MS = 15_000;
 
 /** Events that wait for a reader that is too slow; then it is cut off, and asks again from where it was. */
-export const MAX_WAITING_EVENTS = 256;
+const MAX_WAITING_EVENTS = 256;
 
 /** How long a browser waits before it asks again, in milliseconds. */
 const RETRY_MS = 3_000;

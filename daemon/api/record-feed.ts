@@ -1,7 +1,7 @@
 import type { RequestRecord } from "../../core/record.ts";
 
 /** Listeners at once; a browser opens one for each page. */
-export const MAX_LISTENERS = 16;
+const MAX_LISTENERS = 16;
 
 /** Hands on what has just been stored. */
 export interface RecordFeed {

@@ -6,7 +6,7 @@ import { moneyJson } from "./request-json.ts";
 const count = (sum: bigint | null): number | null => (sum === null ? null : Number(sum));
 
 /** One line's sums in the words of the wire. */
-export function totalsJson(row: ReportRow): StatisticsTotals {
+function totalsJson(row: ReportRow): StatisticsTotals {
   const { tokens } = row;
   return {
     requests: row.requests,

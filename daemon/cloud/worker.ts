@@ -9,7 +9,6 @@ export interface Worker<State, Event> {
   use<T>(errand: (driver: Driver<State, Event>, ended: Promise<void>) => Promise<T>): Promise<T>;
   /** Dispatches the event and, where no driver was running, waits until it is done with. */
   tell(event: Event): Promise<void>;
-  isRunning(): boolean;
 }
 
 interface Running<State, Event> {
@@ -104,6 +103,5 @@ export function createWorker<State, Event>(
         driver.stop();
         await ended;
       }),
-    isRunning: () => running !== null,
   };
 }

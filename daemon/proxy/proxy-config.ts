@@ -16,7 +16,6 @@ export interface GatewayRoute {
 export interface ProxyLimits {
   /** A client's request head has to be there by then. */
   readonly headTimeoutMs: number;
-  readonly maxHeadBytes: number;
   /** A client that asked for a provider's host and says nothing is tunnelled unread after this time. */
   readonly helloTimeoutMs: number;
   /** Name resolution, TCP and the parent proxy's answer together. */
@@ -33,7 +32,6 @@ export interface ProxyLimits {
 /** Decision: generous bounds; they are there against leaks and floods, not to shape traffic. */
 export const defaultProxyLimits: ProxyLimits = {
   headTimeoutMs: 30_000,
-  maxHeadBytes: 65_536,
   helloTimeoutMs: 5_000,
   connectTimeoutMs: 15_000,
   handshakeTimeoutMs: 15_000,

@@ -2,7 +2,6 @@ import type { SqliteValue } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/time.ts";
 import type { BodyDirection } from "./bodies.ts";
 import type { StoreConnections } from "./connections.ts";
-import { type RequestRow, type StoredRequest, toStoredRequest } from "./request-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /** The three tables of one row. Source: contract, "Local daemon state records". */
@@ -36,8 +35,7 @@ export interface SettledRequests {
 export interface CloudStore {
   readCloudState<Table extends CloudStateTable>(table: Table): CloudStateRow<Table>;
   updateCloudState<Table extends CloudStateTable>(table: Table, change: Partial<CloudStateRow<Table>>): void;
-  /** Requests not sent, passed over or quarantined, in the order of arrival. */
-  pendingRequests(limit: number): StoredRequest[];
+  /** Requests neither sent, passed over nor in quarantine. */
   countPending(): number;
   /** Stamps, quarantines and moves the cursor, in one transaction. Idempotent: the first stamp stays. */
   settleRequests(settled: SettledRequests): void;
@@ -80,12 +78,6 @@ export function createCloudStore({ state }: Pick<StoreConnections, "state">): Cl
         .prepare(`UPDATE ${table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE id = 1`)
         .run(Object.values(change) as SqliteValue[]);
     },
-
-    pendingRequests: (limit) =>
-      state
-        .prepare<RequestRow>(`SELECT * ${pendingSql} ORDER BY seq LIMIT ?`)
-        .all([limit])
-        .map(toStoredRequest),
 
     countPending: () => state.prepare<{ n: number }>(`SELECT count(*) AS n ${pendingSql}`).get([])?.n ?? 0,
 

@@ -12,8 +12,6 @@ export interface ProjectSettings {
 
 /** Settings, stored rates, and odds and ends by key. */
 export interface SettingStore {
-  /** `null` when nothing was set. */
-  projectSettings(project: string): ProjectSettings | null;
   listProjectSettings(): ProjectSettings[];
   setBodyCapture(project: string, on: boolean | null, at: Millis): void;
   /** The stored rate rows, in the order in which they were stored. */
@@ -31,22 +29,14 @@ interface ProjectRow {
   body_capture: number | null;
 }
 
-const toProjectSettings = (row: ProjectRow): ProjectSettings => ({
-  project: row.project,
-  bodyCapture: row.body_capture === null ? null : row.body_capture === 1,
-});
-
 /** Makes the part of the store that holds settings. */
 export function createSettingStore({ state }: Pick<StoreConnections, "state">): SettingStore {
-  const select = "SELECT project, body_capture FROM project_settings";
   return {
-    projectSettings(project) {
-      const row = state.prepare<ProjectRow>(`${select} WHERE project = ?`).get([project]);
-      return row === null ? null : toProjectSettings(row);
-    },
-
     listProjectSettings: () =>
-      state.prepare<ProjectRow>(`${select} ORDER BY project`).all([]).map(toProjectSettings),
+      state
+        .prepare<ProjectRow>("SELECT project, body_capture FROM project_settings ORDER BY project")
+        .all([])
+        .map(({ project, body_capture: on }) => ({ project, bodyCapture: on === null ? null : on === 1 })),
 
     setBodyCapture(project, on, at) {
       state

@@ -57,7 +57,7 @@ describe("the user's own deletions", () => {
   it("leave what is captured next before no cursor", () =>
     withStore((store) => {
       const send = () => {
-        const ids = store.pendingRequests(10).map(({ requestId }) => requestId);
+        const ids = store.pendingProjects(10).map(({ requestId }) => requestId);
         store.settleRequests({ synced: ids, skipped: [], quarantined: [], at: noon });
         return ids.length;
       };

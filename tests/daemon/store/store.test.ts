@@ -443,10 +443,10 @@ describe("coverage", () => {
 describe("settings", () => {
   it("keep body capture per project, three-valued", () =>
     withStore((store) => {
-      assert.equal(store.projectSettings("a"), null);
+      assert.deepEqual(store.listProjectSettings(), []);
       store.setBodyCapture("a", true, noon);
       store.setBodyCapture("b", false, noon);
-      assert.deepEqual(store.projectSettings("a"), { project: "a", bodyCapture: true });
+      assert.deepEqual(store.listProjectSettings()[0], { project: "a", bodyCapture: true });
       store.setBodyCapture("a", null, noon);
       assert.deepEqual(store.listProjectSettings(), [
         { project: "a", bodyCapture: null },
@@ -498,7 +498,8 @@ describe("the sync's state", () => {
     httpStatus: 422,
     quarantinedAt: noon,
   });
-  const pending = (store: Store, limit = 10) => store.pendingRequests(limit).map(({ seq }) => seq);
+  const pending = (store: Store, limit = 10) =>
+    store.requestsById(store.pendingProjects(limit).map(({ requestId }) => requestId)).map(({ seq }) => seq);
   const cursor = (store: Store) => store.readCloudState("cloud_sync_state").cursor_seq;
 
   it("begins empty and keeps what is set", () =>
