@@ -36,6 +36,16 @@ export async function askAndDelete(
       );
       return;
     }
+    if (before !== null && planned.requests === 0 && planned.bodies === 0 && !yes)
+      return print(
+        json
+          ? JSON.stringify(
+              { dry_run: false, requests: 0, bodies: 0, freed_bytes: 0, keeps_size: true },
+              null,
+              2,
+            )
+          : "Nothing was captured before that.",
+      );
     if (!yes && !(await confirm(context, `Delete ${deletionInWords(planned)} for good?`, { forGood: true })))
       throw new CommandFailure("nothing was deleted");
     const freed = await deleteCaptured(home, store, before);

@@ -106,6 +106,14 @@ describe("meter prune, wipe, project and bodies sweep", () => {
     ]);
   });
 
+  it("asks nothing where nothing would go", async () => {
+    assert.deepEqual(await meter("prune", "--before", "2001-01-01"), {
+      code: 0,
+      stdout: "Nothing was captured before that.\n",
+      stderr: "",
+    });
+  });
+
   it("refuses to prune into the future, or without a date", async () => {
     assert.equal((await meter("prune", "--before", "2999-01-01", "--yes")).code, 2);
     assert.equal((await meter("prune", "--yes")).code, 2);
