@@ -1,3 +1,4 @@
+import type { Millis } from "../time.ts";
 import { RETRY_AFTER_CAP_MS } from "./retry-after.ts";
 
 /** First window of the backoff, milliseconds. Decision: the contract names no start for the metadata worker; the supervisor's 1 s is used. */
@@ -40,6 +41,22 @@ export function clampRetryAfter(retryAfterMs: number | null): number {
  */
 export function remainingDelay(at: number, now: number, capMs: number): number {
   return Math.min(Math.max(at - now, 0), capMs);
+}
+
+/** What is left of the time that the cloud asked to be left alone; 0 where it asked for none. */
+export function quietDelay({ notBefore }: { readonly notBefore: Millis | null }, now: Millis): number {
+  return notBefore === null ? 0 : remainingDelay(notBefore, now, RETRY_AFTER_CAP_MS);
+}
+
+/** The delay before a worker's first tick after a start: what is left of the one that was set, else its backoff anew. */
+export function delayAfterStart(
+  state: { readonly nextTickAt: Millis | null; readonly consecutiveFailures: number },
+  random: number,
+  now: Millis,
+): number {
+  const { nextTickAt, consecutiveFailures } = state;
+  if (nextTickAt !== null) return remainingDelay(nextTickAt, now, RETRY_AFTER_CAP_MS);
+  return consecutiveFailures > 0 ? retryDelay(consecutiveFailures, random, null) : 0;
 }
 
 function clampFraction(random: number): number {

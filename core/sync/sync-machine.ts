@@ -1,5 +1,5 @@
 import { runTable, type Table } from "../machine.ts";
-import { describeAnswer, RETRY_AFTER_CAP_MS, remainingDelay, retryDelay } from "../retry/mod.ts";
+import { delayAfterStart, describeAnswer, quietDelay } from "../retry/mod.ts";
 import type { Millis } from "../time.ts";
 import { judgeBatch } from "./batch-verdict.ts";
 import type { ResumeReport, SyncEffect, SyncEvent } from "./sync-events.ts";
@@ -9,7 +9,6 @@ import {
   answerBatch,
   continueRun,
   pausedLog,
-  quietMs,
   reportOf,
   type SyncStep,
   scheduleTick,
@@ -109,13 +108,11 @@ export function syncTransition(state: SyncState, event: SyncEvent, now: Millis):
 
 /** A crash lost the run, the timers and whoever waited; records that were in flight are found and sent again. */
 function startActive(state: SyncState, event: EventOf<"started">, now: Millis): SyncStep {
-  const delayMs =
-    state.nextTickAt !== null
-      ? remainingDelay(state.nextTickAt, now, RETRY_AFTER_CAP_MS)
-      : state.consecutiveFailures > 0
-        ? retryDelay(state.consecutiveFailures, event.random, null)
-        : 0;
-  const next = scheduleTick({ ...state, run: null, resuming: false }, delayMs, now);
+  const next = scheduleTick(
+    { ...state, run: null, resuming: false },
+    delayAfterStart(state, event.random, now),
+    now,
+  );
   return {
     state: next.state,
     // A resume from `paused_manual` may have been lost after it was saved; to an uploader that runs it means nothing.
@@ -152,7 +149,7 @@ function tick(state: SyncState, now: Millis): SyncStep {
 
 /** Decision: a request goes before the own backoff, but not before the time that the cloud asked for. */
 function requestSync(state: SyncState, _: EventOf<"sync_requested">, now: Millis): SyncStep {
-  const quiet = quietMs(state, now);
+  const quiet = quietDelay(state, now);
   if (quiet > 0) {
     const message = `the cloud asked to wait ${Math.ceil(quiet / 1000)} s`;
     return { state, effects: [refusal("retry_after", message)] };
@@ -284,7 +281,7 @@ function activate(state: SyncState, now: Millis): SyncStep {
       lastErrorAt: null,
       resuming: false,
     },
-    quietMs(state, now),
+    quietDelay(state, now),
     now,
   );
 }

@@ -1,11 +1,5 @@
 import type { Step } from "../machine.ts";
-import {
-  clampRetryAfter,
-  RETRY_AFTER_CAP_MS,
-  remainingDelay,
-  retryAfterOf,
-  retryDelay,
-} from "../retry/mod.ts";
+import { clampRetryAfter, retryAfterOf, retryDelay } from "../retry/mod.ts";
 import type { Millis } from "../time.ts";
 import { type BatchVerdict, judgeBatch } from "./batch-verdict.ts";
 import type { BatchAnswer, RejectedRecord, SyncEffect, SyncReport } from "./sync-events.ts";
@@ -20,11 +14,6 @@ export const DRAIN_PAUSE_MS = 100;
 
 /** A step of the metadata machine. */
 export type SyncStep = Step<SyncState, SyncEffect>;
-
-/** What is left of the time that the cloud asked to be left alone. */
-export function quietMs(state: SyncState, now: Millis): number {
-  return state.notBefore === null ? 0 : remainingDelay(state.notBefore, now, RETRY_AFTER_CAP_MS);
-}
 
 /** Sets the tick timer, and remembers when it fires. */
 export function scheduleTick(state: SyncState, delayMs: number, now: Millis): SyncStep {

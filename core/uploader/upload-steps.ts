@@ -1,5 +1,5 @@
 import type { Step } from "../machine.ts";
-import { clampRetryAfter, RETRY_AFTER_CAP_MS, remainingDelay, retryDelay } from "../retry/mod.ts";
+import { clampRetryAfter, retryDelay } from "../retry/mod.ts";
 import type { Millis } from "../time.ts";
 import { type BodyPolicy, type BodyRef, mayUpload } from "./body-policy.ts";
 import { clampUploadCap } from "./upload-cap.ts";
@@ -15,11 +15,6 @@ export type UploaderStep = Step<UploaderState, UploaderEffect>;
 
 const POLICY_HINT =
   "the workspace does not store prompt content: bodies stay on this machine and are offered again when an admin switches it on";
-
-/** What is left of the time that the cloud asked to be left alone. */
-export function quietMs(state: UploaderState, now: Millis): number {
-  return state.notBefore === null ? 0 : remainingDelay(state.notBefore, now, RETRY_AFTER_CAP_MS);
-}
 
 /** Sets the tick timer, and remembers when it fires. */
 export function scheduleTick(state: UploaderState, delayMs: number, now: Millis): UploaderStep {

@@ -1,5 +1,5 @@
 import { runTable, type Table } from "../machine.ts";
-import { RETRY_AFTER_CAP_MS, remainingDelay, retryDelay } from "../retry/mod.ts";
+import { delayAfterStart, quietDelay } from "../retry/mod.ts";
 import type { Millis } from "../time.ts";
 import { decideUpload } from "./upload-outcome.ts";
 import {
@@ -7,7 +7,6 @@ import {
   BODY_PAGE_SIZE,
   continueRun,
   outcomeEffects,
-  quietMs,
   scheduleTick,
   startRun,
   type UploaderStep,
@@ -99,13 +98,7 @@ export function uploaderTransition(state: UploaderState, event: UploaderEvent, n
 function startActive(state: UploaderState, event: EventOf<"started">, now: Millis): UploaderStep {
   const switched = switchPaused({ ...state, run: null }, { ...event, kind: "body_sync_switched" }, now);
   if (!isReady(switched.state)) return switched;
-  const delayMs =
-    state.nextTickAt !== null
-      ? remainingDelay(state.nextTickAt, now, RETRY_AFTER_CAP_MS)
-      : state.consecutiveFailures > 0
-        ? retryDelay(state.consecutiveFailures, event.random, null)
-        : 0;
-  return scheduleTick(switched.state, delayMs, now);
+  return scheduleTick(switched.state, delayAfterStart(state, event.random, now), now);
 }
 
 function startPaused(state: UploaderState, event: EventOf<"started">, now: Millis): UploaderStep {
@@ -162,7 +155,7 @@ function beginStamped(state: UploaderState, _: EventOf<"upload_from_stamped">, n
 
 /** A tick as soon as the cloud allows one, where body sync is on. */
 function begin(state: UploaderState, now: Millis): UploaderStep {
-  return isReady(state) ? scheduleTick(state, quietMs(state, now), now) : { state, effects: nothing };
+  return isReady(state) ? scheduleTick(state, quietDelay(state, now), now) : { state, effects: nothing };
 }
 
 function tick(state: UploaderState, _: unknown, now: Millis): UploaderStep {
@@ -171,7 +164,7 @@ function tick(state: UploaderState, _: unknown, now: Millis): UploaderStep {
 }
 
 function requestSync(state: UploaderState, event: EventOf<"sync_requested">, now: Millis): UploaderStep {
-  return quietMs(state, now) > 0 ? { state, effects: nothing } : tick(state, event, now);
+  return quietDelay(state, now) > 0 ? { state, effects: nothing } : tick(state, event, now);
 }
 
 function sendFound(state: UploaderState, event: EventOf<"bodies_found">, now: Millis): UploaderStep {

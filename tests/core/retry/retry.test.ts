@@ -6,9 +6,11 @@ import {
   BACKOFF_CAP_MS,
   backoffDelay,
   clampRetryAfter,
+  delayAfterStart,
   describeAnswer,
   exponentialDelay,
   parseRetryAfter,
+  quietDelay,
   RETRY_AFTER_CAP_MS,
   remainingDelay,
   retryAfterOf,
@@ -186,6 +188,25 @@ describe("remainingDelay()", () => {
     assert.equal(remainingDelay(1_000, 400, 5_000), 600);
     assert.equal(remainingDelay(1_000, 1_400, 5_000), 0);
     assert.equal(remainingDelay(86_400_000, 0, 5_000), 5_000);
+  });
+});
+
+describe("quietDelay()", () => {
+  it("is what is left of the cloud's own wait, an hour at most", () => {
+    assert.equal(quietDelay({ notBefore: null }, 1_000), 0);
+    assert.equal(quietDelay({ notBefore: 1_500 }, 1_000), 500);
+    assert.equal(quietDelay({ notBefore: 86_400_000 }, 1_000), RETRY_AFTER_CAP_MS);
+  });
+});
+
+describe("delayAfterStart()", () => {
+  const after = (nextTickAt: number | null, consecutiveFailures: number) =>
+    delayAfterStart({ nextTickAt, consecutiveFailures }, 0.5, 1_000);
+  it("goes on with the wait that was set, else with a backoff where something had failed, else at once", () => {
+    assert.equal(after(31_000, 0), 30_000);
+    assert.equal(after(500, 9), 0);
+    assert.equal(after(null, 3), 2_000);
+    assert.equal(after(null, 0), 0);
   });
 });
 
