@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { CredentialsError } from "../adapters/cloud-credentials/mod.ts";
 import type { Log } from "../core/ports/log.ts";
 import { type ConnectStatus, connectAnswerSchema, connectStatusSchema, parseWire } from "../core/wire/mod.ts";
@@ -12,7 +11,7 @@ import {
 import type { DaemonStatus } from "../daemon/daemon-status.ts";
 import type { Store } from "../daemon/store/mod.ts";
 import { createCloudPorts } from "./cloud-ports.ts";
-import { findDaemon, type RunningDaemon, tokenFile } from "./daemon-process.ts";
+import { findDaemon, type RunningDaemon, readToken } from "./daemon-process.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { prepareHome } from "./home.ts";
 import { askDaemon, type LoopbackAnswer } from "./loopback-client.ts";
@@ -77,7 +76,7 @@ export async function withCloud<T>(
 export async function reloadDaemon(home: string): Promise<void> {
   const daemon = await findDaemon(home);
   if (daemon === null) return;
-  const token = readFileSync(tokenFile(home), "utf8").trim();
+  const token = readToken(home);
   await askDaemon(daemon, "/v1/cloud/reload", token, { method: "POST" }).catch(() => {});
 }
 
@@ -98,7 +97,7 @@ async function remoteControl(
   home: string,
   local: CloudControl,
 ): Promise<CloudControl | null> {
-  const token = readFileSync(tokenFile(home), "utf8").trim();
+  const token = readToken(home);
   const ask = (method: "GET" | "POST", path: string, timeoutMs = CLOUD_WITHIN_MS, body?: unknown) =>
     askDaemon(daemon, `/v1/cloud/${path}`, token, {
       method,

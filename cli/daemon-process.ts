@@ -32,6 +32,9 @@ const runningDaemon = v.object({
 export const lockFile = (home: string) => join(home, "daemon.lock");
 export const stateFile = (home: string) => join(home, "daemon.json");
 export const tokenFile = (home: string) => join(home, "loopback-token");
+/** The secret that commands show to the loopback API, as the daemon of the home left it. Throws where it can't be read. */
+export const readToken = (home: string): string => readFileSync(tokenFile(home), "utf8").trim();
+
 export const bootLogFile = (home: string) => join(home, "logs", "start.log");
 
 /** What a daemon that failed to start said; empty where it could not be written. */

@@ -1,5 +1,5 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { timingSafeEqual } from "node:crypto";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import type { Writable } from "node:stream";
@@ -39,10 +39,11 @@ import {
 import { openLastingStore } from "../daemon/store/mod.ts";
 import { createCloudPorts } from "./cloud-ports.ts";
 import { isAboutCloud } from "./cloud-warnings.ts";
-import { lockFile, type RunningDaemon, stateFile, tokenFile } from "./daemon-process.ts";
+import { lockFile, type RunningDaemon, stateFile } from "./daemon-process.ts";
 import { databaseFile } from "./database-file.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { authorityFiles, prepareHome } from "./home.ts";
+import { readOrMakeToken } from "./loopback-token.ts";
 import { reachableHost } from "./own-address.ts";
 import { openPriceBook } from "./price-book.ts";
 import { readConfig } from "./read-config.ts";
@@ -133,7 +134,7 @@ export async function runDaemon(home: string, env: Environment, stderr: Writable
       { processTable: createProcessTable(), projectFiles: createProjectFiles(), clock: systemClock, log },
       { ...config.attribution, proxyPort: () => proxyPort },
     );
-    const loopbackToken = readOrMakeToken(tokenFile(home));
+    const loopbackToken = await readOrMakeToken(home);
     const portLost = Promise.withResolvers<"port_lost">();
     const listenFd = inheritedSocket(env);
     const daemon = await startDaemon(
@@ -344,16 +345,4 @@ function connectionsWithin(openFilesLimit: number | null): number {
 function dashboardOrigins({ api, cloud }: Config): readonly string[] {
   const own = cloud.baseUrl === null ? [] : [new URL(cloud.baseUrl).origin];
   return [...own, ...api.dashboardOrigins];
-}
-
-/** The secret that the command line shows to the loopback API; made once. */
-function readOrMakeToken(path: string): string {
-  if (existsSync(path)) {
-    const token = readFileSync(path, "utf8").trim();
-    if (/^[0-9a-f]{64}$/.test(token)) return token;
-  }
-  const token = randomBytes(32).toString("hex");
-  rmSync(path, { force: true });
-  writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx" });
-  return token;
 }

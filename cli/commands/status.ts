@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Command, Option } from "clipanion";
 import { CommandFailure, exitCodes } from "../exit-codes.ts";
 import { MeterCommand } from "../meter-command.ts";
@@ -20,7 +19,7 @@ export class StatusCommand extends MeterCommand {
 
   protected override async perform(): Promise<number> {
     const { meterHome } = await import("../../adapters/files/meter-home.ts");
-    const { findDaemon, findHolder, tokenFile } = await import("../daemon-process.ts");
+    const { findDaemon, findHolder, readToken } = await import("../daemon-process.ts");
     const { askDaemon, keepConnection } = await import("../loopback-client.ts");
     const { version } = await import("../version.ts");
     const { databaseBytes } = await import("../database-file.ts");
@@ -36,9 +35,7 @@ export class StatusCommand extends MeterCommand {
     const service = installedService(home);
     let status = null;
     if (running !== null) {
-      const answer = await askDaemon(running, "/v1/status", readFileSync(tokenFile(home), "utf8").trim(), {
-        connection,
-      });
+      const answer = await askDaemon(running, "/v1/status", readToken(home), { connection });
       connection.close();
       if (answer.status !== 200)
         throw new CommandFailure(`the daemon answered ${answer.status}: ${answer.body}`);

@@ -20,7 +20,7 @@ import type { DaemonStatus } from "../../daemon/daemon-status.ts";
 import { probePort } from "../../daemon/proxy/probe-port.ts";
 import { checkDatabase } from "../../daemon/store/mod.ts";
 import { currentRates } from "../current-rates.ts";
-import { findDaemon, type RunningDaemon, tokenFile } from "../daemon-process.ts";
+import { findDaemon, type RunningDaemon, readToken } from "../daemon-process.ts";
 import { databaseBytes, databaseFile } from "../database-file.ts";
 import { authorityFiles } from "../home.ts";
 import { TLS_TEST_HOST } from "../install.ts";
@@ -132,7 +132,7 @@ function shellFacts(
 
 async function askStatus(home: string, running: RunningDaemon): Promise<DaemonStatus | null> {
   try {
-    const token = readFileSync(tokenFile(home), "utf8").trim();
+    const token = readToken(home);
     const { status, body } = await askDaemon(running, "/v1/status", token);
     return status === 200 ? (JSON.parse(body) as DaemonStatus) : null;
   } catch {
