@@ -135,6 +135,14 @@ describe("parseMetadataRecord()", () => {
     it(`refuses ${JSON.stringify(value)} in the place of a record`, () =>
       assert.ok(!parseMetadataRecord(value).ok));
   }
+  it("repeats no name of usage_extras that could be any text", () => {
+    const parsed = parseMetadataRecord({ ...oldest, usage_extras: { "My Secret": -1 } });
+    assert.deepEqual(parsed, {
+      ok: false,
+      problems: [{ field: "usage_extras.*", problem: "must not be negative" }],
+    });
+  });
+
   it("keeps names that reach for a prototype out of usage_extras", () => {
     const parsed = parseMetadataRecord({ ...oldest, usage_extras: JSON.parse('{"__proto__":1,"pages":2}') });
     assert.deepEqual(parsed.ok && parsed.value.usage_extras, { pages: 2 });
