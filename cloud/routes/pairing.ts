@@ -23,17 +23,18 @@ import {
 import { hashToken, mintToken } from "../sync-token.ts";
 
 /** Seconds between two polls. Source: decisions, "Pairing". */
-const POLL_INTERVAL_SECONDS = 2;
+export const POLL_INTERVAL_SECONDS = 2;
 
 /** How long a poll waits for a decision, milliseconds. Source: decisions, "Pairing": up to 25 s. */
-const POLL_WAIT_MS = 25_000;
+export const POLL_WAIT_MS = 25_000;
 
 /** How often a waiting poll looks, milliseconds: another instance may have taken the decision. */
 const LOOK_EVERY_MS = 1_000;
 
 /** Crockford's base 32. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const CODE_CHARACTERS = 8;
+/** Characters of a code, without the hyphen. Source: decisions, "Pairing". */
+export const CODE_CHARACTERS = 8;
 
 /** Codes tried before giving up: with 2^40 of them, a second try is already a rarity. */
 const MAX_CODE_ATTEMPTS = 5;
