@@ -147,6 +147,8 @@ describe("the body uploader, row by row of the contract's table", () => {
       const { consecutive_failures, last_error, last_error_at, paused_reason } = row();
       assert.deepEqual([consecutive_failures, last_error, paused_reason], [1, error, null]);
       assert.ok((last_error_at ?? 0) >= before);
+      const { bodies } = await machine.service.state();
+      assert.deepEqual([bodies.consecutiveFailures, bodies.lastError], [1, error]);
       assert.equal(uploadedAt(id), null);
       await machine.service.syncNow();
       assert.notEqual(uploadedAt(id), null);

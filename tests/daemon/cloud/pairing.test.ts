@@ -146,6 +146,17 @@ describe("pairing", () => {
     assert.equal((await machine.service.connectSettled()).status, "approved");
   });
 
+  it("answers who asked before, where somebody asks anew before there is a code", async () => {
+    cloud.script("/v1/pairing/start", () => {});
+    const first = machine.service.connect();
+    await until("the start to arrive", () => cloud.to("/v1/pairing/start").length === 1);
+    assert.equal((await machine.service.connect()).kind, "code");
+    assert.deepEqual(await first, {
+      kind: "failed",
+      message: "replaced by a newer request to connect",
+    });
+  });
+
   it("gives up when it is cancelled", async () => {
     cloud.script("/v1/pairing/poll", () => {});
     await machine.service.connect();
