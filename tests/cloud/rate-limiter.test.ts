@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { CLOUD_CONFIG_DEFAULTS } from "../../cloud/ports.ts";
 import { createRateLimiter } from "../../cloud/rate-limiter.ts";
+
+describe("CLOUD_CONFIG_DEFAULTS", () => {
+  it("has the limits that are decided on, requests a minute", () => {
+    const { perKey, perUser, signInPerAddress, pairingPerAddress } = CLOUD_CONFIG_DEFAULTS.rateLimits;
+    assert.deepEqual([perKey, perUser, signInPerAddress, pairingPerAddress], [600, 120, 10, 10]);
+  });
+});
 
 describe("createRateLimiter()", () => {
   it("lets a minute's worth through at once, then one for each share of a minute, and says how long to wait", () => {

@@ -285,9 +285,19 @@ describeOnEngines("an organisation's people", (engine) => {
       organisation_id: organisation.id,
       name: "Second",
       plan: "enterprise",
+      store_prompt_content: true,
     });
     assert.equal(second.status, 201);
-    assert.equal((await json(second)).plan, "solo");
+    const { id, plan } = await json(second);
+    assert.equal(plan, "solo");
+    const settings = await json(rig.call("GET", `/v1/workspaces/${id}/settings`, token));
+    assert.equal(settings.store_prompt_content, false);
+    const fresh = await rig.db
+      .selectFrom("workspaces")
+      .select(["data_retention_days", "audit_log_retention_days", "deleted_at"])
+      .where("workspace_id", "=", id)
+      .executeTakeFirst();
+    assert.deepEqual(fresh, { data_retention_days: 365, audit_log_retention_days: 365, deleted_at: null });
     assert.equal((await json(rig.call("GET", "/v1/workspaces", token))).items.length, 2);
     assert.equal((await json(rig.call("GET", "/v1/organisations", token))).items.length, 1);
     const stranger = await rig.sessionFor(await rig.addPerson());

@@ -86,6 +86,23 @@ describeOnEngines("POST /v1/audit/prompt-views", (engine) => {
     });
   });
 
+  it("writes from where and with what the view was announced, the user agent cut to 512 characters", async () => {
+    const opened = await open(rig, "team");
+    const answer = await rig.app({ ...config, trustedHops: 1 }).request("/v1/audit/prompt-views", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${opened.admin.token}`,
+        "content-type": "application/json",
+        "x-forwarded-for": "1.2.3.4, 203.0.113.9",
+        "user-agent": `Test/1 ${"x".repeat(600)}`,
+      },
+      body: JSON.stringify(view(opened, { client_ip: "6.6.6.6", user_agent: "forged" })),
+    });
+    assert.equal(answer.status, 201);
+    const [row] = await ledgerOf(rig, opened.workspace);
+    assert.deepEqual([row?.client_ip, row?.user_agent], ["203.0.113.9", `Test/1 ${"x".repeat(505)}`]);
+  });
+
   it("answers each who asks as the table says", async () => {
     const team = await open(rig, "team");
     const solo = await open(rig, "solo");
