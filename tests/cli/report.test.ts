@@ -182,6 +182,25 @@ describe("meter report", () => {
     });
   });
 
+  it("goes by local days, and by UTC's with --utc", {
+    skip: "Deno" in globalThis ? "Deno reads the time zone once, when it starts" : false,
+  }, async () => {
+    const { TZ } = process.env;
+    // 14 hours ahead, where noon UTC is in the next day.
+    process.env.TZ = "Pacific/Kiritimati";
+    try {
+      const firstDay = async (...words: string[]) =>
+        JSON.parse((await report("--by", "day", "--json", ...words)).stdout).rows[0].key;
+      assert.deepEqual(
+        [await firstDay("--utc"), await firstDay()],
+        [new Date(noon).toISOString().slice(0, 10), new Date(noon + day).toISOString().slice(0, 10)],
+      );
+    } finally {
+      if (TZ === undefined) delete process.env.TZ;
+      else process.env.TZ = TZ;
+    }
+  });
+
   it("prints RFC 4180 for spreadsheets, in which nothing is a formula", async () => {
     const { stdout } = await report("--csv", "--utc");
     assert.equal(
