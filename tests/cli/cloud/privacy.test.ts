@@ -67,6 +67,23 @@ bodies      off: no text of a prompt or an answer leaves this machine
     );
   });
 
+  it("names the address in force: the environment's over the file's, and none for a host that stands for none", async () => {
+    writeFileSync(file(), '[cloud]\nbase_url = "https://file.company/"\n');
+    const addressWith = async (HALTON_METER_CLOUD_URL: string | undefined) => {
+      const words = ["cloud", "privacy", "show", "--json"];
+      const { base_url, warnings } = JSON.parse(
+        (await runWords(sample.home, words, { HALTON_METER_CLOUD_URL })).stdout,
+      );
+      return [base_url, warnings.length];
+    };
+    assert.deepEqual(await addressWith(undefined), ["https://file.company", 0]);
+    assert.deepEqual(await addressWith(""), ["https://file.company", 0]);
+    assert.deepEqual(await addressWith("https://env.company"), ["https://env.company", 0]);
+    for (const suffix of ["test", "example", "invalid", "local"]) {
+      assert.deepEqual(await addressWith(`https://env.${suffix}`), [null, 1]);
+    }
+  });
+
   it("keeps what people wrote around a setting", async () => {
     writeFileSync(
       file(),

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { createCredentialStore } from "../../../adapters/cloud-credentials/mod.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
@@ -11,6 +13,30 @@ import {
   startScriptedCloud,
 } from "../../daemon/cloud/cloud-kit.ts";
 import { createSampleHome, runWords } from "../run-words.ts";
+
+describe("meter cloud connect --base-url", () => {
+  it("goes before the environment and the file, and is kept only once the machine is paired", async () => {
+    const cloud = await startScriptedCloud();
+    const written = '[cloud]\nbase_url = "http://127.0.0.1:1"\n';
+    const sample = await createSampleHome(() => {}, written);
+    try {
+      cloud.otherwise("/v1/pairing/start", { status: 503 });
+      const { code, stderr } = await runWords(sample.home, ["cloud", "connect", "--base-url", cloud.url], {
+        HALTON_METER_CLOUD_URL: "http://127.0.0.1:2",
+      });
+      assert.equal(code, 1);
+      assert.match(stderr, /pairing did not start \(HTTP 503\)/);
+      assert.deepEqual(
+        cloud.seen.map(({ path }) => path),
+        ["/v1/pairing/start"],
+      );
+      assert.equal(readFileSync(join(sample.home, "config.toml"), "utf8"), written);
+    } finally {
+      sample.remove();
+      await cloud.close();
+    }
+  });
+});
 
 describe("meter cloud pause and resume", () => {
   let cloud: ScriptedCloud;
