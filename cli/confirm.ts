@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import { UsageError } from "clipanion";
 
 /**
- * Asks a person at a terminal; anything but yes is a no, and where something is lost for good, "y" is too little. Where nobody sits at the terminal there is nobody to ask, and
- * `--yes` must have been said.
+ * Asks a person at a terminal; anything but yes is a no, and where something is lost for good, "y" is too little. Throws a
+ * `UsageError` where nobody sits at a terminal: then `--yes` has to be said.
  */
 export async function confirm(
   { stdin, stdout }: { readonly stdin: Readable; readonly stdout: Writable },

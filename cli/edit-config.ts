@@ -68,6 +68,7 @@ function targetOf(path: string): string {
 
 async function readText(path: string): Promise<string> {
   const file = await readSmallFile(path, { maxBytes: MAX_CONFIG_BYTES });
+  // Read anew, since the checked text has lost its byte order mark.
   if (file.ok) return readFileSync(path, "utf8");
   if (file.reason === "absent") return "";
   throw new CommandFailure(unreadable(path, file.reason));

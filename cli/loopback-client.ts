@@ -43,8 +43,8 @@ export interface ApiAddress {
 }
 
 /**
- * Asks the daemon's loopback API; a number is a port of 127.0.0.1. The agent is our own, so that a proxy named in the environment is never asked.
- * Rejects when nothing answers.
+ * Asks the daemon's loopback API; a number is a port of 127.0.0.1. The agent is our own, so that a proxy named in the
+ * environment is never asked. Rejects when nothing answers.
  */
 export function askDaemon(
   at: ApiAddress | number,

@@ -1,7 +1,6 @@
 /**
  * Files: the meter's home, replacing a file in one step, reading small files that others may have touched, TOML (read, and
- * edited key by key), and what
- * the folders around a working directory say about its project.
+ * edited key by key), and what the folders around a working directory say about its project.
  *
  * ```ts
  * import { meterHome, readTomlFile } from "./mod.ts";

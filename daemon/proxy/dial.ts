@@ -28,7 +28,8 @@ export type Dial = (target: Authority, purpose: DialPurpose, done: (dialled: Dia
 
 const maxAnswerBytes = 16_384;
 
-class ForbiddenTargetError extends Error {
+/** A failure with a word for it: of the system's kind, the parent proxy's, or why the target is forbidden. */
+class DialError extends Error {
   code: string;
   constructor(code: string) {
     super(code);
@@ -67,7 +68,7 @@ export function createDial(options: {
         code,
       });
     };
-    const timer = setTimeout(() => fail(new ForbiddenTargetError("ETIMEDOUT")), timeoutMs);
+    const timer = setTimeout(() => fail(new DialError("ETIMEDOUT")), timeoutMs);
 
     const literal = forbiddenTarget(target.host, target.port, ownPorts);
     const chosen = isDirect(target.host, target.port)
@@ -93,7 +94,7 @@ export function createDial(options: {
         if (settled) return;
         // Once more on the address in use, whatever resolved it.
         const forbidden = guarded ? forbiddenTarget(socket.remoteAddress ?? "", to.port, ownPorts) : null;
-        if (forbidden !== null) fail(new ForbiddenTargetError(forbidden));
+        if (forbidden !== null) fail(new DialError(forbidden));
         else connected(socket);
       });
     };
@@ -122,7 +123,7 @@ export function createDial(options: {
       });
 
     if (literal !== null) {
-      process.nextTick(() => fail(new ForbiddenTargetError(literal)));
+      process.nextTick(() => fail(new DialError(literal)));
     } else if (chosen === null) {
       open(target, true, (socket) => settle({ ok: true, socket, transport: socket, parent: null }));
     } else if (!ownPorts.has(target.port)) {
@@ -156,7 +157,7 @@ function guardedLookup(port: number, ownPorts: ReadonlySet<number>) {
       if (error) return done(error, []);
       for (const each of addresses) {
         const forbidden = forbiddenTarget(each.address, port, ownPorts);
-        if (forbidden !== null) return done(new ForbiddenTargetError(forbidden), []);
+        if (forbidden !== null) return done(new DialError(forbidden), []);
       }
       const [first] = addresses;
       if (options.all || first === undefined) done(null, addresses);
@@ -177,7 +178,7 @@ function askForTunnel(
   const authorization =
     parent.authorization === null ? "" : `Proxy-Authorization: ${parent.authorization}\r\n`;
   let answer = Buffer.alloc(0);
-  const refuse = (code: string) => fail(new ForbiddenTargetError(code));
+  const refuse = (code: string) => fail(new DialError(code));
   const onEnd = () => refuse("PARENT_PROXY_CLOSED");
   const onData = (bytes: Buffer) => {
     answer = Buffer.concat([answer, bytes]);

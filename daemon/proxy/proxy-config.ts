@@ -22,7 +22,7 @@ export interface ProxyLimits {
   readonly connectTimeoutMs: number;
   readonly handshakeTimeoutMs: number;
   readonly maxConnections: number;
-  /** How much log may be on its way before frames are dropped. */
+  /** How much log may be on its way before frames are dropped, in bytes. */
   readonly maxBacklogBytes: number;
   readonly flushMs: number;
   /** After the upstream has said its last, a client that neither sends nor hangs up is let go. */

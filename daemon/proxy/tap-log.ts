@@ -55,9 +55,9 @@ export function tapClock(): number {
 
 /**
  * Makes a log that sends batches through `post`: when 256 KiB are full, `flushMs` after the batch before, and at the end
- * of the turn for frames that can't wait, or where the batch before is longer ago. `acknowledged` is a shared counter of the weight that the reader
- * has dealt with. While more than `maxBacklogBytes` are on their way, bytes are dropped, and each connection that
- * lost some is reported once and stays unlogged; the bytes on the wire never wait.
+ * of the turn for frames that can't wait, or where the batch before is longer ago. `acknowledged` is a shared counter of
+ * the weight that the reader has dealt with. While more than `maxBacklogBytes` are on their way, bytes are dropped, and
+ * each connection that lost some is reported once and stays unlogged; the bytes on the wire never wait.
  */
 export function createTapLog(options: {
   readonly post: (batch: TapBatch) => void;
