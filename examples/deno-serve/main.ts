@@ -1,5 +1,5 @@
 // The cloud inside a program of one's own: the same app that `meter-cloud serve` serves, for anything that calls a
-// `fetch`. On Deno: `deno serve -A examples/deno-serve/main.ts`, and then http://127.0.0.1:8000/sign-up.
+// `fetch`. On Deno: `deno serve -A --host 127.0.0.1 examples/deno-serve/main.ts`, and then http://127.0.0.1:8000/sign-up.
 import process from "node:process";
 import { createBetterAuthAccounts } from "../../adapters/accounts/mod.ts";
 import { systemClock } from "../../adapters/clock/mod.ts";
