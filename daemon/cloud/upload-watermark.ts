@@ -61,6 +61,22 @@ export function keepCommanded(store: WatermarkStore, stamp: Millis | null): void
   keep(store, stamp === null ? { kind: "none" } : { kind: "instant", at: stamp }, stamp);
 }
 
+/** What a command has announced, where the configuration says just that. */
+function readCommanded(store: Pick<Store, "readMeta">, configured: UploadFrom | null): CommandedStamp | null {
+  const kept = store.readMeta(COMMANDED_KEY);
+  if (kept === null || configured === null || configured.kind === "now") return null;
+  const commanded = JSON.parse(kept) as CommandedStamp;
+  return watermarkOf(configured, 0) === commanded.stamp ? commanded : null;
+}
+
+/** What holds while body sync is on: `now` where the uploader has still to find that, and to keep the moment. */
+export function foreseeWatermark(store: WatermarkStore, configured: UploadFrom | null): UploadFrom {
+  const isStillToBeFound = !loadUploaderState(store).enabled;
+  if (isStillToBeFound && readCommanded(store, configured)?.usedFor !== null) return { kind: "now" };
+  const at = readWatermark(store, configured);
+  return at === null ? { kind: "none" } : { kind: "instant", at };
+}
+
 /**
  * Body sync was found switched on at the instant: bodies count from then on, whatever the configuration had said before.
  * Where a command switched it on, its own stamp holds, however much later that is found; then the user was told of it.
@@ -71,14 +87,8 @@ export function stampWatermark(
   configured: UploadFrom | null,
   at: Millis,
 ): { readonly wasTold: boolean } {
-  const kept = store.readMeta(COMMANDED_KEY);
-  const commanded = kept === null ? null : (JSON.parse(kept) as CommandedStamp);
-  const wasTold =
-    commanded !== null &&
-    configured !== null &&
-    configured.kind !== "now" &&
-    watermarkOf(configured, at) === commanded.stamp &&
-    (commanded.usedFor === null || commanded.usedFor === at);
+  const commanded = readCommanded(store, configured);
+  const wasTold = commanded !== null && (commanded.usedFor === null || commanded.usedFor === at);
   if (wasTold) store.writeMeta(COMMANDED_KEY, JSON.stringify({ ...commanded, usedFor: at }));
   keep(store, configured, wasTold ? commanded.stamp : at);
   return { wasTold };

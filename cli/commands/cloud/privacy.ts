@@ -1,4 +1,5 @@
 import { Command, Option, UsageError } from "clipanion";
+import type { UploadFrom } from "../../../core/uploader/mod.ts";
 import { MeterCommand } from "../../meter-command.ts";
 
 export class CloudPrivacyShowCommand extends MeterCommand {
@@ -17,13 +18,34 @@ export class CloudPrivacyShowCommand extends MeterCommand {
     const { readConfig } = await import("../../read-config.ts");
     const { isAboutCloud } = await import("../../cloud-warnings.ts");
     const { renderPrivacy, summarisePrivacy } = await import("../../render/cloud-privacy.ts");
-    const { config, warnings } = await readConfig(meterHome(this.context.env), this.context.env);
+    const home = meterHome(this.context.env);
+    const { config, warnings } = await readConfig(home, this.context.env);
     const about = warnings.filter(isAboutCloud);
-    const summary = summarisePrivacy(config.cloud);
+    const { bodies } = config.cloud;
+    const uploadFrom = bodies.enabled ? await uploadFromOf(home, bodies.uploadFrom) : bodies.uploadFrom;
+    const summary = summarisePrivacy({ ...config.cloud, bodies: { ...bodies, uploadFrom } });
     if (this.json) return this.printJson({ ...summary, warnings: about });
     this.print(
       [renderPrivacy(summary, this.width), ...about.map((each) => `warning     ${each}`)].join("\n"),
     );
+  }
+}
+
+/**
+ * The moment that was kept when body sync was found switched on goes before what the file says. Where the database can't
+ * be read, the file has the word: what is sent must be told in any case.
+ */
+async function uploadFromOf(home: string, configured: UploadFrom | null): Promise<UploadFrom | null> {
+  const { databaseBytes } = await import("../../database-file.ts");
+  const { CommandFailure } = await import("../../exit-codes.ts");
+  const { withStore } = await import("../../open-store.ts");
+  const { foreseeWatermark } = await import("../../../daemon/cloud/upload-watermark.ts");
+  if (databaseBytes(home) === 0) return { kind: "now" };
+  try {
+    return await withStore(home, { readOnly: true }, async (store) => foreseeWatermark(store, configured));
+  } catch (cause) {
+    if (cause instanceof CommandFailure) return configured;
+    throw cause;
   }
 }
 

@@ -154,10 +154,21 @@ bodies      off: no text of a prompt or an answer leaves this machine
 
   it("lets a watermark win over the moment of a switching by hand, also where the file said the same before", async () => {
     writeFileSync(file(), '[cloud.bodies]\nenabled = true\nupload_from = "none"\n');
+    assert.equal((await show()).bodies.upload_from, "now", "the uploader has still to find it");
     const before = Date.now();
-    assert.ok(Date.parse((await uploadFrom()).from) >= before);
+    const { from } = await uploadFrom();
+    assert.ok(Date.parse(from) >= before);
+    assert.equal((await show()).bodies.upload_from, from);
     await set("bodies.upload-from", "none");
+    assert.equal((await show()).bodies.upload_from, "all");
     assert.deepEqual(await uploadFrom(), { from: null, told: "" });
+  });
+
+  it("shows what the file says where the database can't be read", async () => {
+    await set("bodies.enabled", "true");
+    await set("bodies.upload-from", "2026-01-01");
+    writeFileSync(join(sample.home, "meter.db"), "no database");
+    assert.equal((await show()).bodies.upload_from, "2026-01-01T00:00:00.000Z");
   });
 
   it("refuses what is malformed, with 2, and writes nothing", async () => {
