@@ -11,13 +11,19 @@ const verdict = (errorClass: ErrorClass, retryable: boolean): Verdict => ({ erro
 
 /** Credentials, rights and billing: somebody has to act first. */
 export const AUTH = verdict("auth", false);
+/** Too many requests or tokens for the moment. */
 export const RATE_LIMIT = verdict("rate_limit", true);
+/** A fault or overload on the provider's side. */
 export const SERVER_ERROR = verdict("server_error", true);
+/** No answer in time, ours or the provider's. */
 export const TIMEOUT = verdict("timeout", true);
+/** The request itself is at fault, and stays so. */
 export const BAD_REQUEST = verdict("bad_request", false);
 /** Two requests met (HTTP 409): the request itself may be fine next time. */
 export const CONFLICT = verdict("bad_request", true);
+/** The connection failed or broke off. */
 export const NETWORK = verdict("network", true);
+/** The client itself went away (decisions, "Daemon"). */
 export const ABORTED = verdict("network", false);
 
 /** Providers' types and codes, as `plainWord` writes them, that say more than the status beside them. */

@@ -44,6 +44,10 @@ export function asText(value: unknown): string | null {
 const isWorthSaying = (value: unknown): value is string | number | boolean =>
   value !== null && typeof value !== "object" && value !== "";
 
+/**
+ * Reads the table at `path` (`""` is the root), which may be anything: what is no table is read as an empty one. What is
+ * wrong is added to `warnings`.
+ */
 export function createSectionReader(raw: unknown, path: string, warnings: string[]): SectionReader {
   const table: RawTable = isTable(raw) ? raw : {};
   const known = new Set<string>();
