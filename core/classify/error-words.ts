@@ -15,7 +15,7 @@ export const AUTH = verdict("auth", false);
 export const RATE_LIMIT = verdict("rate_limit", true);
 /** A fault or overload on the provider's side. */
 export const SERVER_ERROR = verdict("server_error", true);
-/** No answer in time, ours or the provider's. */
+/** No answer came in time. */
 export const TIMEOUT = verdict("timeout", true);
 /** The request itself is at fault, and stays so. */
 export const BAD_REQUEST = verdict("bad_request", false);
