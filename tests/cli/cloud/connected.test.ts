@@ -125,6 +125,23 @@ describe("meter cloud, against a real cloud", () => {
     assert.equal(said.workspace.id, workspace.id);
   });
 
+  it("says that the key is not valid, or that the machine may not send, and ends with 1", async () => {
+    const turnAway = async (words: RegExp) => {
+      const { code, stdout, stderr } = await meter("cloud", "whoami");
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, words);
+    };
+    await rig.db.updateTable("sync_keys").set({ revoked_at: START }).execute();
+    await turnAway(/^meter: the key is not valid any more: meter cloud connect --force\n$/);
+    await rig.db.updateTable("sync_keys").set({ revoked_at: null }).execute();
+    await rig.db.updateTable("machines").set({ blocked_at: START }).execute();
+    await turnAway(
+      /^meter: this machine may not send .*\(machine_blocked\): ask its owner to re-invite it\n$/,
+    );
+    await rig.db.updateTable("machines").set({ blocked_at: null }).execute();
+    assert.equal((await meter("cloud", "whoami")).code, 0);
+  });
+
   it("holds both sides against each other, and names what did not go", async () => {
     const { code, stdout } = await meter("cloud", "reconcile", "--from", DAY, "--to", DAY);
     assert.match(stdout, /\nrequests +4 +4 +0\n/);

@@ -30,6 +30,7 @@ async function start(rig: CloudRig, fields: Record<string, unknown> = {}): Promi
   assert.ok(parseWire(pairingTicketSchema, said).ok);
   assert.match(said.code, /^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
   assert.ok(said.verification_url.endsWith(`/connect?code=${said.code}`));
+  assert.deepEqual([said.expires_in, said.interval], [600, 2]);
   return { code: normalisePairingCode(said.code) ?? "", pollToken: said.poll_token };
 }
 

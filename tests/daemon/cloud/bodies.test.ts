@@ -174,6 +174,19 @@ describe("the body uploader, row by row of the contract's table", () => {
     });
   }
 
+  it("honours Retry-After: nothing goes before, whoever asks", async () => {
+    const answered = async (header: string) => {
+      addBody();
+      cloud.script("/v1/requests/", { status: 429, headers: { "retry-after": header } });
+      const before = sent().length;
+      await machine.service.syncNow();
+      const { bodies } = await machine.service.syncNow();
+      return [sent().length - before, bodies?.pending];
+    };
+    assert.deepEqual(await answered("0"), [2, 0]);
+    assert.deepEqual(await answered("120"), [1, 1]);
+  });
+
   it("cuts a leg to the cap between two characters, keeps its true size, and reads the cap anew at each tick", async () => {
     setCloud({ bodies: { enabled: true, upload_from: "2020-01-01", max_body_bytes_per_upload: 2 } });
     const first = addBody();
