@@ -206,7 +206,7 @@ export async function checkInterception(
   const socket = connectTcp(proxyPort, proxyHost);
   socket.setTimeout(TEST_WITHIN_MS, () => socket.destroy());
   return new Promise((resolve) => {
-    socket.once("error", () => resolve("offline"));
+    socket.on("error", () => resolve("offline"));
     socket.once("close", () => resolve("offline"));
     socket.once("connect", () =>
       socket.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${login}\r\n`),
@@ -216,15 +216,23 @@ export async function checkInterception(
         socket.destroy();
         return resolve("offline");
       }
-      const secure = connectTls({ socket, servername: host, ca: caPem, ALPNProtocols: ["http/1.1"] });
+      const secure = connectTls({
+        socket,
+        servername: host,
+        ca: caPem,
+        rejectUnauthorized: true, // explicit: the environment must not be able to turn it off
+        ALPNProtocols: ["http/1.1"],
+      });
       // A certificate that does not lead to ours is the provider's own: the connection was passed on unread.
-      secure.once("error", (error: NodeJS.ErrnoException) => {
-        resolve(/CERT|SELF_SIGNED|ISSUER/.test(error.code ?? "") ? "not_intercepted" : "untrusted");
+      secure.on("error", (error: NodeJS.ErrnoException) => {
+        resolve(/CERT|SELF_SIGNED|ISSUER|VERIFY/.test(error.code ?? "") ? "not_intercepted" : "untrusted");
         socket.destroy();
       });
       secure.once("secureConnect", () => {
+        // However it ends from here, the certificate was ours. A request goes out so that nobody counts it as unused.
+        resolve("intercepted");
         secure.end(`HEAD / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-        secure.resume().once("close", () => resolve("intercepted"));
+        secure.resume();
       });
     });
   });
