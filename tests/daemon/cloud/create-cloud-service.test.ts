@@ -118,3 +118,25 @@ describe("syncNow()", () => {
     }
   });
 });
+
+describe("start()", () => {
+  it("notices that a person has switched body sync on in the file: stamped with now, and told", async () => {
+    const machine = await createMachine(cloud.url);
+    const stamp = () => machine.store.readCloudState("cloud_body_sync_state").upload_from;
+    try {
+      await machine.service.start();
+      assert.equal(stamp(), null);
+      const before = Date.now();
+      machine.config.cloud = {
+        ...(machine.config.cloud as object),
+        bodies: { enabled: true, upload_from: "none" },
+      };
+      await machine.service.reload();
+      await until("the stamp", () => stamp() !== null);
+      assert.ok((stamp() ?? 0) >= before);
+      await until("the notice", () => machine.notices.some((each) => each.startsWith("body sync is on")));
+    } finally {
+      await machine.close();
+    }
+  });
+});
