@@ -135,7 +135,7 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
       (["SIGTERM", "SIGINT", "SIGHUP"] as const).map(async (signal) => {
         const meter = await startMeter(newHome());
         process.kill(meter.pid, signal);
-        assert.equal((await meter.stop()).code, 0, signal);
+        assert.equal((await meter.ended).code, 0, signal);
         assert.deepEqual(
           meter
             .log()

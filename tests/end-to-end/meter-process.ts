@@ -128,6 +128,8 @@ export interface MeterProcess {
   log(): LogLine[];
   /** Ends the daemon as `meter stop` does and gives its exit code and its words. Safe to call twice. */
   stop(): Promise<Finished>;
+  /** Its end, whatever brings it about: `stop()` after another signal would be the second, which ends it at once. */
+  readonly ended: Promise<Finished>;
 }
 
 /** A home in a folder of its own, with a configuration. */
@@ -220,6 +222,7 @@ export async function startMeter(
       if (over === null) child.kill("SIGTERM");
       return ended;
     },
+    ended,
   };
 }
 
