@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
+import { readSmallFile } from "../adapters/files/read-small-file.ts";
 import type { DaemonHealth } from "../daemon/daemon-status.ts";
 import { askDaemon, type LoopbackAsk } from "./loopback-client.ts";
 
@@ -46,9 +47,14 @@ export function readBootLog(home: string): string {
   }
 }
 
-function readState(home: string): RunningDaemon | null {
+/** A page is more than a daemon writes. */
+const MAX_STATE_BYTES = 4096;
+
+async function readState(home: string): Promise<RunningDaemon | null> {
+  const file = await readSmallFile(stateFile(home), { maxBytes: MAX_STATE_BYTES });
+  if (!file.ok) return null;
   try {
-    return v.parse(runningDaemon, JSON.parse(readFileSync(stateFile(home), "utf8")));
+    return v.parse(runningDaemon, JSON.parse(file.text));
   } catch {
     return null;
   }
@@ -62,7 +68,7 @@ export interface FoundDaemon extends RunningDaemon {
 
 /** The daemon of this home if it answers, else null: a file that a killed daemon left behind counts for nothing. */
 export async function findDaemon(home: string, ask: LoopbackAsk = {}): Promise<FoundDaemon | null> {
-  const state = readState(home);
+  const state = await readState(home);
   if (state === null) return null;
   try {
     const { status, body } = await askDaemon(state, "/health", null, ask);
@@ -81,7 +87,7 @@ export async function findHolder(home: string): Promise<{ pid: number | null } |
   const { isLocked } = await import("../adapters/lock/mod.ts");
   const { createSqliteOpener } = await import("../adapters/sqlite/mod.ts");
   if (!(await isLocked(createSqliteOpener(), lockFile(home)))) return null;
-  return { pid: readState(home)?.pid ?? null };
+  return { pid: (await readState(home))?.pid ?? null };
 }
 
 /** The program itself: beside this file in a checkout, beside `dist/` in a package. */

@@ -32,7 +32,7 @@ export class StatusCommand extends MeterCommand {
     const home = meterHome(this.context.env);
     const connection = keepConnection();
     const running = await findDaemon(home, { connection });
-    const service = installedService(home);
+    const service = await installedService(home);
     let status = null;
     if (running !== null) {
       const answer = await askDaemon(running, "/v1/status", readToken(home), { connection });
