@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { sql } from "kysely";
 import { deletionAnswerSchema, parseWire } from "../../../../core/wire/mod.ts";
-import { batch, type CloudRig, createRig, json, record } from "../../kit/cloud-rig.ts";
+import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
@@ -14,6 +15,16 @@ describeOnEngines("deleting", (engine) => {
   });
   after(() => rig.close());
 
+  /** `deleted_at` of a workspace and of its organisation. */
+  async function stamps({ id, organisationId }: TestWorkspace): Promise<unknown[]> {
+    const { rows } = await sql<Record<"workspace" | "organisation", unknown>>`select
+      (select deleted_at from workspaces where workspace_id = ${id}::uuid) as workspace,
+      (select deleted_at from organisations where organisation_id = ${organisationId}::uuid) as organisation`.execute(
+      rig.db,
+    );
+    return [rows[0]?.workspace, rows[0]?.organisation];
+  }
+
   it("a workspace is its organisation's owner's to do: out of service at once, and nothing removed", async () => {
     const workspace = await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
@@ -24,8 +35,11 @@ describeOnEngines("deleting", (engine) => {
       assert.equal((await rig.call("DELETE", path, person.token)).status, 403, standing);
     }
     assert.equal((await rig.call("DELETE", path, workspace.token)).status, 403);
+    assert.deepEqual(await stamps(workspace), [null, null]);
     const answer = await json(rig.call("DELETE", path, owner.token));
     assert.ok(parseWire(deletionAnswerSchema, answer).ok);
+    assert.equal(answer.deleted_at, new Date(rig.clock.now()).toISOString());
+    assert.deepEqual(await stamps(workspace), [rig.clock.now(), null]);
     assert.equal(Date.parse(answer.purge_due_at) - Date.parse(answer.deleted_at), PURGE_MS);
     assert.equal(
       (await json(rig.call("GET", "/v1/daemon/whoami", workspace.token))).code,
@@ -52,6 +66,8 @@ describeOnEngines("deleting", (engine) => {
     const answer = await rig.call("DELETE", "/v1/account", owner.token);
     assert.equal(answer.status, 200);
     assert.ok(parseWire(deletionAnswerSchema, await answer.json()).ok);
+    assert.deepEqual(await stamps(workspace), [rig.clock.now(), rig.clock.now()]);
+    assert.deepEqual(await stamps(elsewhere), [null, null]);
     assert.equal((await rig.call("GET", "/v1/me", owner.token)).status, 401);
     assert.equal((await json(rig.call("GET", "/v1/daemon/whoami", key))).code, "not_a_member");
     assert.equal(
