@@ -276,6 +276,7 @@ export function createPairingService(ports: CloudServicePorts, links: PairingLin
     stop() {
       cancelAttempt.resolve();
       cancelRestart();
+      answerConnect({ kind: "failed", message: "the daemon is stopping" });
       driver?.stop();
       driver = null;
     },

@@ -157,6 +157,14 @@ describe("pairing", () => {
     });
   });
 
+  it("answers who waits for a code when it is stopped", async () => {
+    cloud.script("/v1/pairing/start", () => {});
+    const connecting = machine.service.connect();
+    await until("the start to arrive", () => cloud.to("/v1/pairing/start").length === 1);
+    await machine.service.stop();
+    assert.deepEqual(await connecting, { kind: "failed", message: "the daemon is stopping" });
+  });
+
   it("gives up when it is cancelled", async () => {
     cloud.script("/v1/pairing/poll", () => {});
     await machine.service.connect();
