@@ -159,6 +159,10 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.ok(made.ok);
     await accounts.deleteUser(made.userId);
     assert.equal((await said({ email, password }))[0], 401);
+    // Stamped, not removed: nothing purges.
+    const { rows } = await sql`select name, email, deleted_at is not null as deleted from accounts.people
+      where id = ${made.userId}`.execute(test.db);
+    assert.deepEqual(rows, [{ name: "Known", email, deleted: true }]);
   });
 
   it("refuses a sign-in that another site's page makes, with a cookie or without", async () => {
