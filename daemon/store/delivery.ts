@@ -20,6 +20,7 @@ export interface DeliveryStore {
   pendingProjects(limit: number): { requestId: string; project: string }[];
   /** The requests that are still there, in the order of arrival. */
   requestsById(requestIds: readonly string[]): StoredRequest[];
+  /** When the first of the pending to arrive began: not a look at all of them, which may be years. */
   oldestPendingAt(): Millis | null;
   /** Stamps everything that is pending as passed over, so that it is never sent. Gives the number. */
   skipPending(at: Millis): number;
@@ -92,8 +93,8 @@ export function createDeliveryStore(
     },
 
     oldestPendingAt: () =>
-      state.prepare<{ at: number | null }>(`SELECT min(requested_at) AS at ${pendingSql}`).get([])?.at ??
-      null,
+      state.prepare<{ at: number }>(`SELECT requested_at AS at ${pendingSql} ORDER BY seq LIMIT 1`).get([])
+        ?.at ?? null,
 
     skipPending: (at) =>
       state.transaction(() => {
