@@ -57,8 +57,8 @@ const shapes: Readonly<Record<string, readonly TokenShape[]>> = {
     // Amazon Bedrock API keys, long and short term.
     { prefix: "ABSK", characters: BASE64, min: 100 },
     { prefix: "bedrock-api-key-", characters: BASE64, min: 40 },
-    // Our own sync keys. Source: decisions, "Cloud: people, keys, plans".
-    { prefix: "mtr_sync_", characters: WORD, min: 20 },
+    // Our own keys and invitations. Source: decisions, "Cloud: people, keys, plans".
+    ...sameShape(["mtr_sync_", "mtr_admin_", "mtr_invite_"], WORD, 20),
   ],
   cloud_key: [
     ...["AKIA", "ASIA", "ABIA", "ACCA"].map((prefix) => ({ prefix, characters: BASE32, min: 16, max: 16 })),

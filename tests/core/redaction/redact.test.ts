@@ -31,6 +31,8 @@ const secrets: readonly [rule: string, secret: string][] = [
   ["provider_api_key", `hf_${take(34)}`],
   ["provider_api_key", `ABSK${take(120)}`],
   ["provider_api_key", `mtr_sync_${take(43)}`],
+  ["provider_api_key", `mtr_admin_${take(64)}`],
+  ["provider_api_key", `mtr_invite_${take(64)}`],
   ["cloud_key", "AKIAQ3EGRZ7TPLMN2WXY"],
   ["cloud_key", `GOCSPX-${take(28)}`],
   ["cloud_key", `ya29.${take(60)}`],
