@@ -10,12 +10,15 @@ export interface BodyLeg {
   end(done: (readable: boolean) => void): void;
 }
 
+/** No encoding, however it is said: a header without a value, or with empty members. RFC 9110, section 5.6.1.2. */
+const IS_PLAIN = /^(?:[\s,]|identity)*$/i;
+
 export function createBodyLeg(
   createDecoder: CreateContentDecoder,
   contentEncoding: string | null,
   deliver: (bytes: Uint8Array) => void,
 ): BodyLeg {
-  if (contentEncoding === null || contentEncoding.trim().toLowerCase() === "identity") {
+  if (contentEncoding === null || IS_PLAIN.test(contentEncoding)) {
     return { push: deliver, end: (done) => done(true) };
   }
   let readable: boolean | null = null;

@@ -200,6 +200,8 @@ describe("createCapture() and one call", () => {
     ["raw deflate", "deflate", deflateRawSync],
     ["two encodings", "gzip, br", (text) => brotliCompressSync(gzipSync(text))],
     ["the encoding that is none", " Identity", (text) => Buffer.from(text)],
+    ["a header without a value", "", (text) => Buffer.from(text)],
+    ["a list with empty members", "identity, ,", (text) => Buffer.from(text)],
   ];
   for (const [name, header, encode] of encoded) {
     it(`reads what is encoded both ways: ${name}`, async () => {
