@@ -85,8 +85,8 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
     assert.deepEqual(await rollupFaults(rig, workspace.id), []);
   });
 
-  it("stores every field that a daemon states", async () => {
-    const workspace = await rig.addWorkspace();
+  it("stores every field that a daemon states, at once or later", async () => {
+    const [workspace, later] = [await rig.addWorkspace(), await rig.addWorkspace()];
     const asked = {
       requested_model: "gpt-4o-latest",
       request_kind: "chat",
@@ -124,7 +124,12 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
       provider_cost_pico_usd: "88",
     });
     await rig.call("POST", PATH, workspace.token, batch(sent));
+    await rig.call("POST", PATH, later.token, batch(record(String(sent.request_id))));
+    await rig.call("POST", PATH, later.token, batch(sent));
     const [row] = await rowsOf(workspace.id);
+    const [filled] = await rowsOf(later.id);
+    const { id: workspace_id, machineId: machine_id, userId: user_id } = workspace;
+    assert.deepEqual({ ...filled, workspace_id, machine_id, user_id }, row);
     // Its own, which other tests hold.
     const { cost_pico_usd: _, cost_source: __, rates_source: ___, ...stored } = row ?? {};
     assert.deepEqual(stored, {

@@ -420,6 +420,10 @@ describe("cloud_state", () => {
       );
       const mirrored = await own.ports.credentials.open(row.api_key_mirror ?? new Uint8Array());
       assert.deepEqual(mirrored, await own.ports.credentials.read());
+      own.store.updateCloudState("cloud_state", { workspace_id: "another", workspace_name: "Another" });
+      await own.service.reload();
+      const { workspace_id, workspace_name } = own.store.readCloudState("cloud_state");
+      assert.deepEqual([workspace_id, workspace_name], ["w1", "Work"]);
       own.config.cloud = { ...(own.config.cloud as object), enabled: false };
       await own.service.reload();
       assert.equal(own.store.readCloudState("cloud_state").enabled, 0);
