@@ -14,7 +14,10 @@ export interface ProjectSettings {
 export interface SettingStore {
   listProjectSettings(): ProjectSettings[];
   setBodyCapture(project: string, on: boolean | null, at: Millis): void;
-  /** The stored rate rows, in the order in which they were stored. */
+  /**
+   * The stored rate rows, in the order in which they were stored. One that can't be read any more is left out: its model has
+   * the rate that comes with the program until others are published.
+   */
   readRates(): RateRow[];
   /** Replaces all rows of the source in one transaction, or leaves all as they were. */
   replaceRates(source: RateSource, rows: readonly RateRow[], at: Millis): void;
@@ -51,7 +54,13 @@ export function createSettingStore({ state }: Pick<StoreConnections, "state">): 
       state
         .prepare<{ rate_row: string }>("SELECT rate_row FROM pricing_rates ORDER BY rowid")
         .all([])
-        .map((row) => JSON.parse(row.rate_row) as RateRow),
+        .flatMap(({ rate_row }) => {
+          try {
+            return [JSON.parse(rate_row) as RateRow];
+          } catch {
+            return [];
+          }
+        }),
 
     replaceRates(source, rows, at) {
       const insert = state.prepare(

@@ -487,6 +487,21 @@ describe("settings", () => {
       );
       assert.equal(store.readRates().length, 2);
     }));
+
+  // Planted: the daemon could not start any more, nor pull others in their place.
+  it("leave out a stored rate that can't be read any more", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path);
+      const connection = await opener.open(path);
+      connection.execute(
+        `INSERT INTO pricing_rates (source, provider, model, provenance_date, stored_at, rate_row)
+         VALUES ('auto', 'openai', 'a', '2026-05-01', 0, '{"provider":"openai","mod')`,
+      );
+      connection.close();
+      assert.deepEqual(store.readRates(), []);
+      store.close();
+    }));
 });
 
 describe("the sync's state", () => {
