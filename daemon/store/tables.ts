@@ -46,7 +46,7 @@ export interface Tables {
     paused_reason: string | null;
     consecutive_failures: number;
     last_error: string | null;
-    /** Everything up to this `request_bodies.body_id` is sent, passed over or quarantined. */
+    /** Stays 0: every pass looks at all that waits, since a rule that holds a body back may be lifted later. */
     cursor_body_id: number;
     upload_from: number | null;
     records_policy_rejected: number;
