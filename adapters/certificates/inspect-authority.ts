@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import type { Millis } from "../../core/time.ts";
@@ -27,20 +27,24 @@ export function inspectCertificateAuthority(options: {
   const mode = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   const open =
     process.platform !== "win32" && ((mode(keyPath) & 0o077) !== 0 || (mode(directory) & 0o022) !== 0);
-  let pem: string;
-  try {
-    pem = readFileSync(join(directory, "ca.pem"), "utf8");
-  } catch {
+  const caPath = join(directory, "ca.pem");
+  if (!existsSync(caPath))
     return { state: "absent", validUntil: null, keyOpenToOthers: open, certificatePem: null };
-  }
   try {
+    const pem = readPlainFile(caPath);
     const certificate = new X509Certificate(pem);
     const validUntil = Date.parse(certificate.validTo);
     const facts = { validUntil, keyOpenToOthers: open, certificatePem: pem };
     const hosts = constrainedHosts(options.hosts);
-    const reason = reasonToIssue(certificate, readFileSync(keyPath, "utf8"), hosts, now);
+    const reason = reasonToIssue(certificate, readPlainFile(keyPath), hosts, now);
     return { state: reason ?? "current", ...facts };
   } catch {
     return { state: "damaged", validUntil: null, keyOpenToOthers: open, certificatePem: null };
   }
+}
+
+/** A pipe would be waited for, and some devices never end. */
+function readPlainFile(path: string): string {
+  if (!statSync(path).isFile()) throw new Error(`${path} is not a plain file`);
+  return readFileSync(path, "utf8");
 }

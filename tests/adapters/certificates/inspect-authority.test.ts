@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,6 +43,14 @@ describe("inspectCertificateAuthority()", () => {
 
   it("sees damage", () => {
     writeFileSync(join(directory, "ca.pem"), "no certificate");
+    assert.equal(look().state, "damaged");
+  });
+
+  it("takes what is no plain file for damage, and waits for nobody", {
+    skip: process.platform === "win32" && "has no pipes",
+  }, () => {
+    rmSync(join(directory, "ca.pem"));
+    execFileSync("mkfifo", [join(directory, "ca.pem")]);
     assert.equal(look().state, "damaged");
   });
 });
