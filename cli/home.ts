@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../adapters/files/mod.ts";
 import { CommandFailure } from "./exit-codes.ts";
 
 /** Makes the home and its folders, which nobody else may look into. */
@@ -17,7 +18,7 @@ export function prepareHome(home: string): void {
 }
 
 function prepareFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   // The umask may have taken bits away or the folder be an old one.
   chmodSync(folder, 0o700);
 }

@@ -13,7 +13,6 @@ import {
   fstatSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -23,6 +22,7 @@ import {
 import { join } from "node:path";
 import { type CertificatePair, CertificateStoreError } from "../../core/ports/certificates.ts";
 import type { Millis } from "../../core/time.ts";
+import { makeFolder } from "../files/mod.ts";
 import {
   authorityExtensions,
   issueCertificate,
@@ -124,7 +124,7 @@ function issueAuthority(key: KeyObject, hosts: readonly string[], now: Millis): 
 }
 
 function prepareFolder(directory: string, warnings: string[]): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   const found = lstatSync(directory);
   if (!found.isDirectory()) throw new CertificateStoreError(`${directory} is not a folder of its own`);
   refuseForeign(directory, found.uid);

@@ -13,6 +13,7 @@
  * @module
  */
 export { editToml, type TomlEdit, type TomlScalar } from "./edit-toml.ts";
+export { makeFolder } from "./make-folder.ts";
 export { meterHome } from "./meter-home.ts";
 export { createProjectFiles, PROJECT_FILE } from "./project-files.ts";
 export {

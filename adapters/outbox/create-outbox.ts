@@ -4,7 +4,6 @@ import {
   existsSync,
   fstatSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -16,6 +15,7 @@ import {
 import { join } from "node:path";
 import type { Outbox, OutboxEntry, OutboxItem, OutboxVerdict } from "../../core/ports/outbox.ts";
 import { sha256Hex } from "../crypto/mod.ts";
+import { makeFolder } from "../files/mod.ts";
 import { type ExclusiveLock, waitForLock } from "../lock/mod.ts";
 import { createSqliteOpener } from "../sqlite/mod.ts";
 
@@ -74,7 +74,7 @@ export function createOutbox(home: string, fileBytes = OUTBOX_FILE_BYTES): Outbo
   return {
     append(item) {
       const appended = running.then(async () => {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        makeFolder(folder);
         const lock = await takeTurn(join(home, LOCK_FILE));
         try {
           write(item);

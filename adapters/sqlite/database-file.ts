@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   lstatSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -14,6 +13,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../../core/ports/sqlite.ts";
+import { makeFolder } from "../files/mod.ts";
 
 /** Files that belong together; the rollback journal only exists before the first switch to WAL. */
 const companions = ["", "-wal", "-shm", "-journal"];
@@ -52,7 +52,7 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
   const stats = statOrNull(path);
   const folder = dirname(path);
   try {
-    if (!readOnly) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (!readOnly) makeFolder(folder);
     const folderMode = statSync(folder).mode;
     if (posix && (folderMode & 0o022) !== 0 && (folderMode & 0o1000) === 0) {
       refuse(folder, "others may write to its folder");

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { createBetterAuthAccounts } from "../../adapters/accounts/mod.ts";
 import { systemClock } from "../../adapters/clock/mod.ts";
 import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
+import { makeFolder } from "../../adapters/files/mod.ts";
 import { type CloudDatabase, createSignUpPolicy } from "../../cloud/mod.ts";
 import type { Accounts } from "../../core/ports/accounts.ts";
 import type { SendMail } from "../../core/ports/mail.ts";
@@ -51,7 +52,7 @@ export function createConsoleMail(stdout: NodeJS.WritableStream): SendMail {
 function ownSecret(home: string): string {
   const path = join(home, "auth-secret");
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeFolder(home);
     // Another process may be making it at the same moment: the first one's counts.
     if (!existsSync(path)) linkNew(path, `${randomBytes(32).toString("base64url")}\n`);
     return readFileSync(path, "utf8").trim();

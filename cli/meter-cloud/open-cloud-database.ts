@@ -1,6 +1,6 @@
-import { mkdirSync } from "node:fs";
 import type { Dialect } from "kysely";
 import { systemClock } from "../../adapters/clock/mod.ts";
+import { makeFolder } from "../../adapters/files/mod.ts";
 import { openPgliteFolder, openPostgres } from "../../adapters/postgres/mod.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/mod.ts";
 import { DatabaseError, type PostgresDatabase } from "../../core/ports/postgres.ts";
@@ -27,7 +27,7 @@ export async function openConfiguredDatabase(config: CloudProgramConfig): Promis
   }
   const folder = config.databaseFolder;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     const database = await openPgliteFolder(folder);
     return { db: openCloudDatabase(database), database, engine: "pglite" };
   } catch (cause) {

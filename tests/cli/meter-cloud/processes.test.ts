@@ -244,7 +244,8 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
       const fresh = new Agent({ connect: { ca: authority.certificatePem } });
       const refused = await ask(`${cloud.url}/healthz`, { dispatcher: fresh }).then(
         () => false,
-        () => true,
+        // Nothing else: a busy machine can fail a connection in other ways.
+        (cause: NodeJS.ErrnoException) => cause.code === "ECONNREFUSED",
       );
       await fresh.close();
       return refused;
