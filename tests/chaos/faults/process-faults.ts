@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -87,6 +87,23 @@ export const processFaults: readonly FaultScenario[] = [
       const heir = await rig.start(home);
       await assertRows(heir, [await rig.call(heir)]);
       assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+    },
+  },
+  {
+    name: "nobody-listens",
+    fault: "its standard error can't be written: a closed terminal, a full disk below it",
+    data: "as always",
+    shown: "Metering.; the log has what was said",
+    isQuick: true,
+    obstacle: () => (existsSync("/dev/full") ? null : "needs /dev/full"),
+    async run(rig) {
+      // A key that is no setting, so that there is something to say.
+      const home = rig.home(undefined, ["colour = 1"]);
+      const words = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh", ...meterWords, "start", "--foreground"];
+      const meter = await rig.start(home, { words });
+      await assertRows(meter, [await rig.call(meter)]);
+      await statusUntil(home, 0);
+      assert.ok(meter.log().some(({ event }) => event === "daemon.warning"));
     },
   },
   {
