@@ -95,12 +95,34 @@ describe("meter cloud pause and resume", () => {
       await pausedBy(reason);
       assert.deepEqual(await meter("resume"), { code: 0, stdout: "Resumed.\n", stderr: "" });
       assert.deepEqual(await rows(), { reasons: [null, null, null], failures: [0, null, null] });
+      assert.match((await meter("status")).stdout, /\nlast connected +\d+ s ago\n/);
       assert.deepEqual(
         cloud.seen.map(({ path }) => path),
         ["/v1/daemon/whoami"],
       );
     });
   }
+
+  it("calls the key invalid where none is stored any more", async () => {
+    await pausedBy("paused_unauthorised");
+    await createCredentialStore(sample.home).clear();
+    const { code, stderr } = await meter("resume");
+    assert.equal(code, 1);
+    assert.match(stderr, /the key is invalid: pair this machine again/);
+    assert.deepEqual(cloud.seen, []);
+  });
+
+  it("has a status that ends with 1 while DEGRADED, and with 0 while ACTIVE", async () => {
+    await meter("sync");
+    const active = await meter("status");
+    assert.deepEqual([active.code, active.stdout.split(":")[0]], [0, "ACTIVE"]);
+    const store = await openStore(createSqliteOpener(), databaseFile(sample.home));
+    // As if another version had kept it.
+    store.saveMachine("sync_machine", "null", "cloud_sync_state", { consecutive_failures: 3 });
+    store.close();
+    const degraded = await meter("status");
+    assert.deepEqual([degraded.code, degraded.stdout.split(":")[0]], [1, "DEGRADED"]);
+  });
 
   const refusals: readonly [what: string, answer: Answer, said: RegExp][] = [
     [
