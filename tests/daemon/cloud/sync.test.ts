@@ -187,6 +187,14 @@ describe("metadata sync, row by row of the contract's table", () => {
     assert.equal(machine.store.countPending(), 0);
   });
 
+  it("keeps of the cloud's words one bounded line", async () => {
+    const ids = add(1);
+    const rejected = [{ request_id: ids[0], code: "odd", message: `a\u001b[2Jé\n${"x".repeat(1_000)}` }];
+    cloud.script(BATCH, { status: 200, body: { accepted: 0, duplicates: 0, rejected } });
+    await machine.service.syncNow();
+    assert.equal(machine.store.listQuarantine()[0]?.reason, `odd: a [2J  ${"x".repeat(288)}`);
+  });
+
   for (const status of [400, 413, 422]) {
     it(`halves a batch that is refused with ${status} until one record is left, which goes to quarantine`, async () => {
       const ids = add(9);
@@ -330,6 +338,24 @@ describe("what leaves the machine", () => {
     machine.config.cloud = { ...(machine.config.cloud as object), upload: {} };
     await machine.service.syncNow();
     assert.equal(cloud.to(BATCH).length, 1);
+    assert.equal(machine.store.countPending(), 0);
+  });
+
+  it("is nothing of a project that became local-only since its records were selected", async () => {
+    const [kept, sent] = [sampleRecord({ project: "secret" }), sampleRecord({ project: "open" })];
+    machine.store.insertRecords([kept, sent]);
+    const { pendingProjects } = machine.store;
+    Object.assign(machine.store, {
+      pendingProjects(limit: number) {
+        const upload = { per_project: { secret: { upload: false } } };
+        machine.config.cloud = { ...(machine.config.cloud as object), upload };
+        return pendingProjects(limit);
+      },
+    });
+    assert.equal((await machine.service.syncNow()).report.accepted, 1);
+    assert.deepEqual(idsOf(cloud.to(BATCH)[0]?.body), [sent.requestId]);
+    const [found] = machine.store.requestsById([kept.requestId]);
+    assert.deepEqual([found?.syncedAt, found?.syncSkippedAt !== null], [null, true]);
     assert.equal(machine.store.countPending(), 0);
   });
 
