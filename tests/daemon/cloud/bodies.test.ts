@@ -10,6 +10,7 @@ import {
   type Machine,
   type ScriptedCloud,
   startScriptedCloud,
+  until,
 } from "./cloud-kit.ts";
 
 let cloud: ScriptedCloud;
@@ -393,6 +394,21 @@ describe("switching body sync on", () => {
     } finally {
       await own.close();
     }
+  });
+
+  it("takes a `now` that a person writes later for the moment when it is first read, and keeps that", async () => {
+    setCloud({ bodies: { enabled: true, upload_from: "now" } });
+    const read = async () => policyOf(machine.ports, await machine.ports.settings()).uploadFrom ?? 0;
+    const before = Date.now();
+    const first = await read();
+    assert.ok(first >= before && first <= Date.now());
+    await until("the clock to go on", () => Date.now() > first);
+    assert.equal(await read(), first);
+    assert.equal((await machine.service.state()).bodies.uploadFrom, first);
+    const old = addBody({ capturedAt: first - 1 });
+    const young = addBody({ capturedAt: first });
+    await machine.service.syncNow();
+    assert.deepEqual([uploadedAt(old), uploadedAt(young) !== null], [null, true]);
   });
 
   it("overrides an old date that still stands in the file", async () => {

@@ -263,6 +263,13 @@ describe("disconnect()", () => {
     assert.deepEqual(await machine.service.disconnect(), { kind: "not_connected" });
   });
 
+  it("takes a key that the cloud does not know any more for revoked", async () => {
+    cloud.script("/v1/daemon/key", { status: 401 });
+    const { kind, ...result } = await machine.service.disconnect();
+    assert.deepEqual([kind, result], ["disconnected", { revoked: true, error: null }]);
+    assert.equal(await machine.ports.credentials.read(), null);
+  });
+
   it("deletes here and warns where the cloud can't be told", async () => {
     cloud.script("/v1/daemon/key", (_, response) => void response.destroy());
     assert.deepEqual(await machine.service.disconnect(), {
