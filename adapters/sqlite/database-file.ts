@@ -13,7 +13,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../../core/ports/sqlite.ts";
-import { makeFolder } from "../files/mod.ts";
+import { makeFolder } from "../files/make-folder.ts";
 
 /** Files that belong together; the rollback journal only exists before the first switch to WAL. */
 const companions = ["", "-wal", "-shm", "-journal"];

@@ -273,7 +273,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
           [{ event: "capture.failed", level: "error", host: "api.anthropic.com", error: "TypeError" }],
         );
         const status = await meter.run(["status"]);
-        assert.match(status.stdout, new RegExp(`not metered: ${failed + 1} calls that the meter failed on`));
+        assert.match(status.stdout, new RegExp(`not metered: ${failed + 1} calls? that the meter failed on`));
         const entry = await callUntouched(meter);
         assert.deepEqual(toComparable(await rowOf(meter, entry)), expectedRow(entry));
         assert.equal((await meter.rows()).length, stored + 1, "the broken call has no row, the next has one");
