@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   BATCH_MAX_RECORDS,
-  DRAIN_PAUSE_MS,
   type BatchAnswer,
   createSyncState,
+  DRAIN_PAUSE_MS,
   initialSyncState,
   judgeBatch,
   SYNC_INTERVAL_MS,
