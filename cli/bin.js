@@ -3,23 +3,9 @@
 import { existsSync } from "node:fs";
 import module from "node:module";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { isNodeNewEnough } from "./node-version.js";
 
-const [major, minor] = process.versions.node.split(".").map(Number);
-const isTooOld = major < 22 || (major === 22 && minor < 19);
-// A checkout brings a Node of its own.
-const ownNode = new URL("../tools/own-node.js", import.meta.url);
-const goesOn =
-  isTooOld &&
-  existsSync(ownNode) &&
-  (await import(ownNode.href)).runOnOwnNode(fileURLToPath(import.meta.url));
-
-if (isTooOld && !goesOn) {
-  process.stderr.write(
-    `meter needs Node 22.19 or newer, and this is ${process.version}. In a checkout, "npm ci" brings one.\n`,
-  );
-  process.exitCode = 1;
-} else if (!goesOn) {
+if (await isNodeNewEnough("meter", import.meta.url)) {
   // Compiled code is kept between runs, in the system's folder for temporary files.
   module.enableCompileCache?.();
   const source = new URL("./main.ts", import.meta.url);

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "meter-bench-cli-"));
 try {
   // A package as it is installed: without the sources beside `cli/bin.js`.
   cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
-  cpSync(join(root, "cli/bin.js"), join(folder, "cli/bin.js"));
+  for (const name of ["cli/bin.js", "cli/node-version.js"]) cpSync(join(root, name), join(folder, name));
   cpSync(join(root, "package.json"), join(folder, "package.json"));
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const home = join(folder, "home");
