@@ -1,6 +1,7 @@
 import type { Plan } from "../../core/plans/mod.ts";
 import { divideHalfEven } from "../../core/pricing/mod.ts";
 import { formatInstant, type UsageTotals } from "../../core/wire/mod.ts";
+import { TOKEN_SUMS } from "../store/rollups.ts";
 
 const PICO_DIGITS = 12;
 
@@ -18,20 +19,12 @@ export function formatUsd(picoUsd: bigint): string {
 
 /** What of a sum decides how its cost is written. */
 export type CostedSum = Readonly<
-  Pick<UsageTotals, "requests" | "unpriced_requests" | "cost_pico_usd" | (typeof tokenSums)[number]>
+  Pick<UsageTotals, "requests" | "unpriced_requests" | "cost_pico_usd" | (typeof TOKEN_SUMS)[number]>
 >;
 
-const tokenSums = [
-  "prompt_tokens",
-  "completion_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "thinking_tokens",
-] as const;
-
 /** All tokens of a sum. */
-export const tokensOf = (sum: Pick<CostedSum, (typeof tokenSums)[number]>): number =>
-  tokenSums.reduce((total, name) => total + sum[name], 0);
+export const tokensOf = (sum: Pick<CostedSum, (typeof TOKEN_SUMS)[number]>): number =>
+  TOKEN_SUMS.reduce((total, name) => total + sum[name], 0);
 
 /**
  * The cost of so many requests, of which so many have no known price; where none has, no figure would be true. A dash where

@@ -3,16 +3,8 @@ import type { CalendarDate } from "../../core/time.ts";
 import type { DaemonTotals } from "../../core/wire/mod.ts";
 import type { AuthenticatedKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { NO_MACHINE } from "./rollups.ts";
+import { NO_MACHINE, TOKEN_SUMS } from "./rollups.ts";
 import { inScope } from "./transaction.ts";
-
-const TOKENS = [
-  "prompt_tokens",
-  "completion_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "thinking_tokens",
-] as const;
 
 type Delivered = DaemonTotals["totals"];
 
@@ -33,7 +25,7 @@ export async function readDaemonTotals(
   const rows = await inScope(db, { workspaceId }, async (trx) => {
     const { rows } = await sql<{ day: CalendarDate; provider: string; model: string } & Sums>`
       select day, provider, model, sum(requests) as requests,
-        ${sql.raw(TOKENS.map((token) => `sum(${token}) as ${token}`).join(", "))},
+        ${sql.raw(TOKEN_SUMS.map((token) => `sum(${token}) as ${token}`).join(", "))},
         sum(cost_pico_usd) as cost_pico_usd, sum(reported_cost_pico_usd) as reported_cost_pico_usd
       from usage_daily
       where workspace_id = ${workspaceId}::uuid

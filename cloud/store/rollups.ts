@@ -5,17 +5,22 @@ export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
 
 const KEY = "machine_id, user_id, project, provider, model";
 
+/** The disjoint kinds of tokens, of which each is a sum. */
+export const TOKEN_SUMS = [
+  "prompt_tokens",
+  "completion_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "thinking_tokens",
+] as const;
+
 /** What the rollups add up and reports show. */
 export const USAGE_SUMS = [
   "requests",
   "failed_requests",
   "unpriced_requests",
   "incomplete_requests",
-  "prompt_tokens",
-  "completion_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "thinking_tokens",
+  ...TOKEN_SUMS,
   "cost_pico_usd",
 ] as const;
 
@@ -25,8 +30,7 @@ const SUMS: readonly string[] = [...USAGE_SUMS, "reported_cost_pico_usd"];
 export const FAILED = "(error_class is not null or http_status >= 400)";
 
 /** What failed and used nothing has no cost to miss. */
-const USED_NOTHING = `coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0) + coalesce(cache_read_tokens, 0)
-  + coalesce(cache_write_tokens, 0) + coalesce(thinking_tokens, 0) = 0`;
+const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ")} = 0`;
 
 /**
  * What rows of `requests` add to the rollups, or take from them with the sign -1: a select over a common table

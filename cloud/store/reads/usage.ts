@@ -58,19 +58,21 @@ export async function readUsage(
 ): Promise<readonly UsageGroup[]> {
   const { families, maxValues } = question;
   const columns = [...new Set(families.flat(2))].sort();
-  const named = families.map((sets) => columns.filter((column) => sets.some((set) => set.includes(column))));
+  const asked = families.map((sets) => {
+    const named = columns.filter((column) => sets.some((set) => set.includes(column)));
+    return { sets, named, family: maskOf(columns, named) };
+  });
   const { rows } = await sql<
     { family: number; mask: number; bucket?: Millis } & Partial<Record<UsageDimension, string>> & Sums
   >`
     with ${partsOf(question)},
     source as (
       select ${sql.raw(`grouping(${columns.join(", ")}) as family, ${columns.join(", ")}, ${SUMMED}`)} from parts
-      group by ${sql.raw(groupingSets(named))}
+      group by ${sql.raw(groupingSets(asked.map(({ named }) => named)))}
     )
-    ${sql.raw(families.map((sets, at) => groupsOf(sets, columns, named[at] ?? [], maxValues)).join(" union all "))}
-  `.execute(trx);
-  const sets = families.flatMap((family, at) =>
-    family.map((set) => `${maskOf(columns, named[at] ?? [])} ${maskOf(named[at] ?? [], set)}`),
+    ${sql.raw(asked.map((each) => groupsOf(each, columns, maxValues)).join(" union all "))}`.execute(trx);
+  const sets = asked.flatMap(({ sets, named, family }) =>
+    sets.map((set) => `${family} ${maskOf(named, set)}`),
   );
   return rows.map((row) => ({
     set: sets.indexOf(`${row.family} ${row.mask}`),
@@ -84,9 +86,15 @@ export async function readUsage(
   }));
 }
 
+/** A family, all that its sets name, and the number by which its rows in `source` are told. */
+interface AskedFamily {
+  readonly sets: readonly UsageSet[];
+  readonly named: UsageSet;
+  readonly family: number;
+}
+
 /** The select of one family's groups from `source`, where its rows are told by what they are grouped by. */
-function groupsOf(sets: readonly UsageSet[], columns: UsageSet, named: UsageSet, maxValues: number): string {
-  const family = maskOf(columns, named);
+function groupsOf({ sets, named, family }: AskedFamily, columns: UsageSet, maxValues: number): string {
   const list = columns.map((column) =>
     named.includes(column) ? column : `null::${TYPES[column]} as ${column}`,
   );
