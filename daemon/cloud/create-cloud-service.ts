@@ -4,6 +4,7 @@ import { describeAnswer } from "../../core/retry/mod.ts";
 import { DRAIN_PAUSE_MS, type SyncReport } from "../../core/sync/mod.ts";
 import type { CalendarDate } from "../../core/time.ts";
 import { daemonTotalsSchema } from "../../core/wire/mod.ts";
+import { pause } from "../pause.ts";
 import { askWhoami } from "./ask-whoami.ts";
 import type { CloudService } from "./cloud-service.ts";
 import { askCloud, readAnswer, readConnection, statusOf } from "./connection.ts";
@@ -139,7 +140,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     let report = await workers.requestSync();
     // A run takes one page; a backlog is several of them.
     for (let settled = settledBy(report); report.ok && settled > 0 && store.pendingProjects(1).length > 0; ) {
-      await new Promise<void>((resolve) => void clock.setTimer(DRAIN_PAUSE_MS, resolve));
+      await pause(clock, DRAIN_PAUSE_MS);
       const next = await workers.requestSync();
       settled = settledBy(next);
       report = {

@@ -12,6 +12,7 @@ import {
 } from "../../core/sync/mod.ts";
 import { batchAnswerSchema, type MetadataRecord } from "../../core/wire/mod.ts";
 import { writeLogEffect } from "../log-effect.ts";
+import { pause } from "../pause.ts";
 import { askWhoami } from "./ask-whoami.ts";
 import { askCloud, readAnswer, readConnection } from "./connection.ts";
 import { createSyncStates } from "./machine-states.ts";
@@ -142,7 +143,7 @@ async function selectRecords(ports: CloudServicePorts, limit: number): Promise<s
     const ids = skipped.map((each) => each.requestId);
     store.settleRequests({ synced: [], skipped: ids, quarantined: [], at: clock.now() });
     // A project that became local-only may hold years: the daemon has other work in between.
-    await new Promise<void>((resolve) => void clock.setTimer(0, resolve));
+    await pause(clock, 0);
   }
 }
 
