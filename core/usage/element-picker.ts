@@ -1,8 +1,16 @@
 import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
   createMemberPicker,
   type MemberPaths,
   type MemberPicker,
+  OPEN_BRACE,
+  OPEN_BRACKET,
   type PickedMembers,
+  QUOTE,
 } from "./member-picker.ts";
 
 /** The array of a JSON object whose elements are looked into one by one. */
@@ -12,15 +20,6 @@ export interface ElementPaths {
   /** What is wanted of each element that is an object. */
   readonly members: MemberPaths;
 }
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /**
  * Creates a picker for one JSON object, cut anywhere, that also hands on the wanted members of each object in one of its

@@ -2,14 +2,15 @@ import { type ByteStore, createByteStore } from "../exchange/byte-store.ts";
 import { decodeUtf8 } from "../exchange/bytes.ts";
 import { membersOf } from "./token-counts.ts";
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+/** The bytes that JSON turns on. */
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const COLON = 0x3a;
+export const OPEN_BRACKET = 0x5b;
+export const BACKSLASH = 0x5c;
+export const CLOSE_BRACKET = 0x5d;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
 
 /**
  * A wanted member longer than this many bytes is passed over: usage objects are a few hundred bytes, error objects a few
