@@ -22,5 +22,7 @@ function programWord(env: Readonly<Record<string, string | undefined>>): string 
 }
 
 /** A text whose commands stand as a person types them here. */
-export const toPaste = (text: string, env: Readonly<Record<string, string | undefined>>): string =>
-  text.replaceAll(commandInText, programWord(env));
+export function toPaste(text: string, env: Readonly<Record<string, string | undefined>>): string {
+  const word = programWord(env);
+  return word === "meter" ? text : text.replaceAll(commandInText, word);
+}

@@ -145,7 +145,8 @@ export class ProjectReassignCommand extends MeterCommand {
     const { CommandFailure, exitCodes } = await import("../exit-codes.ts");
     const [fromProject, given, ...more] = this.projects;
     const how = { readOnly: this.dryRun };
-    const requests = (n: number) => `${n.toLocaleString("en")} ${n === 1 ? "request" : "requests"}`;
+    const { count, counted } = await import("../render/count.ts");
+    const requests = (n: number) => counted(n, "request");
     if (this.undo) {
       if (fromProject !== undefined) throw new UsageError("--undo takes no projects");
       return await withStore(meterHome(this.context.env), how, async (store) => {
@@ -170,7 +171,7 @@ export class ProjectReassignCommand extends MeterCommand {
         this.print(
           moved.synced === 1
             ? "1 of them is in the cloud under its old name, and keeps it there."
-            : `${moved.synced.toLocaleString("en")} of them are in the cloud under their old name, and keep it there.`,
+            : `${count(moved.synced)} of them are in the cloud under their old name, and keep it there.`,
         );
       if (!this.dryRun) this.print("meter project reassign --undo takes it back.");
     });
