@@ -3,11 +3,13 @@
 import { existsSync } from "node:fs";
 import module from "node:module";
 import process from "node:process";
+import { findCompileCacheFolder } from "./compile-cache.js";
 import { isNodeNewEnough } from "./node-version.js";
 
 if (await isNodeNewEnough("meter", import.meta.url)) {
-  // Compiled code is kept between runs, in the system's folder for temporary files.
-  module.enableCompileCache?.();
+  // A cache that NODE_COMPILE_CACHE names is on already and stays.
+  const cacheFolder = findCompileCacheFolder(process.env);
+  if (cacheFolder !== null) module.enableCompileCache?.(cacheFolder);
   const source = new URL("./main.ts", import.meta.url);
   const { main } = await import(existsSync(source) ? source.href : "../dist/cli/main.js");
   process.exitCode = await main(process.argv.slice(2));

@@ -1,4 +1,4 @@
-// No syntax here that an old Node lacks.
+// This file must run on old versions of Node.
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 const [major, minor] = process.versions.node.split(".").map(Number);
 
 /**
- * Whether the program can run on this Node. On one too old a checkout's goes on, on the Node that the checkout brings;
- * elsewhere it is told what is needed.
+ * Whether this Node is new enough for the program. If it is not, runs the program on the Node in the checkout's
+ * `node_modules`, or prints which version is needed.
  */
 export async function isNodeNewEnough(name, programUrl) {
   if (major > 22 || (major === 22 && minor >= 19)) return true;
@@ -15,7 +15,7 @@ export async function isNodeNewEnough(name, programUrl) {
   if (existsSync(ownNode) && (await import(ownNode.href)).runOnOwnNode(fileURLToPath(programUrl)))
     return false;
   process.stderr.write(
-    `${name} needs Node 22.19 or newer, and this is ${process.version}. In a checkout, "npm ci" brings one.\n`,
+    `${name} needs Node 22.19 or newer, and this is ${process.version}.\nIn a checkout, install one: npm ci\n`,
   );
   process.exitCode = 1;
   return false;

@@ -1,6 +1,6 @@
 /**
- * The cloud: what `{base_url}` answers, on PostgreSQL 15 or later, a server or embedded. It reaches everything through
- * the ports that it is given.
+ * The cloud API and its pages, on PostgreSQL 15 or later, as a server or embedded. It accesses the outside only through the
+ * ports passed to it.
  *
  * ```ts
  * import { systemClock } from "../adapters/clock/mod.ts";
@@ -30,22 +30,13 @@
  *
  * @module
  */
-export type { Actor } from "./actor.ts";
-export { createUser, listWorkspacesOf, setPlan, type UserCreation } from "./admin.ts";
+export { createUser, setPlan, type UserCreation } from "./accounts/admin.ts";
+export { createSignUpPolicy } from "./accounts/sign-up-policy.ts";
 export { createCloud } from "./create-cloud.ts";
-export { readLedgerHead, verifyPromptViewLedger } from "./ledger.ts";
-export { type FetchApp, type Operations, type OperationsParts, withOperations } from "./operations.ts";
-export {
-  CLOUD_CONFIG_DEFAULTS,
-  type CloudConfig,
-  type CloudEnv,
-  type CloudPorts,
-  type CloudSettings,
-} from "./ports.ts";
-export { createSignUpPolicy } from "./sign-up-policy.ts";
-export { CLOUD_MIGRATIONS, isMigrated, migrateCloud } from "./store/migrate.ts";
-export type { Migration } from "./store/migration.ts";
+export { verifyWorkspaceLedgers, type WorkspaceVerdict } from "./ledger/verify-ledgers.ts";
+export { CLOUD_CONFIG_DEFAULTS, type CloudConfig, type CloudPorts, type CloudSettings } from "./ports.ts";
+export { type PurgeJob, startPurgeJob } from "./purge/purge-job.ts";
+export { type PurgeParts, type PurgeReport, runPurge } from "./purge/run-purge.ts";
+export { isMigrated, migrateCloud } from "./store/migrate.ts";
 export { type CloudDatabase, openCloudDatabase } from "./store/open-database.ts";
 export { type Publication, publishRates, seedRates } from "./store/rates.ts";
-export type { CloudSchema } from "./store/schema.ts";
-export type { WorkspaceAccess } from "./store/workspaces.ts";

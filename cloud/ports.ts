@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import type { Sha256 } from "../core/hash.ts";
 import type { Accounts } from "../core/ports/accounts.ts";
 import type { OpenCheckout } from "../core/ports/checkout.ts";
 import type { Clock } from "../core/ports/clock.ts";
@@ -7,13 +6,12 @@ import type { CloudLog } from "../core/ports/cloud-log.ts";
 import type { CloudMetrics } from "../core/ports/cloud-metrics.ts";
 import type { SendMail } from "../core/ports/mail.ts";
 import type { RandomBytes } from "../core/ports/random.ts";
-import type { Actor } from "./actor.ts";
-import type { AuthenticatedKey } from "./store/keys.ts";
+import type { Sha256 } from "../core/values/hash.ts";
+import type { CloudLimits } from "./limits/create-limits.ts";
 import type { CloudDatabase } from "./store/open-database.ts";
 import type { RateSource } from "./store/rates.ts";
-import type { WorkspaceAccess } from "./store/workspaces.ts";
 
-/** All that the cloud needs of the outside. */
+/** The cloud's dependencies on the outside. */
 export interface CloudPorts {
   readonly db: CloudDatabase;
   readonly clock: Clock;
@@ -23,37 +21,37 @@ export interface CloudPorts {
   readonly metrics?: CloudMetrics;
   readonly accounts: Accounts<Request, Response>;
   readonly mail: SendMail;
-  /** Opened after the subscribe page's two ticks. Default: none, and an operator sets the plan (`meter-cloud admin set-plan`). */
+  /** Opens a checkout after a person agreed on the subscribe page. Default: none; an operator sets the plan (`meter-cloud admin set-plan`). */
   readonly checkout?: OpenCheckout;
-  /** Who connected, from what the server passes to Hono as `env`; null where it does not say. */
+  /** Returns the peer's address from the `env` that the server passes to Hono; null if it is unknown. */
   readonly peerAddress: (env: unknown) => string | null;
 }
 
-/** What a host may set. */
+/** The cloud's configuration. */
 export interface CloudConfig {
-  /** The address that people reach the cloud at, without a slash at the end. */
+  /** The public URL of the cloud, without a trailing slash. */
   readonly baseUrl: string;
-  /** How many proxies of our own stand before this server. */
+  /** How many trusted proxies are in front of this server. */
   readonly trustedHops: number;
-  /** What the subscribe page says beside its two boxes. Regulated copy: it comes from the host, word for word. */
+  /** The text beside the subscribe page's two checkboxes. Regulated copy, shown exactly as the host provides it. */
   readonly checkoutWording: {
-    /** The strings as they are shown, in their order; their hash is what a consent refers to. */
+    /** The strings in the order they are shown; a consent refers to their hash. */
     readonly strings: readonly string[];
-    /** Hashes of wordings shown before, whose pages may still be open somewhere. */
+    /** Hashes of earlier wordings, for pages that are still open. */
     readonly earlierHashes: readonly string[];
   };
-  /** Requests a minute. Source: decisions, "Cloud: people, keys, plans". */
+  /** Requests a minute. Source: docs/specification.md#cloud-accounts-and-keys. */
   readonly rateLimits: {
     readonly perKey: number;
     readonly perUser: number;
     readonly signInPerAddress: number;
     readonly pairingPerAddress: number;
-    /** Decision: as many as a person has; a daemon's polls wait, and need three a minute. */
+    /** Decision: as many as `perUser`; a daemon's polls wait, and need three a minute. */
     readonly pollPerAddress: number;
   };
 }
 
-/** What goes where the host sets nothing. */
+/** The default configuration. */
 export const CLOUD_CONFIG_DEFAULTS: CloudConfig = {
   baseUrl: "http://127.0.0.1:8787",
   trustedHops: 0,
@@ -67,19 +65,20 @@ export const CLOUD_CONFIG_DEFAULTS: CloudConfig = {
   rateLimits: { perKey: 600, perUser: 120, signInPerAddress: 10, pairingPerAddress: 10, pollPerAddress: 120 },
 };
 
-/** What every route gets. */
+/** What every route handler gets. */
 export interface CloudParts extends CloudPorts {
   readonly config: CloudConfig;
   readonly rates: RateSource;
+  readonly limits: CloudLimits;
   addressOf(context: Context): string | null;
 }
 
-/** A host sets what it wants of the above, rate limits one by one. */
+/** A partial configuration; omitted values, including single rate limits, take their defaults. */
 export type CloudSettings = Partial<Omit<CloudConfig, "rateLimits">> & {
   readonly rateLimits?: Partial<CloudConfig["rateLimits"]>;
 };
 
-/** Hono's types: what a request carries on its way. */
+/** Hono's environment: the variables that middleware sets on a request's context. */
 export interface CloudEnv {
-  Variables: { requestId: string; key: AuthenticatedKey; actor: Actor; workspace: WorkspaceAccess };
+  Variables: { requestId: string };
 }

@@ -1,9 +1,17 @@
-#!/usr/bin/env node
-import { platform, runBinary } from "./platform-binary.js";
+// Runs Biome with this process's words, and ends with its exit code.
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { findProgram, installPackages } from "./packages.ts";
 
-const { node, arch } = platform;
-runBinary(`@biomejs/cli-${node}-${arch}`, node === "win32" ? "biome.exe" : "biome", [
-  "npx",
-  "--yes",
-  "@biomejs/biome@2.6.8",
-]);
+installPackages("tools/checks");
+const words = process.argv.slice(2);
+const biome = findProgram("biome");
+const { status, error } =
+  biome === null
+    ? spawnSync("npx", ["--yes", "@biomejs/biome@2.6.8", ...words], {
+        stdio: "inherit",
+        shell: process.platform === "win32",
+      })
+    : spawnSync(biome, words, { stdio: "inherit" });
+if (error !== undefined) throw error;
+process.exit(status ?? 1);

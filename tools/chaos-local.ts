@@ -1,7 +1,7 @@
 /**
- * `npm run chaos:local [-- --only NAME] [--seed S] [--list]`: brings each local fault of `docs/faults.md` about on real
- * processes while calls go through, and holds bytes, rows and what is shown against what the table promises. Exits with
- * 1 where something was not as promised, and where a fault could not be brought about on this machine.
+ * `npm run chaos:local [-- --only NAME] [--seed S] [--list]`: causes each local fault of `docs/faults.md` on real processes
+ * while calls run, and compares bytes, rows and messages with the table. Exits with 1 if anything differs, or if a fault
+ * cannot be caused on this machine.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -18,7 +18,7 @@ const { values } = parseArgs({
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-function inWords(result: FaultResult): string {
+function describeResult(result: FaultResult): string {
   if (result.kind === "not_tested") return `NOT TESTED: ${result.why}`;
   return `${result.kind === "ok" ? "ok" : "FAILED"} (${(result.tookMs / 1_000).toFixed(1)} s)`;
 }
@@ -42,12 +42,13 @@ const results: { scenario: FaultScenario; result: FaultResult }[] = [];
 for (const scenario of chosen) {
   const result = await runFault(scenario, values.seed);
   results.push({ scenario, result });
-  print(`${scenario.name}: ${inWords(result)}`);
+  print(`${scenario.name}: ${describeResult(result)}`);
   if (result.kind === "failed")
     print(String(result.error instanceof Error ? result.error.stack : result.error));
 }
 print("");
-for (const { scenario, result } of results) [...describe(scenario), `  result ${inWords(result)}`].map(print);
+for (const { scenario, result } of results)
+  [...describe(scenario), `  result ${describeResult(result)}`].map(print);
 const count = (kind: FaultResult["kind"]) => results.filter(({ result }) => result.kind === kind).length;
 print(`\n${count("ok")} ok, ${count("failed")} FAILED, ${count("not_tested")} NOT TESTED`);
 process.exit(count("ok") === results.length ? 0 : 1);

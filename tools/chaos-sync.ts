@@ -1,6 +1,6 @@
 /**
- * `npm run chaos:sync -- --rounds N --seed S`: kills the daemon, the cloud and PostgreSQL at random points while traffic
- * flows; afterwards every captured request is in the cloud exactly once and reconcile is exactly zero, or it exits with 1.
+ * `npm run chaos:sync -- --rounds N --seed S`: kills the daemon, the cloud and PostgreSQL at random times under load. Exits
+ * with 1 unless every captured request is then in the cloud exactly once and reconcile finds no difference.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";

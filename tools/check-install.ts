@@ -1,12 +1,18 @@
-// `npm run check:install`: what `npm pack` makes, installed as a person installs it, on each runtime that is to run it:
-// this Node, the oldest Node that is supported, and Bun. Needs the registry, for the dependencies and that Node.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+// `npm run check:install`: installs the output of `npm pack` like a user, measures it, and runs it on this Node, the oldest
+// supported Node, and Bun. Then it installs the packages of the cloud and serves it. Needs the npm registry.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { installArguments, OPTIONAL_PACKAGES, type OptionalPackage } from "../adapters/optional-packages.ts";
+import { findProgram, installPackages } from "./packages.ts";
 
-/** The oldest that `engines` allows. */
+/** Maximum size of an installation on disk, in bytes. */
+const MAX_METER_BYTES = 40_000_000;
+const MAX_CORE_BYTES = 12_000_000;
+
+/** The oldest version that `engines` allows. */
 const OLDEST_NODE = "22.19";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-install-"));
@@ -28,7 +34,37 @@ function must(what: string, { status, said }: { status: number | null; said: str
   return said;
 }
 
-/** The program from install to stop, with a home of its own. */
+/** Returns the disk space of a folder's files in bytes, in blocks of 4 KiB. */
+function diskBytes(path: string): number {
+  const stats = lstatSync(path);
+  if (!stats.isDirectory()) return Math.ceil(stats.size / 4096) * 4096;
+  return readdirSync(path).reduce((sum, name) => sum + diskBytes(join(path, name)), 4096);
+}
+
+function mustFit(what: string, path: string, maxBytes: number): void {
+  const bytes = existsSync(path) ? diskBytes(path) : Number.POSITIVE_INFINITY;
+  const megabytes = (bytes / 1e6).toFixed(1);
+  must(`${what}: ${megabytes} MB, at most ${maxBytes / 1e6}`, {
+    status: bytes <= maxBytes ? 0 : 1,
+    said: "too large",
+  });
+}
+
+function install(...words: string[]) {
+  return run("npm", ["install", "--silent", "--no-audit", "--no-fund", ...words]);
+}
+
+/** Packs a folder of the checkout and returns the file's path. */
+function pack(source: string): string {
+  const packed = spawnSync("npm", ["pack", "--silent", "--pack-destination", folder, source], {
+    cwd: join(import.meta.dirname, ".."),
+    encoding: "utf8",
+  });
+  must(`npm pack ${source}`, { status: packed.status, said: packed.stderr });
+  return join(folder, packed.stdout.trim());
+}
+
+/** Runs the program from installation to stop, with its own home. */
 function tryOut(name: string, command: string, words: readonly string[]): void {
   const home = join(folder, `home-${name}`);
   const env = { ...process.env, METER_HOME: home };
@@ -36,7 +72,7 @@ function tryOut(name: string, command: string, words: readonly string[]): void {
   must(`${name}: meter --version`, meter("--version"));
   must(`${name}: meter status, before the start`, meter("status"), 3);
   must(`${name}: meter pricing status`, meter("pricing", "status"));
-  // Any free port: another daemon may have the usual ones.
+  // Port 0, because another daemon may use the usual ports.
   must(`${name}: a home`, run("mkdir", ["-p", "-m", "700", home]));
   writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n\n[api]\nport = 0\n", { mode: 0o600 });
   must(`${name}: meter start`, meter("start"));
@@ -45,45 +81,65 @@ function tryOut(name: string, command: string, words: readonly string[]): void {
   must(`${name}: meter stop`, meter("stop"));
 }
 
-try {
-  const root = join(import.meta.dirname, "..");
-  const packed = spawnSync("npm", ["pack", "--silent", "--pack-destination", folder], {
-    cwd: root,
+function spawnBuild() {
+  const { status, stdout, stderr } = spawnSync("npm", ["run", "--silent", "build"], {
+    cwd: join(import.meta.dirname, ".."),
     encoding: "utf8",
   });
-  const tarball = join(folder, packed.stdout.trim());
-  must("npm pack", { status: packed.status, said: packed.stderr });
-  must(
-    "npm install -g",
-    run("npm", [
-      "install",
-      "--silent",
-      "--no-audit",
-      "--no-fund",
-      "-g",
-      "--prefix",
-      join(folder, "prefix"),
-      tarball,
-    ]),
+  return { status, said: `${stdout}${stderr}` };
+}
+
+/** Runs the server. Without its packages, it names the command that installs them. */
+async function tryCloud(prefix: string): Promise<void> {
+  const words = [join(prefix, "bin/meter-cloud"), "serve", "--port", "0"];
+  const env = { ...process.env, METER_CLOUD_HOME: join(folder, "home-cloud") };
+  const said = must("meter-cloud serve, without its packages", run(process.execPath, words, env), 1);
+  const packages = installArguments(Object.keys(OPTIONAL_PACKAGES) as OptionalPackage[]);
+  const named = said.includes(`npm install -g ${packages}`);
+  must("names the command that installs them", { status: named ? 0 : 1, said });
+  must(`npm install -g ${packages}`, install("-g", "--prefix", prefix, ...packages.split(" ")));
+  const server = spawn(process.execPath, words, { env, cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  for await (const text of server.stdout.setEncoding("utf8")) {
+    output += text;
+    const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
+    if (address === undefined) continue;
+    const { status } = await fetch(`${address}/sign-up`);
+    must("meter-cloud serve", { status: status === 200 ? 0 : status, said: output });
+    break;
+  }
+  if (!output.includes("http://")) must("meter-cloud serve", { status: server.exitCode, said: output });
+  server.kill();
+}
+
+try {
+  installPackages("tools/checks");
+  must("npm run build", spawnBuild());
+  const core = join(folder, "core");
+  must("npm install @llm-meter/core", install("--prefix", core, pack("./dist/core")));
+  mustFit("@llm-meter/core", join(core, "node_modules"), MAX_CORE_BYTES);
+  writeFileSync(
+    join(core, "price.mjs"),
+    'import { formatUsd } from "@llm-meter/core/pricing";\nif (formatUsd(10n ** 12n) !== "$1.00") process.exit(1);\n',
   );
-  const bin = join(folder, "prefix/bin/meter");
+  must("@llm-meter/core/pricing", run(process.execPath, [join(core, "price.mjs")]));
+
+  const prefix = join(folder, "prefix");
+  must("npm install -g @llm-meter/meter", install("-g", "--prefix", prefix, pack(".")));
+  mustFit("@llm-meter/meter", join(prefix, "lib/node_modules"), MAX_METER_BYTES);
+  const bin = join(prefix, "bin/meter");
   tryOut("node", process.execPath, [bin]);
+  await tryCloud(prefix);
 
   const platform = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
-  run("npm", [
-    "install",
-    "--silent",
-    "--no-audit",
-    "--no-fund",
-    "--prefix",
-    join(folder, "old"),
-    `${platform}@${OLDEST_NODE}`,
-  ]);
+  install("--prefix", join(folder, "old"), `${platform}@${OLDEST_NODE}`);
   const oldNode = join(folder, "old/node_modules", platform, "bin/node");
   if (existsSync(oldNode)) tryOut("node-22", oldNode, [bin]);
   else must(`Node ${OLDEST_NODE} from the registry`, { status: 1, said: "not there" });
 
-  tryOut("bun", "bun", ["--bun", bin]);
+  const bun = findProgram("bun");
+  if (bun === null) must("Bun", { status: 1, said: "no package of it for this platform" });
+  else tryOut("bun", bun, ["--bun", bin]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

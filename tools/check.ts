@@ -1,34 +1,35 @@
-// Runs every check of the project, quick parts first, and stops at the first that fails.
-// `--except NAME` leaves a step out (the continuous integration has run the tests by then).
-import { spawnSync } from "node:child_process";
+// Runs every check of the project, fast ones first, and stops at the first that fails or exceeds its time limit. `--except
+// NAME` omits a step, for example the tests that continuous integration has already run.
 import process from "node:process";
+import { installAllPackages } from "./packages.ts";
+import { runCommand } from "./run-command.ts";
 
-const steps: readonly [name: string, command: string][] = [
-  ["format and lint", "biome check --error-on-warnings"],
-  ["types", "tsc -p tsconfig.json"],
-  ["types of core alone", "tsc -p tsconfig.core.json"],
-  ["project rules", 'node --test --test-reporter=dot "tests/project/*.test.ts"'],
-  ["test", "npm test --silent"],
-  ["coverage of core", "npm run --silent coverage"],
-  ["test:deno", "npm run --silent test:deno"],
-  ["test:bun", "npm run --silent test:bun"],
-  ["build", "npm run --silent build"],
-  ["package", "npm run --silent check:package"],
+/** The limits are many times the usual duration. They end a step that hangs. */
+const steps: readonly [name: string, command: string, limitMinutes: number][] = [
+  ["format and lint", "node tools/biome.js check --error-on-warnings", 3],
+  ["types", "tsc -p tsconfig.json", 5],
+  ["types of core alone", "tsc -p tsconfig.core.json", 3],
+  ["project rules", 'node --test --test-reporter=dot "tests/project/*.test.ts"', 5],
+  ["test", "npm test --silent", 40],
+  ["coverage of core", "npm run --silent coverage", 10],
+  ["test:deno", "npm run --silent test:deno", 25],
+  ["test:bun", "npm run --silent test:bun", 15],
+  ["build", "npm run --silent build", 5],
+  ["package", "npm run --silent check:package", 5],
 ];
 
+installAllPackages();
 const except = new Set(
   process.argv.flatMap((word, index, words) => (words[index - 1] === "--except" ? [word] : [])),
 );
-for (const [name, command] of steps) {
+for (const [name, command, limitMinutes] of steps) {
   if (except.has(name)) continue;
   process.stdout.write(`\n── ${name}: ${command}\n`);
-  const started = performance.now();
-  const { status } = spawnSync(command, { shell: true, stdio: "inherit" });
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  if (status !== 0) {
-    process.stderr.write(`\n${name} failed after ${seconds} s\n`);
+  const { reason, seconds } = await runCommand(command, limitMinutes * 60_000);
+  if (reason !== null) {
+    process.stderr.write(`\n${name} failed after ${seconds.toFixed(1)} s: ${reason}\n`);
     process.exit(1);
   }
-  process.stdout.write(`── ${name}: ok, ${seconds} s\n`);
+  process.stdout.write(`── ${name}: ok, ${seconds.toFixed(1)} s\n`);
 }
 process.stdout.write("\nall checks passed\n");

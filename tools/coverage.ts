@@ -1,6 +1,6 @@
-// `npm run coverage`: runs the tests of `core/` and fails unless they reach every line, branch and function of it. Prints
-// each place that is missed; the table that `node --test` prints by itself names no branches. A file of `core/` that no
-// test loads is missed as a whole, unless it holds types alone.
+// `npm run coverage`: runs the tests of `core/` and fails unless they cover every line, branch and function. Prints each
+// uncovered place, because the table of `node --test` shows no branches. A file of `core/` that no test loads counts as
+// uncovered, unless it contains only types.
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
@@ -43,7 +43,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** What an lcov file says: the files that were loaded, and the places in them that were not reached. */
+/** Parses an lcov file: the files that were loaded, and the uncovered places in them. */
 function readLcov(lcov: string): { loaded: Set<string>; missed: string[] } {
   const loaded = new Set<string>();
   const missed: string[] = [];
@@ -61,7 +61,7 @@ function readLcov(lcov: string): { loaded: Set<string>; missed: string[] } {
   return { loaded, missed };
 }
 
-/** Whether anything is left of the file without its types, comments and re-exports. */
+/** Whether a file has code besides types, comments and re-exports. */
 function holdsCode(file: string): boolean {
   const code = stripTypeScriptTypes(readFileSync(file, "utf8"));
   return /\S/.test(

@@ -1,9 +1,9 @@
 /**
- * Coverage-guided fuzzing of everything that reads a provider's bytes: `core/exchange`, `core/usage`, `core/classify`
- * and `core/pricing`. It mutates the conformance suite and keeps each input that reaches code which no input reached
- * before, seen through V8's precise coverage. Five things must hold for every input: nothing throws, reading takes
- * bounded time for its length, memory stays bounded, the report is the same however the bytes are cut, and no count in it
- * is impossible.
+ * Fuzzes everything that reads a provider's bytes, guided by coverage: `core/metering/exchange`, `core/metering/usage`,
+ * `core/metering/classify` and `core/pricing`. It mutates the conformance suite and keeps each input that reaches new code,
+ * measured with V8's precise coverage. Five properties must hold for every input: nothing throws, reading takes time
+ * bounded by the input's length, memory is bounded, the report does not depend on how the bytes are split, and no count is
+ * impossible.
  *
  * `node tools/fuzz-usage.ts [--bytes 100000000] [--seed 1] [--out FOLDER]`; exits with 1 on a finding.
  */
@@ -14,11 +14,11 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as v8 from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { UsageReport } from "../core/usage/mod.ts";
+import type { UsageReport } from "../core/metering/usage/usage-report.ts";
 import type { ExpectedCase } from "../tests/conformance/case-format.ts";
 import { type ConformanceCase, loadCases } from "../tests/conformance/load-cases.ts";
 import { readBody, readConnection, routeOf } from "../tests/conformance/read-bytes.ts";
-import type { Cut } from "../tests/conformance/run-case.ts";
+import type { Split } from "../tests/conformance/run-case.ts";
 import { seededRandom } from "../tests/conformance/seeded-random.ts";
 
 const { values: options } = parseArgs({
@@ -32,16 +32,16 @@ const bytesToRead = Number(options.bytes);
 const seed = Number(options.seed);
 const outFolder = options.out ?? join(tmpdir(), `fuzz-usage-${seed}`);
 
-/** Seeds above this are left out, and inputs never grow beyond it: many short inputs find more than few long ones. */
+/** Larger seeds are skipped, and inputs never grow beyond this size: many short inputs find more than a few long ones. */
 const MAX_INPUT_BYTES = 16 * 1024;
-/** Inputs between two looks at the coverage; where a batch found something new, its inputs are run one by one. */
+/** Number of inputs between two readings of the coverage. If a batch reached new code, its inputs are run one by one. */
 const BATCH = 256;
-/** Time that any input may take besides `MILLIS_PER_KB`: a pause of the garbage collector or of a shared machine. */
+/** Time that any input may take in addition to `MILLIS_PER_KB`, for garbage collection and other load. */
 const GRACE_MS = 100;
 const MILLIS_PER_KB = 2;
-/** What the heap and buffers may grow above the start, corpus included, after a collection. */
+/** Maximum growth of heap and buffers since the start, including the corpus, after a collection. */
 const MAX_GROWTH_BYTES = 96 * 1024 * 1024;
-/** How much is pushed through one reader when its memory is measured. */
+/** Number of bytes pushed through one reader to measure its memory. */
 const FLOOD_BYTES = 24 * 1024 * 1024;
 const MAX_FLOOD_GROWTH_BYTES = 40 * 1024 * 1024;
 
@@ -49,13 +49,13 @@ const random = seededRandom(seed);
 v8.setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** An input: what is sent in both directions, or a decoded body alone, which goes deeper. */
+/** An input: both directions of a connection, or a decoded body, which reaches deeper code. */
 interface Input {
   origin: string;
   address: ExpectedCase["address"];
   request: Uint8Array;
   response: Uint8Array;
-  /** The status where `response` is a body alone; null for whole connections. */
+  /** The status if `response` is a body; null for whole connections. */
   bodyStatus: number | null;
   complete: boolean;
 }
@@ -66,7 +66,7 @@ type Finding = {
   input: Input;
 };
 
-function read(input: Input, cut?: Cut): unknown {
+function read(input: Input, cut?: Split): unknown {
   if (input.bodyStatus === null) return readConnection(input.address, input.request, input.response, cut);
   const route = routeOf(input.request, input.address);
   return route && readBody(route, input.bodyStatus, input.response, input.complete, cut);
@@ -78,14 +78,14 @@ const asText = (value: unknown) =>
     return member instanceof Map ? [...member] : member;
   });
 
-function cutAnywhere(state: number): Cut {
+function cutAnywhere(state: number): Split {
   const next = seededRandom(state);
   return (bytes) => {
     const pieces: Uint8Array[] = [];
     const longest = [1, 3, 20, 400][next(4)] as number;
     for (let at = 0; at < bytes.length; ) {
       const length = 1 + next(longest);
-      // A copy: whatever keeps a view beyond its call must not get away with it.
+      // A copy, so that code which keeps a view beyond its call is detected.
       pieces.push(bytes.slice(at, at + length));
       at += length;
     }
@@ -93,7 +93,7 @@ function cutAnywhere(state: number): Cut {
   };
 }
 
-/** Reads the input whole and cut; the first property that does not hold, or null. */
+/** Reads the input whole and split. Returns the first violated property, or null. */
 function check(input: Input, cutState: number): Omit<Finding, "input"> | null {
   const size = input.request.length + input.response.length;
   const started = performance.now();
@@ -111,7 +111,7 @@ function check(input: Input, cutState: number): Omit<Finding, "input"> | null {
     };
   }
   if (performance.now() - started > GRACE_MS + (size / 1024) * MILLIS_PER_KB) {
-    // Once may be the machine: the fastest of three more runs counts.
+    // A single slow run may be noise: the fastest of three more runs counts.
     const times = [0, 1, 2].map(() => {
       const again = performance.now();
       read(input);
@@ -126,7 +126,7 @@ function check(input: Input, cutState: number): Omit<Finding, "input"> | null {
   return whole === cut ? null : { kind: "cut_variant", detail: `whole: ${whole}\ncut:   ${cut}` };
 }
 
-/** A report whose counts cannot be, as text; its results are looked at too. */
+/** Describes an impossible count in a report or its results; null if there is none. */
 function findImpossible(values: readonly unknown[]): string | null {
   for (const value of values) {
     const report = value as Partial<UsageReport> | null | undefined;
@@ -161,22 +161,22 @@ function post(method: string, params: object = {}): unknown {
   return answer;
 }
 
-/** For each source file, which characters were executed; and how many of them. */
+/** The executed characters of each source file, and their total number. */
 const executed = new Map<string, Uint8Array>();
 let executedCount = 0;
 
-/** Takes the coverage since the last call; the number of characters that had not been executed before. */
+/** Reads the coverage since the last call. Returns the number of newly executed characters. */
 function takeCoverage(): number {
   const before = executedCount;
   const { result } = post("Profiler.takePreciseCoverage") as CoverageResult;
   for (const { url, functions } of result) {
-    const file = /\/core\/(?:exchange|usage|classify|pricing)\/.*$/.exec(url)?.[0];
+    const file = /\/core\/(?:metering\/(?:exchange|usage|classify)|pricing)\/.*$/.exec(url)?.[0];
     if (file === undefined || file.endsWith(".data.ts")) continue;
     for (const { ranges } of functions) {
       const whole = ranges[0];
       if (whole === undefined || whole.count === 0) continue;
       const marks = marksFor(file, whole.endOffset);
-      // Ranges are nested, outer ones first: what an inner one says replaces what the outer one said.
+      // Ranges are nested, outer ones first. An inner range overrides the outer one.
       const here = new Uint8Array(whole.endOffset - whole.startOffset);
       for (const { startOffset, endOffset, count } of ranges)
         here.fill(count > 0 ? 1 : 0, startOffset - whole.startOffset, endOffset - whole.startOffset);
@@ -190,7 +190,7 @@ function takeCoverage(): number {
   return executedCount - before;
 }
 
-/** What was executed when a batch began: a batch that found something is run again from there. */
+/** The coverage at the start of a batch. A batch that reached new code is run again from there. */
 let known = new Map<string, Uint8Array>();
 let knownCount = 0;
 
@@ -233,7 +233,7 @@ function inputsOf(testCase: ConformanceCase): Input[] {
     /content-encoding/i.test(text.slice(0, head))
   )
     return [connection];
-  // A chunked body stays framed here: its sizes are noise between events, as a broken server would send it.
+  // A chunked body keeps its framing: its sizes are noise between events, as from a broken server.
   const body: Input = { ...connection, response: response.slice(head + HEAD_END.length), bodyStatus: status };
   return [connection, body, { ...body, complete: false }];
 }
@@ -273,9 +273,9 @@ const WORDS = [
   "HTTP/1.1 200 OK\r\n\r\n",
 ].map((word) => new TextEncoder().encode(word));
 
-const join2 = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts)).slice(0, MAX_INPUT_BYTES);
+const joinBytes = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts)).slice(0, MAX_INPUT_BYTES);
 
-/** What a provider could put in place of a number. */
+/** Values that a provider could send instead of a number. */
 const NUMBERS = [
   "0",
   "-1",
@@ -292,7 +292,7 @@ const NUMBERS = [
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
-/** Changes bytes in one of many ways; `other` gives what is spliced in. */
+/** Changes bytes in one of many ways. `other` supplies bytes to insert. */
 function mutateBytes(bytes: Uint8Array, other: Uint8Array): Uint8Array {
   const at = random(bytes.length + 1);
   const length = 1 + random(random(4) === 0 ? 400 : 12);
@@ -304,30 +304,30 @@ function mutateBytes(bytes: Uint8Array, other: Uint8Array): Uint8Array {
       return changed;
     }
     case 1:
-      return join2(before, bytes.subarray(at + length));
+      return joinBytes(before, bytes.subarray(at + length));
     case 2:
-      return join2(bytes.subarray(0, at + length), bytes.subarray(at));
+      return joinBytes(bytes.subarray(0, at + length), bytes.subarray(at));
     case 3:
-      return join2(before, WORDS[random(WORDS.length)]!, bytes.subarray(at));
+      return joinBytes(before, WORDS[random(WORDS.length)]!, bytes.subarray(at));
     case 4:
-      return join2(before, WORDS[random(WORDS.length)]!, bytes.subarray(at + length));
+      return joinBytes(before, WORDS[random(WORDS.length)]!, bytes.subarray(at + length));
     case 5: {
       const from = random(other.length + 1);
-      return join2(before, other.subarray(from, from + length * 8), bytes.subarray(at));
+      return joinBytes(before, other.subarray(from, from + length * 8), bytes.subarray(at));
     }
     case 6:
       return bytes.slice(0, at);
     case 7:
-      return join2(before, other.subarray(random(other.length + 1)));
+      return joinBytes(before, other.subarray(random(other.length + 1)));
     case 8: {
       let from = at;
       while (from < bytes.length && !isDigit(bytes[from])) from++;
       let to = from;
       while (isDigit(bytes[to])) to++;
-      return join2(bytes.subarray(0, from), NUMBERS[random(NUMBERS.length)]!, bytes.subarray(to));
+      return joinBytes(bytes.subarray(0, from), NUMBERS[random(NUMBERS.length)]!, bytes.subarray(to));
     }
     default: {
-      // A digit becomes another, so that counts contradict each other.
+      // Replaces a digit, so that counts contradict each other.
       const changed = bytes.slice();
       for (let tries = 0; tries < 20; tries++) {
         const place = random(changed.length || 1);
@@ -342,7 +342,7 @@ function mutateBytes(bytes: Uint8Array, other: Uint8Array): Uint8Array {
 }
 
 function mutate(corpus: readonly Input[]): Input {
-  // Half of the time one of the newest, which reached something new.
+  // In half of the cases, one of the newest inputs, which reached new code.
   const recent = random(2) === 0 ? Math.max(0, corpus.length - 200) : 0;
   const parent = corpus[recent + random(corpus.length - recent)]!;
   const other = corpus[random(corpus.length)]!;
@@ -354,7 +354,7 @@ function mutate(corpus: readonly Input[]): Input {
   return { ...parent, request, response };
 }
 
-/** Runs a batch that reached something new again, one by one, and keeps the inputs that reach it. */
+/** Runs a batch that reached new code again, one input at a time, and keeps the inputs that reach it. */
 function keepWhatFound(corpus: Input[], batch: readonly Input[]): void {
   const [all, count] = [new Map(executed), executedCount];
   executed.clear();
@@ -364,7 +364,7 @@ function keepWhatFound(corpus: Input[], batch: readonly Input[]): void {
     read(input);
     if (takeCoverage() > 0 && input.response.length > 0) corpus.push(input);
   }
-  // What only a cut reached is in neither: the batch's own coverage is the truth.
+  // Code that only a split reached is in neither, so the batch's own coverage counts.
   for (const [file, marks] of all) executed.set(file, marks);
   executedCount = count;
   rememberCoverage();
@@ -377,7 +377,7 @@ const seenFindings = new Set<string>();
 
 function report(finding: Finding): void {
   const shortened = shorten(finding);
-  // One finding for each place that throws, and for each origin of the others.
+  // One finding per place that throws, and per origin for the others.
   const key =
     finding.kind === "throws"
       ? finding.detail.split("\n", 3).join()
@@ -398,7 +398,7 @@ function report(finding: Finding): void {
   );
 }
 
-/** Takes pieces out of an input for as long as it still shows the same. */
+/** Removes pieces from an input while it still has the same finding. */
 function shorten(finding: Finding): Finding {
   if (finding.kind === "slow" || finding.kind === "memory") return finding;
   let current = finding;
@@ -407,7 +407,7 @@ function shorten(finding: Finding): Finding {
       const { response } = current.input;
       const input = {
         ...current.input,
-        response: join2(response.subarray(0, at), response.subarray(at + size)),
+        response: joinBytes(response.subarray(0, at), response.subarray(at + size)),
       };
       const found = [3, 5, 7, 11, 13]
         .map((state) => check(input, state))
@@ -425,18 +425,18 @@ function memoryInUse(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** Pushes far more through each reader than it may keep, in the shape of a seed that never ends. */
+/** Pushes much more through each reader than it may keep, in the shape of a seed that never ends. */
 function flood(input: Input): void {
   const route = routeOf(input.request, input.address);
   if (route === null || input.bodyStatus === null || input.response.length === 0) return;
   const start = memoryInUse();
   let peak = 0;
-  const endless: Cut = (bytes) =>
+  const endless: Split = (bytes) =>
     ({
       *[Symbol.iterator]() {
         const half = bytes.length >> 1;
         yield bytes.subarray(0, half);
-        // What stands in the middle again and again: a string, a number or a list that does not end.
+        // Repeats the middle: an endless string, number or list.
         const middle = new Uint8Array(64 * 1024);
         for (let at = 0; at < middle.length; at++)
           middle[at] = bytes[half + (at % Math.min(9, bytes.length - half))]!;
@@ -466,6 +466,7 @@ for (const input of corpus) {
 takeCoverage();
 rememberCoverage();
 const coveredBySeeds = executedCount;
+if (coveredBySeeds === 0) throw new Error("no coverage of core/ was seen: were its folders moved?");
 const seeds = corpus.length;
 
 const floodedApis = new Set<string>();

@@ -1,35 +1,31 @@
 /**
- * Writes the bytes and expectations of the conformance suite from `tests/conformance/sources/`:
- * `node tools/make-conformance.ts`. What the sources no longer have is removed.
+ * Writes the case files of the conformance suite from `tests/conformance/sources/`, one per API: `npm run
+ * conformance:make`. A file whose API has no source is deleted.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { CaseFile, PackedCase } from "../tests/conformance/case-format.ts";
+import { packBytes } from "../tests/conformance/packed-bytes.ts";
 import { ALL_CASES } from "../tests/conformance/sources/all.ts";
 
 const folder = fileURLToPath(new URL("../tests/conformance/cases/", import.meta.url));
+/** Inputs found by the fuzzer. They have no source. */
+const FUZZ_FILE = "fuzz.json";
 
-const wanted = new Set<string>();
+const files = new Map<string, PackedCase[]>();
 for (const { folder: api, name, request, response, expected } of ALL_CASES) {
-  const path = `${api}/${name}`;
-  if (wanted.has(path)) throw new RangeError(`two cases have the same name: ${path}`);
-  wanted.add(path);
-  mkdirSync(`${folder}${path}`, { recursive: true });
-  write(`${path}/request.http`, request);
-  write(`${path}/response.http`, response);
-  write(`${path}/expected.json`, new TextEncoder().encode(`${JSON.stringify(expected, null, 2)}\n`));
+  const cases = files.get(`${api}.json`) ?? [];
+  if (cases.some((other) => other.name === name))
+    throw new RangeError(`two cases have the same name: ${api}/${name}`);
+  cases.push({ name, expected, request: packBytes(request), response: packBytes(response) });
+  files.set(`${api}.json`, cases);
 }
-for (const api of readdirSync(folder)) {
-  for (const name of readdirSync(`${folder}${api}`)) {
-    // The fuzzer's findings are kept as they were found.
-    if (api !== "fuzz" && !wanted.has(`${api}/${name}`))
-      rmSync(`${folder}${api}/${name}`, { recursive: true });
-  }
-}
-console.log(`${wanted.size} cases in ${folder}`);
 
-/** Touches a file only where its bytes change. */
-function write(path: string, bytes: Uint8Array): void {
-  const file = `${folder}${path}`;
-  if (existsSync(file) && Buffer.compare(readFileSync(file), bytes) === 0) return;
-  writeFileSync(file, bytes);
+for (const [file, cases] of files) {
+  const content: CaseFile = { cases: cases.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+  writeFileSync(`${folder}${file}`, `${JSON.stringify(content, null, 2)}\n`);
 }
+for (const file of readdirSync(folder))
+  if (file !== FUZZ_FILE && !files.has(file)) rmSync(`${folder}${file}`, { recursive: true });
+
+console.log(`${ALL_CASES.length} cases in ${files.size} files of ${folder}`);

@@ -1,36 +1,55 @@
-// Writes the list of public entries into package.json and deno.json, and the list of public names that a test holds
-// the entries against: `npm run exports:write` after a public name has come or gone.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+// `npm run exports:write`: writes the public entries to package.json and deno.json, the list of public names that a test
+// compares with them, and the API reference (docs/api/). Run it after changing a public name or its documentation.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** Single files that are entries, besides each folder with a `mod.ts`. */
-const files = [
-  ...["hash", "machine", "record", "time", "uuid"].map((name) => `core/${name}.ts`),
-  ...readdirSync(`${root}core/ports`).map((name) => `core/ports/${name}`),
-];
+/**
+ * The public entries: features for other programs. Each folder has a `mod.ts` whose documentation has an example that a
+ * test runs.
+ */
+const FOLDERS = [
+  "core",
+  "core/values",
+  "core/wire",
+  "core/ports",
+  "core/metering",
+  "core/pricing",
+  "core/privacy",
+  "core/delivery",
+  "core/operations",
+  "adapters/accounts",
+  "adapters/certificates",
+  "adapters/clock",
+  "adapters/content-decoder",
+  "adapters/crypto",
+  "adapters/driver",
+  "adapters/http",
+  "adapters/log",
+  "adapters/memory",
+  "adapters/postgres",
+  "adapters/sqlite",
+  "adapters/token-counter",
+  "daemon",
+  "cloud",
+  "cloud/api",
+  "cli",
+] as const;
 
-function modules(folder: string): string[] {
-  return readdirSync(`${root}${folder}`, { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return modules(path);
-    return entry.name === "mod.ts" ? [path] : [];
-  });
-}
+/** Maximum number of names that the entries may export together. Each is a promise to keep. */
+export const MAX_PUBLIC_NAMES = 400;
 
-/** Each public entry with its source: `./core/pricing` is `./core/pricing/mod.ts`, and `.` is the core as a whole. */
+/** Returns each public entry with its source: `./core/pricing` is `./core/pricing/mod.ts`, and `.` is the whole core. */
 export function publicEntries(): Record<string, string> {
-  const sources = [...files, ...["core", "adapters", "daemon", "cloud"].flatMap(modules)].sort();
-  const entries = sources.map((source): [string, string] => {
-    const name = source.replace(/\/mod\.ts$|\.ts$/, "");
-    return [name === "core" ? "." : `./${name}`, `./${source}`];
-  });
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
+  return Object.fromEntries(
+    [...FOLDERS].sort().map((folder) => [folder === "core" ? "." : `./${folder}`, `./${folder}/mod.ts`]),
+  );
 }
 
-/** The same for npm, where the entries are built. */
+/** Returns the entries for npm, where they are built. */
 export function npmExports(): Record<string, { types: string; default: string } | string> {
   const built = Object.entries(publicEntries()).map(([name, source]) => {
     const path = `./dist/${source.slice(2).replace(/\.ts$/, "")}`;
@@ -39,7 +58,7 @@ export function npmExports(): Record<string, { types: string; default: string } 
   return { ...Object.fromEntries(built), "./package.json": "./package.json" };
 }
 
-/** The names that a source exports, types marked as such. */
+/** Returns the names that a `mod.ts` exports. Types are marked. */
 export function exportedNames(source: string): string[] {
   const text = readFileSync(`${root}${source}`, "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "");
   const names: string[] = [];
@@ -53,15 +72,10 @@ export function exportedNames(source: string): string[] {
     }
   }
   for (const [, name] of text.matchAll(/^export\s+\*\s+as\s+(\w+)/gm)) names.push(name as string);
-  for (const [, kind, name] of text.matchAll(
-    /^export\s+(?:declare\s+|abstract\s+)?(const|let|function\*?|class|interface|type)\s+(\w+)/gm,
-  )) {
-    names.push(kind === "interface" || kind === "type" ? `type ${name}` : (name as string));
-  }
   return [...new Set(names)].sort();
 }
 
-/** The golden list: each entry with its names. */
+/** Returns the golden list: each entry with its names. */
 export function publicNames(): string {
   return Object.entries(publicEntries())
     .map(
@@ -73,7 +87,7 @@ export function publicNames(): string {
     .join("\n");
 }
 
-if (process.argv.includes("--write")) {
+if (import.meta.main && process.argv.includes("--write")) {
   for (const [file, exports] of [
     ["package.json", npmExports()],
     ["deno.json", publicEntries()],
@@ -81,5 +95,8 @@ if (process.argv.includes("--write")) {
     const manifest = JSON.parse(readFileSync(`${root}${file}`, "utf8"));
     writeFileSync(`${root}${file}`, `${JSON.stringify({ ...manifest, exports }, null, 2)}\n`);
   }
+  const words = ["tools/biome.js", "format", "--write", "package.json", "deno.json"];
+  execFileSync(process.execPath, words, { cwd: root, stdio: "inherit" });
   writeFileSync(`${root}tests/project/public-names.txt`, publicNames());
+  execFileSync(process.execPath, ["tools/api-reference.ts"], { cwd: root, stdio: "inherit" });
 }

@@ -17,6 +17,7 @@ export interface AccountsSchema {
     name: string;
     email: string;
     emailVerified: boolean;
+    image?: string | null;
     createdAt: Date;
     updatedAt: Date;
     deletedAt: Date | null;
@@ -31,13 +32,13 @@ export interface AccountsSchema {
     createdAt: Date;
     updatedAt: Date;
   };
-  /** Of a reset, `value` is the account's id. */
+  /** For a password reset, `value` is the account's id. */
   verifications: { id: string; value: string; expiresAt: Date };
 }
 
 /**
- * The accounts' view of the cloud's database: same connections, but as the role that reaches accounts and nothing else,
- * with times as `Date`, which is what better-auth reads and writes. Closing it closes nothing.
+ * Opens the accounts' view of the cloud's database. It uses the same connections under a role that can access only accounts,
+ * and times are `Date`s, as better-auth expects. Closing it does not close the connections.
  */
 export function openAccountsDatabase<Schema>(db: Kysely<Schema>): Kysely<AccountsSchema> {
   return new Kysely<AccountsSchema>({
@@ -56,24 +57,24 @@ function accountsDriver<Schema>(db: Kysely<Schema>): Driver {
   const command = (text: string) => async (connection: DatabaseConnection) => {
     await connection.executeQuery(CompiledQuery.raw(text));
   };
-  const becomeAccounts = command("set role meter_accounts");
-  const becomeSelf = command("reset role");
+  const setAccountsRole = command("set role meter_accounts");
+  const resetRole = command("reset role");
   return {
     init: async () => {},
     acquireConnection: () =>
       new Promise<DatabaseConnection>((resolve, reject) => {
         db.getExecutor()
           .provideConnection(async (inner) => {
-            await becomeAccounts(inner);
+            await setAccountsRole(inner);
             const released = new Promise<void>((release) => {
-              const connection = datedConnection(inner);
+              const connection = connectionWithDates(inner);
               releases.set(connection, release);
               resolve(connection);
             });
             await released;
-            await becomeSelf(inner);
+            await resetRole(inner);
           })
-          // After the connection was handed out this changes nothing: whoever uses a broken one learns it there.
+          // No effect once the connection is handed out: its user gets the error of a broken connection.
           .catch(reject);
       }),
     releaseConnection: async (connection) => releases.get(connection)?.(),
@@ -84,7 +85,7 @@ function accountsDriver<Schema>(db: Kysely<Schema>): Driver {
   };
 }
 
-function datedConnection(inner: DatabaseConnection): DatabaseConnection {
+function connectionWithDates(inner: DatabaseConnection): DatabaseConnection {
   return {
     async executeQuery<Row>(query: CompiledQuery) {
       const parameters = query.parameters.map((value) =>

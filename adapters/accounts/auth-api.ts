@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Auth } from "better-auth";
 import { isAPIError } from "better-auth/api";
-import { PROBLEM_MEDIA_TYPE } from "../../core/wire/mod.ts";
+import { PROBLEM_MEDIA_TYPE } from "../../core/wire/problem-details.ts";
 
-/** What of better-auth's API is offered; all else is not there. */
-const OFFERED: readonly RegExp[] = [
+/** The paths of better-auth's API that are available. All others answer 404. */
+const AVAILABLE: readonly RegExp[] = [
   /^POST \/sign-(?:up|in)\/email$/,
   /^POST \/sign-out$/,
   /^GET \/get-session$/,
@@ -13,31 +13,34 @@ const OFFERED: readonly RegExp[] = [
   /^GET \/oauth2\/callback\/[\w-]+$/,
 ];
 
-/** Seconds until trying again may help. */
+/** `Retry-After` while the database is unavailable, seconds. */
 const RETRY_SECONDS = 5;
 
-/** Somebody who has an account costs a row more than a stranger does; for so long, milliseconds, neither hears anything. */
-const FORGOTTEN_LEAST_MS = 100;
+/**
+ * How long a request for a password reset takes at least, milliseconds. An account's reset writes a row, and the time must
+ * not reveal whether there is one.
+ */
+const RESET_REQUEST_MIN_MS = 100;
 
-/** Answers a request below `/api/auth/`; errors leave as RFC 9457 problems with better-auth's code in lower case. */
+/** Answers a request below `/api/auth/`. Errors are RFC 9457 problems whose code is better-auth's in lower case. */
 export async function answerApi(auth: Auth, request: Request, baseUrl: string): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const path = pathname.slice("/api/auth".length);
-  if (!OFFERED.some((offered) => offered.test(`${request.method} ${path}`)))
-    return problem(404, "not_found", "There is nothing at this address.");
-  // What the address was on the way here (a proxy's, a loopback's) is not what better-auth should compare with.
+  if (!AVAILABLE.some((available) => available.test(`${request.method} ${path}`)))
+    return problem(404, "not_found", "Nothing was found at this address.");
+  // The public address: better-auth must not compare with the one that a proxy or a loopback call used.
   const own = new Request(new URL(pathname + search, baseUrl), request);
-  // A browser that says how it fetches also says from where, and an origin. Node's fetch says the one alone, and would
-  // be taken for a browser that hides its page.
+  // Browsers send `Sec-Fetch-Mode` together with `Sec-Fetch-Site` and an origin. Node's fetch sends it alone, and would be
+  // treated as a browser that hides its page.
   if (!own.headers.has("sec-fetch-site")) own.headers.delete("sec-fetch-mode");
   try {
-    const leastMs = path === "/request-password-reset" ? FORGOTTEN_LEAST_MS : null;
-    const [answer] = await Promise.all([auth.handler(own), leastMs === null ? null : wait(leastMs)]);
+    const minMs = path === "/request-password-reset" ? RESET_REQUEST_MIN_MS : null;
+    const [answer] = await Promise.all([auth.handler(own), minMs === null ? null : wait(minMs)]);
     return answer.status >= 400 ? await asProblem(answer) : answer;
   } catch (error) {
     if (!isAPIError(error)) throw error;
     const { code, message } = (error.body ?? {}) as { code?: string; message?: string };
-    // Its word for whatever the database said: a lost race, or no connection. Nothing was made.
+    // better-auth's code for any database error: a lost race, or no connection. No account was created.
     if (code === "FAILED_TO_CREATE_USER") return unavailable();
     return problem(error.statusCode, code, message);
   }
@@ -45,18 +48,18 @@ export async function answerApi(auth: Auth, request: Request, baseUrl: string): 
 
 async function asProblem(answer: Response): Promise<Response> {
   const text = await answer.text();
-  let said: { code?: string; message?: string } = {};
+  let body: { code?: string; message?: string } = {};
   try {
-    said = (JSON.parse(text) ?? {}) as typeof said;
+    body = (JSON.parse(text) ?? {}) as typeof body;
   } catch {
-    // No JSON: the status says it all.
+    // No JSON: the status is enough.
   }
-  if (said.code === "FAILED_TO_CREATE_USER") return unavailable();
-  return problem(answer.status, said.code, said.message);
+  if (body.code === "FAILED_TO_CREATE_USER") return unavailable();
+  return problem(answer.status, body.code, body.message);
 }
 
 function unavailable(): Response {
-  const answer = problem(503, "unavailable", "The cloud can't answer at the moment.");
+  const answer = problem(503, "unavailable", "The cloud is temporarily unavailable.");
   answer.headers.set("retry-after", String(RETRY_SECONDS));
   return answer;
 }
@@ -69,7 +72,7 @@ function problem(status: number, code: string | undefined, title: string | undef
     code: (code ?? (status === 401 ? "unauthorised" : "refused")).toLowerCase(),
   };
   const headers = new Headers({ "content-type": PROBLEM_MEDIA_TYPE, "cache-control": "no-store" });
-  // RFC 9110, section 15.5.2: a 401 says how else it could be asked.
+  // RFC 9110, section 15.5.2: a 401 names an authentication scheme.
   if (status === 401) headers.set("www-authenticate", 'Bearer realm="meter"');
   return new Response(JSON.stringify(body), { status, headers });
 }

@@ -1,6 +1,6 @@
 /**
- * Accounts on better-auth: e-mail and password, and OpenID Connect where it is configured. Importing this loads
- * better-auth, so a program that starts often imports it when it first needs it.
+ * Accounts on better-auth: email and password, and OpenID Connect where it is configured. better-auth is an optional peer
+ * (`npm install better-auth@~1.6`) and takes a while to load, so import this lazily in programs that must start fast.
  *
  * ```ts
  * import { openCloudDatabase } from "../../cloud/mod.ts";
@@ -14,7 +14,7 @@
  *   secret: "d2hhdGV2ZXIgbm9ib2R5IGVsc2UgY2FuIGd1ZXNz",
  *   newId: () => crypto.randomUUID(),
  *   mail: async ({ text }) => console.log(text),
- *   policy: { admits: async () => false, opened: async () => {} },
+ *   policy: { allows: async () => false, accountCreated: async () => {} },
  * });
  * console.log((await accounts.handle(new Request("http://127.0.0.1:8787/api/auth/no-such"))).status); // 404
  * await db.destroy();
@@ -22,5 +22,5 @@
  *
  * @module
  */
-export { type AccountsSettings, type OidcProvider, PASSWORD_MAX, PASSWORD_MIN } from "./auth-options.ts";
+export type { AccountsSettings, OidcProvider } from "./auth-options.ts";
 export { createBetterAuthAccounts } from "./create-accounts.ts";

@@ -21,38 +21,39 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { type CertificatePair, CertificateStoreError } from "../../core/ports/certificates.ts";
-import type { Millis } from "../../core/time.ts";
-import { makeFolder } from "../files/mod.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { makeFolder } from "../files/make-folder.ts";
 import {
   authorityExtensions,
   issueCertificate,
   keyIdentifier,
   nameConstraints,
+  SERVER_AUTHENTICATION,
 } from "./issue-certificate.ts";
 
 const dayMs = 86_400_000;
 
-/** How long an authority's certificate is valid. */
+/** Validity of the authority's certificate, in days. */
 export const authorityDays = 1_095;
 
-/** An authority with less than this left is replaced when it is opened. */
-export const authorityRenewDays = 60;
+/** The authority's certificate is replaced if it has fewer days left when it is opened. */
+const authorityRenewDays = 60;
 
-/** The installation's certificate authority, as opened. */
+/** The installation's certificate authority. */
 export interface CertificateAuthority extends CertificatePair {
-  /** Where clients find the certificate. */
+  /** Path of the certificate file for clients. */
   readonly certificatePath: string;
-  /** Whether this call wrote a new certificate, and why; clients that read the old one must read again. */
-  readonly issued: "first" | "hosts_changed" | "expiring" | "damaged" | null;
-  /** What was found wrong and mended, for `doctor` and the log. */
+  /** Why this call issued a new certificate, or null. Clients that loaded the old one must reload. */
+  readonly issued: "first" | "hosts_changed" | "outdated" | "expiring" | "damaged" | null;
+  /** Problems that were found and fixed, for `doctor` and the log. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Opens the certificate authority in the folder and makes or re-issues what is missing, damaged, close to its end or
- * constrained to another list of hosts. The key stays the same unless its certificate is about to end, so that
- * clients that read the earlier certificate go on trusting it. Throws a `CertificateStoreError` where the folder or a
- * file is a symbolic link, belongs to somebody else or can't be read or written.
+ * Opens the certificate authority in the folder. Creates or reissues the certificate if it is missing, damaged, about to expire,
+ * constrained to another list of hosts, or less constrained than today's. The key stays the same unless the certificate is
+ * about to expire, so that clients that loaded the earlier certificate keep trusting it. Throws a `CertificateStoreError` if
+ * the folder or a file is a symbolic link, belongs to another user, or can't be read or written.
  */
 export function openCertificateAuthority(options: {
   readonly directory: string;
@@ -88,12 +89,12 @@ export function openCertificateAuthority(options: {
   }
 }
 
-/** The hosts as a certificate's constraints list them: each once, in lower case, in order. */
+/** Returns the hosts as a certificate's constraints list them: unique, in lower case, sorted. */
 export function constrainedHosts(hosts: readonly string[]): string[] {
   return [...new Set(hosts.map((host) => host.toLowerCase()))].sort();
 }
 
-/** Why the certificate has to be issued anew; null for one that is as it should be. */
+/** Returns why the certificate must be reissued, or null if it is current. */
 export function reasonToIssue(
   certificate: X509Certificate | null,
   keyPem: string,
@@ -105,12 +106,14 @@ export function reasonToIssue(
   if (!certificate.verify(publicKey)) return "damaged";
   if (Date.parse(certificate.validTo) - now < authorityRenewDays * dayMs) return "expiring";
   if (Date.parse(certificate.validFrom) > now) return "damaged"; // made by a clock that ran ahead
+  // Earlier versions were not limited to TLS servers. `keyUsage` is Node's name for the extended key usage.
+  if (!certificate.keyUsage?.includes(SERVER_AUTHENTICATION)) return "outdated";
   return certificate.raw.includes(Buffer.from(nameConstraints(hosts))) ? null : "hosts_changed";
 }
 
 function issueAuthority(key: KeyObject, hosts: readonly string[], now: Millis): string {
   const publicKey = createPublicKey(key);
-  // The name carries the key's identifier: two installations never share an issuer name.
+  // The name contains the key identifier, so that two installations never share an issuer name.
   const subject = `meter local CA ${Buffer.from(keyIdentifier(publicKey)).toString("hex").slice(0, 16)}`;
   return issueCertificate({
     subject,
@@ -126,15 +129,15 @@ function issueAuthority(key: KeyObject, hosts: readonly string[], now: Millis): 
 function prepareFolder(directory: string, warnings: string[]): void {
   makeFolder(directory);
   const found = lstatSync(directory);
-  if (!found.isDirectory()) throw new CertificateStoreError(`${directory} is not a folder of its own`);
-  refuseForeign(directory, found.uid);
+  if (!found.isDirectory()) throw new CertificateStoreError(`${directory} is not a folder`);
+  rejectForeignOwner(directory, found.uid);
   if (process.platform !== "win32" && (found.mode & 0o777) !== 0o700) {
     if ((found.mode & 0o022) !== 0) warnings.push(`${directory} was writable by others`);
     chmodSync(directory, 0o700);
   }
 }
 
-function refuseForeign(path: string, uid: number): void {
+function rejectForeignOwner(path: string, uid: number): void {
   if (process.getuid && uid !== process.getuid())
     throw new CertificateStoreError(`${path} belongs to user ${uid}`);
 }
@@ -142,7 +145,7 @@ function refuseForeign(path: string, uid: number): void {
 function readPrivateFile(path: string, warnings: string[]): string | null {
   let file: number;
   try {
-    refuseLink(path);
+    rejectNonRegularFile(path);
     file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
@@ -150,7 +153,7 @@ function readPrivateFile(path: string, warnings: string[]): string | null {
   }
   try {
     const found = fstatSync(file);
-    refuseForeign(path, found.uid);
+    rejectForeignOwner(path, found.uid);
     if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
       warnings.push(`${path} was open to others (mode ${(found.mode & 0o777).toString(8)})`);
       fchmodSync(file, 0o600);
@@ -161,11 +164,11 @@ function readPrivateFile(path: string, warnings: string[]): string | null {
   }
 }
 
-function refuseLink(path: string): void {
+function rejectNonRegularFile(path: string): void {
   if (!lstatSync(path).isFile()) throw new CertificateStoreError(`${path} is not a plain file`);
 }
 
-/** Writes a new key beside its place and links it there: whole or not at all, and never over an existing file. */
+/** Writes a new key to a temporary file and links it into place: atomic, and never replaces an existing file. */
 function createKeyFile(directory: string, path: string): string {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const keyPem = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
@@ -175,7 +178,7 @@ function createKeyFile(directory: string, path: string): string {
     return keyPem;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    refuseLink(path); // another process was first: its key counts
+    rejectNonRegularFile(path); // another process created the key first; use that one
     return readFileSync(path, "utf8");
   } finally {
     rmSync(draft, { force: true });
@@ -190,7 +193,7 @@ function writeDraft(directory: string, stem: string, text: string, mode: number)
   const draft = join(directory, `.${stem}-${process.pid}-${Math.trunc(performance.now() * 1_000)}`);
   const file = openSync(draft, "wx", mode); // O_CREAT | O_EXCL: a planted link is not followed
   try {
-    fchmodSync(file, mode); // whatever the umask is
+    fchmodSync(file, mode); // regardless of the umask
     writeFileSync(file, text);
   } finally {
     closeSync(file);
@@ -200,7 +203,7 @@ function writeDraft(directory: string, stem: string, text: string, mode: number)
 
 function readCertificate(path: string): X509Certificate | null {
   try {
-    refuseLink(path);
+    rejectNonRegularFile(path);
     return new X509Certificate(readFileSync(path));
   } catch (error) {
     if (error instanceof CertificateStoreError) throw error;

@@ -1,4 +1,4 @@
-/** The few encodings of ASN.1 DER (ITU-T X.690) that a certificate needs. Nothing here reads DER. */
+/** Encodes the parts of ASN.1 DER (ITU-T X.690) that a certificate needs. Decodes nothing. */
 
 /** One encoded value. */
 export type Der = Uint8Array<ArrayBuffer>;
@@ -13,7 +13,7 @@ function concat(parts: readonly Uint8Array[]): Der {
   return whole;
 }
 
-/** A value under the given identifier octet, its contents the parts one after the other. */
+/** Encodes a value with the given identifier octet and the concatenated parts as contents. */
 export function tagged(tag: number, ...parts: readonly Uint8Array[]): Der {
   const contents = concat(parts);
   const length: number[] = [];
@@ -28,7 +28,7 @@ export const sequence = (...parts: readonly Uint8Array[]): Der => tagged(0x30, .
 /** SET of one member (more would have to be sorted). */
 export const setOf = (member: Uint8Array): Der => tagged(0x31, member);
 
-/** BOOLEAN TRUE; FALSE is a default everywhere in certificates, and DER leaves defaults out. */
+/** BOOLEAN TRUE. FALSE is always a default in certificates, and DER omits defaults. */
 export const derTrue: () => Der = () => tagged(0x01, Uint8Array.of(0xff));
 
 /** INTEGER from an unsigned big-endian number without leading zeros. */
@@ -39,7 +39,7 @@ export function unsignedInteger(bytes: Uint8Array): Der {
 /** OCTET STRING. */
 export const octetString = (bytes: Uint8Array): Der => tagged(0x04, bytes);
 
-/** BIT STRING whose last `unusedBits` bits don't count. */
+/** BIT STRING whose last `unusedBits` bits are unused. */
 export const bitString = (bytes: Uint8Array, unusedBits = 0): Der =>
   tagged(0x03, Uint8Array.of(unusedBits), bytes);
 

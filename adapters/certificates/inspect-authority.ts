@@ -2,21 +2,21 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { constrainedHosts, reasonToIssue } from "./certificate-authority.ts";
 
-/** How an installation's authority stands. */
+/** The state of an installation's certificate authority. */
 export interface AuthorityInspection {
-  /** What `openCertificateAuthority()` would find; `current` is left as it is, the others are issued anew. */
-  readonly state: "absent" | "current" | "hosts_changed" | "expiring" | "damaged";
+  /** What `openCertificateAuthority()` would find. It keeps `current` and reissues the others. */
+  readonly state: "absent" | "current" | "hosts_changed" | "outdated" | "expiring" | "damaged";
   readonly validUntil: Millis | null;
-  /** Whether somebody besides the owner may read the key. */
+  /** Whether other users can read the key. */
   readonly keyOpenToOthers: boolean;
-  /** Null where there is none. */
+  /** Null if there is no certificate. */
   readonly certificatePem: string | null;
 }
 
-/** Looks at the authority in the folder and changes nothing. Never throws. */
+/** Inspects the authority in the folder without changing it. Never throws. */
 export function inspectCertificateAuthority(options: {
   readonly directory: string;
   readonly hosts: readonly string[];
@@ -43,7 +43,7 @@ export function inspectCertificateAuthority(options: {
   }
 }
 
-/** A pipe would be waited for, and some devices never end. */
+/** Refuses pipes and devices, since reading them may never end. */
 function readPlainFile(path: string): string {
   if (!statSync(path).isFile()) throw new Error(`${path} is not a plain file`);
   return readFileSync(path, "utf8");

@@ -1,6 +1,6 @@
 import { createHash, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import {
   bitString,
   type Der,
@@ -15,9 +15,10 @@ import {
   utf8String,
 } from "./der.ts";
 
-/** What goes into one X.509 version 3 certificate (RFC 5280) signed with ECDSA and SHA-256. */
-export interface CertificateTemplate {
-  readonly subject: string;
+/** The contents of an X.509 version 3 certificate (RFC 5280) signed with ECDSA and SHA-256. */
+interface CertificateTemplate {
+  /** The common name; null for an empty subject. */
+  readonly subject: string | null;
   readonly issuer: string;
   readonly publicKey: KeyObject;
   readonly signingKey: KeyObject;
@@ -28,8 +29,10 @@ export interface CertificateTemplate {
 
 const ecdsaWithSha256 = sequence(objectIdentifier("1.2.840.10045.4.3.2"));
 
-const name = (commonName: string): Der =>
-  sequence(setOf(sequence(objectIdentifier("2.5.4.3"), utf8String(commonName))));
+const name = (commonName: string | null): Der =>
+  commonName === null
+    ? sequence()
+    : sequence(setOf(sequence(objectIdentifier("2.5.4.3"), utf8String(commonName))));
 
 const extension = (id: string, critical: boolean, value: Uint8Array): Der =>
   sequence(objectIdentifier(id), ...(critical ? [derTrue()] : []), octetString(value));
@@ -68,36 +71,76 @@ export function ipBytes(host: string): Uint8Array | null {
   return Uint8Array.from(all.flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-const dnsName = (host: string): Der => tagged(0x82, new TextEncoder().encode(host));
+/** A reserved top-level domain (RFC 6761, section 6.4). Both permitted and excluded, it permits nothing. */
+const RESERVED_DOMAIN = "invalid";
+
+const ia5String = (tag: number, text: string): Der => tagged(tag, new TextEncoder().encode(text));
+const emailAddress = (text: string): Der => ia5String(0x81, text);
+const dnsName = (host: string): Der => ia5String(0x82, host);
+const uri = (text: string): Der => ia5String(0x86, text);
 const ipAddress = (bytes: Uint8Array): Der => tagged(0x87, bytes);
 
+const subtrees = (tag: number, names: readonly Der[]): Der =>
+  tagged(tag, ...names.map((each) => sequence(each)));
+
+/** Returns the exact hosts that have no subdomain in the list. */
+function hostsWithNoneBelow(hosts: readonly string[]): string[] {
+  const names = hosts.map((host) => host.replace(/^\*/, ""));
+  return hosts.filter((host) => !host.startsWith("*.") && !names.some((each) => each.endsWith(`.${host}`)));
+}
+
 /**
- * Name constraints (RFC 5280, section 4.2.1.10) that permit the hosts and, as the RFC has it for DNS names, what lies
- * below them; a leading `*.` is taken off. A kind of name of which the list has none is forbidden altogether.
+ * Returns name constraints (RFC 5280, section 4.2.1.10) that permit the hosts and as little else as possible.
+ *
+ * - A permitted DNS name includes all its subdomains. For an exact host, they are excluded by a name with a leading dot. The RFC
+ *   does not define this form for DNS names, but every tested client reads it as "the subdomains, not the name itself".
+ * - No email address and no URI is permitted, and no IP address of a family that is not in the list.
+ *
+ * Decision: directory names, including the subject, are not constrained. With such a constraint, Rust's verifier (Deno, Codex)
+ * refuses every leaf certificate, and Go's refuses the authority itself. A forged leaf with a host only in its common name
+ * is therefore refused only by clients that ignore or constrain common names: all except Bun and `node:tls` on Deno. See T23
+ * in docs/threats.md.
  */
 export function nameConstraints(hosts: readonly string[]): Der {
-  const addresses = hosts.flatMap((host) => ipBytes(host) ?? []).length > 0;
-  const names = hosts.filter((host) => ipBytes(host) === null).map((host) => host.replace(/^\*\./, ""));
-  const permitted = [
-    ...(names.length > 0 ? names : ["invalid"]).map((host) => sequence(dnsName(host))),
-    ...hosts.flatMap((host) => {
-      const bytes = ipBytes(host);
-      return bytes ? [sequence(ipAddress(Uint8Array.of(...bytes, ...bytes.map(() => 0xff))))] : [];
-    }),
-  ];
-  const excluded = addresses ? [] : [8, 32].map((size) => sequence(ipAddress(new Uint8Array(size))));
+  const ranges = hosts.flatMap((host) => {
+    const bytes = ipBytes(host);
+    return bytes ? [ipAddress(Uint8Array.of(...bytes, ...bytes.map(() => 0xff)))] : [];
+  });
+  const names = hosts.filter((host) => ipBytes(host) === null);
+  const none = [emailAddress(RESERVED_DOMAIN), uri(RESERVED_DOMAIN)];
+  // All addresses of a family: an address and a mask of zeros.
+  const families = [8, 32].map((bytes) => ipAddress(new Uint8Array(bytes)));
   return extension(
     "2.5.29.30",
     true,
-    sequence(tagged(0xa0, ...permitted), ...(excluded.length > 0 ? [tagged(0xa1, ...excluded)] : [])),
+    sequence(
+      subtrees(0xa0, [
+        ...(names.length > 0 ? names : [RESERVED_DOMAIN]).map((host) => dnsName(host.replace(/^\*\./, ""))),
+        ...ranges,
+        ...none,
+      ]),
+      subtrees(0xa1, [
+        ...hostsWithNoneBelow(names).map((host) => dnsName(`.${host}`)),
+        ...(names.length > 0 ? [] : [dnsName(RESERVED_DOMAIN)]),
+        ...families.filter((family) => ranges.every(({ length }) => length !== family.length)),
+        ...none,
+      ]),
+    ),
   );
 }
 
-/** The extensions of a certificate authority that may sign servers for these hosts and no further authority. */
+/** The purpose of a TLS server's certificate (RFC 5280, section 4.2.1.12). */
+export const SERVER_AUTHENTICATION = "1.3.6.1.5.5.7.3.1";
+
+const serverAuthentication = (): Der =>
+  extension("2.5.29.37", false, sequence(objectIdentifier(SERVER_AUTHENTICATION)));
+
+/** The extensions of a certificate authority that may sign TLS servers for these hosts, and nothing else. */
 export function authorityExtensions(publicKey: KeyObject, hosts: readonly string[]): Der[] {
   return [
     extension("2.5.29.19", true, sequence(derTrue(), unsignedInteger(Uint8Array.of(0)))),
-    extension("2.5.29.15", true, bitString(Uint8Array.of(0x06), 1)), // keyCertSign, cRLSign
+    extension("2.5.29.15", true, bitString(Uint8Array.of(0x04), 2)), // keyCertSign
+    serverAuthentication(),
     subjectKeyIdentifier(publicKey),
     nameConstraints(hosts),
   ];
@@ -109,17 +152,17 @@ export function serverExtensions(publicKey: KeyObject, authorityKey: Uint8Array,
   return [
     extension("2.5.29.19", true, sequence()),
     extension("2.5.29.15", true, bitString(Uint8Array.of(0x80), 7)), // digitalSignature
-    extension("2.5.29.37", false, sequence(objectIdentifier("1.3.6.1.5.5.7.3.1"))), // serverAuth
+    serverAuthentication(),
     subjectKeyIdentifier(publicKey),
     extension("2.5.29.35", false, sequence(tagged(0x80, authorityKey))),
     extension("2.5.29.17", false, sequence(bytes ? ipAddress(bytes) : dnsName(host))),
   ];
 }
 
-/** Signs a certificate and gives it in PEM. */
+/** Signs a certificate and returns it as PEM. */
 export function issueCertificate(template: CertificateTemplate): string {
   const serial = randomBytes(16);
-  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40; // positive, and no leading zero
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40; // positive, without a leading zero
   const body = sequence(
     tagged(0xa0, unsignedInteger(Uint8Array.of(2))), // version 3
     unsignedInteger(serial),

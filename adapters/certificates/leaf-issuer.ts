@@ -4,16 +4,16 @@ import { ipBytes, issueCertificate, keyIdentifier, serverExtensions } from "./is
 
 const dayMs = 86_400_000;
 
-/** How long a server certificate is valid; short, since a new one costs a fraction of a millisecond. */
+/** Validity of a server certificate, in days. Short, since a new one costs a fraction of a millisecond. */
 export const leafDays = 30;
 
-/** How far back its validity starts, for clients whose clock is behind. */
-export const leafBackdateDays = 2;
+/** How many days in the past its validity starts, for clients whose clock is behind. */
+const leafBackdateDays = 2;
 
 const hostName =
   /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-/** Issues leaves below the given authority. One key, never stored, serves all leaves of one issuer. */
+/** Creates an issuer of leaf certificates under the given authority. All its leaves share one key, which is never stored. */
 export function createLeafIssuer(authority: CertificatePair): LeafIssuer {
   const certificate = new X509Certificate(authority.certificatePem);
   const signingKey = createPrivateKey(authority.keyPem);
@@ -29,8 +29,8 @@ export function createLeafIssuer(authority: CertificatePair): LeafIssuer {
       const notBefore = now - leafBackdateDays * dayMs;
       const notAfter = Math.min(now + leafDays * dayMs, authorityEnd);
       const certificatePem = issueCertificate({
-        // With a space it is no host name, which OpenSSL would hold against the constraints for an address' leaf.
-        subject: `meter ${host}`.slice(0, 64), // X.520's bound
+        // The space keeps it from being a host name, which OpenSSL would check against the constraints of an IP leaf.
+        subject: `meter ${host}`.slice(0, 64), // X.520's limit
         issuer,
         publicKey: leaf.publicKey,
         signingKey,

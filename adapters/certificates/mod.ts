@@ -1,6 +1,6 @@
 /**
- * The installation's own certificate authority, the server certificates below it, and the roots that upstream
- * servers are verified against. Certificates are P-256; the authority can sign servers for the listed hosts only.
+ * The installation's own certificate authority, the leaf certificates it signs, and the roots for verifying upstream
+ * servers. Certificates are P-256; the authority can sign servers for the listed hosts only.
  *
  * ```ts
  * import { mkdtempSync } from "node:fs";
@@ -14,13 +14,6 @@
  *
  * @module
  */
-export { CertificateStoreError } from "../../core/ports/certificates.ts";
-export {
-  authorityDays,
-  authorityRenewDays,
-  type CertificateAuthority,
-  openCertificateAuthority,
-} from "./certificate-authority.ts";
-export { type AuthorityInspection, inspectCertificateAuthority } from "./inspect-authority.ts";
-export { createLeafIssuer, leafBackdateDays, leafDays } from "./leaf-issuer.ts";
-export { loadRootCertificates, readPemBundle } from "./root-certificates.ts";
+export { type CertificateAuthority, openCertificateAuthority } from "./certificate-authority.ts";
+export { createLeafIssuer } from "./leaf-issuer.ts";
+export { loadRootCertificates } from "./root-certificates.ts";

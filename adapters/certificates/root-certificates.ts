@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import * as tls from "node:tls";
 import { CertificateStoreError } from "../../core/ports/certificates.ts";
 
-/** Finds all certificates in a text of PEM blocks. Throws where there is none or one can't be read. */
+/** Returns all certificates in a PEM text. Throws if there is none or one can't be read. */
 export function readPemBundle(text: string, path: string): string[] {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw new CertificateStoreError(`no certificate in ${path}`);
@@ -18,27 +18,29 @@ export function readPemBundle(text: string, path: string): string[] {
 }
 
 /**
- * Collects the certificates that upstream servers are verified against: the runtime's bundled ones, the system's,
- * those of `NODE_EXTRA_CA_CERTS` and the given file. Throws a `CertificateStoreError` where the given file can't be
- * read: going on without it would only show as failing calls.
+ * Returns the runtime's bundled roots, the system's and those of `NODE_EXTRA_CA_CERTS`. The first call in a process takes some
+ * 100 ms.
  */
+export function loadSystemRoots(): string[] {
+  if (typeof tls.getCACertificates !== "function") return [...tls.rootCertificates];
+  return [
+    ...new Set((["bundled", "system", "extra"] as const).flatMap((kind) => tls.getCACertificates(kind))),
+  ];
+}
+
+/** Reads the roots in a file. Throws a `CertificateStoreError` if it can't be read, since calls would fail without it. */
+export function readExtraRoots(file: string | null): string[] {
+  if (file === null) return [];
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new CertificateStoreError(`extra CA file ${file} can't be read`, { cause: error });
+  }
+  return readPemBundle(text, file);
+}
+
+/** Collects the roots for verifying servers: those of the system, and those in the given file. */
 export function loadRootCertificates(extraCaFile: string | null): string[] {
-  const roots = new Set<string>();
-  if (typeof tls.getCACertificates === "function") {
-    for (const kind of ["bundled", "system", "extra"] as const) {
-      for (const certificate of tls.getCACertificates(kind)) roots.add(certificate);
-    }
-  } else {
-    for (const certificate of tls.rootCertificates) roots.add(certificate);
-  }
-  if (extraCaFile !== null) {
-    let text: string;
-    try {
-      text = readFileSync(extraCaFile, "utf8");
-    } catch (error) {
-      throw new CertificateStoreError(`extra CA file ${extraCaFile} can't be read`, { cause: error });
-    }
-    for (const certificate of readPemBundle(text, extraCaFile)) roots.add(certificate);
-  }
-  return [...roots];
+  return [...new Set([...loadSystemRoots(), ...readExtraRoots(extraCaFile)])];
 }

@@ -1,17 +1,17 @@
 import type { Clock } from "../../core/ports/clock.ts";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 
-/** A clock that stands still until it is moved. */
+/** A clock that advances only when told to, for tests and simulations. */
 export interface ManualClock extends Clock {
-  /** Moves time on and fires, in order, every timer that falls due on the way, those set meanwhile included. */
+  /** Advances the time and runs due timers in order, including those that are set meanwhile. */
   advance(byMs: number): void;
-  /** Sets the wall clock, as a person or a time server does: no timer fires earlier or later for it. */
+  /** Sets the wall clock, as a time server does. Timers are not affected. */
   jump(toMs: Millis): void;
-  /** Milliseconds until the next timer fires; `null` where none is set. */
+  /** Milliseconds until the next timer runs; `null` if none is set. */
   nextTimerMs(): number | null;
 }
 
-/** Makes a clock that stands at `startAt`. */
+/** Creates a manual clock that starts at `startAt`. */
 export function createManualClock(startAt: Millis): ManualClock {
   let elapsedMs = 0;
   let wallOffset = startAt;
@@ -21,7 +21,7 @@ export function createManualClock(startAt: Millis): ManualClock {
     const at = timers.indexOf(timer);
     if (at >= 0) timers.splice(at, 1);
   }
-  /** The timer that is due first; of several due together, the one set first. */
+  /** Returns the timer that is due first. Of timers due at the same time, the one set first. */
   function earliest(): { dueAt: number; run: () => void } | undefined {
     return timers.reduce<(typeof timers)[number] | undefined>(
       (best, timer) => (best === undefined || timer.dueAt < best.dueAt ? timer : best),

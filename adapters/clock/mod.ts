@@ -1,5 +1,5 @@
 /**
- * The clock port's two adapters: the system's, and one that is moved by hand, for tests and simulations.
+ * Implementations of the clock port: the system's clock, and a manual clock for tests and simulations.
  *
  * ```ts
  * import { createManualClock } from "./mod.ts";

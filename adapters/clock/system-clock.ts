@@ -1,7 +1,10 @@
+import { TIMER_CAP_MS } from "../../core/delivery/retry/backoff-delay.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import { TIMER_CAP_MS } from "../../core/retry/mod.ts";
 
-/** The system's clock and timers. A delay beyond what the runtime's timers hold is cut to that, not fired at once. */
+/**
+ * The system's clock and timers. A delay beyond the runtime's maximum is reduced to that maximum, instead of firing at
+ * once.
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(delayMs, run) {

@@ -1,27 +1,26 @@
 import { Buffer } from "node:buffer";
-import { Agent, fetch as undiciFetch } from "undici";
+import { parseRetryAfter } from "../../core/delivery/retry/retry-after.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { CloudClient, CloudReply, CloudRequest } from "../../core/ports/cloud-client.ts";
-import { parseRetryAfter } from "../../core/retry/mod.ts";
+import type { CloudClient, CloudClientResult, CloudRequest } from "../../core/ports/cloud-client.ts";
 import { transportReason } from "./transport-reason.ts";
 
-/** How long a connection may take to stand, TLS included, milliseconds. */
-export const CONNECT_TIMEOUT_MS = 10_000;
+/** Timeout for connecting, including TLS, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
-/** How long the answer's head may take, milliseconds: a poll of the pairing waits up to 25 s. */
-export const HEADERS_TIMEOUT_MS = 40_000;
+/** Timeout for the response headers, in milliseconds. A pairing poll waits up to 25 s. */
+const HEADERS_TIMEOUT_MS = 40_000;
 
-/** How long an answer may be silent between two parts of its body, milliseconds. */
-export const BODY_TIMEOUT_MS = 15_000;
+/** Timeout between two chunks of a response body, in milliseconds. */
+const BODY_TIMEOUT_MS = 15_000;
 
-/** What the client is made of. */
+/** Settings of the client. */
 export interface CloudClientOptions {
   readonly clock: Clock;
-  /** The certificates that servers are verified against, PEM. */
-  readonly roots: readonly string[];
+  /** Returns the certificates that servers are verified against, PEM. Called at the first request. */
+  readonly roots: () => readonly string[];
   /** Sent as `User-Agent`. */
   readonly userAgent: string;
-  /** For tests: shorter waits. */
+  /** Shorter timeouts, for tests. */
   readonly timeouts?: {
     readonly connectMs?: number;
     readonly headersMs?: number;
@@ -29,10 +28,10 @@ export interface CloudClientOptions {
   };
 }
 
-/** Hosts that only this machine answers. */
+/** Loopback hosts. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** The parts of `fetch` that both kinds have. */
+/** The parts of `fetch` that undici and Bun share. */
 type Fetch = (
   url: string,
   init: Record<string, unknown>,
@@ -43,53 +42,54 @@ type Fetch = (
 }>;
 
 /**
- * Makes the client. It has its own agent, so that no proxy of the environment is ever used (it may be the daemon's own)
- * and `NODE_TLS_REJECT_UNAUTHORIZED` changes nothing.
+ * Creates the client. It has its own agent, so that it never uses a proxy from the environment (which may be this daemon's own)
+ * and ignores `NODE_TLS_REJECT_UNAUTHORIZED`.
  */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
   const { fetch, close } = "Bun" in globalThis ? bunFetch(options) : agentFetch(options);
 
   return {
     async send(request) {
-      refuseLeak(request);
+      rejectUnsafeRequest(request);
       const abort = new AbortController();
-      const timer = setTimeout(() => abort.abort(named("TimeoutError")), request.timeoutMs);
-      const leave = request.cancelled === undefined ? () => {} : joinCancelled(request.cancelled, abort);
+      const timer = setTimeout(() => abort.abort(errorNamed("TimeoutError")), request.timeoutMs);
+      const detach =
+        request.cancelled === undefined ? () => {} : abortWhenCancelled(request.cancelled, abort);
       try {
         return await exchange(fetch, request, options, abort.signal);
       } catch (error) {
-        // Some runtimes give their own error for a request given up; the signal knows why.
+        // Some runtimes throw their own error for an aborted request; the signal has the reason.
         return {
           kind: "transport",
           reason: transportReason(abort.signal.aborted ? abort.signal.reason : error),
         };
       } finally {
         clearTimeout(timer);
-        leave();
-        abort.abort(named("AbortError"));
+        detach();
+        abort.abort(errorNamed("AbortError"));
       }
     },
     close,
   };
 }
 
-/** The requests that a promise gives up when it resolves. */
-const underWay = new WeakMap<Promise<unknown>, Set<AbortController>>();
+/** The requests to abort when a promise resolves. */
+const inFlight = new WeakMap<Promise<unknown>, Set<AbortController>>();
 
 /**
- * Has the request given up with the promise; what this gives back takes it out again. One promise may stand behind all
- * requests of a worker's life, and keeps everything that ever waited for it: so it is waited for once.
+ * Aborts the request when the promise resolves. Returns a function that detaches it. One promise can serve all requests of a
+ * worker, and a promise keeps every callback ever attached to it, so only one callback is attached.
  */
-function joinCancelled(cancelled: Promise<unknown>, abort: AbortController): () => void {
-  let requests = underWay.get(cancelled);
+function abortWhenCancelled(cancelled: Promise<unknown>, abort: AbortController): () => void {
+  let requests = inFlight.get(cancelled);
   if (requests === undefined) {
     const own = new Set<AbortController>();
-    const giveUp = () => {
-      underWay.delete(cancelled);
-      for (const each of own) each.abort(named("AbortError"));
+    const abortAll = () => {
+      inFlight.delete(cancelled);
+      for (const each of own) each.abort(errorNamed("AbortError"));
     };
-    cancelled.then(giveUp, () => {});
-    underWay.set(cancelled, own);
+    cancelled.then(abortAll, () => {});
+    inFlight.set(cancelled, own);
     requests = own;
   }
   requests.add(abort);
@@ -101,7 +101,7 @@ async function exchange(
   request: CloudRequest,
   { clock, userAgent }: CloudClientOptions,
   signal: AbortSignal,
-): Promise<CloudReply> {
+): Promise<CloudClientResult> {
   const { bearer, body, ifNoneMatch } = request;
   const response = await fetch(request.url, {
     method: request.method,
@@ -109,7 +109,7 @@ async function exchange(
     signal,
     headers: {
       accept: "application/json",
-      // Whatever comes is bounded in bytes, and a compressed answer would only hide how many they are.
+      // The response size is limited in bytes, and compression would hide it.
       "accept-encoding": "identity",
       "user-agent": userAgent,
       ...(bearer === null ? {} : { authorization: `Bearer ${bearer.token}` }),
@@ -122,7 +122,7 @@ async function exchange(
   let length = 0;
   for await (const part of response.body ?? []) {
     length += part.length;
-    if (length > request.maxAnswerBytes) return { kind: "transport", reason: "invalid_answer" };
+    if (length > request.maxResponseBytes) return { kind: "transport", reason: "invalid_answer" };
     parts.push(part);
   }
   return {
@@ -134,48 +134,67 @@ async function exchange(
   };
 }
 
-/** A token goes to its own origin alone, encrypted unless it stays on this machine. */
-function refuseLeak({ url, bearer }: CloudRequest): void {
+/** Throws unless the request uses https (or http on this machine) and sends a token only to the token's own origin. */
+function rejectUnsafeRequest({ url, bearer }: CloudRequest): void {
   const { origin, protocol, hostname, username, password } = new URL(url);
-  if (username !== "" || password !== "") throw new TypeError("an address with a login in it is not asked");
+  if (username !== "" || password !== "")
+    throw new TypeError("a cloud address must not contain a user name or password");
   if (protocol !== "https:" && !(protocol === "http:" && LOOPBACK.test(hostname))) {
-    throw new TypeError(`only https, and http on this machine, is spoken: ${protocol}//${hostname}`);
+    throw new TypeError(`a cloud address must use https, or http on this machine: ${protocol}//${hostname}`);
   }
   if (bearer !== null && bearer.origin !== origin) {
-    throw new TypeError(`a token of ${bearer.origin} does not go to ${origin}`);
+    throw new TypeError(`a token for ${bearer.origin} must not be sent to ${origin}`);
   }
 }
 
 function agentFetch({ roots, timeouts = {} }: CloudClientOptions): { fetch: Fetch; close(): Promise<void> } {
-  const dispatcher = new Agent({
-    connect: {
-      timeout: timeouts.connectMs ?? CONNECT_TIMEOUT_MS,
-      ca: [...roots],
-      rejectUnauthorized: true,
-      minVersion: "TLSv1.2",
+  // Loaded at the first request: most daemons have no cloud, and its 109 modules slow down the start.
+  const load = async () => {
+    const { Agent, fetch } = await import("undici");
+    const dispatcher = new Agent({
+      connect: {
+        timeout: timeouts.connectMs ?? CONNECT_TIMEOUT_MS,
+        ca: [...roots()],
+        rejectUnauthorized: true,
+        minVersion: "TLSv1.2",
+      },
+      headersTimeout: timeouts.headersMs ?? HEADERS_TIMEOUT_MS,
+      bodyTimeout: timeouts.bodyMs ?? BODY_TIMEOUT_MS,
+      keepAliveTimeout: 10_000,
+      maxHeaderSize: 32 * 1024,
+      pipelining: 1,
+      connections: 4,
+    });
+    return { fetch, dispatcher };
+  };
+  let loaded: ReturnType<typeof load> | null = null;
+  const fetch = async (url: string, init: Record<string, unknown>) => {
+    loaded ??= load();
+    const { fetch: undiciFetch, dispatcher } = await loaded;
+    return undiciFetch(url, { ...init, dispatcher });
+  };
+  return {
+    fetch: fetch as unknown as Fetch,
+    async close() {
+      await (await loaded)?.dispatcher.destroy();
     },
-    headersTimeout: timeouts.headersMs ?? HEADERS_TIMEOUT_MS,
-    bodyTimeout: timeouts.bodyMs ?? BODY_TIMEOUT_MS,
-    keepAliveTimeout: 10_000,
-    maxHeaderSize: 32 * 1024,
-    pipelining: 1,
-    connections: 4,
-  });
-  const fetch = (url: string, init: Record<string, unknown>) => undiciFetch(url, { ...init, dispatcher });
-  return { fetch: fetch as unknown as Fetch, close: () => dispatcher.destroy() };
+  };
 }
 
-/** Bun has its own stub in undici's place; its `fetch` takes the roots, and of the waits only the whole one. */
+/** Bun replaces undici with a stub. Its own `fetch` takes the roots, and only the overall timeout. */
 function bunFetch({ roots }: CloudClientOptions): { fetch: Fetch; close(): Promise<void> } {
-  const fetch = (url: string, init: Record<string, unknown>) =>
-    globalThis.fetch(url, {
+  let ca: string[] | null = null;
+  const fetch = (url: string, init: Record<string, unknown>) => {
+    ca ??= [...roots()];
+    return globalThis.fetch(url, {
       ...init,
       proxy: undefined,
-      tls: { ca: [...roots], rejectUnauthorized: true },
+      tls: { ca, rejectUnauthorized: true },
     } as RequestInit);
+  };
   return { fetch: fetch as unknown as Fetch, close: async () => {} };
 }
 
-function named(name: string): Error {
+function errorNamed(name: string): Error {
   return Object.assign(new Error(name), { name });
 }

@@ -1,4 +1,4 @@
-import type { TransportReason } from "../../core/retry/mod.ts";
+import type { TransportReason } from "../../core/ports/cloud-client.ts";
 
 const REASONS: Readonly<Record<string, TransportReason>> = {
   UND_ERR_CONNECT_TIMEOUT: "timeout",
@@ -22,14 +22,14 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
   EAI_NODATA: "dns_failure",
 };
 
-/** What OpenSSL and Node call a certificate that was not believed, or a handshake that failed. */
+/** Error codes of OpenSSL and Node for an untrusted certificate or a failed handshake. */
 const TLS =
   /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO)/;
 
-/** What the HTTP parser calls bytes that are no HTTP. */
+/** Error codes of the HTTP parser for a malformed response. */
 const MALFORMED = /^(?:HPE_|UND_ERR_(?:HEADERS_OVERFLOW|RES_|RESPONSE|REQ_CONTENT))/;
 
-/** Why there was no answer: from the codes along the chain of causes alone, since messages name hosts and more. */
+/** Returns why there was no response. Uses only the codes in the chain of causes, since messages contain host names. */
 export function transportReason(error: unknown): TransportReason {
   let at: unknown = error;
   for (let depth = 0; depth < 5 && typeof at === "object" && at !== null; depth += 1) {
@@ -46,7 +46,7 @@ export function transportReason(error: unknown): TransportReason {
       if (TLS.test(word)) return "tls_failure";
       if (MALFORMED.test(word)) return "invalid_answer";
     }
-    // Several addresses were tried: the first one's reason speaks for all.
+    // Several addresses were tried; the first error's reason is used.
     at = cause ?? (Array.isArray(errors) ? errors[0] : undefined);
   }
   return "other";

@@ -2,13 +2,14 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import type { CloudCredentials, CredentialStore } from "../../core/ports/cloud-credentials.ts";
-import { readSmallFile, writeFileAtomic } from "../files/mod.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
+import { writeFileAtomic } from "../files/write-file-atomic.ts";
 import { createSecretBox } from "./secret-box.ts";
 
-/** The credentials' file in the meter's home. Source: contract, "Authentication", item 2. */
+/** The credentials' file in the meter's home. Source: docs/specification.md#cloud-accounts-and-keys, item 2. */
 export const CREDENTIALS_FILE = "cloud-credentials.json";
 
-/** The key of the encrypted mirror, in the meter's home. */
+/** The key file of the encrypted copy, in the meter's home. */
 export const CREDENTIALS_KEY_FILE = "cloud-credentials.key";
 
 const fileSchema = v.object({
@@ -18,15 +19,27 @@ const fileSchema = v.object({
   workspace_id: v.string(),
   workspace_name: v.string(),
   machine_id: v.nullable(v.string()),
+  // Absent from files of 0.4.0.
+  prompt_hash_key: v.nullish(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), null),
   created_at: v.string(),
 });
 
-/** The credentials are there, but can't be trusted or read. Names the file and the reason, and nothing of what it holds. */
+/**
+ * Thrown if credentials exist but cannot be trusted or read. The message names the file and the reason, but none of its
+ * contents.
+ */
 export class CredentialsError extends Error {
   override readonly name = "CredentialsError";
+  /** Whether the file contains no credentials. Otherwise, other users could read it or have created it. */
+  readonly damaged: boolean;
+
+  constructor(message: string, damaged: boolean) {
+    super(message);
+    this.damaged = damaged;
+  }
 }
 
-/** Makes the store of a home: `cloud-credentials.json`, 0600, replaced in one step. */
+/** Creates the credential store of a home: `cloud-credentials.json`, mode 0600, replaced atomically. */
 export function createCredentialStore(home: string): CredentialStore {
   const path = join(home, CREDENTIALS_FILE);
   const box = createSecretBox(join(home, CREDENTIALS_KEY_FILE));
@@ -39,7 +52,8 @@ export function createCredentialStore(home: string): CredentialStore {
         if (credentials !== null) return credentials;
       } else if (file.reason === "absent") return null;
       const reason = file.ok ? "not credentials" : file.reason.replaceAll("_", " ");
-      throw new CredentialsError(`${path} can't be used: ${reason}`);
+      const damaged = file.ok || file.reason === "too_large" || file.reason === "not_text";
+      throw new CredentialsError(`could not use ${path}: ${reason}`, damaged);
     },
     async write(credentials) {
       writeFileAtomic(path, `${toText(credentials)}\n`, { mode: 0o600 });
@@ -56,7 +70,8 @@ export function createCredentialStore(home: string): CredentialStore {
 }
 
 function toText(credentials: CloudCredentials): string {
-  const { token, origin, baseUrl, workspaceId, workspaceName, machineId, createdAt } = credentials;
+  const { token, origin, baseUrl, workspaceId, workspaceName, machineId, promptHashKey, createdAt } =
+    credentials;
   const file: v.InferOutput<typeof fileSchema> = {
     token,
     origin,
@@ -64,6 +79,7 @@ function toText(credentials: CloudCredentials): string {
     workspace_id: workspaceId,
     workspace_name: workspaceName,
     machine_id: machineId,
+    prompt_hash_key: promptHashKey,
     created_at: new Date(createdAt).toISOString(),
   };
   return JSON.stringify(file, null, 2);
@@ -88,6 +104,7 @@ function fromText(text: string): CloudCredentials | null {
     workspaceId: file.workspace_id,
     workspaceName: file.workspace_name,
     machineId: file.machine_id,
+    promptHashKey: file.prompt_hash_key,
     createdAt,
   };
 }

@@ -3,26 +3,27 @@ import { readFile } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { deriveFingerprint, isFingerprint } from "../../core/fingerprint/mod.ts";
+import { deriveFingerprint, isFingerprint } from "../../core/delivery/fingerprint/derive-fingerprint.ts";
 import type { MachineIdentity } from "../../core/ports/cloud-credentials.ts";
-import { sha256 } from "../crypto/mod.ts";
-import { readSmallFile, writeFileAtomic } from "../files/mod.ts";
+import { sha256 } from "../crypto/node-crypto.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
+import { writeFileAtomic } from "../files/write-file-atomic.ts";
 import { type RunCommand, runCommand } from "../process-table/run-command.ts";
 
-/** The fingerprint's file in the meter's home. Source: contract, "Local daemon state records". */
-export const MACHINE_ID_FILE = "machine-id";
+/** The fingerprint's file in the meter's home. Source: docs/specification.md#local-state-tables. */
+const MACHINE_ID_FILE = "machine-id";
 
-/** Where Linux keeps the installation's id: systemd's file, then D-Bus's older one. */
+/** Files with the installation's id on Linux: systemd's, then D-Bus's older one. */
 const LINUX_ID_FILES = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/** What may be replaced in a test. */
-export interface MachineIdentityOptions {
+/** Overrides for tests. */
+interface MachineIdentityOptions {
   readonly platform?: NodeJS.Platform;
   readonly run?: RunCommand;
   readonly idFiles?: readonly string[];
 }
 
-/** Makes the identity of this machine, cached in the home. What can't be read or written is done without. */
+/** Creates the identity of this machine, cached in the home. Never fails: an unreadable source is skipped. */
 export function createMachineIdentity(home: string, options: MachineIdentityOptions = {}): MachineIdentity {
   const { platform = process.platform, run = runCommand, idFiles = LINUX_ID_FILES } = options;
   const path = join(home, MACHINE_ID_FILE);
@@ -33,12 +34,12 @@ export function createMachineIdentity(home: string, options: MachineIdentityOpti
     if (cached.ok && isFingerprint(cached.text.trim())) return cached.text.trim();
     const platformId = await readPlatformId(platform, run, idFiles).catch(() => null);
     const found = deriveFingerprint({ platformId, hostname: host, mac: firstMac() }, sha256);
-    // What lies there is not ours to follow or replace; then the machine is told anew each time.
+    // The file there is not the meter's, so it is not used or replaced, and the identity is determined again each time.
     if (found !== null && (cached.ok || cached.reason === "absent") && existsSync(home)) {
       try {
         writeFileAtomic(path, `${found}\n`, { mode: 0o600 });
       } catch {
-        // The cache is a convenience.
+        // The cache is optional.
       }
     }
     return found;
@@ -80,7 +81,7 @@ async function readPlatformId(
   }
 }
 
-/** The smallest hardware address, so that the order of the cards does not matter. */
+/** Returns the smallest MAC address, so that the order of the network interfaces does not matter. */
 function firstMac(): string | null {
   try {
     const cards = Object.values(networkInterfaces()).flatMap((card) => card ?? []);

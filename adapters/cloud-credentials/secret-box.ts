@@ -1,30 +1,32 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
-import { readSmallFile } from "../files/mod.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The first byte of what is sealed, so that another form can come later. */
+/** The first byte of sealed data, for a later change of format. */
 const VERSION = 1;
 
-/** Seals texts under a key that stands in a file of its own. */
-export interface SecretBox {
-  /** AES-256-GCM with a fresh nonce: version, nonce, tag, ciphertext. Makes the key where there is none. */
+/** Encrypts texts with a key in a separate file. */
+interface SecretBox {
+  /**
+   * Encrypts a text with AES-256-GCM and a random nonce: version, nonce, tag, ciphertext. Creates the key if there is none.
+   */
   seal(text: string): Promise<Uint8Array>;
-  /** Null for what this key did not seal, or what was changed since. */
+  /** Decrypts; null if the data was sealed with another key or changed. */
   open(sealed: Uint8Array): Promise<string | null>;
 }
 
-/** Makes the box of a key file (0600). Rejects where a key file is there and can't be trusted. */
+/** Creates the box of a key file (mode 0600). Its methods reject if the file exists but cannot be trusted. */
 export function createSecretBox(keyFile: string): SecretBox {
   async function key(): Promise<Uint8Array | null> {
     const file = await readSmallFile(keyFile, { maxBytes: 256, secret: true });
     if (!file.ok && file.reason === "absent") return null;
     const hex = file.ok ? file.text.trim() : "";
     if (!/^[0-9a-f]{64}$/.test(hex)) {
-      throw new Error(`the key file ${keyFile} can't be used: ${file.ok ? "not a key" : file.reason}`);
+      throw new Error(`could not use the key file ${keyFile}: ${file.ok ? "not a key" : file.reason}`);
     }
     return Uint8Array.from(hex.match(/../g) as string[], (byte) => Number.parseInt(byte, 16));
   }
@@ -33,7 +35,7 @@ export function createSecretBox(keyFile: string): SecretBox {
     const known = await key();
     if (known !== null) return known;
     try {
-      // Exclusive: of two processes that begin together, one makes the key and the other reads it.
+      // Exclusive: if two processes start together, one creates the key and the other reads it.
       const file = openSync(keyFile, "wx", 0o600);
       try {
         writeSync(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`);

@@ -2,23 +2,24 @@ import { Buffer } from "node:buffer";
 import { constants, inflateRawSync } from "node:zlib";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 
-/** What a sender left off the end of each message (RFC 7692, section 7.2.2): an empty stored block. */
+/** The end of each message, which the sender omits (RFC 7692, section 7.2.2): an empty stored block. */
 const TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff]);
 
-/** How far back DEFLATE refers at most, in bytes (RFC 1951, section 2). */
+/** Maximum distance of a DEFLATE reference, in bytes (RFC 1951, section 2). */
 const WINDOW_BYTES = 32 * 1024;
 
-/** What is set aside for a message at first, in bytes; it grows as needed. */
+/** Initial output buffer, in bytes. It grows as needed. */
 const FIRST_CHUNK_BYTES = 16 * 1024;
 
-/** The head of a stored block: its type, its length and the complement of that (RFC 1951, section 3.2.4). */
+/** Length of a stored block's head: type, length and complement of the length (RFC 1951, section 3.2.4). */
 const STORED_HEAD_BYTES = 5;
 
 /**
- * Makes an inflater on `node:zlib`. Each message is inflated by itself, at once; where messages share their window, the
- * last 32 KiB before it go in front as a stored block. (A dictionary would do the same, but Deno's zlib ignores it.)
+ * Creates an inflater on `node:zlib`. Each message is inflated separately and synchronously. If messages share their
+ * window, the last 32 KiB before the message are prepended as a stored block. (A dictionary would do the same, but Deno's
+ * zlib ignores it.)
  */
-export const createZlibMessageInflater: CreateMessageInflater = ({ sharesWindow, maxBytes }) => {
+export const createZlibMessageInflater: CreateMessageInflater = ({ contextTakeover, maxBytes }) => {
   let window: Buffer = Buffer.alloc(0);
   return {
     inflate(payload) {
@@ -34,7 +35,7 @@ export const createZlibMessageInflater: CreateMessageInflater = ({ sharesWindow,
         const { code } = cause as NodeJS.ErrnoException;
         return { kind: code === "ERR_BUFFER_TOO_LARGE" ? "too_large" : "damaged" };
       }
-      if (sharesWindow) window = Buffer.from(output.subarray(-WINDOW_BYTES));
+      if (contextTakeover) window = Buffer.from(output.subarray(-WINDOW_BYTES));
       return { kind: "inflated", bytes: output.subarray(before) };
     },
   };

@@ -1,5 +1,5 @@
 /**
- * Undoes content encodings on a copy of a body, behind the port `core/ports/content-decoder.ts`.
+ * Decodes content encodings on a copy of a body. Implements the port `core/ports/content-decoder.ts`.
  *
  * ```ts
  * import { gzipSync } from "node:zlib";
@@ -14,4 +14,4 @@
  * ```
  */
 export { createZlibMessageInflater } from "./message-inflater.ts";
-export { createZlibDecoder, MAX_DECODED_BYTES } from "./zlib.ts";
+export { createZlibDecoder } from "./zlib.ts";

@@ -4,24 +4,24 @@ import * as zlib from "node:zlib";
 import type { ContentDecoder, DecodedSink, DecodingEnd } from "../../core/ports/content-decoder.ts";
 
 /**
- * The most that one body may decode to, in bytes. Decoding is streamed, so this bounds the work that a decompression
- * bomb can cause, not the memory: that stays at a few output chunks.
+ * Maximum decoded size of a body, in bytes. Decoding is streamed, so this limits the CPU time that a decompression bomb can
+ * take. Memory is limited to a few output chunks.
  */
 export const MAX_DECODED_BYTES = 64 * 1024 * 1024;
 
-/** More than two encodings in a chain are no honest answer. */
+/** Maximum number of chained encodings. No legitimate response has more. */
 const MAX_CHAIN = 2;
 
-/** Makes the stream once the first byte is there, since `deflate` needs it. */
+/** Creates the stream when the first byte arrives, because `deflate` depends on it. */
 type Opener = (firstByte: number) => Transform;
 
 const openers: Record<string, Opener | undefined> = {
   gzip: () => zlib.createGunzip(),
   "x-gzip": () => zlib.createGunzip(),
   br: () => zlib.createBrotliDecompress(),
-  // A zlib stream by RFC 9110, a raw one from some servers: the low four bits of a zlib header are 8.
+  // RFC 9110 requires a zlib stream, but some servers send raw DEFLATE. In a zlib header, the low four bits are 8.
   deflate: (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw()),
-  // Node 22.15 and later; a runtime that lacks it treats the encoding as unknown.
+  // Node 22.15 and later. Other runtimes treat the encoding as unknown.
   ...(typeof zlib.createZstdDecompress === "function" && { zstd: () => zlib.createZstdDecompress() }),
 };
 
@@ -64,7 +64,7 @@ function createStage(open: Opener, next: Omit<Stage, "destroy">, fail: (how: Dec
   };
 }
 
-/** Makes a decoder on `node:zlib` streams: gzip, deflate, br, zstd and chains of two. */
+/** Creates a decoder on `node:zlib` streams: gzip, deflate, br, zstd, and chains of two. */
 export function createZlibDecoder(contentEncoding: string, sink: DecodedSink): ContentDecoder | null {
   const codings = contentEncoding
     .toLowerCase()
@@ -88,7 +88,7 @@ export function createZlibDecoder(contentEncoding: string, sink: DecodedSink): C
     },
     end: () => finish("whole"),
   };
-  // The coding listed last was applied last, so it is undone first: the chain is built from its far end.
+  // The encoding listed last was applied last and is decoded first, so the chain is built from its end.
   for (const open of chain as Opener[]) {
     const stage = createStage(open, next, finish);
     stages.push(stage);

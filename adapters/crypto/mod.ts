@@ -1,5 +1,5 @@
 /**
- * Hashing and randomness: SHA-256 by `node:crypto` or, where a platform has none, by `@noble/hashes`.
+ * Hashing and randomness. SHA-256 uses `node:crypto`, or `@noble/hashes` on platforms without it.
  *
  * ```ts
  * import { sha256Hex } from "./mod.ts";

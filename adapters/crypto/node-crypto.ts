@@ -1,21 +1,24 @@
-import { createHash, hash, randomFillSync } from "node:crypto";
-import type { Sha256 } from "../../core/hash.ts";
+import { hash, randomFillSync } from "node:crypto";
+import type { Sha256 } from "../../core/values/hash.ts";
 
-/** SHA-256 by `node:crypto`. */
-export const sha256: Sha256 = (bytes) => createHash("sha256").update(bytes).digest();
+/** Computes SHA-256 with `node:crypto`. */
+export const sha256: Sha256 = (bytes) => hash("sha256", bytes, "buffer");
 
-/** SHA-256 of the text's UTF-8 bytes, in lower-case hex. */
+/** Returns the SHA-256 of a text's UTF-8 bytes in lower-case hex. */
 export function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");
 }
 
-/** A source of random bytes that asks the system for many at a time, since each asking costs microseconds. */
+/**
+ * Creates a source of random bytes. It requests many bytes from the system at once, because each request takes
+ * microseconds.
+ */
 export function createRandomBytes(poolBytes = 4096): (count: number) => Uint8Array {
   let pool = new Uint8Array(0);
   let at = 0;
   return (count) => {
     if (at + count > pool.length) {
-      // A fresh pool, so that bytes given away stay as they are.
+      // A new pool, because earlier results are views into the old one.
       pool = randomFillSync(new Uint8Array(Math.max(poolBytes, count)));
       at = 0;
     }

@@ -1,29 +1,31 @@
 /**
- * Runs a state machine of the core: one event at a time, each new state saved before its effects are handled, answers
- * fed back as events, timers kept. If anything fails the run ends, and the next one starts from what was saved.
+ * Runs a state machine of the core. It handles one event at a time, saves each new state before handling its effects, feeds
+ * results back as events, and manages timers. Any failure ends the run; the next run starts from the saved state.
  *
  * ```ts
- * import { initialWatchdogState, watchdogTransition } from "../../core/watchdog/mod.ts";
  * import { systemClock } from "../clock/mod.ts";
  * import { createMemoryStateStore } from "../memory/mod.ts";
- * import { createDriver, inBackground } from "./mod.ts";
+ * import { createDriver } from "./mod.ts";
  *
- * const watchdog = createDriver({
- *   transition: watchdogTransition,
- *   initial: initialWatchdogState,
+ * type State = { readonly pings: number };
+ * type Event = { readonly kind: "started" | "pinged" };
+ * type Effect = { readonly kind: "ping" };
+ *
+ * const driver = createDriver<State, Event, Effect>({
+ *   transition: (state, event) =>
+ *     event.kind === "started"
+ *       ? { state, effects: [{ kind: "ping" }] }
+ *       : { state: { pings: state.pings + 1 }, effects: [] },
+ *   initial: { pings: 0 },
  *   store: createMemoryStateStore(),
  *   clock: systemClock,
- *   timers: { probe: { kind: "probe_due" } },
- *   handlers: {
- *     probe_port: () => inBackground(Promise.resolve({ kind: "probe_answered", ok: true })),
- *     restart_proxy: () => undefined,
- *     log: (effect) => {
- *       console.log(effect.event, effect.fields);
- *     },
- *   },
+ *   timers: {},
+ *   handlers: { ping: () => ({ kind: "pinged" }) },
  * });
- * const ended = watchdog.run({ kind: "started" });
- * watchdog.stop();
+ * const ended = driver.run({ kind: "started" });
+ * await driver.idle();
+ * console.log(driver.state.pings); // 1
+ * driver.stop();
  * await ended;
  * ```
  *

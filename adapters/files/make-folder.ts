@@ -2,8 +2,9 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder and those above it, for this user alone; one that is there stays as it is. One by one, since Node's own
- * recursion never ends below `/proc`, where nothing can be made. Throws what the system says.
+ * Creates a folder and its missing parents, readable only by this user. Existing folders are unchanged. Creates them one by
+ * one, because Node's recursive option never returns below `/proc`, where nothing can be created. Throws the system's
+ * error.
  */
 export function makeFolder(path: string): void {
   const isFolder = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -12,7 +13,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (cause) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (!isFolder()) throw cause;
   }
 }

@@ -4,21 +4,21 @@ import type { ProjectFacts, ProjectFiles } from "../../core/ports/project-files.
 import { readSmallFile } from "./read-small-file.ts";
 import { readTomlFile } from "./read-toml-file.ts";
 
-/** The file that names a folder's project. Source: decisions, "Names, versions, places". */
-export const PROJECT_FILE = ".meter.toml";
+/** The file that states a folder's project. Source: docs/specification.md#names-and-places. */
+const PROJECT_FILE = ".meter.toml";
 
-/** Largest `.meter.toml`; two lines are what it needs. */
+/** Maximum size of `.meter.toml`, in bytes. Two lines are enough. */
 const MAX_PROJECT_FILE_BYTES = 64 * 1024;
-/** Largest `.git` file of a worktree or submodule: one line with a path. */
+/** Maximum size of a worktree's or submodule's `.git` file, in bytes. It is one line with a path. */
 const MAX_GIT_FILE_BYTES = 8 * 1024;
-/** Most folders that are looked at on the way up. */
+/** Maximum number of folders that are searched. */
 const MAX_LEVELS = 64;
 
-/** Root of the repository to which a `.git` file points; the folder with the file itself for a submodule. */
+/** Returns the root of the repository that a `.git` file points to. For a submodule, this is the folder with the file. */
 function rootFromGitFile(folder: string, text: string): string {
   const gitDir = /^gitdir: (.+?)\r?\n?$/.exec(text)?.[1];
   if (gitDir === undefined) return folder;
-  // `<main>/.git/worktrees/<name>` or, beside a bare repository, `<name>.git/worktrees/<name>`; gitrepository-layout(5).
+  // `<main>/.git/worktrees/<name>`, or `<name>.git/worktrees/<name>` for a bare repository; gitrepository-layout(5).
   const common = /^(.+)[/\\]worktrees[/\\][^/\\]+[/\\]?$/.exec(resolve(folder, gitDir))?.[1];
   if (common === undefined) return folder;
   return common.replace(/[/\\]\.git$/, "").replace(/\.git$/, "");
@@ -36,13 +36,12 @@ async function findGitRoot(folder: string): Promise<string | null> {
 }
 
 /**
- * Looks from a working directory upward for `.meter.toml` files and the root of the git repository.
+ * Searches a working directory and its parents for `.meter.toml` files and the root of the Git repository.
  *
- * Decision: the nearest file that names a project names it, while any file on the way may refuse body capture, so that a
- * cloned repository's file can't undo what the folder around it says. A file that can't be read refuses too.
+ * Decision: the nearest file that names a project decides the project, but every file may switch off body capture, so that
+ * a cloned repository cannot override the folder around it. An unreadable file also switches it off.
  *
- * Decision: a linked worktree counts as the repository that it belongs to; worktrees come and go by the task, and their
- * calls belong to one project.
+ * Decision: a linked worktree belongs to its repository's project. Worktrees are often created for a single task.
  */
 export function createProjectFiles(): ProjectFiles {
   return {
@@ -57,7 +56,7 @@ export function createProjectFiles(): ProjectFiles {
         if (file.ok) {
           const { project, body_capture: bodyCapture } = file.table;
           if (typeof project === "string") projectFile ??= { path, project };
-          // Anything but `true` and silence: who writes `"off"` means it.
+          // Any value except `true` switches capture off. A user who writes `"off"` means it.
           if (bodyCapture !== undefined && bodyCapture !== true) bodyCaptureRefused = true;
         } else if (file.reason !== "absent") {
           bodyCaptureRefused = true;

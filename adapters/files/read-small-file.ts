@@ -14,18 +14,19 @@ export type SmallFileProblem =
   | "hard_linked"
   | "unreadable";
 
-/** The file's text, or why there is none. */
-export type SmallFile =
+/** The file's text, or why it was not read. */
+type SmallFile =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: SmallFileProblem };
 
+/** The conditions under which a file is read. */
 export interface SmallFileRules {
   readonly maxBytes: number;
-  /** Asks that nobody else can read the file and that it has one name alone. */
+  /** Requires that no other user can read the file, and that it has no other hard link. */
   readonly secret?: boolean;
 }
 
-// Windows has neither. Not blocking: to open a named pipe would wait for its writer.
+// Windows has neither. Non-blocking, because opening a named pipe would wait for its writer.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 const REASONS: Readonly<Record<string, SmallFileProblem>> = {
@@ -36,8 +37,8 @@ const REASONS: Readonly<Record<string, SmallFileProblem>> = {
   ENXIO: "not_a_file",
 };
 
-/** Root may own anything; where the platform has no users, everything is ours. */
-function isOurs(uid: number): boolean {
+/** Whether a file's owner is trusted: root or this user. On platforms without users, every owner is trusted. */
+function isTrustedOwner(uid: number): boolean {
   const own = process.getuid?.();
   return own === undefined || uid === own || uid === 0;
 }
@@ -45,12 +46,12 @@ function isOurs(uid: number): boolean {
 async function readChecked(file: FileHandle, rules: SmallFileRules): Promise<SmallFile> {
   const stat = await file.stat();
   if (!stat.isFile()) return { ok: false, reason: "not_a_file" };
-  if (!isOurs(stat.uid)) return { ok: false, reason: "foreign_owner" };
+  if (!isTrustedOwner(stat.uid)) return { ok: false, reason: "foreign_owner" };
   if (rules.secret && process.platform !== "win32") {
     if ((stat.mode & 0o077) !== 0) return { ok: false, reason: "open_to_others" };
     if (stat.nlink > 1) return { ok: false, reason: "hard_linked" };
   }
-  // One byte more than allowed: a file may grow, and some of `/proc` has no size at all.
+  // Reads one byte more than allowed, because a file may grow, and some files in `/proc` report no size.
   const bytes = Buffer.alloc(rules.maxBytes + 1);
   let length = 0;
   while (length < bytes.length) {
@@ -68,8 +69,8 @@ async function readChecked(file: FileHandle, rules: SmallFileRules): Promise<Sma
 }
 
 /**
- * Reads a small text file that somebody else may have put there: symbolic links are not followed, pipes and devices not
- * opened for long, other users' files not believed, and no more than `maxBytes` read. Never rejects.
+ * Reads a small text file that another user may have created. Does not follow symbolic links, does not wait for pipes and
+ * devices, does not trust other users' files, and reads at most `maxBytes`. Never rejects.
  */
 export async function readSmallFile(path: string, rules: SmallFileRules): Promise<SmallFile> {
   let file: FileHandle;

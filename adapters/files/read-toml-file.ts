@@ -1,30 +1,37 @@
 import { parse } from "smol-toml";
 import { readSmallFile, type SmallFileProblem, type SmallFileRules } from "./read-small-file.ts";
+import { createLineOfKey, type LineOfKey } from "./toml-lines.ts";
 
-/** A parsed file, not yet trusted, or why there is none. */
+/** A parsed but not yet validated file, or why it could not be read. */
 export type TomlFile =
-  | { readonly ok: true; readonly table: Readonly<Record<string, unknown>> }
-  /** `line` is where the text stops being TOML, 0 where that is not the problem. */
-  | { readonly ok: false; readonly reason: SmallFileProblem | "not_toml"; readonly line: number };
+  | { readonly ok: true; readonly table: Readonly<Record<string, unknown>>; readonly lineOf: LineOfKey }
+  /** `line` and `column` locate a syntax error; both are 0 for any other problem. */
+  | {
+      readonly ok: false;
+      readonly reason: SmallFileProblem | "not_toml";
+      readonly line: number;
+      readonly column: number;
+    };
 
-/** Deepest nesting of tables and lists; nothing of ours needs more than four. */
+/** Maximum nesting of tables and lists. The meter's own files need four levels. */
 const MAX_DEPTH = 32;
 
 /**
- * Reads a TOML file under the rules of `readSmallFile()`. Whole numbers come as numbers where they fit exactly, dates as
- * `Date`. Never rejects; the parser's own message is left out, because it quotes the file.
+ * Reads a TOML file with the rules of `readSmallFile()`. Integers are read as numbers if they are exact, dates as `Date`.
+ * Never rejects. The parser's message is not included, because it quotes the file.
  */
 export async function readTomlFile(path: string, rules: SmallFileRules): Promise<TomlFile> {
   const file = await readSmallFile(path, rules);
-  if (!file.ok) return { ...file, line: 0 };
+  if (!file.ok) return { ...file, line: 0, column: 0 };
   try {
     const table = parse(file.text, {
       maxDepth: MAX_DEPTH,
       unsafeKeyBehaviour: "drop",
       integersAsBigInt: "asNeeded",
     });
-    return { ok: true, table };
+    return { ok: true, table, lineOf: createLineOfKey(file.text) };
   } catch (cause) {
-    return { ok: false, reason: "not_toml", line: (cause as { line?: number }).line ?? 0 };
+    const { line = 0, column = 0 } = cause as { line?: number; column?: number };
+    return { ok: false, reason: "not_toml", line, column };
   }
 }

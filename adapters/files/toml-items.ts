@@ -1,26 +1,26 @@
 import { parse } from "smol-toml";
 
-/** The names of the tables that lead to a value, and its own. */
+/** The path of a value: the names of its tables and its own name. */
 export type TomlPath = readonly string[];
 
-/** One `key = value` of a text, with offsets into it. */
+/** A `key = value` in a text. Numbers are offsets into the text. */
 export interface TomlPair {
   readonly kind: "pair";
-  /** The whole path; null below an array of tables, where one path means several values. */
+  /** The full path; null below an array of tables, where a path is ambiguous. */
   readonly path: TomlPath | null;
-  /** How many names of the path the table gives that the pair stands in. */
+  /** The number of leading names in the path that come from the surrounding table. */
   readonly tableLength: number;
   readonly keyStart: number;
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** Whether it stands within an inline table. */
+  /** Whether the pair is in an inline table. */
   readonly inline: boolean;
 }
 
-/** One `[table]` or `[[table]]`. */
+/** A `[table]` or `[[table]]` header. */
 export interface TomlHeader {
   readonly kind: "header";
-  /** Null for an array of tables and what is below one. */
+  /** Null for an array of tables and the tables below it. */
   readonly path: TomlPath | null;
   readonly start: number;
   readonly end: number;
@@ -28,7 +28,7 @@ export interface TomlHeader {
 
 const isSpace = (character: string | undefined) => character === " " || character === "\t";
 
-/** The end of the string that begins at the offset. */
+/** Returns the end of the string that starts at an offset. */
 function endOfString(text: string, start: number): number {
   const quote = text[start] as string;
   const long = text.startsWith(quote.repeat(3), start);
@@ -37,7 +37,7 @@ function endOfString(text: string, start: number): number {
   while (at < text.length && !text.startsWith(delimiter, at))
     at += quote === '"' && text[at] === "\\" ? 2 : 1;
   at += delimiter.length;
-  // Up to two quotes may stand right before the closing three.
+  // Up to two quotes may directly precede the closing three.
   while (long && text[at] === quote) at += 1;
   return at;
 }
@@ -47,14 +47,17 @@ function endOfComment(text: string, start: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Past the next such character. Throws where none is left: then the text is no TOML after all, and no loop ends. */
-function past(text: string, character: string, start: number): number {
+/**
+ * Returns the offset after the next occurrence of a character. Throws if there is none, so that invalid TOML cannot cause
+ * an endless loop.
+ */
+function offsetAfter(text: string, character: string, start: number): number {
   const at = text.indexOf(character, start);
   if (at === -1) throw new RangeError(`no ${character} after offset ${start}`);
   return at + 1;
 }
 
-/** The end of a key: the offset of what follows it, spaces taken off. */
+/** Returns the offset after a key and the spaces that follow it. */
 function endOfKey(text: string, start: number, stop: "=" | "]"): number {
   let at = start;
   while (at < text.length && text[at] !== stop)
@@ -63,7 +66,7 @@ function endOfKey(text: string, start: number, stop: "=" | "]"): number {
   return at;
 }
 
-/** The names of a dotted key, read by the parser itself. */
+/** Parses the names of a dotted key with the TOML parser. */
 function namesOf(key: string): string[] {
   const names: string[] = [];
   for (let inner: unknown = parse(`${key} = 0`); typeof inner === "object" && inner !== null; ) {
@@ -75,78 +78,88 @@ function namesOf(key: string): string[] {
   return names;
 }
 
+/** Returns the offset after white space and comments. */
+function skipBlank(text: string, start: number): number {
+  let at = start;
+  while (at < text.length) {
+    if (text[at] === "#") at = endOfComment(text, at);
+    else if (/\s/.test(text[at] as string)) at += 1;
+    else break;
+  }
+  return at;
+}
+
+interface Walk {
+  readonly text: string;
+  /** The headers and pairs that were found, in order. */
+  readonly items: (TomlPair | TomlHeader)[];
+}
+
+/** Adds the pair at an offset, and the pairs in its value. Returns the end of the value. */
+function addPair(walk: Walk, start: number, within: TomlPath | null, inline: boolean): number {
+  const { text, items } = walk;
+  const keyEnd = endOfKey(text, start, "=");
+  const path = within === null ? null : [...within, ...namesOf(text.slice(start, keyEnd))];
+  let valueStart = offsetAfter(text, "=", keyEnd);
+  while (isSpace(text[valueStart])) valueStart += 1;
+  const place = items.length;
+  const valueEnd = walkValue(walk, valueStart, path);
+  const tableLength = within?.length ?? 0;
+  items.splice(place, 0, {
+    kind: "pair",
+    path,
+    tableLength,
+    keyStart: start,
+    valueStart,
+    valueEnd,
+    inline,
+  });
+  return valueEnd;
+}
+
+/** Returns the end of a value, and adds the pairs of inline tables. Values in arrays have no path. */
+function walkValue(walk: Walk, start: number, path: TomlPath | null): number {
+  const { text } = walk;
+  const first = text[start];
+  if (first === '"' || first === "'") return endOfString(text, start);
+  if (first === "[" || first === "{") {
+    const close = first === "[" ? "]" : "}";
+    let at = skipBlank(text, start + 1);
+    while (at < text.length && text[at] !== close) {
+      at = skipBlank(text, first === "{" ? addPair(walk, at, path, true) : walkValue(walk, at, null));
+      if (text[at] === ",") at = skipBlank(text, at + 1);
+    }
+    return at + 1;
+  }
+  let at = start;
+  while (at < text.length && !/[,\]}#\r\n]/.test(text[at] as string)) at += 1;
+  while (isSpace(text[at - 1])) at -= 1;
+  return at;
+}
+
 /**
- * Finds every header and pair of a text that is known to be TOML, those in inline tables too. The text is not checked
- * again, so that this stays a walk over quotes, brackets and ends of lines.
+ * Finds all headers and pairs in valid TOML, including those in inline tables. The text is not validated again; only
+ * quotes, brackets and line ends are examined.
  */
 export function readTomlItems(text: string): (TomlPair | TomlHeader)[] {
-  const items: (TomlPair | TomlHeader)[] = [];
+  const walk: Walk = { text, items: [] };
   const arrays: string[] = [];
   let table: TomlPath | null = [];
 
-  const skipBlank = (start: number): number => {
-    let at = start;
-    while (at < text.length) {
-      if (text[at] === "#") at = endOfComment(text, at);
-      else if (/\s/.test(text[at] as string)) at += 1;
-      else break;
-    }
-    return at;
-  };
-
-  const pairAt = (start: number, within: TomlPath | null, inline: boolean): number => {
-    const keyEnd = endOfKey(text, start, "=");
-    const path = within === null ? null : [...within, ...namesOf(text.slice(start, keyEnd))];
-    let valueStart = past(text, "=", keyEnd);
-    while (isSpace(text[valueStart])) valueStart += 1;
-    const place = items.length;
-    const valueEnd = valueAt(valueStart, path);
-    const tableLength = within?.length ?? 0;
-    items.splice(place, 0, {
-      kind: "pair",
-      path,
-      tableLength,
-      keyStart: start,
-      valueStart,
-      valueEnd,
-      inline,
-    });
-    return valueEnd;
-  };
-
-  /** The end of a value; what an inline table holds is noted. In arrays nothing has a path of its own. */
-  const valueAt = (start: number, path: TomlPath | null): number => {
-    const first = text[start];
-    if (first === '"' || first === "'") return endOfString(text, start);
-    if (first === "[" || first === "{") {
-      const close = first === "[" ? "]" : "}";
-      let at = skipBlank(start + 1);
-      while (at < text.length && text[at] !== close) {
-        at = skipBlank(first === "{" ? pairAt(at, path, true) : valueAt(at, null));
-        if (text[at] === ",") at = skipBlank(at + 1);
-      }
-      return at + 1;
-    }
-    let at = start;
-    while (at < text.length && !/[,\]}#\r\n]/.test(text[at] as string)) at += 1;
-    while (isSpace(text[at - 1])) at -= 1;
-    return at;
-  };
-
-  for (let at = skipBlank(0); at < text.length; at = skipBlank(at)) {
+  for (let at = skipBlank(text, 0); at < text.length; at = skipBlank(text, at)) {
     if (text[at] !== "[") {
-      at = pairAt(at, table, false);
+      at = addPair(walk, at, table, false);
       continue;
     }
     const isArray = text[at + 1] === "[";
     const keyEnd = endOfKey(text, at + (isArray ? 2 : 1), "]");
     const path = namesOf(text.slice(at + (isArray ? 2 : 1), keyEnd));
-    const end = past(text, "]", keyEnd) + (isArray ? 1 : 0);
+    const end = offsetAfter(text, "]", keyEnd) + (isArray ? 1 : 0);
     if (isArray) arrays.push(JSON.stringify(path));
     const isBelowArray = path.some((_, index) => arrays.includes(JSON.stringify(path.slice(0, index + 1))));
     table = isBelowArray ? null : path;
-    items.push({ kind: "header", path: table, start: at, end });
+    walk.items.push({ kind: "header", path: table, start: at, end });
     at = end;
   }
-  return items;
+  return walk.items;
 }

@@ -4,8 +4,8 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "n
 import { dirname } from "node:path";
 
 /**
- * Replaces a file in one step: whoever reads it sees the old text or the new one, also after a power cut. The new file
- * has the given mode from its first byte on, whatever the umask allows it beyond that.
+ * Replaces a file atomically: a reader sees the old or the new text, even after a power failure. The new file has the given
+ * mode from the start, regardless of the umask.
  */
 export function writeFileAtomic(path: string, text: string | Uint8Array, options: { mode: number }): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
@@ -26,7 +26,7 @@ export function writeFileAtomic(path: string, text: string | Uint8Array, options
   syncFolder(dirname(path));
 }
 
-/** Makes a rename last. Windows can't open folders and does not need it. */
+/** Syncs a rename to disk. Windows cannot open folders and does not need this. */
 function syncFolder(path: string): void {
   let folder: number;
   try {
@@ -37,7 +37,7 @@ function syncFolder(path: string): void {
   try {
     fsyncSync(folder);
   } catch {
-    // Not every file system syncs folders.
+    // Not every file system can sync folders.
   } finally {
     closeSync(folder);
   }

@@ -9,11 +9,4 @@
  * await served.close(1_000);
  * ```
  */
-export {
-  type Peer,
-  SERVE_LIMITS,
-  type Served,
-  type ServeLimits,
-  type ServeOptions,
-  serve,
-} from "./serve.ts";
+export { type Peer, type Served, type ServeOptions, serve } from "./serve.ts";

@@ -6,47 +6,50 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 /** A listening HTTP server. */
 export interface Served {
   readonly port: number;
-  /** Stops accepting, lets answers in flight finish until the deadline, then cuts them. */
+  /** Stops accepting connections, lets responses in flight finish until the deadline, then closes them. */
   close(deadlineMs: number): Promise<void>;
 }
 
-/** Who is at the other end of the connection that a request came by. */
+/** The peer of the connection of a request. */
 export interface Peer {
-  /** The address without a port, an IPv4 one as such; null where the connection is gone. */
+  /** The address without a port, in IPv4 form if it is one; null if the connection is closed. */
   readonly address: string | null;
   readonly port: number | null;
   /** The same object for all requests of one connection. */
   readonly connection: object;
 }
 
-/** What a client may take of the server. Milliseconds. */
+/** Limits per client. Times are in milliseconds. */
 export interface ServeLimits {
-  /** For the request line and the headers, from the connection's first byte. */
+  /** For the request line and headers, from the first byte of the connection. */
   readonly headersTimeoutMs: number;
-  /** For the whole request, body included. Waiting for the answer does not count. */
+  /** For the whole request including its body. The time until the response does not count. */
   readonly requestTimeoutMs: number;
-  /** How long an idle connection is kept. More than a proxy before it keeps its own, or requests are lost in between. */
+  /**
+   * How long an idle connection stays open. It must be longer than that of a proxy in front; otherwise requests are lost.
+   * between.
+   */
   readonly keepAliveMs: number;
-  /** Connections at once; one more is closed at once. */
+  /** Maximum number of connections. Further connections are closed immediately. */
   readonly maxConnections: number;
 }
 
-/** What goes where nothing is set. */
-export const SERVE_LIMITS: ServeLimits = {
+/** The default limits. */
+const SERVE_LIMITS: ServeLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 120_000,
   keepAliveMs: 65_000,
   maxConnections: 10_000,
 };
 
-/** How to serve beyond the address. */
+/** Options besides the address. */
 export interface ServeOptions {
-  /** PEM; plain HTTP where absent. */
+  /** PEM. Default: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly limits?: Partial<ServeLimits>;
 }
 
-/** Serves a fetch handler on one address. Port 0 takes a free one. Rejects when the address or the certificate is no good. */
+/** Serves a fetch handler on one address. Port 0 takes a free port. Rejects if the address or the certificate is invalid. */
 export async function serve(
   fetch: (request: Request, peer: Peer) => Response | Promise<Response>,
   address: { host: string; port: number },
@@ -63,7 +66,8 @@ export async function serve(
         port: incoming.socket.remotePort ?? null,
         connection: incoming.socket,
       });
-      // Else a client that keeps its connection busy is cut at the deadline, in the middle of a request.
+      // Otherwise, a client that keeps its connection busy would be disconnected at the deadline in the middle of a
+      // request.
       if (closing) answer.headers.set("connection", "close");
       return answer;
     },
@@ -97,7 +101,7 @@ function serverOptions(limits: ServeLimits, tls: ServeOptions["tls"]): Record<st
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
-    // Node looks for the two above this often.
+    // How often Node checks the two limits above.
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(limits.headersTimeoutMs / 2)),
   };
   if (tls === undefined) return { createServer: createHttpServer, serverOptions };
@@ -107,12 +111,12 @@ function serverOptions(limits: ServeLimits, tls: ServeOptions["tls"]): Record<st
   };
 }
 
-/** Node keeps the first `Host` and drops the others; RFC 9112, section 3.2, has such a request refused. */
+/** Whether a request has more than one `Host`. Node uses the first, but RFC 9112, section 3.2, requires a rejection. */
 function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
   return rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length > 1;
 }
 
-/** A socket that listens on both families says `::ffff:127.0.0.1`. */
+/** Converts `::ffff:127.0.0.1`, as a socket that listens on both families reports an IPv4 address. */
 function plainAddress(address: string | undefined): string | null {
   return address === undefined ? null : address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

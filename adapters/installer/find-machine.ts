@@ -2,14 +2,18 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { delimiter, join } from "node:path";
 import process from "node:process";
-import type { ServiceManager, ShellStartFile, TrustStore } from "../../core/install/mod.ts";
-import type { RunWords } from "./run-words.ts";
+import type {
+  ServiceManager,
+  ShellStartFile,
+  TrustStore,
+} from "../../core/operations/install/plan-install.ts";
+import type { RunProgram } from "./run-program.ts";
 
 /** What the installer finds on a machine. */
 export interface Machine {
   readonly platform: string;
   readonly userHome: string;
-  /** Of the programs asked about, those on the `PATH`, and what an administrator has. */
+  /** The installer's tools that were found on the `PATH` or among the administrator's programs. */
   readonly tools: ReadonlySet<string>;
   readonly service: ServiceManager | null;
   readonly trustStores: readonly TrustStore[];
@@ -17,13 +21,13 @@ export interface Machine {
   readonly sessionFolder: string | null;
 }
 
-/** How the machine is looked at; the process's own where left out. */
-export interface MachineOptions {
+/** How to inspect the machine. Left out: the values of this process. */
+interface MachineOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly run: RunWords;
+  readonly run: RunProgram;
   readonly platform?: string;
   readonly uid?: number | null;
-  /** Folders of the administrator's programs; the system's usual ones where left out. */
+  /** Folders of the administrator's programs. Default: the system's usual ones. */
   readonly administratorFolders?: readonly string[];
 }
 
@@ -37,13 +41,13 @@ const TOOLS = [
   "schtasks",
 ];
 
-/** Where the administrator's programs are, which are not on the `PATH` of everybody on Debian. */
+/** Folders of the administrator's programs, which are not on every user's `PATH` on Debian. */
 const ADMINISTRATOR_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/** Where Debian's program looks for certificates of the administrator's. Source: update-ca-certificates(8). */
+/** The folder for the administrator's own certificates on Debian. Source: update-ca-certificates(8). */
 export const ANCHOR_FOLDER = "/usr/local/share/ca-certificates";
 
-/** Finds a program on the `PATH`; null where there is none. */
+/** Returns the path of a program on the `PATH`, or null. */
 export function findProgram(
   name: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -82,7 +86,7 @@ async function findService(
     return { kind: "task_scheduler", user: env.USERDOMAIN ? `${env.USERDOMAIN}\\${name}` : name };
   }
   if (platform !== "linux" || !tools.has("systemctl")) return null;
-  // It may be installed and not be what runs this machine, as in containers.
+  // systemd may be installed without running, as in containers.
   const { code } = await run(["systemctl", "--user", "show-environment"], { timeoutMs: 5_000 });
   const folder = env.XDG_CONFIG_HOME ?? join(userHome, ".config");
   return code === 0 ? { kind: "systemd", unitFolder: join(folder, "systemd", "user") } : null;
@@ -120,17 +124,17 @@ function findTrustStores(
               words: ["update-ca-certificates"],
             },
           ]
-        : // Debian has p11-kit's program as well, without a place that it could write to.
+        : // Debian also ships p11-kit's `trust`, but without a writable store.
           tools.has("trust") && !isDebian
           ? [{ kind: "p11_kit" }]
           : [];
-  // NSS's program of that name is another than Windows'.
+  // NSS's `certutil` and Windows' `certutil` are different programs.
   const nss = tools.has("certutil") ? findNssFolders(userHome) : [];
   return [...system, ...nss.map((folder) => ({ kind: "nss", folder }) as const)];
 }
 
-/** The start files of the shells that are used here: those that are there, and those of the user's own shell. */
-export function findStartFiles(
+/** Finds the shells' start files: those that exist, and those of the user's own shell. */
+function findStartFiles(
   userHome: string,
   env: Readonly<Record<string, string | undefined>>,
 ): ShellStartFile[] {
@@ -140,7 +144,7 @@ export function findStartFiles(
     if (wanted || existsSync(path)) found.push({ path, shell });
   };
   add(join(userHome, ".bashrc"), "posix", own === "bash");
-  // A login shell reads the first of these alone (bash(1), "INVOCATION").
+  // A login shell reads only the first of these (bash(1), "INVOCATION").
   const login = [".bash_profile", ".bash_login", ".profile"].map((name) => join(userHome, name));
   const first = login.find((path) => existsSync(path)) ?? (own === "bash" ? login[2] : undefined);
   if (first !== undefined) found.push({ path: first, shell: "posix" });
@@ -150,7 +154,7 @@ export function findStartFiles(
   return found;
 }
 
-/** Looks at the machine: nothing is changed. */
+/** Inspects the machine. Changes nothing. */
 export async function findMachine(options: MachineOptions): Promise<Machine> {
   const { env } = options;
   const platform = options.platform ?? process.platform;
@@ -160,7 +164,7 @@ export async function findMachine(options: MachineOptions): Promise<Machine> {
   const isDebian = (options.administratorFolders ?? ADMINISTRATOR_FOLDERS).some((folder) =>
     existsSync(join(folder, "update-ca-certificates")),
   );
-  // Not to be run as this user, but to be named to them.
+  // This user can't run it, but the output names it for an administrator.
   if (platform === "linux" && uid !== 0 && isDebian) tools.add("update-ca-certificates");
   const config = env.XDG_CONFIG_HOME ?? join(userHome, ".config");
   return {

@@ -1,20 +1,21 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { type InstallRecord, installRecordSchema } from "../../core/install/mod.ts";
-import { readSmallFile, writeFileAtomic } from "../files/mod.ts";
+import { type InstallRecord, installRecordSchema } from "../../core/operations/install/step.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
+import { writeFileAtomic } from "../files/write-file-atomic.ts";
 
-/** Where the record of what `init` did stands. */
+/** The path of the record of what `init` did. */
 export const installRecordFile = (meterHome: string): string => join(meterHome, "installed.json");
 
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 
-/** Thrown where the record is there and can't be believed: what it lists can't be undone by itself then. */
+/** The record exists but can't be read or is invalid, so its steps can't be undone automatically. */
 export class InstallRecordError extends Error {
   override name = "InstallRecordError";
 }
 
-/** The record of a home; null where nothing is installed. Rejects with an `InstallRecordError`. */
+/** Reads the record of a home; null if nothing is installed. Rejects with an `InstallRecordError`. */
 export async function readInstallRecord(meterHome: string): Promise<InstallRecord | null> {
   const path = installRecordFile(meterHome);
   const file = await readSmallFile(path, { maxBytes: MAX_RECORD_BYTES });
@@ -25,11 +26,11 @@ export async function readInstallRecord(meterHome: string): Promise<InstallRecor
   try {
     return v.parse(installRecordSchema, JSON.parse(file.text));
   } catch (cause) {
-    throw new InstallRecordError(`${path} is not what init wrote`, { cause });
+    throw new InstallRecordError(`${path} is not a valid install record`, { cause });
   }
 }
 
-/** Replaces the record, on the disk before the call returns; null removes it. */
+/** Replaces the record and syncs it to disk before returning; null removes it. */
 export function writeInstallRecord(meterHome: string, record: InstallRecord | null): void {
   const path = installRecordFile(meterHome);
   if (record === null) rmSync(path, { force: true });

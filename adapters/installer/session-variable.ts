@@ -1,11 +1,11 @@
-import type { RunWords } from "./run-words.ts";
+import type { RunProgram } from "./run-program.ts";
 
 type Scope = "launchd" | "registry";
 
 const REGISTRY_KEY = "HKCU\\Environment";
 
-/** A variable of the session or the user; null where it is not set. */
-export async function readVariable(run: RunWords, scope: Scope, name: string): Promise<string | null> {
+/** Reads a variable of the session or the user; null if it is not set. */
+export async function readVariable(run: RunProgram, scope: Scope, name: string): Promise<string | null> {
   if (scope === "launchd") {
     const { stdout } = await run(["launchctl", "getenv", name]);
     const value = stdout.replace(/\n$/, "");
@@ -16,9 +16,9 @@ export async function readVariable(run: RunWords, scope: Scope, name: string): P
   return /^ {4}.+? {4}REG_(?:EXPAND_)?SZ {4}(.*?)\r?$/m.exec(stdout)?.[1] ?? null;
 }
 
-/** Sets it, or unsets it with null. Rejects where the system refuses. */
+/** Sets the variable; null unsets it. Rejects if the system refuses. */
 export async function writeVariable(
-  run: RunWords,
+  run: RunProgram,
   scope: Scope,
   name: string,
   value: string | null,

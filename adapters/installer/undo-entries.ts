@@ -1,23 +1,24 @@
 import { rmSync } from "node:fs";
-import { blockText, type InstallEntry, readBlock, removeBlock } from "../../core/install/mod.ts";
-import type { RunWords } from "./run-words.ts";
+import { blockText, readBlock, removeBlock } from "../../core/operations/install/managed-block.ts";
+import type { InstallEntry } from "../../core/operations/install/step.ts";
+import { runCommands } from "./apply-steps.ts";
+import type { RunProgram } from "./run-program.ts";
 import { readVariable, writeVariable } from "./session-variable.ts";
-import { runCommands } from "./take-steps.ts";
 import { asBytes, readBytes, removeEmptyFolders, writeBytes } from "./user-file.ts";
 
-/** What the way back came to. */
-export interface Undone {
+/** The result of undoing one recorded step. */
+interface UndoResult {
   readonly entry: InstallEntry;
   /**
-   * `undone`: it is as it was before; `left`: it is no longer what the meter made, so it stays; `failed`: it was tried, and
-   * can be tried again.
+   * `undone`: the previous state is restored. `left`: it was changed since, so it stays. `failed`: the attempt failed and can
+   * be repeated.
    */
   readonly outcome: "undone" | "left" | "failed";
-  /** For people; null where all is well. */
-  readonly says: string | null;
+  /** A message for people; null for `undone`. */
+  readonly problem: string | null;
 }
 
-async function undo(run: RunWords, { step, before }: InstallEntry): Promise<string | null> {
+async function undoStep(run: RunProgram, { step, before }: InstallEntry): Promise<string | null> {
   switch (step.kind) {
     case "file": {
       const text = readBytes(step.path);
@@ -38,7 +39,7 @@ async function undo(run: RunWords, { step, before }: InstallEntry): Promise<stri
       }
       if (text !== null) {
         const edit = removeBlock(text, before.separator ?? "");
-        if (!edit.ok) return `the meter's markers in ${step.path} are in disorder`;
+        if (!edit.ok) return `the meter's markers in ${step.path} are incomplete or repeated`;
         if (edit.text === "" && !before.existed) rmSync(step.path, { force: true });
         else if (edit.text !== text) writeBytes(step.path, edit.text, 0o644);
       }
@@ -48,7 +49,8 @@ async function undo(run: RunWords, { step, before }: InstallEntry): Promise<stri
     case "variable": {
       const value = await readVariable(run, step.scope, step.name);
       if (value === null || value === (before.value ?? null)) return null;
-      if (value !== step.value && value !== before.replaced) return `${step.name} has another value now`;
+      if (value !== step.value && value !== before.replaced)
+        return `${step.name} was changed since the meter set it`;
       await writeVariable(run, step.scope, step.name, before.value ?? null);
       return null;
     }
@@ -59,29 +61,29 @@ async function undo(run: RunWords, { step, before }: InstallEntry): Promise<stri
 }
 
 /**
- * Undoes recorded steps, the last one first. What is no longer as the meter made it is left and named. A step that was only
- * intended is undone as far as it came. `done` is called after each, so that a killed process can go on where it was.
+ * Undoes recorded steps, last one first. A step whose result was changed since is left in place and reported. A step that was
+ * only intended is undone as far as it was applied. `onUndone` is called after each, so that a killed process can resume.
  */
 export async function undoEntries(
   entries: readonly InstallEntry[],
-  run: RunWords,
-  done: (undone: Undone) => void = () => {},
-): Promise<Undone[]> {
-  const all: Undone[] = [];
+  run: RunProgram,
+  onUndone: (undone: UndoResult) => void = () => {},
+): Promise<UndoResult[]> {
+  const all: UndoResult[] = [];
   for (const entry of entries.toReversed()) {
-    let undone: Undone;
+    let undone: UndoResult;
     try {
-      const left = await undo(run, entry);
-      undone = { entry, outcome: left === null ? "undone" : "left", says: left };
+      const left = await undoStep(run, entry);
+      undone = { entry, outcome: left === null ? "undone" : "left", problem: left };
     } catch (cause) {
-      // Commands that were not known to be run may have nothing to take back.
+      // Commands that may never have run may have nothing to undo.
       const never = entry.state === "intended" && entry.step.kind === "commands";
       undone = never
-        ? { entry, outcome: "undone", says: null }
-        : { entry, outcome: "failed", says: (cause as Error).message };
+        ? { entry, outcome: "undone", problem: null }
+        : { entry, outcome: "failed", problem: (cause as Error).message };
     }
     all.push(undone);
-    done(undone);
+    onUndone(undone);
   }
   return all;
 }

@@ -10,9 +10,9 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { writeFileAtomic } from "../files/mod.ts";
+import { writeFileAtomic } from "../files/write-file-atomic.ts";
 
-/** The text of a file, each byte one character, so that a file in any encoding comes back as it was; null where absent. */
+/** Reads a file with one character per byte, so that any encoding survives a round trip; null if it does not exist. */
 export function readBytes(path: string): string | null {
   try {
     return readFileSync(path, "latin1");
@@ -22,18 +22,19 @@ export function readBytes(path: string): string | null {
   }
 }
 
-/** Text of ours as `readBytes()` would give it. */
+/** Returns text in the form of `readBytes()`: one character per UTF-8 byte. */
 export const asBytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 
 /**
- * Replaces what a file holds, and makes its folders. A symbolic link stays one (start files often lead into a repository),
- * and so do mode and owner of a file that is there: root may write for somebody else. A link that leads nowhere is
- * refused, since to replace it would lose where it led.
+ * Replaces a file's contents and creates its folders. Keeps symbolic links (start files often point into a repository), and
+ * the mode and owner of an existing file, since root may write another user's file. Throws for a dangling link, since
+ * replacing it would lose its target.
  */
 export function writeBytes(path: string, bytes: string, mode: number): void {
   mkdirSync(dirname(path), { recursive: true });
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found?.isSymbolicLink() && !existsSync(path)) throw new Error(`${path} is a link that leads nowhere`);
+  if (found?.isSymbolicLink() && !existsSync(path))
+    throw new Error(`${path} is a link to a file that does not exist`);
   const target = found === undefined ? path : realpathSync(path);
   const before = statSync(target, { throwIfNoEntry: false });
   const kept = before === undefined ? mode : before.mode & 0o7777;
@@ -43,27 +44,27 @@ export function writeBytes(path: string, bytes: string, mode: number): void {
     try {
       chownSync(target, before.uid, before.gid);
     } catch {
-      // Only root gives files away; the text is what matters.
+      // Only root can change the owner. The contents are written either way.
     }
   }
-  // The umask may have taken bits away, and so does a change of owner.
+  // The umask and a change of owner may have cleared bits.
   chmodSync(target, kept);
 }
 
-/** The folders above a file that are not there, the outermost first. */
+/** Returns the missing folders above a file, outermost first. */
 export function missingFoldersOf(path: string): string[] {
   const missing: string[] = [];
   for (let folder = dirname(path); !existsSync(folder); folder = dirname(folder)) missing.unshift(folder);
   return missing;
 }
 
-/** Removes folders that are empty, the innermost first. */
+/** Removes the folders that are empty, innermost first. */
 export function removeEmptyFolders(folders: readonly string[]): void {
   for (const folder of folders.toReversed()) {
     try {
       rmdirSync(folder);
     } catch {
-      return; // Something else is in it now, or it is gone.
+      return; // Not empty any more, or already gone.
     }
   }
 }

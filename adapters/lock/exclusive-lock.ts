@@ -1,17 +1,17 @@
 import { type SqliteOpener, StoreError } from "../../core/ports/sqlite.ts";
 
-/** A lock that is held until it is released or its process ends, however it ends. */
+/** A lock that is held until it is released or its process ends, even by a kill. */
 export interface ExclusiveLock {
   release(): void;
 }
 
-/** How long to wait for one that only looks, in milliseconds: the `waitMs` of who takes a lock that others look at. */
-export const LOOK_MS = 500;
+/** The `waitMs` for taking a lock that others probe with `isLocked()`, in milliseconds. */
+export const PROBE_WAIT_MS = 500;
 
 /**
- * Takes the lock that the file stands for, or gives null where another process holds it. SQLite's own file lock is
- * used, since it is the same on every platform and runtime, and the system lets go of it when a process is killed. The
- * file stays empty, so that it can be locked on a full disk too. `waitMs` holds up the whole thread.
+ * Takes the lock at the path, or returns null if another process holds it. It is SQLite's file lock, which works the same on
+ * every platform and runtime and is released when the process is killed. The file stays empty, so it can be locked on a
+ * full disk too. Waiting for `waitMs` blocks the thread.
  */
 export async function takeExclusiveLock(
   opener: SqliteOpener,
@@ -33,10 +33,10 @@ export async function takeExclusiveLock(
   }
 }
 
-/** Between two looks at a lock that somebody else holds, in milliseconds. */
+/** Interval between attempts, in milliseconds. */
 const POLL_MS = 10;
 
-/** Takes the lock when its turn comes, without holding up the thread; null where that is not within the time. */
+/** Waits for the lock without blocking the thread. Returns null after the timeout. */
 export async function waitForLock(
   opener: SqliteOpener,
   path: string,
@@ -50,7 +50,7 @@ export async function waitForLock(
   }
 }
 
-/** Whether some process holds the lock; nothing is made, and who wants to take it is not kept from it. */
+/** Whether a process holds the lock. Creates nothing, and does not keep others from taking it. */
 export async function isLocked(opener: SqliteOpener, path: string): Promise<boolean> {
   if (opener.fileIdentity(path) === null) return false;
   try {

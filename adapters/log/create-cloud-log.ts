@@ -3,8 +3,8 @@ import { LOG_LEVELS, type LogLevel } from "../../core/ports/log.ts";
 import { createFieldReaders, createLineLogger, type LogSink, type LogValue } from "./line-logger.ts";
 
 /**
- * Makes the cloud's log. Every text of its events is a word of ours or a code, so what is no word becomes `?`, and what
- * looks like a secret is redacted. `now` gives the time in each line, the system's clock where it is absent.
+ * Creates the cloud's log. Every text in its events is a known word or code, so any other text becomes `?`, and anything that
+ * looks like a secret is redacted. `now` supplies the time of each line; default: the system's clock.
  */
 export function createCloudLog(sink: LogSink, level: LogLevel, now?: () => number): CloudLog {
   const { word, count, flag } = createFieldReaders();
@@ -15,8 +15,8 @@ export function createCloudLog(sink: LogSink, level: LogLevel, now?: () => numbe
     return typeof value === "number" ? count(value) : typeof value === "boolean" ? flag(value) : word(value);
   };
   return (event) => {
-    const its = CLOUD_LOG_LEVELS[event.event] ?? "info";
-    if (LOG_LEVELS.indexOf(its) < lowest) return;
-    logger[its](Object.fromEntries(Object.entries(event).map(([name, value]) => [name, read(value)])));
+    const eventLevel = CLOUD_LOG_LEVELS[event.event] ?? "info";
+    if (LOG_LEVELS.indexOf(eventLevel) < lowest) return;
+    logger[eventLevel](Object.fromEntries(Object.entries(event).map(([name, value]) => [name, read(value)])));
   };
 }

@@ -2,9 +2,9 @@ import { LOG_EVENTS, LOG_LEVELS, type Log, type LogFieldKind, type LogLevel } fr
 import { createFieldReaders, createLineLogger, type LogSink, type LogValue } from "./line-logger.ts";
 
 /**
- * Makes the log. Only the fields that `LOG_EVENTS` lists for the event are written, and only values of their kind: what a
- * caller adds behind the compiler's back is left out. A word that is none becomes `?`; what looks like a secret is
- * redacted. `now` gives the time in each line, the system's clock where it is absent.
+ * Creates the log. It writes only the fields that `LOG_EVENTS` lists for the event, and only values of their kind, even if a
+ * caller bypasses the types. An invalid word becomes `?`, and anything that looks like a secret is redacted. `now` supplies the
+ * time of each line; default: the system's clock.
  */
 export function createLog(sink: LogSink, level: LogLevel, now?: () => number): Log {
   const readers = createFieldReaders();
@@ -17,7 +17,7 @@ export function createLog(sink: LogSink, level: LogLevel, now?: () => number): L
     return fields;
   };
   const logger = createLineLogger(sink, level, now);
-  // What is below the level is not looked at, since some events come with each call.
+  // Events below the level cost nothing, since some occur on every call.
   const silent = LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level)).map((name) => [name, () => {}]);
   const writers = LOG_LEVELS.slice(LOG_LEVELS.indexOf(level)).map((name) => [
     name,

@@ -1,33 +1,36 @@
 import { Logger } from "tslog";
 import type { LogFieldKind, LogLevel } from "../../core/ports/log.ts";
-import { createRedact } from "../../core/redaction/mod.ts";
+import { createRedact } from "../../core/privacy/redaction/redact.ts";
 
-/** Longest word that is logged; a longer one is none of ours. */
+/** Maximum length of a logged word, in characters. The meter's own words are shorter. */
 export const MAX_WORD_LENGTH = 128;
 
-/** Longest text that is logged; a longer one is cut, so that a line stays one that a person can read. */
+/** Maximum length of a logged text, in characters. Longer texts are truncated. */
 export const MAX_TEXT_LENGTH = 500;
 
-/** Printable ASCII without spaces and quotes: no control character, no escape sequence, no second line. */
+/** Printable ASCII without spaces and quotes, so without control characters, escape sequences and line breaks. */
 const WORD = /^[!#-~]*$/;
 
-/** What would break one event into two lines for some reader, or steer a terminal. */
+/** Characters that could break a line in two or control a terminal. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/g;
 
 /** Where lines go: standard error, a rotating file, or an array in a test. */
 export interface LogSink {
-  /** Takes one line with its line feed. Must not throw. */
+  /** Writes one line that ends with a line feed. Must not throw. */
   write(line: string): void;
 }
 
-/** What a field may be in a line. */
+/** The value of a field in a line. */
 export type LogValue = string | number | boolean | null;
 
-/** For each kind of field, what makes a value fit to be written: a word that is none becomes `?`, secrets are redacted. */
+/**
+ * Returns, for each kind of field, a function that converts a value for the log. An invalid word becomes `?`, and secrets
+ * are redacted.
+ */
 export function createFieldReaders(): Readonly<Record<LogFieldKind, (value: unknown) => LogValue>> {
   const redact = createRedact();
-  const withoutSecrets = (text: string): string => {
-    // A space behind it, since a text's end passes for the end of a secret that was cut off.
+  const redactText = (text: string): string => {
+    // The space marks the end of the text, which would otherwise look like the end of a truncated secret.
     const redaction = redact(`${text} `);
     return redaction.ok ? redaction.text.slice(0, -1) : "?";
   };
@@ -36,20 +39,18 @@ export function createFieldReaders(): Readonly<Record<LogFieldKind, (value: unkn
     flag: (value) => (typeof value === "boolean" ? value : null),
     word: (value) =>
       typeof value === "string" && WORD.test(value) && value.length <= MAX_WORD_LENGTH
-        ? withoutSecrets(value)
+        ? redactText(value)
         : "?",
     text: (value) =>
-      typeof value === "string"
-        ? withoutSecrets(value.replaceAll(CONTROL, " ")).slice(0, MAX_TEXT_LENGTH)
-        : "?",
+      typeof value === "string" ? redactText(value.replaceAll(CONTROL, " ")).slice(0, MAX_TEXT_LENGTH) : "?",
   };
 }
 
 /** Writes one JSON object a line: time, level, and the fields. */
-export type WriteLine = Readonly<Record<LogLevel, (fields: Readonly<Record<string, LogValue>>) => void>>;
+type LineLogger = Readonly<Record<LogLevel, (fields: Readonly<Record<string, LogValue>>) => void>>;
 
-/** tslog, with everything off that costs time and nothing that is not in the fields. */
-export function createLineLogger(sink: LogSink, level: LogLevel, now?: () => number): WriteLine {
+/** Creates a logger on tslog, with all costly features off and only the given fields in each line. */
+export function createLineLogger(sink: LogSink, level: LogLevel, now?: () => number): LineLogger {
   const logger = new Logger<Record<string, unknown>>({
     type: "hidden",
     minLevel: level.toUpperCase() as Uppercase<LogLevel>,

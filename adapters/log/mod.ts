@@ -1,5 +1,5 @@
 /**
- * The logs of the daemon and of the cloud: one JSON object a line with the event's name and the fields that
+ * The logs of the daemon and of the cloud: one JSON object per line with the event's name and the fields that
  * `core/ports/log.ts` and `core/ports/cloud-log.ts` list for it, written by tslog to any sink; a rotating file is one.
  *
  * ```ts
@@ -14,5 +14,5 @@
  */
 export { createCloudLog } from "./create-cloud-log.ts";
 export { createLog } from "./create-log.ts";
-export { type LogSink, MAX_TEXT_LENGTH, MAX_WORD_LENGTH } from "./line-logger.ts";
-export { LOG_BACKUPS, type LogFile, MAX_LOG_FILE_MIB, openLogFile } from "./rotating-log-file.ts";
+export type { LogSink } from "./line-logger.ts";
+export { type LogFile, openLogFile } from "./rotating-log-file.ts";

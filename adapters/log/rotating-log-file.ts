@@ -3,99 +3,118 @@ import { basename, dirname } from "node:path";
 import { createStream } from "rotating-file-stream";
 import type { LogSink } from "./line-logger.ts";
 
-/** A log file is closed at this size, in MiB. Source: contract, "Limits", log rotation. */
+/** A log file is closed at this size, in MiB. Source: docs/specification.md#limits, log rotation. */
 export const MAX_LOG_FILE_MIB = 100;
 
-/** How many closed log files are kept. Source: contract, "Limits", log rotation. */
+/** Number of closed log files that are kept. Source: docs/specification.md#limits, log rotation. */
 export const LOG_BACKUPS = 5;
 
-/** Most bytes that may wait for the disk; beyond it lines are dropped rather than memory filled. */
+/** Most bytes that may wait for the disk. Further lines are dropped to bound the memory. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** A file that failed is opened again for a line that comes this much later, in milliseconds. */
+/** Delay before a failed file is opened again, in milliseconds. */
 const REOPEN_AFTER_MS = 2_000;
 
-/** A log file and its closed predecessors, `name.1.log` being the youngest. */
+/** A log file and its closed predecessors; `name.1.log` is the most recent. */
 export interface LogFile extends LogSink {
-  /** Lines that could not be written. */
+  /** Returns the number of lines that could not be written. */
   lost(): number;
-  /** Resolves when everything is written, or can't be. */
+  /** Resolves when everything is written or has failed. */
   close(): Promise<void>;
 }
 
+/** A file that lines are written to, until an error of the disk ends it. */
+interface LineStream {
+  readonly ended: Promise<void>;
+  write(line: string): void;
+  end(): void;
+}
+
+interface LogFileState {
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly reopenAfterMs: number;
+  /** The number of lines that could not be written. */
+  lost: number;
+  /** When the stream failed, on a monotonic clock; null while it works. */
+  failedAtMs: number | null;
+}
+
 /**
- * Opens the log file for appending; it and its backups are readable by their owner alone. A failing disk costs lines,
- * nothing else: it is tried again with later lines. `maxBytes` and `reopenAfterMs` are there for tests.
+ * Opens the log file for appending. Only the owner can read it and its backups. If the disk fails, lines are lost and later
+ * lines try again. `maxBytes` and `reopenAfterMs` are for tests.
  */
 export function openLogFile(
   path: string,
   maxBytes = MAX_LOG_FILE_MIB * 1024 * 1024,
   reopenAfterMs = REOPEN_AFTER_MS,
 ): LogFile {
-  const name = basename(path, ".log");
-  let lost = 0;
-  let failedAtMs: number | null = null;
-
-  function openStream() {
-    const stream = createStream((index) => (index ? `${name}.${index}.log` : `${name}.log`), {
-      path: dirname(path),
-      size: `${maxBytes}B`,
-      rotate: LOG_BACKUPS,
-      mode: 0o600,
-    });
-    let waiting = 0;
-    const ended = new Promise<void>((resolve) => {
-      // An error ends the stream: what it had not written is lost, and later lines get another one.
-      stream.on("error", () => {
-        lost += waiting;
-        waiting = 0;
-        failedAtMs = performance.now();
-        resolve();
-      });
-      stream.on("close", resolve);
-      stream.on("finish", resolve);
-    });
-    stream.on("warning", () => {});
-    try {
-      if (existsSync(path)) chmodSync(path, 0o600);
-    } catch {
-      // On a disk that can only be read; the stream will say so.
-    }
-    return {
-      ended,
-      write(line: string) {
-        if (stream.writableLength > MAX_WAITING_BYTES) {
-          lost += 1;
-          return;
-        }
-        waiting += 1;
-        stream.write(line, (error) => {
-          if (error == null && waiting > 0) waiting -= 1;
-        });
-      },
-      end: () => void stream.end(),
-    };
-  }
-  let current = openStream();
-
+  const state: LogFileState = { path, maxBytes, reopenAfterMs, lost: 0, failedAtMs: null };
+  let stream = openStream(state);
   return {
     write(line) {
-      if (failedAtMs !== null) {
-        const isDue = performance.now() - failedAtMs >= reopenAfterMs;
-        // A folder that is gone was removed by somebody who wants it gone.
-        if (!isDue || !existsSync(dirname(path))) {
-          lost += 1;
+      if (state.failedAtMs !== null) {
+        if (!mayReopen(state, state.failedAtMs)) {
+          state.lost += 1;
           return;
         }
-        failedAtMs = null;
-        current = openStream();
+        state.failedAtMs = null;
+        stream = openStream(state);
       }
-      current.write(line);
+      stream.write(line);
     },
-    lost: () => lost,
+    lost: () => state.lost,
     close() {
-      if (failedAtMs === null) current.end();
-      return current.ended;
+      if (state.failedAtMs === null) stream.end();
+      return stream.ended;
     },
+  };
+}
+
+/** Whether to open the file again after a failure. If the folder was removed, it is not recreated. */
+function mayReopen({ path, reopenAfterMs }: LogFileState, failedAtMs: number): boolean {
+  return performance.now() - failedAtMs >= reopenAfterMs && existsSync(dirname(path));
+}
+
+function openStream(state: LogFileState): LineStream {
+  const { path, maxBytes } = state;
+  const name = basename(path, ".log");
+  const stream = createStream((index) => (index ? `${name}.${index}.log` : `${name}.log`), {
+    path: dirname(path),
+    size: `${maxBytes}B`,
+    rotate: LOG_BACKUPS,
+    mode: 0o600,
+  });
+  let waiting = 0;
+  const ended = new Promise<void>((resolve) => {
+    // An error ends the stream: its unwritten lines are lost, and later lines open a new stream.
+    stream.on("error", () => {
+      state.lost += waiting;
+      waiting = 0;
+      state.failedAtMs = performance.now();
+      resolve();
+    });
+    stream.on("close", resolve);
+    stream.on("finish", resolve);
+  });
+  stream.on("warning", () => {});
+  try {
+    if (existsSync(path)) chmodSync(path, 0o600);
+  } catch {
+    // On a read-only disk, the stream will report the error.
+  }
+  return {
+    ended,
+    write(line) {
+      if (stream.writableLength > MAX_WAITING_BYTES) {
+        state.lost += 1;
+        return;
+      }
+      waiting += 1;
+      stream.write(line, (error) => {
+        if (error == null && waiting > 0) waiting -= 1;
+      });
+    },
+    end: () => void stream.end(),
   };
 }

@@ -1,17 +1,20 @@
 import type { AccountPerson, Accounts, NewAccount } from "../../core/ports/accounts.ts";
 import type { RandomBytes } from "../../core/ports/random.ts";
-import { encodeBase64Url } from "../../core/wire/mod.ts";
+import { encodeBase64Url } from "../../core/wire/base64.ts";
 
-/** What an address must at least look like: something before and after one `@`, no blanks. */
+/** The minimum for an address: text before and after one `@`, without spaces. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
-interface Account extends AccountPerson {
+interface Account {
+  readonly userId: string;
+  name: string;
+  email: string | null;
   isDeleted: boolean;
 }
 
 /**
- * Accounts in memory, for tests and for hosts whose people sign in elsewhere: such a host calls `createSession` for whoever
- * it knows. There is no sign-in by password: passwords are not kept, and `handle` answers 404.
+ * Creates accounts in memory, for tests and for hosts that sign people in elsewhere and then call `createSession`. There is no
+ * sign-in by password: passwords are not stored, and `handle` returns 404.
  */
 export function createMemoryAccounts(randomBytes: RandomBytes): Accounts<Request, Response> {
   const accounts = new Map<string, Account>();
@@ -22,14 +25,14 @@ export function createMemoryAccounts(randomBytes: RandomBytes): Accounts<Request
     for (const [token, owner] of sessions) if (owner === userId) sessions.delete(token);
   };
   return {
-    ways: { password: null, providers: [] },
+    signInOptions: { password: null, providers: [] },
     handle: async () => new Response(null, { status: 404 }),
-    async sessionOf(proof) {
+    async authenticate(proof) {
       const token = proof.kind === "bearer" ? proof.token : /(?:^|; )session=([^;]*)/.exec(proof.cookie)?.[1];
       const account = accounts.get(sessions.get(token ?? "") ?? "");
       return account === undefined ? null : toPerson(account);
     },
-    async people(userIds) {
+    async getPeople(userIds) {
       const found = userIds.flatMap((userId) => accounts.get(userId) ?? []);
       return new Map(found.map((account) => [account.userId, toPerson(account)]));
     },
@@ -46,7 +49,7 @@ export function createMemoryAccounts(randomBytes: RandomBytes): Accounts<Request
     },
     async createSession(userId) {
       if (accounts.get(userId)?.isDeleted !== false)
-        throw new RangeError("createSession: nobody has that id");
+        throw new RangeError(`createSession: no account has this id: ${userId}`);
       const token = encodeBase64Url(randomBytes(32));
       sessions.set(token, userId);
       return token;
@@ -55,7 +58,13 @@ export function createMemoryAccounts(randomBytes: RandomBytes): Accounts<Request
     async deleteUser(userId) {
       endSessions(userId);
       const account = accounts.get(userId);
-      if (account !== undefined) account.isDeleted = true;
+      if (account === undefined) return;
+      account.isDeleted = true;
+      account.email = null;
+    },
+    async eraseUser(userId) {
+      const account = accounts.get(userId);
+      if (account?.isDeleted === true) account.name = "";
     },
   };
 }

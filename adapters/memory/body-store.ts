@@ -1,25 +1,24 @@
-import type { BodyStore } from "../../core/ports/sync-store.ts";
-import type { Millis } from "../../core/time.ts";
-import type { BodyRef } from "../../core/uploader/mod.ts";
+import type { BodyRef, BodyStore } from "../../core/ports/sync-store.ts";
+import type { Millis } from "../../core/values/time.ts";
 
-/** A captured leg and its text. */
-export interface MemoryLeg extends Omit<BodyRef, "position" | "sizeBytes"> {
+/** A captured body with its text. */
+export interface MemoryBody extends Omit<BodyRef, "position" | "sizeBytes"> {
   readonly utf8: Uint8Array;
 }
 
-/** Captured legs that wait for the cloud, in memory. Keys are `<request id> <direction>`. */
+/** Captured bodies that wait for the cloud, in memory. Keys are `<request id> <direction>`. */
 export interface MemoryBodyStore extends BodyStore {
-  /** Adds a leg behind those that are there; one that is there already stays as it is. */
-  add(leg: MemoryLeg): void;
-  /** The leg, or `null` where it is unknown. */
-  read(requestId: string, direction: BodyRef["direction"]): MemoryLeg | null;
+  /** Appends a body. Does nothing if it already exists. */
+  add(body: MemoryBody): void;
+  /** Returns the body, or `null` if it is unknown. */
+  read(requestId: string, direction: BodyRef["direction"]): MemoryBody | null;
   readonly uploadedAt: ReadonlyMap<string, Millis>;
   readonly quarantined: ReadonlyMap<string, { readonly reason: string; readonly at: Millis }>;
 }
 
-/** Makes an empty store. */
+/** Creates an empty store. */
 export function createMemoryBodyStore(): MemoryBodyStore {
-  const legs = new Map<string, { readonly leg: MemoryLeg; readonly position: string }>();
+  const bodies = new Map<string, { readonly body: MemoryBody; readonly position: string }>();
   const uploadedAt = new Map<string, Millis>();
   const quarantined = new Map<string, { readonly reason: string; readonly at: Millis }>();
   const keyOf = (requestId: string, direction: BodyRef["direction"]) => `${requestId} ${direction}`;
@@ -27,30 +26,30 @@ export function createMemoryBodyStore(): MemoryBodyStore {
   return {
     uploadedAt,
     quarantined,
-    add(leg) {
-      const key = keyOf(leg.requestId, leg.direction);
-      // Fixed width, so that the order of the texts is the order of adding.
-      if (!legs.has(key)) legs.set(key, { leg, position: String(legs.size).padStart(16, "0") });
+    add(body) {
+      const key = keyOf(body.requestId, body.direction);
+      // Fixed width, so that the positions sort in the order of insertion.
+      if (!bodies.has(key)) bodies.set(key, { body, position: String(bodies.size).padStart(16, "0") });
     },
-    read: (requestId, direction) => legs.get(keyOf(requestId, direction))?.leg ?? null,
+    read: (requestId, direction) => bodies.get(keyOf(requestId, direction))?.body ?? null,
     async selectPending(after, limit) {
-      return [...legs]
+      return [...bodies]
         .filter(([key, { position }]) => {
           return (after === null || position > after) && !uploadedAt.has(key) && !quarantined.has(key);
         })
         .slice(0, limit)
-        .map(([, { leg, position }]) => {
-          const { utf8, ...ref } = leg;
+        .map(([, { body, position }]) => {
+          const { utf8, ...ref } = body;
           return { ...ref, sizeBytes: utf8.length, position };
         });
     },
     async markUploaded(requestId, direction, at) {
       const key = keyOf(requestId, direction);
-      if (legs.has(key) && !uploadedAt.has(key)) uploadedAt.set(key, at);
+      if (bodies.has(key) && !uploadedAt.has(key)) uploadedAt.set(key, at);
     },
     async quarantine(requestId, direction, reason, at) {
       const key = keyOf(requestId, direction);
-      if (legs.has(key) && !quarantined.has(key)) quarantined.set(key, { reason, at });
+      if (bodies.has(key) && !quarantined.has(key)) quarantined.set(key, { reason, at });
     },
   };
 }

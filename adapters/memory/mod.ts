@@ -1,6 +1,6 @@
 /**
- * The small ports in memory, for embedders and tests: a machine's state, the records and the legs that wait for the
- * cloud, and the cloud's people. They keep what the ports promise of order, of running twice and of unknown ids.
+ * In-memory implementations of the small ports, for embedders and tests: machine state, the records and bodies that wait for
+ * the cloud, and the cloud's accounts. They follow the ports' rules on order, repeated calls and unknown ids.
  *
  * ```ts
  * import { createMemorySyncStore } from "./mod.ts";
@@ -14,6 +14,6 @@
  * @module
  */
 export { createMemoryAccounts } from "./accounts.ts";
-export { createMemoryBodyStore, type MemoryBodyStore, type MemoryLeg } from "./body-store.ts";
+export { createMemoryBodyStore, type MemoryBody, type MemoryBodyStore } from "./body-store.ts";
 export { createMemoryStateStore } from "./state-store.ts";
 export { createMemorySyncStore, type MemorySyncStore } from "./sync-store.ts";

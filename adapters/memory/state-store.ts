@@ -1,6 +1,6 @@
 import type { StateStore } from "../../core/ports/state-store.ts";
 
-/** A state store in memory. It keeps JSON text, as a real one would, so that what is not plain JSON shows at once. */
+/** Creates a state store in memory. It stores JSON text, as a real one would, so that state that is not plain JSON fails at once. */
 export function createMemoryStateStore<State>(): StateStore<State> {
   let saved: string | null = null;
   return {

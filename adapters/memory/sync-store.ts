@@ -1,18 +1,17 @@
-import type { SyncStore } from "../../core/ports/sync-store.ts";
-import type { RejectedRecord } from "../../core/sync/mod.ts";
-import type { Millis } from "../../core/time.ts";
+import type { RejectedRecord, SyncStore } from "../../core/ports/sync-store.ts";
+import type { Millis } from "../../core/values/time.ts";
 
-/** Records that wait for the cloud, in memory. */
+/** Records waiting for sync, in memory. */
 export interface MemorySyncStore<Record> extends SyncStore {
-  /** Adds a record behind those that are there; one that is there already stays as it is. */
+  /** Appends a record. Does nothing if it already exists. */
   add(requestId: string, record: Record): void;
-  /** The record, or `null` where the id is unknown. */
+  /** Returns the record, or `null` if the id is unknown. */
   read(requestId: string): Record | null;
   readonly syncedAt: ReadonlyMap<string, Millis>;
   readonly quarantined: ReadonlyMap<string, RejectedRecord & { readonly at: Millis }>;
 }
 
-/** Makes an empty store. */
+/** Creates an empty store. */
 export function createMemorySyncStore<Record>(): MemorySyncStore<Record> {
   const records = new Map<string, Record>();
   const syncedAt = new Map<string, Millis>();

@@ -3,38 +3,35 @@ import type { CloudMetrics } from "../../core/ports/cloud-metrics.ts";
 import type { DatabasePool } from "../../core/ports/postgres.ts";
 import { createCounter, createGauge, createHistogram, type Instrument } from "./instruments.ts";
 
-/** The media type of Prometheus' text form. */
+/** The media type of Prometheus' text format. */
 export const METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Upper bounds of the answers' times, seconds: from a rate's 304 to a pairing poll that waits 25 s. */
+/** Upper bounds of the response time buckets, in seconds: from a 304 for rates to a pairing poll that waits 25 s. */
 const DURATIONS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Methods that are told apart; a client may send any word as one. */
+/** Methods that have their own series. Clients may send any other word as a method. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** The cloud's counters, with what makes a page of them. */
-export interface CloudMetricsPage extends CloudMetrics {
-  /** All metrics in Prometheus' text form. */
+/** The cloud's counters, and their formatted page. */
+interface CloudMetricsPage extends CloudMetrics {
+  /** Returns all metrics in Prometheus' text format. */
   text(): string;
 }
 
-/** Makes the counters; `pool` says how the database's connections stand, where there is a pool. */
+/** Creates the counters. `pool` returns the state of the connection pool; null if there is no pool. */
 export function createCloudMetrics(pool: (() => DatabasePool) | null): CloudMetricsPage {
   const startedAt = Date.now() / 1_000;
   const requests = createCounter(
     "meter_cloud_http_requests_total",
-    "Answers, by route pattern, method and status.",
+    "Responses, by route pattern, method and status.",
   );
   const durations = createHistogram(
     "meter_cloud_http_request_duration_seconds",
-    "Time until an answer's head was ready, by route pattern and method.",
+    "Time until the response head was ready, by route pattern and method.",
     DURATIONS_S,
   );
-  const records = createCounter("meter_cloud_ingested_records_total", "Records of batches, by outcome.");
-  const batches = createCounter(
-    "meter_cloud_ingested_batches_total",
-    "Batches that were answered record by record.",
-  );
+  const records = createCounter("meter_cloud_ingested_records_total", "Records in batches, by outcome.");
+  const batches = createCounter("meter_cloud_ingested_batches_total", "Batches with an outcome per record.");
   const poolGauge = (name: string, help: string, read: (now: DatabasePool) => number): Instrument[] =>
     pool === null ? [] : [createGauge(`meter_cloud_database_connections_${name}`, help, () => read(pool()))];
   const all: Instrument[] = [
@@ -43,15 +40,17 @@ export function createCloudMetrics(pool: (() => DatabasePool) | null): CloudMetr
     records,
     batches,
     ...poolGauge("open", "Connections to the database.", ({ open }) => open),
-    ...poolGauge("idle", "Connections that nobody uses.", ({ idle }) => idle),
-    ...poolGauge("max", "Most connections at once.", ({ max }) => max),
-    ...poolGauge("waiting", "Callers that wait for a connection.", ({ waiting }) => waiting),
+    ...poolGauge("idle", "Idle connections to the database.", ({ idle }) => idle),
+    ...poolGauge("max", "Maximum number of connections to the database.", ({ max }) => max),
+    ...poolGauge("waiting", "Callers waiting for a database connection.", ({ waiting }) => waiting),
     createGauge(
       "process_start_time_seconds",
-      "When the process started, seconds since 1970.",
+      "Start time of the process since the Unix epoch, in seconds.",
       () => startedAt,
     ),
-    createGauge("process_resident_memory_bytes", "Memory in use.", () => process.memoryUsage.rss()),
+    createGauge("process_resident_memory_bytes", "Resident memory, in bytes.", () =>
+      process.memoryUsage.rss(),
+    ),
     cpuSeconds(),
   ];
   return {
@@ -75,7 +74,7 @@ function cpuSeconds(): Instrument {
   return {
     text() {
       const { user, system } = process.cpuUsage();
-      return `# HELP ${name} Processor time.\n# TYPE ${name} counter\n${name} ${(user + system) / 1e6}`;
+      return `# HELP ${name} CPU time, in seconds.\n# TYPE ${name} counter\n${name} ${(user + system) / 1e6}`;
     },
   };
 }

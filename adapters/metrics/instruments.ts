@@ -1,52 +1,65 @@
-/** One metric in Prometheus' text form (version 0.0.4), without its last line feed. */
+import {
+  formatLabels,
+  formatMetric,
+  type MetricLabels,
+  type MetricSample,
+} from "../../core/values/text/format-metric.ts";
+
+/** A metric. `text()` formats it for Prometheus, without the last line feed. */
 export interface Instrument {
   text(): string;
 }
 
 /** A number that only grows, for each combination of labels. */
-export interface Counter extends Instrument {
+interface Counter extends Instrument {
   add(labels: Labels, value: number): void;
 }
 
 /** Observations sorted into buckets, for each combination of labels. */
-export interface Histogram extends Instrument {
+interface Histogram extends Instrument {
   observe(labels: Labels, value: number): void;
 }
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = MetricLabels;
 
-/** Combinations of labels that one metric holds; more would be a label that somebody else chooses. */
+/** Maximum number of series of one metric. More mean that clients control the values of a label. */
 const MAX_SERIES = 2_000;
 
-/** Makes a counter; its name should end in `_total`. */
+/** Creates a counter. Its name should end in `_total`. */
 export function createCounter(name: string, help: string): Counter {
   const series = createSeries(() => ({ value: 0 }));
   return {
     add(labels, value) {
-      const found = series.of(labels);
+      const found = series.find(labels);
       if (found !== null) found.value += value;
     },
     text: () =>
-      page(
+      formatMetric(
         name,
-        help,
         "counter",
-        [...series.all()].map(([labels, { value }]) => line(name, labels, value)),
+        help,
+        series.all().map(([labels, { value }]): MetricSample => [labels, value]),
       ),
   };
 }
 
-/** Makes a gauge that is read when somebody asks. */
+/** Creates a gauge, which is read when it is formatted. */
 export function createGauge(name: string, help: string, read: () => number): Instrument {
-  return { text: () => page(name, help, "gauge", [line(name, "", read())]) };
+  return { text: () => formatMetric(name, "gauge", help, [[{}, read()]]) };
 }
 
-/** Makes a histogram over upper bounds in rising order. */
+interface Observations {
+  readonly counts: number[];
+  sum: number;
+  count: number;
+}
+
+/** Creates a histogram. The upper bounds must be ascending. */
 export function createHistogram(name: string, help: string, bounds: readonly number[]): Histogram {
-  const series = createSeries(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }));
+  const series = createSeries((): Observations => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }));
   return {
     observe(labels, value) {
-      const found = series.of(labels);
+      const found = series.find(labels);
       if (found === null) return;
       found.sum += value;
       found.count += 1;
@@ -54,55 +67,53 @@ export function createHistogram(name: string, help: string, bounds: readonly num
       if (at >= 0) found.counts[at] = (found.counts[at] ?? 0) + 1;
     },
     text: () =>
-      page(
+      formatMetric(
         name,
-        help,
         "histogram",
-        [...series.all()].flatMap(([labels, { counts, sum, count }]) => {
-          let below = 0;
-          const buckets = bounds.map((bound, at) => {
-            below += counts[at] ?? 0;
-            return line(`${name}_bucket`, join(labels, `le="${bound}"`), below);
-          });
-          return [
-            ...buckets,
-            line(`${name}_bucket`, join(labels, 'le="+Inf"'), count),
-            line(`${name}_sum`, labels, sum),
-            line(`${name}_count`, labels, count),
-          ];
-        }),
+        help,
+        series.all().flatMap(([labels, observations]) => histogramSamples(labels, observations, bounds)),
       ),
   };
 }
 
-function createSeries<T>(empty: () => T): { of(labels: Labels): T | null; all(): Iterable<[string, T]> } {
-  const known = new Map<string, T>();
+/** Returns the samples of one series. Each bucket includes the counts of the smaller ones. */
+function histogramSamples(
+  labels: Labels,
+  { counts, sum, count }: Observations,
+  bounds: readonly number[],
+): MetricSample[] {
+  let below = 0;
+  const buckets = bounds.map((bound, at): MetricSample => {
+    below += counts[at] ?? 0;
+    return [{ ...labels, le: String(bound) }, below, "_bucket"];
+  });
+  return [
+    ...buckets,
+    [{ ...labels, le: "+Inf" }, count, "_bucket"],
+    [labels, sum, "_sum"],
+    [labels, count, "_count"],
+  ];
+}
+
+interface SeriesSet<T> {
+  /** Returns the series of the labels, or null if it is new and there are too many. */
+  find(labels: Labels): T | null;
+  all(): readonly (readonly [Labels, T])[];
+}
+
+function createSeries<T>(createEmpty: () => T): SeriesSet<T> {
+  const known = new Map<string, readonly [Labels, T]>();
   return {
-    of(labels) {
-      const key = Object.entries(labels)
-        .map(([label, value]) => `${label}="${escaped(value)}"`)
-        .join(",");
+    find(labels) {
+      const key = formatLabels(labels);
       let found = known.get(key);
       if (found === undefined) {
         if (known.size >= MAX_SERIES) return null;
-        found = empty();
+        found = [labels, createEmpty()];
         known.set(key, found);
       }
-      return found;
+      return found[1];
     },
-    all: () => known.entries(),
+    all: () => [...known.values()],
   };
-}
-
-function escaped(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
-}
-
-const join = (labels: string, more: string) => (labels === "" ? more : `${labels},${more}`);
-
-const line = (name: string, labels: string, value: number) =>
-  `${name}${labels === "" ? "" : `{${labels}}`} ${value}`;
-
-function page(name: string, help: string, type: string, lines: readonly string[]): string {
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join("\n");
 }

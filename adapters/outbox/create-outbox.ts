@@ -12,81 +12,64 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Outbox, OutboxEntry, OutboxItem, OutboxVerdict } from "../../core/ports/outbox.ts";
-import { sha256Hex } from "../crypto/mod.ts";
-import { makeFolder } from "../files/mod.ts";
-import { type ExclusiveLock, waitForLock } from "../lock/mod.ts";
-import { createSqliteOpener } from "../sqlite/mod.ts";
+import { sha256Hex } from "../crypto/node-crypto.ts";
+import { makeFolder } from "../files/make-folder.ts";
+import { type ExclusiveLock, waitForLock } from "../lock/exclusive-lock.ts";
+import { createSqliteOpener } from "../sqlite/open-sqlite.ts";
 
 /** The folder in the meter's home. */
-export const OUTBOX_FOLDER = "outbox";
+const OUTBOX_FOLDER = "outbox";
 
-/** A file is closed at this size, bytes. */
-export const OUTBOX_FILE_BYTES = 16 * 1024 * 1024;
+/** Size at which a file is closed, in bytes. */
+const OUTBOX_FILE_BYTES = 16 * 1024 * 1024;
 
-/** How many files are kept: with the size above, the log holds at most 64 MiB and one batch. */
+/** Number of files: together with the size above, the log holds at most 64 MiB plus one batch. */
 export const OUTBOX_FILES = 4;
 
-/** Which of the processes of a home writes: a daemon, or commands that run without one. Beside the folder. */
+/** The lock of the process that writes: a daemon, or a command that runs without one. It is next to the folder. */
 const LOCK_FILE = "outbox.lock";
 
-/** How long another process may write before this one gives up, and nothing is sent, milliseconds. */
-const LOCK_WITHIN_MS = 10_000;
+/** How long to wait for another process that is writing, in milliseconds. After that, nothing is sent. */
+const LOCK_TIMEOUT_MS = 10_000;
 
-const START = "0".repeat(64);
+const FIRST_PREVIOUS_HASH = "0".repeat(64);
 const NAME = /^outbox-(\d{6,})\.jsonl$/;
 
-/** The longest line that a tail is looked for in: a batch is at most 4 MiB, and escaping may double it. */
+/** The longest line to read at the end of a file: a batch is at most 4 MiB, and escaping can double it. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Makes the log of a home. `fileBytes` is there for tests. */
+/** The end of the chain: the file to append to, and the last entry. */
+interface Tail {
+  readonly path: string;
+  /** The size of the file, in bytes. */
+  readonly size: number;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+interface OutboxState {
+  readonly folder: string;
+  readonly fileBytes: number;
+  /** The tail at the last append of this process. */
+  tail: Tail | null;
+  /** The appends of this process, which run one after another, each with its own lock. */
+  running: Promise<unknown>;
+}
+
+/** Creates the outbox of a home. `fileBytes` is for tests. */
 export function createOutbox(home: string, fileBytes = OUTBOX_FILE_BYTES): Outbox {
   const folder = join(home, OUTBOX_FOLDER);
-  /** Where the chain stood when it was last looked at. */
-  let tail: { path: string; size: number; seq: number; hash: string } | null = null;
-
-  function files(): string[] {
-    if (!existsSync(folder)) return [];
-    return readdirSync(folder)
-      .filter((name) => NAME.test(name))
-      .sort((one, other) => numberOf(one) - numberOf(other));
-  }
-
-  /** The chain's end, read anew where another process has written since. */
-  function findTail(): { path: string; size: number; seq: number; hash: string } | null {
-    const names = files();
-    const name = names.at(-1);
-    if (name === undefined) return null;
-    const path = join(folder, name);
-    if (tail !== null && tail.path === path && statSync(path).size === tail.size) return tail;
-    const last = readLastLine(path);
-    if (last !== null) return { path, size: statSync(path).size, ...placeOf(last) };
-    // A file without a whole line: the chain ends in the one before.
-    const before = names.at(-2);
-    const earlier = before === undefined ? null : readLastLine(join(folder, before));
-    return { path, size: 0, ...(earlier === null ? { seq: 0, hash: START } : placeOf(earlier)) };
-  }
-
-  /** The appends of this process, one after another: each waits for the lock in a turn of its own. */
-  let running: Promise<unknown> = Promise.resolve();
-
+  const state: OutboxState = { folder, fileBytes, tail: null, running: Promise.resolve() };
   return {
     append(item) {
-      const appended = running.then(async () => {
-        makeFolder(folder);
-        const lock = await takeTurn(join(home, LOCK_FILE));
-        try {
-          write(item);
-        } finally {
-          lock.release();
-        }
-      });
-      running = appended.catch(() => {});
+      const appended = state.running.then(() => appendLocked(state, join(home, LOCK_FILE), item));
+      state.running = appended.catch(() => {});
       return appended;
     },
     async *read() {
-      for (const name of files()) {
+      for (const name of listFiles(folder)) {
         for (const line of readFileSync(join(folder, name), "utf8").split("\n")) {
           const entry = line === "" ? null : parseEntry(line);
           if (entry !== null) yield entry;
@@ -94,39 +77,79 @@ export function createOutbox(home: string, fileBytes = OUTBOX_FILE_BYTES): Outbo
       }
     },
     async verify() {
-      return verifyFiles(folder, files());
+      return verifyFiles(folder, listFiles(folder));
     },
   };
+}
 
-  function write(item: OutboxItem): void {
-    const at = findTail() ?? { path: fileName(1), size: 0, seq: 0, hash: START };
-    const path = at.size >= fileBytes ? fileName(numberOf(at.path.slice(folder.length + 1)) + 1) : at.path;
-    const entry = chain(item, at.seq + 1, at.hash);
-    const line = Buffer.from(`${JSON.stringify(entry)}\n`);
-    const file = openSync(path, "a", 0o600);
-    try {
-      const start = fstatSync(file).size;
-      try {
-        for (let written = 0; written < line.length; ) written += writeSync(file, line, written);
-      } catch (cause) {
-        ftruncateSync(file, start);
-        throw cause;
-      }
-      tail = { path, size: start + line.length, seq: entry.seq, hash: entry.hash };
-    } finally {
-      closeSync(file);
-    }
-    for (const old of files().slice(0, -OUTBOX_FILES)) rmSync(join(folder, old), { force: true });
-  }
+/** Returns the names of the files, oldest first. */
+function listFiles(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => NAME.test(name))
+    .sort((one, other) => numberOf(one) - numberOf(other));
+}
 
-  function fileName(number: number): string {
-    return join(folder, `outbox-${String(number).padStart(6, "0")}.jsonl`);
+/** Returns the tail, reading it again if another process has written since; null if there are no files. */
+function findTail({ folder, tail }: OutboxState): Tail | null {
+  const names = listFiles(folder);
+  const name = names.at(-1);
+  if (name === undefined) return null;
+  const path = join(folder, name);
+  if (tail !== null && tail.path === path && statSync(path).size === tail.size) return tail;
+  const last = readLastLine(path);
+  if (last !== null) return { path, size: statSync(path).size, ...positionOf(last) };
+  // A file without a complete line: the chain ends in the previous file.
+  const before = names.at(-2);
+  const earlier = before === undefined ? null : readLastLine(join(folder, before));
+  const position = earlier === null ? { seq: 0, hash: FIRST_PREVIOUS_HASH } : positionOf(earlier);
+  return { path, size: 0, ...position };
+}
+
+async function appendLocked(state: OutboxState, lockPath: string, item: OutboxItem): Promise<void> {
+  makeFolder(state.folder);
+  const lock = await acquireLock(lockPath);
+  try {
+    appendEntry(state, item);
+  } finally {
+    lock.release();
   }
 }
 
-async function takeTurn(path: string): Promise<ExclusiveLock> {
-  const lock = await waitForLock(createSqliteOpener(), path, LOCK_WITHIN_MS);
-  if (lock === null) throw new Error("another process keeps the outbox: nothing is sent");
+function appendEntry(state: OutboxState, item: OutboxItem): void {
+  const { folder, fileBytes } = state;
+  const at = findTail(state) ?? { path: filePath(folder, 1), size: 0, seq: 0, hash: FIRST_PREVIOUS_HASH };
+  const path = at.size >= fileBytes ? filePath(folder, numberOf(basename(at.path)) + 1) : at.path;
+  const entry = chain(item, at.seq + 1, at.hash);
+  const size = appendLine(path, Buffer.from(`${JSON.stringify(entry)}\n`));
+  state.tail = { path, size, seq: entry.seq, hash: entry.hash };
+  for (const old of listFiles(folder).slice(0, -OUTBOX_FILES)) rmSync(join(folder, old), { force: true });
+}
+
+/** Appends a line completely or not at all. Returns the new size of the file. */
+function appendLine(path: string, line: Buffer): number {
+  const file = openSync(path, "a", 0o600);
+  try {
+    const start = fstatSync(file).size;
+    try {
+      for (let written = 0; written < line.length; ) written += writeSync(file, line, written);
+    } catch (cause) {
+      ftruncateSync(file, start);
+      throw cause;
+    }
+    return start + line.length;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function filePath(folder: string, number: number): string {
+  return join(folder, `outbox-${String(number).padStart(6, "0")}.jsonl`);
+}
+
+async function acquireLock(path: string): Promise<ExclusiveLock> {
+  const lock = await waitForLock(createSqliteOpener(), path, LOCK_TIMEOUT_MS);
+  if (lock === null) throw new Error("another process holds the outbox lock, so nothing is sent");
   return lock;
 }
 
@@ -134,9 +157,9 @@ function numberOf(name: string): number {
   return Number(NAME.exec(name)?.[1] ?? 0);
 }
 
-function placeOf(line: string): { seq: number; hash: string } {
+function positionOf(line: string): { seq: number; hash: string } {
   const entry = parseEntry(line);
-  if (entry === null) throw new Error("the outbox's last line can't be read: nothing is sent");
+  if (entry === null) throw new Error("the last line of the outbox cannot be read, so nothing is sent");
   return { seq: entry.seq, hash: entry.hash };
 }
 
@@ -161,19 +184,19 @@ function verifyFiles(folder: string, names: readonly string[]): OutboxVerdict {
   let last: OutboxEntry | null = null;
   for (const file of names) {
     const lines = readFileSync(join(folder, file), "utf8").split("\n");
-    // What is behind the last end of a line is just being written, or was left torn and will be cut off.
+    // Text after the last line feed is still being written, or is incomplete and will be cut off.
     if (file === names.at(-1)) lines.pop();
     for (const [index, text] of lines.entries()) {
       if (text === "") continue;
       const fail = (problem: string): OutboxVerdict => ({ ok: false, file, line: index + 1, problem });
       const entry = parseEntry(text);
-      if (entry === null) return fail("is no entry");
+      if (entry === null) return fail("is not a valid entry");
       if (chain(entry, entry.seq, entry.previous).hash !== entry.hash) return fail("was changed");
       if (last !== null && (entry.seq !== last.seq + 1 || entry.previous !== last.hash)) {
         return fail(`does not follow entry ${last.seq}`);
       }
       if (last === null) firstSeq = entry.seq;
-      if (entry.seq === 1 && entry.previous !== START) return fail("does not begin the chain");
+      if (entry.seq === 1 && entry.previous !== FIRST_PREVIOUS_HASH) return fail("does not begin the chain");
       last = entry;
       entries += 1;
     }
@@ -181,7 +204,7 @@ function verifyFiles(folder: string, names: readonly string[]): OutboxVerdict {
   return { ok: true, entries, firstSeq, lastSeq: last?.seq ?? 0 };
 }
 
-/** The last whole line; a torn one behind it, left by a killed process before anything was sent, is cut off. */
+/** Returns the last complete line. Cuts off an incomplete line after it, which a killed process left before sending anything. */
 function readLastLine(path: string): string | null {
   const file = openSync(path, "r+");
   try {

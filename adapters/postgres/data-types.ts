@@ -1,4 +1,4 @@
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 
 /** Object ids of PostgreSQL's types (`pg_type.dat`). */
 export const INT8_OID = 20;
@@ -10,12 +10,12 @@ export function readTimestamptz(text: string): Millis {
   return Date.parse(text.replace(" ", "T").replace(/\+00$/, "Z"));
 }
 
-/** Writes an instant as a session reads it, whatever its time zone. */
+/** Formats an instant that a session reads identically in every time zone. */
 export function writeTimestamptz(value: unknown): string {
   return typeof value === "number" ? new Date(value).toISOString() : String(value);
 }
 
-/** For types that stay the text that they are. */
+/** Returns the text unchanged. */
 export function asText(value: unknown): string {
   return String(value);
 }

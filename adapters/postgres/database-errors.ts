@@ -1,6 +1,6 @@
 import { DatabaseError, type DatabaseErrorReason } from "../../core/ports/postgres.ts";
 
-/** SQLSTATEs that decide by themselves, before their class does. Source: PostgreSQL 15, appendix A. */
+/** Reasons by SQLSTATE; they take precedence over its class. Source: PostgreSQL 15, appendix A. */
 const codes: Record<string, DatabaseErrorReason> = {
   "40001": "conflict",
   "40P01": "conflict",
@@ -10,7 +10,7 @@ const codes: Record<string, DatabaseErrorReason> = {
   "42501": "forbidden",
 };
 
-/** Classes, the first two characters of a SQLSTATE. */
+/** Reasons by class: the first two characters of a SQLSTATE. */
 const classes: Record<string, DatabaseErrorReason> = {
   "08": "unavailable",
   "22": "invalid_value",
@@ -20,10 +20,10 @@ const classes: Record<string, DatabaseErrorReason> = {
   "58": "unavailable",
 };
 
-/** The system's and postgres.js's words for a connection that is not there. */
+/** Error codes of the system and of postgres.js for a connection that failed. */
 const noConnection = /^(?:E[A-Z]+|CONNECTION_[A-Z]+|CONNECT_TIMEOUT)$/;
 
-/** The port's error for whatever a driver threw. */
+/** Converts what a driver threw to the port's error. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code, constraint_name, constraint } = (error ?? {}) as Record<string, unknown>;

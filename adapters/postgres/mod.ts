@@ -1,11 +1,12 @@
 /**
- * PostgreSQL for Kysely, behind the port of `core/ports/postgres`: a server by postgres.js, or PGlite in this process,
- * in a folder or in memory. Both read values alike and throw the port's `DatabaseError`.
+ * Opens PostgreSQL for Kysely, behind the port `core/ports/postgres`: a server through postgres.js, or PGlite in this
+ * process, in a folder or in memory. PGlite is an optional peer (`npm install @electric-sql/pglite`). Both read values the
+ * same way and throw the port's `DatabaseError`.
  *
  * ```ts
  * import { openPgliteInMemory } from "./mod.ts";
  *
- * const database = openPgliteInMemory(); // what `openCloudDatabase` takes; `database.dialect` is for a Kysely of your own
+ * const database = openPgliteInMemory(); // for `openCloudDatabase`; `database.dialect` is for your own Kysely
  * console.log(typeof database.dialect.createDriver); // "function"
  * ```
  *

@@ -1,8 +1,9 @@
-import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
+import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { type Dialect, PGliteDialect } from "kysely";
 import { DatabaseError, type PostgresDatabase } from "../../core/ports/postgres.ts";
-import { takeExclusiveLock } from "../lock/mod.ts";
-import { createSqliteOpener } from "../sqlite/mod.ts";
+import { takeExclusiveLock } from "../lock/exclusive-lock.ts";
+import { importOptional, MissingPackageError } from "../optional-packages.ts";
+import { createSqliteOpener } from "../sqlite/open-sqlite.ts";
 import {
   asText,
   DATE_OID,
@@ -18,13 +19,23 @@ const typeOptions = {
   serializers: { [TIMESTAMPTZ_OID]: writeTimestamptz, [DATE_OID]: asText, [INT8_OID]: asText },
 } satisfies PGliteOptions;
 
-/** PostgreSQL in this process, in memory; `snapshot` is what `PGlite.dumpDataDir` gave. */
+/** Loads PGlite, which is 26 MB and not installed with the meter. */
+async function createPglite(options: PGliteOptions): Promise<PGlite> {
+  const { PGlite } = await importOptional(
+    "@electric-sql/pglite",
+    "The embedded database",
+    () => import("@electric-sql/pglite"),
+  );
+  return await PGlite.create(options);
+}
+
+/** Opens PostgreSQL in this process, in memory. `snapshot` is a result of `PGlite.dumpDataDir`. */
 export function openPgliteInMemory(snapshot: Blob | null = null): PostgresDatabase<Dialect> & {
   dump(): Promise<Blob>;
 } {
   let pglite: Promise<PGlite> | null = null;
   const open = () =>
-    (pglite ??= PGlite.create({ ...typeOptions, ...(snapshot === null ? {} : { loadDataDir: snapshot }) }));
+    (pglite ??= createPglite({ ...typeOptions, ...(snapshot === null ? {} : { loadDataDir: snapshot }) }));
   return {
     dialect: pgliteDialect(open, () => {}),
     dump: async () => await (await open()).dumpDataDir("none"),
@@ -32,8 +43,9 @@ export function openPgliteInMemory(snapshot: Blob | null = null): PostgresDataba
 }
 
 /**
- * PostgreSQL in this process, in a folder. PGlite itself lets two processes write the same folder and destroy it, so a
- * lock that the system lets go of with the process stands before it. Held by another: `DatabaseError`, `unavailable`.
+ * Opens PostgreSQL in this process, in a folder. PGlite lets two processes write to the same folder and destroy it, so this
+ * takes a lock first, which the system releases when the process ends. Rejects with a `DatabaseError`, `unavailable`, if
+ * another process holds it.
  */
 export async function openPgliteFolder(folder: string): Promise<PostgresDatabase<Dialect>> {
   const lock = await takeExclusiveLock(createSqliteOpener(), `${folder}/lock.db`);
@@ -41,10 +53,11 @@ export async function openPgliteFolder(folder: string): Promise<PostgresDatabase
     throw new DatabaseError("unavailable", { message: `another process uses the database in ${folder}` });
   }
   try {
-    const pglite = await PGlite.create({ ...typeOptions, dataDir: `${folder}/data` });
+    const pglite = await createPglite({ ...typeOptions, dataDir: `${folder}/data` });
     return { dialect: pgliteDialect(() => Promise.resolve(pglite), lock.release) };
   } catch (cause) {
     lock.release();
+    if (cause instanceof MissingPackageError) throw cause;
     throw new DatabaseError("unavailable", { message: `can't open the database in ${folder}`, cause });
   }
 }
@@ -53,12 +66,12 @@ function pgliteDialect(open: () => Promise<PGlite>, closed: () => void): Dialect
   const dialect = new PGliteDialect({
     pglite: async () => {
       const pglite = await open();
-      // What a server's connection parameters say.
+      // The same settings as a server's connection parameters.
       await pglite.exec("set timezone = 'UTC'");
       return pglite;
     },
   });
-  // One connection: callers queue in Kysely, behind work of milliseconds, so their wait needs no bound.
+  // One connection: callers queue in Kysely, behind work of milliseconds, so their wait needs no limit.
   const translating = translatingDialect(dialect);
   return {
     ...translating,

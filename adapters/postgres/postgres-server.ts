@@ -12,19 +12,19 @@ import {
 } from "./data-types.ts";
 import { createSessionDriver, type SessionDriver } from "./session-pool.ts";
 
-/** How a server is used. */
+/** Options for a server. */
 export interface PostgresServerOptions {
-  /** Most connections at once. Default: 10. */
+  /** Maximum number of connections. Default: 10. */
   readonly maxConnections?: number;
-  /** How long a caller waits for a free connection before `unavailable`. Default: 5,000. */
+  /** How long a caller waits for a free connection before `unavailable`, in milliseconds. Default: 5,000. */
   readonly acquireTimeoutMs?: number;
-  /** Longest statement, by the server's own watch. Default: 15,000. */
+  /** Maximum duration of a statement, enforced by the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number;
 }
 
 /**
- * A PostgreSQL server, by its address (`postgres://…`). Connects with the first query. Sessions are in UTC, so that times
- * are read alike whatever the server's setting.
+ * Opens a PostgreSQL server by its URL (`postgres://…`). Connects at the first query. Sessions use UTC, so that times do
+ * not depend on the server's setting.
  */
 export function openPostgres(
   url: string,
@@ -36,9 +36,9 @@ export function openPostgres(
     postgres(url, {
       max: 1,
       onclose: onClose,
-      // It would end a connection between two statements of a transaction.
+      // Off, since it could end a connection between two statements of a transaction.
       max_lifetime: null,
-      // The ids of array types, of which none is used.
+      // Skips reading the ids of array types, which are not used.
       fetch_types: false,
       onnotice: () => {},
       connect_timeout: Math.ceil(acquireTimeoutMs / 1_000),
@@ -46,9 +46,9 @@ export function openPostgres(
         application_name: "meter-cloud",
         TimeZone: "UTC",
         statement_timeout: statementTimeoutMs,
-        // A plan for any parameters guesses its rows high, and would be compiled for longer than it runs.
+        // A generic plan overestimates its rows, and would be compiled for longer than it runs.
         jit: false,
-        // A transaction whose client is gone must not keep its locks.
+        // A transaction of a client that disconnected must not keep its locks.
         idle_in_transaction_session_timeout: statementTimeoutMs,
       },
       types: {

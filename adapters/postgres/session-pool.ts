@@ -3,144 +3,160 @@ import type { Sql } from "postgres";
 import { DatabaseError, type DatabasePool } from "../../core/ports/postgres.ts";
 import { toDatabaseError } from "./database-errors.ts";
 
-/** How many sessions there may be, and how long a caller waits for one. */
-export interface SessionPoolOptions {
+/** The limits of a pool, and how it opens sessions. */
+interface SessionPoolOptions {
   readonly maxSessions: number;
+  /** How long a caller waits for a session, milliseconds. */
   readonly acquireTimeoutMs: number;
   setTimer(delayMs: number, run: () => void): () => void;
-  /** Makes a postgres.js client of exactly one connection; `onClose` is called in the turn in which it closes. */
+  /** Creates a postgres.js client of exactly one connection, which calls `onClose` in the turn in which it closes. */
   open(onClose: () => void): Sql;
 }
 
-/** The driver, and how its pool stands. */
+/** A Kysely driver that reports the state of its pool. */
 export interface SessionDriver extends Driver {
   pool(): DatabasePool;
 }
 
-/** One connection to the server, from its opening to its end; never opened again. */
+/** One connection to the server, never opened again once it is closed. */
 interface Session {
   readonly sql: Sql;
   isClosed: boolean;
 }
 
+/** A caller that waits for a session. */
 interface Waiter {
   take(session: Session): void;
   fail(message: string): void;
 }
 
+/** The state of a pool. */
+interface SessionPool {
+  readonly options: SessionPoolOptions;
+  /** All sessions that are open. */
+  readonly all: Set<Session>;
+  /** Those that are not lent. */
+  readonly idle: Session[];
+  readonly waiters: Waiter[];
+}
+
 /**
- * A driver of Kysely's with a pool of its own, over postgres.js clients of one connection each.
+ * Creates a Kysely driver with its own pool, over postgres.js clients of one connection each.
  *
- * Decision: postgres.js's own pool is not used. On a connection that was lost in the middle of a transaction it goes on
- * writing, to a socket that is null, in a callback of its own: the process ends when the server does (3.4.9,
- * `connection.js`, `nextWrite`). With one client for each connection, the loss is known before the next statement, which
- * then fails here; and a connection is never silently replaced within a transaction.
+ * Decision: postgres.js's own pool is not used. If a connection is lost in the middle of a transaction, that pool writes to a
+ * socket that is null, in a callback of its own, and the process ends when the server does (3.4.9, `connection.js`,
+ * `nextWrite`). With one client per connection, the loss is known before the next statement, which then fails here, and a
+ * connection is never silently replaced within a transaction.
  */
 export function createSessionDriver(options: SessionPoolOptions): SessionDriver {
-  const idle: Session[] = [];
-  const waiters: Waiter[] = [];
-  const all = new Set<Session>();
-
-  function openSession(): Session {
-    const sql = options.open(() => discard(session));
-    const session: Session = { sql, isClosed: false };
-    all.add(session);
-    return session;
-  }
-
-  /** Takes a session out of service; whoever waits gets a new one in its place. */
-  function discard(session: Session): void {
-    session.isClosed = true;
-    if (!all.delete(session)) return;
-    const at = idle.indexOf(session);
-    if (at >= 0) idle.splice(at, 1);
-    void session.sql.end({ timeout: 0 }).catch(() => {});
-    waiters.shift()?.take(openSession());
-  }
-
-  function acquire(): Promise<Session> {
-    const free = idle.pop();
-    if (free !== undefined) return Promise.resolve(free);
-    if (all.size < options.maxSessions) return Promise.resolve(openSession());
-    return new Promise((resolve, reject) => {
-      const cancel = options.setTimer(options.acquireTimeoutMs, () => {
-        waiters.splice(waiters.indexOf(waiter), 1);
-        waiter.fail("no connection became free in time");
-      });
-      const waiter: Waiter = {
-        take: (session) => {
-          cancel();
-          resolve(session);
-        },
-        fail: (message) => {
-          cancel();
-          reject(new DatabaseError("unavailable", { message }));
-        },
-      };
-      waiters.push(waiter);
-    });
-  }
-
-  function release(session: Session): void {
-    if (session.isClosed) return;
-    const waiter = waiters.shift();
-    if (waiter === undefined) idle.push(session);
-    else waiter.take(session);
-  }
-
-  /** Runs a statement; a session whose connection failed is not used again, whatever it says of itself. */
-  async function run<Row>(session: Session, query: CompiledQuery): Promise<QueryResult<Row>> {
-    if (session.isClosed) throw new DatabaseError("unavailable", { code: "CONNECTION_CLOSED" });
-    try {
-      const parameters = [...query.parameters] as Parameters<Sql["unsafe"]>[1];
-      const result = await session.sql.unsafe(query.sql, parameters, { prepare: true });
-      const changes = ["INSERT", "UPDATE", "DELETE", "MERGE"].includes(result.command);
-      return {
-        rows: [...result] as unknown as Row[],
-        ...(changes ? { numAffectedRows: BigInt(result.count) } : {}),
-      };
-    } catch (cause) {
-      const error = toDatabaseError(cause);
-      if (error.reason === "unavailable") discard(session);
-      throw error;
-    }
-  }
-
-  const sessions = new WeakMap<DatabaseConnection, Session>();
+  const pool: SessionPool = { options, all: new Set(), idle: [], waiters: [] };
+  const lent = new WeakMap<DatabaseConnection, Session>();
   const command = (text: string) => async (connection: DatabaseConnection) => {
     await connection.executeQuery(CompiledQuery.raw(text));
   };
   return {
     pool: () => ({
-      open: all.size,
-      idle: idle.length,
+      open: pool.all.size,
+      idle: pool.idle.length,
       max: options.maxSessions,
-      waiting: waiters.length,
+      waiting: pool.waiters.length,
     }),
     init: async () => {},
     acquireConnection: async () => {
-      const session = await acquire();
+      const session = await acquire(pool);
       const connection: DatabaseConnection = {
-        executeQuery: (query) => run(session, query),
+        executeQuery: (query) => run(pool, session, query),
         streamQuery: () => {
           throw new Error("streaming queries are not supported");
         },
       };
-      sessions.set(connection, session);
+      lent.set(connection, session);
       return connection;
     },
     releaseConnection: async (connection) => {
-      const session = sessions.get(connection);
-      if (session !== undefined) release(session);
+      const session = lent.get(connection);
+      if (session !== undefined) release(pool, session);
     },
     beginTransaction: command("begin"),
     commitTransaction: command("commit"),
     rollbackTransaction: command("rollback"),
-    destroy: async () => {
-      for (const waiter of waiters.splice(0)) waiter.fail("the database was closed");
-      const open = [...all];
-      all.clear();
-      await Promise.all(open.map(({ sql }) => sql.end({ timeout: 5 })));
-    },
+    destroy: () => close(pool),
   };
+}
+
+function openSession(pool: SessionPool): Session {
+  const sql = pool.options.open(() => discard(pool, session));
+  const session: Session = { sql, isClosed: false };
+  pool.all.add(session);
+  return session;
+}
+
+/** Takes a session out of service. A caller that waits gets a new one in its place. */
+function discard(pool: SessionPool, session: Session): void {
+  session.isClosed = true;
+  if (!pool.all.delete(session)) return;
+  const at = pool.idle.indexOf(session);
+  if (at >= 0) pool.idle.splice(at, 1);
+  void session.sql.end({ timeout: 0 }).catch(() => {});
+  pool.waiters.shift()?.take(openSession(pool));
+}
+
+function acquire(pool: SessionPool): Promise<Session> {
+  const { options, waiters } = pool;
+  const free = pool.idle.pop();
+  if (free !== undefined) return Promise.resolve(free);
+  if (pool.all.size < options.maxSessions) return Promise.resolve(openSession(pool));
+  return new Promise((resolve, reject) => {
+    const cancel = options.setTimer(options.acquireTimeoutMs, () => {
+      waiters.splice(waiters.indexOf(waiter), 1);
+      waiter.fail("no connection became free in time");
+    });
+    const waiter: Waiter = {
+      take: (session) => {
+        cancel();
+        resolve(session);
+      },
+      fail: (message) => {
+        cancel();
+        reject(new DatabaseError("unavailable", { message }));
+      },
+    };
+    waiters.push(waiter);
+  });
+}
+
+function release(pool: SessionPool, session: Session): void {
+  if (session.isClosed) return;
+  const waiter = pool.waiters.shift();
+  if (waiter === undefined) pool.idle.push(session);
+  else waiter.take(session);
+}
+
+/** Runs a statement. A session whose connection failed is not used again, even if postgres.js still offers it. */
+async function run<Row>(
+  pool: SessionPool,
+  session: Session,
+  query: CompiledQuery,
+): Promise<QueryResult<Row>> {
+  if (session.isClosed) throw new DatabaseError("unavailable", { code: "CONNECTION_CLOSED" });
+  try {
+    const parameters = [...query.parameters] as Parameters<Sql["unsafe"]>[1];
+    const result = await session.sql.unsafe(query.sql, parameters, { prepare: true });
+    const changes = ["INSERT", "UPDATE", "DELETE", "MERGE"].includes(result.command);
+    return {
+      rows: [...result] as unknown as Row[],
+      ...(changes ? { numAffectedRows: BigInt(result.count) } : {}),
+    };
+  } catch (cause) {
+    const error = toDatabaseError(cause);
+    if (error.reason === "unavailable") discard(pool, session);
+    throw error;
+  }
+}
+
+async function close(pool: SessionPool): Promise<void> {
+  for (const waiter of pool.waiters.splice(0)) waiter.fail("the database was closed");
+  const open = [...pool.all];
+  pool.all.clear();
+  await Promise.all(open.map(({ sql }) => sql.end({ timeout: 5 })));
 }

@@ -3,11 +3,11 @@ import { isIPv4 } from "node:net";
 import { basename, win32 } from "node:path";
 import { type RunCommand, runCommand } from "./run-command.ts";
 
-/** An open connection of a process on this machine to somewhere. */
+/** An open connection of a process on this machine. */
 export interface EstablishedConnection {
   readonly remoteAddress: string;
   readonly remotePort: number;
-  /** Null where the platform does not say, as of other users' processes. */
+  /** Null if the platform does not state it, for example for other users' processes. */
   readonly pid: number | null;
   readonly program: string | null;
 }
@@ -15,7 +15,7 @@ export interface EstablishedConnection {
 /** The state of an open connection in the kernel's table. Source: Linux, include/net/tcp_states.h. */
 const ESTABLISHED = "01";
 
-/** An address in the kernel's spelling: words of 32 bits, taken as little-endian; IPv4 in IPv6 comes out as IPv4. */
+/** Parses an address in the kernel's format: 32-bit words read as little-endian. IPv4 in IPv6 becomes IPv4. */
 export function readKernelAddress(hex: string): string {
   const words = hex.match(/.{8}/g) ?? [];
   const bytes = words.flatMap((word) =>
@@ -30,7 +30,7 @@ export function readKernelAddress(hex: string): string {
   return groups.join(":");
 }
 
-/** One spelling for each address: what two sources call differently is the same. */
+/** Returns the canonical form of an address, so that addresses from different sources can be compared. */
 export function plainAddress(address: string): string {
   if (isIPv4(address)) return address;
   const [head = "", tail] = address.toLowerCase().split("%")[0]!.split("::");
@@ -42,7 +42,7 @@ export function plainAddress(address: string): string {
   return [...left, ...zeros, ...right].map((group) => group.replace(/^0+(?=.)/, "")).join(":");
 }
 
-/** The open connections in the text of `/proc/net/tcp` or `tcp6` (proc(5)), by the socket's inode. */
+/** Parses the open connections in `/proc/net/tcp` or `tcp6` (proc(5)). */
 function readKernelTable(table: string): { inode: string; remoteAddress: string; remotePort: number }[] {
   return table.split("\n").flatMap((line) => {
     const [, , remote, state, , , , , , inode] = line.trim().split(/\s+/);
@@ -57,11 +57,11 @@ function attempt<T>(work: () => T, otherwise: T): T {
   try {
     return work();
   } catch {
-    return otherwise; // The process is gone, or somebody else's.
+    return otherwise; // The process has exited or belongs to another user.
   }
 }
 
-/** The processes that hold these sockets, by inode. */
+/** Finds the processes that hold these sockets, by inode. */
 function findHolders(proc: string, inodes: ReadonlySet<string>): Map<string, number> {
   const holders = new Map<string, number>();
   for (const name of attempt(() => readdirSync(proc), [])) {
@@ -88,7 +88,7 @@ function listLinux(proc: string): EstablishedConnection[] {
   });
 }
 
-/** The connections in `lsof -nP -iTCP -sTCP:ESTABLISHED -Fpcn` (lsof(8), "Output for other programs"). */
+/** Parses the output of `lsof -nP -iTCP -sTCP:ESTABLISHED -Fpcn` (lsof(8), "Output for other programs"). */
 export function readLsofEstablished(output: string): EstablishedConnection[] {
   let pid: number | null = null;
   let program: string | null = null;
@@ -103,7 +103,7 @@ export function readLsofEstablished(output: string): EstablishedConnection[] {
   });
 }
 
-/** The connections in `netstat -ano -p TCP` or `TCPv6`, with the programs of `tasklist /FO CSV /NH`. */
+/** Parses the output of `netstat -ano -p TCP` or `TCPv6`, with the programs of `tasklist /FO CSV /NH`. */
 export function readNetstatEstablished(output: string, tasks: string): EstablishedConnection[] {
   const programs = new Map<number, string>();
   for (const [, name, pid] of tasks.matchAll(/^"([^"]*)","(\d+)"/gm))
@@ -111,7 +111,7 @@ export function readNetstatEstablished(output: string, tasks: string): Establish
   return output.split("\n").flatMap((line) => {
     const [protocol, , remote, , pid] = line.trim().split(/\s+/);
     const [, address, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(remote ?? "") ?? [];
-    // The state's name is in the system's language; what listens has no port at the other end.
+    // The state's name is localised. A listening socket has no remote port.
     if (protocol !== "TCP" || address === undefined || port === "0" || pid === undefined) return [];
     return [
       {
@@ -124,7 +124,7 @@ export function readNetstatEstablished(output: string, tasks: string): Establish
   });
 }
 
-/** Lists the open connections of this machine, as far as this user may see them. Never rejects. */
+/** Lists the open connections of this machine that this user can see. Never rejects. */
 export async function listEstablishedConnections(
   platform: string = process.platform,
   { proc = "/proc", run = runCommand }: { readonly proc?: string; readonly run?: RunCommand } = {},

@@ -1,9 +1,14 @@
 import { basename } from "node:path";
-import type { ProcessTable } from "../../core/ports/process-table.ts";
+import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
+import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
+import { createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { commandLinesOf, PROJECT_VARIABLE, type ProcessRow } from "./process-facts.ts";
 import { type RunCommand, runCommand } from "./run-command.ts";
 
-/** The holder of the client's end in `lsof -Fpn` (lsof(8), "Output for other programs"): `p<pid>`, then `n<addresses>`. */
+/**
+ * Finds the process at the client end in the output of `lsof -Fpn` (lsof(8), "Output for other programs"): `p<pid>`, then
+ * `n<addresses>`.
+ */
 export function readLsofConnections(
   output: string,
   clientPort: number,
@@ -18,15 +23,21 @@ export function readLsofConnections(
   return null;
 }
 
-/** The working directory in `lsof -d cwd -Fn`. */
-function readLsofCwd(output: string): string | null {
-  return /^n(\/.*)$/m.exec(output)?.[1] ?? null;
+/** Parses the working directories in the output of `lsof -d cwd -Fn`, by pid. */
+function readLsofCwds(output: string): Map<number, string> {
+  const cwds = new Map<number, string>();
+  let pid = 0;
+  for (const line of output.split("\n")) {
+    if (line.startsWith("p")) pid = Number(line.slice(1));
+    else if (line.startsWith("n/")) cwds.set(pid, line.slice(1));
+  }
+  return cwds;
 }
 
 /**
- * The processes in `ps -axww -o pid=,ppid=,command=` and `ps -axww -o pid=,comm=`. `ps` prints a command line as one
- * text; the second output says how much of it is the program's path, which may hold spaces. The words after it are cut
- * at spaces, so that an argument with a space in it is several.
+ * Parses the processes in `ps -axww -o pid=,ppid=,command=` and `ps -axww -o pid=,comm=`. `ps` prints a command line as one
+ * text. The second output tells which part of it is the program's path, which may contain spaces. The rest is split at
+ * spaces, so an argument that contains spaces becomes several.
  */
 export function readPs(commands: string, programs: string): Map<number, ProcessRow> {
   const programOf = new Map<number, string>();
@@ -46,7 +57,7 @@ export function readPs(commands: string, programs: string): Map<number, ProcessR
   return rows;
 }
 
-/** The project in `ps -Eww -o command= -p PID`, where the environment follows the command line on the same line. */
+/** Reads the project from `ps -Eww -o command= -p PID`, where the environment follows the command line on the same line. */
 export function readPsEnvironment(output: string, command: string): string | null {
   const environment = output.startsWith(command) ? output.slice(command.length) : output;
   const value = new RegExp(
@@ -56,31 +67,61 @@ export function readPsEnvironment(output: string, command: string): string | nul
   return value?.[1] ?? null;
 }
 
-/** The process table of macOS, through `lsof` and `ps`. Other users' processes and protected programs stay unknown. */
-export function createMacosProcessTable(run: RunCommand = runCommand): ProcessTable {
+/** Parses the output of `ps -o pid=,…` into texts by pid. A value with line breaks continues over several lines. */
+function readByPid(output: string, pids: readonly number[]): Map<number, string> {
+  const texts = new Map<number, string>();
+  let current = 0;
+  for (const line of output.split("\n")) {
+    const [, pid, rest = ""] = /^ *(\d+) +(.*)$/.exec(line) ?? [];
+    const starts = pid !== undefined && pids.includes(Number(pid)) && !texts.has(Number(pid));
+    if (starts) current = Number(pid);
+    texts.set(current, starts ? rest : `${texts.get(current) ?? ""}\n${line}`);
+  }
+  return texts;
+}
+
+/**
+ * Creates a function that answers batches with `lsof` and `ps`, which run once per batch. Other users' processes and
+ * protected programs stay unknown.
+ */
+export function answerOnMacos(run: RunCommand): AnswerBatch {
   const attempt = (program: string, words: readonly string[]): Promise<string> =>
     run(program, words).catch(() => "");
-  return {
-    async lookup({ clientPort, proxyPort }) {
-      const connections = await attempt("lsof", ["-nP", `-iTCP:${clientPort}`, "-sTCP:ESTABLISHED", "-Fpn"]);
-      const pid = readLsofConnections(connections, clientPort, proxyPort);
-      if (pid === null) return null;
-      const [cwd, commands, programs, command, environment] = await Promise.all([
-        attempt("lsof", ["-a", "-p", `${pid}`, "-d", "cwd", "-Fn"]),
-        attempt("ps", ["-axww", "-o", "pid=,ppid=,command="]),
-        attempt("ps", ["-axww", "-o", "pid=,comm="]),
-        attempt("ps", ["-ww", "-o", "command=", "-p", `${pid}`]),
-        attempt("ps", ["-Eww", "-o", "command=", "-p", `${pid}`]),
-      ]);
-      const rows = readPs(commands, programs);
+  return async (queries) => {
+    const ports = [...new Set(queries.map(({ clientPort }) => clientPort))].join(",");
+    const connections = await attempt("lsof", ["-nP", `-iTCP:${ports}`, "-sTCP:ESTABLISHED", "-Fpn"]);
+    const found = queries.map((query) =>
+      readLsofConnections(connections, query.clientPort, query.serverPort),
+    );
+    const pids = [...new Set(found)].filter((pid) => pid !== null);
+    if (pids.length === 0) return queries.map(() => UNKNOWN_CALLER);
+    const list = pids.join(",");
+    const [cwds, processes, programs, commands, environments] = await Promise.all([
+      attempt("lsof", ["-a", "-p", list, "-d", "cwd", "-Fn"]).then(readLsofCwds),
+      attempt("ps", ["-axww", "-o", "pid=,ppid=,command="]),
+      attempt("ps", ["-axww", "-o", "pid=,comm="]),
+      attempt("ps", ["-ww", "-o", "pid=,command=", "-p", list]).then((output) => readByPid(output, pids)),
+      attempt("ps", ["-Eww", "-o", "pid=,command=", "-p", list]).then((output) => readByPid(output, pids)),
+    ]);
+    const rows = readPs(processes, programs);
+    const factsOf = (pid: number): ProcessFacts => {
       const program = rows.get(pid)?.words[0];
       return {
         pid,
         processName: program === undefined ? null : basename(program),
         commandLines: commandLinesOf(rows, pid),
-        environmentProject: readPsEnvironment(environment, command.trimEnd()),
-        cwd: readLsofCwd(cwd),
+        environmentProject: readPsEnvironment(
+          environments.get(pid) ?? "",
+          (commands.get(pid) ?? "").trimEnd(),
+        ),
+        cwd: cwds.get(pid) ?? null,
       };
-    },
+    };
+    return found.map((pid) => ({ uid: null, process: pid === null ? null : factsOf(pid) }));
   };
+}
+
+/** Creates the process table of macOS. */
+export function createMacosProcessTable(run: RunCommand = runCommand): ProcessTable {
+  return createProcessTable(createLookupQueue(answerOnMacos(run)));
 }

@@ -1,7 +1,7 @@
-/** The variable that names a project. Source: decisions, "Daemon". */
+/** The variable that names a project. Source: docs/specification.md#attribution. */
 export const PROJECT_VARIABLE = "METER_PROJECT";
 
-/** The project among environment entries such as `METER_PROJECT=shop`; the first counts, as in getenv(3). */
+/** Returns the project in environment entries such as `METER_PROJECT=shop`. The first entry counts, as in getenv(3). */
 export function projectOf(environment: readonly string[]): string | null {
   const prefix = `${PROJECT_VARIABLE}=`;
   return environment.find((entry) => entry.startsWith(prefix))?.slice(prefix.length) ?? null;
@@ -14,10 +14,10 @@ export interface ProcessRow {
   readonly words: readonly string[];
 }
 
-/** Parents that are looked at: shell, terminal, editor and their helpers are fewer. */
+/** Maximum number of ancestors to read. A shell, terminal, editor and their helpers are fewer. */
 export const MAX_PARENTS = 16;
 
-/** The command lines of a process and its parents, nearest first. */
+/** Returns the command lines of a process and its ancestors, nearest first. */
 export function commandLinesOf(rows: ReadonlyMap<number, ProcessRow>, pid: number): (readonly string[])[] {
   const lines: (readonly string[])[] = [];
   for (

@@ -1,11 +1,13 @@
 import { win32 } from "node:path";
-import type { ProcessTable } from "../../core/ports/process-table.ts";
+import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
+import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
+import { createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { commandLinesOf, type ProcessRow } from "./process-facts.ts";
 import { type RunCommand, runCommand } from "./run-command.ts";
 
 /**
- * The holder of the client's end in `netstat -ano`. The state's name is in the system's language, so only ports are
- * read; the row has five fields: protocol, local address, foreign address, state, pid.
+ * Finds the process at the client end in the output of `netstat -ano`. The state's name is localised, so only the ports are
+ * compared. A row has five fields: protocol, local address, foreign address, state, pid.
  */
 export function readNetstat(output: string, clientPort: number, proxyPort: number | null): number | null {
   for (const line of output.split("\n")) {
@@ -16,7 +18,7 @@ export function readNetstat(output: string, clientPort: number, proxyPort: numbe
   return null;
 }
 
-/** Cuts a command line as `CommandLineToArgvW` does: backslashes are plain unless they stand before a quote. */
+/** Splits a command line like `CommandLineToArgvW`: a backslash is literal unless it precedes a quote. */
 export function splitCommandLine(line: string): string[] {
   const words: string[] = [];
   let word = "";
@@ -51,7 +53,7 @@ export function splitCommandLine(line: string): string[] {
   return isWord ? [...words, word] : words;
 }
 
-/** The processes as the query below prints them: one object or a list of them, with null for what is not ours to see. */
+/** Parses the output of the query below: one object or a list. Members that this user may not see are null. */
 export function readProcessList(output: string): Map<number, ProcessRow> {
   const parsed: unknown = JSON.parse(output);
   const rows = new Map<number, ProcessRow>();
@@ -79,30 +81,35 @@ const QUERY =
   "Select-Object ProcessId,ParentProcessId,Name,CommandLine | ConvertTo-Json -Compress";
 
 /**
- * The process table of Windows, through `netstat` and CIM. Working directory and environment of another process are in
- * its memory alone, so both stay unknown: there a project comes from the header, the proxy's user name or an editor's
- * command line.
+ * Creates a function that answers batches with `netstat` and CIM, which run once per batch. The working directory and
+ * environment of another process are only in its memory, so both stay unknown. The project then comes from the header, the
+ * proxy user name or an editor's command line.
  */
-export function createWindowsProcessTable(run: RunCommand = runCommand): ProcessTable {
-  return {
-    async lookup({ clientPort, proxyPort }) {
-      try {
-        const pid = readNetstat(await run("netstat", ["-ano", "-p", "TCP"]), clientPort, proxyPort);
-        if (pid === null) return null;
-        const rows = readProcessList(
-          await run("powershell", ["-NoProfile", "-NonInteractive", "-Command", QUERY]),
-        );
-        const program = rows.get(pid)?.words[0];
-        return {
-          pid,
-          processName: program === undefined ? null : win32.basename(program, ".exe"),
-          commandLines: commandLinesOf(rows, pid),
-          environmentProject: null,
-          cwd: null,
-        };
-      } catch {
-        return null;
-      }
-    },
+export function answerOnWindows(run: RunCommand): AnswerBatch {
+  return async (queries) => {
+    const connections = await run("netstat", ["-ano", "-p", "TCP"]);
+    const found = queries.map(({ clientPort, serverPort }) =>
+      readNetstat(connections, clientPort, serverPort),
+    );
+    if (found.every((pid) => pid === null)) return queries.map(() => UNKNOWN_CALLER);
+    const rows = readProcessList(
+      await run("powershell", ["-NoProfile", "-NonInteractive", "-Command", QUERY]),
+    );
+    const factsOf = (pid: number): ProcessFacts => {
+      const program = rows.get(pid)?.words[0];
+      return {
+        pid,
+        processName: program === undefined ? null : win32.basename(program, ".exe"),
+        commandLines: commandLinesOf(rows, pid),
+        environmentProject: null,
+        cwd: null,
+      };
+    };
+    return found.map((pid) => ({ uid: null, process: pid === null ? null : factsOf(pid) }));
   };
+}
+
+/** Creates the process table of Windows. */
+export function createWindowsProcessTable(run: RunCommand = runCommand): ProcessTable {
+  return createProcessTable(createLookupQueue(answerOnWindows(run)));
 }

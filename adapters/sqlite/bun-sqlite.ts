@@ -3,7 +3,7 @@ import type { SqliteOptions, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { SqliteDriver } from "./driver.ts";
 import { toStoreError } from "./store-errors.ts";
 
-/** The part of `bun:sqlite` in use: declared here, because Bun's types would replace Node's in the whole tree. */
+/** The used part of `bun:sqlite`, declared here because Bun's types would replace Node's in the whole project. */
 interface BunStatement {
   readonly columnNames: readonly string[];
   run(...parameters: SqliteValue[]): { changes: number; lastInsertRowid: number | bigint };
@@ -25,14 +25,14 @@ interface BunDialectModule {
   BunSqliteDialect: new (config: { database: unknown }) => Dialect;
 }
 
-/** SQLite's own flags (sqlite.org/c3ref/open.html): only through them does Bun take a `file:` address. */
+/** SQLite's own flags (sqlite.org/c3ref/open.html). Bun accepts a `file:` URI only with them. */
 const openReadOnly = 0x01;
 const openReadWrite = 0x02 | 0x04;
 const openUri = 0x40;
 
-/** `bun:sqlite` below Kysely's `kysely-bun-sqlite`, for Bun. */
+/** Opens `bun:sqlite` with the Kysely dialect `kysely-bun-sqlite`. */
 export async function openBunSqlite(location: string, options: SqliteOptions): Promise<SqliteDriver> {
-  // By variable: other runtimes have no such module, and tools should not look for it.
+  // In a variable, because other runtimes lack this module and bundlers must not resolve it.
   const [sqliteName, dialectName] = ["bun:sqlite", "kysely-bun-sqlite"];
   const { Database } = (await import(sqliteName)) as BunSqliteModule;
   const { BunSqliteDialect } = (await import(dialectName)) as BunDialectModule;
@@ -52,7 +52,7 @@ export async function openBunSqlite(location: string, options: SqliteOptions): P
         all: (parameters) => statement.all(...parameters),
         get: (parameters) => statement.get(...parameters),
         iterate: (parameters) => statement.iterate(...parameters),
-        // With statements left, Bun closes later, and the WAL is not written back.
+        // With open statements, Bun closes the database later, and the WAL is not checkpointed.
         finalize: () => statement.finalize(),
       };
     },
@@ -64,8 +64,8 @@ export async function openBunSqlite(location: string, options: SqliteOptions): P
           close: () => {},
           prepare: (sql: string) => {
             const { reader, all, run, iterate } = prepare(sql);
-            // The dialect (0.4.0) asks for column names to know whether there are rows, and streams only where it
-            // finds a member `iterator`, which Bun's own statements don't have.
+            // The dialect (0.4.0) reads the column names to find out whether there are rows, and it streams only from a
+            // member `iterator`, which Bun's statements lack.
             return { columnNames: reader ? ["row"] : [], iterator: iterate, all, run, iterate };
           },
         },

@@ -15,7 +15,7 @@ import { pathToFileURL } from "node:url";
 import { StoreError } from "../../core/ports/sqlite.ts";
 import { makeFolder } from "../files/make-folder.ts";
 
-/** Files that belong together; the rollback journal only exists before the first switch to WAL. */
+/** The files of a database. The rollback journal exists only before the first switch to WAL. */
 const companions = ["", "-wal", "-shm", "-journal"];
 
 const posix = process.platform !== "win32";
@@ -24,15 +24,15 @@ function statOrNull(path: string): Stats | null {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    throw new StoreError("cannot_open", `the database can't be looked at: ${path}`, { cause: error });
+    throw new StoreError("cannot_open", `could not read the database's file: ${path}`, { cause: error });
   }
 }
 
 function refuse(path: string, why: string): never {
-  throw new StoreError("unsafe_file", `the database is refused, because ${why}: ${path}`);
+  throw new StoreError("unsafe_file", `refused to open the database, because ${why}: ${path}`);
 }
 
-/** A file that somebody else could have put there, or could change, is refused: links, foreign owners. */
+/** Rejects a file that another user could have created or could change: links and foreign owners. */
 function checkFile(path: string, stats: Stats): void {
   if (stats.isSymbolicLink()) refuse(path, "it is a symbolic link");
   if (!stats.isFile()) refuse(path, "it is not a regular file");
@@ -42,10 +42,10 @@ function checkFile(path: string, stats: Stats): void {
 }
 
 /**
- * Makes the file (0600) and its folder (0700) or checks those that exist. True where it was made.
+ * Creates the file (0600) and its folder (0700), or checks those that exist. Returns whether it created the file.
  *
- * Decision: an existing folder keeps its mode, which may be the user's home, but one in which everybody may rename files
- * is refused unless sticky; a file that others may read or write is set back to 0600.
+ * Decision: an existing folder keeps its mode, because it may be the user's home. A folder in which others may rename files
+ * is rejected unless it is sticky. A file that others may read or write is reset to 0600.
  */
 export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
   if (path === ":memory:") return false;
@@ -59,7 +59,7 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
     }
     if (stats === null) {
       if (readOnly) throw new StoreError("missing", `there is no database yet: ${path}`);
-      // Made before SQLite opens it, so that it is never readable by others, whatever the umask.
+      // Created before SQLite opens it, so that others can never read it, regardless of the umask.
       closeSync(openSync(path, "wx", 0o600));
       return true;
     }
@@ -69,52 +69,53 @@ export function prepareDatabaseFile(path: string, readOnly: boolean): boolean {
   } catch (error) {
     if (error instanceof StoreError) throw error;
     const { code } = error as { code?: unknown };
-    // Another process made it in between: it is checked like any other file.
+    // Another process created it meanwhile, so it is checked like any existing file.
     if (code === "EEXIST") {
       checkFile(path, lstatSync(path));
       return false;
     }
     if (code === "ENOENT" && readOnly) throw new StoreError("missing", `there is no database yet: ${path}`);
     if (code === "ENOSPC")
-      throw new StoreError("disk_full", `no space for the database: ${path}`, { cause: error });
+      throw new StoreError("disk_full", `no disk space for the database: ${path}`, { cause: error });
     if (code === "EROFS") {
       throw new StoreError("read_only", `the database's folder is read-only: ${path}`, { cause: error });
     }
-    throw new StoreError("cannot_open", `the database can't be made: ${path}`, { cause: error });
+    throw new StoreError("cannot_open", `could not create the database: ${path}`, { cause: error });
   }
 }
 
-/** Whether the file has not one byte: SQLite takes it for a new database, and deletes the -wal that may lie beside it. */
+/** Whether the file is empty. SQLite treats an empty file as a new database and deletes a -wal next to it. */
 export function isEmptyFile(path: string): boolean {
   return path !== ":memory:" && statOrNull(path)?.size === 0;
 }
 
-/** Takes away a file that was made for a database which then could not be written. */
+/** Deletes the empty files of a database that could not be written. */
 export function removeEmptyFile(path: string): void {
   for (const end of companions) if (isEmptyFile(path + end)) rmSync(path + end, { force: true });
 }
 
 /**
- * The address under which SQLite reads the file as one that nobody writes, so without making a -shm: for a file system
- * that is read-only. `null` while there is a -wal, since then somebody may have it open, or its last rows are in there.
+ * Returns a URI with which SQLite opens the file as immutable, without creating a -shm, for a read-only file system.
+ * Returns `null` if there is a -wal, because another process may have the database open, or the -wal contains its latest
+ * rows.
  */
 export function immutableAddress(path: string): string | null {
   if (path === ":memory:" || statOrNull(`${path}-wal`) !== null) return null;
   return `${pathToFileURL(path).href}?immutable=1`;
 }
 
-/** Whether the folder that the file lies in is there. */
+/** Whether the folder of the file exists. */
 export function hasFolder(path: string): boolean {
   return existsSync(dirname(path));
 }
 
-/** Device and inode: they change when a file is restored or copied over, and stay through every write. */
+/** Returns device and inode. They change when the file is restored or copied, but not when it is written. */
 export function fileIdentity(path: string): string | null {
   const stats = path === ":memory:" ? null : statOrNull(path);
   return stats === null || stats.ino === 0 ? null : `${stats.dev}:${stats.ino}`;
 }
 
-/** The name, with a number where a database of that name is there. */
+/** Returns the name, with a number appended if a database with this name exists. */
 export function freeName(name: string): string {
   let free = name;
   for (let n = 2; companions.some((end) => existsSync(free + end)); n++) free = `${name}-${n}`;
@@ -122,8 +123,8 @@ export function freeName(name: string): string {
 }
 
 /**
- * Renames database, -wal and -shm. Nothing is overwritten: a taken name gets a number. The -wal goes first: left behind by
- * a crash in between, it would be replayed into the next database of that name.
+ * Renames the database, -wal and -shm, without overwriting anything: a number is appended to a name that is taken. The -wal
+ * is renamed first, because after a crash in between, SQLite would replay it into the next database with the old name.
  */
 export function setAside(path: string, suffix: string): string {
   const target = freeName(`${path}.${suffix}`);

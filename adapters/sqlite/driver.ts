@@ -3,7 +3,7 @@ import type { SqliteConnection, SqliteOptions, SqliteStatement } from "../../cor
 import { type CachedStatement, createStatementCache, type DriverStatement } from "./statement-cache.ts";
 import { toStoreError } from "./store-errors.ts";
 
-/** What each runtime's file supplies; the rest is the same for all. */
+/** The part of a driver that differs between runtimes. */
 export interface SqliteDriver {
   prepare(sql: string): DriverStatement;
   execute(sql: string): void;
@@ -11,10 +11,13 @@ export interface SqliteDriver {
   dialect(prepare: (sql: string) => CachedStatement): Dialect;
 }
 
-/** A WAL file is cut back to this size when it starts again. */
+/** Size to which a WAL file is truncated when it is reset, in bytes. */
 const walSizeLimitBytes = 16 * 1024 * 1024;
 
-/** `trusted_schema` and `cell_size_check`: a file may come from a stranger. `secure_delete`: what was deleted is gone from the file. */
+/**
+ * `trusted_schema` and `cell_size_check`: the file may come from an untrusted source. `secure_delete`: deleted data is
+ * overwritten in the file.
+ */
 function pragmas(options: SqliteOptions): string {
   const { readOnly = false, synchronous = "full", busyTimeoutMs = 5_000, lockOnly = false } = options;
   if (lockOnly) return `PRAGMA busy_timeout = ${Math.trunc(busyTimeoutMs)};`;
@@ -37,7 +40,7 @@ function pragmas(options: SqliteOptions): string {
     .join("\n");
 }
 
-/** Makes the port's connection of a runtime's driver. Closes the driver when the file turns out unusable. */
+/** Creates the port's connection on a runtime's driver. Closes the driver if the file is unusable. */
 export function createConnection(driver: SqliteDriver, options: SqliteOptions): SqliteConnection<Dialect> {
   const statements = createStatementCache((sql) => driver.prepare(sql));
   const { prepare } = statements;
@@ -48,6 +51,7 @@ export function createConnection(driver: SqliteDriver, options: SqliteOptions): 
       throw toStoreError(error);
     }
   };
+  let dialect: Dialect | null = null;
   let open = true;
   const close = () => {
     if (!open) return;
@@ -57,14 +61,18 @@ export function createConnection(driver: SqliteDriver, options: SqliteOptions): 
   };
   try {
     execute(pragmas(options));
-    // The first read: a garbage file or a folder that can't hold the -shm file shows here, not at the first query.
+    // The first read, so that an invalid file or a folder without room for the -shm file fails here and not at the first
+    // query.
     prepare("SELECT count(*) FROM sqlite_schema").all([]);
   } catch (error) {
     close();
     throw error;
   }
   return {
-    dialect: driver.dialect(prepare),
+    get dialect() {
+      dialect ??= driver.dialect(prepare);
+      return dialect;
+    },
     prepare: <Row>(sql: string) => prepare(sql).port as SqliteStatement<Row>,
     execute,
     transaction: (work) => {
@@ -77,7 +85,7 @@ export function createConnection(driver: SqliteDriver, options: SqliteOptions): 
         try {
           prepare("ROLLBACK").run([]);
         } catch {
-          // SQLite has rolled back by itself, as it does on a full disk.
+          // SQLite has already rolled back, for example because the disk is full.
         }
         throw error;
       }

@@ -1,7 +1,7 @@
 /**
- * SQLite behind the port of `core/ports/sqlite.ts`: `node:sqlite` on Node and Deno, `bun:sqlite` with
- * `kysely-bun-sqlite` on Bun, chosen when the first file is opened. Statements are cached, integers come back exact,
- * and what a driver throws becomes a `StoreError`.
+ * Implements the port `core/ports/sqlite.ts`: `node:sqlite` on Node and Deno, `bun:sqlite` with `kysely-bun-sqlite` on Bun,
+ * chosen when the first file is opened. Statements are cached, integers are exact, and errors of the driver become
+ * `StoreError`s.
  *
  * ```ts
  * import { createSqliteOpener } from "./adapters/sqlite/mod.ts";

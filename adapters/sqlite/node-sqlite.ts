@@ -1,18 +1,25 @@
 import { DatabaseSync } from "node:sqlite";
-import { SqliteDialect } from "kysely";
+import type { SqliteDialect } from "kysely";
 import type { SqliteOptions } from "../../core/ports/sqlite.ts";
 import type { SqliteDriver } from "./driver.ts";
 import { toStoreError } from "./store-errors.ts";
 
-/** `node:sqlite`, for Node and Deno. */
-export function openNodeSqlite(location: string, options: SqliteOptions): SqliteDriver {
+/**
+ * Opens `node:sqlite`, for Node and Deno. `kysely` is null for a connection that only holds a lock: a daemon takes its lock first,
+ * and serves clients before it loads Kysely.
+ */
+export function openNodeSqlite(
+  location: string,
+  options: SqliteOptions,
+  kysely: { readonly SqliteDialect: typeof SqliteDialect } | null,
+): SqliteDriver {
   let database: DatabaseSync;
   try {
     database = new DatabaseSync(location, { readOnly: options.readOnly ?? false, timeout: 0 });
   } catch (error) {
     throw toStoreError(error);
   }
-  // Refuses writes to the schema table itself; newer Node has it on anyway, Node 22 lacks the method.
+  // Rejects direct writes to the schema table. Newer versions of Node do this by default; Node 22 lacks the method.
   (database as { enableDefensive?: (on: boolean) => void }).enableDefensive?.(true);
   return {
     prepare: (sql) => {
@@ -29,12 +36,14 @@ export function openNodeSqlite(location: string, options: SqliteOptions): Sqlite
     },
     execute: (sql) => database.exec(sql),
     close: () => database.close(),
-    dialect: (prepare) =>
-      new SqliteDialect({
+    dialect: (prepare) => {
+      if (kysely === null) throw new Error("this connection only holds a lock");
+      return new kysely.SqliteDialect({
         database: {
           close: () => {},
           prepare,
         },
-      }),
+      });
+    },
   };
 }

@@ -15,15 +15,17 @@ import {
   setAside,
 } from "./database-file.ts";
 import { createConnection } from "./driver.ts";
-import { keepDamagedLog } from "./write-ahead-log.ts";
+import { saveDamagedLog, syncLog } from "./write-ahead-log.ts";
 
-/** The runtime's connection to a path or a `file:` address. */
+/** Opens a connection to a path or a `file:` URI with the runtime's driver. */
 export async function connect(location: string, options: SqliteOptions): Promise<SqliteConnection<Dialect>> {
-  const driver =
-    "Bun" in globalThis
-      ? await (await import("./bun-sqlite.ts")).openBunSqlite(location, options)
-      : (await import("./node-sqlite.ts")).openNodeSqlite(location, options);
-  return createConnection(driver, options);
+  if ("Bun" in globalThis) {
+    const { openBunSqlite } = await import("./bun-sqlite.ts");
+    return createConnection(await openBunSqlite(location, options), options);
+  }
+  const { openNodeSqlite } = await import("./node-sqlite.ts");
+  const kysely = options.lockOnly === true ? null : await import("kysely");
+  return createConnection(openNodeSqlite(location, options, kysely), options);
 }
 
 /** Opens with `bun:sqlite` on Bun and with `node:sqlite` on Node and Deno. */
@@ -37,7 +39,7 @@ export function createSqliteOpener(): SqliteOpener<Dialect> {
       try {
         return await connect(path, options);
       } catch (error) {
-        // Left behind it would pass for one that lost all it held.
+        // The file is removed, because an empty file would look like a database that lost its data.
         const isBusy = error instanceof StoreError && error.reason === "busy";
         if (isNew && !lockOnly && !isBusy) removeEmptyFile(path);
         const still =
@@ -49,7 +51,8 @@ export function createSqliteOpener(): SqliteOpener<Dialect> {
     },
     fileIdentity,
     hasFolder,
-    keepDamagedLog,
+    saveDamagedLog,
+    syncLog,
     setAside,
   };
 }

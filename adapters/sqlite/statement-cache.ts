@@ -1,7 +1,7 @@
 import type { SqliteStatement, SqliteValue } from "../../core/ports/sqlite.ts";
 import { toStoreError } from "./store-errors.ts";
 
-/** A driver's statement, as both `node:sqlite` and `bun:sqlite` can be seen. Integers are read as `bigint`. */
+/** A driver's statement: the common part of `node:sqlite` and `bun:sqlite`. Integers are read as `bigint`. */
 export interface DriverStatement {
   /** False for a statement that returns no rows. */
   readonly reader: boolean;
@@ -9,11 +9,11 @@ export interface DriverStatement {
   all(parameters: readonly SqliteValue[]): unknown[];
   get(parameters: readonly SqliteValue[]): unknown;
   iterate(parameters: readonly SqliteValue[]): IterableIterator<unknown>;
-  /** Lets go of it, where the driver does not do so when the connection closes. */
+  /** Releases the statement, if the driver does not do so when the connection closes. */
   finalize?(): void;
 }
 
-/** A prepared statement as the port has it, with what the Kysely dialects need besides. */
+/** A prepared statement of the port, with what the Kysely dialects also need. */
 export interface CachedStatement {
   readonly reader: boolean;
   readonly port: SqliteStatement;
@@ -22,12 +22,12 @@ export interface CachedStatement {
   iterate(parameters: readonly SqliteValue[]): IterableIterator<unknown>;
 }
 
-/** Statements kept per connection; beyond it the oldest goes. The store has about fifty. */
+/** Maximum number of cached statements per connection. The oldest is released first. The store has about fifty. */
 const maxStatements = 256;
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Turns the `bigint`s that a `number` holds exactly into `number`s, in place. */
+/** Converts each `bigint` that is exact as a `number`, in place. */
 function narrowIntegers(row: unknown): unknown {
   const cells = row as Record<string, unknown>;
   for (const name in cells) {
@@ -37,7 +37,7 @@ function narrowIntegers(row: unknown): unknown {
   return row;
 }
 
-function guarded<T>(work: () => T): T {
+function translateErrors<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -67,12 +67,13 @@ function cachedStatement(statement: DriverStatement, prepareAgain: () => DriverS
     }
   };
   const all: CachedStatement["all"] = (parameters) =>
-    guarded(() => {
+    translateErrors(() => {
       const rows = statement.all(parameters);
       for (const row of rows) narrowIntegers(row);
       return rows;
     });
-  // A statement has one cursor: a loop gets its own, so that two loops over the same SQL don't disturb each other.
+  // A statement has one cursor. Each iteration gets its own statement, so that two iterations over the same SQL do not
+  // interfere.
   const iterate: CachedStatement["iterate"] = (parameters) => iterateOver(prepareAgain(), parameters);
   return {
     reader: statement.reader,
@@ -83,7 +84,7 @@ function cachedStatement(statement: DriverStatement, prepareAgain: () => DriverS
       run: (parameters) => Number(run(parameters).changes),
       all,
       get: (parameters) =>
-        guarded(() => {
+        translateErrors(() => {
           const row = statement.get(parameters);
           return row === undefined || row === null ? null : narrowIntegers(row);
         }),
@@ -93,21 +94,21 @@ function cachedStatement(statement: DriverStatement, prepareAgain: () => DriverS
 }
 
 /** The statements of one connection. */
-export interface StatementCache {
-  /** Prepares each SQL text once: without it a read costs six to nine times as much. */
+interface StatementCache {
+  /** Prepares each SQL text once. Without the cache, a read takes six to nine times as long. */
   prepare(sql: string): CachedStatement;
-  /** Lets go of all of them, before the connection closes. */
+  /** Releases all statements, before the connection closes. */
   clear(): void;
 }
 
-/** Makes the cache over a driver's `prepare`. */
+/** Creates a cache of statements on a driver's `prepare`. */
 export function createStatementCache(prepare: (sql: string) => DriverStatement): StatementCache {
   const statements = new Map<string, { cached: CachedStatement; driver: DriverStatement }>();
   return {
     prepare: (sql) => {
       const known = statements.get(sql);
       if (known !== undefined) return known.cached;
-      const prepareOnce = () => guarded(() => prepare(sql));
+      const prepareOnce = () => translateErrors(() => prepare(sql));
       const driver = prepareOnce();
       const cached = cachedStatement(driver, prepareOnce);
       if (statements.size >= maxStatements) statements.delete(statements.keys().next().value as string);

@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorReason } from "../../core/ports/sqlite.ts";
 
-/** SQLite's primary result codes (sqlite.org/rescode.html), as far as somebody can act on them. */
+/** SQLite's primary result codes (sqlite.org/rescode.html) that require a specific reaction. */
 const reasons: Record<number, StoreErrorReason> = {
   5: "busy",
   6: "busy",
@@ -16,7 +16,7 @@ const reasons: Record<number, StoreErrorReason> = {
   26: "corrupt",
 };
 
-/** For what has no code (Deno's `exec()` and constructor) or only the general one: SQLite's own words. */
+/** SQLite's messages, for errors without a code (Deno's `exec()` and constructor) or with only the general one. */
 const messages: readonly (readonly [text: string, reason: StoreErrorReason])[] = [
   ["database is locked", "busy"],
   ["database table is locked", "busy"],
@@ -30,7 +30,7 @@ const messages: readonly (readonly [text: string, reason: StoreErrorReason])[] =
   ["constraint failed", "constraint"],
 ];
 
-/** SQLITE_IOERR_CORRUPTFS: the file system itself says that the file is damaged. */
+/** SQLITE_IOERR_CORRUPTFS: the file system reports that the file is damaged. */
 const corruptFileSystem = 10 | (33 << 8);
 
 function codeOf(error: Error): number | null {
@@ -48,14 +48,14 @@ function reasonOf(error: Error): StoreErrorReason {
   return messages.find(([text]) => error.message.includes(text))?.[1] ?? "other";
 }
 
-/** The port's error for whatever a driver threw. */
+/** Converts any error of a driver to the port's error. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (!(error instanceof Error)) return new StoreError("other", `SQLite failed: ${String(error)}`);
   const reason = reasonOf(error);
   const where =
     reason === "cannot_open"
-      ? " (a WAL database needs its -shm file, which can't be made in a folder that is read-only)"
+      ? " (a WAL database needs its -shm file, which cannot be created in a read-only folder)"
       : "";
   return new StoreError(reason, `SQLite failed: ${error.message}${where}`, { cause: error });
 }

@@ -1,17 +1,18 @@
 import type { Buffer } from "node:buffer";
 import { chmodSync, copyFileSync, readFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { freeName } from "./database-file.ts";
 
 // The format: sqlite.org/fileformat2.html, "The Write-Ahead Log".
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** The last bit says how the words of the sums are written. */
+/** The last bit gives the byte order of the checksums. */
 const MAGIC = 0x377f0682;
 const FORMAT = 3_007_000;
-/** A log is 4 MiB as a rule; one that grew beyond this while somebody read for long is not looked through. */
-const MOST_BYTES = 256 * 1024 * 1024;
+/** Maximum size of a log that is checked, in bytes. A log is usually 4 MiB, but may grow during a long read. */
+const MAX_CHECKED_BYTES = 256 * 1024 * 1024;
 
-/** SQLite's running sum over pairs of words. */
+/** SQLite's running checksum over pairs of 32-bit words. */
 function addSums(sums: [number, number], bytes: Buffer, bigEndian: boolean): [number, number] {
   let [one, two] = sums;
   for (let at = 0; at < bytes.length; at += 8) {
@@ -22,8 +23,8 @@ function addSums(sums: [number, number], bytes: Buffer, bigEndian: boolean): [nu
 }
 
 /**
- * Whether something that was committed can't be read from the log any more. SQLite reads it up to the first frame whose
- * sum is wrong, without a word about the rest. The last frame alone may be torn: a process was killed while it wrote it.
+ * Whether committed data can no longer be read from the log. SQLite reads up to the first frame with a wrong checksum and
+ * silently ignores the rest. A wrong last frame is not damage: a process was killed while writing it.
  */
 export function isLogDamaged(log: Buffer): boolean {
   if (log.length === 0) return false;
@@ -40,7 +41,7 @@ export function isLogDamaged(log: Buffer): boolean {
   let lastOwn = -1;
   let commitsBehind = 0;
   for (let at = HEADER_BYTES; at + frameBytes <= log.length; at += frameBytes) {
-    // Frames of an earlier round of the log lie behind the current ones.
+    // Frames of the previous log generation follow the current ones.
     if (!log.subarray(at + 8, at + 16).equals(salts)) {
       broken ??= at;
       continue;
@@ -56,17 +57,40 @@ export function isLogDamaged(log: Buffer): boolean {
   return broken !== null && commitsBehind > 0 && lastOwn !== broken;
 }
 
-/** As `SqliteOpener.keepDamagedLog` says. What can't be read or copied is left to SQLite. */
-export function keepDamagedLog(path: string): string | null {
+/** Implements `SqliteOpener.saveDamagedLog`. SQLite handles a log that cannot be read or copied. */
+export function saveDamagedLog(path: string): string | null {
   try {
     const log = `${path}-wal`;
     const bytes = readFileSync(log);
-    if (bytes.length > MOST_BYTES || !isLogDamaged(bytes)) return null;
+    if (bytes.length > MAX_CHECKED_BYTES || !isLogDamaged(bytes)) return null;
     const copy = freeName(`${log}.corrupt`);
     copyFileSync(log, copy);
     chmodSync(copy, 0o600);
     return copy;
   } catch {
     return null;
+  }
+}
+
+/**
+ * Implements `SqliteOpener.syncLog`, on a thread of the runtime's pool.
+ *
+ * Syncing one descriptor covers writes through any other descriptor of the same file (fsync(2)). Closing a descriptor drops
+ * the POSIX locks that the process holds on that file (fcntl(2)), which would break SQLite on the database file itself and on
+ * -shm. On -wal it holds none: it locks the database file and bytes of -shm (sqlite.org/wal.html, "Locking Matrix", and
+ * `unixOpen()` in os_unix.c, which leaves locks out for every file but the database).
+ */
+export async function syncLog(path: string): Promise<void> {
+  let log: FileHandle;
+  try {
+    log = await open(`${path}-wal`, "r+"); // Windows syncs only what may be written
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw error;
+  }
+  try {
+    await log.datasync();
+  } finally {
+    await log.close();
   }
 }

@@ -2,28 +2,28 @@ import { setImmediate } from "node:timers/promises";
 import type { TokenCounter } from "../../core/ports/token-counter.ts";
 
 /**
- * As much text is counted, in UTF-16 units; what is longer is taken to go on alike. Decision: ten books' pages tell the
- * ratio well enough, and bound the work to about 10 ms.
+ * Maximum length of the text that is counted, in UTF-16 code units. The rest is estimated with the same ratio. Decision:
+ * about ten books' pages give a good ratio and limit the work to about 10 ms.
  */
 export const MAX_COUNTED_UNITS = 200_000;
 
-/** Text is counted in pieces of this length: the work for one long word grows with its square. */
+/** Text is counted in pieces of this length, because the time for one long word grows with its square. */
 const PIECE_UNITS = 1024;
 
-/** How many pieces are counted before others get their turn. */
+/** Number of pieces that are counted before other work can run. */
 const PIECES_PER_TURN = 32;
 
 type Count = (text: string, options: { disallowedSpecial: Set<string> }) => number;
 
-/** Words that a prompt may hold and that the tokenizer would refuse otherwise (`<|endoftext|>`). */
+/** Treats special tokens in a prompt, such as `<|endoftext|>`, as text. By default, the tokenizer rejects them. */
 const asText = { disallowedSpecial: new Set<string>() };
 
-/** Which models used OpenAI's older encoding. */
+/** Models with OpenAI's older encoding. */
 const OLDER_MODELS = /^(gpt-3\.5|gpt-4($|-(?!o))|text-embedding|davinci|babbage)/;
 
 /**
- * Makes a counter on `gpt-tokenizer`, whose tables (4 MB on disk, 80 MB in memory) are loaded at the first call. Other
- * companies' models are counted as OpenAI's newest are; Claude's tokens are known to be some more.
+ * Creates a counter on `gpt-tokenizer`. Its tables (4 MB on disk, 80 MB in memory) are loaded at the first call. Models of
+ * other companies are counted like OpenAI's newest ones; Claude uses slightly more tokens.
  */
 export function createTokenCounter(): TokenCounter {
   let newer: Promise<Count> | null = null;

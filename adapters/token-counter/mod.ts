@@ -1,5 +1,5 @@
 /**
- * Counts tokens for estimates, behind the port `core/ports/token-counter.ts`.
+ * Counts tokens for estimates. Implements the port `core/ports/token-counter.ts`.
  *
  * ```ts
  * import { createTokenCounter } from "./mod.ts";
@@ -8,4 +8,4 @@
  * console.log(await counter.count(["Hello, world!"], "gpt-5")); // 4
  * ```
  */
-export { createTokenCounter, MAX_COUNTED_UNITS } from "./gpt-tokenizer.ts";
+export { createTokenCounter } from "./gpt-tokenizer.ts";

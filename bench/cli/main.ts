@@ -1,5 +1,6 @@
-// `npm run bench:cli`: how long the commands take that people and prompts run often, beside `node -e 0`, in one run.
-// Uses what `npm run build` made, as an installed package does. The order alternates, so that all see the same machine.
+// `npm run bench:cli`: the duration of commands that people and prompts run often, compared with `node -e 0` in the same
+// run. Uses the output of `npm run build`, as an installed package does. The order alternates, so that load on the machine
+// affects all.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,14 +16,15 @@ if (!existsSync(join(root, "dist/cli/main.js"))) {
 }
 const folder = mkdtempSync(join(tmpdir(), "meter-bench-cli-"));
 try {
-  // A package as it is installed: without the sources beside `cli/bin.js`.
+  // A package as it is installed: without the sources next to `cli/bin.js`.
   cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
-  for (const name of ["cli/bin.js", "cli/node-version.js"]) cpSync(join(root, name), join(folder, name));
+  for (const name of ["cli/bin.js", "cli/compile-cache.js", "cli/node-version.js"])
+    cpSync(join(root, name), join(folder, name));
   cpSync(join(root, "package.json"), join(folder, "package.json"));
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const home = join(folder, "home");
   mkdirSync(home, { mode: 0o700 });
-  // Any free port: another daemon may have the usual ones.
+  // Port 0, because another daemon may use the usual ports.
   writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n[api]\nport = 0\n");
   const env = { ...process.env, METER_HOME: home };
   const program = join(folder, "cli/bin.js");
@@ -39,7 +41,7 @@ try {
     ["meter status", [program, "status"]],
     ["meter report", [program, "report"]],
   ];
-  // Once to fill the caches; with a database, since that is how people have it.
+  // Runs once to fill the caches and create a database, as on a machine in use.
   const { status } = spawnSync(process.execPath, [program, "start"], { env, stdio: "inherit" });
   if (status !== 0) throw new Error(`meter start ended with ${status}`);
   const times = new Map(contenders.map(([name]) => [name, [] as number[]]));

@@ -1,8 +1,9 @@
 /**
- * `npm run bench:ingest`: records a second that one process of the cloud takes over HTTP into PostgreSQL 15, rollups
- * included, beside what the database does with the same rows without us: one `json_to_recordset` statement for each batch
- * from as many connections, and `COPY` through psql. Each round gives every contender a fresh database on the same server;
- * the median of the rounds counts. Requests, parsing, pricing, rollups and row-level security are all the cloud's.
+ * `npm run bench:ingest`: the number of records per second that one process of the cloud stores over HTTP in PostgreSQL 15,
+ * including rollups. Compared with what the database does with the same rows: one `json_to_recordset` statement per batch
+ * from the same number of connections, and `COPY` through psql. Each round gives every contender a new database on the same
+ * server; the median of the rounds counts. Requests, parsing, pricing, rollups and row-level security are included for the
+ * cloud.
  *
  * `node bench/ingest/main.ts [--batches 200] [--size 500] [--connections 4] [--rounds 3]`
  */
@@ -15,14 +16,16 @@ import { parseArgs } from "node:util";
 import { sql } from "kysely";
 import postgres from "postgres";
 import { Agent, request } from "undici";
-import { systemClock } from "../../adapters/clock/mod.ts";
-import { openPostgres } from "../../adapters/postgres/mod.ts";
-import { type CloudDatabase, migrateCloud, openCloudDatabase, seedRates } from "../../cloud/mod.ts";
+import { systemClock } from "../../adapters/clock/system-clock.ts";
+import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
+import { migrateCloud } from "../../cloud/store/migrate.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
+import { seedRates } from "../../cloud/store/rates.ts";
 import { REQUEST_COLUMNS } from "../../cloud/store/request-columns.ts";
 import { type StoredRequest, toStoredRequest } from "../../cloud/store/stored-request.ts";
-import { toReceivedRecord } from "../../core/policy/mod.ts";
-import { createPriceBook, loadBundledRates } from "../../core/pricing/mod.ts";
-import { parseMetadataRecord } from "../../core/wire/mod.ts";
+import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../core/pricing/price-book.ts";
+import { parseMetadataRecord } from "../../core/wire/metadata-record.ts";
 import { startCloudProcess } from "../../tests/cloud/kit/cloud-process.ts";
 import {
   missingPostgres,
@@ -47,19 +50,19 @@ const [batches, size, connections, rounds] = [
   options.rounds,
 ].map(Number) as [number, number, number, number];
 
-/** Batches before the clock starts: plans, connections, compiled code. */
+/** Batches before the measurement, for query plans, connections and compiled code. */
 const WARM_UP_BATCHES = 20;
 
 const COLUMNS = Object.keys(REQUEST_COLUMNS);
 
-/** What a contender did in one round. */
+/** The result of a contender in one round. */
 interface Round {
   readonly recordsPerSecond: number;
-  /** Of each batch, milliseconds; empty where there are no batches. */
+  /** Per batch, in milliseconds; empty without batches. */
   readonly latencies: readonly number[];
 }
 
-/** Sends all batches, each worker one after the other from what is left. */
+/** Sends all batches. Each worker takes the next remaining one. */
 async function drain<Batch>(
   all: readonly Batch[],
   workers: number,
@@ -111,7 +114,7 @@ async function overHttp(
       });
       const { accepted } = (await answer.body.json()) as { accepted?: number };
       if (accepted !== size)
-        throw new Error(`a batch was not taken whole: status ${answer.statusCode}, ${accepted}`);
+        throw new Error(`a batch was not accepted completely: status ${answer.statusCode}, ${accepted}`);
     });
   } finally {
     await agent.close();
@@ -139,7 +142,7 @@ async function byStatement(
   }
 }
 
-/** The same rows by one COPY; as a whole, since psql has no batches. */
+/** Inserts the same rows with one COPY, because psql has no batches. */
 async function byCopy(
   url: string,
   workspaceId: string,
@@ -171,7 +174,7 @@ function quantile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
 
-async function freshDatabase(
+async function createDatabase(
   server: PostgresServer,
   name: string,
 ): Promise<{ url: string; db: CloudDatabase; close(): Promise<void> }> {
@@ -185,10 +188,11 @@ async function freshDatabase(
   return { url, db, close: () => db.destroy() };
 }
 
-/** What must be so after each round: every row is there once. */
+/** Checks that every row was stored once. */
 async function assertRows(db: CloudDatabase, expected: number): Promise<void> {
   const { rows } = await sql<{ n: string }>`select count(*) as n from requests`.execute(db);
-  if (rows[0]?.n !== String(expected)) throw new Error(`${rows[0]?.n} rows, and ${expected} were sent`);
+  if (rows[0]?.n !== String(expected))
+    throw new Error(`${rows[0]?.n} rows are stored, but ${expected} were sent`);
 }
 
 async function main(): Promise<void> {
@@ -203,14 +207,14 @@ async function main(): Promise<void> {
       const wire = makeBatches(batches + WARM_UP_BATCHES, size, now, round + 1);
       const book = createPriceBook(loadBundledRates());
       for (const contender of ["http", "statement", "copy"] as const) {
-        const fresh = await freshDatabase(server, `${contender}_${round}`);
+        const fresh = await createDatabase(server, `${contender}_${round}`);
         const { workspaceId, senders } = await addSenders(fresh.db, connections, now);
         const rows = wire.map((records) =>
           records.map((record) => {
             const parsed = parseMetadataRecord(record);
             if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
             const sender = { ...(senders[0] as Sender), receivedAt: now };
-            return toStoredRequest(toReceivedRecord(parsed.value), sender, book);
+            return toStoredRequest(parsed.value, sender, book);
           }),
         );
         const done =

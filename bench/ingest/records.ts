@@ -1,6 +1,6 @@
-import { formatInstant } from "../../core/wire/mod.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
 
-/** One record as a daemon with the preset `standard` sends it. */
+/** A record as a daemon with the preset `standard` sends it. */
 export type WireRecord = Readonly<Record<string, unknown>> & { readonly request_id: string };
 
 const MODELS = [
@@ -13,8 +13,8 @@ const MODELS = [
 const PROJECTS = ["web", "api", "agents", "data/etl", "docs", "infra"];
 
 /**
- * Batches as daemons send them: calls of the last two hours in the order of their times, a handful of models and projects,
- * identifiers that rise with time. The same for the same seed.
+ * Creates batches as daemons send them: calls of the last two hours in order of time, a few models and projects, and
+ * ascending ids. The result depends only on the seed.
  */
 export function makeBatches(batches: number, size: number, now: number, seed: number): WireRecord[][] {
   const random = createRandom(seed);
@@ -60,7 +60,7 @@ export function makeBatches(batches: number, size: number, now: number, seed: nu
   );
 }
 
-/** mulberry32: 32 bits of state are enough for rows of a bench. */
+/** mulberry32, whose 32 bits of state are enough for a benchmark. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,17 +1,20 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { openCertificateAuthority } from "../../adapters/certificates/certificate-authority.ts";
+import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
+import { memoryLimits } from "../../core/operations/install/memory-limits.ts";
 import type { Route } from "./load.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** What a contender relays to, and where it may keep its files. */
+/** The provider that a contender relays to, and a folder for the contender's files. */
 export interface Provider {
   port: number;
-  /** The authority that the provider's certificate for `localhost` chains to, PEM. */
+  /** The authority that issued the provider's certificate for `localhost`, PEM. */
   caFile: string;
   certFile: string;
   keyFile: string;
@@ -25,6 +28,25 @@ export interface Contender {
   /** The process that relays, or null for none. */
   pid: number | null;
   stop(): Promise<void>;
+}
+
+/** Starts the benchmark's provider with its own certificate. */
+export async function openProvider(folder: string): Promise<Provider & { stop(): void }> {
+  const now = Date.now();
+  const authority = openCertificateAuthority({
+    directory: `${folder}/provider-ca`,
+    hosts: ["localhost"],
+    now,
+  });
+  const leaf = createLeafIssuer(authority).issue("localhost", now);
+  const certFile = `${folder}/provider.pem`;
+  const keyFile = `${folder}/provider-key.pem`;
+  writeFileSync(certFile, leaf.certificatePem);
+  writeFileSync(keyFile, leaf.keyPem);
+  const server = fork(here("./provider.ts"), [certFile, keyFile]);
+  const [{ port }] = (await once(server, "message")) as [{ port: number }];
+  const stop = () => void server.kill();
+  return { port, folder, caFile: authority.certificatePath, certFile, keyFile, stop };
 }
 
 async function freePort(): Promise<number> {
@@ -45,7 +67,7 @@ async function ended(child: ChildProcess): Promise<void> {
   }
 }
 
-/** Waits until something listens, since not every peer says when it does. */
+/** Waits until the port accepts connections, because not every peer reports when it is ready. */
 async function listening(port: number): Promise<void> {
   const { connect } = await import("node:net");
   for (let tries = 0; tries < 300; tries += 1) {
@@ -75,7 +97,9 @@ export async function direct(provider: Provider): Promise<Contender> {
   return { name: "direct", version: "", route, pid: null, stop: async () => {} };
 }
 
-/** A relay with TLS on both sides and keep-alive upstream, one worker. It parses no body and records nothing. */
+/**
+ * A relay with TLS on both sides and keep-alive to the upstream, with one worker. It parses no bodies and records nothing.
+ */
 export async function nginx(provider: Provider): Promise<Contender | null> {
   if (installed("/usr/sbin/nginx", "-v") === null) return null;
   const folder = `${provider.folder}/nginx`;
@@ -109,8 +133,16 @@ http {
   return { name: "nginx", version, route, pid: child.pid as number, stop: () => ended(child) };
 }
 
-/** The whole meter as a person runs it: parsed, priced, stored. */
-export async function meter(provider: Provider): Promise<Contender> {
+/** How the meter is started if it differs from the usual start. */
+interface MeterOptions {
+  hasMemoryLimits?: boolean;
+  /** Stops the main thread repeatedly for this long; 0 for never. */
+  stallSeconds?: number;
+}
+
+/** The complete meter as a user runs it: calls are parsed, priced and stored. */
+export async function meter(provider: Provider, options: MeterOptions = {}): Promise<Contender> {
+  const { hasMemoryLimits = true, stallSeconds = 0 } = options;
   const home = `${provider.folder}/meter-home`;
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const [proxyPort, apiPort] = [await freePort(), await freePort()];
@@ -119,8 +151,15 @@ export async function meter(provider: Provider): Promise<Contender> {
     `[proxy]\nport = ${proxyPort}\nextra_ca = ${JSON.stringify(provider.caFile)}\n[api]\nport = ${apiPort}\n` +
       `[[providers]]\nhost = "${host}"\nport = ${provider.port}\nprovider = "anthropic"\napi = "anthropic"\n`,
   );
-  const child = spawn(process.execPath, [here("../../cli/bin.js"), "start", "--foreground"], {
-    env: { ...process.env, METER_HOME: home },
+  const preload = stallSeconds > 0 ? ["--import", here("./stall-main-thread.ts")] : [];
+  const child = spawn(process.execPath, [...preload, here("../../cli/bin.js"), "start", "--foreground"], {
+    env: {
+      ...process.env,
+      // 0 is glibc's default. If a variable is set, the daemon does not set the limits itself.
+      ...(hasMemoryLimits ? memoryLimits : { MALLOC_ARENA_MAX: "0" }),
+      METER_HOME: home,
+      BENCH_STALL_SECONDS: String(stallSeconds),
+    },
     stdio: ["ignore", "ignore", "inherit"],
   });
   await listening(proxyPort);

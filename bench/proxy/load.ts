@@ -1,10 +1,10 @@
-// The client of the bench: bare TLS sockets with keep-alive, so that its own cost stays small and alike for all.
+// The benchmark's client: plain TLS sockets with keep-alive, so that its own cost is small and equal for all contenders.
 import { readFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import process from "node:process";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 
-/** How a contender is reached: through CONNECT at `proxyPort`, or as the server itself at `port`. */
+/** How a contender is reached: through CONNECT at `proxyPort`, or directly at `port`. */
 export interface Route {
   host: string;
   port: number;
@@ -13,13 +13,14 @@ export interface Route {
 }
 
 export interface Workload {
-  kind: "json" | "stream" | "upload" | "hold";
+  /** `cancel` opens a connection per request and resets it in the middle of the streamed response. */
+  kind: "json" | "stream" | "upload" | "hold" | "cancel";
   connections: number;
-  /** Requests in all; for `hold` one on each connection. */
+  /** The total number of requests; for `hold`, one per connection. */
   requests: number;
-  /** Events of each stream. */
+  /** Events per stream. */
   events: number;
-  /** Size of each request's body, in bytes. */
+  /** Size of each request body, in bytes. */
   bodyBytes: number;
 }
 
@@ -31,7 +32,7 @@ export interface Measured {
   receivedBytes: number;
 }
 
-async function open(route: Route): Promise<TLSSocket> {
+async function open(route: Route): Promise<TLSSocket & { abort(): void }> {
   const socket: Socket = connectTcp({
     host: "127.0.0.1",
     port: route.proxyPort ?? route.port,
@@ -50,7 +51,7 @@ async function open(route: Route): Promise<TLSSocket> {
   const secure = connectTls({ socket, servername: route.host, ca, ALPNProtocols: ["http/1.1"] });
   await new Promise((resolve, reject) => secure.once("secureConnect", resolve).once("error", reject));
   secure.setNoDelay(true);
-  return secure;
+  return Object.assign(secure, { abort: () => void socket.resetAndDestroy() });
 }
 
 const prompt = JSON.stringify({
@@ -61,7 +62,12 @@ const prompt = JSON.stringify({
 
 function requestBytes(work: Workload, route: Route): Buffer {
   const body = work.bodyBytes > 0 ? Buffer.alloc(work.bodyBytes, "x") : Buffer.from(prompt);
-  const query = work.kind === "stream" ? `?stream=${work.events}` : work.kind === "hold" ? "?hold=1" : "";
+  const query =
+    work.kind === "stream" || work.kind === "cancel"
+      ? `?stream=${work.events}`
+      : work.kind === "hold"
+        ? "?hold=1"
+        : "";
   const head =
     `POST /v1/messages${query} HTTP/1.1\r\nhost: ${route.host}:${route.port}\r\naccept: application/json\r\n` +
     "content-type: application/json\r\nuser-agent: bench/1\r\nx-api-key: sk-ant-bench-0000000000000000000000\r\n" +
@@ -69,7 +75,7 @@ function requestBytes(work: Workload, route: Route): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-/** Whether the answer that begins at `from` ends with these bytes; a stream ends with its last chunk. */
+/** Returns a function that finds the end of a response; a stream ends with its last chunk. */
 function createEndFinder(): (bytes: Buffer) => boolean {
   let head = "";
   let left = -1;
@@ -96,9 +102,41 @@ function createEndFinder(): (bytes: Buffer) => boolean {
   };
 }
 
+/** Cancels each call after a different number of response bytes. */
+async function cancelAll(route: Route, work: Workload, measured: Measured): Promise<void> {
+  const request = requestBytes(work, route);
+  let left = work.requests;
+  const client = async () => {
+    while (left > 0) {
+      left -= 1;
+      const socket = await open(route);
+      socket.on("error", () => {});
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      const enough = (measured.requests * 997) % 20_000;
+      let received = 0;
+      let isAborted = false;
+      socket.on("data", (bytes: Buffer) => {
+        received += bytes.length;
+        if (received < enough || isAborted) return;
+        isAborted = true;
+        socket.abort();
+      });
+      socket.write(request);
+      await closed;
+      measured.requests += 1;
+      measured.receivedBytes += received;
+    }
+  };
+  await Promise.all(Array.from({ length: work.connections }, client));
+}
+
 export async function run(route: Route, work: Workload): Promise<Measured> {
   const request = requestBytes(work, route);
   const measured: Measured = { requests: 0, seconds: 0, latencyMs: [], firstByteMs: [], receivedBytes: 0 };
+  if (work.kind === "cancel") {
+    await cancelAll(route, work, measured);
+    return measured;
+  }
   const sockets = await Promise.all(Array.from({ length: work.connections }, () => open(route)));
   let left = work.requests;
   const started = performance.now();
@@ -137,7 +175,7 @@ export async function run(route: Route, work: Workload): Promise<Measured> {
   );
   measured.seconds = (performance.now() - started) / 1000;
   if (work.kind === "hold") {
-    // The orchestrator looks at the contender's memory while the streams are open.
+    // The orchestrator measures the contender's memory while the streams are open.
     process.send?.({ held: sockets.length });
     await new Promise((resolve) => process.once("message", resolve));
   }

@@ -1,14 +1,13 @@
-// `npm run bench:proxy`: what a relay costs, side by side on one machine in one run. Read the ratios.
-// `--quick` runs a tenth of the requests; `--only meter,nginx` runs these alone.
+// `npm run bench:proxy`: the cost of a relay, measured for all contenders on one machine in one run. Only the ratios
+// matter. `--quick` runs a tenth of the requests; `--only meter,nginx` runs only these.
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { createLeafIssuer, openCertificateAuthority } from "../../adapters/certificates/mod.ts";
-import type { Contender, Provider } from "./contenders.ts";
+import type { Contender } from "./contenders.ts";
 import * as contenders from "./contenders.ts";
 import type { Measured, Route, Workload } from "./load.ts";
 import { cpuSeconds, residentMiB, threads } from "./process-figures.ts";
@@ -30,7 +29,7 @@ interface Figures {
   measured: Measured;
   cpuSeconds: number;
   mainCpuSeconds: number;
-  /** Resident MiB before and while. */
+  /** Resident memory in MiB before and during the load. */
   memory: [before: number, after: number];
 }
 
@@ -40,7 +39,7 @@ async function load(contender: Contender, work: Workload, warmup: boolean): Prom
   const before = pid === null ? 0 : cpuSeconds(pid);
   const mainBefore = pid === null ? 0 : cpuSeconds(pid, pid);
   const memoryBefore = pid === null ? 0 : residentMiB(pid);
-  // A daemon runs for weeks: what is measured is its compiled code, so the warm-up is half a run.
+  // A daemon runs for weeks, so compiled code is measured: the warm-up is half a run.
   const requests = warmup ? Math.ceil(work.requests / 2) : work.requests;
   client.send({ route: contender.route satisfies Route, work: { ...work, requests } });
   let memoryAfter = memoryBefore;
@@ -51,7 +50,7 @@ async function load(contender: Contender, work: Workload, warmup: boolean): Prom
       ];
       if (message.failed !== undefined) throw new Error(`${contender.name}: ${message.failed}`);
       if (message.held !== undefined) {
-        // Memory settles when the last handshakes' garbage is gone.
+        // Memory settles after the garbage of the handshakes is collected.
         await new Promise((resolve) => setTimeout(resolve, 3000));
         memoryAfter = pid === null ? 0 : residentMiB(pid);
         client.send("release");
@@ -136,25 +135,7 @@ function table(rows: readonly Row[]): string {
 const folder = mkdtempSync(join(tmpdir(), "meter-bench-"));
 const rows: Row[] = [];
 try {
-  const now = Date.now();
-  const authority = openCertificateAuthority({
-    directory: join(folder, "provider-ca"),
-    hosts: ["localhost"],
-    now,
-  });
-  const leaf = createLeafIssuer(authority).issue("localhost", now);
-  const provider: Provider = {
-    port: 0,
-    folder,
-    caFile: authority.certificatePath,
-    certFile: join(folder, "provider.pem"),
-    keyFile: join(folder, "provider-key.pem"),
-  };
-  writeFileSync(provider.certFile, leaf.certificatePem);
-  writeFileSync(provider.keyFile, leaf.keyPem);
-  const server = fork(here("./provider.ts"), [provider.certFile, provider.keyFile]);
-  const [{ port }] = (await once(server, "message")) as [{ port: number }];
-  provider.port = port;
+  const provider = await contenders.openProvider(folder);
 
   console.log(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}`);
   const makers = {
@@ -181,7 +162,7 @@ try {
       await contender.stop();
     }
   }
-  server.kill();
+  provider.stop();
   console.log(`\n${table(rows)}\n`);
   const nginxRow = rows.find((row) => String(row.contender).startsWith("nginx"));
   const meterRow = rows.find((row) => String(row.contender).startsWith("meter"));

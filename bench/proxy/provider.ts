@@ -1,5 +1,6 @@
-// The provider of the bench: a bare TLS server that answers with bytes made once, so that its own cost stays small.
-// Paths: /v1/messages answers JSON; with `?stream=N` N server-sent events; with `?hold` an event and then silence.
+// The benchmark's provider: a plain TLS server that sends prepared bytes, so that its own cost is small. Paths:
+// /v1/messages responds with JSON; with `?stream=N`, with N server-sent events; with `?hold`, with one event and then
+// nothing.
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createServer, type TLSSocket } from "node:tls";
@@ -43,7 +44,7 @@ function answer(socket: TLSSocket, target: string): void {
   }
   socket.write(streamHead + streamStart);
   let sent = 1;
-  // One event a turn, as a provider's tokens come: each is a write of its own.
+  // One write per event and turn, as a provider sends tokens.
   const next = () => {
     if (socket.destroyed) return;
     if (sent >= events - 2) return void socket.write(streamEnd);

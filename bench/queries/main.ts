@@ -1,18 +1,21 @@
 /**
- * `npm run bench:queries`: how long overview and analytics take on PostgreSQL 15 with 0.1, 1 and 10 million requests of
- * one workspace, spread over a year: ten people with a machine each, two projects and three models for everybody. The
- * requests and their rollups are made by the statement with which ingest makes them. Asked through the app with session,
- * membership and row-level security, without a socket; no period's edge lies on an hour.
+ * `npm run bench:queries`: the duration of overview and analytics on PostgreSQL 15 with 0.1, 1 and 10 million requests of
+ * one workspace over a year: ten people with a machine each, two projects and three models. Requests and rollups are
+ * created with the statement of ingest. Queries go through the app with session, membership and row-level security, without
+ * a socket. No period starts or ends on a full hour.
  *
  * `node bench/queries/main.ts [--requests 100000,1000000,10000000] [--rounds 60]`
  */
 import { parseArgs } from "node:util";
 import { sql } from "kysely";
-import { createManualClock, systemClock } from "../../adapters/clock/mod.ts";
-import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
-import { createMemoryAccounts } from "../../adapters/memory/mod.ts";
-import { openPostgres } from "../../adapters/postgres/mod.ts";
-import { type CloudDatabase, createCloud, migrateCloud, openCloudDatabase } from "../../cloud/mod.ts";
+import { createManualClock } from "../../adapters/clock/manual-clock.ts";
+import { systemClock } from "../../adapters/clock/system-clock.ts";
+import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
+import { createMemoryAccounts } from "../../adapters/memory/accounts.ts";
+import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
+import { createCloud } from "../../cloud/create-cloud.ts";
+import { migrateCloud } from "../../cloud/store/migrate.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { addToRollups, contributions } from "../../cloud/store/rollups.ts";
 import { missingPostgres, startPostgres } from "../../tests/cloud/kit/postgres-server.ts";
 
@@ -25,7 +28,10 @@ const { values: options } = parseArgs({
 const sizes = options.requests.split(",").map(Number);
 const rounds = Number(options.rounds);
 
-/** The targets: how much slower the largest may be than the smallest, and the overview's median at the largest. */
+/**
+ * The targets: the maximum ratio of the largest to the smallest size, and the maximum median of the overview at the largest
+ * size.
+ */
 const MAX_RATIO = 1.5;
 const MAX_OVERVIEW_MS = 30;
 
@@ -35,15 +41,15 @@ const YEAR = 365 * 86_400_000;
 const WORKSPACE = "01994b8e-7c00-7000-8000-00000000000a";
 const ORGANISATION = "01994b8e-7c00-7000-8000-00000000000b";
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const CHUNK = 250_000;
 
 const ago = (days: number) => new Date(NOW - days * 86_400_000).toISOString();
 
-/** A year less a minute, so that the retention floor does not move it. */
+/** A year minus a minute, so that the retention floor does not clamp it. */
 const year = `from=${new Date(NOW - YEAR + 60_000).toISOString()}`;
 
-const QUESTIONS: readonly (readonly [name: string, path: string])[] = [
+const QUERIES: readonly (readonly [name: string, path: string])[] = [
   ["overview, 30 days", "overview"],
   ["overview, a year", `overview?${year}`],
   ["analytics by project, 30 days", "analytics?by=project"],
@@ -51,7 +57,7 @@ const QUESTIONS: readonly (readonly [name: string, path: string])[] = [
   ["analytics by model and hour, 7 days", `analytics?by=model&bucket=hour&from=${ago(7)}`],
 ];
 
-/** Makes requests `first` to `first + count - 1` of so many, evenly over the year, with their rollups. */
+/** Inserts `total` requests, distributed evenly over the year, with their rollups. */
 async function seed(db: CloudDatabase, total: number): Promise<void> {
   for (let first = 0; first < total; first += CHUNK) {
     const last = Math.min(first + CHUNK, total) - 1;
@@ -89,10 +95,10 @@ async function seed(db: CloudDatabase, total: number): Promise<void> {
 
 const median = (figures: readonly number[]) => figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
 
-/** A cloud with so many requests. */
+/** A cloud with a number of requests. */
 interface Contender {
   readonly total: number;
-  ask(path: string): Promise<{ ms: number; counted: number }>;
+  query(path: string): Promise<{ ms: number; counted: number }>;
   close(): Promise<void>;
 }
 
@@ -137,7 +143,7 @@ async function fill(url: string, total: number): Promise<Contender> {
   const headers = { authorization: `Bearer ${await accounts.createSession(made.userId)}` };
   return {
     total,
-    ask: async (path) => {
+    query: async (path) => {
       const askedAt = performance.now();
       const answer = await app.request(`/v1/workspaces/${WORKSPACE}/${path}`, { headers });
       const { totals } = (await answer.json()) as { totals: { requests: number } };
@@ -147,16 +153,16 @@ async function fill(url: string, total: number): Promise<Contender> {
   };
 }
 
-/** Asks everybody in turn, so that whatever else the machine does slows all alike. */
+/** Queries all contenders in turn, so that other load on the machine affects all. */
 async function compare(contenders: readonly Contender[], name: string, path: string): Promise<void> {
   const latencies = contenders.map((): number[] => []);
   for (let round = -WARM_UP; round < rounds; round += 1) {
-    for (const [at, { ask, total }] of contenders.entries()) {
-      const { ms, counted } = await ask(path);
+    for (const [at, { query, total }] of contenders.entries()) {
+      const { ms, counted } = await query(path);
       if (round >= 0) latencies[at]?.push(ms);
       // The year lacks its first minute.
       if (path.startsWith("overview?") && Math.abs(counted - total) > 1 + total / 100_000)
-        throw new Error(`the year has ${counted} requests of ${total}`);
+        throw new Error(`the year has ${counted} of ${total} requests`);
     }
   }
   const medians = latencies.map(median);
@@ -178,7 +184,7 @@ try {
     contenders.push(await fill(server.url(`bench_${at}`), total));
   }
   console.log("\nmedian for each, and the largest against the smallest:");
-  for (const [name, path] of QUESTIONS) await compare(contenders, name, path);
+  for (const [name, path] of QUERIES) await compare(contenders, name, path);
   await Promise.all(contenders.map(({ close }) => close()));
   await admin.destroy();
 } finally {

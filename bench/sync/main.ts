@@ -1,40 +1,40 @@
 /**
- * `npm run bench:sync`: how long a daemon takes to drain a backlog into a cloud on PostgreSQL 15, all of them processes of
- * their own on this machine, from the daemon's start until the cloud has the last record; and what a call through the
- * proxy takes meanwhile, beside what it takes at rest in the same run.
+ * `npm run bench:sync`: how long a daemon takes to drain a backlog into a cloud on PostgreSQL 15, from its start until the
+ * cloud has the last record, with all processes on this machine; and the latency of calls through the proxy during the
+ * drain, compared with calls at rest in the same run.
  *
  * `node bench/sync/main.ts [--records 100000] [--calls 1000]`
  */
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
-import { databaseFile } from "../../cli/database-file.ts";
-import { openStore } from "../../daemon/store/mod.ts";
+import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
+import { databaseFile } from "../../cli/home/database-file.ts";
+import { openStore } from "../../daemon/store/open-store.ts";
 import { createSyncRig } from "../../tests/chaos/sync-rig.ts";
 import { missingPostgres } from "../../tests/cloud/kit/postgres-server.ts";
-import { sampleRecord } from "../../tests/daemon/store/sample-records.ts";
-import { readStore } from "../../tests/end-to-end/meter-process.ts";
-import { type RawCall, rawCalls } from "../../tests/end-to-end/raw-client.ts";
+import { sampleRecord } from "../../tests/daemon/store/sample-records.rig.ts";
+import { readStore } from "../../tests/end-to-end/meter-process.rig.ts";
+import { type RawCall, rawCalls } from "../../tests/end-to-end/raw-client.rig.ts";
 
 const { values } = parseArgs({
   options: { records: { type: "string", default: "100000" }, calls: { type: "string", default: "1000" } },
 });
 const [records, calls] = [Number(values.records), Number(values.calls)];
 
-/** The goal for a backlog of 100,000, seconds. */
+/** Target for a backlog of 100,000 records, in seconds. */
 const GOAL_SECONDS = 60;
 
-/** The goal for a call's p99 in the drain, as a multiple of its p99 at rest. */
+/** Target for the p99 of calls during the drain, as a multiple of their p99 at rest. */
 const GOAL_RATIO = 1.5;
 
-/** Between two calls, milliseconds. */
+/** Interval between calls, in milliseconds. */
 const CALL_EVERY_MS = 20;
 
-/** Between two looks whether the backlog is drained, milliseconds. */
+/** Interval between checks whether the backlog is drained, in milliseconds. */
 const LOOK_EVERY_MS = 500;
 
-/** Records inserted in one transaction. */
+/** Records per transaction when inserting. */
 const INSERT_SIZE = 5_000;
 
 const missing = missingPostgres();
@@ -56,10 +56,10 @@ const shown = (times: number[]) => {
 };
 
 const rig = await createSyncRig("bench");
-// As a provider's library does it: a connection is kept, and now and then there is a new one (1 call in 10 here).
+// As a provider's SDK does: connections are reused, and one call in ten opens a new one.
 const caller = rig.createCaller("bench");
 const timedCall = async () => {
-  // A person's pace: the calls are there to be looked at, not to compete.
+  // The calls are slow enough not to compete with the drain.
   await delay(CALL_EVERY_MS);
   const startedAt = performance.now();
   await caller.call(rawCalls.anthropic?.("ok", true) as RawCall, "bench");
@@ -70,7 +70,7 @@ try {
   const resting: number[] = [];
   for (let n = 0; n < calls + 20; n += 1) {
     const took = await timedCall();
-    // The first ones compile code and fill caches.
+    // The first calls compile code and fill caches.
     if (n >= 20) resting.push(took);
   }
   await rig.stopDaemon();
@@ -79,14 +79,14 @@ try {
   for (let at = 0; at < records; at += INSERT_SIZE) {
     const count = Math.min(INSERT_SIZE, records - at);
     const made = Array.from({ length: count }, () => sampleRecord({ requestedAt: Date.now() }));
-    store.insertRecords(made);
+    store.records.insert(made);
     last = (made.at(-1) as (typeof made)[0]).requestId;
   }
   store.close();
 
   const startedAt = performance.now();
   await rig.startDaemon();
-  // A tick that was planned before the stop may still be half a minute away.
+  // A tick that was scheduled before the stop may be up to half a minute away.
   const poked = rig.poke();
   const draining: number[] = [];
   let drainedMs = 0;
@@ -95,8 +95,11 @@ try {
     draining.push(await timedCall());
     if (performance.now() < nextLookAt) continue;
     nextLookAt = performance.now() + LOOK_EVERY_MS;
-    // What the calls themselves add is sent as well, so the last record of the backlog is what counts.
-    const isDone = await readStore(rig.home, (read) => read.requestsById([last])[0]?.syncedAt !== null);
+    // The calls add records too, so the last record of the backlog counts.
+    const isDone = await readStore(
+      rig.home,
+      (read) => read.delivery.requestsById([last])[0]?.syncedAt !== null,
+    );
     if (isDone) drainedMs = performance.now() - startedAt;
   }
   await poked;

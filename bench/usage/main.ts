@@ -1,13 +1,13 @@
 /**
- * `npm run bench:usage`: how fast each reader of `core/usage` reads each format, in MB/s, beside what the simplest meter
- * does, in the same run: put the body together, take it apart into its events and `JSON.parse` every one of them. Bodies
- * are of the size and shape that the providers send, and come in pieces of 16 KB, as from a socket. The two take turns;
- * the median of the rounds counts.
+ * `npm run bench:usage`: how fast each reader of `core/metering/usage` reads each format, in MB/s. Compared with the
+ * simplest meter in the same run: collect the body, split it into events and `JSON.parse` every event. Bodies have the size
+ * and shape that providers send, in pieces of 16 KB as from a socket. Both take turns; the median of the rounds counts.
  *
  * `node bench/usage/main.ts [--seconds 0.4]`: the time for each figure.
  */
 import { parseArgs } from "node:util";
-import { createUsageReader, type MeteredRoute } from "../../core/usage/mod.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
+import { createUsageReader } from "../../core/metering/usage/usage-reader.ts";
 import { eventStreamMessage } from "../../tests/conformance/sources/wire.ts";
 
 const { values: options } = parseArgs({ options: { seconds: { type: "string", default: "0.4" } } });
@@ -15,7 +15,7 @@ const millisForEach = Number(options.seconds) * 1000;
 const ROUNDS = 7;
 const PIECE_BYTES = 16 * 1024;
 
-/** A body, and how to take it apart into the JSON texts that it is made of. */
+/** A body, and how to split it into its JSON texts. */
 interface Subject {
   name: string;
   route: Pick<MeteredRoute, "provider" | "api">;
@@ -38,7 +38,7 @@ const dataLines = (text: string) =>
     .filter((data) => data !== "[DONE]");
 const lines = (text: string) => text.split("\n").filter((line) => line !== "");
 
-/** The payloads of an AWS event stream, its checksums unchecked. */
+/** Returns the payloads of an AWS event stream without verifying checksums. */
 function payloads(_: string, bytes: Uint8Array): string[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const decoder = new TextDecoder();
@@ -276,7 +276,7 @@ function cut(body: Uint8Array): Uint8Array[] {
   return pieces;
 }
 
-/** Reads with our reader; the output count, so that nothing is left out as unused. */
+/** Reads with the meter's reader. Returns the output count, so that the work cannot be optimised away. */
 function readWithReader({ route }: Subject, pieces: readonly Uint8Array[]): number {
   const metered: MeteredRoute = {
     kind: "metered",
@@ -298,7 +298,7 @@ function parseEverything(subject: Subject, pieces: readonly Uint8Array[]): numbe
   return events;
 }
 
-/** MB/s over about the given time. */
+/** Returns MB/s, measured for about the given time. */
 function measure(run: () => number, bytes: number, millis: number): number {
   const started = performance.now();
   let runs = 0;

@@ -2,15 +2,16 @@ import { randomBytes } from "node:crypto";
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { createBetterAuthAccounts } from "../../adapters/accounts/mod.ts";
-import { systemClock } from "../../adapters/clock/mod.ts";
-import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
-import { makeFolder } from "../../adapters/files/mod.ts";
-import { type CloudDatabase, createSignUpPolicy } from "../../cloud/mod.ts";
+import { createBetterAuthAccounts } from "../../adapters/accounts/create-accounts.ts";
+import { systemClock } from "../../adapters/clock/system-clock.ts";
+import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
+import { makeFolder } from "../../adapters/files/make-folder.ts";
+import { createSignUpPolicy } from "../../cloud/accounts/sign-up-policy.ts";
+import type { CloudDatabase } from "../../cloud/store/open-database.ts";
 import type { Accounts } from "../../core/ports/accounts.ts";
 import type { SendMail } from "../../core/ports/mail.ts";
-import { uuidV7 } from "../../core/uuid.ts";
-import { CommandFailure } from "../exit-codes.ts";
+import { uuidV7 } from "../../core/values/uuid.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
 import type { CloudProgramConfig } from "./read-cloud-config.ts";
 
 /** Opens the accounts in the cloud's database, as configured. Loads better-auth, which takes a while. */
@@ -26,7 +27,7 @@ export function openAccounts(
   const parts = { db, clock: systemClock, randomBytes: random, sha256 };
   return createBetterAuthAccounts(db, {
     baseUrl,
-    secret: config.authSecret ?? ownSecret(config.home),
+    secret: config.authSecret ?? readOrCreateAuthSecret(config.home),
     newId: () => uuidV7(systemClock.now(), random(10)),
     mail,
     mailFailed,
@@ -41,28 +42,31 @@ export function openAccounts(
   });
 }
 
-/** Letters are written where the operator reads, since no server for mail is known. */
+/** Creates a mail sender that prints each email to standard output, because no mail server can be configured. */
 export function createConsoleMail(stdout: NodeJS.WritableStream): SendMail {
   return async ({ to, subject, text }) => {
     stdout.write(`\n--- mail to ${to}: ${subject}\n${text.trimEnd()}\n---\n`);
   };
 }
 
-/** The secret that signs sessions, made once. Instances of one server must share it: `METER_CLOUD_AUTH_SECRET`. */
-function ownSecret(home: string): string {
+/**
+ * Reads the secret that signs sessions, and creates it at the first start. Several instances of one server must share a
+ * secret: `METER_CLOUD_AUTH_SECRET`.
+ */
+function readOrCreateAuthSecret(home: string): string {
   const path = join(home, "auth-secret");
   try {
     makeFolder(home);
-    // Another process may be making it at the same moment: the first one's counts.
-    if (!existsSync(path)) linkNew(path, `${randomBytes(32).toString("base64url")}\n`);
+    // If two processes create it at the same moment, the first one's secret is used by both.
+    if (!existsSync(path)) createWhole(path, `${randomBytes(32).toString("base64url")}\n`);
     return readFileSync(path, "utf8").trim();
   } catch (cause) {
-    throw new CommandFailure(`the secret in ${path} can't be used: ${(cause as Error).message}`);
+    throw new CommandFailure(`The secret in ${path} can't be used: ${(cause as Error).message}.`);
   }
 }
 
-/** Makes a file with its whole text at once, unless there is one. */
-function linkNew(path: string, text: string): void {
+/** Creates a file together with its content, unless it exists. */
+function createWhole(path: string, text: string): void {
   const whole = `${path}.${process.pid}`;
   writeFileSync(whole, text, { mode: 0o600 });
   try {

@@ -1,10 +1,13 @@
 import type { Dialect } from "kysely";
-import { systemClock } from "../../adapters/clock/mod.ts";
-import { makeFolder } from "../../adapters/files/mod.ts";
-import { openPgliteFolder, openPostgres } from "../../adapters/postgres/mod.ts";
-import { type CloudDatabase, openCloudDatabase } from "../../cloud/mod.ts";
+import { systemClock } from "../../adapters/clock/system-clock.ts";
+import { makeFolder } from "../../adapters/files/make-folder.ts";
+import { MissingPackageError } from "../../adapters/optional-packages.ts";
+import { openPgliteFolder } from "../../adapters/postgres/pglite.ts";
+import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { DatabaseError, type PostgresDatabase } from "../../core/ports/postgres.ts";
-import { CommandFailure } from "../exit-codes.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
+import { cloudPackagesMissing } from "./cloud-packages.ts";
 import type { CloudProgramConfig } from "./read-cloud-config.ts";
 
 /** The database that the configuration names. */
@@ -13,6 +16,9 @@ export interface OpenedDatabase {
   readonly database: PostgresDatabase<Dialect>;
   readonly engine: "pglite" | "postgres";
 }
+
+/** The failure of a command because another process has the embedded database open. */
+export class DatabaseInUse extends CommandFailure {}
 
 /** Opens the server that `DATABASE_URL` names, which connects with the first query, or the embedded database. */
 export async function openConfiguredDatabase(config: CloudProgramConfig): Promise<OpenedDatabase> {
@@ -31,16 +37,17 @@ export async function openConfiguredDatabase(config: CloudProgramConfig): Promis
     const database = await openPgliteFolder(folder);
     return { db: openCloudDatabase(database), database, engine: "pglite" };
   } catch (cause) {
+    if (cause instanceof MissingPackageError) throw cloudPackagesMissing();
     if (cause instanceof DatabaseError && /another process/.test(cause.message)) {
-      throw new CommandFailure(
-        `${cause.message}. The embedded database is one process's: stop the server first, or use PostgreSQL (DATABASE_URL)`,
+      throw new DatabaseInUse(
+        `${cause.message}. Only one process can open the embedded database. Stop the other process, or use PostgreSQL: set DATABASE_URL.`,
       );
     }
-    throw new CommandFailure(`the database in ${folder} can't be opened: ${(cause as Error).message}`);
+    throw new CommandFailure(`The database in ${folder} can't be opened: ${(cause as Error).message}.`);
   }
 }
 
-/** Opens the database for one command and closes it again; a failure of it is told in words. */
+/** Opens the database for one command and closes it again. A database error becomes a `CommandFailure`. */
 export async function withConfiguredDatabase<T>(
   config: CloudProgramConfig,
   work: (opened: OpenedDatabase) => Promise<T>,
@@ -49,29 +56,33 @@ export async function withConfiguredDatabase<T>(
   try {
     return await work(opened);
   } catch (cause) {
-    throw inWords(cause);
+    throw describeDatabaseError(cause);
   } finally {
     await opened.db.destroy();
   }
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  unavailable: "the database can't be reached",
-  timeout: "the database took too long",
-  forbidden: "the database's login may not do that: use its owner's (see docs/hosting.md, PostgreSQL)",
+const MESSAGES: Readonly<Record<string, string>> = {
+  unavailable: "The database can't be reached",
+  timeout: "The database did not answer in time",
+  forbidden:
+    "The database role lacks a permission. Use the role that owns the tables (docs/hosting.md, PostgreSQL)",
 };
 
-/** SQLSTATE of relations that are not there. */
+export const NO_TABLES =
+  "The database has no tables of this version.\nCreate or update them: meter-cloud migrate";
+
+/** SQLSTATE of a query on a table that does not exist. */
 const UNDEFINED_TABLE = "42P01";
 
-/** A failure of the database as a message for people; anything else as it is. */
-export function inWords(cause: unknown): unknown {
+/** Turns a database error into a failure whose message says what to do. Returns other errors unchanged. */
+export function describeDatabaseError(cause: unknown): unknown {
   if (!(cause instanceof DatabaseError)) return cause;
   if (cause.code === UNDEFINED_TABLE) {
-    return new CommandFailure("the database has no tables of this version: run meter-cloud migrate");
+    return new CommandFailure(NO_TABLES);
   }
-  const words = WORDS[cause.reason];
-  // The driver's message names host or role, never the password, and is what an operator needs.
+  const message = MESSAGES[cause.reason];
+  // The driver's message names the host or the role, never the password.
   const detail = cause.cause instanceof Error ? cause.cause.message : cause.message;
-  return words === undefined ? cause : new CommandFailure(`${words}: ${detail || cause.code}`);
+  return message === undefined ? cause : new CommandFailure(`${message}: ${detail || cause.code}.`);
 }

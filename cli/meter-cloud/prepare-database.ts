@@ -1,8 +1,11 @@
-import { type CloudDatabase, migrateCloud, seedRates } from "../../cloud/mod.ts";
+import { migrateCloud } from "../../cloud/store/migrate.ts";
+import type { CloudDatabase } from "../../cloud/store/open-database.ts";
+import { seedRates } from "../../cloud/store/rates.ts";
 import type { CloudLog } from "../../core/ports/cloud-log.ts";
-import { BUNDLED_RATES_DATE, loadBundledRates } from "../../core/pricing/mod.ts";
+import { BUNDLED_RATES_DATE } from "../../core/pricing/bundled-rates.data.ts";
+import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
 
-/** Brings the database to this version: its tables, and the rates that come with the program. Returns the steps run. */
+/** Migrates the tables to this version and stores the bundled rates. Returns the names of the migrations that ran. */
 export async function prepareDatabase(db: CloudDatabase, log: CloudLog): Promise<readonly string[]> {
   const steps = await migrateCloud(db, Date.now());
   for (const migration of steps) log({ event: "cloud.migrated", migration });

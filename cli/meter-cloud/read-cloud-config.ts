@@ -1,40 +1,40 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import * as v from "valibot";
-import { readSmallFile, readTomlFile } from "../../adapters/files/mod.ts";
-import { CommandFailure } from "../exit-codes.ts";
-import { unreadable } from "../render/unreadable.ts";
-import { cloudExitCodes } from "./exit-codes.ts";
+import { readSmallFile } from "../../adapters/files/read-small-file.ts";
+import { readTomlFile } from "../../adapters/files/read-toml-file.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
+import { describeUnreadable } from "../render/unreadable.ts";
+import { cloudExitCodes } from "./cloud-exit-codes.ts";
 import { SETTING_NAMES, type Settings, settingsSchema, variableOf } from "./settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All that the program is told. */
+/** The configuration of `meter-cloud`: the settings and the secrets. */
 export interface CloudProgramConfig {
   readonly settings: Settings;
-  /** Where the program keeps what it makes itself. */
+  /** The folder for files that the program creates. */
   readonly home: string;
-  /** Null: the embedded database in `databaseFolder`. */
+  /** Null if the embedded database in `databaseFolder` is used. */
   readonly databaseUrl: string | null;
   readonly databaseFolder: string;
-  /** Null: made at the first start and kept in the home. */
+  /** Null if the secret in the home is used, which is created at the first start. */
   readonly authSecret: string | null;
   readonly metricsToken: string | null;
-  /** By the provider's id; a provider without one is refused. */
+  /** The client secrets by provider id. Each configured provider has one. */
   readonly oidcSecrets: ReadonlyMap<string, string>;
 }
 
-/** What the command line says; it wins over environment and file. */
+/** Settings from the command line, which override the environment and the file. */
 export interface CloudFlags {
   readonly config?: string | undefined;
   readonly server?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A configuration is a page or two, a secret a line. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
 const MAX_SECRET_BYTES = 16 * 1024;
 
-/** Variables of ours that are no settings. */
+/** Variables with our prefix that are not settings. */
 const OTHER_VARIABLES = new Set(["METER_CLOUD_HOME", "METER_CLOUD_CONFIG"]);
 const SECRETS = ["DATABASE_URL", "METER_CLOUD_AUTH_SECRET", "METER_CLOUD_METRICS_TOKEN"] as const;
 
@@ -42,22 +42,25 @@ const SECRETS = ["DATABASE_URL", "METER_CLOUD_AUTH_SECRET", "METER_CLOUD_METRICS
 const MIN_SECRET_CHARACTERS = 32;
 
 /**
- * Reads `$METER_CLOUD_CONFIG` (or `--config`), else `config.toml` in the home if there is one, and the environment. Throws a
- * `CommandFailure` that names all that is wrong: a server that runs otherwise than it was told is worse than none.
+ * Reads the environment and the file that `--config` or `$METER_CLOUD_CONFIG` names, by default `config.toml` in the home.
+ * Throws a `CommandFailure` that lists every problem: a server must not start with settings other than those configured.
  */
 export async function readCloudConfig(env: Environment, flags: CloudFlags = {}): Promise<CloudProgramConfig> {
   const home = env.METER_CLOUD_HOME ? resolve(env.METER_CLOUD_HOME) : join(homedir(), ".meter-cloud");
   const problems: string[] = [];
-  const table = await readTable(home, flags.config ?? env.METER_CLOUD_CONFIG);
+  const { table, locate } = await readTable(home, flags.config ?? env.METER_CLOUD_CONFIG);
   const secrets = await readSecrets(env, table, problems);
   problems.push(...unknownVariables(env, secrets));
   const parsed = v.safeParse(settingsSchema, withOverrides(table, env, flags));
-  if (!parsed.success) problems.push(...parsed.issues.map((issue) => explain(issue, env)));
+  if (!parsed.success)
+    problems.push(...parsed.issues.map((issue) => describeIssue(issue, env, flags, locate)));
   if (!parsed.success || problems.length > 0) throw badConfig(problems);
   const settings = parsed.output;
   const { tls_cert, tls_key } = settings.server;
   if ((tls_cert === null) !== (tls_key === null)) {
-    throw badConfig(["server.tls_cert, server.tls_key: TLS needs both, the certificate and its key"]);
+    throw badConfig([
+      "server.tls_cert, server.tls_key: TLS needs both the certificate and its key. Set both or neither.",
+    ]);
   }
   return {
     settings,
@@ -71,27 +74,42 @@ export async function readCloudConfig(env: Environment, flags: CloudFlags = {}):
   };
 }
 
-/** A failure of the configuration. */
+/** Creates the failure of a command because of an invalid configuration. */
 export function badConfig(problems: readonly string[]): CommandFailure {
   return new CommandFailure(
-    `the configuration is wrong:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
+    `The configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
     cloudExitCodes.badConfig,
   );
 }
 
-async function readTable(home: string, stated: string | undefined): Promise<Record<string, unknown>> {
+/** The content of the configuration file, and a function that describes where a key is in it. */
+interface CloudConfigFile {
+  readonly table: Readonly<Record<string, unknown>>;
+  locate(key: string): string | null;
+}
+
+async function readTable(home: string, stated: string | undefined): Promise<CloudConfigFile> {
   const path = stated === undefined ? join(home, "config.toml") : resolve(stated);
   const file = await readTomlFile(path, { maxBytes: MAX_CONFIG_BYTES });
-  if (file.ok) return { ...file.table };
-  if (file.reason === "absent" && stated === undefined) return {};
+  if (file.ok) {
+    const { table, lineOf } = file;
+    return {
+      table,
+      locate(key) {
+        const line = lineOf(key);
+        return line === null ? null : `line ${line} of ${path}`;
+      },
+    };
+  }
+  if (file.reason === "absent" && stated === undefined) return { table: {}, locate: () => null };
   throw badConfig([
     file.reason === "not_toml"
-      ? `${path} is no TOML: look at line ${file.line}`
-      : unreadable(path, file.reason),
+      ? `${path} is not valid TOML. Fix line ${file.line}, column ${file.column}.`
+      : describeUnreadable(path, file.reason),
   ]);
 }
 
-/** The file's table with what flags and environment say instead; what is no table is left for the schema to refuse. */
+/** Returns the file's table with the overrides of flags and environment. A section that is not a table is left for the schema to reject. */
 function withOverrides(
   table: Readonly<Record<string, unknown>>,
   env: Environment,
@@ -100,9 +118,10 @@ function withOverrides(
   const merged: Record<string, unknown> = { ...table };
   for (const [section, key] of SETTING_NAMES) {
     const flag = section === "server" ? flags.server?.[key] : undefined;
-    const said = flag ?? env[variableOf(section, key)];
+    const override = flag ?? env[variableOf(section, key)];
     const inFile = merged[section] ?? {};
-    if (said !== undefined && typeof inFile === "object") merged[section] = { ...inFile, [key]: said };
+    if (override !== undefined && typeof inFile === "object")
+      merged[section] = { ...inFile, [key]: override };
   }
   return merged;
 }
@@ -121,32 +140,34 @@ async function readSecrets(
     const secret = await readSecret(name, env, problems);
     if (secret !== null) found.set(name, secret);
     else if (oidc.includes(name))
-      problems.push(`${name} or ${name}_FILE is needed for the provider in [[oidc]]`);
+      problems.push(`${name} is not set. The provider in [[oidc]] needs it, or ${name}_FILE.`);
   }
   const url = found.get("DATABASE_URL");
   if (url !== undefined && !/^postgres(?:ql)?:$/.test(URL.parse(url)?.protocol ?? "")) {
-    problems.push("DATABASE_URL must be an address such as postgres://user:password@host:5432/database");
+    problems.push(
+      "DATABASE_URL is not valid. Expected: an address such as postgres://user:password@host:5432/database.",
+    );
   }
   for (const name of ["METER_CLOUD_AUTH_SECRET", "METER_CLOUD_METRICS_TOKEN"]) {
     const length = found.get(name)?.length ?? MIN_SECRET_CHARACTERS;
     if (length < MIN_SECRET_CHARACTERS) {
-      problems.push(`${name} must have at least ${MIN_SECRET_CHARACTERS} characters, and has ${length}`);
+      problems.push(`${name} has ${length} characters; it needs at least ${MIN_SECRET_CHARACTERS}.`);
     }
   }
   return found;
 }
 
-/** A secret from its variable, or from the file that `<variable>_FILE` names; never said in a message. */
+/** Reads a secret from its variable, or from the file that `<variable>_FILE` names. Secrets never appear in messages. */
 async function readSecret(name: string, env: Environment, problems: string[]): Promise<string | null> {
-  const [said, path] = [env[name], env[`${name}_FILE`]];
-  if (said !== undefined && path !== undefined) {
-    problems.push(`${name} and ${name}_FILE are both set: only one can count`);
+  const [value, path] = [env[name], env[`${name}_FILE`]];
+  if (value !== undefined && path !== undefined) {
+    problems.push(`${name} and ${name}_FILE are both set. Unset one of them.`);
     return null;
   }
-  if (path === undefined) return said === undefined || said === "" ? null : said;
+  if (path === undefined) return value === undefined || value === "" ? null : value;
   const file = await readSmallFile(path, { maxBytes: MAX_SECRET_BYTES });
   if (file.ok) return file.text.trim();
-  problems.push(`${name}_FILE: ${unreadable(path, file.reason)}`);
+  problems.push(`${name}_FILE: ${describeUnreadable(path, file.reason)}`);
   return null;
 }
 
@@ -158,22 +179,35 @@ function unknownVariables(env: Environment, secrets: ReadonlyMap<string, string>
   for (const name of [...SECRETS, ...secrets.keys()]) known.add(name).add(`${name}_FILE`);
   return Object.keys(env)
     .filter((name) => name.startsWith("METER_CLOUD_") && !known.has(name))
-    .map((name) => `${name} is not a setting`);
+    .map((name) => `${name} is not a setting. The settings are listed in docs/hosting.md.`);
 }
 
 function oidcVariable(id: string): string {
   return `METER_CLOUD_OIDC_${id.toUpperCase().replaceAll("-", "_")}_SECRET`;
 }
 
-function explain(issue: v.BaseIssue<unknown>, env: Environment): string {
+/** Describes an invalid setting: where it is set, what is wrong, and what to fix. */
+function describeIssue(
+  issue: v.BaseIssue<unknown>,
+  env: Environment,
+  flags: CloudFlags,
+  locate: CloudConfigFile["locate"],
+): string {
   const keys = (issue.path ?? []).map(({ key }) => String(key));
   const [section = "", key = ""] = keys;
   const variable = variableOf(section, key);
-  const place = env[variable] === undefined ? keys.join(".") : variable;
+  if (section === "server" && flags.server?.[key] !== undefined)
+    return describeProblem(issue, `--${key.replaceAll("_", "-")}`);
+  if (env[variable] !== undefined) return describeProblem(issue, variable);
+  const place = locate(keys.join(".").replaceAll(/\.(\d+)/g, "[$1]"));
+  return `${describeProblem(issue, keys.join("."))}${place === null ? "" : ` Fix ${place}.`}`;
+}
+
+function describeProblem(issue: v.BaseIssue<unknown>, place: string): string {
   if (issue.type === "strict_object") {
     return issue.expected === "never"
-      ? `${place} is not a setting${section === "database" && key === "url" ? ": the address is a secret and comes by DATABASE_URL" : ""}`
-      : `${place}: ${issue.received === "undefined" ? "is missing" : "must be a table"}`;
+      ? `${place} is not a setting.${place === "database.url" ? " The address is a secret; set DATABASE_URL in the environment." : ""}`
+      : `${place} ${issue.received === "undefined" ? "is missing" : "must be a table"}.`;
   }
-  return `${place}: ${issue.message}, and is ${issue.received}`;
+  return `${place} ${issue.message}, but is ${issue.received}.`;
 }

@@ -1,21 +1,34 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createSecureContext } from "node:tls";
-import { systemClock } from "../../adapters/clock/mod.ts";
-import { createRandomBytes, sha256 } from "../../adapters/crypto/mod.ts";
-import { type Peer, type Served, serve } from "../../adapters/http/mod.ts";
-import { createCloudLog } from "../../adapters/log/mod.ts";
-import { createCloudMetrics, METRICS_MEDIA_TYPE } from "../../adapters/metrics/mod.ts";
-import { createCloud, isMigrated, type Operations, withOperations } from "../../cloud/mod.ts";
-import { CommandFailure } from "../exit-codes.ts";
-import { toPaste } from "../program-word.ts";
-import { version } from "../version.ts";
+import { systemClock } from "../../adapters/clock/system-clock.ts";
+import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
+import { type Peer, type Served, serve } from "../../adapters/http/serve.ts";
+import { createCloudLog } from "../../adapters/log/create-cloud-log.ts";
+import { createCloudMetrics, METRICS_MEDIA_TYPE } from "../../adapters/metrics/create-cloud-metrics.ts";
+import { createCloud } from "../../cloud/create-cloud.ts";
+import { type Operations, withOperations } from "../../cloud/http/operations.ts";
+import { startPurgeJob } from "../../cloud/purge/purge-job.ts";
+import { compactDatabase } from "../../cloud/store/compact.ts";
+import { isMigrated } from "../../cloud/store/migrate.ts";
+import type { Accounts } from "../../core/ports/accounts.ts";
+import type { CloudLog } from "../../core/ports/cloud-log.ts";
+import { errorName } from "../../core/values/text/describe-error.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
+import { withProgramName } from "../program/program-name.ts";
+import { version } from "../program/version.ts";
+import { openControlChannel } from "./control-channel.ts";
 import { createConsoleMail, openAccounts } from "./open-accounts.ts";
-import { inWords, type OpenedDatabase, openConfiguredDatabase } from "./open-cloud-database.ts";
+import {
+  describeDatabaseError,
+  NO_TABLES,
+  type OpenedDatabase,
+  openConfiguredDatabase,
+} from "./open-cloud-database.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 import { badConfig, type CloudProgramConfig } from "./read-cloud-config.ts";
 
-/** Where the program writes; people read the first, programs the second. */
+/** The output streams and the environment. Messages for people go to `stdout`, the log to `stderr`. */
 export interface Outputs {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
@@ -27,89 +40,115 @@ interface Tls {
   readonly key: string;
 }
 
-/** Serves the cloud until a signal says stop, then lets what is under way finish. */
+/** Serves the cloud until a signal asks it to stop, then finishes the requests in flight. */
 export async function serveCloud(config: CloudProgramConfig, outputs: Outputs): Promise<void> {
   const tls = readTls(config.settings.server);
   const opened = await openConfiguredDatabase(config);
   try {
     await serveOn(opened, tls, config, outputs);
   } catch (cause) {
-    throw inWords(cause);
+    throw describeDatabaseError(cause);
   } finally {
     await opened.db.destroy();
   }
+}
+
+/** What serves requests, with what its end needs. */
+interface Running {
+  readonly operations: Operations;
+  readonly served: Served;
+  readonly baseUrl: string;
+  readonly accounts: Accounts<Request, Response>;
 }
 
 async function serveOn(
   opened: OpenedDatabase,
   tls: Tls | null,
   config: CloudProgramConfig,
-  outputs: Outputs,
+  { stdout, stderr, env }: Outputs,
 ): Promise<void> {
-  const { settings } = config;
-  const { stdout, stderr } = outputs;
-  const log = createCloudLog({ write: (line) => stderr.write(line) }, settings.log.level);
-  const { db, database, engine } = opened;
-  if (settings.database.migrate) await prepareDatabase(db, log);
-  else if (!(await isMigrated(db))) {
-    throw new CommandFailure("the database has no tables of this version: run meter-cloud migrate");
-  }
+  const { server, database, log: logSettings } = config.settings;
+  const { db, engine } = opened;
+  const log = createCloudLog({ write: (line) => stderr.write(line) }, logSettings.level);
+  if (database.migrate) await prepareDatabase(db, log);
+  else if (!(await isMigrated(db))) throw new CommandFailure(NO_TABLES);
   const stopped = stopSignal();
-  const metrics = createCloudMetrics(database.pool ?? null);
-  const peerAddress = (env: unknown) => (env as Peer | undefined)?.address ?? null;
-  const randomBytes = createRandomBytes();
-  let operations: Operations | null = null;
-  const served = await listen(settings.server, tls, (request, peer) =>
-    operations === null ? new Response(null, { status: 503 }) : operations.fetch(request, peer),
-  );
-  const baseUrl = settings.server.base_url ?? localAddress(settings.server.host, served.port, tls !== null);
-  const mail = createConsoleMail(stdout);
-  const accounts = openAccounts(config, db, baseUrl, mail, (cause) =>
-    log({ event: "cloud.mail_failed", reason: cause instanceof Error ? cause.name : typeof cause }),
-  );
-  const app = createCloud(
-    { db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
-    {
-      baseUrl,
-      trustedHops: settings.server.trusted_hops,
-      ...(settings.checkout.strings === null
-        ? {}
-        : {
-            checkoutWording: {
-              strings: settings.checkout.strings,
-              earlierHashes: settings.checkout.earlier_hashes,
-            },
-          }),
-      rateLimits: {
-        perKey: settings.limits.key_per_minute,
-        perUser: settings.limits.user_per_minute,
-        signInPerAddress: settings.limits.sign_in_per_minute,
-        pairingPerAddress: settings.limits.pairing_per_minute,
-        pollPerAddress: settings.limits.poll_per_minute,
-      },
-    },
-  );
-  operations = withOperations(app, {
-    db,
-    clock: systemClock,
-    sha256,
-    metrics: { mediaType: METRICS_MEDIA_TYPE, text: metrics.text },
-    metricsToken: config.metricsToken,
-    trustedHops: settings.server.trusted_hops,
-    peerAddress,
+  const running = await startServing(opened, tls, config, { log, stdout });
+  const { accounts, baseUrl, served } = running;
+  const control =
+    engine === "pglite"
+      ? await openControlChannel(config.databaseFolder, { db, accounts: async () => accounts })
+      : null;
+  const purge = startPurgeJob({ db, clock: systemClock, accounts, log }, async () => {
+    // The embedded database is small and only this process uses it, so erased rows are removed from its files too.
+    if (engine === "pglite") await compactDatabase(db);
   });
   log({ event: "cloud.started", version, engine, port: served.port, tls: tls !== null });
-  for (const line of greeting(config, baseUrl, served.port)) stdout.write(`${toPaste(line, outputs.env)}\n`);
+  for (const line of greeting(config, baseUrl, served.port)) stdout.write(`${withProgramName(line, env)}\n`);
 
   log({ event: "cloud.draining", signal: await stopped });
   const startedAt = performance.now();
-  operations.drain();
-  await new Promise((resolve) => setTimeout(resolve, settings.server.drain_delay_seconds * 1_000));
-  await served.close(settings.server.drain_seconds * 1_000);
+  running.operations.drain();
+  await new Promise((resolve) => setTimeout(resolve, server.drain_delay_seconds * 1_000));
+  await Promise.all([purge.stop(), control?.close()]);
+  await served.close(server.drain_seconds * 1_000);
   log({ event: "cloud.stopped", drained_ms: Math.round(performance.now() - startedAt) });
 }
 
-/** The certificate and its key, looked at before anything is started; null for plain HTTP. */
+/** Listens first, because the base URL contains the port, then creates the app. Requests before that get 503. */
+async function startServing(
+  { db, database }: OpenedDatabase,
+  tls: Tls | null,
+  config: CloudProgramConfig,
+  { log, stdout }: { readonly log: CloudLog; readonly stdout: NodeJS.WritableStream },
+): Promise<Running> {
+  const { server } = config.settings;
+  let operations: Operations | null = null;
+  const served = await listen(server, tls, (request, peer) =>
+    operations === null ? new Response(null, { status: 503 }) : operations.fetch(request, peer),
+  );
+  const baseUrl = server.base_url ?? localAddress(server.host, served.port, tls !== null);
+  const mail = createConsoleMail(stdout);
+  const accounts = openAccounts(config, db, baseUrl, mail, (cause) =>
+    log({ event: "cloud.mail_failed", reason: errorName(cause) }),
+  );
+  const metrics = createCloudMetrics(database.pool ?? null);
+  const peerAddress = (env: unknown) => (env as Peer | undefined)?.address ?? null;
+  const randomBytes = createRandomBytes();
+  const app = createCloud(
+    { db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
+    toCloudConfig(config.settings, baseUrl),
+  );
+  operations = withOperations(app, {
+    ...{ db, clock: systemClock, sha256, peerAddress },
+    metrics: { mediaType: METRICS_MEDIA_TYPE, text: metrics.text },
+    metricsToken: config.metricsToken,
+    trustedHops: server.trusted_hops,
+  });
+  return { operations, served, baseUrl, accounts };
+}
+
+/** Converts the settings to the configuration of the app. */
+function toCloudConfig(
+  { server, checkout, limits }: CloudProgramConfig["settings"],
+  baseUrl: string,
+): Parameters<typeof createCloud>[1] {
+  const { strings, earlier_hashes: earlierHashes } = checkout;
+  return {
+    baseUrl,
+    trustedHops: server.trusted_hops,
+    ...(strings !== null && { checkoutWording: { strings, earlierHashes } }),
+    rateLimits: {
+      perKey: limits.key_per_minute,
+      perUser: limits.user_per_minute,
+      signInPerAddress: limits.sign_in_per_minute,
+      pairingPerAddress: limits.pairing_per_minute,
+      pollPerAddress: limits.poll_per_minute,
+    },
+  };
+}
+
+/** Reads and checks the certificate and its key before anything is started; null for plain HTTP. */
 function readTls({ tls_cert, tls_key }: CloudProgramConfig["settings"]["server"]): Tls | null {
   if (tls_cert === null || tls_key === null) return null;
   const tls = { cert: readPem("server.tls_cert", tls_cert), key: readPem("server.tls_key", tls_key) };
@@ -117,7 +156,7 @@ function readTls({ tls_cert, tls_key }: CloudProgramConfig["settings"]["server"]
     createSecureContext(tls);
   } catch (cause) {
     throw badConfig([
-      `server.tls_cert, server.tls_key: no certificate with its key: ${(cause as Error).message}`,
+      `server.tls_cert, server.tls_key: the files are not a certificate and its key: ${(cause as Error).message}.`,
     ]);
   }
   return tls;
@@ -127,7 +166,7 @@ function readPem(setting: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw badConfig([`${setting}: ${path} can't be read: ${(cause as NodeJS.ErrnoException).code}`]);
+    throw badConfig([`${setting}: ${path} can't be read: ${(cause as NodeJS.ErrnoException).code}.`]);
   }
 }
 
@@ -143,13 +182,13 @@ async function listen(
     const { code, message } = cause as NodeJS.ErrnoException;
     throw new CommandFailure(
       code === "EADDRINUSE"
-        ? `port ${port} on ${host} is taken: choose another by --port`
-        : `can't listen on ${host}, port ${port}: ${message}`,
+        ? `Port ${port} on ${host} is already in use.\nUse another one: meter-cloud serve --port <port>`
+        : `Can't listen on ${host}, port ${port}: ${message}.`,
     );
   }
 }
 
-/** Every address is reachable at the local one too. */
+/** Addresses that mean every interface. */
 const WILDCARDS = new Set(["0.0.0.0", "::"]);
 
 function localAddress(host: string, port: number, tls: boolean): string {
@@ -157,28 +196,28 @@ function localAddress(host: string, port: number, tls: boolean): string {
   return `${tls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
 
-/** What a person who started it by hand needs to know. */
+/** Returns what a person who starts the server by hand needs to know. */
 function greeting(config: CloudProgramConfig, baseUrl: string, port: number): string[] {
   const { server } = config.settings;
-  const lines = [`meter-cloud ${version} answers at ${baseUrl}`];
+  const lines = [`meter-cloud ${version} is running at ${baseUrl}`];
   if (server.base_url !== null) lines.push(`  listening on ${server.host}, port ${port}`);
   lines.push(
     config.databaseUrl === null
       ? `  database: embedded, in ${config.databaseFolder}`
       : "  database: the PostgreSQL server of DATABASE_URL",
-    `  first account: at ${baseUrl}/sign-up, or by meter-cloud admin create-user`,
+    `  first account: ${baseUrl}/sign-up, or meter-cloud admin create-user --email <email>`,
     `  connect a machine: meter cloud connect --base-url ${baseUrl}`,
   );
   const isOpen = !["127.0.0.1", "::1", "localhost"].includes(server.host);
   if (isOpen && baseUrl.startsWith("http:")) {
     lines.push(
-      "  WARNING: plain HTTP beyond this machine; keys and passwords can be read on the way (see docs/hosting.md)",
+      "  WARNING: other machines use plain HTTP, so keys and passwords can be read in transit. Set up TLS: docs/hosting.md",
     );
   }
   return lines;
 }
 
-/** Resolves with the first signal that asks to stop; a second one ends the process at once. */
+/** Resolves with the first signal that asks to stop. A second one ends the process at once. */
 function stopSignal(): Promise<string> {
   let isAsked = false;
   return new Promise((resolve) => {

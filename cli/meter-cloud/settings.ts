@@ -1,6 +1,6 @@
 import * as v from "valibot";
 
-/** Settings come as TOML's own types from the file and as text from the environment. */
+/** Reads a whole number: from the file as a TOML integer, from the environment as text. */
 const integer = (least: number, most: number) => {
   const message = `must be a whole number from ${least} to ${most}`;
   return v.pipe(
@@ -24,7 +24,7 @@ const flag = v.union(
 
 const text = v.pipe(v.string("must be text"), v.nonEmpty("must not be empty"));
 
-/** An address that people reach a server at: scheme, host and perhaps a port. */
+/** An origin: scheme, host and an optional port. */
 const origin = v.pipe(
   text,
   v.check((address) => {
@@ -35,7 +35,7 @@ const origin = v.pipe(
 );
 
 const oidcProvider = v.strictObject({
-  /** Stands in the sign-in address and in the name of the secret's variable. */
+  /** Part of the sign-in address and of the name of the secret's variable. */
   id: v.pipe(text, v.regex(/^[a-z][a-z0-9-]{0,31}$/, "must be lower-case letters, digits and -")),
   name: v.optional(text),
   issuer: v.pipe(
@@ -47,15 +47,15 @@ const oidcProvider = v.strictObject({
 });
 
 /**
- * Every setting but the secrets, with its default. The keys are the file's; `[server] port` is `METER_CLOUD_SERVER_PORT` in
- * the environment, which wins.
+ * The settings, without the secrets, with their defaults. The keys are those of the file. An environment variable overrides
+ * the file: `METER_CLOUD_SERVER_PORT` overrides `[server] port`.
  */
 export const settingsSchema = v.strictObject({
   server: v.optional(
     v.strictObject({
       host: v.optional(text, "127.0.0.1"),
       port: v.optional(integer(0, 65_535), 8787),
-      /** Null: made of the three others. */
+      /** Null if it is derived from host, port and TLS. */
       base_url: v.optional(v.nullable(origin), null),
       tls_cert: v.optional(v.nullable(text), null),
       tls_key: v.optional(v.nullable(text), null),
@@ -68,12 +68,12 @@ export const settingsSchema = v.strictObject({
   ),
   database: v.optional(
     v.strictObject({
-      /** Of the embedded database; null: in the home. */
+      /** The folder of the embedded database; null for the one in the home. */
       folder: v.optional(v.nullable(text), null),
       max_connections: v.optional(integer(1, 1_000), 10),
       acquire_timeout_seconds: v.optional(integer(1, 60), 5),
       statement_timeout_seconds: v.optional(integer(1, 600), 15),
-      /** Whether `serve` migrates and seeds; off where its login owns nothing. */
+      /** Whether `serve` migrates the tables and stores the bundled rates. Off if its role does not own the tables. */
       migrate: v.optional(flag, true),
     }),
     {},
@@ -91,7 +91,7 @@ export const settingsSchema = v.strictObject({
   people: v.optional(v.strictObject({ open_sign_up: v.optional(flag, false) }), {}),
   checkout: v.optional(
     v.strictObject({
-      /** What stands beside the two boxes, word for word; null: placeholders that say that they are such. */
+      /** The exact texts beside the two consent boxes; null for placeholders. */
       strings: v.optional(v.nullable(v.array(text, "must be a list of texts, in the file")), null),
       earlier_hashes: v.optional(
         v.array(
@@ -115,17 +115,17 @@ export const settingsSchema = v.strictObject({
   ),
 });
 
-/** The settings, all of them. */
+/** The resolved settings. */
 export type Settings = v.InferOutput<typeof settingsSchema>;
 
-/** The settings that a variable may set: section and key. */
+/** The settings that an environment variable can set, as section and key. */
 export const SETTING_NAMES: readonly (readonly [section: string, key: string])[] = Object.entries(
   settingsSchema.entries,
 ).flatMap(([section, { wrapped }]) =>
   "entries" in wrapped ? Object.keys(wrapped.entries).map((key) => [section, key] as const) : [],
 );
 
-/** The variable of a setting. */
+/** Returns the environment variable of a setting. */
 export function variableOf(section: string, key: string): string {
   return `METER_CLOUD_${section}_${key}`.toUpperCase();
 }

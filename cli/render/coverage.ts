@@ -1,16 +1,19 @@
-import { summariseCoverage, unmeteredWords } from "../../daemon/api/coverage-summary.ts";
-import type { CoverageTotal } from "../../daemon/store/mod.ts";
-import { count } from "./count.ts";
+import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import { describeCoverageCount, summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
 
-/** How much of what was seen on providers' hosts is in the records, and what is not. */
+/** Renders the coverage: how many of the calls seen on providers' hosts were metered, and why the others were not. */
 export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
-  const { metered, seen, permille, missing, withoutUsage } = summariseCoverage(coverage);
+  const { metered, seen, permille, missing, withoutUsage, notStored } = summariseCoverage(coverage);
   if (permille === null) return [];
   const lines = [
-    `Metering coverage: ${permille / 10} % (${count(metered)} of ${count(seen)} seen on providers' hosts).`,
-    ...missing.map(({ kind, count: n }) => `  not metered: ${count(n)} ${unmeteredWords(kind, n)}`),
+    `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`,
+    ...missing.map(
+      ({ kind, count: n }) => `  not metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`,
+    ),
   ];
-  if (withoutUsage > 0)
-    lines.push(`  of those metered: ${count(withoutUsage)} ${unmeteredWords("without_usage", withoutUsage)}`);
+  const parts = [{ kind: "without_usage" as const, count: withoutUsage }, ...notStored];
+  for (const { kind, count: n } of parts)
+    if (n > 0) lines.push(`  of those metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`);
   return lines;
 }

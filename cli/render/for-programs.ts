@@ -1,6 +1,6 @@
 /**
- * A value as every `--json` prints it: names in snake case, instants (numbers under a name that ends in `At` or `From`) as
- * ISO 8601 in UTC. Not for objects whose names are data, such as projects.
+ * Converts a value to the form that `--json` prints: names in snake case, times (numbers whose name ends in `At` or `From`)
+ * as ISO 8601 in UTC. Not for objects whose keys are data, such as project names.
  */
 export function forPrograms(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forPrograms);

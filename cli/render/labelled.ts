@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 
-/** A text behind its label, broken between words, each further line as far in as the text begins. */
+/** Renders a text after its label, wrapped between words, with the following lines indented to the start of the text. */
 export function labelled(label: string, text: string, labelWidth: number, width: number): string {
   const room = Math.max(width - labelWidth, 20);
   const lines: string[] = [];

@@ -1,21 +1,21 @@
-/** What steers a terminal: control characters, which move the cursor or change colours, and what turns the writing round. */
+/** Characters that control a terminal: control characters, line separators and bidirectional overrides. */
 const STEERING = "\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069";
 
 const steering = new RegExp(`[${STEERING}]`, "g");
-/** The same without tabs and ends of lines. */
+/** The same characters without tabs and newlines. */
 const steeringInLines = new RegExp(`(?![\\t\\n])[${STEERING}]`, "g");
 
-/** What steers a terminal becomes a visible stand-in: for one line, such as somebody's name for something. */
+/** Replaces characters that control a terminal. For a single line, such as a name. */
 export function printable(text: string): string {
   return text.replaceAll(steering, "\ufffd");
 }
 
-/** The same for text of several lines, of whose parts some may be others' words. */
+/** Replaces characters that control a terminal, and keeps tabs and newlines. */
 export function printableLines(text: string): string {
   return text.replaceAll(steeringInLines, "\ufffd");
 }
 
-/** JSON that means the same and steers no terminal: `JSON.stringify` leaves what is above U+007E as it is. */
+/** Escapes characters that control a terminal in JSON text; `JSON.stringify` does not escape those above U+007E. */
 export function printableJson(json: string): string {
   return json.replaceAll(
     steeringInLines,

@@ -1,43 +1,38 @@
-import { divideHalfEven, formatPicoUsd } from "../../core/pricing/mod.ts";
-import { csvField } from "../../core/text/mod.ts";
-import type { CoverageTotal, ReportGrouping, ReportRow } from "../../daemon/store/mod.ts";
-import { count, counted } from "./count.ts";
+import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import { formatFixedUsd, formatPicoUsd } from "../../core/pricing/money.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
+import { formatCsvField } from "../../core/values/text/format-csv-field.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { ReportGrouping, ReportRow } from "../../daemon/store/port/reports.ts";
 import { coverageLines } from "./coverage.ts";
 import { printable } from "./printable.ts";
 import { type Column, renderTable, tableFits } from "./table.ts";
 
-/** Decimal places of a cost in a table, so that the points stand below each other. */
+/** Decimal places of a cost in a table; fixed, so that the decimal points line up. */
 const PLACES = 4;
 
-/** A cost with fixed places; what is above zero and rounds to it says so. */
-export function fixedUsd(picoUsd: bigint): string {
-  const unit = 10n ** BigInt(12 - PLACES);
-  const rounded = divideHalfEven(picoUsd, unit);
-  if (rounded === 0n && picoUsd > 0n) return `<$${(1 / 10 ** PLACES).toFixed(PLACES)}`;
-  const digits = rounded.toString().padStart(PLACES + 1, "0");
-  const whole = digits.slice(0, -PLACES).replace(/\B(?=(?:\d{3})+$)/g, ",");
-  return `$${whole}.${digits.slice(-PLACES)}`;
-}
+/** Formats a cost with fixed decimal places; a positive cost that rounds to zero becomes `<$0.0001`. */
+export const fixedUsd = (picoUsd: bigint): string => formatFixedUsd(picoUsd, PLACES);
 
-/** The cost of a group; what has none says whether it is unknown or nothing was used. */
-function costInWords({ requests, bySource, unpriced, costPicoUsd }: ReportRow): string {
+/** Formats the cost of a group: `unpriced` if it is unknown, a dash if there is none. */
+function formatCost({ requests, bySource, unpriced, costPicoUsd }: ReportRow): string {
   if (bySource.unpriced.requests < requests) return fixedUsd(costPicoUsd);
   return unpriced > 0 ? "unpriced" : "–";
 }
 
 const right = "right" as const;
 
-/** The sum of what was stated; null where nothing was. */
+/** Adds the known counts; null if none is known. */
 const sum = (...counts: readonly (bigint | null)[]) =>
   counts.reduce((total, each) => (each === null ? total : (total ?? 0n) + each), null);
 
 interface Layout {
   counts: readonly { title: string; of: (tokens: ReportRow["tokens"]) => bigint | null }[];
-  /** What a reader must know of counts that stand together here. */
+  /** Explains which counts this layout combines. */
   note: string | null;
 }
 
-/** The widest first. Counts are added up before a name is cut, since cut names can't be told apart. */
+/** The layouts, widest first. Counts are combined before names are truncated, because truncated names are ambiguous. */
 const layouts: readonly Layout[] = [
   {
     counts: [
@@ -54,7 +49,7 @@ const layouts: readonly Layout[] = [
       { title: "input", of: ({ prompt, cacheRead, cacheWrite }) => sum(prompt, cacheRead, cacheWrite) },
       { title: "output", of: ({ completion, thinking }) => sum(completion, thinking) },
     ],
-    note: "Input is with caches, output with thinking; a wider terminal shows them apart.",
+    note: "Input includes cache tokens, and output includes thinking tokens. A wider terminal shows them separately.",
   },
   {
     counts: [
@@ -64,11 +59,11 @@ const layouts: readonly Layout[] = [
           sum(prompt, cacheRead, cacheWrite, completion, thinking),
       },
     ],
-    note: "A wider terminal shows the kinds of tokens apart.",
+    note: "A wider terminal shows input and output tokens separately.",
   },
 ];
 
-/** The report as a table with its total, what the total lacks, and what was not metered. */
+/** Renders the report as a table with its total, then notes on unpriced requests and coverage. */
 export function renderReport(
   by: ReportGrouping,
   rows: readonly ReportRow[],
@@ -86,9 +81,9 @@ export function renderReport(
     const shown = counts.filter(({ title }) => thinking || title !== "thinking");
     const cells = (name: string, row: ReportRow) => [
       name,
-      count(row.requests),
-      ...shown.map(({ of }) => count(of(row.tokens))),
-      costInWords(row),
+      formatCount(row.requests),
+      ...shown.map(({ of }) => formatCount(of(row.tokens))),
+      formatCost(row),
     ];
     const body = rows.map((row) => cells(row.key ?? (by === "total" ? "total" : "(unknown)"), row));
     if (by !== "total") body.push(cells("total", total));
@@ -101,22 +96,25 @@ export function renderReport(
   const { columns, body, note } = (tables.find((table) => tableFits(table.columns, table.body, width)) ??
     tables.at(-1)) as (typeof tables)[number];
   const notes: string[] = note === null ? [] : [note];
-  if (total.errors > 0) notes.push(`${count(total.errors)} of ${counted(total.requests, "request")} failed.`);
+  if (total.errors > 0)
+    notes.push(`${formatCount(total.errors)} of ${formatQuantity(total.requests, "request")} failed.`);
   if (total.unpriced > 0) {
     notes.push(
-      `${count(total.unpriced)} ${total.unpriced === 1 ? "request has no price and is" : "requests have no price and are"} not in the cost: meter explain says why.`,
+      total.unpriced === 1
+        ? "1 request has no known price; its cost is not included. Find out why: meter explain <id>"
+        : `${formatCount(total.unpriced)} requests have no known price; their cost is not included. Find out why: meter explain <id>`,
     );
   }
   const { provider, estimated } = total.bySource;
   if (provider.requests > 0) {
-    notes.push(`${fixedUsd(provider.costPicoUsd)} of it was stated by the providers themselves.`);
+    notes.push(`${fixedUsd(provider.costPicoUsd)} of the cost was stated by the providers.`);
   }
-  if (estimated.requests > 0) notes.push(`${fixedUsd(estimated.costPicoUsd)} of it is estimated.`);
+  if (estimated.requests > 0) notes.push(`${fixedUsd(estimated.costPicoUsd)} of the cost is estimated.`);
   if (coverage !== null) notes.push(...coverageLines(coverage));
   return [renderTable(columns, body, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
 }
 
-/** The report for a spreadsheet: exact sums, costs in USD as decimal text. */
+/** Renders the report as CSV: exact sums, costs in USD as decimal text. */
 export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): string {
   const head = [
     ...[
@@ -145,7 +143,7 @@ export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): strin
       ],
       ...[tokens.cacheWrite1h, tokens.completion, tokens.thinking],
     ]
-      .map(csvField)
+      .map(formatCsvField)
       .concat(formatPicoUsd(costPicoUsd))
       .join(","),
   );

@@ -4,12 +4,12 @@ import { printable } from "./printable.ts";
 export interface Column {
   title: string;
   align?: "left" | "right";
-  /** May be cut with an ellipsis when the table is wider than the terminal. */
+  /** Whether to truncate its cells with an ellipsis if the table is wider than the terminal. */
   shrink?: boolean;
 }
 
-/** The least that a shrinking column keeps, in terminal cells. */
-const LEAST_WIDTH = 8;
+/** Minimum width of a shrinking column, in terminal cells. */
+const MIN_SHRUNK_WIDTH = 8;
 
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
@@ -21,9 +21,9 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** The width of each column where nothing gives way. */
+/** Returns the width of each column with nothing truncated. */
 function naturalWidths(columns: readonly Column[], rows: readonly (readonly string[])[]): number[] {
-  // Not by an argument for each row, of which there may be more than a call can have.
+  // Not Math.max(...rows): there may be more rows than a call can have arguments.
   return columns.map((column, index) =>
     rows.reduce(
       (widest, row) => Math.max(widest, stringWidth(printable(row[index] ?? ""))),
@@ -34,7 +34,7 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
 
 const tableWidth = (widths: readonly number[]) => widths.reduce((sum, each) => sum + each + 2, -2);
 
-/** Whether the rows can be laid out in `width` terminal cells with nothing cut. */
+/** Whether the table fits into `width` terminal cells with nothing truncated. */
 export function tableFits(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -44,8 +44,8 @@ export function tableFits(
 }
 
 /**
- * Lays rows out under their titles, two cells between columns. Where that is wider than `width`, the shrinking
- * columns give way, the widest first; numbers are never cut.
+ * Renders a table with two cells between columns. If it is wider than `width`, shrinking columns are truncated, the widest
+ * first; numbers are never truncated.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -57,7 +57,7 @@ export function renderTable(
   while (tableWidth(widths) > width) {
     let widest = -1;
     for (const [index, column] of columns.entries()) {
-      if (!column.shrink || (widths[index] as number) <= LEAST_WIDTH) continue;
+      if (!column.shrink || (widths[index] as number) <= MIN_SHRUNK_WIDTH) continue;
       if (widest === -1 || (widths[index] as number) > (widths[widest] as number)) widest = index;
     }
     if (widest === -1) break;

@@ -1,17 +1,17 @@
-import type { SmallFileProblem } from "../../adapters/files/mod.ts";
+import type { SmallFileProblem } from "../../adapters/files/read-small-file.ts";
 
-const words: Readonly<Record<SmallFileProblem, string>> = {
-  absent: "it is not there",
-  symlink: "it is a link",
-  not_a_file: "it is no file",
+const messages: Readonly<Record<SmallFileProblem, string>> = {
+  absent: "it does not exist",
+  symlink: "it is a symbolic link",
+  not_a_file: "it is not a regular file",
   too_large: "it is too large",
-  not_text: "it is no text",
-  foreign_owner: "it is somebody else's",
-  open_to_others: "others could read it",
-  hard_linked: "it has another name too",
-  unreadable: "the system does not let this user",
+  not_text: "it is not text",
+  foreign_owner: "it belongs to another user",
+  open_to_others: "other users can read it",
+  hard_linked: "it has several hard links",
+  unreadable: "permission denied",
 };
 
-/** Why a file was not read, for people. */
-export const unreadable = (path: string, reason: SmallFileProblem): string =>
-  `${path} can't be read: ${words[reason]}`;
+/** Describes why a file could not be read. */
+export const describeUnreadable = (path: string, reason: SmallFileProblem): string =>
+  `${path} can't be read: ${messages[reason]}.`;

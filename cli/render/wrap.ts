@@ -1,15 +1,18 @@
-/** A text in lines of at most so many characters, broken between words. For text of one cell a character. */
-export function wrap(text: string, width: number): string[] {
+/** Wraps a text between words at a maximum width. Assumes one terminal cell per character. */
+export const wrap = (text: string, width: number): string[] => wrapParts(text.split(" "), width);
+
+/** Joins parts with spaces into lines of a maximum width. A part is never divided. */
+export function wrapParts(parts: readonly string[], width: number): string[] {
   const lines: string[] = [];
-  for (const word of text.split(" ")) {
+  for (const part of parts) {
     const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
+    if (last === undefined || last.length + 1 + part.length > width) lines.push(part);
+    else lines[lines.length - 1] = `${last} ${part}`;
   }
   return lines;
 }
 
-/** A line that may begin with a label and two spaces or more: what does not fit stands below the text. */
+/** Wraps a line that may begin with a label and two or more spaces; following lines are indented to the text. */
 export function wrapLine(line: string, width: number): string {
   const label = /^\S+(?: \S+)? {2,}/.exec(line)?.[0] ?? "";
   const [first = "", ...rest] = wrap(line.slice(label.length), Math.max(width - label.length, 20));

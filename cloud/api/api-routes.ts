@@ -1,26 +1,34 @@
 import type * as v from "valibot";
+import type { PlanFeature } from "../../core/privacy/plans/plan-table.ts";
 import {
-  advancedSettingsPatchSchema,
-  advancedSettingsSchema,
-  analyticsQuerySchema,
-  analyticsSchema,
-  auditEventsQuerySchema,
   auditEventsSchema,
-  batchAnswerSchema,
-  batchRequestSchema,
-  bodyAnswerSchema,
-  bodyEnvelopeSchema,
-  checkoutConsentAnswerSchema,
+  promptViewRequestSchema,
+  promptViewResponseSchema,
+  promptViewsSchema,
+} from "../../core/wire/audit.ts";
+import { bodyEnvelopeSchema, bodyUploadResponseSchema } from "../../core/wire/body-envelope.ts";
+import {
+  checkoutConsentResponseSchema,
   checkoutConsentSchema,
   checkoutWordingSchema,
-  daemonTotalsQuerySchema,
-  daemonTotalsSchema,
-  deletionAnswerSchema,
+} from "../../core/wire/consent.ts";
+import { whoamiSchema } from "../../core/wire/daemon.ts";
+import { daemonTotalsSchema } from "../../core/wire/daemon-totals.ts";
+import { BATCH_MAX_BYTES, batchRequestSchema, batchResponseSchema } from "../../core/wire/metadata-batch.ts";
+import {
+  pairingDecisionSchema,
+  pairingPollRequestSchema,
+  pairingPollResponseSchema,
+  pairingStartRequestSchema,
+  pairingStartResponseSchema,
+} from "../../core/wire/pairing.ts";
+import {
   invitationAcceptSchema,
   invitationCreatedSchema,
   invitationsSchema,
   keyCreatedSchema,
   keysSchema,
+  machinePatchSchema,
   machinesSchema,
   memberPatchSchema,
   membersSchema,
@@ -28,380 +36,446 @@ import {
   newInvitationSchema,
   newOrganisationSchema,
   newWorkspaceSchema,
-  optimisationSchema,
   organisationCreatedSchema,
   organisationMemberPatchSchema,
   organisationMembersSchema,
   organisationsSchema,
-  overviewSchema,
-  pairingDecisionSchema,
-  pairingPollSchema,
-  pairingResultSchema,
-  pairingShownSchema,
-  pairingStartSchema,
-  pairingTicketSchema,
-  periodQuerySchema,
-  promptViewAnswerSchema,
-  promptViewRequestSchema,
-  promptViewsQuerySchema,
-  promptViewsSchema,
-  publishedRatesSchema,
-  settingsPatchSchema,
-  settingsSchema,
-  traceBodyQuerySchema,
-  traceBodySchema,
-  traceSchema,
-  tracesQuerySchema,
-  tracesSchema,
-  whoamiSchema,
+  pairingCodeViewSchema,
   workspaceSummarySchema,
   workspacesSchema,
-} from "../../core/wire/mod.ts";
+} from "../../core/wire/people.ts";
+import { publishedRatesSchema } from "../../core/wire/pricing-rates.ts";
+import {
+  analyticsQuerySchema,
+  auditEventsQuerySchema,
+  daemonTotalsQuerySchema,
+  periodQuerySchema,
+  promptViewsQuerySchema,
+  traceBodyQuerySchema,
+  tracesQuerySchema,
+} from "../../core/wire/queries.ts";
+import { analyticsSchema, optimisationSchema, overviewSchema } from "../../core/wire/reports.ts";
+import {
+  advancedSettingsPatchSchema,
+  advancedSettingsSchema,
+  deletionResponseSchema,
+  settingsPatchSchema,
+  settingsSchema,
+} from "../../core/wire/settings.ts";
+import { traceBodySchema, traceSchema, tracesSchema } from "../../core/wire/traces.ts";
 
-/** Who may call: nobody in particular, a sync or admin key, a person (a session, or an admin key bound to them). */
-export type ApiCaller = "anyone" | "key" | "person";
+/**
+ * Who can call a route: anyone; a machine, with a sync or admin key; a person, by session or by an admin key bound to them;
+ * or a person by session only. Decision: an admin key can change a workspace's settings, members and machines and revoke
+ * keys, as its owner can, but cannot create keys. Anything personal (account, organisations, approving a machine, deleting a
+ * workspace) requires a session.
+ */
+export type ApiCaller = "anyone" | "key" | "person" | "session";
 
-/** One route of the API, in the schemas that both sides of the wire share. */
+/** One route of the API: who can call it, what it takes and what it answers. */
 export interface ApiRoute {
   readonly summary: string;
   readonly caller: ApiCaller;
+  /** False if a key can call it even if its workspace was deleted, its machine is blocked or its owner was removed. Default: true. */
+  readonly inService?: boolean;
+  /** The limit that counts its calls by address. Routes that need a token are limited by key or person instead. */
+  readonly addressLimit?: "pairingPerAddress" | "pollPerAddress";
+  /**
+   * For a route below `:ws`: the role that the caller must have there (default: member; an owner is one of the organisation)
+   * and the feature that the workspace's plan must include. Decision: members can read their workspace's metadata, including
+   * the audit log's requests. Only admins can read the ledger and the audit events, which contain other people's reasons and
+   * addresses.
+   */
+  readonly workspace?: { readonly role?: "admin" | "owner"; readonly feature?: PlanFeature };
+  /** For a route below `:org`: the roles that may call it. */
+  readonly organisation?: { readonly roles: readonly ("owner" | "admin" | "member")[] };
   readonly query?: v.GenericSchema;
   readonly body?: v.GenericSchema;
-  /** The answers that are no refusals, by status; null where there is no body. */
+  /** Most bytes of the body. Default: 16 KiB. */
+  readonly maxBodyBytes?: number;
+  /** Who reads query and body: before the handler, unless the handler has to decide something before it reads them. */
+  readonly inputReadBy?: "handler";
+  /** The successful answers, by status; null for an answer without a body. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>;
-  /** The statuses of its refusals, each a problem (RFC 9457), besides 429, 500, 503 and what a token can lack: 401, 403. */
-  readonly refusals: readonly number[];
+  /** The statuses of its own problems (RFC 9457), besides those that `refusalStatuses` derives from the other fields. */
+  readonly refusals?: readonly number[];
 }
 
-/** Every route below `/v1`, by method and path. What is not in here is not part of the API. */
+/** Every route of the API, by method and path. */
 export const API_ROUTES = {
   "POST /v1/requests/batch": {
-    summary: "Takes up to 500 metadata records: one outcome for each, after the commit",
+    summary: "Upload up to 500 metadata records; returns one outcome per record, after the commit",
     caller: "key",
+    maxBodyBytes: BATCH_MAX_BYTES,
     body: batchRequestSchema,
-    answers: { 200: batchAnswerSchema },
-    refusals: [400, 403, 413, 422],
+    answers: { 200: batchResponseSchema },
   },
   "POST /v1/requests/:id/body": {
-    summary: "Takes one leg of a request's body, where the workspace stores bodies",
+    summary:
+      "Upload one side of a request's body, from the machine and person that sent the request; stored only if the workspace stores bodies",
     caller: "key",
+    // With the gate off, the envelope is not parsed.
+    inputReadBy: "handler",
     body: bodyEnvelopeSchema,
-    answers: { 200: bodyAnswerSchema, 204: null },
-    refusals: [400, 403, 404, 413, 422, 425],
+    answers: { 200: bodyUploadResponseSchema, 204: null },
+    refusals: [404, 409, 425],
   },
   "GET /v1/daemon/whoami": {
-    summary: "Whom the key stands for",
+    summary: "Show the key's workspace, machine and person",
     caller: "key",
     answers: { 200: whoamiSchema },
-    refusals: [403],
   },
   "DELETE /v1/daemon/key": {
-    summary: "The key revokes itself",
+    summary: "Revoke the calling key",
     caller: "key",
+    // A key can always revoke itself.
+    inService: false,
     answers: { 204: null },
-    refusals: [403],
   },
   "GET /v1/pricing/rates": {
-    summary: "The published rates; with an ETag",
+    summary: "List the published rates; supports ETag",
     caller: "key",
     answers: { 200: publishedRatesSchema, 304: null },
-    refusals: [403],
   },
   "GET /v1/reconciliation/daemon-totals": {
-    summary: "What the cloud has of the key's machine, day by day; both dates included",
+    summary: "Show the daily totals of the key's machine; both dates are included",
     caller: "key",
     query: daemonTotalsQuerySchema,
     answers: { 200: daemonTotalsSchema },
-    refusals: [403, 422],
   },
   "POST /v1/pairing/start": {
-    summary: "Begins a pairing: a code for the person, a token to poll with",
+    summary: "Start a pairing; returns a code for the person and a token to poll with",
     caller: "anyone",
-    body: pairingStartSchema,
-    answers: { 201: pairingTicketSchema },
-    refusals: [400, 413, 422],
+    addressLimit: "pairingPerAddress",
+    body: pairingStartRequestSchema,
+    answers: { 201: pairingStartResponseSchema },
   },
   "POST /v1/pairing/poll": {
-    summary: "Waits up to 25 s for the decision; an approval carries the sync token, once",
+    summary: "Wait up to 25 seconds for the decision; an approval returns the sync token, once",
     caller: "anyone",
-    body: pairingPollSchema,
-    answers: { 200: pairingResultSchema },
-    refusals: [400, 413, 422],
+    addressLimit: "pollPerAddress",
+    body: pairingPollRequestSchema,
+    answers: { 200: pairingPollResponseSchema },
   },
   "GET /v1/workspaces/:ws/overview": {
-    summary: "Totals of a period, with what makes them up",
+    summary: "Show the totals of a period, and its days, projects and models",
     caller: "person",
+    workspace: {},
     query: periodQuerySchema,
     answers: { 200: overviewSchema },
-    refusals: [404, 422],
   },
   "GET /v1/workspaces/:ws/analytics": {
-    summary: "Sums by project, model, provider, machine or user, in hours or days",
+    summary: "Sum usage by project, model, provider, machine or user, per hour or day",
     caller: "person",
+    workspace: {},
     query: analyticsQuerySchema,
     answers: { 200: analyticsSchema },
-    refusals: [400, 404, 422],
+    refusals: [400],
   },
   "GET /v1/workspaces/:ws/optimisation": {
-    summary: "What could have cost less",
+    summary: "Show where money could have been saved",
     caller: "person",
+    workspace: {},
     query: periodQuerySchema,
     answers: { 200: optimisationSchema },
-    refusals: [404, 422],
   },
   "GET /v1/workspaces/:ws/traces": {
-    summary: "Requests, the newest first, a page at a time",
+    summary: "List requests, newest first",
     caller: "person",
+    workspace: {},
     query: tracesQuerySchema,
     answers: { 200: tracesSchema },
-    refusals: [400, 404, 422],
+    refusals: [400],
   },
   "GET /v1/workspaces/:ws/traces/:request_id": {
-    summary: "All that the cloud has of a request but its bodies",
+    summary: "Show everything stored about a request except its bodies",
     caller: "person",
+    workspace: {},
     answers: { 200: traceSchema },
-    refusals: [404],
   },
   "GET /v1/traces/:request_id/body": {
     summary:
-      "The stored body, for its author, or with a reason for an administrator: each view is in the ledger",
+      "Read a stored body: its author, or an administrator with a reason, whose view is recorded in the ledger",
     caller: "person",
+    // A caller who may not read the body gets the same answer whatever the query.
+    inputReadBy: "handler",
     query: traceBodyQuerySchema,
     answers: { 200: traceBodySchema },
-    refusals: [403, 404, 409, 422],
+    refusals: [404, 409],
   },
   "GET /v1/workspaces/:ws/audit/requests": {
-    summary: "Older requests, as metadata (Business and above)",
+    summary: "List the metadata of older requests (Business and above)",
     caller: "person",
+    workspace: { feature: "auditSurface" },
     query: tracesQuerySchema,
     answers: { 200: tracesSchema },
-    refusals: [400, 403, 404, 422],
+    refusals: [400],
   },
   "GET /v1/workspaces/:ws/audit/events": {
-    summary: "Changes of settings, people, machines and plan (Business and above)",
+    summary: "List changes to settings, people, machines and the plan (Business and above)",
     caller: "person",
+    workspace: { role: "admin", feature: "auditSurface" },
     query: auditEventsQuerySchema,
     answers: { 200: auditEventsSchema },
-    refusals: [400, 403, 404, 422],
+    refusals: [400],
   },
   "GET /v1/workspaces/:ws/audit/prompt-views": {
-    summary: "Who read whose stored bodies, and why (Business and above)",
+    summary: "List who read whose stored bodies, and why (Business and above)",
     caller: "person",
+    workspace: { role: "admin", feature: "readPromptViews" },
     query: promptViewsQuerySchema,
     answers: { 200: promptViewsSchema },
-    refusals: [400, 403, 404, 422],
+    refusals: [400],
   },
   "POST /v1/audit/prompt-views": {
-    summary: "Writes a view into the ledger before the body is shown by other means (Team and above)",
+    summary: "Record a view in the ledger before the body is read (Team and above)",
     caller: "person",
+    // Room for a reason of 2000 characters, each written as two JSON escapes of six bytes, and for the other fields.
+    maxBodyBytes: 65_536,
     body: promptViewRequestSchema,
-    answers: { 201: promptViewAnswerSchema },
-    refusals: [400, 403, 404, 413, 422],
+    answers: { 201: promptViewResponseSchema },
+    refusals: [404],
   },
   "GET /v1/consent/checkout": {
-    summary: "The words beside the two boxes, and their hash",
+    summary: "Show the wording beside the two checkboxes, and its hash",
     caller: "anyone",
     answers: { 200: checkoutWordingSchema },
-    refusals: [],
   },
   "POST /v1/consent/checkout": {
-    summary: "Records a person's consent before checkout",
-    caller: "person",
+    summary: "Record a person's consent before checkout",
+    caller: "session",
     body: checkoutConsentSchema,
-    answers: { 201: checkoutConsentAnswerSchema },
-    refusals: [400, 403, 413, 422],
+    answers: { 201: checkoutConsentResponseSchema },
   },
   "GET /v1/me": {
-    summary: "The caller, with the workspaces within reach",
+    summary: "Show the caller and the workspaces they can access",
     caller: "person",
     answers: { 200: meSchema },
-    refusals: [],
   },
   "DELETE /v1/account": {
-    summary: "Deletes the caller's account, softly",
-    caller: "person",
-    answers: { 200: deletionAnswerSchema },
-    refusals: [403, 409],
+    summary: "Delete the caller's account; it is erased about 30 days later",
+    caller: "session",
+    answers: { 200: deletionResponseSchema },
+    refusals: [409],
   },
   "GET /v1/workspaces": {
-    summary: "The workspaces within the caller's reach",
+    summary: "List the workspaces that the caller can access",
     caller: "person",
     answers: { 200: workspacesSchema },
-    refusals: [],
   },
   "POST /v1/workspaces": {
-    summary: "Makes a workspace in an organisation of the caller's",
-    caller: "person",
+    summary: "Create a workspace in one of the caller's organisations",
+    caller: "session",
     body: newWorkspaceSchema,
     answers: { 201: workspaceSummarySchema },
-    refusals: [400, 403, 404, 409, 413, 422],
+    refusals: [404, 409],
   },
   "DELETE /v1/workspaces/:ws": {
-    summary: "Deletes a workspace, softly (owners): it stops serving at once",
-    caller: "person",
-    answers: { 200: deletionAnswerSchema },
-    refusals: [403, 404],
+    summary: "Delete a workspace (owners); it stops serving at once and is erased about 30 days later",
+    caller: "session",
+    workspace: { role: "owner" },
+    answers: { 200: deletionResponseSchema },
   },
   "GET /v1/organisations": {
-    summary: "The caller's organisations",
-    caller: "person",
+    summary: "List the caller's organisations",
+    caller: "session",
     answers: { 200: organisationsSchema },
-    refusals: [403],
   },
   "POST /v1/organisations": {
-    summary: "Makes an organisation, with a first workspace where one is named",
-    caller: "person",
+    summary: "Create an organisation and its first workspace",
+    caller: "session",
     body: newOrganisationSchema,
     answers: { 201: organisationCreatedSchema },
-    refusals: [400, 403, 409, 413, 422],
+    refusals: [409],
   },
   "GET /v1/organisations/:org/members": {
-    summary: "The people of an organisation (owners and administrators)",
-    caller: "person",
+    summary: "List the members of an organisation (owners and administrators)",
+    caller: "session",
+    organisation: { roles: ["owner", "admin"] },
     answers: { 200: organisationMembersSchema },
-    refusals: [403, 404],
   },
   "PATCH /v1/organisations/:org/members/:user": {
-    summary: "Changes a role in an organisation (owners)",
-    caller: "person",
+    summary: "Change a member's role in an organisation (owners)",
+    caller: "session",
+    organisation: { roles: ["owner"] },
     body: organisationMemberPatchSchema,
     answers: { 204: null },
-    refusals: [400, 403, 404, 409, 413, 422],
+    refusals: [409],
   },
   "DELETE /v1/organisations/:org/members/:user": {
-    summary: "Removes somebody from an organisation (owners)",
-    caller: "person",
+    summary: "Remove a member from an organisation (owners)",
+    caller: "session",
+    organisation: { roles: ["owner"] },
     answers: { 204: null },
-    refusals: [403, 404, 409],
+    refusals: [409],
   },
   "GET /v1/workspaces/:ws/settings": {
-    summary: "Whether bodies are stored",
+    summary: "Show whether the workspace stores bodies",
     caller: "person",
+    workspace: {},
     answers: { 200: settingsSchema },
-    refusals: [404],
   },
   "PATCH /v1/workspaces/:ws/settings": {
-    summary: "Changes whether bodies are stored (administrators)",
+    summary: "Change whether the workspace stores bodies (administrators)",
     caller: "person",
+    workspace: { role: "admin" },
     body: settingsPatchSchema,
     answers: { 200: settingsSchema },
-    refusals: [400, 403, 404, 413, 422],
   },
   "GET /v1/workspaces/:ws/settings/advanced": {
-    summary: "How far back queries reach (Business and above)",
+    summary: "Show how far back queries can go (Business and above)",
     caller: "person",
+    workspace: { feature: "advancedSettings" },
     answers: { 200: advancedSettingsSchema },
-    refusals: [403, 404],
   },
   "PATCH /v1/workspaces/:ws/settings/advanced": {
-    summary: "Changes how far back queries reach (Business and above, administrators)",
+    summary: "Change how far back queries can go (Business and above, administrators)",
     caller: "person",
+    workspace: { role: "admin", feature: "advancedSettings" },
     body: advancedSettingsPatchSchema,
     answers: { 200: advancedSettingsSchema },
-    refusals: [400, 403, 404, 413, 422],
   },
   "GET /v1/workspaces/:ws/members": {
-    summary: "The people of a workspace",
+    summary: "List the members of a workspace",
     caller: "person",
+    workspace: {},
     answers: { 200: membersSchema },
-    refusals: [404],
   },
   "PATCH /v1/workspaces/:ws/members/:user": {
-    summary: "Changes a role in a workspace (administrators)",
+    summary: "Change a member's role in a workspace (administrators)",
     caller: "person",
+    workspace: { role: "admin" },
     body: memberPatchSchema,
     answers: { 204: null },
-    refusals: [400, 403, 404, 413, 422],
   },
   "DELETE /v1/workspaces/:ws/members/:user": {
-    summary: "Removes somebody from a workspace (administrators), or oneself",
+    summary: "Remove a member from a workspace (administrators, or the member)",
     caller: "person",
+    workspace: {},
     answers: { 204: null },
-    refusals: [403, 404],
   },
   "GET /v1/workspaces/:ws/invitations": {
-    summary: "Invitations that wait (administrators)",
+    summary: "List pending invitations (administrators)",
     caller: "person",
+    workspace: { role: "admin" },
     answers: { 200: invitationsSchema },
-    refusals: [403, 404],
   },
   "POST /v1/workspaces/:ws/invitations": {
-    summary: "Invites somebody by e-mail (administrators)",
+    summary: "Invite a person by email (administrators)",
     caller: "person",
+    workspace: { role: "admin" },
     body: newInvitationSchema,
     answers: { 201: invitationCreatedSchema },
-    refusals: [400, 403, 404, 409, 413, 422],
+    refusals: [409],
   },
   "DELETE /v1/workspaces/:ws/invitations/:id": {
-    summary: "Takes an invitation back (administrators)",
+    summary: "Revoke an invitation (administrators)",
     caller: "person",
+    workspace: { role: "admin" },
     answers: { 204: null },
-    refusals: [403, 404],
   },
   "POST /v1/invitations/accept": {
-    summary: "Accepts an invitation",
-    caller: "person",
+    summary: "Accept an invitation",
+    caller: "session",
     body: invitationAcceptSchema,
     answers: { 200: workspaceSummarySchema },
-    refusals: [400, 403, 404, 413, 422],
+    refusals: [404],
   },
   "GET /v1/workspaces/:ws/machines": {
-    summary: "The machines of a workspace",
+    summary: "List the machines of a workspace",
     caller: "person",
+    workspace: {},
     answers: { 200: machinesSchema },
-    refusals: [404],
+  },
+  "PATCH /v1/workspaces/:ws/machines/:id": {
+    summary:
+      "Change who a machine's future requests and prompts belong to (administrators); only for the caller's own machines and those of people who left",
+    caller: "person",
+    workspace: { role: "admin" },
+    body: machinePatchSchema,
+    answers: { 204: null },
+    refusals: [409],
   },
   "POST /v1/workspaces/:ws/machines/:id/block": {
-    summary: "Blocks a machine (administrators): its batches are answered 403",
+    summary: "Block a machine (administrators); its uploads are answered with 403",
     caller: "person",
+    workspace: { role: "admin" },
     answers: { 204: null },
-    refusals: [403, 404],
   },
   "POST /v1/workspaces/:ws/machines/:id/invite": {
-    summary: "Lets a blocked machine in again (administrators)",
+    summary: "Unblock a machine (administrators)",
     caller: "person",
+    workspace: { role: "admin" },
     answers: { 204: null },
-    refusals: [403, 404],
   },
   "GET /v1/workspaces/:ws/keys": {
-    summary: "The keys of a workspace, without their secrets",
+    summary: "List the keys of a workspace, without their secrets",
     caller: "person",
+    workspace: {},
     answers: { 200: keysSchema },
-    refusals: [404],
   },
   "POST /v1/workspaces/:ws/keys": {
-    summary: "Makes an admin key, bound to the caller (administrators); its token is shown once",
-    caller: "person",
+    summary: "Create an admin key bound to the caller (administrators); its token is shown once",
+    caller: "session",
+    workspace: { role: "admin" },
     answers: { 201: keyCreatedSchema },
-    refusals: [403, 404],
   },
   "DELETE /v1/workspaces/:ws/keys/:id": {
-    summary: "Revokes a key",
+    summary: "Revoke a key",
     caller: "person",
+    workspace: {},
     answers: { 204: null },
-    refusals: [403, 404],
   },
   "GET /v1/pairing/codes/:code": {
-    summary: "The machine that waits under a code",
-    caller: "person",
-    answers: { 200: pairingShownSchema },
-    refusals: [403, 404],
+    summary: "Show the machine that is waiting for a code",
+    caller: "session",
+    answers: { 200: pairingCodeViewSchema },
+    refusals: [404],
   },
   "POST /v1/pairing/approve": {
-    summary: "Lets the machine of a code into a workspace",
-    caller: "person",
+    summary: "Approve the machine that is waiting for a code, for the workspace and the member who uses it",
+    caller: "session",
     body: pairingDecisionSchema,
     answers: { 204: null },
-    refusals: [400, 403, 404, 413, 422],
+    refusals: [404],
   },
   "POST /v1/pairing/deny": {
-    summary: "Turns the machine of a code away",
-    caller: "person",
+    summary: "Deny the machine that is waiting for a code",
+    caller: "session",
     body: pairingDecisionSchema,
     answers: { 204: null },
-    refusals: [400, 403, 404, 413, 422],
+    refusals: [404],
   },
 } as const satisfies Readonly<Record<string, ApiRoute>>;
 
 /** A route's name: method and path. */
 export type ApiRouteName = keyof typeof API_ROUTES;
+
+/** The parameter names of a path: `ws` and `request_id` for `/v1/workspaces/:ws/traces/:request_id`. */
+export type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathNames<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** Splits a route's name into its method and its path. */
+export function splitRouteName(name: string): { readonly method: string; readonly path: string } {
+  const [method = "", path = ""] = name.split(" ");
+  return { method, path };
+}
+
+/** Returns the statuses of a route's problems, in ascending order. Its access and its input imply most of them. */
+export function refusalStatuses(route: ApiRoute): readonly number[] {
+  const { caller, workspace, organisation, query, body, refusals = [] } = route;
+  const statuses = new Set([
+    ...refusals,
+    // A request has no token, or one that cannot be used here.
+    ...(caller === "anyone" ? [] : [401, 403]),
+    ...(workspace === undefined && organisation === undefined ? [] : [404]),
+    ...(query === undefined ? [] : [422]),
+    ...(body === undefined ? [] : [400, 413, 422]),
+    // Any route: too many requests, an internal error, an unavailable database.
+    ...[429, 500, 503],
+  ]);
+  return [...statuses].toSorted((a, b) => a - b);
+}

@@ -1,15 +1,14 @@
 import * as v from "valibot";
-import { type Problem, problemSchema } from "../../core/wire/mod.ts";
-import { API_ROUTES, type ApiRoute, type ApiRouteName } from "./api-routes.ts";
+import { type Problem, problemSchema } from "../../core/wire/problem-details.ts";
+import {
+  API_ROUTES,
+  type ApiRoute,
+  type ApiRouteName,
+  type PathNames,
+  splitRouteName,
+} from "./api-routes.ts";
 
 type Routes = typeof API_ROUTES;
-
-/** The names in a path: `ws` and `request_id` of `/v1/workspaces/:ws/traces/:request_id`. */
-type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
-  ? Name | PathNames<`/${Rest}`>
-  : Path extends `${string}:${infer Name}`
-    ? Name
-    : never;
 
 type InputOf<Route, Part extends string> = Route extends { readonly [Key in Part]: infer Schema }
   ? Schema extends v.GenericSchema
@@ -17,23 +16,23 @@ type InputOf<Route, Part extends string> = Route extends { readonly [Key in Part
     : unknown
   : unknown;
 
-/** What a call takes: the names in its path, its query, its body. */
+/** The input of a call: its path parameters, query and body. */
 export type CallInput<Name extends ApiRouteName> = (PathNames<Name> extends never
   ? unknown
   : { readonly params: Readonly<Record<PathNames<Name>, string>> }) &
   InputOf<Routes[Name], "query"> &
   InputOf<Routes[Name], "body">;
 
-/** What a call gives: the answer's body, or null where the answer has none. */
+/** The output of a call: the answer's body, or null if the answer has none. */
 export type CallOutput<Name extends ApiRouteName> = {
   [Status in keyof Routes[Name]["answers"]]: Routes[Name]["answers"][Status] extends v.GenericSchema
     ? v.InferOutput<Routes[Name]["answers"][Status]>
     : null;
 }[keyof Routes[Name]["answers"]];
 
-/** The cloud refused. `problem` says why; null where the answer was none of the API's own. */
-export class CloudRefusal extends Error {
-  override readonly name = "CloudRefusal";
+/** Thrown for an unsuccessful answer. `problem` says why; it is null if the answer is not one of the API's problems. */
+export class CloudApiError extends Error {
+  override readonly name = "CloudApiError";
   readonly status: number;
   readonly problem: Problem | null;
   constructor(status: number, problem: Problem | null) {
@@ -43,30 +42,30 @@ export class CloudRefusal extends Error {
   }
 }
 
-/** How a client reaches a cloud. */
+/** The options of a cloud client. */
 export interface CloudClientOptions {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
-  /** A sync key, an admin key, or a session's token; null for what anyone may call. */
+  /** A sync key, an admin key or a session token; null for the routes that anyone may call. */
   readonly token: string | null;
-  /** Default: the platform's. */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
 
-/** A client in the types of the API's own table. */
+/** A typed client of the cloud's API. */
 export interface CloudClient {
-  /** Calls a route. Rejects with a `CloudRefusal`, or with what `fetch` rejects with; redirects are not followed. */
+  /** Calls a route. Rejects with a `CloudApiError`, or with the error of `fetch`. Does not follow redirects. */
   call<Name extends ApiRouteName>(name: Name, input: CallInput<Name>): Promise<CallOutput<Name>>;
 }
 
-/** What any input may hold. */
+/** The input of any route. */
 interface AnyInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
 }
 
-/** Makes a client. */
+/** Creates a client. */
 export function createCloudClient({
   baseUrl,
   token,
@@ -76,9 +75,9 @@ export function createCloudClient({
     async call<Name extends ApiRouteName>(name: Name, input: CallInput<Name>) {
       const { params = {}, query = {}, body } = input as AnyInput;
       const route: ApiRoute = API_ROUTES[name];
-      const [method = "", pattern = ""] = name.split(" ");
+      const { method, path } = splitRouteName(name);
       const url = new URL(
-        baseUrl + pattern.replaceAll(/:(\w+)/g, (_, part: string) => encodeURIComponent(params[part] ?? "")),
+        baseUrl + path.replaceAll(/:(\w+)/g, (_, part: string) => encodeURIComponent(params[part] ?? "")),
       );
       for (const [key, value] of Object.entries(query)) {
         if (value !== null && value !== undefined) url.searchParams.set(key, String(value));
@@ -97,7 +96,7 @@ export function createCloudClient({
       const schema = route.answers[answer.status];
       if (schema === undefined) {
         const problem = v.safeParse(problemSchema, await answer.json().catch(() => null));
-        throw new CloudRefusal(answer.status, problem.success ? problem.output : null);
+        throw new CloudApiError(answer.status, problem.success ? problem.output : null);
       }
       if (schema === null) {
         await answer.body?.cancel();

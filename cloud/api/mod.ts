@@ -1,6 +1,6 @@
 /**
- * The cloud's API as a table: every route with its schemas. From it come the OpenAPI document at `/openapi.json` and a
- * client whose calls are typed.
+ * The cloud's API as a table of routes with their schemas. The OpenAPI document at `/openapi.json` and a typed client are
+ * derived from it.
  *
  * ```ts
  * import { createCloudClient, openApiDocument } from "./mod.ts";
@@ -16,13 +16,13 @@
  *
  * @module
  */
-export { API_ROUTES, type ApiCaller, type ApiRoute, type ApiRouteName } from "./api-routes.ts";
+export { API_ROUTES, type ApiRoute, type ApiRouteName } from "./api-routes.ts";
 export {
   type CallInput,
   type CallOutput,
+  CloudApiError,
   type CloudClient,
   type CloudClientOptions,
-  CloudRefusal,
   createCloudClient,
 } from "./client.ts";
 export { openApiDocument } from "./open-api.ts";

@@ -1,26 +1,21 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
-import { PROBLEM_MEDIA_TYPE, problemSchema } from "../../core/wire/mod.ts";
-import { API_ROUTES, type ApiCaller, type ApiRoute } from "./api-routes.ts";
+import { PROBLEM_MEDIA_TYPE, problemSchema } from "../../core/wire/problem-details.ts";
+import { API_ROUTES, type ApiCaller, type ApiRoute, refusalStatuses, splitRouteName } from "./api-routes.ts";
 
-/** Of the path prefix `/v1`. Source: contract, "Versioning", 1. */
+/** The version in the path prefix `/v1`. Source: docs/specification.md#versioning, 1. */
 const API_VERSION = "1";
-
-/** What any route may answer besides: too many requests, a fault, a database that is away. */
-const COMMON_REFUSALS = [429, 500, 503];
-
-/** What a route for somebody may answer besides: nobody, a token out of reach or service, a cookie that another site sent along. */
-const TOKEN_REFUSALS = [401, 403];
 
 const SECURITY: Readonly<Record<ApiCaller, readonly Record<string, readonly string[]>[]>> = {
   anyone: [],
   key: [{ key: [] }],
   person: [{ session: [] }, { cookie: [] }, { key: [] }],
+  session: [{ session: [] }, { cookie: [] }],
 };
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a check in code demands beyond the schema's words stays code: the schema is then the wider one. */
+/** Converts a schema. Checks that JSON Schema cannot express are left out, so the result accepts more. */
 function jsonSchema(schema: v.GenericSchema, typeMode: "input" | "output"): JsonSchema {
   const { $schema: _, ...rest } = toJsonSchema(schema, {
     errorMode: "ignore",
@@ -30,7 +25,7 @@ function jsonSchema(schema: v.GenericSchema, typeMode: "input" | "output"): Json
   return rest as JsonSchema;
 }
 
-/** `/v1/x/:id` as OpenAPI writes it, with the names of its parameters. */
+/** Converts a path such as `/v1/x/:id` to OpenAPI's form, and returns the names of its parameters. */
 function readPath(path: string): { path: string; names: string[] } {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? "");
   return { path: path.replaceAll(/:(\w+)/g, "{$1}"), names };
@@ -59,11 +54,9 @@ function parameters(names: readonly string[], query: v.GenericSchema | undefined
   ];
 }
 
-function operation({ summary, caller, query, body, answers, refusals }: ApiRoute, names: readonly string[]) {
+function operation(route: ApiRoute, names: readonly string[]) {
+  const { summary, caller, query, body, answers } = route;
   const problem = { content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } } };
-  const refused = [...refusals, ...(caller === "anyone" ? [] : TOKEN_REFUSALS), ...COMMON_REFUSALS].toSorted(
-    (a, b) => a - b,
-  );
   return {
     summary,
     security: SECURITY[caller],
@@ -80,27 +73,27 @@ function operation({ summary, caller, query, body, answers, refusals }: ApiRoute
       ...Object.entries(answers).map(([status, schema]) => [
         status,
         schema === null
-          ? { description: "done, without a body" }
+          ? { description: "Success, without a body" }
           : {
-              description: "done",
+              description: "Success",
               content: { "application/json": { schema: jsonSchema(schema, "output") } },
             },
       ]),
-      ...refused.map((status) => [String(status), { description: "refused", ...problem }]),
+      ...refusalStatuses(route).map((status) => [String(status), { description: "Problem", ...problem }]),
     ]),
   };
 }
 
-/** The cookie of a session as `adapters/accounts` has it made; over https its name says so (RFC 6265bis, section 4.1.3.1). */
+/** Returns the name of the session cookie that `adapters/accounts` sets; over HTTPS it has a prefix (RFC 6265bis, section 4.1.3.1). */
 function sessionCookie(baseUrl: string): string {
   return `${baseUrl.startsWith("https:") ? "__Secure-" : ""}meter.session_token`;
 }
 
-/** The API as OpenAPI 3.1, from the table of routes and the schemas of the wire. */
+/** Creates the OpenAPI 3.1 document of the API. */
 export function openApiDocument(baseUrl: string): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [name, route] of Object.entries<ApiRoute>(API_ROUTES)) {
-    const [method = "", pattern = ""] = name.split(" ");
+    const { method, path: pattern } = splitRouteName(name);
     const { path, names } = readPath(pattern);
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation(route, names) };
   }
@@ -110,15 +103,15 @@ export function openApiDocument(baseUrl: string): JsonSchema {
       title: "meter cloud",
       version: API_VERSION,
       description:
-        "Money is in pico-USD as decimal strings, times are ISO 8601 in UTC, periods are half-open. Refusals are RFC 9457 problems with a stable `code`.",
+        "Money is in pico-USD, as decimal strings. Times are ISO 8601 in UTC. Periods are half-open: the end is not included. Errors are RFC 9457 problems with a stable `code`.",
     },
     servers: [{ url: baseUrl }],
     paths,
     components: {
       schemas: { Problem: jsonSchema(problemSchema, "output") },
       securitySchemes: {
-        key: { type: "http", scheme: "bearer", description: "a sync key of a machine, or an admin key" },
-        session: { type: "http", scheme: "bearer", description: "a person's session token" },
+        key: { type: "http", scheme: "bearer", description: "A machine's sync key, or an admin key" },
+        session: { type: "http", scheme: "bearer", description: "A person's session token" },
         cookie: { type: "apiKey", in: "cookie", name: sessionCookie(baseUrl) },
       },
     },

@@ -1,53 +1,57 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { CookieOptions } from "hono/utils/cookie";
+import { hashToken, workspaceOfInvitation } from "../access/token.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
-import { findInvitation, type ShownInvitation } from "../store/invitations.ts";
-import { hashToken, workspaceOfInvitation } from "../sync-token.ts";
+import { findInvitation, type InvitationView } from "../store/invitations.ts";
 
-const NAME = "meter.invitation";
+const COOKIE_NAME = "meter.invitation";
 
-/** How long somebody may take to sign in or up before they need their link again, seconds. */
-const KEPT_SECONDS = 3_600;
+/** How long the cookie lasts, seconds. A person who takes longer to sign in or up opens the link again. */
+const MAX_AGE_SECONDS = 3_600;
 
-/** An invitation that a browser brought along. */
-export interface BroughtInvitation extends ShownInvitation {
+/** The invitation whose token is in the browser's cookie. */
+export interface CookieInvitation extends InvitationView {
   readonly token: string;
 }
 
 /**
- * Keeps an invitation's token while its bearer signs in or up, perhaps by way of a provider. A cookie, so that it stands in
- * no address and no page; bound to this host where there is https.
+ * Stores an invitation's token in a cookie while its holder signs in or up, possibly at a provider. A cookie keeps the token
+ * out of URLs and pages. Over HTTPS it is bound to this host.
  */
-export function keepInvitation({ config }: CloudParts, context: Context<CloudEnv>, token: string): void {
-  setCookie(context, NAME, token, { ...optionsFor(config.baseUrl), httpOnly: true, maxAge: KEPT_SECONDS });
+export function setInvitationCookie({ config }: CloudParts, context: Context<CloudEnv>, token: string): void {
+  setCookie(context, COOKIE_NAME, token, {
+    ...cookieOptions(config.baseUrl),
+    httpOnly: true,
+    maxAge: MAX_AGE_SECONDS,
+  });
 }
 
-/** Forgets it, also where there is none. */
-export function forgetInvitation({ config }: CloudParts, context: Context<CloudEnv>): void {
-  // Not on each page that somebody without an invitation visits.
-  if (tokenOf(config.baseUrl, context) === undefined) return;
-  deleteCookie(context, NAME, optionsFor(config.baseUrl));
+/** Deletes the cookie, if there is one. */
+export function clearInvitationCookie({ config }: CloudParts, context: Context<CloudEnv>): void {
+  // Visitors without the cookie need no `Set-Cookie` header.
+  if (readToken(config.baseUrl, context) === undefined) return;
+  deleteCookie(context, COOKIE_NAME, cookieOptions(config.baseUrl));
 }
 
-/** The invitation that was brought along; null where there is none, or it is not good any more. */
-export async function broughtInvitation(
+/** Returns the invitation of the cookie, or null if there is no cookie or the invitation is no longer valid. */
+export async function readInvitationCookie(
   { config, db, clock, sha256 }: CloudParts,
   context: Context<CloudEnv>,
-): Promise<BroughtInvitation | null> {
-  const token = tokenOf(config.baseUrl, context);
+): Promise<CookieInvitation | null> {
+  const token = readToken(config.baseUrl, context);
   const workspaceId = token === undefined ? null : workspaceOfInvitation(token);
   if (token === undefined || workspaceId === null) return null;
   const found = await findInvitation(db, workspaceId, hashToken(token, sha256), clock.now());
   return found === null ? null : { ...found, token };
 }
 
-function tokenOf(baseUrl: string, context: Context<CloudEnv>): string | undefined {
-  return isHttps(baseUrl) ? getCookie(context, NAME, "host") : getCookie(context, NAME);
+function readToken(baseUrl: string, context: Context<CloudEnv>): string | undefined {
+  return isHttps(baseUrl) ? getCookie(context, COOKIE_NAME, "host") : getCookie(context, COOKIE_NAME);
 }
 
-function optionsFor(baseUrl: string): CookieOptions {
-  // Lax, since a provider sends people back here by a link of its own.
+function cookieOptions(baseUrl: string): CookieOptions {
+  // Lax, since a provider returns people here by a cross-site link.
   const options = { path: "/", sameSite: "Lax" } as const;
   return isHttps(baseUrl) ? { ...options, secure: true, prefix: "host" } : options;
 }

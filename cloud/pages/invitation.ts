@@ -1,94 +1,101 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
+import type { Html } from "../../pages/html.ts";
+import { workspaceOfInvitation } from "../access/token.ts";
 import type { CloudEnv } from "../ports.ts";
-import { workspaceOfInvitation } from "../sync-token.ts";
-import { dateOf } from "./format.ts";
+import { describeProblem } from "./describe-problem.ts";
+import { formatDate } from "./format.ts";
 import {
-  type BroughtInvitation,
-  broughtInvitation,
-  forgetInvitation,
-  keepInvitation,
+  type CookieInvitation,
+  clearInvitationCookie,
+  readInvitationCookie,
+  setInvitationCookie,
 } from "./invitation-cookie.ts";
-import { field, layout, type Markup, notice } from "./layout.ts";
-import { secretOf } from "./link-script.ts";
-import { goToSignIn, type PageEnv, personOf, readForm, refuseForm } from "./page-parts.ts";
-import { wordsOf } from "./refusal-words.ts";
+import { field, notice, renderLayout } from "./layout.ts";
+import { readLinkSecret } from "./link-script.ts";
+import {
+  findSignedInPerson,
+  type PageEnv,
+  readForm,
+  redirectToSignIn,
+  renderFormError,
+} from "./page-parts.ts";
 
-const HERE = "/invitation";
+const INVITATION_PATH = "/invitation";
 
-const NOT_GOOD = "This invitation is unknown, used, taken back or older than a week. Ask for another one.";
+const INVALID_INVITATION = "This invitation is unknown, already used, revoked or expired. Ask for a new one.";
 
 const ROLE_NAMES = { admin: "Admin", member: "Member" } as const;
 
 /**
- * `GET /invitation`: the invitation that was brought along, with what can be done about it. The letter's link leads here
- * too, with the token behind the `#`, where the page's script takes it from.
+ * `GET /invitation`: shows the invitation of the cookie and the next step. The link in the email opens this page with the
+ * token after the `#`, where the page's script reads it.
  */
 export async function getInvitation({ parts }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
-  const person = await personOf(parts, context);
-  const invitation = await broughtInvitation(parts, context);
+  const person = await findSignedInPerson(parts, context);
+  const invitation = await readInvitationCookie(parts, context);
   if (invitation === null) {
-    forgetInvitation(parts, context);
+    clearInvitationCookie(parts, context);
     return context.html(linkPage(person, null));
   }
   if (invitation.acceptedBy === null) return context.html(invitationPage(person, invitation, null));
-  // By an account that was made with it, for instance.
-  forgetInvitation(parts, context);
+  // For example, by signing up with it.
+  clearInvitationCookie(parts, context);
   if (invitation.acceptedBy === person?.userId) return context.redirect(`/w/${invitation.workspaceId}`, 303);
-  return context.html(linkPage(person, NOT_GOOD), 404);
+  return context.html(linkPage(person, INVALID_INVITATION), 404);
 }
 
-/** `POST /invitation`: takes the link or its token, from the script or as pasted, and shows the invitation. */
+/** `POST /invitation`: takes the link or its token, from the script or pasted, and redirects to the invitation. */
 export async function postInvitationLink({ parts }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
   const form = await readForm(context);
   if (!form.ok) return form.refusal;
-  const token = secretOf(form.value.get("link") ?? "");
+  const token = readLinkSecret(form.value.get("link") ?? "");
   if (workspaceOfInvitation(token) === null) {
-    const message = "This is not the whole link of an invitation.";
-    return context.html(linkPage(await personOf(parts, context), message), 422);
+    const message = "This is not a complete invitation link.";
+    return context.html(linkPage(await findSignedInPerson(parts, context), message), 422);
   }
-  keepInvitation(parts, context, token);
-  return context.redirect(HERE, 303);
+  setInvitationCookie(parts, context, token);
+  return context.redirect(INVITATION_PATH, 303);
 }
 
-/** `POST /invitation/accept`: through the API, then on to the workspace. */
-export async function postInvitationAccepted(
-  { parts, askApi }: PageEnv,
+/** `POST /invitation/accept`: accepts the invitation through the API, then redirects to the workspace. */
+export async function postAcceptInvitation(
+  { parts, callApi }: PageEnv,
   context: Context<CloudEnv>,
 ): Promise<Response> {
-  const person = await personOf(parts, context);
-  if (person === null) return goToSignIn(HERE);
-  const invitation = await broughtInvitation(parts, context);
-  if (invitation === null) return context.html(linkPage(person, NOT_GOOD), 404);
-  const answer = await askApi(context, "POST", "/v1/invitations/accept", { token: invitation.token });
+  const person = await findSignedInPerson(parts, context);
+  if (person === null) return redirectToSignIn(INVITATION_PATH);
+  const invitation = await readInvitationCookie(parts, context);
+  if (invitation === null) return context.html(linkPage(person, INVALID_INVITATION), 404);
+  const answer = await callApi(context, "POST", "/v1/invitations/accept", { token: invitation.token });
   if (!answer.ok) {
-    const message = await wordsOf(answer, { invitation_unknown: NOT_GOOD });
-    return refuseForm(context, answer, invitationPage(person, invitation, message));
+    const message = await describeProblem(answer, { invitation_unknown: INVALID_INVITATION });
+    return renderFormError(context, answer, invitationPage(person, invitation, message));
   }
-  forgetInvitation(parts, context);
+  clearInvitationCookie(parts, context);
   return context.redirect(`/w/${invitation.workspaceId}`, 303);
 }
 
-/** Where nothing was brought along: for the script, and for those who have none. */
-function linkPage(person: AccountPerson | null, message: string | null): Markup {
+/** Renders the form for an invitation link: the page's script fills it in, and a person without scripts can paste the link. */
+function linkPage(person: AccountPerson | null, message: string | null): Html {
   const body = html`<section>
 <h1>Open an invitation</h1>
 ${notice(message)}
-<p>Paste the link of the letter, or of whoever invited you.</p>
-<form id="link-form" method="post" action="${HERE}">
-${field({ name: "link", label: "Link", type: "text", autocomplete: "off", isFirst: true })}
+<p>Paste the invitation link that you received.</p>
+<form id="link-form" method="post" action="${INVITATION_PATH}">
+${field({ name: "link", label: "Link", type: "text", autocomplete: "off", isFocused: true })}
 <div class="actions"><button>Open</button></div>
 </form>
 </section>`;
-  return layout({ title: "Invitation", body, person, shape: "card", takesLink: true });
+  return renderLayout({ title: "Invitation", body, person, shape: "card", runsLinkScript: true });
 }
 
 function invitationPage(
   person: AccountPerson | null,
-  invitation: BroughtInvitation,
+  invitation: CookieInvitation,
   message: string | null,
-): Markup {
+): Html {
   const body = html`<section>
 <h1>You are invited</h1>
 ${notice(message)}
@@ -96,28 +103,28 @@ ${notice(message)}
 <dt>Workspace</dt><dd>${invitation.workspaceName}</dd>
 <dt>Organisation</dt><dd>${invitation.organisationName}</dd>
 <dt>Role</dt><dd>${ROLE_NAMES[invitation.role]}</dd>
-<dt>For</dt><dd>${invitation.email}</dd>
-<dt>Good until</dt><dd>${dateOf(invitation.expiresAt)}</dd>
+<dt>Email</dt><dd>${invitation.email}</dd>
+<dt>Expires</dt><dd>${formatDate(invitation.expiresAt)}</dd>
 </dl>
 ${nextStep(person, invitation)}
-<form id="link-form" method="post" action="${HERE}" hidden><input name="link"></form>
+<form id="link-form" method="post" action="${INVITATION_PATH}" hidden><input name="link"></form>
 </section>`;
-  return layout({ title: "Invitation", body, person, shape: "card", takesLink: true });
+  return renderLayout({ title: "Invitation", body, person, shape: "card", runsLinkScript: true });
 }
 
-function nextStep(person: AccountPerson | null, { email }: BroughtInvitation): Markup {
-  const next = encodeURIComponent(HERE);
+function nextStep(person: AccountPerson | null, { email }: CookieInvitation): Html {
+  const next = encodeURIComponent(INVITATION_PATH);
   if (person === null) {
-    return html`<p>It is for the account with that address.</p>
+    return html`<p>To accept it, you need an account with this email address.</p>
 <div class="actions">
 <a class="button" href="/sign-up?next=${next}">Create an account</a>
 <a class="button second" href="/sign-in?next=${next}">Sign in</a>
 </div>`;
   }
   if (person.email !== email) {
-    return html`<p class="notice">You are signed in as ${person.email ?? person.name}, and the invitation is for another address.</p>
+    return html`<p class="notice">You are signed in as ${person.email ?? person.name}, but this invitation is for another email address.</p>
 <form method="post" action="/sign-out">
-<input type="hidden" name="next" value="${HERE}">
+<input type="hidden" name="next" value="${INVITATION_PATH}">
 <div class="actions"><button>Sign out</button> <a class="button second" href="/">Not now</a></div>
 </form>`;
   }

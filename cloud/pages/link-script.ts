@@ -1,13 +1,13 @@
-import type { Sha256 } from "../../core/hash.ts";
-import { encodeBase64 } from "../../core/wire/mod.ts";
+import type { Sha256 } from "../../core/values/hash.ts";
+import { encodeBase64 } from "../../core/wire/base64.ts";
 
 /**
- * The one script of all pages: it takes the secret of a letter's link from behind the `#` into the form.
+ * The only script on any page: it moves the secret of an emailed link from the URL's fragment into the form.
  *
- * Decision: the secrets of invitations and of password resets stand in the fragment, which browsers send to nobody: no
- * server's or proxy's log has them, no `Referer`, and no program that only fetches links uses them up. The price is this
- * script. It is taken out of the address (and with it out of the history) before anything else happens, and the server gets
- * it by POST, in a body that is not logged. Without scripts the link can be pasted into the form's field.
+ * Decision: invitation and password reset links carry their secret in the fragment, which browsers do not send. It appears in
+ * no server or proxy log and in no `Referer`, and a program that only fetches links cannot use it up. The cost is this
+ * script. It first removes the secret from the address, and so from the history. The server receives it by POST, in a body
+ * that is not logged. Without scripts, a person can paste the link into the form.
  */
 export const LINK_SCRIPT = `
 const form = document.getElementById("link-form");
@@ -25,12 +25,12 @@ addEventListener("hashchange", takeSecret);
 takeSecret();
 `;
 
-/** What `script-src` says of it: these bytes and no other script, from wherever. Source: CSP Level 3, section 2.3.1. */
+/** Returns the `script-src` source that allows this script, by its hash, and no other. Source: CSP Level 3, section 2.3.1. */
 export function linkScriptSource(sha256: Sha256): string {
   return `'sha256-${encodeBase64(sha256(new TextEncoder().encode(LINK_SCRIPT)))}'`;
 }
 
-/** The secret in what was put into the field: the secret itself, or the whole link. */
-export function secretOf(pasted: string): string {
+/** Returns the secret from the form's field, which holds the secret itself or the whole link. */
+export function readLinkSecret(pasted: string): string {
   return pasted.slice(pasted.lastIndexOf("#") + 1).trim();
 }

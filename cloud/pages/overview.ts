@@ -1,62 +1,71 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import { type Overview, overviewSchema, parseWire } from "../../core/wire/mod.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
+import { parseWire } from "../../core/wire/parse.ts";
+import { type Overview, overviewSchema } from "../../core/wire/reports.ts";
+import { renderCostChart } from "../../pages/cost-chart.ts";
+import type { Html } from "../../pages/html.ts";
 import type { CloudEnv } from "../ports.ts";
-import { costChart } from "./cost-chart.ts";
-import { dateOf, formatCost, formatCount, PLAN_NAMES, tokensOf } from "./format.ts";
-import { layout, type Markup } from "./layout.ts";
-import { goTo, type PageEnv } from "./page-parts.ts";
-import { hereOf, visitorOf, type WorkspaceVisitor, workspaceVisitorOf } from "./workspace-page.ts";
+import { listDays } from "./chart-days.ts";
+import { countTokens, formatCost, formatDate, PLAN_NAMES } from "./format.ts";
+import { renderLayout } from "./layout.ts";
+import { type PageEnv, redirectTo } from "./page-parts.ts";
+import {
+  currentPath,
+  requireVisitor,
+  requireWorkspaceVisitor,
+  type WorkspaceVisitor,
+} from "./workspace-page.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Periods to choose from, days. */
+/** The periods offered, in days. */
 const PERIODS_DAYS = [7, 30, 90] as const;
 
-/** Decision: the last month first, near the API's own default, but whole days, as its link says. */
-const FIRST_PERIOD_DAYS = 30;
+/** The period shown first, in whole days. Decision: 30 days, close to the API's default. */
+const DEFAULT_PERIOD_DAYS = 30;
 
-/** The first of so many days, today the last. */
-const firstOf = (days: number, now: number) => dateOf(now - (days - 1) * DAY_MS);
+/** Returns the first date of the period of that many days that ends today. */
+const periodStart = (days: number, now: number) => formatDate(now - (days - 1) * DAY_MS);
 
-/** `GET /`: to the workspace of somebody who has one; a choice for those who have several. */
+/** `GET /`: redirects to the visitor's only workspace, or lists the workspaces. */
 export async function getHome(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
-  const visitor = await visitorOf(env, context, "/");
+  const visitor = await requireVisitor(env, context, "/");
   if (!visitor.ok) return visitor.refusal;
   const { person, workspaces } = visitor.value;
   const [only] = workspaces;
-  if (only !== undefined && workspaces.length === 1) return goTo(`/w/${only.workspaceId}`);
+  if (only !== undefined && workspaces.length === 1) return redirectTo(`/w/${only.workspaceId}`);
   const list = html`<ul class="places">${workspaces.map(
     ({ workspaceId, name, plan }) =>
       html`<li><a href="/w/${workspaceId}">${name}</a> <span class="quiet">${PLAN_NAMES[plan]}</span></li>`,
   )}</ul>`;
-  const none = html`<p>You are in no workspace yet. An admin of one can invite you.</p>`;
+  const none = html`<p>You are not a member of any workspace yet. An administrator of one can invite you.</p>`;
   const body = html`<section><h1>Workspaces</h1>${only === undefined ? none : list}</section>`;
-  return context.html(layout({ title: "Workspaces", body, person, shape: "card" }));
+  return context.html(renderLayout({ title: "Workspaces", body, person, shape: "card" }));
 }
 
-/** `GET /w/{ws}?from&to`: what the overview endpoint answers to the same query. */
+/** `GET /w/{ws}?from&to`: shows the overview endpoint's answer to the same query. */
 export async function getOverviewPage(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
-  const visitor = await workspaceVisitorOf(env, context, hereOf(context));
+  const visitor = await requireWorkspaceVisitor(env, context, currentPath(context));
   if (!visitor.ok) return visitor.refusal;
   const { workspace } = visitor.value;
   const now = env.parts.clock.now();
   const url = new URL(context.req.url);
-  if (url.search === "") url.searchParams.set("from", firstOf(FIRST_PERIOD_DAYS, now));
-  const answer = await env.askApi(
+  if (url.search === "") url.searchParams.set("from", periodStart(DEFAULT_PERIOD_DAYS, now));
+  const answer = await env.callApi(
     context,
     "GET",
     `/v1/workspaces/${workspace.workspaceId}/overview${url.search}`,
   );
   if (!answer.ok) return answer;
   const overview = parseWire(overviewSchema, await answer.json());
-  if (!overview.ok) throw new TypeError("the overview is not what its schema says");
+  if (!overview.ok) throw new TypeError("the overview API's answer does not match its schema");
   return context.html(
     overviewPage({
       ...visitor.value,
       overview: overview.value,
       now,
-      asked: url.searchParams.get("from"),
+      fromParameter: url.searchParams.get("from"),
       baseUrl: env.parts.config.baseUrl,
     }),
   );
@@ -66,70 +75,80 @@ function overviewPage(
   facts: WorkspaceVisitor & {
     readonly overview: Overview;
     readonly now: number;
-    /** The `from` of the query. */
-    readonly asked: string | null;
+    /** The query's `from`, which marks the current period link. */
+    readonly fromParameter: string | null;
     readonly baseUrl: string;
   },
-): Markup {
+): Html {
   const { person, workspaces, workspace, overview } = facts;
   const { totals } = overview;
-  const body = html`<div class="head"><h1>${workspace.name}</h1>${periodLinks(workspace.workspaceId, facts.now, facts.asked)}</div>
-<p class="quiet">${dateOf(overview.from)} to ${dateOf(Date.parse(overview.to) - 1)}, UTC${
-    overview.clamped_from === null ? "" : html`; earlier days are beyond what this workspace keeps in view`
+  const body = html`<div class="head"><h1>${workspace.name}</h1>${periodLinks(workspace.workspaceId, facts.now, facts.fromParameter)}</div>
+<p class="quiet">${formatDate(overview.from)} to ${formatDate(Date.parse(overview.to) - 1)}, UTC${
+    overview.clamped_from === null ? "" : html`; earlier days are outside this workspace’s retention period`
   }</p>
-${totals.requests === 0 ? nothingYet(facts.baseUrl) : figures(overview)}
+${totals.requests === 0 ? emptyState(facts.baseUrl) : figures(overview)}
 <p class="quiet">Plan: ${PLAN_NAMES[workspace.plan]}${
     workspace.role === "admin"
       ? html` · <a href="/w/${workspace.workspaceId}/subscribe">Change the plan</a>`
       : ""
   } · <a href="/connect">Connect a machine</a></p>`;
-  return layout({ title: workspace.name, body, person, workspaces, workspaceId: workspace.workspaceId });
+  return renderLayout({
+    title: workspace.name,
+    body,
+    person,
+    workspaces,
+    workspaceId: workspace.workspaceId,
+  });
 }
 
-function periodLinks(workspaceId: string, now: number, asked: string | null): Markup {
+function periodLinks(workspaceId: string, now: number, fromParameter: string | null): Html {
   const links = PERIODS_DAYS.map((days) => {
-    const from = firstOf(days, now);
-    return html`<a href="/w/${workspaceId}?from=${from}" ${from === asked ? html`aria-current="true"` : ""}>${days} days</a>`;
+    const from = periodStart(days, now);
+    return html`<a href="/w/${workspaceId}?from=${from}" ${from === fromParameter ? html`aria-current="true"` : ""}>${days} days</a>`;
   });
   return html`<nav aria-label="Period">${links}</nav>`;
 }
 
-function nothingYet(baseUrl: string): Markup {
-  return html`<div class="panel"><h2>Nothing in this period</h2>
-<p>Requests show here once a connected machine has sent them: <code>meter cloud connect --base-url ${baseUrl}</code> pairs one.</p>
+function emptyState(baseUrl: string): Html {
+  return html`<div class="panel"><h2>No requests in this period</h2>
+<p>Requests appear here once a connected machine has sent them. To connect one, run <code>meter cloud connect --base-url ${baseUrl}</code> on it.</p>
 <p class="actions"><a class="button" href="/connect">Connect a machine</a></p></div>`;
 }
 
-/** Characters of a figure that fit into a tile in its usual size. */
-const MOST_IN_TILE = 11;
+/** Most characters of a figure that fit into a tile at its usual size. */
+const MAX_TILE_CHARACTERS = 11;
 
-function figures(overview: Overview): Markup {
+function figures(overview: Overview): Html {
   const { totals } = overview;
   const tiles: readonly [string, string][] = [
     ["Cost", formatCost(totals)],
     ["Requests", formatCount(totals.requests)],
-    ["Tokens", formatCount(tokensOf(totals))],
+    ["Tokens", formatCount(countTokens(totals))],
     ["Failed", formatCount(totals.failed_requests)],
   ];
-  return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd class="${value.length > MOST_IN_TILE ? "long" : ""}">${value}</dd></div>`)}</dl>
+  return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd class="${value.length > MAX_TILE_CHARACTERS ? "long" : ""}">${value}</dd></div>`)}</dl>
 ${caveats(totals)}
-<section class="panel"><h2>Cost per day</h2>${costChart(overview)}</section>
+<section class="panel" aria-labelledby="chart-title"><h2 id="chart-title">Cost per day</h2>${renderCostChart(listDays(overview), "Day (UTC)")}</section>
 <div class="pair">${groupTable("Projects", overview.projects)}${groupTable("Models", overview.models)}</div>`;
 }
 
-/** What the sums leave out: a cost that is too low must say so. */
+/** Renders what the sums leave out, so that an incomplete cost is not read as the whole. */
 function caveats({
   unpriced_requests: unpriced,
   incomplete_requests: incomplete,
-}: Overview["totals"]): Markup | "" {
-  const words = [
-    unpriced > 0 ? `${formatCount(unpriced)} without a known price, which the cost leaves out` : null,
-    incomplete > 0 ? `${formatCount(incomplete)} whose tokens the provider did not state in full` : null,
+}: Overview["totals"]): Html | "" {
+  const sentences = [
+    unpriced === 1 ? "1 request has no known price; its cost is not included." : null,
+    unpriced > 1
+      ? `${formatCount(unpriced)} requests have no known price; their cost is not included.`
+      : null,
+    incomplete === 1 ? "1 request has incomplete token counts." : null,
+    incomplete > 1 ? `${formatCount(incomplete)} requests have incomplete token counts.` : null,
   ].filter((each) => each !== null);
-  return words.length === 0 ? "" : html`<p class="notice">Among these requests: ${words.join("; ")}.</p>`;
+  return sentences.length === 0 ? "" : html`<p class="notice">${sentences.join(" ")}</p>`;
 }
 
-function groupTable(title: string, groups: Overview["projects"]): Markup {
+function groupTable(title: string, groups: Overview["projects"]): Html {
   const rows = groups.map(
     (group) =>
       html`<tr><td class="name">${group.label}</td><td class="number">${formatCount(group.requests)}</td><td class="number">${formatCost(group)}</td></tr>`,

@@ -1,103 +1,110 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { SignInWays } from "../../core/ports/accounts.ts";
-import { problem } from "../errors.ts";
+import type { SignInOptions } from "../../core/ports/accounts.ts";
+import type { Html } from "../../pages/html.ts";
+import { problem } from "../http/problem.ts";
 import type { CloudEnv } from "../ports.ts";
-import { field, layout, type Markup, newPasswordField, notice } from "./layout.ts";
-import { secretOf } from "./link-script.ts";
-import { goTo, type PageEnv, readForm, refuseForm } from "./page-parts.ts";
-import { wordsOf } from "./refusal-words.ts";
-import { refusalWords } from "./sign-in.ts";
+import { describeProblem } from "./describe-problem.ts";
+import { field, newPasswordField, notice, renderLayout } from "./layout.ts";
+import { readLinkSecret } from "./link-script.ts";
+import { type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
+import { authProblemMessages } from "./sign-in.ts";
 
-/** `GET /forgot-password`; 404 where nobody has passwords. */
+/** `GET /forgot-password`; 404 if this server has no passwords. */
 export async function getForgotPassword({ parts }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
-  if (parts.accounts.ways.password === null) return problem("not_found");
+  if (parts.accounts.signInOptions.password === null) return problem("not_found");
   return context.html(forgotPage("", null));
 }
 
-/** `POST /forgot-password`: the same page for everybody, whoever has an account. */
+/** `POST /forgot-password`: sends the email. The answer is the same whether or not the address has an account. */
 export async function postForgotPassword(
-  { parts, askApi }: PageEnv,
+  { parts, callApi }: PageEnv,
   context: Context<CloudEnv>,
 ): Promise<Response> {
   const form = await readForm(context);
   if (!form.ok) return form.refusal;
   const email = form.value.get("email") ?? "";
-  const answer = await askApi(context, "POST", "/api/auth/request-password-reset", { email });
-  if (answer.ok) return context.html(letterPage(email));
-  return refuseForm(
+  const answer = await callApi(context, "POST", "/api/auth/request-password-reset", { email });
+  if (answer.ok) return context.html(emailSentPage(email));
+  return renderFormError(
     context,
     answer,
-    forgotPage(email, await wordsOf(answer, refusalWords(parts.accounts.ways))),
+    forgotPage(email, await describeProblem(answer, authProblemMessages(parts.accounts.signInOptions))),
   );
 }
 
-/** `GET /reset-password`: the letter's link leads here, with its secret behind the `#`, where the page's script takes it from. */
+/** `GET /reset-password`: the emailed link opens this page with its secret after the `#`, where the page's script reads it. */
 export async function getResetPassword({ parts }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
-  const { password } = parts.accounts.ways;
+  const { password } = parts.accounts.signInOptions;
   return password === null ? problem("not_found") : context.html(resetPage(password, "", null));
 }
 
-/** `POST /reset-password`: sets the password, which ends every session of the account, then on to signing in with it. */
+/** `POST /reset-password`: sets the password, which ends all of the account's sessions, and redirects to the sign-in page. */
 export async function postResetPassword(
-  { parts, askApi }: PageEnv,
+  { parts, callApi }: PageEnv,
   context: Context<CloudEnv>,
 ): Promise<Response> {
-  const { ways } = parts.accounts;
-  if (ways.password === null) return problem("not_found");
+  const { signInOptions } = parts.accounts;
+  if (signInOptions.password === null) return problem("not_found");
   const form = await readForm(context);
   if (!form.ok) return form.refusal;
-  const token = secretOf(form.value.get("link") ?? "");
+  const token = readLinkSecret(form.value.get("link") ?? "");
   const newPassword = form.value.get("password") ?? "";
-  const answer = await askApi(context, "POST", "/api/auth/reset-password", { token, newPassword });
-  if (answer.ok) return goTo("/sign-in?done=password-set");
-  const message = await wordsOf(answer, {
-    ...refusalWords(ways),
-    invalid_token: "This link is used, older than an hour, or not whole. Ask for another letter.",
+  const answer = await callApi(context, "POST", "/api/auth/reset-password", { token, newPassword });
+  if (answer.ok) return redirectTo("/sign-in?done=password-set");
+  const message = await describeProblem(answer, {
+    ...authProblemMessages(signInOptions),
+    invalid_token: "This link is already used, expired or incomplete. Request a new one.",
   });
-  return refuseForm(context, answer, resetPage(ways.password, token, message));
+  return renderFormError(context, answer, resetPage(signInOptions.password, token, message));
 }
 
-function forgotPage(email: string, message: string | null): Markup {
+function forgotPage(email: string, message: string | null): Html {
   const body = html`<section>
 <h1>Forgot your password?</h1>
 ${notice(message)}
-<p>A letter with a link to set a new one goes to the address of your account.</p>
+<p>Enter the email address of your account. We will send a link to set a new password.</p>
 <form method="post" action="/forgot-password">
-${field({ name: "email", label: "E-mail", type: "email", autocomplete: "username", value: email, maxLength: 254, isFirst: true })}
-<div class="actions"><button>Send the letter</button></div>
+${field({ name: "email", label: "Email", type: "email", autocomplete: "username", value: email, maxLength: 254, isFocused: true })}
+<div class="actions"><button>Send link</button></div>
 </form>
-<p><a href="/sign-in">Back to signing in</a></p>
+<p><a href="/sign-in">Back to sign-in</a></p>
 </section>`;
-  return layout({ title: "Forgot your password?", body, person: null, shape: "card" });
+  return renderLayout({ title: "Forgot your password?", body, person: null, shape: "card" });
 }
 
-function letterPage(email: string): Markup {
+function emailSentPage(email: string): Html {
   const body = html`<section>
-<h1>Look into your mail</h1>
-<p class="done" role="status">If ${email} has an account here, a letter is on its way to it. Its link is good for an hour.</p>
-<p><a href="/sign-in">Back to signing in</a></p>
+<h1>Check your email</h1>
+<p class="done" role="status">If ${email} has an account here, we have sent it a link to set a new password. The link expires in one hour.</p>
+<p><a href="/sign-in">Back to sign-in</a></p>
 </section>`;
-  return layout({ title: "Look into your mail", body, person: null, shape: "card" });
+  return renderLayout({ title: "Check your email", body, person: null, shape: "card" });
 }
 
 function resetPage(
-  bounds: NonNullable<SignInWays["password"]>,
+  bounds: NonNullable<SignInOptions["password"]>,
   secret: string,
   message: string | null,
-): Markup {
+): Html {
   const body = html`<section>
 <h1>Set a new password</h1>
 ${notice(message)}
 <form id="link-form" method="post" action="/reset-password">
 <div id="link-row" ${secret === "" ? "" : html`hidden`}>
-${field({ name: "link", label: "Link of the letter", type: "text", autocomplete: "off", value: secret })}
+${field({ name: "link", label: "Link from the email", type: "text", autocomplete: "off", value: secret })}
 </div>
 ${newPasswordField("New password", bounds, secret !== "")}
-<p class="hint">Wherever you are signed in, you will be signed out.</p>
-<div class="actions"><button>Set the password</button></div>
+<p class="hint">You will be signed out on all devices.</p>
+<div class="actions"><button>Set password</button></div>
 </form>
-<p><a href="/forgot-password">Ask for another letter</a></p>
+<p><a href="/forgot-password">Request a new link</a></p>
 </section>`;
-  return layout({ title: "Set a new password", body, person: null, shape: "card", takesLink: true });
+  return renderLayout({
+    title: "Set a new password",
+    body,
+    person: null,
+    shape: "card",
+    runsLinkScript: true,
+  });
 }

@@ -1,9 +1,9 @@
-/** Where people go who were not on their way anywhere. */
+/** Where people go after signing in if no page was requested. */
 const HOME = "/";
 
 /**
- * Where to go after signing in, from a query or a form that anybody may have written: a path on this server, else the
- * home page. The path is taken from the parsed address, since parsers drop tabs and turn backslashes round.
+ * Returns where to go after signing in: a path on this server, or the home page for anything else. `next` comes from a query
+ * or a form and is untrusted. The path is read from the parsed URL, since parsers drop tabs and turn backslashes into slashes.
  */
 export function safeNext(next: string | null | undefined, baseUrl: string): string {
   if (next === null || next === undefined || !next.startsWith("/") || !URL.canParse(next, baseUrl))

@@ -1,151 +1,172 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import type { SignInWays } from "../../core/ports/accounts.ts";
+import type { SignInOptions } from "../../core/ports/accounts.ts";
+import type { Html } from "../../pages/html.ts";
 import type { CloudEnv } from "../ports.ts";
-import { type BroughtInvitation, broughtInvitation } from "./invitation-cookie.ts";
-import { done, field, layout, type Markup, newPasswordField, notice } from "./layout.ts";
-import { goTo, type PageEnv, personOf, readForm, refuseForm } from "./page-parts.ts";
-import { providerButtons, providerRefusalOf } from "./provider-sign-in.ts";
-import { type RefusalWords, wordsOf } from "./refusal-words.ts";
+import { describeProblem, type ProblemMessages } from "./describe-problem.ts";
+import { type CookieInvitation, readInvitationCookie } from "./invitation-cookie.ts";
+import { done, field, newPasswordField, notice, renderLayout } from "./layout.ts";
+import { findSignedInPerson, type PageEnv, readForm, redirectTo, renderFormError } from "./page-parts.ts";
+import { describeProviderError, providerButtons } from "./provider-sign-in.ts";
 import { safeNext } from "./safe-next.ts";
 
-/** What a form of these two pages was opened or sent with; a password is never sent back. */
-interface Typed {
+/** The values a form is rendered with again. A password is never sent back. */
+interface FormValues {
   readonly next: string;
   readonly name: string;
   readonly email: string;
 }
 
-function typedIn(fields: URLSearchParams, baseUrl: string): Typed {
+function readValues(fields: URLSearchParams, baseUrl: string): FormValues {
   const text = (name: string) => fields.get(name) ?? "";
   return { next: safeNext(fields.get("next"), baseUrl), name: text("name"), email: text("email") };
 }
 
-/** The two ways in: what differs between them. */
-const WAYS = {
+/** What differs between the sign-in and the sign-up page. */
+const AUTH_ACTIONS = {
   "sign-in": { title: "Sign in", api: "/api/auth/sign-in/email" },
   "sign-up": { title: "Create an account", api: "/api/auth/sign-up/email" },
 } as const;
 
-type Way = keyof typeof WAYS;
+type AuthAction = keyof typeof AUTH_ACTIONS;
 
-/** Said once on the sign-in page, by the word that another page sent along: no text of an address is ever shown. */
-const DONE: ReadonlyMap<string, string> = new Map([
+/** Success messages by the `done` code in the URL. No text from the URL itself is ever shown. */
+const DONE_MESSAGES: ReadonlyMap<string, string> = new Map([
   [
     "password-set",
-    "Your new password is set. Sign in with it; wherever you were signed in, you no longer are.",
+    "Your new password is set, and you were signed out on all devices. Sign in with the new password.",
   ],
 ]);
 
-/** `GET /sign-in`, `GET /sign-up`; somebody who is signed in goes straight on. */
-export async function getWayIn(env: PageEnv, way: Way, context: Context<CloudEnv>): Promise<Response> {
+/** `GET /sign-in`, `GET /sign-up`; redirects to `next` if the person is already signed in. */
+export async function getAuthPage(
+  env: PageEnv,
+  action: AuthAction,
+  context: Context<CloudEnv>,
+): Promise<Response> {
   const { parts } = env;
   const { searchParams } = new URL(context.req.url);
-  const typed = typedIn(searchParams, parts.config.baseUrl);
-  if ((await personOf(parts, context)) !== null) return goTo(typed.next);
-  const invitation = await broughtInvitation(parts, context);
-  const email = typed.email === "" ? (invitation?.email ?? "") : typed.email;
+  const values = readValues(searchParams, parts.config.baseUrl);
+  if ((await findSignedInPerson(parts, context)) !== null) return redirectTo(values.next);
+  const invitation = await readInvitationCookie(parts, context);
+  const email = values.email === "" ? (invitation?.email ?? "") : values.email;
   return context.html(
-    wayInPage(way, {
-      ways: parts.accounts.ways,
-      typed: { ...typed, email },
+    authPage(action, {
+      signInOptions: parts.accounts.signInOptions,
+      values: { ...values, email },
       invitation,
-      message: providerRefusalOf(searchParams.get("error")),
-      said: DONE.get(searchParams.get("done") ?? "") ?? null,
+      message: describeProviderError(searchParams.get("error")),
+      doneMessage: DONE_MESSAGES.get(searchParams.get("done") ?? "") ?? null,
     }),
   );
 }
 
-/** `POST /sign-in`, `POST /sign-up`: through the accounts' API, whose cookie goes to the browser. */
-export async function postWayIn(env: PageEnv, way: Way, context: Context<CloudEnv>): Promise<Response> {
-  const { parts, askApi } = env;
+/** `POST /sign-in`, `POST /sign-up`: calls the accounts API and passes its session cookie to the browser. */
+export async function postAuthForm(
+  env: PageEnv,
+  action: AuthAction,
+  context: Context<CloudEnv>,
+): Promise<Response> {
+  const { parts, callApi } = env;
   const form = await readForm(context);
   if (!form.ok) return form.refusal;
-  const typed = typedIn(form.value, parts.config.baseUrl);
-  const { name, email, next } = typed;
+  const values = readValues(form.value, parts.config.baseUrl);
+  const { name, email, next } = values;
   const password = form.value.get("password") ?? "";
-  const invitation = await broughtInvitation(parts, context);
+  const invitation = await readInvitationCookie(parts, context);
   const account =
-    way === "sign-in"
+    action === "sign-in"
       ? { email, password }
       : { email, password, name, ...(invitation === null ? {} : { invitation: invitation.token }) };
-  const answer = await askApi(context, "POST", WAYS[way].api, account);
-  if (answer.ok) return goTo(next, answer.headers.getSetCookie());
-  const { ways } = parts.accounts;
-  const message = await wordsOf(answer, refusalWords(ways, invitation));
-  return refuseForm(context, answer, wayInPage(way, { ways, typed, invitation, message, said: null }));
+  const answer = await callApi(context, "POST", AUTH_ACTIONS[action].api, account);
+  if (answer.ok) return redirectTo(next, answer.headers.getSetCookie());
+  const { signInOptions } = parts.accounts;
+  const message = await describeProblem(answer, authProblemMessages(signInOptions, invitation));
+  return renderFormError(
+    context,
+    answer,
+    authPage(action, { signInOptions, values, invitation, message, doneMessage: null }),
+  );
 }
 
-/** `POST /sign-out`: ends the session, also where there is none any more. */
-export async function postSignOut({ parts, askApi }: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+/** `POST /sign-out`: ends the session; succeeds without one too. */
+export async function postSignOut(
+  { parts, callApi }: PageEnv,
+  context: Context<CloudEnv>,
+): Promise<Response> {
   const form = await readForm(context);
   if (!form.ok) return form.refusal;
   const next = form.value.get("next");
-  const answer = await askApi(context, "POST", "/api/auth/sign-out", {});
-  // Not "signed out" while the session lives on.
+  const answer = await callApi(context, "POST", "/api/auth/sign-out", {});
+  // The session is still active: do not claim that it ended.
   if (!answer.ok && answer.status !== 401) return answer;
   const path = next === null ? "/sign-in" : safeNext(next, parts.config.baseUrl);
-  return goTo(path, answer.headers.getSetCookie());
+  return redirectTo(path, answer.headers.getSetCookie());
 }
 
-/** What is wrong with a form of these pages or of a new password, in words for the person who filled it in. */
-export function refusalWords(
-  { password }: SignInWays,
-  invitation: BroughtInvitation | null = null,
-): RefusalWords {
+/** Returns the messages for the problems of the sign-in, sign-up and new password forms. */
+export function authProblemMessages(
+  { password }: SignInOptions,
+  invitation: CookieInvitation | null = null,
+): ProblemMessages {
   return {
-    invalid_email: "This is no address for mail.",
-    invalid_email_or_password: "The address or the password is wrong.",
-    // The account was closed.
-    failed_to_create_session: "The address or the password is wrong.",
-    password_too_short: `A password has ${password?.minLength} characters or more.`,
-    password_too_long: `A password has ${password?.maxLength} characters at most.`,
-    user_already_exists_use_another_email: "There is an account with this address: sign in instead.",
+    invalid_email: "Enter a valid email address.",
+    invalid_email_or_password: "The email address or the password is wrong.",
+    // The account was deleted.
+    failed_to_create_session: "The email address or the password is wrong.",
+    password_too_short: `A password must have at least ${password?.minLength} characters.`,
+    password_too_long: `A password can have at most ${password?.maxLength} characters.`,
+    user_already_exists_use_another_email:
+      "An account with this email address already exists. Sign in instead.",
     sign_up_closed:
       invitation === null
-        ? "Accounts are by invitation here. Open the link of your invitation first."
-        : `Accounts are by invitation here, and this one is for ${invitation.email}.`,
-    // Our forms send text for every field, and of those the address alone has a form of its own.
-    validation_error: "This is no address for mail.",
+        ? "Sign-up is by invitation only. Open your invitation link first."
+        : `Sign-up is by invitation only, and your invitation is for ${invitation.email}.`,
+    // Our forms send text in every field, and only the email address has a format.
+    validation_error: "Enter a valid email address.",
   };
 }
 
-function wayInPage(
-  way: Way,
+function authPage(
+  action: AuthAction,
   facts: {
-    readonly ways: SignInWays;
-    readonly typed: Typed;
-    readonly invitation: BroughtInvitation | null;
+    readonly signInOptions: SignInOptions;
+    readonly values: FormValues;
+    readonly invitation: CookieInvitation | null;
     readonly message: string | null;
-    readonly said: string | null;
+    readonly doneMessage: string | null;
   },
-): Markup {
-  const { ways, typed, invitation, message, said } = facts;
-  const { title } = WAYS[way];
-  const other = way === "sign-up" ? "sign-in" : "sign-up";
-  const isOffered = ways.password !== null || ways.providers.length > 0;
-  const none = html`<p>There is no way to sign in on this page: people of this server come in elsewhere.</p>`;
-  const elsewhere = html`<p class="quiet">${way === "sign-up" ? "Have an account?" : "New here?"} <a href="/${other}?next=${encodeURIComponent(typed.next)}">${WAYS[other].title}</a></p>`;
+): Html {
+  const { signInOptions, values, invitation, message, doneMessage } = facts;
+  const { title } = AUTH_ACTIONS[action];
+  const other = action === "sign-up" ? "sign-in" : "sign-up";
+  const isOffered = signInOptions.password !== null || signInOptions.providers.length > 0;
+  const noMethod = html`<p>This page has no sign-in method. Ask the operator of this server how to sign in.</p>`;
+  const otherLink = html`<p class="quiet">${action === "sign-up" ? "Have an account?" : "New here?"} <a href="/${other}?next=${encodeURIComponent(values.next)}">${AUTH_ACTIONS[other].title}</a></p>`;
   const body = html`<section>
 <h1>${title}</h1>
-${done(said)}${notice(message)}
+${done(doneMessage)}${notice(message)}
 ${invitation === null ? "" : html`<p>You are invited to <strong>${invitation.workspaceName}</strong>.</p>`}
-${ways.password === null ? "" : passwordForm(way, typed, ways.password)}
-${providerButtons(ways.providers, typed.next, ways.password !== null)}
-${isOffered ? elsewhere : none}
+${signInOptions.password === null ? "" : passwordForm(action, values, signInOptions.password)}
+${providerButtons(signInOptions.providers, values.next, signInOptions.password !== null)}
+${isOffered ? otherLink : noMethod}
 </section>`;
-  return layout({ title, body, person: null, shape: "card" });
+  return renderLayout({ title, body, person: null, shape: "card" });
 }
 
-function passwordForm(way: Way, typed: Typed, password: NonNullable<SignInWays["password"]>): Markup {
-  const isNew = way === "sign-up";
-  // Whoever comes back to a form begins at the first field that is empty.
-  const first = isNew && typed.name === "" ? "name" : typed.email === "" ? "email" : "password";
-  const forgotten = html`<p><a href="/forgot-password">Forgot your password?</a></p>`;
-  return html`<form method="post" action="/${way}">
-<input type="hidden" name="next" value="${typed.next}">
-${isNew ? field({ name: "name", label: "Name", type: "text", autocomplete: "name", value: typed.name, maxLength: 100, isFirst: first === "name" }) : ""}
-${field({ name: "email", label: "E-mail", type: "email", autocomplete: "username", value: typed.email, maxLength: 254, isFirst: first === "email" })}
+function passwordForm(
+  action: AuthAction,
+  values: FormValues,
+  password: NonNullable<SignInOptions["password"]>,
+): Html {
+  const isNew = action === "sign-up";
+  // Focus the first empty field.
+  const first = isNew && values.name === "" ? "name" : values.email === "" ? "email" : "password";
+  const forgotLink = html`<p><a href="/forgot-password">Forgot your password?</a></p>`;
+  return html`<form method="post" action="/${action}">
+<input type="hidden" name="next" value="${values.next}">
+${isNew ? field({ name: "name", label: "Name", type: "text", autocomplete: "name", value: values.name, maxLength: 100, isFocused: first === "name" }) : ""}
+${field({ name: "email", label: "Email", type: "email", autocomplete: "username", value: values.email, maxLength: 254, isFocused: first === "email" })}
 ${
   isNew
     ? newPasswordField("Password", password, first === "password")
@@ -154,10 +175,10 @@ ${
         label: "Password",
         type: "password",
         autocomplete: "current-password",
-        isFirst: first === "password",
+        isFocused: first === "password",
       })
 }
-<div class="actions"><button>${WAYS[way].title}</button></div>
+<div class="actions"><button>${AUTH_ACTIONS[action].title}</button></div>
 </form>
-${isNew ? "" : forgotten}`;
+${isNew ? "" : forgotLink}`;
 }

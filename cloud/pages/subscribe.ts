@@ -1,27 +1,28 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import { PLANS, type Plan } from "../../core/plans/mod.ts";
 import type { CheckoutOrder } from "../../core/ports/checkout.ts";
+import { PLANS, type Plan } from "../../core/values/plan.ts";
 import {
   BILLING_PERIODS,
   type BillingPeriod,
   type CheckoutWording,
-  checkoutConsentAnswerSchema,
+  checkoutConsentResponseSchema,
   checkoutWordingSchema,
-  parseWire,
-} from "../../core/wire/mod.ts";
-import { problem } from "../errors.ts";
+} from "../../core/wire/consent.ts";
+import { parseWire } from "../../core/wire/parse.ts";
+import type { Html } from "../../pages/html.ts";
+import { problem } from "../http/problem.ts";
+import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv } from "../ports.ts";
-import type { Reading } from "../read-payload.ts";
 import { findWorkspaceAccess } from "../store/workspaces.ts";
+import { describeProblem } from "./describe-problem.ts";
 import { PLAN_NAMES } from "./format.ts";
-import { layout, type Markup, notice } from "./layout.ts";
-import { type PageEnv, readForm, refuseForm, sendOnward } from "./page-parts.ts";
-import { wordsOf } from "./refusal-words.ts";
-import { type WorkspaceVisitor, workspaceVisitorOf } from "./workspace-page.ts";
+import { notice, renderLayout } from "./layout.ts";
+import { type PageEnv, readForm, redirectToSite, renderFormError } from "./page-parts.ts";
+import { requireWorkspaceVisitor, type WorkspaceVisitor } from "./workspace-page.ts";
 
-/** What a form was sent with, shown again beside the reason why it was refused. */
-interface Chosen {
+/** The values a form was sent with, rendered again with the error message. */
+interface Choices {
   readonly plan: string;
   readonly period: string;
   readonly agreedTerms: boolean;
@@ -30,31 +31,31 @@ interface Chosen {
 
 const PERIOD_NAMES = { monthly: "Monthly", annual: "Annual" } as const;
 
-/** `GET /w/{ws}/subscribe`. Decision: for the workspace's admins, whose plan it becomes. */
+/** `GET /w/{ws}/subscribe`. Decision: only the workspace's admins can subscribe. */
 export async function getSubscribe(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
-  const subscriber = await subscriberOf(env, context);
+  const subscriber = await requireSubscriber(env, context);
   if (!subscriber.ok) return subscriber.refusal;
   const chosen = { plan: "team", period: "monthly", agreedTerms: false, agreedImmediate: false };
-  return context.html(formPage(subscriber.value, await wordingNow(env, context), chosen, null));
+  return context.html(formPage(subscriber.value, await readWording(env, context), chosen, null));
 }
 
 /**
- * `POST /w/{ws}/subscribe`: through the consent endpoint, with the hash of the words that this form showed; then on to the
- * host's checkout, where there is one.
+ * `POST /w/{ws}/subscribe`: records the consent through its endpoint, with the hash of the wording that this form showed, then
+ * continues to the host's checkout if there is one.
  */
 export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
-  const subscriber = await subscriberOf(env, context);
+  const subscriber = await requireSubscriber(env, context);
   if (!subscriber.ok) return subscriber.refusal;
   const form = await readForm(context);
   if (!form.ok) return form.refusal;
   const fields = form.value;
-  const chosen: Chosen = {
+  const chosen: Choices = {
     plan: fields.get("plan") ?? "",
     period: fields.get("period") ?? "",
     agreedTerms: fields.get("agreed_terms") === "yes",
     agreedImmediate: fields.get("agreed_immediate") === "yes",
   };
-  const answer = await env.askApi(context, "POST", "/v1/consent/checkout", {
+  const answer = await env.callApi(context, "POST", "/v1/consent/checkout", {
     plan: chosen.plan,
     period: chosen.period,
     wording_hash: fields.get("wording_hash") ?? "",
@@ -63,16 +64,20 @@ export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): P
   });
   if (!answer.ok) {
     if (answer.status !== 422) return answer;
-    const wording = await wordingNow(env, context);
-    return refuseForm(context, answer, formPage(subscriber.value, wording, chosen, await wordsOf(answer)));
+    const wording = await readWording(env, context);
+    return renderFormError(
+      context,
+      answer,
+      formPage(subscriber.value, wording, chosen, await describeProblem(answer)),
+    );
   }
-  const recorded = parseWire(checkoutConsentAnswerSchema, await answer.json());
-  if (!recorded.ok) throw new TypeError("the consent's answer is not what its schema says");
+  const recorded = parseWire(checkoutConsentResponseSchema, await answer.json());
+  if (!recorded.ok) throw new TypeError("the consent API's answer does not match its schema");
   const { workspace, person } = subscriber.value;
   const order = {
     consentId: recorded.value.id,
     workspaceId: workspace.workspaceId,
-    // What the endpoint took is one of these.
+    // The endpoint has validated both values.
     plan: chosen.plan as Plan,
     period: chosen.period as BillingPeriod,
     person,
@@ -80,40 +85,43 @@ export async function postSubscribe(env: PageEnv, context: Context<CloudEnv>): P
   };
   const address = (await env.parts.checkout?.(order)) ?? null;
   if (address === null)
-    return context.html(donePage(await afresh(env, subscriber.value), order, recorded.value));
-  const onward = sendOnward(context, address, (href) => onwardPage(subscriber.value, href));
-  if (onward === null) throw new TypeError("the checkout gave no address of a page");
+    return context.html(donePage(await reloadWorkspace(env, subscriber.value), order, recorded.value));
+  const onward = redirectToSite(context, address, (href) => redirectPage(subscriber.value, href));
+  if (onward === null) throw new TypeError("the checkout returned no web address");
   return await onward;
 }
 
-/** As the workspace is now: a checkout with nothing to pay may have changed its plan. */
-async function afresh({ parts }: PageEnv, subscriber: WorkspaceVisitor): Promise<WorkspaceVisitor> {
+/** Reads the workspace again: a checkout with nothing to pay may have changed its plan. */
+async function reloadWorkspace({ parts }: PageEnv, subscriber: WorkspaceVisitor): Promise<WorkspaceVisitor> {
   const { person, workspace } = subscriber;
   const now = await findWorkspaceAccess(parts.db, person.userId, workspace.workspaceId);
   return now === null ? subscriber : { ...subscriber, workspace: now };
 }
 
-async function subscriberOf(env: PageEnv, context: Context<CloudEnv>): Promise<Reading<WorkspaceVisitor>> {
-  const visitor = await workspaceVisitorOf(env, context, `/w/${context.req.param("ws")}/subscribe`);
+async function requireSubscriber(
+  env: PageEnv,
+  context: Context<CloudEnv>,
+): Promise<OrRefusal<WorkspaceVisitor>> {
+  const visitor = await requireWorkspaceVisitor(env, context, `/w/${context.req.param("ws")}/subscribe`);
   if (visitor.ok && visitor.value.workspace.role !== "admin")
     return { ok: false, refusal: problem("forbidden") };
   return visitor;
 }
 
-async function wordingNow({ askApi }: PageEnv, context: Context<CloudEnv>): Promise<CheckoutWording> {
-  const answer = await askApi(context, "GET", "/v1/consent/checkout");
+async function readWording({ callApi }: PageEnv, context: Context<CloudEnv>): Promise<CheckoutWording> {
+  const answer = await callApi(context, "GET", "/v1/consent/checkout");
   const wording = parseWire(checkoutWordingSchema, await answer.json());
-  if (!wording.ok) throw new TypeError("the wording is not what its schema says");
+  if (!wording.ok) throw new TypeError("the wording API's answer does not match its schema");
   return wording.value;
 }
 
 function formPage(
   { person, workspaces, workspace }: WorkspaceVisitor,
   wording: CheckoutWording,
-  chosen: Chosen,
+  chosen: Choices,
   message: string | null,
-): Markup {
-  // The hash covers every string, so every one is shown: two beside the boxes, any other below, in their order.
+): Html {
+  // The hash covers every string, so every one is shown: the first two beside the checkboxes, the others below, in order.
   const [terms = "", immediate = "", ...others] = wording.strings;
   const checked = (is: boolean) => (is ? "checked" : "");
   const radio = (name: string, value: string, label: string, is: boolean) =>
@@ -137,7 +145,7 @@ ${others.map((text) => html`<p>${text}</p>`)}
 </form>
 <p><a href="/w/${workspace.workspaceId}">Back to ${workspace.name}</a></p>
 </section>`;
-  return layout({
+  return renderLayout({
     title: "Subscribe",
     body,
     person,
@@ -147,28 +155,28 @@ ${others.map((text) => html`<p>${text}</p>`)}
   });
 }
 
-function onwardPage({ person, workspaces, workspace }: WorkspaceVisitor, href: string): Markup {
+function redirectPage({ person, workspaces, workspace }: WorkspaceVisitor, href: string): Html {
   const body = html`<section>
 <h1>Subscribe</h1>
 <p class="done" role="status">Your agreement is recorded.</p>
-<p>You are being sent to the payment page.</p>
+<p>Redirecting to the payment page.</p>
 <p><a href="${href}">Continue to the payment page</a></p>
 </section>`;
   const { workspaceId } = workspace;
-  return layout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
+  return renderLayout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
 }
 
 function donePage(
   { person, workspaces, workspace }: WorkspaceVisitor,
   { plan }: Pick<CheckoutOrder, "plan">,
   recorded: { readonly id: string; readonly timestamp: string },
-): Markup {
+): Html {
   const { workspaceId, name } = workspace;
   const isChanged = workspace.plan === plan;
   const body = html`<section>
 <h1>Subscribe</h1>
 <p class="done" role="status">Your agreement is recorded.${isChanged ? html` ${name} is on ${PLAN_NAMES[plan]}.` : ""}</p>
-${isChanged ? "" : html`<p>Whoever runs this server puts the workspace on ${PLAN_NAMES[plan]}. Tell them these:</p>`}
+${isChanged ? "" : html`<p>The operator of this server will change the workspace to ${PLAN_NAMES[plan]}. Send them these details:</p>`}
 <dl>
 <dt>Reference</dt><dd>${recorded.id}</dd>
 <dt>Recorded</dt><dd>${recorded.timestamp}</dd>
@@ -176,5 +184,5 @@ ${isChanged ? "" : html`<p>Whoever runs this server puts the workspace on ${PLAN
 </dl>
 <p><a href="/w/${workspaceId}">Back to ${name}</a></p>
 </section>`;
-  return layout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
+  return renderLayout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
 }

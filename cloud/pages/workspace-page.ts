@@ -1,41 +1,40 @@
 import type { Context } from "hono";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
-import { problem } from "../errors.ts";
+import { problem } from "../http/problem.ts";
+import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv } from "../ports.ts";
-import type { Reading } from "../read-payload.ts";
-import type { WorkspaceAccess } from "../store/workspaces.ts";
-import { listWorkspaces } from "../store/workspaces.ts";
-import { goToSignIn, type PageEnv, personOf } from "./page-parts.ts";
+import { listWorkspaces, type WorkspaceAccess } from "../store/workspaces.ts";
+import { findSignedInPerson, type PageEnv, redirectToSignIn } from "./page-parts.ts";
 
-/** Somebody who is signed in, and where they may go. */
+/** A signed-in person and the workspaces they can access. */
 export interface Visitor {
   readonly person: AccountPerson;
   readonly workspaces: readonly WorkspaceAccess[];
 }
 
-/** The same on a page of one of these workspaces. */
+/** A visitor of a page of one of their workspaces. */
 export interface WorkspaceVisitor extends Visitor {
   readonly workspace: WorkspaceAccess;
 }
 
-/** Who visits a page, or the way to sign in and come back to `next`. */
-export async function visitorOf(
+/** Returns the visitor of a page, or a redirect to the sign-in page, which returns to `next`. */
+export async function requireVisitor(
   { parts }: PageEnv,
   context: Context<CloudEnv>,
   next: string,
-): Promise<Reading<Visitor>> {
-  const person = await personOf(parts, context);
-  if (person === null) return { ok: false, refusal: goToSignIn(next) };
+): Promise<OrRefusal<Visitor>> {
+  const person = await findSignedInPerson(parts, context);
+  if (person === null) return { ok: false, refusal: redirectToSignIn(next) };
   return { ok: true, value: { person, workspaces: await listWorkspaces(parts.db, person.userId) } };
 }
 
-/** The same on a page of a workspace (`:ws`); 404 for one that the visitor may not enter, as in the API. */
-export async function workspaceVisitorOf(
+/** Returns the visitor of a workspace's page (`:ws`); 404 if they cannot access the workspace, as in the API. */
+export async function requireWorkspaceVisitor(
   env: PageEnv,
   context: Context<CloudEnv>,
   next: string,
-): Promise<Reading<WorkspaceVisitor>> {
-  const visitor = await visitorOf(env, context, next);
+): Promise<OrRefusal<WorkspaceVisitor>> {
+  const visitor = await requireVisitor(env, context, next);
   if (!visitor.ok) return visitor;
   const workspaceId = (context.req.param("ws") ?? "").toLowerCase();
   const workspace = visitor.value.workspaces.find((each) => each.workspaceId === workspaceId);
@@ -43,8 +42,8 @@ export async function workspaceVisitorOf(
   return { ok: true, value: { ...visitor.value, workspace } };
 }
 
-/** The address that was asked for, to come back to. */
-export function hereOf(context: Context<CloudEnv>): string {
+/** Returns the path and query of the request, for the return after signing in. */
+export function currentPath(context: Context<CloudEnv>): string {
   const { pathname, search } = new URL(context.req.url);
   return pathname + search;
 }

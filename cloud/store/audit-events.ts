@@ -1,8 +1,11 @@
-import { sql, type Transaction } from "kysely";
-import type { Millis } from "../../core/time.ts";
+import { type RawBuilder, sql, type Transaction } from "kysely";
+import { type AuditEventRow, canonicalDetails } from "../../core/privacy/ledger/audit-event-chain.ts";
+import { emptyHead, GENESIS_HASH, type LedgerHead } from "../../core/privacy/ledger/chain.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
 import type { CloudSchema } from "./schema.ts";
 
-/** What can happen to a workspace that its audit log keeps. */
+/** The kinds of audit events. */
 export type AuditEventKind =
   | "workspace_created"
   | "workspace_deleted"
@@ -15,21 +18,83 @@ export type AuditEventKind =
   | "member_role_changed"
   | "member_removed"
   | "organisation_role_changed"
+  | "body_replaced"
   | "machine_paired"
+  | "machine_user_changed"
   | "machine_blocked"
   | "machine_invited"
   | "key_created"
   | "key_revoked";
 
-/** Who changes something, and when. `userId` is null for the host's own administration. */
+/** Who makes a change, and when. `userId` is null for the host's own administration. */
 export interface Change {
   readonly userId: string | null;
   readonly now: Millis;
 }
 
+/** Converts a chained event to the form in which it was hashed. */
+function toAuditEventRow(row: ChainedEvent): AuditEventRow {
+  const { erased_at: erasedAt, ...fields } = row;
+  return {
+    ...fields,
+    seq: Number(row.seq),
+    at: formatInstant(row.at),
+    retain_until: formatInstant(row.retain_until),
+    is_erased: erasedAt !== null,
+  };
+}
+
+/** A row of `audit_events` that belongs to the chain, as the adapters read it. */
+type ChainedEvent = Omit<AuditEventRow, "seq" | "at" | "retain_until" | "is_erased"> & {
+  readonly seq: string;
+  readonly at: Millis;
+  readonly retain_until: Millis;
+  readonly erased_at: Millis | null;
+};
+
+/** Reads the stored head of the chain. */
+export async function readAuditEventHead(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+): Promise<LedgerHead> {
+  const head = await trx
+    .selectFrom("audit_event_heads")
+    .select(["seq", "hash"])
+    .where("workspace_id", "=", workspaceId)
+    .executeTakeFirst();
+  if (head === undefined) return emptyHead(workspaceId);
+  return { workspace_id: workspaceId, seq: Number(head.seq), hash: head.hash };
+}
+
+/** Reads the events after `afterSeq` in the chain, in order; from the first one for null. */
+export async function readChainedEvents(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  afterSeq: number | null,
+  limit: number,
+): Promise<readonly AuditEventRow[]> {
+  const rows = await trx
+    .selectFrom("audit_events")
+    .selectAll()
+    .where("workspace_id", "=", workspaceId)
+    .where("seq", "is not", null)
+    .$if(afterSeq !== null, (query) => query.where("seq", ">", String(afterSeq)))
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => toAuditEventRow(row as ChainedEvent));
+}
+
+/** SQL for the SHA-256 of a text, in lower-case hex. */
+const hex = (text: RawBuilder<unknown>) => sql`encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
+
 /**
- * Writes down a change, in the transaction that makes it, whose scope must be the workspace's: neither is there without
- * the other. `retain_until` follows from the workspace's setting of that moment; nothing acts on it.
+ * Records a change, in the transaction that makes it, so that both are stored or neither. The transaction's scope must be
+ * the workspace. `retain_until` follows from the workspace's current setting; nothing acts on it.
+ *
+ * The event is appended to the workspace's chain (`core/privacy/ledger`). One statement moves the head and computes the
+ * hash. The head's row stays locked until the transaction ends, so call this after everything else that the transaction
+ * locks.
  */
 export async function addAuditEvent(
   trx: Transaction<CloudSchema>,
@@ -38,9 +103,36 @@ export async function addAuditEvent(
   { userId, now }: Change,
   details: Readonly<Record<string, string | number | boolean | null>>,
 ): Promise<void> {
-  await sql`insert into audit_events (workspace_id, event_id, at, kind, actor_user_id, details, retain_until)
-    select workspace_id, gen_random_uuid(), ${now}::timestamptz, ${kind}, ${userId}::text,
-      ${JSON.stringify(details)}::text::jsonb,
-      ${now}::timestamptz + audit_log_retention_days * interval '1 day'
-    from workspaces where workspace_id = ${workspaceId}::uuid`.execute(trx);
+  // The JSON array that core/privacy/ledger hashes. The values joined here (ids, hashes, times, a number) need no escaping.
+  const beforeSeq = `["meter-audit-event-1",${JSON.stringify(workspaceId.toLowerCase())},`;
+  const middle = `",${[formatInstant(now), kind, userId].map((field) => JSON.stringify(field)).join(",")},"`;
+  const row = (seq: RawBuilder<unknown>, previous: RawBuilder<unknown>) =>
+    hex(sql`${beforeSeq}::text || ${seq} || ',"' || ${previous} || '","' || (select tail from hashed)`);
+  await sql`with event as (
+      select workspace_id, gen_random_uuid()::text as event_id, gen_random_uuid()::text as salt,
+        (${now}::timestamptz + audit_log_retention_days * interval '1 day')::timestamptz(3) as retain_until
+      from workspaces where workspace_id = ${workspaceId}::uuid
+    ),
+    content as (
+      select *, ${hex(sql`'["meter-audit-event-content-1","' || salt || '",' || ${canonicalDetails(details)}::text || ']'`)} as content_hash
+      from event
+    ),
+    hashed as (
+      select *, event_id || ${middle}::text
+        || to_char(retain_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+        || '","' || content_hash || '"]' as tail
+      from content
+    ),
+    head as (
+      insert into audit_event_heads as h (workspace_id, seq, prev_hash, hash)
+      select workspace_id, 1, ${GENESIS_HASH}::text, ${row(sql`1`, sql`${GENESIS_HASH}::text`)} from hashed
+      on conflict (workspace_id) do update set
+        seq = h.seq + 1, prev_hash = h.hash, hash = ${row(sql`(h.seq + 1)`, sql`h.hash`)}
+      returning seq, prev_hash, hash
+    )
+    insert into audit_events (workspace_id, event_id, at, kind, actor_user_id, details, retain_until,
+      seq, prev_hash, hash, content_salt, content_hash)
+    select workspace_id, event_id::uuid, ${now}::timestamptz, ${kind}, ${userId}::text,
+      ${JSON.stringify(details)}::text::jsonb, retain_until, seq, prev_hash, hash, salt, content_hash
+    from hashed, head`.execute(trx);
 }

@@ -1,106 +1,273 @@
 import { sql, type Transaction } from "kysely";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { addAuditEvent } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
-import { becomeLookup, inScope } from "./transaction.ts";
+import { inScope } from "./transaction.ts";
 
-/** One leg, opened and checked. */
-export interface BodyLeg {
+/** One body, opened and checked. */
+export interface ReceivedBody {
   readonly requestId: string;
   readonly direction: "request" | "response";
   readonly contentType: string;
   readonly utf8: Uint8Array;
+  /** SHA-256 of `utf8`, lower-case hex. */
+  readonly sha256: string;
   readonly originalSizeBytes: number;
   readonly truncated: boolean | null;
   readonly redactionApplied: boolean;
   readonly redactionSummary: readonly string[];
 }
 
-/** What became of a leg. */
+/** The outcome of a body. */
 export type BodyOutcome<Refusal> =
   | { readonly kind: "stored" }
   | { readonly kind: "gate_off" }
   | { readonly kind: "workspace_deleted" }
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  /** Another workspace has the request, or nobody has had it for a day: terminal. */
+  /** Another machine or person sent the request. */
+  | { readonly kind: "not_the_sender" }
+  /** The side has the maximum number of versions. */
+  | { readonly kind: "too_many_versions" }
+  /** Another workspace has the request, or its metadata did not arrive within a day. Terminal. */
   | { readonly kind: "request_unknown" }
-  /** Nobody has it yet. */
+  /** The request's metadata has not arrived yet. */
   | { readonly kind: "request_not_synced" };
 
-/** After so long a request that nobody has is an orphan, milliseconds. Source: decisions, "Bodies": 24 hours. */
+/** How long a body waits for its request's metadata before it is an orphan, milliseconds. Source: docs/specification.md#bodies: 24 hours. */
 export const ORPHAN_AFTER_MS = 24 * 3_600_000;
 
-/** A first sighting is forgotten after so long, milliseconds. Source: decisions, "Bodies": 48 hours. */
-export const SIGHTING_KEPT_MS = 48 * 3_600_000;
+/** How long a first sighting is stored, milliseconds. Source: docs/specification.md#bodies: 48 hours. */
+export const SIGHTING_TTL_MS = 48 * 3_600_000;
 
-/** Most first sightings of a workspace. Decision: a day's backlog of a busy team; beyond it the answer stays "not yet". */
+/** Most first sightings per workspace. Decision: a day's backlog of a busy team; beyond it, the answer stays "not yet". */
 export const MAX_SIGHTINGS = 10_000;
 
+/** Most versions of one side, the latest included. Decision: a daemon sends a side once, and again after a changed rule. */
+export const MAX_BODY_VERSIONS = 8;
+
+/** Most bytes of a side's replaced versions together. Decision: twice the largest body that a request can carry. */
+export const MAX_EARLIER_BYTES = 4_194_304;
+
+/** Who sends a body: the key's machine and person. An admin key has no machine. */
+export interface BodySender {
+  readonly machineId: string | null;
+  readonly userId: string;
+}
+
+/** Thrown to roll back the transaction of a body if the gate is closed at its end. */
+class GateClosed extends Error {
+  override readonly name = "GateClosed";
+  readonly gate: Exclude<Gate, "open">;
+
+  constructor(gate: Exclude<Gate, "open">) {
+    super(`the gate is closed: ${gate}`);
+    this.gate = gate;
+  }
+}
+
 /**
- * Stores a leg while the workspace's gate is open. The gate's row is held from reading it to the commit, so that switching
- * it off waits for us, and no body is stored after it went off. `open` reads the envelope and is not called before the
- * gate was seen open.
+ * Stores a body while the workspace's gate is open, if the sender is the machine and person that sent the request. Reads the
+ * gate twice: first without a lock, so that nothing is decoded while it is closed, and at the end with a lock on its row until
+ * the commit, so that no body is stored after the gate closes. A lock from the start would let a steady stream of uploads
+ * delay closing the gate forever.
  */
 export async function storeBody<Refusal>(
   db: CloudDatabase,
   workspaceId: string,
+  sender: BodySender,
   open: () =>
-    | { readonly ok: true; readonly value: BodyLeg }
+    | { readonly ok: true; readonly value: ReceivedBody }
     | { readonly ok: false; readonly refusal: Refusal },
   now: Millis,
 ): Promise<BodyOutcome<Refusal>> {
-  return await inScope(db, { workspaceId }, async (trx): Promise<BodyOutcome<Refusal>> => {
-    const gate = await trx
-      .selectFrom("workspaces")
-      .select(["store_prompt_content", "deleted_at"])
-      .where("workspace_id", "=", workspaceId)
-      .forShare()
-      .executeTakeFirst();
-    if (gate === undefined || gate.deleted_at !== null) return { kind: "workspace_deleted" };
-    if (!gate.store_prompt_content) return { kind: "gate_off" };
-    const opened = open();
-    if (!opened.ok) return { kind: "refused", refusal: opened.refusal };
-    if (await upsertLeg(trx, workspaceId, opened.value, now)) return { kind: "stored" };
-    return await explainMissing(trx, workspaceId, opened.value.requestId, now);
-  });
+  try {
+    return await inScope(db, { workspaceId }, async (trx): Promise<BodyOutcome<Refusal>> => {
+      const gate = await readGate(trx, workspaceId);
+      if (gate !== "open") return { kind: gate };
+      const opened = open();
+      if (!opened.ok) return { kind: "refused", refusal: opened.refusal };
+      const kind = await storeForSender(trx, workspaceId, sender, opened.value, now);
+      if (kind !== "stored") return { kind };
+      await lockGate(trx, workspaceId);
+      return { kind };
+    });
+  } catch (error) {
+    if (error instanceof GateClosed) return { kind: error.gate };
+    throw error;
+  }
 }
 
-/** Last write wins for each direction. False where the workspace has no such request. */
-async function upsertLeg(
+type Gate = "open" | "gate_off" | "workspace_deleted";
+
+async function readGate(trx: Transaction<CloudSchema>, workspaceId: string, lock?: "held"): Promise<Gate> {
+  const row = await trx
+    .selectFrom("workspaces")
+    .select(["store_prompt_content", "deleted_at"])
+    .where("workspace_id", "=", workspaceId)
+    .$if(lock === "held", (query) => query.forShare())
+    .executeTakeFirst();
+  if (row === undefined || row.deleted_at !== null) return "workspace_deleted";
+  return row.store_prompt_content ? "open" : "gate_off";
+}
+
+/** Locks the gate's row to the end of the transaction, or throws `GateClosed`. */
+async function lockGate(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
+  const gate = await readGate(trx, workspaceId, "held");
+  if (gate !== "open") throw new GateClosed(gate);
+}
+
+async function storeForSender(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  leg: BodyLeg,
+  sender: BodySender,
+  body: ReceivedBody,
   now: Millis,
-): Promise<boolean> {
-  const columns = [
-    "body",
-    "content_type",
-    "original_size_bytes",
-    "truncated",
-    "redaction_applied",
-    "redaction_summary",
-    "stored_at",
-  ].map((column) => `${leg.direction}_${column}`);
-  const { rows } = await sql`
-    insert into request_bodies (workspace_id, request_id, ${sql.raw(columns.join(", "))})
-    select workspace_id, request_id, ${leg.utf8}::bytea, ${leg.contentType}::text, ${leg.originalSizeBytes}::bigint,
-      ${leg.truncated}::boolean, ${leg.redactionApplied}::boolean,
-      ${JSON.stringify(leg.redactionSummary)}::text::jsonb, ${now}::timestamptz
-    from requests where workspace_id = ${workspaceId}::uuid and request_id = ${leg.requestId}::uuid
-    on conflict (workspace_id, request_id) do update set
-      ${sql.raw(columns.map((column) => `${column} = excluded.${column}`).join(", "))}
-    returning request_id`.execute(trx);
-  return rows.length > 0;
+): Promise<"stored" | "not_the_sender" | "too_many_versions" | "request_unknown" | "request_not_synced"> {
+  const request = await trx
+    .selectFrom("requests")
+    .select(["machine_id", "user_id"])
+    .where("workspace_id", "=", workspaceId)
+    .where("request_id", "=", body.requestId)
+    .executeTakeFirst();
+  if (request === undefined) return await explainMissing(trx, workspaceId, body.requestId, now);
+  if (request.machine_id !== sender.machineId || request.user_id !== sender.userId) return "not_the_sender";
+  return await storeSide(trx, workspaceId, body, sender, now);
 }
 
-async function explainMissing<Refusal>(
+/** The columns of a side, by their names in `request_body_versions`. */
+const SIDE_COLUMNS = [
+  "body",
+  "content_type",
+  "original_size_bytes",
+  "truncated",
+  "redaction_applied",
+  "redaction_summary",
+  "stored_at",
+] as const;
+
+/**
+ * Stores a side in the body's row. A different side replaces the stored one, which becomes an earlier version; an identical
+ * one changes nothing. Locks the body's row to the end of the transaction, so that versions are stored one after another.
+ */
+async function storeSide(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  body: ReceivedBody,
+  sender: BodySender,
+  now: Millis,
+): Promise<"stored" | "too_many_versions"> {
+  const { requestId, direction } = body;
+  const columns = SIDE_COLUMNS.map((column) => `${direction}_${column}`);
+  const values = sql`${body.utf8}::bytea, ${body.contentType}::text, ${body.originalSizeBytes}::bigint,
+    ${body.truncated}::boolean, ${body.redactionApplied}::boolean,
+    ${JSON.stringify(body.redactionSummary)}::text::jsonb, ${now}::timestamptz`;
+  const { rows: inserted } = await sql`
+    insert into request_bodies (workspace_id, request_id, ${sql.raw(columns.join(", "))})
+    values (${workspaceId}::uuid, ${requestId}::uuid, ${values})
+    on conflict (workspace_id, request_id) do nothing
+    returning request_id`.execute(trx);
+  if (inserted.length > 0) return "stored";
+  const stored = await lockSide(trx, workspaceId, body);
+  if (stored !== null && isSameSide(stored, body)) return "stored";
+  if (stored !== null) {
+    const version = await saveEarlierVersion(trx, workspaceId, body, stored.size, now);
+    if (version === null) return "too_many_versions";
+    // The same lock order as a change of the setting: first the workspace's row, then the head of the audit events.
+    await lockGate(trx, workspaceId);
+    await addAuditEvent(
+      trx,
+      workspaceId,
+      "body_replaced",
+      { userId: sender.userId, now },
+      {
+        request_id: requestId.toLowerCase(),
+        direction,
+        version,
+        old_sha256: stored.sha256,
+        new_sha256: body.sha256,
+        machine_id: sender.machineId,
+      },
+    );
+  }
+  await sql`update request_bodies set (${sql.raw(columns.join(", "))}) = row(${values})
+    where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid`.execute(trx);
+  return "stored";
+}
+
+interface StoredSide {
+  readonly sha256: string;
+  readonly size: number;
+  readonly content_type: string | null;
+  readonly original_size_bytes: string | null;
+  readonly truncated: boolean | null;
+  readonly redaction_applied: boolean | null;
+  readonly redaction_summary: readonly string[] | null;
+}
+
+/** Locks and reads the stored side; null if there is none. */
+async function lockSide(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { requestId, direction }: ReceivedBody,
+): Promise<StoredSide | null> {
+  const facts = SIDE_COLUMNS.slice(1, -1).map((column) => `${direction}_${column} as ${column}`);
+  const { rows } = await sql<StoredSide & { sha256: string | null }>`
+    select ${sql.raw(`${direction}_sha256 as sha256, octet_length(${direction}_body) as size, ${facts.join(", ")}`)}
+    from request_bodies
+    where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid
+    for update`.execute(trx);
+  const [row] = rows;
+  return row === undefined || row.sha256 === null ? null : row;
+}
+
+function isSameSide(stored: StoredSide, body: ReceivedBody): boolean {
+  return (
+    stored.sha256 === body.sha256 &&
+    stored.content_type === body.contentType &&
+    Number(stored.original_size_bytes) === body.originalSizeBytes &&
+    stored.truncated === body.truncated &&
+    stored.redaction_applied === body.redactionApplied &&
+    JSON.stringify(stored.redaction_summary) === JSON.stringify(body.redactionSummary)
+  );
+}
+
+/** Copies the stored side to its earlier versions. Returns the next version's number, or null if there are too many versions. */
+async function saveEarlierVersion(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { requestId, direction }: ReceivedBody,
+  size: number,
+  now: Millis,
+): Promise<number | null> {
+  const { rows } = await sql<{ versions: number; bytes: number }>`
+    select count(*)::integer as versions, coalesce(sum(octet_length(body)), 0)::integer as bytes
+    from request_body_versions
+    where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid and direction = ${direction}`.execute(
+    trx,
+  );
+  const earlier = rows[0] ?? { versions: 0, bytes: 0 };
+  const version = earlier.versions + 1;
+  if (version >= MAX_BODY_VERSIONS || earlier.bytes + size > MAX_EARLIER_BYTES) return null;
+  const columns = SIDE_COLUMNS.map((column) => `${direction}_${column}`);
+  await sql`
+    insert into request_body_versions
+      (workspace_id, request_id, direction, version, ${sql.raw(SIDE_COLUMNS.join(", "))}, replaced_at)
+    select workspace_id, request_id, ${direction}::text, ${version}::integer, ${sql.raw(columns.join(", "))},
+      ${now}::timestamptz
+    from request_bodies
+    where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid`.execute(trx);
+  return version + 1;
+}
+
+async function explainMissing(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   requestId: string,
   now: Millis,
-): Promise<BodyOutcome<Refusal>> {
+): Promise<"request_unknown" | "request_not_synced"> {
   await sql`delete from body_first_sightings
-    where workspace_id = ${workspaceId}::uuid and first_seen_at < ${now - SIGHTING_KEPT_MS}::timestamptz`.execute(
+    where workspace_id = ${workspaceId}::uuid and first_seen_at < ${now - SIGHTING_TTL_MS}::timestamptz`.execute(
     trx,
   );
   await sql`insert into body_first_sightings (workspace_id, request_id, first_seen_at)
@@ -113,12 +280,13 @@ async function explainMissing<Refusal>(
     .where("workspace_id", "=", workspaceId)
     .where("request_id", "=", requestId)
     .executeTakeFirst();
-  if (sighting !== undefined && now - sighting.first_seen_at >= ORPHAN_AFTER_MS)
-    return { kind: "request_unknown" };
-  await becomeLookup(trx);
+  if (sighting !== undefined && now - sighting.first_seen_at >= ORPHAN_AFTER_MS) return "request_unknown";
+  return (await requestExists(trx, requestId)) ? "request_unknown" : "request_not_synced";
+}
+
+/** Whether any workspace has a request with this id. */
+export async function requestExists(trx: Transaction<CloudSchema>, requestId: string): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
-    select exists (select request_id from requests where request_id = ${requestId}::uuid) as found`.execute(
-    trx,
-  );
-  return { kind: rows[0]?.found === true ? "request_unknown" : "request_not_synced" };
+    select lookup.request_exists(${requestId}::uuid) as found`.execute(trx);
+  return rows[0]?.found === true;
 }

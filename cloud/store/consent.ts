@@ -1,9 +1,9 @@
-import type { ConsentRecord } from "../../core/consent/mod.ts";
-import type { Millis } from "../../core/time.ts";
+import type { ConsentRecord } from "../../core/privacy/consent/checkout-consent.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
 
-/** Stores a checkout consent: one row for each confirmation, never changed. */
+/** Stores a checkout consent: one row per confirmation, never changed. */
 export async function insertConsent(
   db: CloudDatabase,
   consentId: string,

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { CalendarDate } from "../../core/time.ts";
-import type { DaemonTotals } from "../../core/wire/mod.ts";
+import type { CalendarDate } from "../../core/values/time.ts";
+import type { DaemonTotals } from "../../core/wire/daemon-totals.ts";
 import type { AuthenticatedKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { NO_MACHINE, TOKEN_SUMS } from "./rollups.ts";
@@ -8,12 +8,12 @@ import { inScope } from "./transaction.ts";
 
 type Delivered = DaemonTotals["totals"];
 
-/** A group's sums, as text: they may be larger than a double holds. */
+/** A group's sums as text, since they may exceed a double's integers. */
 type Sums = Record<keyof Delivered, string>;
 
 /**
- * What was delivered by the key's machine, day by day (both dates included, UTC) and by model; days without any are left
- * out. An admin key asks for what its owner sent by admin keys.
+ * Reads what the key's machine delivered, by UTC day (both dates included) and model. Days without requests are left out. An
+ * admin key reads what its owner sent with admin keys.
  */
 export async function readDaemonTotals(
   db: CloudDatabase,
@@ -52,7 +52,7 @@ export async function readDaemonTotals(
 
 function sumOf(rows: readonly Sums[]): Delivered {
   const total = (field: keyof Delivered) => rows.reduce((sum, row) => sum + BigInt(row[field]), 0n);
-  // Beyond 2^53 tokens the wire has no number; nobody has used as many.
+  // The wire has no number beyond 2^53.
   const count = (field: keyof Delivered) => Math.min(Number(total(field)), Number.MAX_SAFE_INTEGER);
   return {
     requests: count("requests"),

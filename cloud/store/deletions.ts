@@ -1,13 +1,19 @@
 import type { Transaction } from "kysely";
-import { decideAccountDeletion, softDelete } from "../../core/deletion/mod.ts";
-import type { Millis } from "../../core/time.ts";
+import { decideAccountDeletion, softDelete } from "../../core/privacy/deletion/soft-deletion.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { endMembership, holdOrganisation, workspacesOf } from "./organisations.ts";
+import {
+  activeMembers,
+  endMembership,
+  lockOrganisation,
+  revokeKeysOf,
+  workspacesOf,
+} from "./organisations.ts";
 import type { CloudSchema } from "./schema.ts";
 import { enterOrganisation, enterWorkspace, inScope } from "./transaction.ts";
 
-/** Deletes a workspace softly; gives when, or null where it is not in service. Nothing is removed. */
+/** Soft-deletes a workspace. Returns the time of deletion, or null if it is not in service. The purge erases it when it is due. */
 export async function deleteWorkspace(
   db: CloudDatabase,
   workspaceId: string,
@@ -34,16 +40,16 @@ async function stampWorkspace(
   return deletedAt;
 }
 
-/** What became of an account's place in the cloud. */
+/** The result of leaving all organisations. If not `ok`, lists those that would be left without an owner. */
 export type AccountLeaving =
   | { readonly ok: true }
   | { readonly ok: false; readonly organisations: readonly string[] };
 
 /**
- * Takes a person out of every organisation and workspace, and deletes softly the organisations that were theirs alone. Not
- * while others would be left without an owner. All or nothing; run again, it does what is left.
+ * Removes a person from every organisation and workspace, and soft-deletes the organisations that have no other members.
+ * Refused while an organisation with other members would be left without an owner. One transaction; safe to repeat.
  */
-export async function leaveEverything(
+export async function leaveAllOrganisations(
   db: CloudDatabase,
   userId: string,
   now: Millis,
@@ -55,13 +61,13 @@ export async function leaveEverything(
       .select(["organisation_id", "role"])
       .where("user_id", "=", userId)
       .where("removed_at", "is", null)
-      // One order for all, so that two who leave at once wait for each other.
+      // A fixed lock order, so that two people who leave at once do not deadlock.
       .orderBy("organisation_id")
       .execute();
     const standings = [];
     for (const { organisation_id: organisationId } of own) {
       await enterOrganisation(trx, organisationId);
-      await holdOrganisation(trx, organisationId);
+      await lockOrganisation(trx, organisationId);
       const members = await activeMembers(trx, organisationId);
       const others = members.filter((member) => member.user_id !== userId);
       standings.push({
@@ -73,6 +79,12 @@ export async function leaveEverything(
     }
     const verdict = decideAccountDeletion(standings);
     if (!verdict.ok) return { ok: false, organisations: verdict.organisations };
+    await trx
+      .insertInto("account_deletions")
+      .values({ user_id: userId, deleted_at: now })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    await endApprovals(trx, userId, now);
     for (const { organisationId } of standings) {
       await enterOrganisation(trx, organisationId);
       await leaveOrganisation(
@@ -85,18 +97,21 @@ export async function leaveEverything(
     for (const workspaceId of await ownWorkspaces(trx, userId)) {
       await enterWorkspace(trx, workspaceId);
       await endMembership(trx, workspaceId, userId, now);
+      // So that the person's machines can send nothing more.
+      await revokeKeysOf(trx, workspaceId, userId, ["sync", "admin"], now);
       await addAuditEvent(trx, workspaceId, "member_removed", change, { user_id: userId });
     }
     return { ok: true };
   });
 }
 
-async function activeMembers(trx: Transaction<CloudSchema>, organisationId: string) {
-  return await trx
-    .selectFrom("organisation_members")
-    .select(["user_id", "role"])
-    .where("organisation_id", "=", organisationId)
-    .where("removed_at", "is", null)
+/** Denies the pairings that the person approved and no daemon has fetched yet. */
+async function endApprovals(trx: Transaction<CloudSchema>, userId: string, now: Millis): Promise<void> {
+  await trx
+    .updateTable("pairing_sessions")
+    .set({ status: "denied", decided_at: now })
+    .where(({ eb, or }) => or([eb("user_id", "=", userId), eb("decided_by", "=", userId)]))
+    .where("status", "=", "approved")
     .execute();
 }
 
@@ -108,13 +123,14 @@ async function leaveOrganisation(
 ): Promise<void> {
   for (const workspaceId of await workspacesOf(trx, organisationId)) {
     await enterWorkspace(trx, workspaceId);
+    // Also without a membership: an owner or admin of the organisation may have created admin keys here.
+    await endMembership(trx, workspaceId, change.userId, change.now);
+    await revokeKeysOf(trx, workspaceId, change.userId, ["sync", "admin"], change.now);
     if (deletes) await stampWorkspace(trx, workspaceId, change);
     else {
       const details = { user_id: change.userId, role: null };
       await addAuditEvent(trx, workspaceId, "organisation_role_changed", change, details);
     }
-    // Also of those who reach it by the organisation alone: they may have made admin keys there.
-    await endMembership(trx, workspaceId, change.userId, change.now);
   }
   if (deletes) {
     await trx
@@ -140,4 +156,18 @@ async function ownWorkspaces(trx: Transaction<CloudSchema>, userId: string): Pro
     .orderBy("workspace_id")
     .execute();
   return rows.map(({ workspace_id }) => workspace_id);
+}
+
+/** Returns which of these people deleted their accounts. Their prompts can no longer be read. */
+export async function findDeletedAccounts(
+  trx: Transaction<CloudSchema>,
+  userIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (userIds.length === 0) return new Set();
+  const rows = await trx
+    .selectFrom("account_deletions")
+    .select("user_id")
+    .where("user_id", "in", [...new Set(userIds)])
+    .execute();
+  return new Set(rows.map(({ user_id }) => user_id));
 }

@@ -1,23 +1,24 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
-import type { PriceBook } from "../../core/pricing/mod.ts";
-import { formatInstant } from "../../core/wire/mod.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import { digestRequests } from "../../core/privacy/ledger/cost-seals.ts";
+import type { Sha256 } from "../../core/values/hash.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import { appendSeal, sealFilled } from "./cost-seals.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { FILLABLE_COLUMNS, REQUEST_COLUMNS } from "./request-columns.ts";
+import { FILLABLE_COLUMNS, REQUEST_COLUMNS, type RequestColumn } from "./request-columns.ts";
 import { addToRollups, contributions } from "./rollups.ts";
 import type { CloudSchema } from "./schema.ts";
 import { fillNulls, type StoredRequest } from "./stored-request.ts";
 import { inScope } from "./transaction.ts";
 
-/** What became of each row, by its place in the batch. */
-export type IngestOutcome = "accepted" | "duplicate" | "not_storable";
-
-type RequestColumn = keyof typeof REQUEST_COLUMNS;
+/** The outcome of each row, by its place in the batch. */
+export type IngestOutcome = "accepted" | "duplicate" | "not_storable" | "not_the_sender";
 
 const ALL = Object.keys(REQUEST_COLUMNS) as RequestColumn[];
 const COLUMNS = ALL.join(", ");
 
-/** What a second sending can change: what was null, and the cost if that was. */
+/** The columns that a record sent again can change: those that were null, and the cost if it was null. */
 const UPDATED: readonly RequestColumn[] = [
   ...FILLABLE_COLUMNS,
   "cost_pico_usd",
@@ -26,29 +27,36 @@ const UPDATED: readonly RequestColumn[] = [
 ];
 
 /**
- * Stores a batch, each row once, and adds what is new to the rollups, in one statement and one transaction. Rows that
- * are there already are duplicates; where they left something open that is said now, a second transaction fills it in
- * and moves the rollups by the difference. Both take rows before rollups, each in sorted order, so that parallel batches
- * wait for each other instead of standing in each other's way.
+ * Stores a batch, each row once, and adds the new rows to the rollups, in one statement and one transaction. Rows that are
+ * already stored are duplicates. If a duplicate states a value that is still null, a second transaction fills it in and
+ * changes the rollups by the difference. Both transactions lock rows before rollups, each in sorted order, so that parallel
+ * batches wait for each other and do not deadlock.
  *
- * Each outcome is committed when this resolves. A row that the database can't hold takes none of the others with it.
+ * A row with an id that another machine or person of the workspace has sent is refused: it is not a duplicate, and adds
+ * nothing to the stored row.
+ *
+ * When this resolves, every outcome is committed. A row that the database cannot store does not affect the others.
  */
 export async function ingest(
   db: CloudDatabase,
   workspaceId: string,
   rows: readonly StoredRequest[],
   book: PriceBook,
+  sha256: Sha256,
 ): Promise<readonly IngestOutcome[]> {
   const first = new Map<string, StoredRequest>();
   for (const row of rows) if (!first.has(row.request_id)) first.set(row.request_id, row);
-  const { inserted, refused } = await insertAll(db, workspaceId, [...first.values()]);
+  const { inserted, refused } = await insertAll(db, workspaceId, [...first.values()], sha256);
   const outcomes = rows.map((row): IngestOutcome => {
     if (refused.has(row.request_id)) return "not_storable";
     return first.get(row.request_id) === row && inserted.has(row.request_id) ? "accepted" : "duplicate";
   });
   const duplicates = rows.filter((_, at) => outcomes[at] === "duplicate");
-  if (duplicates.length > 0) await fillIn(db, workspaceId, duplicates, book);
-  return outcomes;
+  if (duplicates.length === 0) return outcomes;
+  const foreign = await fillIn(db, workspaceId, duplicates, book, sha256);
+  return outcomes.map((outcome, at) =>
+    outcome === "duplicate" && foreign.has(rows[at]?.request_id ?? "") ? "not_the_sender" : outcome,
+  );
 }
 
 interface Inserted {
@@ -56,15 +64,16 @@ interface Inserted {
   readonly refused: ReadonlySet<string>;
 }
 
-/** Inserts all rows, or finds by halving the ones that the database refuses to hold and inserts the others. */
+/** Inserts all rows. If the database refuses some, finds them by halving and inserts the others. */
 async function insertAll(
   db: CloudDatabase,
   workspaceId: string,
   rows: readonly StoredRequest[],
+  sha256: Sha256,
 ): Promise<Inserted> {
   if (rows.length === 0) return { inserted: new Set(), refused: new Set() };
   try {
-    const inserted = await inScope(db, { workspaceId }, (trx) => insertRows(trx, workspaceId, rows));
+    const inserted = await inScope(db, { workspaceId }, (trx) => insertRows(trx, workspaceId, rows, sha256));
     return { inserted: new Set(inserted), refused: new Set() };
   } catch (error) {
     const isData =
@@ -73,8 +82,8 @@ async function insertAll(
     if (rows.length === 1)
       return { inserted: new Set(), refused: new Set(rows.map(({ request_id }) => request_id)) };
     const half = rows.length >> 1;
-    const low = await insertAll(db, workspaceId, rows.slice(0, half));
-    const high = await insertAll(db, workspaceId, rows.slice(half));
+    const low = await insertAll(db, workspaceId, rows.slice(0, half), sha256);
+    const high = await insertAll(db, workspaceId, rows.slice(half), sha256);
     return {
       inserted: new Set([...low.inserted, ...high.inserted]),
       refused: new Set([...low.refused, ...high.refused]),
@@ -83,25 +92,33 @@ async function insertAll(
 }
 
 /**
- * Rows as a common table expression `input`: each column is one JSON array, and PostgreSQL takes their elements side by
- * side. Half the bytes of `json_to_recordset`, which wants every name in every row, and a quarter less of its time. The
- * text cast makes the parameter the same for every driver.
+ * Returns rows as the common table expression `input`: one JSON array per column, whose elements PostgreSQL combines into
+ * rows. This takes half the bytes of `json_to_recordset`, which needs every name in every row, and a quarter less time. The
+ * cast to text gives the parameter the same type with every driver.
  */
 function inputOf(rows: readonly StoredRequest[], columns: readonly RequestColumn[]): RawBuilder<unknown> {
   const elements = columns.map((column) => {
-    // Sets that end early are filled up with nulls: of a column that nobody states, nothing is sent.
+    // PostgreSQL fills up shorter arrays with nulls, so trailing nulls are not sent.
     const stated = rows.slice(0, rows.findLastIndex((row) => row[column] !== null) + 1);
     const values = JSON.stringify(stated.map((row) => row[column]));
     return sql`json_array_elements_text(${values}::text::json)::${sql.raw(`${REQUEST_COLUMNS[column]} as ${column}`)}`;
   });
-  return sql`input as (select ${sql.join(elements)})`;
+  return sql`input as (select generate_series(0, ${sql.lit(rows.length - 1)}) as ordinal, ${sql.join(elements)})`;
 }
 
 async function insertRows(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   rows: readonly StoredRequest[],
+  sha256: Sha256,
 ): Promise<string[]> {
+  const seal = appendSeal(
+    workspaceId,
+    "stored",
+    digestRequests(rows, sha256),
+    sql`select request_id, ordinal from inserted join input using (request_id)`,
+    sql`(select count(*) from hourly) + (select count(*) from daily) > 0`,
+  );
   const { rows: inserted } = await sql<{ request_id: string }>`
     with ${inputOf(rows, ALL)},
     inserted as (
@@ -112,30 +129,47 @@ async function insertRows(
       returning *
     ),
     contributed as (${sql.raw(contributions("inserted", 1))}),
-    ${addToRollups(workspaceId)}
+    ${addToRollups(workspaceId)},
+    ${seal}
     select request_id from inserted`.execute(trx);
   return inserted.map(({ request_id }) => request_id);
 }
 
 /**
- * Fills in what stored rows lack and these have. Only the machine and person that sent a row may add to it: a colleague's
- * key in the same workspace changes nothing.
+ * Fills in the nulls of stored rows from the same records sent again. Only the machine and person that sent a row can add
+ * to it; returns the ids of rows that others sent.
  */
 async function fillIn(
   db: CloudDatabase,
   workspaceId: string,
   sent: readonly StoredRequest[],
   book: PriceBook,
-): Promise<void> {
-  await inScope(db, { workspaceId }, async (trx) => {
+  sha256: Sha256,
+): Promise<ReadonlySet<string>> {
+  return await inScope(db, { workspaceId }, async (trx) => {
     const known = await readRows(trx, workspaceId, sent, false);
+    const foreign = new Set<string>();
+    for (const row of sent) {
+      const stored = known.get(row.request_id);
+      // Deleted in the meantime. After the 503, the daemon sends it again, and it is stored as a new row.
+      if (stored === undefined) throw new DatabaseError("conflict");
+      if (!isSameSender(stored, row)) foreign.add(row.request_id);
+    }
     const lacking = merged(known, sent, book);
-    if (lacking.size === 0) return;
+    if (lacking.size === 0) return foreign;
     const some = sent.filter(({ request_id }) => lacking.has(request_id));
-    // Read again, locked: between the two, another sending may have filled in the same rows.
+    // Reads again with a lock, since another request may have filled in the same rows in the meantime.
     const filled = merged(await readRows(trx, workspaceId, some, true), some, book);
-    if (filled.size > 0) await updateRows(trx, workspaceId, [...filled.values()]);
+    if (filled.size > 0) {
+      await updateRows(trx, workspaceId, [...filled.values()]);
+      await sealFilled(trx, workspaceId, [...filled.values()], sha256);
+    }
+    return foreign;
   });
+}
+
+function isSameSender(stored: StoredRequest, sent: StoredRequest): boolean {
+  return stored.machine_id === sent.machine_id && stored.user_id === sent.user_id;
 }
 
 function merged(
@@ -146,8 +180,7 @@ function merged(
   const filled = new Map<string, StoredRequest>();
   for (const row of sent) {
     const stored = filled.get(row.request_id) ?? known.get(row.request_id);
-    if (stored === undefined || stored.machine_id !== row.machine_id || stored.user_id !== row.user_id)
-      continue;
+    if (stored === undefined || !isSameSender(stored, row)) continue;
     const full = fillNulls(stored, row, book);
     if (full !== null) filled.set(row.request_id, full);
   }
@@ -170,10 +203,10 @@ async function readRows(
   return new Map(found.map((row) => [String(row.request_id), fromDatabase(row)]));
 }
 
-/** A row as the adapters read it, in the form in which rows are sent. */
-function fromDatabase(row: Readonly<Record<string, unknown>>): StoredRequest {
-  const fields = Object.entries(REQUEST_COLUMNS).map(([column, type]) => {
-    const value = row[column];
+/** Converts a row, or some of its columns, from the form in which the adapters read it to the form in which it is sent. */
+export function fromDatabase(row: Readonly<Record<string, unknown>>): StoredRequest {
+  const fields = Object.entries(row).map(([column, value]) => {
+    const type = REQUEST_COLUMNS[column as RequestColumn];
     // A count was a safe integer when it was stored.
     if (type === "bigint" && value !== null) return [column, Number(value)] as const;
     return [column, type === "timestamptz" ? formatInstant(value as number) : value] as const;

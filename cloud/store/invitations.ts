@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { joinOrganisation } from "./organisations.ts";
@@ -8,7 +8,7 @@ import { enterOrganisation, inScope } from "./transaction.ts";
 /** How long an invitation can be accepted, milliseconds. Decision: a week. */
 export const INVITATION_TTL_MS = 7 * 86_400_000;
 
-/** Most invitations of a workspace that wait at once: mail goes out for each. Decision. */
+/** Most pending invitations per workspace, since each one sends an email. Decision. */
 export const MAX_WAITING_INVITATIONS = 200;
 
 /** An invitation that can still be accepted. */
@@ -20,7 +20,7 @@ export interface Invitation {
   readonly expiresAt: Millis;
 }
 
-/** Stores an invitation; an earlier one to the same address ends. Null where too many wait already. */
+/** Stores an invitation and revokes an earlier one to the same address. Null if too many are pending. */
 export async function addInvitation(
   db: CloudDatabase,
   workspaceId: string,
@@ -61,7 +61,7 @@ export async function addInvitation(
   });
 }
 
-/** The invitations that wait, the newest first. */
+/** Lists pending invitations, newest first. */
 export async function listInvitations(
   db: CloudDatabase,
   workspaceId: string,
@@ -88,7 +88,7 @@ export async function listInvitations(
   }));
 }
 
-/** Takes an invitation back; false where none waits under that id. */
+/** Revokes an invitation; false if no pending invitation has that id. */
 export async function revokeInvitation(
   db: CloudDatabase,
   workspaceId: string,
@@ -111,8 +111,8 @@ export async function revokeInvitation(
   });
 }
 
-/** An invitation as whoever holds its token may see it. */
-export interface ShownInvitation extends Pick<Invitation, "email" | "role" | "expiresAt"> {
+/** An invitation as shown to the holder of its token. */
+export interface InvitationView extends Pick<Invitation, "email" | "role" | "expiresAt"> {
   readonly workspaceId: string;
   readonly workspaceName: string;
   readonly organisationName: string;
@@ -120,13 +120,13 @@ export interface ShownInvitation extends Pick<Invitation, "email" | "role" | "ex
   readonly acceptedBy: string | null;
 }
 
-/** The invitation of a token; null where it was taken back or has ended, and for a token of none. */
+/** Finds the invitation of a token; null if it is unknown, revoked or expired. */
 export async function findInvitation(
   db: CloudDatabase,
   workspaceId: string,
   tokenHash: Uint8Array,
   now: Millis,
-): Promise<ShownInvitation | null> {
+): Promise<InvitationView | null> {
   return await inScope(db, { workspaceId }, async (trx) => {
     const found = await trx
       .selectFrom("invitations as i")
@@ -157,7 +157,7 @@ export async function findInvitation(
   });
 }
 
-/** Whether a token is that of an invitation to this address which can still be accepted. */
+/** Whether the token belongs to an invitation to this address that can still be accepted. */
 export async function isInvited(
   db: CloudDatabase,
   workspaceId: string,
@@ -170,10 +170,10 @@ export async function isInvited(
 }
 
 /**
- * Accepts an invitation, once, by a single statement: of two at the same moment one joins. It is good for the address that
- * was invited and no other, so that a link that got into other hands is worth nothing. Null where it is not good.
+ * Accepts an invitation, once: a single statement decides between simultaneous calls. Only the invited email address can
+ * accept, so that a leaked link is useless to anyone else. Null if the invitation cannot be accepted.
  *
- * Somebody who is a member already keeps the higher of both roles: an invitation takes nothing away.
+ * An existing member keeps the higher of the two roles.
  */
 export async function acceptInvitation(
   db: CloudDatabase,
@@ -210,8 +210,8 @@ export async function acceptInvitation(
         role = case when m.removed_at is null and m.role = 'admin' then 'admin' else excluded.role end,
         created_at = case when m.removed_at is null then m.created_at else excluded.created_at end,
         removed_at = null`.execute(trx);
-    await addAuditEvent(trx, workspaceId, "member_joined", { userId, now }, { user_id: userId });
     await joinOrganisation(trx, workspace.organisation_id, userId, now);
+    await addAuditEvent(trx, workspaceId, "member_joined", { userId, now }, { user_id: userId });
     return { workspaceId };
   });
 }

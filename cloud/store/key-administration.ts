@@ -1,4 +1,4 @@
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import { insertKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -15,7 +15,7 @@ export interface ListedKey {
   readonly createdAt: Millis;
 }
 
-/** A workspace's active keys, of one person or of all, the newest first. */
+/** Lists a workspace's active keys, of one person or (for null) of everyone, newest first. */
 export async function listKeys(
   db: CloudDatabase,
   workspaceId: string,
@@ -42,7 +42,7 @@ export async function listKeys(
   }));
 }
 
-/** Stores an admin key, bound to who makes it. */
+/** Stores an admin key, bound to the person who creates it. */
 export async function addAdminKey(
   db: CloudDatabase,
   workspaceId: string,
@@ -57,7 +57,7 @@ export async function addAdminKey(
   });
 }
 
-/** Revokes an active key, of one person or of anybody; false where there is none of that id. */
+/** Revokes an active key, of one person or (for null) of anyone; false if there is no such key. */
 export async function revokeKey(
   db: CloudDatabase,
   workspaceId: string,

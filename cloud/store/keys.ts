@@ -1,10 +1,10 @@
 import { sql, type Transaction } from "kysely";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema, KeyScope } from "./schema.ts";
 import { inScope } from "./transaction.ts";
 
-/** A key that is valid, with all that a request of it needs to know. */
+/** A valid key, with the facts that authorise its requests. */
 export interface AuthenticatedKey {
   readonly keyId: string;
   readonly workspaceId: string;
@@ -24,7 +24,7 @@ export interface AuthenticatedKey {
   readonly isMember: boolean;
 }
 
-/** Finds the key of a token; null where there is none or it was revoked. Always reads the database: a revoked key ends at once. */
+/** Finds the key of a token; null if it is unknown or revoked. Never cached, so that a revoked key stops working at once. */
 export async function findKey(
   db: CloudDatabase,
   workspaceId: string,
@@ -85,7 +85,7 @@ export async function findKey(
   });
 }
 
-/** A key to be stored. */
+/** A new key. */
 export interface NewKey {
   readonly keyId: string;
   readonly workspaceId: string;
@@ -97,7 +97,7 @@ export interface NewKey {
   readonly now: Millis;
 }
 
-/** Stores a key and revokes the machine's earlier one, in the caller's transaction. Source: contract, "Pairing handshake". */
+/** Stores a key and revokes the machine's earlier one, in the caller's transaction. Source: docs/specification.md#pairing. */
 export async function insertKey(trx: Transaction<CloudSchema>, key: NewKey): Promise<void> {
   if (key.machineId !== null) {
     await trx

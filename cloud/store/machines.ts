@@ -1,5 +1,7 @@
-import type { Millis } from "../../core/time.ts";
+import { DatabaseError } from "../../core/ports/postgres.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
+import { reachesWorkspace } from "./members.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
 
@@ -11,6 +13,9 @@ export interface Machine {
   readonly daemonVersion: string;
   readonly createdAt: Millis;
   readonly blockedAt: Millis | null;
+  /** The person that its requests and prompts belong to; null for a machine that never had a key. */
+  readonly userId: string | null;
+  readonly approvedBy: string | null;
   readonly key: {
     readonly keyId: string;
     readonly prefix: string;
@@ -19,7 +24,7 @@ export interface Machine {
   } | null;
 }
 
-/** A workspace's machines, the newest first. */
+/** Lists a workspace's machines, newest first. */
 export async function listMachines(db: CloudDatabase, workspaceId: string): Promise<readonly Machine[]> {
   const rows = await inScope(db, { workspaceId }, (trx) =>
     trx
@@ -37,6 +42,8 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
         "m.daemon_version",
         "m.created_at",
         "m.blocked_at",
+        "m.user_id as machine_user_id",
+        "m.approved_by",
         "k.key_id",
         "k.prefix",
         "k.user_id",
@@ -54,6 +61,8 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
     daemonVersion: row.daemon_version,
     createdAt: row.created_at,
     blockedAt: row.blocked_at,
+    userId: row.machine_user_id,
+    approvedBy: row.approved_by,
     key:
       row.key_id === null || row.prefix === null || row.user_id === null || row.key_created_at === null
         ? null
@@ -62,8 +71,8 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
 }
 
 /**
- * Blocks a machine, whose key answers 403 from then on, or invites it again, after which the same key goes on. Twice
- * changes nothing. False where the workspace has no such machine. Source: contract, "Daemon metadata sync".
+ * Blocks a machine, whose key then gets 403, or unblocks it, after which the same key works again. Idempotent. False if the
+ * workspace has no such machine. Source: docs/specification.md#metadata-sync.
  */
 export async function setMachineBlocked(
   db: CloudDatabase,
@@ -92,4 +101,54 @@ export async function setMachineBlocked(
     await addAuditEvent(trx, workspaceId, blocked ? "machine_blocked" : "machine_invited", change, details);
     return true;
   });
+}
+
+/** The result of changing a machine's person. */
+export type MachineUserChange = "changed" | "not_found" | "machine_in_use" | "machine_exists";
+
+/**
+ * Moves a machine to another member: its future requests belong to them, its earlier ones stay as they are. The caller must
+ * have checked that the member can access the workspace. Only the caller's own machines, and those of people who left, can be
+ * moved: a current member's prompts must not become another person's.
+ */
+export async function changeMachineUser(
+  db: CloudDatabase,
+  workspaceId: string,
+  machineId: string,
+  userId: string,
+  change: Change,
+): Promise<MachineUserChange> {
+  try {
+    return await inScope(db, { workspaceId }, async (trx): Promise<MachineUserChange> => {
+      const machine = await trx
+        .selectFrom("machines")
+        .select(["hostname", "user_id"])
+        .where("workspace_id", "=", workspaceId)
+        .where("machine_id", "=", machineId)
+        .forUpdate()
+        .executeTakeFirst();
+      if (machine === undefined) return "not_found";
+      const { hostname, user_id: before } = machine;
+      if (before === userId) return "changed";
+      if (before !== null && before !== change.userId && (await reachesWorkspace(trx, workspaceId, before))) {
+        return "machine_in_use";
+      }
+      const ofMachine = { workspace_id: workspaceId, machine_id: machineId };
+      for (const table of ["machines", "sync_keys"] as const) {
+        await trx
+          .updateTable(table)
+          .set({ user_id: userId })
+          .where((where) => where.and(ofMachine))
+          .$if(table === "sync_keys", (query) => query.where("revoked_at", "is", null))
+          .execute();
+      }
+      const details = { machine_id: machineId, hostname, from_user_id: before, to_user_id: userId };
+      await addAuditEvent(trx, workspaceId, "machine_user_changed", change, details);
+      return "changed";
+    });
+  } catch (error) {
+    const exists = error instanceof DatabaseError && error.constraint === "machines_by_fingerprint";
+    if (exists) return "machine_exists";
+    throw error;
+  }
 }

@@ -1,20 +1,21 @@
-import { sql } from "kysely";
-import type { Millis } from "../../core/time.ts";
+import { sql, type Transaction } from "kysely";
+import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import { endMembership, withdrawInvitations } from "./organisations.ts";
+import { endMembership, revokeInvitationsBy } from "./organisations.ts";
+import type { CloudSchema } from "./schema.ts";
 import { inScope } from "./transaction.ts";
 
-/** Somebody who reaches a workspace. */
+/** A person who can access a workspace. */
 export interface Member {
   readonly userId: string;
   readonly role: "admin" | "member";
-  /** `organisation`: by their role in it, whatever their membership says. */
+  /** `organisation`: by their role as owner or admin of the organisation, which overrides a membership. */
   readonly via: "workspace" | "organisation";
   readonly joinedAt: Millis;
 }
 
-/** Everybody who reaches a workspace, the first to come first. */
+/** Lists everyone who can access a workspace, in the order they joined. */
 export async function listMembers(db: CloudDatabase, workspaceId: string): Promise<readonly Member[]> {
   return await inScope(db, { workspaceId }, async (trx) => {
     const { rows } = await sql<{ user_id: string; role: Member["role"]; via: Member["via"]; at: Millis }>`
@@ -33,7 +34,22 @@ export async function listMembers(db: CloudDatabase, workspaceId: string): Promi
   });
 }
 
-/** Gives a member another role in the workspace. False where they are no member; a role by the organisation stays. */
+/** Whether a person can access a workspace: as its member, or as owner or admin of its organisation. */
+export async function reachesWorkspace(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  userId: string,
+): Promise<boolean> {
+  const { rows } = await sql<{ reaches: boolean }>`
+    select exists (select from memberships
+        where workspace_id = ${workspaceId}::uuid and user_id = ${userId} and removed_at is null)
+      or exists (select from organisation_members o join workspaces w on w.organisation_id = o.organisation_id
+        where w.workspace_id = ${workspaceId}::uuid and o.user_id = ${userId}
+          and o.role in ('owner', 'admin') and o.removed_at is null) as reaches`.execute(trx);
+  return rows[0]?.reaches === true;
+}
+
+/** Changes a member's role in the workspace; their role in the organisation stays. False if they are not a member. */
 export async function changeMemberRole(
   db: CloudDatabase,
   workspaceId: string,
@@ -58,14 +74,14 @@ export async function changeMemberRole(
       .where("workspace_id", "=", workspaceId)
       .where("user_id", "=", userId)
       .execute();
-    if (role === "member") await withdrawInvitations(trx, workspaceId, userId, change.now);
+    if (role === "member") await revokeInvitationsBy(trx, workspaceId, userId, change.now);
     const details = { user_id: userId, role, role_before: current.role };
     await addAuditEvent(trx, workspaceId, "member_role_changed", change, details);
     return true;
   });
 }
 
-/** Takes somebody out of the workspace; false where they are no member. They can be invited again. */
+/** Removes a member from the workspace; they can be invited again. False if they are not a member. */
 export async function removeMember(
   db: CloudDatabase,
   workspaceId: string,

@@ -1,25 +1,43 @@
 import { sql, type Transaction } from "kysely";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { Migration } from "./migration.ts";
 import { firstSchema } from "./migrations/0001-first-schema.ts";
 import { accounts } from "./migrations/0002-accounts.ts";
 import { promptViewTickets } from "./migrations/0003-prompt-view-tickets.ts";
+import { requestLookup } from "./migrations/0004-request-lookup.ts";
+import { bodyVersions } from "./migrations/0005-body-versions.ts";
+import { machinePeople } from "./migrations/0006-machine-people.ts";
+import { purge } from "./migrations/0007-purge.ts";
+import { promptHashKey } from "./migrations/0008-prompt-hash-key.ts";
+import { auditEventChain } from "./migrations/0009-audit-event-chain.ts";
+import { costSeals } from "./migrations/0010-cost-seals.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
-/** Every step, in order. A later one is added at the end. */
-export const CLOUD_MIGRATIONS: readonly Migration[] = [firstSchema, accounts, promptViewTickets];
+/** Every migration, in order. New ones go at the end. */
+export const CLOUD_MIGRATIONS: readonly Migration[] = [
+  firstSchema,
+  accounts,
+  promptViewTickets,
+  requestLookup,
+  bodyVersions,
+  machinePeople,
+  purge,
+  promptHashKey,
+  auditEventChain,
+  costSeals,
+];
 
-/** Any number will do, as long as it stays the same: "mtr" and the schema. */
+/** The advisory lock's key: an arbitrary number that must not change. */
 const MIGRATION_LOCK = 7_303_014;
 
 /**
- * Brings the database to this code's schema and returns the names of the steps that were run. All of them or none, in
- * one transaction, behind a lock that makes other instances wait and then find the work done. Steps of a newer version
- * are left alone: its schema serves this code too.
+ * Migrates the database to this code's schema and returns the names of the migrations that ran. They run in one transaction,
+ * all or none, under a lock that makes other instances wait. Migrations of a newer version are ignored: its schema serves
+ * this code too.
  *
- * Run it as the role that owns the tables. Row-level security is not passed over silently: a step that meant to fill rows
- * in would fail instead of filling none.
+ * Run it as the role that owns the tables. Row-level security raises an error instead of hiding rows, so that a migration
+ * that fills in rows cannot silently skip them.
  */
 export async function migrateCloud(
   db: CloudDatabase,
@@ -45,7 +63,7 @@ export async function migrateCloud(
   });
 }
 
-/** Whether every step has been run, by whoever did; what a server asks before it takes requests. */
+/** Whether every migration has run. A server checks this before it accepts requests. */
 export async function isMigrated(
   db: CloudDatabase,
   migrations: readonly Migration[] = CLOUD_MIGRATIONS,

@@ -1,6 +1,6 @@
-/** One step of the schema. Steps only add, so that code of the step before runs on the schema of the step after. */
+/** A migration of the schema. Migrations only add, so that the previous version's code runs on the new schema. */
 export interface Migration {
-  /** Number and name; the order of the names is the order of the steps. Never changed once released. */
+  /** Number and name; migrations run in the order of their names. Never changed once released. */
   readonly name: string;
   readonly statements: readonly string[];
 }

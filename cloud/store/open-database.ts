@@ -5,7 +5,7 @@ import type { CloudSchema } from "./schema.ts";
 /** The cloud's database. `destroy()` closes it. */
 export type CloudDatabase = Kysely<CloudSchema>;
 
-/** Takes a database into use; connects with the first query. */
+/** Opens the cloud's database; connects with the first query. */
 export function openCloudDatabase(database: PostgresDatabase<Dialect>): CloudDatabase {
   return new Kysely<CloudSchema>({ dialect: database.dialect });
 }

@@ -1,21 +1,21 @@
 import { sql, type Transaction } from "kysely";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
-import type { CloudSchema } from "./schema.ts";
+import type { CloudSchema, KeyScope } from "./schema.ts";
 import { enterOrganisation, enterWorkspace, inScope } from "./transaction.ts";
 
-/** How somebody stands in an organisation. */
+/** A member's role in an organisation. */
 export type OrganisationRole = "owner" | "admin" | "member";
 
-/** An organisation as its member stands in it. */
+/** An organisation, with the member's role. */
 export interface OrganisationAccess {
   readonly organisationId: string;
   readonly name: string;
   readonly role: OrganisationRole;
 }
 
-/** The organisations of a person, by name. */
+/** Lists a person's organisations, by name. */
 export async function listOrganisations(
   db: CloudDatabase,
   userId: string,
@@ -35,7 +35,7 @@ function ownOrganisations(trx: Transaction<CloudSchema>, userId: string) {
     .orderBy("o.name");
 }
 
-/** An organisation as a person stands in it; null where they do not, it was deleted, or there is none. */
+/** Finds an organisation with the person's role; null if it is unknown or deleted, or they are not a member. */
 export async function findOrganisationAccess(
   db: CloudDatabase,
   userId: string,
@@ -45,7 +45,7 @@ export async function findOrganisationAccess(
   return all.find((one) => one.organisationId === organisationId) ?? null;
 }
 
-/** Makes an organisation with its owner and a first workspace. */
+/** Creates an organisation with its owner and a first workspace. */
 export async function createOrganisation(
   db: CloudDatabase,
   fresh: {
@@ -72,10 +72,10 @@ export async function createOrganisation(
   });
 }
 
-/** Most workspaces of an organisation. Decision: as for organisations; what looks into all of them takes as long. */
+/** Most workspaces per organisation. Decision: some operations visit all of them, so their number is bounded. */
 export const MAX_WORKSPACES = 200;
 
-/** Makes a workspace, on the plan solo, unless the organisation is not in service or has too many already. */
+/** Creates a workspace on the Solo plan, unless the organisation was deleted or has too many workspaces. */
 export async function createWorkspace(
   db: CloudDatabase,
   fresh: { readonly workspaceId: string; readonly organisationId: string; readonly name: string },
@@ -83,7 +83,7 @@ export async function createWorkspace(
 ): Promise<"made" | "not_found" | "too_many_workspaces"> {
   const { organisationId, workspaceId } = fresh;
   return await inScope(db, { organisationId, workspaceId }, async (trx) => {
-    if (!(await holdOrganisation(trx, organisationId))) return "not_found";
+    if (!(await lockOrganisation(trx, organisationId))) return "not_found";
     if ((await workspacesOf(trx, organisationId)).length >= MAX_WORKSPACES) return "too_many_workspaces";
     await insertWorkspace(trx, fresh, change);
     return "made";
@@ -104,10 +104,10 @@ async function insertWorkspace(
 }
 
 /**
- * Holds an organisation's row to the end of the transaction, whose scope must be the organisation's: of two changes of its
- * people, each sees what the other left. False where it is not in service.
+ * Locks an organisation's row to the end of the transaction, so that changes to its members run one after another. The
+ * transaction's scope must be the organisation. False if it is not in service.
  */
-export async function holdOrganisation(
+export async function lockOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,
 ): Promise<boolean> {
@@ -121,7 +121,7 @@ export async function holdOrganisation(
   return row !== undefined;
 }
 
-/** Who belongs to an organisation, the first to come first. */
+/** Lists an organisation's members, in the order they joined. */
 export async function listOrganisationMembers(
   db: CloudDatabase,
   organisationId: string,
@@ -140,8 +140,8 @@ export async function listOrganisationMembers(
 }
 
 /**
- * Gives a member of an organisation another role, or with null takes them out of it and of all its workspaces. The change
- * is an event in each workspace, since it reaches into each. An organisation never loses its last owner.
+ * Changes a member's role in an organisation; null removes them from it and from all its workspaces. Each workspace gets an
+ * audit event, since the change affects it. The last owner stays an owner.
  */
 export async function changeOrganisationRole(
   db: CloudDatabase,
@@ -151,13 +151,8 @@ export async function changeOrganisationRole(
   change: Change,
 ): Promise<"changed" | "not_found" | "last_owner"> {
   return await inScope(db, { organisationId }, async (trx) => {
-    if (!(await holdOrganisation(trx, organisationId))) return "not_found";
-    const members = await trx
-      .selectFrom("organisation_members")
-      .select(["user_id", "role"])
-      .where("organisation_id", "=", organisationId)
-      .where("removed_at", "is", null)
-      .execute();
+    if (!(await lockOrganisation(trx, organisationId))) return "not_found";
+    const members = await activeMembers(trx, organisationId);
     const current = members.find((member) => member.user_id === userId);
     if (current === undefined) return "not_found";
     if (current.role === role) return "changed";
@@ -172,7 +167,7 @@ export async function changeOrganisationRole(
     for (const workspaceId of await workspacesOf(trx, organisationId)) {
       await enterWorkspace(trx, workspaceId);
       if (role === null) await endMembership(trx, workspaceId, userId, change.now);
-      if (role === "member") await withdrawInvitations(trx, workspaceId, userId, change.now);
+      if (role === "member") await revokeInvitationsBy(trx, workspaceId, userId, change.now);
       await addAuditEvent(trx, workspaceId, "organisation_role_changed", change, {
         user_id: userId,
         role,
@@ -183,7 +178,20 @@ export async function changeOrganisationRole(
   });
 }
 
-/** The workspaces in service of the organisation that the transaction is scoped to. */
+/** Lists the members of the organisation, which must be the transaction's scope. */
+export async function activeMembers(
+  trx: Transaction<CloudSchema>,
+  organisationId: string,
+): Promise<readonly { readonly user_id: string; readonly role: OrganisationRole }[]> {
+  return await trx
+    .selectFrom("organisation_members")
+    .select(["user_id", "role"])
+    .where("organisation_id", "=", organisationId)
+    .where("removed_at", "is", null)
+    .execute();
+}
+
+/** Lists the workspaces in service of the organisation, which must be the transaction's scope. */
 export async function workspacesOf(
   trx: Transaction<CloudSchema>,
   organisationId: string,
@@ -199,8 +207,8 @@ export async function workspacesOf(
 }
 
 /**
- * Ends a membership and the person's admin keys and invitations there, in a transaction of that workspace. Their sync keys stay: they
- * answer 403 while their owner is out, and go on when the owner is invited again. True where there was a membership.
+ * Ends a membership and revokes the person's admin keys and invitations in the workspace, which must be the transaction's
+ * scope. Their sync keys stay: they get 403 until the owner is invited again. True if there was a membership.
  */
 export async function endMembership(
   trx: Transaction<CloudSchema>,
@@ -208,23 +216,34 @@ export async function endMembership(
   userId: string,
   now: Millis,
 ): Promise<boolean> {
-  await trx
-    .updateTable("sync_keys")
-    .set({ revoked_at: now })
-    .where("workspace_id", "=", workspaceId)
-    .where("user_id", "=", userId)
-    .where("scope", "=", "admin")
-    .where("revoked_at", "is", null)
-    .execute();
-  await withdrawInvitations(trx, workspaceId, userId, now);
+  await revokeKeysOf(trx, workspaceId, userId, ["admin"], now);
+  await revokeInvitationsBy(trx, workspaceId, userId, now);
   const { rows } = await sql`update memberships set removed_at = ${now}::timestamptz
     where workspace_id = ${workspaceId}::uuid and user_id = ${userId} and removed_at is null
     returning user_id`.execute(trx);
   return rows.length > 0;
 }
 
-/** Takes back what somebody invited to a workspace while they ran it, so that no back door of theirs stays open. */
-export async function withdrawInvitations(
+/** Revokes a person's keys of these scopes in the workspace, which must be the transaction's scope. */
+export async function revokeKeysOf(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  userId: string,
+  scopes: readonly KeyScope[],
+  now: Millis,
+): Promise<void> {
+  await trx
+    .updateTable("sync_keys")
+    .set({ revoked_at: now })
+    .where("workspace_id", "=", workspaceId)
+    .where("user_id", "=", userId)
+    .where("scope", "in", scopes)
+    .where("revoked_at", "is", null)
+    .execute();
+}
+
+/** Revokes the pending invitations that a former admin sent, so that they leave no back door. */
+export async function revokeInvitationsBy(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   userId: string,
@@ -240,7 +259,7 @@ export async function withdrawInvitations(
     .execute();
 }
 
-/** Makes somebody a member of an organisation, unless they are; who comes back comes back as a member, whatever they were. */
+/** Adds a person to an organisation as a member, unless they belong to it. A former owner or admin returns as a member. */
 export async function joinOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,

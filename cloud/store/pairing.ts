@@ -1,41 +1,41 @@
 import { sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
-import type { Millis } from "../../core/time.ts";
-import type { PairingStart } from "../../core/wire/mod.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { PairingStartRequest } from "../../core/wire/pairing.ts";
 import { addAuditEvent } from "./audit-events.ts";
 import { insertKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 import { enterWorkspace, inScope } from "./transaction.ts";
 
-/** How long a code can be approved, milliseconds. Source: decisions, "Pairing": `expires_in: 600`. */
+/** How long a code can be approved, milliseconds. Source: docs/specification.md#pairing: `expires_in: 600`. */
 export const PAIRING_TTL_MS = 600_000;
 
-/** An approval in the last second must still reach a daemon that polls: it stays good for at least so long. */
-const APPROVAL_KEPT_MS = 120_000;
+/** How long an approval stays valid at least, milliseconds, so that a daemon still receives one made in the last second. */
+const APPROVAL_TTL_MS = 120_000;
 
-/** An ended handshake is kept for so long, so that a late poll learns how it ended; then it is deleted. */
-const ENDED_KEPT_MS = 24 * 3_600_000;
+/** How long an ended pairing is stored, milliseconds, so that a late poll gets its result. */
+const ENDED_TTL_MS = 24 * 3_600_000;
 
-/** A handshake to be begun. */
+/** A new pairing. */
 export interface NewPairing {
   readonly pairingId: string;
   /** 8 characters, without the hyphen. */
   readonly code: string;
   readonly pollHash: Uint8Array;
-  readonly machine: PairingStart;
+  readonly machine: PairingStartRequest;
   readonly address: string | null;
   readonly now: Millis;
 }
 
-/** Stores a handshake; false where the code is taken, and another one must be made. */
+/** Stores a pairing; false if the code is taken and the caller must create another one. */
 export async function startPairing(db: CloudDatabase, pairing: NewPairing): Promise<boolean> {
   const { machine, now } = pairing;
   try {
     await inScope(db, {}, async (trx) => {
       await trx
         .deleteFrom("pairing_sessions")
-        .where("expires_at", "<", now - ENDED_KEPT_MS)
+        .where("expires_at", "<", now - ENDED_TTL_MS)
         .execute();
       await trx
         .insertInto("pairing_sessions")
@@ -60,7 +60,7 @@ export async function startPairing(db: CloudDatabase, pairing: NewPairing): Prom
   }
 }
 
-/** What a person sees before they decide; null where the code is unknown, decided or expired. */
+/** Reads what a person sees before they decide; null if the code is unknown, decided or expired. */
 export async function readPairing(
   db: CloudDatabase,
   code: string,
@@ -79,8 +79,9 @@ export async function readPairing(
 }
 
 /**
- * Approves or denies a handshake for a workspace, once. The caller has found the person to be a member of it. False where
- * the code is unknown, decided or expired: nobody learns which.
+ * Approves or denies a pairing for a workspace, once. The caller must have checked that both people are members: the one who
+ * decides, and the one who uses the machine and will own its requests and prompts. False if the code is unknown, decided or
+ * expired; the result does not tell which.
  */
 export async function decidePairing(
   db: CloudDatabase,
@@ -89,41 +90,51 @@ export async function decidePairing(
     readonly approved: boolean;
     readonly workspaceId: string;
     readonly userId: string;
+    readonly decidedBy: string;
     readonly now: Millis;
   },
 ): Promise<boolean> {
-  const { code, approved, workspaceId, userId, now } = decision;
+  const { code, approved, workspaceId, userId, decidedBy, now } = decision;
   const { rows } = await inScope(db, {}, (trx) =>
     sql`update pairing_sessions set
       status = ${approved ? "approved" : "denied"}::text,
       workspace_id = ${workspaceId}::uuid,
       user_id = ${userId}::text,
+      decided_by = ${decidedBy}::text,
       decided_at = ${now}::timestamptz,
-      expires_at = greatest(expires_at, ${now + APPROVAL_KEPT_MS}::timestamptz)
+      expires_at = greatest(expires_at, ${now + APPROVAL_TTL_MS}::timestamptz)
     where code = ${code} and status = 'pending' and expires_at > ${now}::timestamptz
     returning pairing_id`.execute(trx),
   );
   return rows.length > 0;
 }
 
-/** What a poll finds. */
+/** The result of a poll. */
 export type PairingPoll =
   | { readonly status: "pending" | "denied" | "expired" | "failed" }
-  | { readonly status: "approved"; readonly token: string; readonly workspace: { id: string; name: string } };
+  | {
+      readonly status: "approved";
+      readonly token: string;
+      readonly workspace: { id: string; name: string };
+      readonly userId: string;
+      readonly promptHashKey: Uint8Array;
+    };
 
-/** A key made for a workspace that is known only once the handshake is consumed. */
+/** A key for a workspace that is only known once the pairing is consumed. */
 export interface FreshKey {
   readonly keyId: string;
   readonly machineId: string;
   readonly token: string;
   readonly tokenHash: Uint8Array;
   readonly prefix: string;
+  /** Stored if the workspace has none yet. */
+  readonly promptHashKey: Uint8Array;
 }
 
 /**
- * Answers a poll. An approved handshake is consumed by a single statement, so that of many polls at once exactly one gets
- * the key; the key, the machine and the end of the machine's earlier key are of the same transaction. If its answer is
- * lost, the next poll says `failed`, and the person pairs again.
+ * Answers a poll. A single statement consumes an approved pairing, so that exactly one of several simultaneous polls gets the
+ * key. The same transaction stores the machine and the key, and revokes the machine's earlier key. If the answer is lost, the
+ * next poll gets `failed`, and the person pairs again.
  */
 export async function pollPairing(
   db: CloudDatabase,
@@ -152,12 +163,30 @@ export async function pollPairing(
     // Deleted between the approval and the poll.
     if (workspace === undefined || workspace.deleted_at !== null) return { status: "failed" };
     const key = mint(workspaceId);
-    const machineId = await upsertMachine(trx, workspaceId, key.machineId, consumed, now);
+    const decidedBy = consumed.decided_by ?? userId;
+    const people = { userId, approvedBy: decidedBy };
+    const machineId = await upsertMachine(trx, workspaceId, key.machineId, consumed, people, now);
     await insertKey(trx, { ...key, workspaceId, machineId, userId, scope: "sync", now });
-    const details = { machine_id: machineId, hostname: consumed.hostname, key: key.prefix };
-    await addAuditEvent(trx, workspaceId, "machine_paired", { userId, now }, details);
-    return { status: "approved", token: key.token, workspace: { id: workspaceId, name: workspace.name } };
+    const { hostname } = consumed;
+    const details = { machine_id: machineId, hostname, key: key.prefix, user_id: userId };
+    await addAuditEvent(trx, workspaceId, "machine_paired", { userId: decidedBy, now }, details);
+    const answered = { id: workspaceId, name: workspace.name };
+    const promptHashKey = await promptHashKeyOf(trx, workspaceId, key.promptHashKey);
+    return { status: "approved", token: key.token, workspace: answered, userId, promptHashKey };
   });
+}
+
+/** Returns the workspace's prompt hash key, and stores the fresh one if there is none. Simultaneous pairings get the same key. */
+async function promptHashKeyOf(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  fresh: Uint8Array,
+): Promise<Uint8Array> {
+  const { rows } = await sql<{ prompt_hash_key: Uint8Array }>`
+    update workspaces set prompt_hash_key = coalesce(prompt_hash_key, ${fresh}::bytea)
+    where workspace_id = ${workspaceId}::uuid
+    returning prompt_hash_key`.execute(trx);
+  return rows[0]?.prompt_hash_key ?? fresh;
 }
 
 async function statusOf(
@@ -176,17 +205,19 @@ async function statusOf(
 }
 
 /**
- * The machine of that fingerprint in the workspace, or a new one; without a fingerprint always a new one. A machine that
- * was blocked stays blocked: pairing again is not the owner's pardon. Holds the machine's row until the key is in.
+ * Finds the person's machine with this fingerprint in the workspace, or creates one; without a fingerprint, always creates
+ * one. A blocked machine stays blocked when it is paired again. Locks the machine's row until the key is stored.
  */
 async function upsertMachine(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   newMachineId: string,
-  facts: Pick<PairingStart, "fingerprint" | "hostname" | "platform" | "daemon_version">,
+  facts: Pick<PairingStartRequest, "fingerprint" | "hostname" | "platform" | "daemon_version">,
+  people: { readonly userId: string; readonly approvedBy: string },
   now: Millis,
 ): Promise<string> {
   const { fingerprint, hostname, platform, daemon_version } = facts;
+  const { userId: user_id, approvedBy: approved_by } = people;
   const row = await trx
     .insertInto("machines")
     .values({
@@ -197,9 +228,13 @@ async function upsertMachine(
       platform,
       daemon_version,
       created_at: now,
+      user_id,
+      approved_by,
     })
     .onConflict((conflict) =>
-      conflict.columns(["workspace_id", "fingerprint"]).doUpdateSet({ hostname, platform, daemon_version }),
+      conflict
+        .columns(["workspace_id", "fingerprint", "user_id"])
+        .doUpdateSet({ hostname, platform, daemon_version, approved_by }),
     )
     .returning("machine_id")
     .executeTakeFirstOrThrow();

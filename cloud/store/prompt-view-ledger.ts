@@ -1,11 +1,12 @@
-import type { Transaction } from "kysely";
-import type { Sha256 } from "../../core/hash.ts";
-import { appendPromptView, emptyHead, type LedgerHead, type LedgerRow } from "../../core/ledger/mod.ts";
-import type { Millis } from "../../core/time.ts";
-import { formatInstant } from "../../core/wire/mod.ts";
+import { sql, type Transaction } from "kysely";
+import { emptyHead, type LedgerHead } from "../../core/privacy/ledger/chain.ts";
+import { appendPromptView, type LedgerRow } from "../../core/privacy/ledger/prompt-view-chain.ts";
+import type { Sha256 } from "../../core/values/hash.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
 import type { CloudSchema } from "./schema.ts";
 
-/** A view of a teammate's prompt, as server and session know it. */
+/** A view of a teammate's prompt, with facts from the server and the session. */
 export interface NewPromptView {
   readonly workspaceId: string;
   readonly viewId: string;
@@ -19,13 +20,20 @@ export interface NewPromptView {
   readonly userAgent: string | null;
 }
 
+/** The SHA-256 of each side of a body; null for a side that is not stored. */
+export interface BodyHashes {
+  readonly request_sha256: string | null;
+  readonly response_sha256: string | null;
+}
+
 /**
- * Appends a view to its workspace's chain, in the caller's transaction, which is of that workspace. The head's row is
- * held until the transaction ends, so that views of one workspace queue here and no two follow the same row.
+ * Appends a view of these bytes to its workspace's chain, in the caller's transaction, whose scope must be that workspace.
+ * The head's row stays locked until the transaction ends, so that views of one workspace are appended one after another.
  */
 export async function appendView(
   trx: Transaction<CloudSchema>,
   view: NewPromptView,
+  seen: BodyHashes,
   sha256: Sha256,
 ): Promise<void> {
   const { workspaceId } = view;
@@ -38,6 +46,8 @@ export async function appendView(
   const head = await trx
     .selectFrom("prompt_view_heads")
     .select(["seq", "hash"])
+    // 122 random bits: an address or a short reason can't be guessed from its hash once the salt is erased.
+    .select(sql<string>`gen_random_uuid()::text`.as("salt"))
     .where("workspace_id", "=", workspaceId)
     .forUpdate()
     .executeTakeFirstOrThrow();
@@ -45,7 +55,7 @@ export async function appendView(
     { workspace_id: workspaceId, seq: Number(head.seq), hash: head.hash },
     {
       workspace_id: workspaceId,
-      // Hashed as the database will give them back.
+      // Hashed in the form in which the database returns them.
       view_id: view.viewId.toLowerCase(),
       request_id: view.requestId.toLowerCase(),
       viewer_user_id: view.viewerUserId,
@@ -55,8 +65,11 @@ export async function appendView(
       viewed_at: formatInstant(view.viewedAt),
       client_ip: view.clientIp,
       user_agent: view.userAgent,
+      request_sha256: seen.request_sha256,
+      response_sha256: seen.response_sha256,
     },
     sha256,
+    head.salt,
   );
   await trx
     .insertInto("prompt_views")
@@ -69,26 +82,49 @@ export async function appendView(
     .execute();
 }
 
-/** A stored row as it was hashed. */
+/** Converts a stored row to the form in which it was hashed. */
 export function toLedgerRow(row: StoredView): LedgerRow {
-  return { ...row, seq: Number(row.seq), viewed_at: formatInstant(row.viewed_at) };
+  const { erased_at: erasedAt, ...fields } = row;
+  return {
+    ...fields,
+    seq: Number(row.seq),
+    viewed_at: formatInstant(row.viewed_at),
+    is_erased: erasedAt !== null,
+  };
 }
 
 /** A row of `prompt_views` as the adapters read it. */
-export type StoredView = Omit<LedgerRow, "seq" | "viewed_at"> & {
+export type StoredView = Omit<LedgerRow, "seq" | "viewed_at" | "is_erased"> & {
   readonly seq: string;
   readonly viewed_at: Millis;
+  readonly erased_at: Millis | null;
 };
 
-/** The head as the database has it; an empty one for a workspace without views. */
+/** Reads the stored head; an empty one for a workspace without views. */
 export async function readHead(trx: Transaction<CloudSchema>, workspaceId: string): Promise<LedgerHead> {
   const head = await trx
     .selectFrom("prompt_view_heads")
     .select(["seq", "hash"])
     .where("workspace_id", "=", workspaceId)
-    // Waits for a view that is being appended, and lets none in until the rows were read.
-    .forShare()
     .executeTakeFirst();
   if (head === undefined) return emptyHead(workspaceId);
   return { workspace_id: workspaceId, seq: Number(head.seq), hash: head.hash };
+}
+
+/** Reads the views after `afterSeq` in the chain, in order; from the first one for null. */
+export async function readViews(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  afterSeq: number | null,
+  limit: number,
+): Promise<readonly LedgerRow[]> {
+  const rows = await trx
+    .selectFrom("prompt_views")
+    .selectAll()
+    .where("workspace_id", "=", workspaceId)
+    .$if(afterSeq !== null, (query) => query.where("seq", ">", String(afterSeq)))
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  return rows.map(toLedgerRow);
 }

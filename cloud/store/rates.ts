@@ -1,23 +1,15 @@
 import { sql } from "kysely";
 import type { Clock } from "../../core/ports/clock.ts";
-import {
-  createPriceBook,
-  judgePull,
-  type PriceBook,
-  type PublishedRate,
-  type RateProblem,
-  type RatePull,
-  type RateRow,
-  toPublishedRate,
-} from "../../core/pricing/mod.ts";
-import type { CalendarDate, Millis } from "../../core/time.ts";
+import { judgePull } from "../../core/pricing/guard.ts";
+import { createPriceBook, type PriceBook } from "../../core/pricing/price-book.ts";
+import { type RateProblem, toPublishedRate } from "../../core/pricing/published-rates.ts";
+import type { RateRow } from "../../core/pricing/rates.ts";
+import type { CalendarDate, Millis } from "../../core/values/time.ts";
+import type { PublishedRate, RatePull } from "../../core/wire/pricing-rates.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
 
-/**
- * Stores rates of one source and date, once: seeded again, they stay as they are. Run it as the role that owns the
- * tables. Returns how many rows were added.
- */
+/** Stores rates, and leaves those that are already stored unchanged. Run it as the role that owns the tables. Returns how many rows were added. */
 export async function seedRates(db: CloudDatabase, rows: readonly RateRow[], now: Millis): Promise<number> {
   const input = rows.map((rate, position) => ({
     source: rate.source,
@@ -35,15 +27,16 @@ export async function seedRates(db: CloudDatabase, rows: readonly RateRow[], now
   return added.length;
 }
 
-/** What became of a publication: all of it, or nothing and every reason. */
+/** The result of publishing rates: all of them, or none and every problem. */
 export type Publication =
   | { readonly ok: true; readonly rates: number }
   | { readonly ok: false; readonly problems: readonly RateProblem[] };
 
 /**
- * Publishes rates over the bundled ones, judged as each daemon will judge them. Run it as the role that owns the tables.
+ * Publishes rates that override the bundled ones, after the same checks as in each daemon. Run it as the role that owns the
+ * tables.
  *
- * Decision: one publication a day, since a rate's provenance is a date and of two sets of one day none would be the newer.
+ * Decision: one publication a day. A rate's provenance is a date, so neither of two sets of one day would be the newer.
  */
 export async function publishRates(
   db: CloudDatabase,
@@ -57,7 +50,7 @@ export async function publishRates(
   if (first === undefined) return refusal("rates", "must not be empty");
   const date = first.provenanceDate;
   return await db.transaction().execute(async (trx): Promise<Publication> => {
-    // Of two publications at the same moment the second finds the day taken.
+    // The second of two simultaneous publications finds the day taken.
     await sql`lock table pricing_rates in share row exclusive mode`.execute(trx);
     const taken = await trx
       .selectFrom("pricing_rates")
@@ -75,7 +68,7 @@ function refusal(field: string, problem: string): Publication {
   return { ok: false, problems: [{ provider: "", model: "", field, problem }] };
 }
 
-/** The rates as they stand: for pricing, and as they are published. */
+/** The current rates: for pricing, and in published form. */
 export interface CurrentRates {
   readonly book: PriceBook;
   readonly published: {
@@ -85,15 +78,15 @@ export interface CurrentRates {
   };
 }
 
-/** Gives the current rates, from memory as long as they are fresh. */
+/** Provides the current rates, cached for up to a minute. */
 export interface RateSource {
   current(): Promise<CurrentRates>;
 }
 
-/** How long loaded rates are used without looking, milliseconds: how late another instance's publishing is seen. */
+/** How long loaded rates are cached, milliseconds. Another instance's publication takes effect after at most that long. */
 const FRESH_MS = 60_000;
 
-/** Rates from the database: the newest bundled set, and all that was published over it. */
+/** Creates a source of the rates in the database: the newest bundled set, and all rates published over it. */
 export function createRateSource(db: CloudDatabase, clock: Pick<Clock, "now">): RateSource {
   let loaded: { readonly at: Millis; readonly rates: Promise<CurrentRates> } | null = null;
   return {
@@ -103,7 +96,7 @@ export function createRateSource(db: CloudDatabase, clock: Pick<Clock, "now">): 
         const rates = loadRates(db, now);
         const mine = { at: now, rates };
         loaded = mine;
-        // A failure is not kept: the next caller tries again.
+        // A failure is not cached: the next caller tries again.
         rates.catch(() => {
           if (loaded === mine) loaded = null;
         });
@@ -135,8 +128,8 @@ async function loadRates(db: CloudDatabase, now: Millis): Promise<CurrentRates> 
 }
 
 /**
- * What applies now to each model under its own name. A price that changes with the hour of the day can't be said in the
- * published form and is left out: a daemon has it from its own bundled rates.
+ * Returns the rates that apply now to each model under its own name. The published form cannot express a price that changes
+ * with the hour of the day, so those are left out: daemons have them in their bundled rates.
  */
 function publishedRates(book: PriceBook, now: Millis): PublishedRate[] {
   const found = new Set<RateRow>();

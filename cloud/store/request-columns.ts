@@ -1,76 +1,65 @@
-import type { RequestRow } from "./schema.ts";
+import {
+  FIELD_TYPES,
+  type FieldName,
+  type RecordFields,
+  type WireField,
+  wireFields,
+} from "../../core/values/record-fields.ts";
 
-/** The columns of `requests` besides the workspace, with their types. */
-export const REQUEST_COLUMNS = {
-  request_id: "uuid",
-  requested_at: "timestamptz",
-  received_at: "timestamptz",
-  clock_skewed: "boolean",
-  machine_id: "uuid",
-  user_id: "text",
-  provider: "text",
-  model: "text",
-  requested_model: "text",
-  request_kind: "text",
-  streaming: "boolean",
-  prompt_tokens: "bigint",
-  completion_tokens: "bigint",
-  cache_read_tokens: "bigint",
-  cache_write_tokens: "bigint",
-  cache_write_1h_tokens: "bigint",
-  thinking_tokens: "bigint",
-  tokens_complete: "boolean",
-  cost_pico_usd: "numeric",
-  cost_source: "text",
-  rates_source: "text",
-  reported_cost_pico_usd: "numeric",
-  reported_cost_source: "text",
-  reported_rates_source: "text",
-  provider_cost_pico_usd: "numeric",
-  service_tier: "text",
-  usage_extras: "jsonb",
-  latency_ms: "bigint",
-  ttfb_ms: "bigint",
-  http_status: "integer",
-  error_class: "text",
-  provider_error_code: "text",
-  retryable: "boolean",
-  project: "text",
-  attribution_tier: "text",
-  prompt_hash: "text",
-  method: "text",
-  path: "text",
-  source_workdir: "text",
-} as const satisfies Record<Exclude<keyof RequestRow, "workspace_id">, string>;
+/** The columns that the cloud determines itself, by the column that they stand before. */
+const OWN_COLUMNS = {
+  provider: {
+    received_at: "timestamptz",
+    clock_skewed: "boolean",
+    machine_id: "uuid",
+    user_id: "text",
+  },
+  reported_cost_pico_usd: {
+    cost_pico_usd: "numeric",
+    cost_source: "text",
+    rates_source: "text",
+  },
+} as const;
+
+type OwnColumns = (typeof OWN_COLUMNS)["provider"] & (typeof OWN_COLUMNS)["reported_cost_pico_usd"];
+
+/** The column in `requests` that stores a field; never if none does. */
+export type CloudColumn<Name extends FieldName> = Name extends WireField
+  ? RecordFields[Name] extends { readonly cloudColumn: infer Column }
+    ? Extract<Column, string>
+    : RecordFields[Name]["column"]
+  : never;
+
+type StatedColumns = {
+  readonly [Name in keyof RecordFields as CloudColumn<Name>]: (typeof FIELD_TYPES)[RecordFields[Name]["type"]]["postgres"];
+};
+
+/** A column of `requests` besides the workspace and the seal. */
+export type RequestColumn = keyof StatedColumns | keyof OwnColumns;
+
+/** The fields that the cloud stores, each with its name on the wire and its column. */
+export const STATED_FIELDS = wireFields.flatMap(({ type, column, cloudColumn = column, ...field }) =>
+  cloudColumn === null ? [] : [{ ...field, type, wireName: column, column: cloudColumn as RequestColumn }],
+);
+
+/** The columns of `requests` besides the workspace and the seal, with their types. */
+export const REQUEST_COLUMNS = Object.fromEntries(
+  STATED_FIELDS.flatMap(({ column, type }) => [
+    ...Object.entries((OWN_COLUMNS as Readonly<Record<string, object>>)[column] ?? {}),
+    [column, FIELD_TYPES[type].postgres],
+  ]),
+) as StatedColumns & OwnColumns;
 
 /** The columns that the sender states and may leave null, so that the same record sent again may fill them. */
-export const FILLABLE_COLUMNS = [
-  "requested_model",
-  "request_kind",
-  "streaming",
-  "prompt_tokens",
-  "completion_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "cache_write_1h_tokens",
-  "thinking_tokens",
-  "tokens_complete",
-  "reported_cost_pico_usd",
-  "reported_cost_source",
-  "reported_rates_source",
-  "provider_cost_pico_usd",
-  "service_tier",
-  "usage_extras",
-  "latency_ms",
-  "ttfb_ms",
-  "http_status",
-  "error_class",
-  "provider_error_code",
-  "retryable",
-  "project",
-  "attribution_tier",
-  "prompt_hash",
-  "method",
-  "path",
-  "source_workdir",
-] as const satisfies readonly (keyof typeof REQUEST_COLUMNS)[];
+export const FILLABLE_COLUMNS = STATED_FIELDS.filter(({ upload }) => upload !== "required").map(
+  ({ column }) => column,
+);
+
+/**
+ * The columns of a request that describe its author's prompt or machine; the purge erases them with the person's account.
+ * Its tokens and costs are the workspace's. None of these may be in SEALED_COLUMNS, or the requests of a purged account no
+ * longer verify.
+ */
+export const PERSONAL_REQUEST_COLUMNS = STATED_FIELDS.filter(({ personal }) => personal === true).map(
+  ({ column }) => column,
+);

@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from "kysely";
 
-/** Stands in a rollup's key for a request of no machine, which came by an admin key. */
+/** The machine in a rollup's key for requests that came with an admin key. */
 export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
 
-const KEY = "machine_id, user_id, project, provider, model";
+/** The dimensions of a rollup's key besides workspace and time. */
+export const ROLLUP_KEY = "machine_id, user_id, project, provider, model";
 
-/** The disjoint kinds of tokens, of which each is a sum. */
+/** The disjoint kinds of tokens. Each has a sum. */
 export const TOKEN_SUMS = [
   "prompt_tokens",
   "completion_tokens",
@@ -14,7 +15,7 @@ export const TOKEN_SUMS = [
   "thinking_tokens",
 ] as const;
 
-/** What the rollups add up and reports show. */
+/** The sums that reports show. */
 export const USAGE_SUMS = [
   "requests",
   "failed_requests",
@@ -24,17 +25,18 @@ export const USAGE_SUMS = [
   "cost_pico_usd",
 ] as const;
 
-const SUMS: readonly string[] = [...USAGE_SUMS, "reported_cost_pico_usd"];
+/** All sums of a rollup. */
+export const ROLLUP_SUMS: readonly string[] = [...USAGE_SUMS, "reported_cost_pico_usd"];
 
-/** Whether a row of `requests` failed; null where neither class nor status is known. */
+/** SQL for whether a row of `requests` failed; null if neither its class nor its status is known. */
 export const FAILED = "(error_class is not null or http_status >= 400)";
 
-/** What failed and used nothing has no cost to miss. */
+/** SQL for whether a request used no tokens. If it also failed, it does not count as unpriced. */
 const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ")} = 0`;
 
 /**
- * What rows of `requests` add to the rollups, or take from them with the sign -1: a select over a common table
- * expression of that name.
+ * Returns a select of what the rows of a common table expression add to the rollups or, with the sign -1, subtract from
+ * them.
  */
 export function contributions(source: string, sign: 1 | -1): string {
   return `select
@@ -48,27 +50,28 @@ export function contributions(source: string, sign: 1 | -1): string {
     ${sign} * (${FAILED} is true)::integer as failed_requests,
     ${sign} * (cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))::integer as unpriced_requests,
     ${sign} * (tokens_complete is false)::integer as incomplete_requests,
-    ${SUMS.slice(4)
+    ${ROLLUP_SUMS.slice(4)
       .map((sum) => `${sign} * coalesce(${sum}, 0)::numeric as ${sum}`)
       .join(",\n    ")}
   from ${source}`;
 }
 
 /**
- * Adds the common table expression `contributed` to both rollups. The keys are sorted, so that parallel batches take
- * their locks in one order; the day's sums are made of the hour's rows in the same statement.
+ * Returns the expressions that add `contributed` to both rollups. The keys are sorted, so that parallel batches lock them
+ * in the same order. A day's sums are computed from the hour's rows in the same statement.
  */
 export function addToRollups(workspaceId: string): RawBuilder<unknown> {
-  const sums = SUMS.map((sum) => `sum(${sum})`).join(", ");
+  const sums = ROLLUP_SUMS.map((sum) => `sum(${sum})`).join(", ");
   const upsert = (table: string, time: string, expression: string) =>
     sql`${sql.raw(table)} as (
-      insert into ${sql.raw(`usage_${table}`)} (workspace_id, ${sql.raw(`${time}, ${KEY}, ${SUMS.join(", ")}`)})
-      select ${workspaceId}::uuid, ${sql.raw(`${expression}, ${KEY}, ${sums}`)}
+      insert into ${sql.raw(`usage_${table}`)} (workspace_id, ${sql.raw(`${time}, ${ROLLUP_KEY}, ${ROLLUP_SUMS.join(", ")}`)})
+      select ${workspaceId}::uuid, ${sql.raw(`${expression}, ${ROLLUP_KEY}, ${sums}`)}
       from contributed
-      group by ${sql.raw(`${expression}, ${KEY}`)}
-      order by ${sql.raw(`${expression}, ${KEY}`)}
-      on conflict (workspace_id, ${sql.raw(`${time}, ${KEY}`)}) do update set
-        ${sql.raw(SUMS.map((sum) => `${sum} = usage_${table}.${sum} + excluded.${sum}`).join(", "))}
+      group by ${sql.raw(`${expression}, ${ROLLUP_KEY}`)}
+      order by ${sql.raw(`${expression}, ${ROLLUP_KEY}`)}
+      on conflict (workspace_id, ${sql.raw(`${time}, ${ROLLUP_KEY}`)}) do update set
+        ${sql.raw(ROLLUP_SUMS.map((sum) => `${sum} = usage_${table}.${sum} + excluded.${sum}`).join(", "))}
+      returning 1
     )`;
   return sql`${upsert("hourly", "hour", "hour")}, ${upsert("daily", "day", "(hour at time zone 'UTC')::date")}`;
 }

@@ -1,23 +1,45 @@
 import type { ColumnType } from "kysely";
-import type { Plan } from "../../core/plans/mod.ts";
-import type { CalendarDate, Millis } from "../../core/time.ts";
+import type { Plan } from "../../core/values/plan.ts";
+import type { RecordFields } from "../../core/values/record-fields.ts";
+import type { CalendarDate, Millis } from "../../core/values/time.ts";
+import type { CloudColumn, REQUEST_COLUMNS } from "./request-columns.ts";
 
 /** `int8` and `numeric`: read as text, written as an integer. */
 type Integer = ColumnType<string, string | number | bigint, string | number | bigint>;
 
-/** Absent in an insert, it is null. */
+/** Null if an insert leaves it out. */
 type Nullable<T> = ColumnType<T | null, T | null | undefined, T | null>;
 
-/** With a default. */
+/** Computed by the database, never written. */
+type Computed<T> = ColumnType<T, never, never>;
+
+/** Takes its default if an insert leaves it out. */
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
 
-/** What a key may do. Source: contract, "Authentication", 1. */
+/** What a key can be used for. Source: docs/specification.md#cloud-accounts-and-keys, 1. */
 export type KeyScope = "sync" | "admin";
 
-/** The tables, as the adapters read them (`core/ports/postgres`). Large statements name the columns themselves. */
+/**
+ * The tables, with the types that the adapters read (`core/ports/postgres`). Large statements are written in SQL and name
+ * the columns themselves.
+ */
 export interface CloudSchema {
   cloud_migrations: { name: string; applied_at: Millis };
-  organisations: { organisation_id: string; name: string; created_at: Millis; deleted_at: Nullable<Millis> };
+  organisations: {
+    organisation_id: string;
+    name: string;
+    created_at: Millis;
+    deleted_at: Nullable<Millis>;
+    purged_at: Nullable<Millis>;
+  };
+  /** Deleted accounts. Once `purged_at` is set, only the id is left of the person. */
+  account_deletions: {
+    user_id: string;
+    deleted_at: Millis;
+    /** When the account was closed: its sessions ended and its address became free. */
+    closed_at: Nullable<Millis>;
+    purged_at: Nullable<Millis>;
+  };
   organisation_members: {
     organisation_id: string;
     user_id: string;
@@ -35,6 +57,8 @@ export interface CloudSchema {
     audit_log_retention_days: Defaulted<number>;
     created_at: Millis;
     deleted_at: Nullable<Millis>;
+    purged_at: Nullable<Millis>;
+    prompt_hash_key: Nullable<Uint8Array>;
   };
   memberships: {
     workspace_id: string;
@@ -52,6 +76,8 @@ export interface CloudSchema {
     daemon_version: string;
     created_at: Millis;
     blocked_at: Nullable<Millis>;
+    user_id: Nullable<string>;
+    approved_by: Nullable<string>;
   };
   sync_keys: {
     workspace_id: string;
@@ -91,12 +117,28 @@ export interface CloudSchema {
     status: Defaulted<"pending" | "approved" | "denied" | "consumed">;
     workspace_id: Nullable<string>;
     user_id: Nullable<string>;
+    decided_by: Nullable<string>;
     decided_at: Nullable<Millis>;
     consumed_at: Nullable<Millis>;
   };
   requests: RequestRow;
-  request_bodies: { workspace_id: string; request_id: string } & BodyLegColumns<"request"> &
-    BodyLegColumns<"response">;
+  request_bodies: { workspace_id: string; request_id: string } & BodySideColumns<"request"> &
+    BodySideColumns<"response">;
+  request_body_versions: {
+    workspace_id: string;
+    request_id: string;
+    direction: "request" | "response";
+    version: number;
+    body: Uint8Array;
+    body_sha256: Computed<string>;
+    content_type: string | null;
+    original_size_bytes: Integer | null;
+    truncated: boolean | null;
+    redaction_applied: boolean | null;
+    redaction_summary: string[] | null;
+    stored_at: Millis | null;
+    replaced_at: Millis;
+  };
   body_first_sightings: { workspace_id: string; request_id: string; first_seen_at: Millis };
   usage_hourly: { hour: Millis } & UsageRow;
   usage_daily: { day: CalendarDate } & UsageRow;
@@ -132,6 +174,12 @@ export interface CloudSchema {
     user_agent: Nullable<string>;
     prev_hash: string;
     hash: string;
+    request_sha256: Nullable<string>;
+    response_sha256: Nullable<string>;
+    content_salt: Nullable<string>;
+    content_hash: Nullable<string>;
+    /** When reason, address and user agent were blanked. */
+    erased_at: Nullable<Millis>;
   };
   prompt_view_tickets: {
     workspace_id: string;
@@ -141,6 +189,19 @@ export interface CloudSchema {
     expires_at: Millis;
     used_at: Nullable<Millis>;
   };
+  cost_seal_heads: { workspace_id: string; seq: Integer; prev_hash: string; hash: string };
+  cost_seals: {
+    workspace_id: string;
+    seq: Integer;
+    kind: "stored" | "filled";
+    sealed_at: Millis;
+    leaves: Uint8Array | null;
+    content_hash: string;
+    prev_hash: string;
+    hash: string;
+    erased_at: Nullable<Millis>;
+  };
+  audit_event_heads: { workspace_id: string; seq: Integer; prev_hash: string; hash: string };
   audit_events: {
     workspace_id: string;
     event_id: string;
@@ -149,55 +210,52 @@ export interface CloudSchema {
     actor_user_id: Nullable<string>;
     details: ColumnType<AuditDetails, never, never>;
     retain_until: Millis;
+    /** When the details were blanked. */
+    erased_at: Nullable<Millis>;
+    /** Null for an event that is older than the chain. */
+    seq: Nullable<string>;
+    prev_hash: Nullable<string>;
+    hash: Nullable<string>;
+    content_salt: Nullable<string>;
+    content_hash: Nullable<string>;
   };
 }
 
 /** What changed, by field. Written as text with a cast. */
 type AuditDetails = Record<string, string | number | boolean | null>;
 
+/** The value of each type of column in `requests`. */
+interface PostgresValues {
+  uuid: string;
+  text: string;
+  timestamptz: Millis;
+  boolean: boolean;
+  integer: number;
+  bigint: Integer;
+  numeric: Integer;
+  jsonb: Record<string, number>;
+}
+
+/** The columns that the sender states. */
+type StatedRow = {
+  -readonly [Name in keyof RecordFields as CloudColumn<Name>]:
+    | PostgresValues[(typeof REQUEST_COLUMNS)[CloudColumn<Name>]]
+    | (RecordFields[Name] extends { readonly upload: "required" } ? never : null);
+};
+
 /** One request as the cloud stores it. */
-export interface RequestRow {
+export interface RequestRow extends StatedRow {
   workspace_id: string;
-  request_id: string;
-  requested_at: Millis;
   received_at: Millis;
   clock_skewed: boolean;
   machine_id: string | null;
   user_id: string;
-  provider: string;
-  model: string;
-  requested_model: string | null;
-  request_kind: string | null;
-  streaming: boolean | null;
-  prompt_tokens: Integer | null;
-  completion_tokens: Integer | null;
-  cache_read_tokens: Integer | null;
-  cache_write_tokens: Integer | null;
-  cache_write_1h_tokens: Integer | null;
-  thinking_tokens: Integer | null;
-  tokens_complete: boolean | null;
-  /** The cloud's own cost, with where it came from; the three below are the daemon's. */
+  /** The cloud's own cost. The daemon's is in the columns `reported_*`. */
   cost_pico_usd: Integer | null;
   cost_source: string;
   rates_source: string | null;
-  reported_cost_pico_usd: Integer | null;
-  reported_cost_source: string | null;
-  reported_rates_source: string | null;
-  provider_cost_pico_usd: Integer | null;
-  service_tier: string | null;
-  usage_extras: Record<string, number> | null;
-  latency_ms: Integer | null;
-  ttfb_ms: Integer | null;
-  http_status: number | null;
-  error_class: string | null;
-  provider_error_code: string | null;
-  retryable: boolean | null;
-  project: string | null;
-  attribution_tier: string | null;
-  prompt_hash: string | null;
-  method: string | null;
-  path: string | null;
-  source_workdir: string | null;
+  /** The number of the seal that last filled in this request; null if none did. */
+  cost_seal: Nullable<string>;
 }
 
 interface UsageRow {
@@ -220,10 +278,12 @@ interface UsageRow {
   reported_cost_pico_usd: Integer;
 }
 
-type BodyLegColumns<Leg extends "request" | "response"> = {
-  [Key in `${Leg}_body`]: Uint8Array | null;
-} & { [Key in `${Leg}_content_type`]: string | null } & {
-  [Key in `${Leg}_original_size_bytes`]: Integer | null;
-} & { [Key in `${Leg}_truncated` | `${Leg}_redaction_applied`]: boolean | null } & {
-  [Key in `${Leg}_redaction_summary`]: string[] | null;
-} & { [Key in `${Leg}_stored_at`]: Millis | null };
+type BodySideColumns<Side extends "request" | "response"> = {
+  [Key in `${Side}_body`]: Uint8Array | null;
+} & { [Key in `${Side}_content_type`]: string | null } & {
+  [Key in `${Side}_original_size_bytes`]: Integer | null;
+} & { [Key in `${Side}_truncated` | `${Side}_redaction_applied`]: boolean | null } & {
+  [Key in `${Side}_redaction_summary`]: string[] | null;
+} & { [Key in `${Side}_stored_at`]: Millis | null } & {
+  [Key in `${Side}_sha256`]: Computed<string | null>;
+};

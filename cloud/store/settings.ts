@@ -1,9 +1,9 @@
-import type { Plan } from "../../core/plans/mod.ts";
+import type { Plan } from "../../core/values/plan.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
 
-/** What of a workspace can be set. */
+/** A workspace's settings. */
 export interface WorkspaceSettings {
   readonly store_prompt_content: boolean;
   readonly data_retention_days: number;
@@ -11,16 +11,16 @@ export interface WorkspaceSettings {
   readonly plan: Plan;
 }
 
-/** What is to be set; what is absent stays. */
+/** The settings to change; omitted ones stay the same. */
 export type SettingsChange = { readonly [K in keyof WorkspaceSettings]?: WorkspaceSettings[K] | undefined };
 
 const COLUMNS = ["store_prompt_content", "data_retention_days", "audit_log_retention_days", "plan"] as const;
 
 /**
- * Changes some of a workspace's settings, with one event that says what each was and became; what is set to what it is
- * changes nothing and is no event. Gives all settings as they then are; null where the workspace is not in service.
+ * Changes some of a workspace's settings and records one audit event with their old and new values; without a change, there is
+ * no event. Returns all settings after the change; null if the workspace is not in service.
  *
- * Holds the workspace's row: a body that is being stored under the old gate is in before the gate goes off.
+ * Locks the workspace's row, so that a body that is being stored is committed before the gate closes.
  */
 export async function changeSettings(
   db: CloudDatabase,

@@ -1,128 +1,91 @@
-import { isClockSkewed, type ReceivedRecord } from "../../core/policy/mod.ts";
-import { type PriceBook, priceUsage } from "../../core/pricing/mod.ts";
-import type { RequestKind } from "../../core/record.ts";
-import type { Millis } from "../../core/time.ts";
-import { formatInstant } from "../../core/wire/mod.ts";
-import { FILLABLE_COLUMNS } from "./request-columns.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import { priceUsage } from "../../core/pricing/price-usage.ts";
+import { isClockSkewed, readReportedCost } from "../../core/privacy/policy/received-record.ts";
+import type { RequestKind } from "../../core/values/record.ts";
+import type { RecordFields, WireField } from "../../core/values/record-fields.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { formatInstant, parseInstant } from "../../core/wire/instant.ts";
+import type { MetadataRecord, WireValue } from "../../core/wire/metadata-record.ts";
+import { type CloudColumn, FILLABLE_COLUMNS } from "./request-columns.ts";
+
+/** The values that the sender stated, as they were on the wire. */
+type StatedValues = {
+  readonly [Name in keyof RecordFields as CloudColumn<Name>]: Name extends WireField
+    ? WireValue<Name> | (RecordFields[Name] extends { readonly upload: "required" } ? never : null)
+    : never;
+};
 
 /** A row of `requests` without its workspace, as JSON: counts are safe integers, money is text, times are ISO 8601. */
-export interface StoredRequest {
-  readonly request_id: string;
-  readonly requested_at: string;
+export interface StoredRequest extends StatedValues {
   readonly received_at: string;
   readonly clock_skewed: boolean;
   readonly machine_id: string | null;
   readonly user_id: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly requested_model: string | null;
-  readonly request_kind: RequestKind | null;
-  readonly streaming: boolean | null;
-  readonly prompt_tokens: number | null;
-  readonly completion_tokens: number | null;
-  readonly cache_read_tokens: number | null;
-  readonly cache_write_tokens: number | null;
-  readonly cache_write_1h_tokens: number | null;
-  readonly thinking_tokens: number | null;
-  readonly tokens_complete: boolean | null;
   readonly cost_pico_usd: string | null;
   readonly cost_source: string;
   readonly rates_source: string | null;
-  readonly reported_cost_pico_usd: string | null;
-  readonly reported_cost_source: string | null;
-  readonly reported_rates_source: string | null;
-  readonly provider_cost_pico_usd: string | null;
-  readonly service_tier: string | null;
-  readonly usage_extras: Readonly<Record<string, number>> | null;
-  readonly latency_ms: number | null;
-  readonly ttfb_ms: number | null;
-  readonly http_status: number | null;
-  readonly error_class: string | null;
-  readonly provider_error_code: string | null;
-  readonly retryable: boolean | null;
-  readonly project: string | null;
-  readonly attribution_tier: string | null;
-  readonly prompt_hash: string | null;
-  readonly method: string | null;
-  readonly path: string | null;
-  readonly source_workdir: string | null;
 }
 
-/** Who sends a record and when, which the record itself never says. */
+/** Who sent a record, and when it arrived. These facts never come from the record itself. */
 export interface Sender {
   readonly machineId: string | null;
   readonly userId: string;
   readonly receivedAt: Millis;
 }
 
-/** A received record as it is stored, with the cloud's own cost. */
-export function toStoredRequest(record: ReceivedRecord, sender: Sender, book: PriceBook): StoredRequest {
-  const { tokens } = record;
-  return priced(
-    {
-      // One UUID, one spelling: PostgreSQL's own.
-      request_id: record.requestId.toLowerCase(),
-      requested_at: formatInstant(record.requestedAt),
-      received_at: formatInstant(sender.receivedAt),
-      clock_skewed: isClockSkewed(record.requestedAt, sender.receivedAt),
-      machine_id: sender.machineId,
-      user_id: sender.userId,
-      provider: record.provider,
-      model: record.model,
-      requested_model: record.requestedModel,
-      request_kind: record.requestKind,
-      streaming: record.streaming,
-      prompt_tokens: tokens.promptTokens,
-      completion_tokens: tokens.completionTokens,
-      cache_read_tokens: tokens.cacheReadTokens,
-      cache_write_tokens: tokens.cacheWriteTokens,
-      cache_write_1h_tokens: tokens.cacheWrite1hTokens,
-      thinking_tokens: tokens.thinkingTokens,
-      tokens_complete: record.tokensComplete,
-      cost_pico_usd: null,
-      cost_source: "unpriced",
-      rates_source: null,
-      reported_cost_pico_usd: record.reportedCostPicoUsd?.toString() ?? null,
-      reported_cost_source: record.costSource,
-      reported_rates_source: record.ratesSource,
-      provider_cost_pico_usd: record.providerCostPicoUsd?.toString() ?? null,
-      service_tier: record.serviceTier,
-      usage_extras: record.usageExtras,
-      latency_ms: record.latencyMs,
-      ttfb_ms: record.ttfbMs,
-      http_status: record.httpStatus,
-      error_class: record.errorClass,
-      provider_error_code: record.providerErrorCode,
-      retryable: record.retryable,
-      project: record.project,
-      attribution_tier: record.attributionTier,
-      prompt_hash: record.promptHash,
-      method: record.method,
-      path: record.path,
-      source_workdir: record.sourceWorkdir,
-    },
-    book,
-  );
+/** Converts a record that the wire's schema has accepted to a stored row, with the cloud's own cost. */
+export function toStoredRequest(record: MetadataRecord, sender: Sender, book: PriceBook): StoredRequest {
+  const requestedAt = parseInstant(record.requested_at);
+  if (requestedAt === null) throw new RangeError(`requested_at is not a time: ${record.requested_at}`);
+  const row = {
+    // With `cost_usd_minor_units`, which has no column: leaving it out takes longer than the rest of the conversion.
+    ...record,
+    // PostgreSQL's spelling of a UUID, so that each has one spelling.
+    request_id: record.request_id.toLowerCase(),
+    requested_at: formatInstant(requestedAt),
+    received_at: formatInstant(sender.receivedAt),
+    clock_skewed: isClockSkewed(requestedAt, sender.receivedAt),
+    machine_id: sender.machineId,
+    user_id: sender.userId,
+    cost_pico_usd: null,
+    cost_source: "unpriced",
+    rates_source: null,
+    reported_cost_pico_usd: readReportedCost(record)?.toString() ?? null,
+    reported_cost_source: record.cost_source,
+    reported_rates_source: record.rates_source,
+  };
+  return Object.assign(row, priceRow(row, book));
 }
 
-/** The row with what the same record says now where nothing was said before; null where that is nothing. A cost once found stays. */
+/** Returns the row with its nulls filled in from the same record sent again; null if that adds nothing. A known cost stays. */
 export function fillNulls(stored: StoredRequest, sent: StoredRequest, book: PriceBook): StoredRequest | null {
-  const news = FILLABLE_COLUMNS.filter((column) => stored[column] === null && sent[column] !== null);
-  if (news.length === 0) return null;
-  const filled = { ...stored, ...Object.fromEntries(news.map((column) => [column, sent[column]])) };
-  return stored.cost_pico_usd === null ? priced(filled, book) : filled;
+  const filledColumns = FILLABLE_COLUMNS.filter(
+    (column) => stored[column] === null && sent[column] !== null && !isOfAnotherHash(column, stored, sent),
+  );
+  if (filledColumns.length === 0) return null;
+  const filled = { ...stored, ...Object.fromEntries(filledColumns.map((column) => [column, sent[column]])) };
+  return stored.cost_pico_usd === null ? { ...filled, ...priceRow(filled, book) } : filled;
+}
+
+/** Whether the kind was sent with another hash than the stored one. It says how its hash was made, so it is not filled in. */
+function isOfAnotherHash(column: string, stored: StoredRequest, sent: StoredRequest): boolean {
+  if (column !== "prompt_hash_kind" || stored.prompt_hash === null) return false;
+  return stored.prompt_hash !== sent.prompt_hash;
 }
 
 /**
- * Decision: a record that holds back its kind, whose usage is complete without an output count, is an embedding: nothing
- * else ends without output, and without that a daemon's `minimal` preset would leave embeddings unpriced.
+ * Decision: a record without a kind, whose usage is complete without an output count, is an embedding. Nothing else ends
+ * without output, and otherwise embeddings would have no cost under a daemon's `minimal` preset.
  */
 function kindOf({ request_kind, tokens_complete, completion_tokens }: StoredRequest): RequestKind {
   if (request_kind !== null) return request_kind;
   return tokens_complete === true && completion_tokens === null ? "embedding" : "other";
 }
 
-function priced(row: StoredRequest, book: PriceBook): StoredRequest {
+/** The columns that the cloud computes from the others. */
+type Cost = Pick<StoredRequest, "cost_pico_usd" | "cost_source" | "rates_source">;
+
+function priceRow(row: StoredRequest, book: PriceBook): Cost {
   const found = priceUsage(
     {
       provider: row.provider,
@@ -145,7 +108,6 @@ function priced(row: StoredRequest, book: PriceBook): StoredRequest {
     book,
   );
   return {
-    ...row,
     cost_pico_usd: found.costPicoUsd?.toString() ?? null,
     cost_source: found.costSource,
     rates_source: found.ratesSource,

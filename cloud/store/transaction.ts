@@ -3,31 +3,32 @@ import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
-/** On whose behalf a transaction runs; row-level security shows it no more than that. */
+/** The tenant and person that a transaction runs for; row-level security hides all other rows. */
 export interface TenantScope {
   readonly workspaceId?: string;
   readonly organisationId?: string;
   readonly userId?: string;
 }
 
-/** How often a transaction that lost against another is tried in all. */
+/** How often a transaction runs in all after conflicts with others. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * Runs the work in one transaction as the application's role, which owns nothing, with the scope set for just that
- * transaction. After a deadlock or a serialization failure the work is run again, so it may have no effect of its own
+ * Runs the work in one transaction, with the scope set for that transaction only, as the application's role or the purge's,
+ * neither of which owns anything. After a deadlock or a serialization failure the work runs again, so it must have no effects
  * outside the database.
  */
 export async function inScope<T>(
   db: CloudDatabase,
   scope: TenantScope,
   work: (trx: Transaction<CloudSchema>) => Promise<T>,
+  role: "meter_app" | "meter_purge" = "meter_app",
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await db.transaction().execute(async (trx) => {
         await sql`select
-          set_config('role', 'meter_app', true),
+          set_config('role', ${role}, true),
           set_config('meter.workspace_id', ${scope.workspaceId ?? ""}, true),
           set_config('meter.organisation_id', ${scope.organisationId ?? ""}, true),
           set_config('meter.user_id', ${scope.userId ?? ""}, true)`.execute(trx);
@@ -40,20 +41,31 @@ export async function inScope<T>(
   }
 }
 
-/**
- * For the rest of the transaction only the question whether a request's id exists anywhere can be asked: the lookup role
- * sees that column and no other.
- */
-export async function becomeLookup(trx: Transaction<CloudSchema>): Promise<void> {
-  await sql`select set_config('role', 'meter_lookup', true)`.execute(trx);
+/** Runs reads of one workspace in one snapshot, without a statement timeout. Writers do not wait for it. */
+export async function inSnapshot<T>(
+  db: CloudDatabase,
+  workspaceId: string,
+  read: (trx: Transaction<CloudSchema>) => Promise<T>,
+): Promise<T> {
+  return await db.transaction().execute(async (trx) => {
+    // Must be the transaction's first statement.
+    await sql.raw("set transaction isolation level repeatable read, read only").execute(trx);
+    await sql`select
+      set_config('role', 'meter_app', true),
+      set_config('meter.workspace_id', ${workspaceId}, true),
+      set_config('meter.organisation_id', '', true),
+      set_config('meter.user_id', '', true),
+      set_config('statement_timeout', '0', true)`.execute(trx);
+    return await read(trx);
+  });
 }
 
-/** Moves a transaction that was opened for no workspace into one that it has found, for its rest. */
+/** Sets the workspace of the transaction's scope, for the rest of the transaction. */
 export async function enterWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
   await sql`select set_config('meter.workspace_id', ${workspaceId}, true)`.execute(trx);
 }
 
-/** The same for an organisation. */
+/** Sets the organisation of the transaction's scope, for the rest of the transaction. */
 export async function enterOrganisation(
   trx: Transaction<CloudSchema>,
   organisationId: string,

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import type { Plan } from "../../core/plans/mod.ts";
+import type { Plan } from "../../core/values/plan.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
 
-/** A workspace in service, as the caller stands in it. */
+/** A workspace in service, with the caller's role in it. */
 export interface WorkspaceAccess {
   readonly workspaceId: string;
   readonly organisationId: string;
@@ -32,10 +32,10 @@ interface AccessRow {
   workspace_role: "admin" | "member" | null;
 }
 
-/** Those who may come in: members, and whoever runs the organisation. */
-const MAY_ENTER = sql`w.deleted_at is null and (s.role is not null or o.role in ('owner', 'admin'))`;
+/** Who can access a workspace: its members, and the owners and admins of its organisation. */
+const HAS_ACCESS = sql`w.deleted_at is null and (s.role is not null or o.role in ('owner', 'admin'))`;
 
-/** A workspace as a person stands in it; null where they may not come in, it was deleted, or there is none. */
+/** Finds a workspace with the person's role; null if it is unknown or deleted, or they cannot access it. */
 export async function findWorkspaceAccess(
   db: CloudDatabase,
   userId: string,
@@ -48,13 +48,13 @@ export async function findWorkspaceAccess(
         on s.workspace_id = w.workspace_id and s.user_id = ${userId} and s.removed_at is null
       left join organisation_members o
         on o.organisation_id = w.organisation_id and o.user_id = ${userId} and o.removed_at is null
-      where w.workspace_id = ${workspaceId}::uuid and ${MAY_ENTER}`.execute(trx);
+      where w.workspace_id = ${workspaceId}::uuid and ${HAS_ACCESS}`.execute(trx);
     return found.rows;
   });
   return rows[0] === undefined ? null : toAccess(rows[0]);
 }
 
-/** All workspaces that a person may enter, by name. */
+/** Lists the workspaces that a person can access, by name. */
 export async function listWorkspaces(db: CloudDatabase, userId: string): Promise<readonly WorkspaceAccess[]> {
   // Row-level security shows a person's own memberships, and the workspaces of those and of one organisation at a time.
   const organisations = await inScope(db, { userId }, (trx) =>
@@ -76,7 +76,7 @@ export async function listWorkspaces(db: CloudDatabase, userId: string): Promise
           on s.workspace_id = w.workspace_id and s.user_id = ${userId} and s.removed_at is null
         left join organisation_members o
           on o.organisation_id = w.organisation_id and o.user_id = ${userId} and o.removed_at is null
-        where ${MAY_ENTER}`.execute(trx);
+        where ${HAS_ACCESS}`.execute(trx);
       return listed.rows;
     });
     for (const row of rows) found.set(row.workspace_id, toAccess(row));

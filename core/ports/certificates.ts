@@ -1,4 +1,4 @@
-import type { Millis } from "../time.ts";
+import type { Millis } from "../values/time.ts";
 
 /** A certificate and its private key, in PEM. */
 export interface CertificatePair {
@@ -6,7 +6,7 @@ export interface CertificatePair {
   readonly keyPem: string;
 }
 
-/** A server certificate for one host. It is not valid before and after the two instants. */
+/** A server certificate for one host, valid from `notBefore` to `notAfter`. */
 export interface LeafCertificate extends CertificatePair {
   readonly notBefore: Millis;
   readonly notAfter: Millis;
@@ -15,13 +15,13 @@ export interface LeafCertificate extends CertificatePair {
 /** Issues server certificates that chain to the installation's own certificate authority. */
 export interface LeafIssuer {
   /**
-   * Issues a certificate for a DNS name or an IP address. Each call makes a new one; keeping and renewing them is
-   * the caller's. Throws a `RangeError` where the host is neither.
+   * Issues a certificate for a DNS name or an IP address. Each call makes a new one; the caller caches and
+   * renews them. Throws a `RangeError` if the host is neither.
    */
   issue(host: string, now: Millis): LeafCertificate;
 }
 
-/** Why the certificate authority's files can't be used; the message names the path. */
+/** Thrown if the certificate authority's files cannot be used; the message names the path. */
 export class CertificateStoreError extends Error {
   override name = "CertificateStoreError";
 }

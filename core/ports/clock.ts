@@ -1,12 +1,12 @@
-import type { Millis } from "../time.ts";
+import type { Millis } from "../values/time.ts";
 
-/** Time and timers. The system's and a manual one are in `adapters/clock`. */
+/** Time and timers. `adapters/clock` has the system clock and a manual one for tests. */
 export interface Clock {
-  /** The present. May jump in either direction: it is the wall clock. */
+  /** The current wall-clock time, which may jump in either direction. */
   now(): Millis;
   /**
-   * Calls `run` once, after `delayMs` (not before the caller's present turn ends), however the wall clock jumps.
-   * Returns what cancels it; cancelling twice, or after it fired, does nothing.
+   * Calls `run` once, after `delayMs` (not before the caller's current turn ends), unaffected by jumps of the wall
+   * clock. Returns a function that cancels it; cancelling twice, or after it fired, does nothing.
    */
   setTimer(delayMs: number, run: () => void): () => void;
 }

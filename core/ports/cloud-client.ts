@@ -1,45 +1,70 @@
-import type { HttpAnswer, TransportAnswer } from "../retry/mod.ts";
+/** Why there is no usable HTTP response. `invalid_answer`: a response arrived, but not in the expected form. */
+export type TransportReason =
+  | "timeout"
+  | "connection_refused"
+  | "connection_reset"
+  | "dns_failure"
+  | "tls_failure"
+  | "aborted"
+  | "invalid_answer"
+  | "other";
 
-/** A secret and the only origin (`https://host[:port]`) that it may be shown to. */
+/** An HTTP response of the cloud, reduced to plain values. */
+export interface HttpResponse {
+  readonly kind: "http";
+  readonly status: number;
+  /** The delay of the `Retry-After` header (see `parseRetryAfter`); `null` without a usable header. */
+  readonly retryAfterMs: number | null;
+  /** The stable problem code of the response, if it has one. */
+  readonly code?: string;
+}
+
+/** A request without an HTTP response. */
+export interface TransportFailure {
+  readonly kind: "transport";
+  readonly reason: TransportReason;
+}
+
+/** A secret and the only origin (`https://host[:port]`) to which it may be sent. */
 export interface BoundToken {
   readonly token: string;
   readonly origin: string;
 }
 
-/** One request to the cloud, or to whoever publishes rates. */
+/** A request to the cloud or to a publisher of rates. */
 export interface CloudRequest {
   readonly method: "GET" | "POST" | "DELETE";
-  /** Absolute, without a login in it. */
+  /** Absolute, without credentials. */
   readonly url: string;
   /** Sent as `Authorization: Bearer`; null for a request without one. */
   readonly bearer: BoundToken | null;
-  /** A JSON text; null for a request without a body. */
+  /** JSON; null for a request without a body. */
   readonly body: string | null;
   readonly ifNoneMatch?: string | null;
-  /** The longest answer that is read, in bytes; a longer one is `invalid_answer`. */
-  readonly maxAnswerBytes: number;
-  /** How long the whole exchange may take, milliseconds. */
+  /** The longest response body that is read, in bytes; a longer one is `invalid_answer`. */
+  readonly maxResponseBytes: number;
+  /** The time limit for the whole exchange, milliseconds. */
   readonly timeoutMs: number;
-  /** Gives the request up when it resolves: then the answer is `aborted`. */
+  /** Aborts the request when it resolves; the result is then `aborted`. */
   readonly cancelled?: Promise<unknown>;
 }
 
-/** An HTTP answer with its bytes. */
-export interface CloudHttpReply extends HttpAnswer {
+/** An HTTP response with its body. */
+export interface CloudHttpResponse extends HttpResponse {
   readonly etag: string | null;
   readonly body: Uint8Array;
 }
 
-/** What came of a request. It holds no secret, nor anything of what was sent. */
-export type CloudReply = CloudHttpReply | TransportAnswer;
+/** The result of a request. It holds no secret and nothing that was sent. */
+export type CloudClientResult = CloudHttpResponse | TransportFailure;
 
 /**
- * Asks over HTTP: redirects are answers and never followed, certificates always verified, no proxy of the environment
- * used, every wait bounded. Never rejects for what happens outside; throws a `TypeError` where a token would go to
- * another origin than its own, or over anything but https and loopback http.
+ * Sends HTTP requests. It never follows redirects, always verifies certificates, ignores proxy variables of the environment
+ * and bounds every wait. It never rejects for an outside failure; it throws a `TypeError` if a token would be sent to another
+ * origin, or over anything but https and loopback http.
  */
 export interface CloudClient {
-  send(request: CloudRequest): Promise<CloudReply>;
+  send(request: CloudRequest): Promise<CloudClientResult>;
   /** Closes idle connections. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -1,37 +1,39 @@
-import type { Millis } from "../time.ts";
+import type { Millis } from "../values/time.ts";
 
-/** What pairing left behind. Source: contract, "Authentication", item 2. */
+/** The credentials that pairing stored. Source: docs/specification.md#cloud-accounts-and-keys, item 2. */
 export interface CloudCredentials {
-  /** The sync token. Goes to `origin` alone. */
+  /** The sync token. Sent only to `origin`. */
   readonly token: string;
-  /** The origin that minted the token: `https://host[:port]`. */
+  /** The origin that issued the token: `https://host[:port]`. */
   readonly origin: string;
-  /** The base address that was paired with: the origin and perhaps a path. */
+  /** The base URL used for pairing: the origin and an optional path. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly workspaceName: string;
   /** The machine's fingerprint when it was paired. */
   readonly machineId: string | null;
+  /** The workspace's key for `prompt_hash`, 64 hexadecimal digits; null if the cloud gave none. Secret. */
+  readonly promptHashKey: string | null;
   readonly createdAt: Millis;
 }
 
-/** The credentials, as a file that its owner alone can read. */
+/** Stores the credentials in a file that only its owner can read. */
 export interface CredentialStore {
-  /** Null where none are stored. Rejects where what is stored can't be trusted or read: never taken for absent. */
+  /** Returns null if none are stored. Rejects if they cannot be trusted or read; that never counts as absent. */
   read(): Promise<CloudCredentials | null>;
-  /** Replaces them in one step; durable when it resolves. */
+  /** Replaces them atomically; durable when it resolves. */
   write(credentials: CloudCredentials): Promise<void>;
-  /** Deletes them; nothing where there are none. */
+  /** Deletes them. Idempotent. */
   clear(): Promise<void>;
-  /** The same credentials encrypted for the database's mirror, under the key file beside the credentials. */
+  /** Encrypts credentials for the copy in the database, with the key file next to the credentials. */
   seal(credentials: CloudCredentials): Promise<Uint8Array>;
-  /** What `seal` made, opened; null where it is not ours or was changed. */
+  /** Decrypts the result of `seal`; null if it was sealed with another key or changed. */
   open(sealed: Uint8Array): Promise<CloudCredentials | null>;
 }
 
-/** Who this machine is. */
+/** The identity of this machine. */
 export interface MachineIdentity {
-  /** 32 hexadecimal digits, kept in `<meter_home>/machine-id`; null where the machine can't be told. Never rejects. */
+  /** 32 hexadecimal digits, stored in `<meter_home>/machine-id`; null if unknown. Never rejects. */
   fingerprint(): Promise<string | null>;
   readonly hostname: string;
   readonly platform: string;

@@ -1,21 +1,21 @@
 import type { LogLevel } from "./log.ts";
 
 /**
- * What the cloud writes down of itself. Words of our own and codes only: no payload, no key, no text that a client sent,
- * so that a body refused by the gate can't be in a log either.
+ * An event in the cloud's log. Fields contain only the cloud's own texts and codes, never a payload, a key or text from a
+ * client, so that a rejected body cannot get into the log.
  */
 export type CloudLogEvent =
-  /** An answer of 5xx; `reason` is a `DatabaseError`'s or the error's name. */
+  /** A response with status 5xx. `reason` is the reason of a `DatabaseError`, or the error's name. */
   | {
       readonly event: "cloud.request_failed";
       readonly request_id: string;
       readonly method: string;
       readonly route: string;
       readonly reason: string;
-      /** SQLSTATE, where the database said one. */
+      /** The SQLSTATE, if the database sent one. */
       readonly code: string | null;
     }
-  /** Every answer; `duration_ms` until the head was ready. */
+  /** Every response. `duration_ms` is the time until its head was ready. */
   | {
       readonly event: "cloud.request_answered";
       readonly request_id: string;
@@ -31,20 +31,34 @@ export type CloudLogEvent =
       readonly port: number;
       readonly tls: boolean;
     }
-  /** A letter that was not handed over, and of which nobody could be told; `reason` is the error's name. */
+  /** An email that was not accepted for delivery after the response had been sent. `reason` is the error's name. */
   | { readonly event: "cloud.mail_failed"; readonly reason: string }
-  /** A signal came: what is under way may finish. */
+  /** A signal was received. Running requests may finish. */
   | { readonly event: "cloud.draining"; readonly signal: string }
   | { readonly event: "cloud.stopped"; readonly drained_ms: number }
+  /** A run of the purge that erased data. `left` counts what is due but left for the next runs. */
+  | {
+      readonly event: "cloud.purged";
+      readonly workspaces: number;
+      readonly organisations: number;
+      readonly accounts: number;
+      readonly left: number;
+      readonly rows: number;
+    }
+  /**
+   * A failed run of the purge. `reason` is the reason of a `DatabaseError`, or the error's name. The next run tries again.
+   */
+  | { readonly event: "cloud.purge_failed"; readonly reason: string; readonly code: string | null }
   | { readonly event: "cloud.migrated"; readonly migration: string }
   | { readonly event: "cloud.rates_seeded"; readonly rates: number; readonly provenance_date: string };
 
-/** How much an event matters; those that are not listed are `info`. */
+/** The level of each event. Events that are not listed are `info`. */
 export const CLOUD_LOG_LEVELS: Readonly<Partial<Record<CloudLogEvent["event"], LogLevel>>> = {
   "cloud.request_failed": "error",
   "cloud.mail_failed": "error",
+  "cloud.purge_failed": "error",
   "cloud.request_answered": "debug",
 };
 
-/** Writes one event. Never throws and never waits; a line that can't be written is lost. */
+/** Writes one event. Never throws and never waits. A line that cannot be written is dropped. */
 export type CloudLog = (event: CloudLogEvent) => void;

@@ -1,9 +1,9 @@
 /**
- * What the cloud counts of itself while it works. Route patterns, methods and statuses only: no name here ever holds what
- * a client sent, so that a tenant's text can't reach whoever reads the metrics.
+ * The counters of the cloud. They hold only route patterns, methods and statuses, never text that a client sent, so that a
+ * tenant's text cannot reach the readers of the metrics.
  */
 export interface CloudMetrics {
-  /** Counts one answer; `durationMs` until its head was ready. Never throws. */
+  /** Counts a response; `durationMs` is the time until its head was ready. Never throws. */
   requestAnswered(answered: {
     readonly method: string;
     /** The route's pattern, such as `/v1/requests/:id/body`. */

@@ -1,19 +1,19 @@
-/** Whose a connection is: this process's user's, somebody else's, or nobody's that the platform would tell. */
+/** The owner of a connection: this process's user, another user, or unknown. */
 export type ConnectionOwner = "self" | "other" | "unknown";
 
-/** Both ends of a connection to a port of ours. */
+/** The two ends of a connection to one of the daemon's ports. */
 export interface LocalConnection {
-  /** The client's IP address, as the socket gives it. */
+  /** The client's IP address, as reported by the socket. */
   readonly clientAddress: string;
   readonly clientPort: number;
   readonly serverPort: number;
 }
 
-/** Says which user of this machine holds the other end of a loopback connection. */
-export interface ConnectionOwners {
+/** Looks up which user of this machine owns the client end of a loopback connection. */
+export interface ConnectionOwnerLookup {
   /**
-   * `unknown` where there is no such connection any more, where it comes from another machine, or where the platform does
-   * not say. Never rejects. Asking twice is safe.
+   * Returns `unknown` if the connection no longer exists, comes from another machine, or the platform cannot tell. Never
+   * rejects.
    */
   ownerOf(connection: LocalConnection): Promise<ConnectionOwner>;
 }

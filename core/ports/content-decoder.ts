@@ -1,22 +1,25 @@
-/** How decoding ended: `cut` = the input stopped early (as far as the runtime tells), `too_large` = past its bound. */
+/**
+ * How decoding ended. `cut`: the input ended early, if the runtime reports that. `too_large`: the output exceeded its
+ * limit.
+ */
 export type DecodingEnd = "whole" | "cut" | "damaged" | "too_large";
 
-/** Where the decoded bytes go. `ended` is called exactly once, after the last `bytes`. */
+/** Receives the decoded bytes. `ended` is called exactly once, after the last `bytes`. */
 export interface DecodedSink {
   bytes(bytes: Uint8Array): void;
   ended(how: DecodingEnd): void;
 }
 
-/** Undoes a `Content-Encoding` on a copy of a body. Order is kept; nothing throws. */
+/** Decodes a `Content-Encoding` on a copy of a body. Preserves the order of the bytes and never throws. */
 export interface ContentDecoder {
-  /** Takes the next encoded bytes, which the caller may reuse after the call. */
+  /** Decodes the next bytes. The caller may reuse them after the call. */
   push(bytes: Uint8Array): void;
-  /** Says that no more input comes. What was decoded until then is still delivered. */
+  /** Ends the input. Everything decoded so far is still delivered. */
   end(): void;
 }
 
 /**
- * Makes a decoder for the value of a `Content-Encoding` header (RFC 9110, section 8.4: the last one listed was
- * applied last). `null` where an encoding is not known or more than two are chained.
+ * Creates a decoder for the value of a `Content-Encoding` header (RFC 9110, section 8.4: the last encoding listed was
+ * applied last). Returns `null` if an encoding is unknown or more than two are chained.
  */
 export type CreateContentDecoder = (contentEncoding: string, sink: DecodedSink) => ContentDecoder | null;

@@ -1,19 +1,19 @@
-import type { ClearTimerEffect, SetTimerEffect, Transition } from "../machine.ts";
+import type { ClearTimerEffect, SetTimerEffect, Transition } from "../values/machine.ts";
 import type { Clock } from "./clock.ts";
 import type { StateStore } from "./state-store.ts";
 
-/** Work that goes on while the machine takes further events; the event that it ends with is fed back. */
+/** Work that runs while the machine takes further events. Its resulting event is dispatched. */
 export interface Background<Event> {
   readonly background: Promise<Event | undefined>;
 }
 
 /**
- * What a handler gives back: nothing, the answer as an event, a promise of either (the driver waits for it before it
- * goes on), or work in the background.
+ * The result of a handler: nothing, an event, a promise of either (which the driver awaits before it continues), or work
+ * in the background.
  */
 export type Handled<Event> = undefined | Event | Promise<Event | undefined> | Background<Event>;
 
-/** A handler for each effect but the timers, which the driver keeps itself. Each must be safe to run twice. */
+/** A handler for each effect except timers, which the driver runs itself. Each must be idempotent. */
 export type Handlers<Event, Effect extends { readonly kind: string }> = {
   readonly [K in Exclude<Effect["kind"], "set_timer" | "clear_timer">]: (
     effect: Extract<Effect, { readonly kind: K }>,
@@ -23,7 +23,7 @@ export type Handlers<Event, Effect extends { readonly kind: string }> = {
 /** The names of the timers that a machine sets. */
 export type TimerOf<Effect> = Extract<Effect, SetTimerEffect<string> | ClearTimerEffect<string>>["timer"];
 
-/** What a driver is made of. */
+/** The parts of a driver. */
 export interface DriverParts<State, Event, Effect extends { readonly kind: string }> {
   readonly transition: Transition<State, Event, Effect>;
   /** The state of a machine that was never saved. */
@@ -31,28 +31,28 @@ export interface DriverParts<State, Event, Effect extends { readonly kind: strin
   readonly store: StateStore<State>;
   readonly clock: Clock;
   readonly handlers: Handlers<Event, Effect>;
-  /** The event of each timer that fires. */
+  /** The event to dispatch when a timer fires. */
   readonly timers: Readonly<Record<TimerOf<Effect>, Event>>;
 }
 
-/** Runs one machine: one event at a time, saved before it is acted on. */
+/** Runs a state machine: one event at a time, with the state saved before its effects run. */
 export interface Driver<State, Event> {
-  /** The present state; `initial` until the saved one is loaded. */
+  /** The current state; `initial` until the saved one is loaded. */
   readonly state: State;
   /**
-   * Loads the state, takes `first` (the machine's `started`) and then whatever comes. Resolves after `stop()`; rejects
-   * with what a handler or the store threw: then nothing further is done, and a new driver starts from the store.
+   * Loads the state, then handles `first` (the machine's `started`) and every dispatched event. Resolves after `stop()`.
+   * Rejects with the error of a handler or the store; the driver then does nothing further, and a new one can start from the store.
    */
   run(first: Event): Promise<void>;
-  /** Takes the event after those before it. Does nothing once the driver has ended. */
+  /** Queues an event. Does nothing once the driver has ended. */
   dispatch(event: Event): void;
-  /** Ends the run after the event at hand; clears the timers. Answers that come later are dropped. Safe to call twice. */
+  /** Ends the run after the current event and clears the timers. Later results are dropped. Safe to call twice. */
   stop(): void;
-  /** Resolves when no event is waiting and no effect is under way, those in the background included, or the driver has ended. */
+  /** Resolves when no event is queued and no effect is running, background work included, or when the driver has ended. */
   idle(): Promise<void>;
 }
 
-/** Makes a driver; `adapters/driver` has one. */
+/** Creates a driver; `adapters/driver` has the implementation. */
 export type CreateDriver = <State, Event, Effect extends { readonly kind: string }>(
   parts: DriverParts<State, Event, Effect>,
 ) => Driver<State, Event>;

@@ -1,13 +1,13 @@
 /**
- * What a field may hold: `count` a number, `flag` a boolean, `word` a machine's word without spaces (an error's code, a
- * slug, an identifier, a host), `text` a sentence or path of our own, each of them or null. Nothing that a client or a
- * provider sent goes into a `text`, so that no prompt, key or provider's message can get into the log.
+ * The type of a field. `count` is a number, `flag` a boolean, `word` a machine-readable text without spaces (an error code,
+ * a slug, an id, a host), and `text` a sentence or path of the meter's own. Any of them may be null. Text from a client or
+ * provider is never a `text`, so that no prompt or key can get into the log.
  */
 export type LogFieldKind = "count" | "flag" | "word" | "text";
 
 /**
- * Every event that the daemon logs, with its fields. The first block is the contract's list ("Events", item 4), whose
- * names and fields stay as they are there; below it are our own.
+ * The daemon's log events with their fields. The first block is the list of docs/specification.md#log-events, with its
+ * names and fields; the rest are additional events.
  */
 export const LOG_EVENTS = {
   "cloud.supervisor.spawned": { task: "word", restarts: "count" },
@@ -16,6 +16,7 @@ export const LOG_EVENTS = {
     task: "word",
     cause: "word",
     error: "word",
+    message: "text",
     ran_ms: "count",
     fast_restarts: "count",
     degraded: "flag",
@@ -36,7 +37,7 @@ export const LOG_EVENTS = {
   "bodies.retention_sweep": { deleted: "count", retention_days: "count", elapsed_ms: "count" },
   "addon.body_capture.skip": { reason: "word", size_bytes: "count", gate_bytes: "count" },
   "daemon.heartbeat": { uptime_ms: "count", records: "count", pending: "count", connections: "count" },
-  "daemon.task_crashed": { task: "word", error: "word", restart_delay_ms: "count" },
+  "daemon.task_crashed": { task: "word", error: "word", message: "text", restart_delay_ms: "count" },
   "watchdog.mitm_unhealthy": { consecutive_failures: "count", action: "word" },
   "attribution.tier_hit": { tier: "word", project: "word", runner_up: "word", client: "word" },
   upload_truncated_request: { request_id: "word", size_bytes: "count", max_bytes: "count" },
@@ -58,8 +59,8 @@ export const LOG_EVENTS = {
   "proxy.restarted": { port: "count" },
   "capture.failed": { host: "word", error: "word" },
   "capture.unreadable": { host: "word", reason: "word" },
-  "api.failed": { error: "word" },
-  "attribution.failed": { error: "word" },
+  "api.failed": { error: "word", message: "text" },
+  "attribution.failed": { error: "word", message: "text" },
   "store.failing": { reason: "word" },
   "store.refused": { reason: "word" },
   "store.recovered": { pending: "count", dropped: "count" },
@@ -75,7 +76,7 @@ interface LogFieldTypes {
   text: string;
 }
 
-/** The fields of an event; each may be left out or null. */
+/** The fields of an event. Each may be omitted or null. */
 export type LogFields<Event extends LogEvent> = {
   readonly [Field in keyof (typeof LOG_EVENTS)[Event]]?:
     | LogFieldTypes[Extract<(typeof LOG_EVENTS)[Event][Field], LogFieldKind>]
@@ -83,14 +84,14 @@ export type LogFields<Event extends LogEvent> = {
     | undefined;
 };
 
-/** From the most talkative to the most silent. */
+/** Log levels, from the most to the least verbose. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
-/** How much an event matters. */
+/** The importance of an event. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Writes one event to the log. Never throws and never waits; a line that can't be written is lost. */
+/** Writes one event to the log. Never throws and never waits. A line that cannot be written is dropped. */
 export type WriteEvent = <Event extends LogEvent>(event: Event, fields: LogFields<Event>) => void;
 
-/** The daemon's structured log. Events keep the order in which they were written. */
+/** The daemon's structured log. Events are written in order. */
 export type Log = Readonly<Record<LogLevel, WriteEvent>>;

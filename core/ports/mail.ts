@@ -1,9 +1,9 @@
-/** A letter to one person. Plain text; a link in it may be a secret that is valid once. */
+/** An email to one person, in plain text. It may contain a secret link that is valid once. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
 }
 
-/** Hands a letter over for delivery. Rejects where that was not possible; a letter that was handed over twice comes twice. */
+/** Hands an email over for delivery. Rejects if that fails. Not idempotent: each call sends an email. */
 export type SendMail = (mail: Mail) => Promise<void>;

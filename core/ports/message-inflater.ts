@@ -1,25 +1,25 @@
-/** A message's bytes before compression, or why there are none. */
+/** An inflated message, or why it could not be inflated. */
 export type InflatedMessage =
   | { kind: "inflated"; bytes: Uint8Array }
-  /** More than the bound, or no DEFLATE data. */
+  /** `too_large`: the message exceeds the limit. `damaged`: it is not valid DEFLATE data. */
   | { kind: "too_large" | "damaged" };
 
-/** Undoes `permessage-deflate` (RFC 7692) on the messages of one direction of one connection, in their order. */
+/** Inflates `permessage-deflate` messages (RFC 7692) of one direction of a connection, in order. */
 export interface MessageInflater {
   /**
-   * Takes the payload of one compressed message, whole. At once, in bounded memory, and never throws. After an answer
-   * other than `inflated` it may not be asked again where messages share their window.
+   * Inflates the complete payload of one message, synchronously and in bounded memory. Never throws. After a result other
+   * than `inflated`, it must not be called again if messages share their window.
    */
   inflate(payload: Uint8Array): InflatedMessage;
 }
 
-/** How a direction was agreed to be compressed. */
+/** The negotiated compression of a direction. */
 export interface InflaterOptions {
-  /** Whether a message may refer to the ones before it ("context takeover"). */
-  readonly sharesWindow: boolean;
-  /** The most that one message may inflate to, in bytes. */
+  /** Whether a message may refer to earlier ones ("context takeover"). */
+  readonly contextTakeover: boolean;
+  /** Maximum inflated size of a message, in bytes. */
   readonly maxBytes: number;
 }
 
-/** Makes the inflater of one direction. */
+/** Creates an inflater for one direction. */
 export type CreateMessageInflater = (options: InflaterOptions) => MessageInflater;

@@ -1,36 +1,36 @@
-import type { Millis } from "../time.ts";
+import type { Millis } from "../values/time.ts";
 
-/** One thing that was about to leave the machine, as it was sent. */
+/** A payload that is about to be sent from this machine. */
 export interface OutboxItem {
   readonly kind: "metadata" | "body";
   readonly at: Millis;
   readonly origin: string;
   readonly projects: readonly string[];
   readonly requestIds: readonly string[];
-  /** Names of the fields that held anything but null. */
+  /** Names of the fields that were not null. */
   readonly fields: readonly string[];
-  /** The text that was sent; of a body everything but its bytes, which stand there as size and SHA-256. */
+  /** The text that is sent. The bytes of a body are replaced by their size and SHA-256. */
   readonly payload: string;
 }
 
-/** An item with its place in the chain. */
+/** An item with its position in the chain. */
 export interface OutboxEntry extends OutboxItem {
   readonly seq: number;
-  /** The hash of the entry before; 64 zeros before the first. */
+  /** The hash of the previous entry; 64 zeros for the first. */
   readonly previous: string;
   readonly hash: string;
 }
 
-/** Whether the chain holds. What rotation took away is not missed: the first entry kept says what it follows. */
+/** Whether the chain is intact. Entries removed by rotation are not a fault: the first stored entry names the hash that it follows. */
 export type OutboxVerdict =
   | { readonly ok: true; readonly entries: number; readonly firstSeq: number; readonly lastSeq: number }
   | { readonly ok: false; readonly file: string; readonly line: number; readonly problem: string };
 
 /** The log of what was sent: append-only, chained by hashes, bounded in size. */
 export interface Outbox {
-  /** Writes the item down; rejects where it can't be, and then nothing may be sent. */
+  /** Stores the item. If it rejects, nothing may be sent. */
   append(item: OutboxItem): Promise<void>;
-  /** The entries that are kept, oldest first. */
+  /** Returns the stored entries, oldest first. */
   read(): AsyncIterable<OutboxEntry>;
   verify(): Promise<OutboxVerdict>;
 }

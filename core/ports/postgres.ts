@@ -1,6 +1,6 @@
 /**
- * What the cloud needs of PostgreSQL 15 or later, be it a server or embedded. `TDialect` is Kysely's `Dialect`, which the
- * core does not know. Values are read alike from every adapter:
+ * The database of the cloud: PostgreSQL 15 or later, as a server or embedded. `TDialect` is Kysely's `Dialect`, which the
+ * core does not import. All adapters convert values alike:
  *
  * | type | read as | sent as |
  * |---|---|---|
@@ -13,11 +13,11 @@
 export interface PostgresDatabase<TDialect = unknown> {
   /** For `new Kysely({ dialect })`. Every error that it throws is a `DatabaseError`. Kysely's `destroy()` closes the database. */
   readonly dialect: TDialect;
-  /** How its connections stand; absent where there is no pool of them. */
+  /** The state of the connection pool; absent without a pool. */
   readonly pool?: () => DatabasePool;
 }
 
-/** How a pool of connections stands at the moment. */
+/** The current state of a connection pool. */
 export interface DatabasePool {
   readonly open: number;
   readonly idle: number;
@@ -26,9 +26,9 @@ export interface DatabasePool {
   readonly waiting: number;
 }
 
-/** Why a statement failed, in as many kinds as somebody can act on. */
+/** Why a statement failed. Each reason requires a different reaction. */
 export type DatabaseErrorReason =
-  /** No connection, none free in time, or the server is going down, full, or out of memory: try again later. */
+  /** No connection, no free connection in time, or the server is shutting down, full, or out of memory. Try again later. */
   | "unavailable"
   /** The statement took too long. */
   | "timeout"
@@ -36,19 +36,19 @@ export type DatabaseErrorReason =
   | "conflict"
   /** A UNIQUE, NOT NULL, CHECK or foreign key rule refused the row. */
   | "constraint"
-  /** A value that can't be stored: too large, or a character that the encoding lacks. */
+  /** A value that cannot be stored: too large, or with a character that the encoding lacks. */
   | "invalid_value"
-  /** The role may not do that: a fault of ours. */
+  /** The role lacks a permission, because of a bug or a wrong setup. */
   | "forbidden"
   | "other";
 
-/** The one error of the database; `cause` is the driver's. The message holds no parameter. */
+/** The only error of the database. `cause` is the driver's error. The message contains no parameter. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
   readonly reason: DatabaseErrorReason;
-  /** SQLSTATE, or the system's error code where no server answered; null where neither is known. */
+  /** The SQLSTATE, or the system's error code if no server answered; null if neither is known. */
   readonly code: string | null;
-  /** The rule that refused, for `constraint`. */
+  /** The violated rule, for `constraint`. */
   readonly constraint: string | null;
 
   constructor(

@@ -1,2 +1,2 @@
-/** Bytes that nobody can guess. Each call gives fresh ones, which the caller may keep. */
+/** Returns cryptographically random bytes in a new array. */
 export type RandomBytes = (count: number) => Uint8Array;

@@ -1,15 +1,15 @@
 import type { AccountPerson } from "./accounts.ts";
 
-/** Somebody who wants an account, with the token of an invitation if they brought one. */
+/** A person who wants an account, with the token of an invitation if they have one. */
 export interface Applicant {
   readonly email: string;
   readonly invitation: string | null;
 }
 
-/** Who may open an account once the first one exists, and what a new account begins with. */
+/** Decides who may create an account after the first one, and sets up new accounts. */
 export interface SignUpPolicy {
-  /** Whether they may. Asked before anything is looked up, so that a stranger learns nothing from the answer. */
-  admits(applicant: Applicant): Promise<boolean>;
-  /** Called once for each account that somebody opened themselves. A failure leaves the account without a workspace. */
-  opened(person: AccountPerson, invitation: string | null): Promise<void>;
+  /** Whether the applicant may create an account. Called before any lookup, so that the response reveals nothing to a stranger. */
+  allows(applicant: Applicant): Promise<boolean>;
+  /** Called once for each account that a person created by signing up. A failure leaves the account without a workspace. */
+  accountCreated(person: AccountPerson, invitation: string | null): Promise<void>;
 }

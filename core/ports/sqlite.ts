@@ -1,5 +1,5 @@
 /**
- * What the store needs of SQLite. Everything but Kysely's asynchronous queries is synchronous, as SQLite is.
+ * The SQLite interface that the store uses. Everything but Kysely's asynchronous queries is synchronous, as SQLite is.
  *
  * ```ts
  * import { createSqliteOpener } from "../../adapters/sqlite/mod.ts";
@@ -14,102 +14,115 @@
  */
 
 /**
- * What can be bound. Some runtimes bind a `number` as REAL: in a column of a STRICT table that makes no difference, in
- * an expression (`? / 1000`) pass a `bigint`. Text may hold U+0000, but Deno reads it only up to there: keep such text
- * as a blob.
+ * A value for a parameter. Some runtimes bind a `number` as REAL. This makes no difference in a column of a STRICT table;
+ * in an expression such as `? / 1000`, pass a `bigint`. Text may contain U+0000, but Deno reads only the part before it, so
+ * store such text as a blob.
  */
 export type SqliteValue = null | number | bigint | string | Uint8Array;
 
-/** A prepared statement. Integers are read as `number` where that is exact and as `bigint` beyond 2^53 - 1. */
+/** A prepared statement. Integers are read as `number` if that is exact, and as `bigint` beyond 2^53 - 1. */
 export interface SqliteStatement<Row = unknown> {
-  /** Runs it and says how many rows it changed. The array is read during the call only, so it may be used again. */
+  /** Runs the statement and returns the number of changed rows. The array is read only during the call and may be reused. */
   run(parameters: readonly SqliteValue[]): number;
   all(parameters: readonly SqliteValue[]): Row[];
-  /** The first row, or `null`. */
+  /** Returns the first row, or `null`. */
   get(parameters: readonly SqliteValue[]): Row | null;
-  /** Reads row by row; several may run at once. The connection keeps its snapshot until the loop ends. */
+  /** Reads row by row. Several iterations may run at once. The connection keeps its snapshot until the iteration ends. */
   iterate(parameters: readonly SqliteValue[]): IterableIterator<Row>;
 }
 
-/** One connection. `TDialect` is Kysely's `Dialect`, which the core does not know. */
+/** A connection. `TDialect` is Kysely's `Dialect`, which the core does not import. */
 export interface SqliteConnection<TDialect = unknown> {
   /** For `new Kysely({ dialect })`. Kysely's `destroy()` leaves the connection open: call `close()`. */
   readonly dialect: TDialect;
-  /** Prepares, or finds again what was prepared: call it as often as you like. */
+  /** Prepares a statement. Statements are cached by their text, so repeated calls are cheap. */
   prepare<Row = unknown>(sql: string): SqliteStatement<Row>;
   /** Runs one or several statements without parameters. */
   execute(sql: string): void;
   /**
-   * Runs the work between BEGIN IMMEDIATE and COMMIT and rolls back when it throws. Not nestable, not for `async` work,
-   * and not while a transaction of Kysely is open on the same connection.
+   * Runs the work between BEGIN IMMEDIATE and COMMIT. Rolls back if it throws. Cannot be nested, cannot run `async` work,
+   * and cannot run while a Kysely transaction is open on the same connection.
    */
   transaction<T>(work: () => T): T;
   /** Safe to call twice. */
   close(): void;
 }
 
-/** How a connection is opened. */
+/** Options for opening a connection. */
 export interface SqliteOptions {
-  /** Neither creates the file nor writes to it. Default: false. */
+  /** Opens an existing file without writing to it. Default: false. */
   readOnly?: boolean;
-  /** How long a call blocks while another connection holds the lock, before `busy`. Default: 5,000. */
+  /**
+   * How long a call waits for a lock of another connection before it fails with `busy`, in milliseconds. Default: 5,000.
+   */
   busyTimeoutMs?: number;
-  /** `full` syncs each commit to the disk; `normal` may lose the last commits in a power cut, never the file. Default: `full`. */
+  /**
+   * `full` syncs each commit to disk. `normal` may lose the latest commits in a power failure, but does not damage the
+   * file. Default: `full`.
+   */
   synchronous?: "normal" | "full";
-  /** A file that is only ever locked: it stays empty, so that no disk is too full for it. Default: false. */
+  /** Uses the file only for its lock. It stays empty, so that it can be locked on a full disk. Default: false. */
   lockOnly?: boolean;
 }
 
-/** Opens files and moves broken ones away. */
+/** Opens databases and sets damaged ones aside. */
 export interface SqliteOpener<TDialect = unknown> {
   /**
-   * Opens in WAL mode; creates file (0600) and folder (0700) unless `readOnly`. `:memory:` makes a database of its own.
+   * Opens in WAL mode; creates file (0600) and folder (0700) unless `readOnly`. `:memory:` opens a new in-memory database.
    * Rejects with a `StoreError`: `missing`, `unsafe_file`, `corrupt`, `busy`, `cannot_open`, …
    */
   open(path: string, options?: SqliteOptions): Promise<SqliteConnection<TDialect>>;
-  /** Says whether the file is another one than before (restored, copied); `null` where it can't be told. */
+  /** Returns an identity of the file that changes if the file is replaced (restored, copied); `null` if it is unknown. */
   fileIdentity(path: string): string | null;
-  /** Whether the folder that the database lies in is there. */
+  /** Whether the folder of the database exists. */
   hasFolder(path: string): boolean;
   /**
-   * Copies a -wal that is not as SQLite left it, of which SQLite would pass over the rest in silence, to `<path>-wal.corrupt…`
-   * and returns that path; `null` where there is nothing wrong. For who has the database to itself.
+   * Copies a damaged -wal to `<path>-wal.corrupt…` and returns that path; `null` if it is not damaged. SQLite would
+   * silently ignore everything after the damage. Call it only if no other process uses the database.
    */
-  keepDamagedLog(path: string): string | null;
-  /** Renames the database with its -wal and -shm to `<path>.<suffix>…`, as evidence, and returns the new path. Idempotent. */
+  saveDamagedLog(path: string): string | null;
+  /**
+   * Syncs committed data to disk, on another thread than the one that uses the database. Resolves if there is no -wal.
+   * Rejects if the disk reports an error.
+   */
+  syncLog(path: string): Promise<void>;
+  /**
+   * Renames the database with its -wal and -shm to `<path>.<suffix>…`, to preserve it for analysis. Returns the new path.
+   * Idempotent.
+   */
   setAside(path: string, suffix: string): string;
 }
 
-/** Why the store failed, in words that `status` shows. */
+/** Why the store failed. `status` shows these. */
 export type StoreErrorReason =
   /** Another connection holds the lock. */
   | "busy"
   | "disk_full"
-  /** The disk refused to read or write. */
+  /** The disk could not be read or written. */
   | "io"
   | "corrupt"
   | "read_only"
-  /** No such file, on a read-only open. */
+  /** The file does not exist, and was opened read-only. */
   | "missing"
-  /** It is there, but can't be opened: permissions, or a WAL database in a folder that can't be written. */
+  /** The file exists but cannot be opened: permissions, or a WAL database in a read-only folder. */
   | "cannot_open"
-  /** A link, another owner, or a folder that others may write: refused. */
+  /** Refused: a symbolic link, a file of another owner, or a folder that others may write to. */
   | "unsafe_file"
-  /** A UNIQUE, NOT NULL, CHECK, type or foreign key rule refused the row. */
+  /** A row violates a UNIQUE, NOT NULL, CHECK, type or foreign key rule. */
   | "constraint"
-  /** A value that can't be stored, such as an integer of more than 64 bits. */
+  /** A value that cannot be stored, such as an integer of more than 64 bits. */
   | "invalid_value"
   /** Written by a newer version. */
   | "newer_schema"
-  /** Not migrated yet, and this open may not write. */
+  /** Not migrated yet, and opened read-only. */
   | "older_schema"
-  /** A migration did not do what it should have. */
+  /** A migration had an unexpected result. */
   | "migration"
-  /** Not ours. */
+  /** A database of another program. */
   | "not_a_store"
   | "other";
 
-/** The one error of the store and its adapters; `cause` is the driver's. */
+/** The error that the store and its adapters throw; `cause` is the driver's error. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly reason: StoreErrorReason;

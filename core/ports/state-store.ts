@@ -1,7 +1,7 @@
-/** Where a machine's state lives between two runs of the process. */
+/** Stores the state of a machine between runs of the process. */
 export interface StateStore<State> {
-  /** The state saved last, or `null` where none was ever saved. */
+  /** Returns the last saved state, or `null` if none was saved. */
   load(): Promise<State | null>;
-  /** Replaces the saved state, all or nothing. Saving the same state again changes nothing. */
+  /** Replaces the saved state atomically. Idempotent. */
   save(state: State): Promise<void>;
 }

@@ -1,8 +1,8 @@
-/** Counts the tokens of texts, for estimates. What it needs for that is loaded when it is first asked. */
+/** Counts the tokens of texts, for estimates. Loads its data on first use. */
 export interface TokenCounter {
   /**
-   * How many tokens the texts are together, each for itself, for a model as near to the named one as is known. Null where
-   * it can't be told. Never rejects.
+   * Returns the total tokens of the texts, counted one by one, for the closest known model. Null if it cannot be counted.
+   * Never rejects.
    */
   count(texts: readonly string[], model: string): Promise<number | null>;
 }

@@ -3,7 +3,7 @@ import type { MatchRule } from "./model-match.ts";
 import type { RateRow, RateTier } from "./rates.ts";
 import type { UsageExtraName } from "./usage-extras.ts";
 
-/** Input, output, cache read, cache write, one-hour cache write; what is missing at the end is `null`. */
+/** Input, output, cache read, cache write, one-hour cache write. Missing items at the end are `null`. */
 type TokenRatesText = readonly (number | null)[];
 
 type PriceExtras = Readonly<Partial<Record<UsageExtraName, number>>>;
@@ -15,7 +15,7 @@ type TierText = readonly [
   ...rest: TokenRatesText,
 ];
 
-/** From, hours, base rates, tiers, extras, thinking, per request; what is missing at the end, or 0, is none. */
+/** Start, daily period, base rates, tiers, extras, thinking, per request. Missing items at the end, or 0, mean none. */
 type PriceText = readonly [
   from: string | 0,
   daily: readonly [number, number] | 0,
@@ -31,15 +31,12 @@ const NO_EXTRAS: PriceExtras = {};
 
 type ModelText = readonly [model: string, rule: MatchRule | 0, ...prices: PriceText[]];
 
-/**
- * Reads the rates that come with the package, in the order in which a price book wants them. Costs a few milliseconds:
- * call it once.
- */
+/** Loads the bundled rates, in the order that a price book requires. Takes a few milliseconds, so call it once. */
 export function loadBundledRates(): RateRow[] {
   const lists = JSON.parse(BUNDLED_RATES_TEXT) as Record<string, readonly ModelText[]>;
   const rows: RateRow[] = [];
   for (const [provider, models] of Object.entries(lists)) {
-    // Indexes instead of destructuring: this runs once and cold, where iterators cost the most.
+    // Indexes instead of destructuring: this runs once, unoptimised, and iterators would be slower.
     for (const entry of models) {
       const match = entry[1] || null;
       for (let index = 2; index < entry.length; index++) {

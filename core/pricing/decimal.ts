@@ -1,18 +1,18 @@
-/** Pico-USD (10^-12 USD) in one USD. Source: decisions, "Tokens and money". */
+/** Pico-USD (10^-12 USD) in one USD. Source: docs/specification.md#money-and-rates. */
 export const PICO_USD_PER_USD = 1_000_000_000_000n;
 
 /** Digits after the decimal point that a pico-USD amount keeps. */
 const PICO_PLACES = 12;
 
-/** Longer texts are no amount of money; the bound keeps a hostile answer from costing big-integer time. */
+/** Maximum length of an amount. The limit bounds the big-integer arithmetic that a hostile response can cause. */
 const MAX_TEXT_LENGTH = 100;
 
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
-/** Divides and rounds half to even, for either sign; the denominator is positive. */
+/** Divides and rounds half to even. The numerator may be negative; the denominator must be positive. */
 export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   if (denominator <= 0n)
-    throw new RangeError(`denominator must be positive: current value is ${denominator}`);
+    throw new RangeError(`the denominator must be positive: current value is ${denominator}`);
   const magnitude = numerator < 0n ? -numerator : numerator;
   let quotient = magnitude / denominator;
   const twiceRest = (magnitude % denominator) * 2n;
@@ -21,8 +21,8 @@ export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
 }
 
 /**
- * Reads a decimal number (JSON's notation, a leading `+` or a bare `.5` too) as an integer count of 10^-`places`,
- * rounded half to even; `null` when the text is no such number or longer than 100 characters.
+ * Parses a decimal number (JSON's notation, also with a leading `+` or as `.5`) into an integer count of 10^-`places`,
+ * rounded half to even. Returns `null` if the text is not a decimal number or is longer than 100 characters.
  */
 export function parseDecimal(text: string, places: number): bigint | null {
   if (text.length > MAX_TEXT_LENGTH) return null;
@@ -38,8 +38,8 @@ export function parseDecimal(text: string, places: number): bigint | null {
 }
 
 /**
- * Reads a decimal amount of USD as pico-USD, exactly up to twelve places and half to even beyond; `null` when the text
- * is no decimal number. No floating point is involved: pass the text that the provider sent, not a parsed number.
+ * Parses a decimal amount of USD into pico-USD, rounded half to even beyond twelve places. Returns `null` if the text is
+ * not a decimal number. No floating point is involved: pass the text that the provider sent, not a parsed number.
  */
 export function parseDecimalToPico(text: string): bigint | null {
   return parseDecimal(text, PICO_PLACES);

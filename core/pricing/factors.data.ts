@@ -1,4 +1,4 @@
-import type { CalendarDate } from "../time.ts";
+import type { CalendarDate } from "../values/time.ts";
 import type { MatchRule } from "./model-match.ts";
 import type { UsageExtraName } from "./usage-extras.ts";
 
@@ -166,7 +166,7 @@ export const ONE_HOUR_WRITE_OF_INPUT: {
 } = { models: "~claude", numerator: 2, denominator: 1 };
 
 /** What is billed by itself where the bundled list has no price for it, with the page that says so. */
-export interface ExtraFee {
+interface ExtraFee {
   /** The price list (see `priceListOf`). */
   provider: string;
   models: MatchRule;

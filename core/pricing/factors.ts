@@ -1,10 +1,10 @@
-import type { Millis } from "../time.ts";
+import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { EXTRA_FEES, PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
 import { matchesRule } from "./model-match.ts";
 import { USAGE_EXTRAS, type UsageExtraName } from "./usage-extras.ts";
 
-/** Words for the tier that the list price is for, without the prefixes that `normaliseServiceTier` takes off. */
+/** Names of the tier with the list price, without the prefixes that `normaliseServiceTier` removes. */
 const STANDARD_TIERS: ReadonlySet<string> = new Set([
   "",
   "auto",
@@ -15,7 +15,7 @@ const STANDARD_TIERS: ReadonlySet<string> = new Set([
   "unspecified",
 ]);
 
-/** Several words for one tier: OpenAI answers `priority` for `fast` and sells both at one price. */
+/** Synonyms of a tier. OpenAI responds with `priority` to `fast` and charges the same for both. */
 const SAME_TIER: Readonly<Record<string, string>> = { fast: "priority" };
 
 const FLAGS = Object.keys(USAGE_EXTRAS).filter(
@@ -23,8 +23,8 @@ const FLAGS = Object.keys(USAGE_EXTRAS).filter(
 ) as UsageExtraName[];
 
 /**
- * The service tier in our words, `null` for the one that the list price is for. Google writes `SERVICE_TIER_FLEX` and,
- * on Vertex, `ON_DEMAND_FLEX` for what others call `flex`.
+ * Normalises a service tier. Returns `null` for the tier with the list price. Google writes `SERVICE_TIER_FLEX` and, on
+ * Vertex, `ON_DEMAND_FLEX` for what others call `flex`.
  */
 export function normaliseServiceTier(serviceTier: string | null): string | null {
   if (serviceTier === null) return null;
@@ -36,15 +36,15 @@ export function normaliseServiceTier(serviceTier: string | null): string | null 
   return Object.hasOwn(SAME_TIER, word) ? SAME_TIER[word]! : word;
 }
 
-/** The factors that apply, and, in words, the first thing that changes the price by a factor that we don't know. */
-export interface FoundFactors {
+/** The factors of a request, and a description of the first condition whose factor is unknown. */
+interface FoundFactors {
   factors: readonly PriceFactor[];
   unknown: string | null;
 }
 
 const NONE: FoundFactors = { factors: [], unknown: null };
 
-/** Finds what multiplies the token rates of a request on this price list, for a model known by any of the names. */
+/** Finds the factors that multiply a request's token rates. The model may match by any of its names. */
 export function findFactors(
   provider: string,
   modelNames: readonly string[],
@@ -79,7 +79,7 @@ export function findFactors(
   return { factors, unknown };
 }
 
-/** The fee for one of the extras that the price list itself has no rate for, in micro-USD for a million of them. */
+/** Returns the fee of an extra for which the price list has no rate, in micro-USD per million; `null` if there is none. */
 export function findFee(
   provider: string,
   modelNames: readonly string[],
@@ -94,7 +94,7 @@ export function findFee(
   return found?.rate ?? null;
 }
 
-/** A rate times the factors, in integer micro-USD, half to even. */
+/** Multiplies a rate by the factors. The result is an integer in micro-USD, rounded half to even. */
 export function applyFactors(rate: number, factors: readonly PriceFactor[]): number {
   let numerator = 1n;
   let denominator = 1n;

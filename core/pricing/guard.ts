@@ -1,56 +1,53 @@
-import type { Millis } from "../time.ts";
+import type { Millis } from "../values/time.ts";
+import type { PublishedRate, RatePull } from "../wire/pricing-rates.ts";
 import { formatRateText } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
-import { type PublishedRate, type RateProblem, readPublishedRate } from "./published-rates.ts";
+import { type RateProblem, readPublishedRate } from "./published-rates.ts";
 import type { RateRow, TokenRates } from "./rates.ts";
 
-/** Highest rate that a pull may bring, in micro-USD per million tokens. Source: contract, "Limits". */
+/** Maximum rate that a pull may contain, in micro-USD per million tokens. Source: docs/specification.md#limits. */
 export const RATE_CEILING_MICRO_USD = 1_000_000_000;
 
-/** How many times larger or smaller a pull may make a rate. Source: contract, "Limits". */
+/** Maximum factor by which a pull may raise or lower a rate. Source: docs/specification.md#limits. */
 export const MAX_RATE_MOVE = 10;
 
-/** How often rates are pulled unless configured. Source: contract, "Limits". */
+/** Default interval between pulls, in milliseconds. Source: docs/specification.md#limits. */
 export const DEFAULT_PULL_INTERVAL_MS = 6 * 3_600_000;
 
-/** Never more often than this. Source: contract, "Limits". */
+/** Minimum interval between pulls, in milliseconds. Source: docs/specification.md#limits. */
 export const MIN_PULL_INTERVAL_MS = 3_600_000;
 
-/** How far ahead of our clock a pull may be dated: a later date would win over every bundled row to come. */
+/**
+ * How far in the future a pull may be dated, in milliseconds. A later date would take precedence over all future bundled
+ * rates.
+ */
 const MAX_CLOCK_LEAD_MS = 86_400_000;
 
-/** A date, or a time that says its zone: without one it would be read in ours. */
+/** A date, or a time with a UTC offset. A time without an offset would be parsed as local time. */
 const INSTANT = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/;
 
-/** Published rates, as the cloud or a configured address answers. Source: decisions, "Reading". */
-export interface RatePull {
-  published_at: string;
-  unit: string;
-  rates: readonly PublishedRate[];
-}
-
-/** What became of a pull: all of its rows, or none of them and every reason. */
+/** The result of judging a pull: all of its rows, or all of its problems. */
 export type PullVerdict =
   | { ok: true; rows: readonly RateRow[] }
   | { ok: false; problems: readonly RateProblem[] };
 
-/** The interval between pulls: never below the floor; the default where the configured one is no number. */
+/** Returns the interval between pulls: at least the minimum, or the default if the configured interval is not a number. */
 export function clampPullInterval(intervalMs: number): number {
   return Number.isFinite(intervalMs) ? Math.max(intervalMs, MIN_PULL_INTERVAL_MS) : DEFAULT_PULL_INTERVAL_MS;
 }
 
-/** Whether rates may be pulled from this address: https with a host and no credentials, loopback too. */
+/** Whether rates may be pulled from a URL: https, without credentials, on any host. */
 export function isPullUrlAllowed(url: string): boolean {
   return /^https:\/\/[^\s/?#@\\]+(?:[/?#][^\s\\]*)?$/i.test(url);
 }
 
 /**
- * Judges a pull as a whole: one rate that is malformed, above the ceiling, twice in the pull or too far from the rate
- * that applies without the operator's rejects all of it. Rows that pass have the source `auto` and the day of
- * publication as their provenance. What the pull does not speak of (one-hour writes, context tiers) stays as it was.
+ * Accepts or rejects a pull as a whole. It is rejected if any rate is malformed, above the ceiling, listed twice, or too
+ * far from the rate that applies without the operator's rates. Accepted rows have the source `auto` and the day of
+ * publication as their provenance date. Rates that the pull omits (one-hour writes, context tiers) stay as they are.
  *
- * Decision: a rate that vanishes from a known model is rejected like one that becomes zero, since the fallback that
- * would price those tokens then may be ten times as high.
+ * Decision: removing a rate of a known model is rejected in the same way as setting it to zero, because the fallback rate
+ * for those tokens may be ten times as high.
  */
 export function judgePull(pull: RatePull, book: PriceBook, now: Millis): PullVerdict {
   const problems: RateProblem[] = [];
@@ -64,7 +61,7 @@ export function judgePull(pull: RatePull, book: PriceBook, now: Millis): PullVer
   if (!(publishedAt <= now + MAX_CLOCK_LEAD_MS)) {
     refuse(
       "published_at",
-      `must be a time that has come: current value is ${JSON.stringify(pull.published_at)}`,
+      `must not be in the future: current value is ${JSON.stringify(pull.published_at)}`,
     );
     return { ok: false, problems };
   }
@@ -80,19 +77,18 @@ export function judgePull(pull: RatePull, book: PriceBook, now: Millis): PullVer
     }
     const { provider, model, effectiveFrom } = read.row;
     const key = JSON.stringify([provider.trim().toLowerCase(), model.trim().toLowerCase(), effectiveFrom]);
-    if (seen.has(key))
-      problems.push({ provider, model, field: "model", problem: "stands in the pull twice" });
+    if (seen.has(key)) problems.push({ provider, model, field: "model", problem: "is listed twice" });
     seen.add(key);
     const at = effectiveFrom === null ? now : Math.max(now, Date.parse(`${effectiveFrom}T00:00:00Z`));
     const current = book.findPublished({ provider, model, requestedModel: null, at });
-    const row = current === null ? read.row : keepUnsaid(item, read.row, current);
+    const row = current === null ? read.row : fillOmittedRates(item, read.row, current);
     problems.push(...judgeRow(row, current));
     rows.push(row);
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, rows };
 }
 
-function keepUnsaid(item: PublishedRate, row: RateRow, current: RateRow): RateRow {
+function fillOmittedRates(item: PublishedRate, row: RateRow, current: RateRow): RateRow {
   const rates = { ...row.rates };
   if (item.cache_write_1h === undefined) rates.cacheWrite1h = current.rates.cacheWrite1h;
   if (item.tiers === undefined) rates.tiers = current.rates.tiers;
@@ -128,16 +124,16 @@ function judgeRates(
   }
 }
 
-/** What is wrong with moving a rate from `known` to `offered`; `null` when nothing is. */
+/** Returns why a rate may not change from `known` to `offered`, or `null` if it may. */
 function judgeRate(offered: number | null, known: number | null, isKnownModel: boolean): string | null {
   if (offered !== null && offered > RATE_CEILING_MICRO_USD) {
     return `is above the ceiling of ${formatRateText(RATE_CEILING_MICRO_USD)} USD: ${formatRateText(offered)}`;
   }
   if (!isKnownModel || offered === known) return null;
   const move = `${known === null ? "none" : formatRateText(known)} to ${offered === null ? "none" : formatRateText(offered)}`;
-  if (known === null) return `would appear on a known model: ${move}`;
-  if (offered === null) return `would vanish from a known model: ${move}`;
-  if (known === 0 || offered === 0) return `would move between free and paid: ${move}`;
+  if (known === null) return `would be added to a known model: ${move}`;
+  if (offered === null) return `would be removed from a known model: ${move}`;
+  if (known === 0 || offered === 0) return `would change between free and paid: ${move}`;
   const isTooFar = offered > known * MAX_RATE_MOVE || offered * MAX_RATE_MOVE < known;
-  return isTooFar ? `would move more than ${MAX_RATE_MOVE} times: ${move}` : null;
+  return isTooFar ? `would change by more than a factor of ${MAX_RATE_MOVE}: ${move}` : null;
 }

@@ -1,8 +1,8 @@
 /**
- * What a request costs, exactly. A rate is an integer number of micro-USD per million tokens, so that one token at rate
- * `r` costs `r` pico-USD, and a cost is a bigint of pico-USD: no floating point touches money. A price book holds
- * dated rows from three sources (bundled, pulled, the operator's) and says which applies; `priceUsage` turns counts into
- * lines that sum to the cost and show each step. What can't be priced has no cost and says why.
+ * Computes the exact cost of a request. A rate is an integer number of micro-USD per million tokens, so that one token at
+ * rate `r` costs `r` pico-USD, and a cost is a bigint of pico-USD: no floating point is used for money. A price book holds
+ * dated rows from three sources (bundled, pulled, operator) and finds the one that applies. `priceUsage` turns counts into
+ * lines that sum to the cost. Usage that cannot be priced has no cost, and a reason.
  *
  * ```ts
  * import { createPriceBook, formatUsd, loadBundledRates, priceUsage } from "./mod.ts";
@@ -29,52 +29,46 @@
  *   },
  *   book,
  * );
- * console.log(priced.costPicoUsd, formatUsd(priced.costPicoUsd ?? 0n)); // 5000000000n "$0.005"
+ * console.log(priced.costPicoUsd, formatUsd(priced.costPicoUsd ?? 0n)); // 5000000000n $0.005
  * ```
+ *
+ * `savings/` finds ways to save money; `reconcile/` compares the daemon's totals with the cloud's:
+ *
+ * ```ts
+ * import { findSavings, judgeVariance } from "./mod.ts";
+ *
+ * const repeated = { provider: "openai", model: "gpt-5", project: "docs", requests: 12, costPicoUsd: 3_000_000_000n };
+ * console.log(findSavings([], [repeated])[0]?.kind); // repeated_prompt
+ * console.log(judgeVariance(1_000_000n, 1_004_999n)); // tolerance
+ * ```
+ *
+ * @module
  */
 
-export { BUNDLED_RATES_DATE, BUNDLED_RATES_SOURCE, ROUNDED_RATES } from "./bundled-rates.data.ts";
+export type { PublishedRate, RatePull } from "../wire/pricing-rates.ts";
 export { loadBundledRates } from "./bundled-rates.ts";
-export { divideHalfEven, PICO_USD_PER_USD, parseDecimal, parseDecimalToPico } from "./decimal.ts";
-export { EXTRA_FEES, type ExtraFee, PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
-export { normaliseServiceTier } from "./factors.ts";
-export {
-  clampPullInterval,
-  DEFAULT_PULL_INTERVAL_MS,
-  isPullUrlAllowed,
-  judgePull,
-  MAX_RATE_MOVE,
-  MIN_PULL_INTERVAL_MS,
-  type PullVerdict,
-  RATE_CEILING_MICRO_USD,
-  type RatePull,
-} from "./guard.ts";
-export { MAX_MODEL_NAME_LENGTH, type MatchRule, matchesRule } from "./model-match.ts";
-export {
-  formatPicoUsd,
-  formatRateText,
-  formatUsd,
-  fromMinorUnits,
-  PICO_USD_PER_MINOR_UNIT,
-  parseRateText,
-  toMinorUnits,
-} from "./money.ts";
+export { PICO_USD_PER_USD } from "./decimal.ts";
+export type { PriceFactor } from "./factors.data.ts";
+export { isPullUrlAllowed, judgePull, type PullVerdict } from "./guard.ts";
+export { formatPicoUsd, formatUsd } from "./money.ts";
 export { createPriceBook, type PriceBook, type RateQuery } from "./price-book.ts";
 export { type CostLine, type PricedUsage, priceUsage, type UsageToPrice } from "./price-usage.ts";
-export { priceListOf } from "./provider-names.ts";
+export { type RateProblem, readPublishedRate, toPublishedRate } from "./published-rates.ts";
+export type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
 export {
-  type PublishedRate,
-  type PublishedTokenRates,
-  type RateProblem,
-  readPublishedRate,
-  toPublishedRate,
-} from "./published-rates.ts";
-export type { DailyWindow, RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
+  type CloudDay,
+  type DayVariance,
+  type LocalModelDay,
+  type ModelVariance,
+  type Reconciliation,
+  reconcile,
+  type VarianceCause,
+} from "./reconcile/reconcile.ts";
+export { judgeVariance, type VarianceVerdict } from "./reconcile/variance.ts";
 export {
-  CALL_EXTRAS,
-  type CallExtraName,
-  ESTIMATE_EXTRAS,
-  USAGE_EXTRAS,
-  type UsageExtra,
-  type UsageExtraName,
-} from "./usage-extras.ts";
+  findSavings,
+  type ModelUsage,
+  type RepeatedPrompts,
+  type Saving,
+  type SavingKind,
+} from "./savings/find-savings.ts";

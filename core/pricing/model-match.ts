@@ -1,17 +1,23 @@
 /**
- * Which model names a rate is for, on lower-case names. A rule is one text whose first character says how the rest is
- * compared, or a list of rules; there are no regular expressions, so that matching is linear whatever a client sends.
+ * A rule that decides which model names a rate applies to. Names are in lower case. A rule is a text whose first character
+ * selects the comparison, or a list of rules. There are no regular expressions, so matching takes linear time for any name
+ * that a client sends.
  *
- * `=a` is `a` · `^a` starts with `a` · `$a` ends with `a` · `~a` contains `a` · `#a-##` is `a-` and two digits ·
- * `%a-#` starts with `a-` and a digit · `!a` has no dash-separated part `a` · a list: any of them, or with `&` as its
- * first item all the others.
+ * - `=a`: is `a`
+ * - `^a`: starts with `a`
+ * - `$a`: ends with `a`
+ * - `~a`: contains `a`
+ * - `#a-##`: is `a-` and two digits
+ * - `%a-#`: starts with `a-` and a digit
+ * - `!a`: has no dash-separated part `a`
+ * - a list: any of the rules; if the first item is `&`, all the others
  */
 export type MatchRule = string | readonly MatchRule[];
 
-/** Longer names are not looked up: no provider has them, and a client chooses the name. */
+/** Maximum length of a model name. Clients choose the name, and no model has a longer one. */
 export const MAX_MODEL_NAME_LENGTH = 256;
 
-/** Whether the rule holds for the (lower-case) model name. */
+/** Whether a model name in lower case matches the rule. */
 export function matchesRule(rule: MatchRule, name: string): boolean {
   if (typeof rule !== "string") {
     return rule[0] === "&"
@@ -35,7 +41,7 @@ export function matchesRule(rule: MatchRule, name: string): boolean {
     case "!":
       return !`${name}-`.includes(`-${text}-`);
     default:
-      throw new TypeError(`match rule must start with one of =^$~#%!: current value is "${rule}"`);
+      throw new TypeError(`a match rule must start with one of =^$~#%!: current value is "${rule}"`);
   }
 }
 
@@ -49,7 +55,7 @@ function startsWithTemplate(name: string, template: string): boolean {
   return true;
 }
 
-/** The name as rules compare it; empty when it is too long to be a model's. */
+/** Normalises a model name for matching. Returns an empty text if it is too long. */
 export function normaliseModelName(model: string): string {
   return model.length > MAX_MODEL_NAME_LENGTH ? "" : model.trim().toLowerCase();
 }
@@ -57,19 +63,19 @@ export function normaliseModelName(model: string): string {
 const COMPACT_DATE = /-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/;
 const SNAPSHOT = /-(?:20\d{6}|20\d\d-\d\d-\d\d|latest|\d{3})$/;
 
-/** Name with a date written `-20250929` as `-2025-09-29`, as some lists spell it; the name itself without one. */
+/** Returns the name with a date such as `-20250929` written as `-2025-09-29`, as in some price lists. */
 export function dashDate(name: string): string {
   return name.replace(COMPACT_DATE, "-$1-$2-$3");
 }
 
-/** Name without the date, `-latest` or `-001` that marks a snapshot of a model; the name itself without one. */
+/** Returns the name without the suffix of a snapshot: a date, `-latest` or `-001`. */
 export function withoutSnapshot(name: string): string {
   return name.replace(SNAPSHOT, "");
 }
 
 /**
- * Name as the model's maker would write it: without a resource path (`models/x`, `publishers/p/models/x`) and with
- * Vertex's `x@20250929` as `x-20250929`.
+ * Returns the name as the model's maker writes it: without a resource path (`models/x`, `publishers/p/models/x`), and with
+ * `x-20250929` for Vertex's `x@20250929`.
  */
 export function withoutResourcePath(name: string): string {
   const path = name.lastIndexOf("models/");

@@ -1,33 +1,34 @@
+import { formatCount } from "../values/text/format-count.ts";
 import { divideHalfEven, PICO_USD_PER_USD, parseDecimal } from "./decimal.ts";
 
-/** Pico-USD in one minor unit of the wire (a millicent, 1/100,000 USD). Source: decisions, "Tokens and money". */
+/** Pico-USD in one minor unit of the wire, a millicent (1/100,000 USD). Source: docs/specification.md#money-and-rates. */
 export const PICO_USD_PER_MINOR_UNIT = 10_000_000n;
 
 /**
- * The most that one call may cost, in pico-USD: what a store's 64-bit integer holds, above nine million USD. Decision: a
- * figure beyond it is a mistake, and a record without a cost is worth more than no record.
+ * Maximum cost of a call, in pico-USD: the largest 64-bit integer, over nine million USD. Decision: a larger amount is an
+ * error, and the call is stored without a cost.
  */
 export const MAX_COST_PICO_USD = 2n ** 63n - 1n;
 
-/** The largest rate, 10^9 USD per million tokens: factors times it still count exactly. */
+/** Maximum rate, 10^9 USD per million tokens. Products with factors are still exact. */
 const MAX_RATE = 1_000_000_000_000_000n;
 
-/** Digits after the point of a USD rate that an integer number of micro-USD can say. */
+/** Decimal places of a USD rate in integer micro-USD. */
 const RATE_PLACES = 6;
 
-/** Rounds a cost half to even to integer millicents, what the wire calls `cost_usd_minor_units`. */
+/** Converts a cost to integer millicents, rounded half to even: `cost_usd_minor_units` on the wire. */
 export function toMinorUnits(costPicoUsd: bigint): bigint {
   return divideHalfEven(costPicoUsd, PICO_USD_PER_MINOR_UNIT);
 }
 
-/** The cost that a daemon meant which sent minor units alone. */
+/** Converts minor units to pico-USD, for daemons that send only minor units. */
 export function fromMinorUnits(minorUnits: number | bigint): bigint {
   return BigInt(minorUnits) * PICO_USD_PER_MINOR_UNIT;
 }
 
 /**
- * Reads a rate in USD per million tokens as integer micro-USD per million tokens, beyond six places half to even;
- * `null` when the text is no decimal number, is negative, or is above 10^9 USD.
+ * Parses a rate in USD per million tokens into integer micro-USD, rounded half to even. Returns `null` if the text is not a
+ * decimal number, is negative, or exceeds 10^9 USD.
  */
 export function parseRateText(text: string): number | null {
   const microUsd = parseDecimal(text, RATE_PLACES);
@@ -35,27 +36,43 @@ export function parseRateText(text: string): number | null {
   return Number(microUsd);
 }
 
-/** Writes a rate the way `parseRateText` reads it: the shortest decimal text, in USD per million tokens. */
+/** Formats a rate as the shortest decimal text in USD per million tokens, the inverse of `parseRateText`. */
 export function formatRateText(microUsd: number): string {
   return decimalText(BigInt(microUsd), RATE_PLACES, 0);
 }
 
-/** The exact amount as the shortest decimal text in USD, the way `parseDecimalToPico` reads it. */
+/** Formats an exact amount as the shortest decimal text in USD, the inverse of `parseDecimalToPico`. */
 export function formatPicoUsd(picoUsd: bigint): string {
   return decimalText(picoUsd, 12, 0);
 }
 
 /**
- * An amount for people: a dollar sign, grouped thousands and cents; below one dollar enough places to show four
- * digits, at most the exact twelve. Rounded half to even: for sums and for the wire use the exact value.
+ * Formats an amount for people: a dollar sign, thousands separators and cents. Below one dollar, it shows four significant
+ * digits, with at most twelve places. Rounded half to even; use the exact value for sums and on the wire.
  */
 export function formatUsd(picoUsd: bigint): string {
   const magnitude = picoUsd < 0n ? -picoUsd : picoUsd;
   const places = magnitude === 0n || magnitude >= PICO_USD_PER_USD ? 2 : placesForFourDigits(magnitude);
+  return dollarText(picoUsd, places, 2);
+}
+
+/**
+ * Formats an amount with a fixed number of decimal places, so that decimal points line up. A positive amount that rounds
+ * to zero becomes `<$0.0001`, for four places.
+ */
+export function formatFixedUsd(picoUsd: bigint, places: number): string {
+  const smallest = 10n ** BigInt(12 - places);
+  const isTooSmall = picoUsd > 0n && divideHalfEven(picoUsd, smallest) === 0n;
+  return isTooSmall ? `<${dollarText(smallest, places, places)}` : dollarText(picoUsd, places, places);
+}
+
+/** Formats an amount rounded half to even to `places`, without trailing zeros beyond `minPlaces`. */
+function dollarText(picoUsd: bigint, places: number, minPlaces: number): string {
+  const magnitude = picoUsd < 0n ? -picoUsd : picoUsd;
   const rounded = divideHalfEven(magnitude, 10n ** BigInt(12 - places));
-  const [whole = "", fraction = ""] = decimalText(rounded, places, 2).split(".");
+  const [whole = "", fraction = ""] = decimalText(rounded, places, minPlaces).split(".");
   const sign = picoUsd < 0n && rounded !== 0n ? "-" : "";
-  return `${sign}$${whole.replace(/\B(?=(?:\d{3})+$)/g, ",")}.${fraction}`;
+  return `${sign}$${formatCount(whole)}.${fraction}`;
 }
 
 function placesForFourDigits(magnitude: bigint): number {

@@ -1,4 +1,4 @@
-import type { Millis } from "../time.ts";
+import type { Millis } from "../values/time.ts";
 import {
   dashDate,
   matchesRule,
@@ -9,29 +9,32 @@ import {
 import { FALLBACK_PRICE_LISTS, priceListOf } from "./provider-names.ts";
 import type { RateRow } from "./rates.ts";
 
-/** Which price is wanted: of what, and as of when. */
+/** A query for the price of a model at a time. */
 export interface RateQuery {
   provider: string;
-  /** The model as answered. */
+  /** The model that the response names. */
   model: string;
-  /** The model as asked for. */
+  /** The model that the request names. */
   requestedModel: string | null;
   at: Millis;
 }
 
-/** Finds the rate that applies to a request. Pure but for a cache of names already looked up. */
+/** Finds the rate that applies to a request. Pure except for a cache of model names. */
 export interface PriceBook {
   readonly rows: readonly RateRow[];
-  /** The row that applies: operator wins; else the newer provenance date; on the same date auto over bundled. */
+  /**
+   * Returns the row that applies. An operator row takes precedence, then the newer provenance date, then pulled over
+   * bundled.
+   */
   find(query: RateQuery): RateRow | null;
-  /** The same without operator rows: what a pull is compared with. */
+  /** Returns the row that applies without operator rows. Pulls are compared with it. */
   findPublished(query: RateQuery): RateRow | null;
-  /** Among the bundled rows alone. */
+  /** Returns the row that applies among the bundled rows. */
   findBundled(query: RateQuery): RateRow | null;
 }
 
-/** Names looked up are remembered up to this many, so that a client that invents names costs bounded memory. */
-const MAX_REMEMBERED_NAMES = 10_000;
+/** Maximum number of cached names, because clients choose names. */
+const MAX_CACHED_NAMES = 10_000;
 
 const MILLIS_PER_DAY = 86_400_000;
 
@@ -54,7 +57,7 @@ interface PriceList {
   operator: Map<string, DatedRow[]>;
 }
 
-/** All rows that could price a name, before the date decides. */
+/** All rows that could price a name, at any date. */
 interface Candidates {
   operator: readonly DatedRow[];
   auto: readonly DatedRow[];
@@ -65,9 +68,9 @@ const NO_ROWS: readonly DatedRow[] = [];
 const NO_CANDIDATES: Candidates = { operator: NO_ROWS, auto: NO_ROWS, bundled: NO_ROWS };
 
 /**
- * Makes a price book of rows from all sources. Bundled rows match by their rules, the first in order wins, and rows of
- * one model are one history in which a later row wins where both apply. Other rows match their own name; an operator's
- * may end in `*`. Throws a RangeError on a date that is none.
+ * Creates a price book from the rows of all sources. Bundled rows match by their rules; the first match wins. The rows of
+ * one model form a history in which the later row wins if two apply. Other rows match their own name; an operator's name
+ * may end in `*`. Throws a RangeError for an invalid date.
  */
 export function createPriceBook(rows: readonly RateRow[]): PriceBook {
   const lists = new Map<string, PriceList>();
@@ -77,28 +80,28 @@ export function createPriceBook(rows: readonly RateRow[]): PriceBook {
     for (const history of list.operator.values()) history.sort((a, b) => a.fromMillis - b.fromMillis);
   }
 
-  const remembered = new Map<string, Map<string, Candidates>>();
-  let rememberedNames = 0;
+  const cache = new Map<string, Map<string, Candidates>>();
+  let cachedNames = 0;
 
   function candidatesFor(provider: string, model: string): Candidates {
-    let ofProvider = remembered.get(provider);
+    let ofProvider = cache.get(provider);
     const known = ofProvider?.get(model);
     if (known !== undefined) return known;
     const found = findCandidates(lists, priceListOf(provider), normaliseModelName(model));
-    if (rememberedNames >= MAX_REMEMBERED_NAMES) {
-      remembered.clear();
-      rememberedNames = 0;
+    if (cachedNames >= MAX_CACHED_NAMES) {
+      cache.clear();
+      cachedNames = 0;
       ofProvider = undefined;
     }
-    if (ofProvider === undefined) remembered.set(provider, (ofProvider = new Map()));
+    if (ofProvider === undefined) cache.set(provider, (ofProvider = new Map()));
     ofProvider.set(model, found);
-    rememberedNames++;
+    cachedNames++;
     return found;
   }
 
   function candidatesOf(query: RateQuery): Candidates {
     const candidates = candidatesFor(query.provider, query.model);
-    return candidates === NO_CANDIDATES && query.requestedModel !== null && answersFor(query)
+    return candidates === NO_CANDIDATES && query.requestedModel !== null && mayUseRequestedModel(query)
       ? candidatesFor(query.provider, query.requestedModel)
       : candidates;
   }
@@ -122,10 +125,12 @@ export function createPriceBook(rows: readonly RateRow[]): PriceBook {
 }
 
 /**
- * Decision: the answered model is what is billed, so the requested one prices a request only where the answer names
- * none, or names a snapshot of it that no list knows yet.
+ * Whether the price of the requested model may be used.
+ *
+ * Decision: the provider bills the model that the response names. The requested model is used only if the response names
+ * none, or names a snapshot of it that no price list contains yet.
  */
-function answersFor({ model, requestedModel }: RateQuery): boolean {
+function mayUseRequestedModel({ model, requestedModel }: RateQuery): boolean {
   return model === "" || model === "unknown" || model.startsWith(`${requestedModel}-`);
 }
 
@@ -159,7 +164,7 @@ function dayStart(date: string | null, otherwise: number): number {
   if (date === null) return otherwise;
   const millis = Date.parse(`${date}T00:00:00Z`);
   if (Number.isNaN(millis))
-    throw new RangeError(`effective date must be YYYY-MM-DD: current value is "${date}"`);
+    throw new RangeError(`the effective date must be YYYY-MM-DD: current value is "${date}"`);
   return millis;
 }
 
@@ -177,8 +182,8 @@ function findCandidates(lists: Map<string, PriceList>, listName: string, name: s
   }
 
   const names = [name, bare, dashDate(bare)];
-  // A snapshot may have a price of its own, so the name without its date stands for it only where the bundled list,
-  // too, takes the two for one model.
+  // A snapshot may have its own price. The name without the date is used only if the bundled list also treats both as one
+  // model.
   const base = withoutSnapshot(bare);
   if (group === null || findGroup(lists, listName, base) === group) names.push(base);
   if (group !== null) names.push(normaliseModelName(group.model));
@@ -216,7 +221,7 @@ function byName(
   return null;
 }
 
-/** The operator's longest pattern (`claude-*`) that one of the names begins with. */
+/** Returns the rows of the operator's longest pattern, such as `claude-*`, that matches one of the names. */
 function byPrefix(
   map: Map<string, DatedRow[]> | undefined,
   names: readonly string[],

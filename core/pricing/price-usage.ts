@@ -1,5 +1,5 @@
-import type { CostSource, RateSource, RequestKind, TokenCounts } from "../record.ts";
-import type { Millis } from "../time.ts";
+import type { CostSource, RateSource, RequestKind, TokenCounts } from "../values/record.ts";
+import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
 import { applyFactors, findFactors, findFee } from "./factors.ts";
@@ -8,63 +8,63 @@ import { MAX_COST_PICO_USD } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
 import type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
-import { splitByCalls } from "./split-by-calls.ts";
+import { type KnownCounts, splitByCalls, type TierPortion } from "./split-by-calls.ts";
 import { ESTIMATE_EXTRAS, USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
 
-/** What a request used, and of what. */
+/** The usage of a request. */
 export interface UsageToPrice {
   provider: string;
-  /** The model as answered. */
+  /** The model named in the response. */
   model: string;
   requestedModel: string | null;
   at: Millis;
   tokens: TokenCounts;
   extras: Readonly<Record<string, number>> | null;
   serviceTier: string | null;
-  /** The cost that the provider itself stated. */
+  /** The cost stated by the provider. */
   providerCostPicoUsd: bigint | null;
   requestKind: RequestKind;
 }
 
-/** One line of the sum: so many of something at a rate. */
+/** One line of a cost: a quantity at a rate. */
 export interface CostLine {
   label: string;
-  /** Tokens, requests or whatever the label names. */
+  /** Tokens, requests, or other units named by the label. */
   quantity: number;
-  /** Micro-USD for a million units, after the factors. */
+  /** Micro-USD per million units, after the factors. */
   rate: number;
-  /** The rate before the factors, as the price list states it. */
+  /** The rate in the price list, before the factors. */
   listRate: number;
-  /** How many of the quantity make one unit: 1, or the milliseconds of an hour. */
+  /** Quantity per unit: 1, or the milliseconds of an hour. */
   perUnit: number;
   costPicoUsd: bigint;
 }
 
-/** A cost with everything that led to it. */
+/** A cost with everything it was computed from. */
 export interface PricedUsage {
   costPicoUsd: bigint | null;
   costSource: CostSource;
-  /** Where the rates came from that make up the cost; `null` for a provider's own cost and where nothing was found. */
+  /** The source of the rates; `null` for a cost stated by the provider and if no rate was found. */
   ratesSource: RateSource | null;
-  /** The row that the lines were computed with, also where the provider's own cost was taken. */
+  /** The row used for the lines, also if the cost was stated by the provider. */
   row: RateRow | null;
-  /** The context tier that re-rated the whole request. */
+  /** The context tier that re-rated the whole request; null if none did. */
   tier: RateTier | null;
   factors: readonly PriceFactor[];
-  /** What could be computed, also where the provider's cost was taken or something could not be priced. */
+  /** The lines that could be computed, also if the provider stated the cost or something could not be priced. */
   lines: readonly CostLine[];
-  /** The sum of the lines where all that was used could be priced. */
+  /** The sum of the lines if everything could be priced, otherwise null. */
   computedPicoUsd: bigint | null;
-  /** Why no cost could be computed, in words. */
+  /** Why no cost could be computed, for people. */
   unpricedReason: string | null;
 }
 
-/** Names among the extras that are billed beside the tokens or as a part of them; flags are not. */
+/** The extras that are billed, in addition to tokens or as a part of them. Flags are not billed. */
 const BILLED_EXTRAS = (Object.entries(USAGE_EXTRAS) as [UsageExtraName, UsageExtra][]).filter(
   ([, extra]) => extra.partOf !== "flag",
 );
 
-/** What a request can be billed by that has no tokens. */
+/** The extras by which a request without tokens is billed. */
 const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtraName>([
   "audio_milliseconds",
   "search_units",
@@ -74,24 +74,24 @@ const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtra
 ]);
 
 /**
- * Prices what a request used. The cost that the provider states is taken as it is; else it is computed from the row
- * that applies, each token in exactly one line and the lines summing to the cost.
+ * Prices a request. A cost stated by the provider is used as it is. Otherwise the cost is computed from the rate row that
+ * applies: each token is in exactly one line, and the lines sum to the cost.
  *
- * Decisions, where the contract is silent:
- * - A prompt or completion count that nobody stated makes a request unpriced (the lines show what is known): a floor
- *   passed off as a cost is the error that nobody notices. A completion is not missed in an embedding, nor either of
- *   them where time, pages or messages are billed. Counts that were seen before a stream was cut are counts: they are
- *   priced, and the record's `tokensComplete` says that the provider may bill more.
- * - Cache counts that nobody stated are none: a provider that does not speak of a cache bills none.
- * - With no rate for cache reads or writes, those tokens are input at the input rate; a one-hour write costs what a
- *   write costs, twice the input for Claude models. With no rate for a modality, its tokens cost what text does.
- * - A count that is no whole number from zero up is nonsense, and makes the request unpriced.
- * - A count that is billed by itself (a search, a page) with no rate makes the request unpriced.
+ * Decisions where docs/specification.md#money-and-rates is silent:
+ * - A missing prompt or completion count makes a request unpriced; the lines show what is known. A lower bound presented as
+ *   a cost would go unnoticed. Embeddings need no completion count, and requests billed by time, pages or messages need
+ *   neither. Counts received before a stream was cut are priced; the record's `tokensComplete` shows that the provider may
+ *   bill more.
+ * - A missing cache count is 0: a provider that reports no cache bills none.
+ * - Without a rate for cache reads or writes, those tokens cost the input rate. Without a rate for one-hour writes, they cost
+ *   the write rate, or twice the input rate for Claude models. Without a rate for a modality, its tokens cost what text does.
+ * - A count that is not a whole number of at least 0 makes the request unpriced.
+ * - A separately billed count (a search, a page) without a rate makes the request unpriced.
  */
 export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
   const row = book.find(usage);
   const computed =
-    row === null ? withoutRow(usage) : computeLines(usage, row, besideTokens(usage, row, book));
+    row === null ? unpricedWithoutRow(usage) : computeLines(usage, row, findExtraRates(usage, row, book));
   const stated = usage.providerCostPicoUsd;
   if (stated !== null && stated >= 0n && stated <= MAX_COST_PICO_USD) {
     return { ...computed, costPicoUsd: stated, costSource: "provider", ratesSource: null };
@@ -100,14 +100,14 @@ export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
 }
 
 /**
- * The row that speaks of what is billed beside the four rates. Pulled and operators' rows cannot, so for them that is
- * the bundled row: a price of one's own for tokens does not change what a search costs.
+ * Returns the rates of what is billed in addition to tokens. Pulled and operator rows have none, so theirs come from the
+ * bundled row: an operator's token price does not change the price of a search.
  */
-function besideTokens(usage: UsageToPrice, row: RateRow, book: PriceBook): Rates {
+function findExtraRates(usage: UsageToPrice, row: RateRow, book: PriceBook): Rates {
   return row.source === "bundled" ? row.rates : (book.findBundled(usage)?.rates ?? row.rates);
 }
 
-function withoutRow(usage: UsageToPrice): PricedUsage {
+function unpricedWithoutRow(usage: UsageToPrice): PricedUsage {
   return unpriced(null, null, [], [], `no rate for ${usage.provider} ${usage.model} on that date`);
 }
 
@@ -131,114 +131,148 @@ function unpriced(
   };
 }
 
-function computeLines(usage: UsageToPrice, row: RateRow, beside: Rates): PricedUsage {
-  const { tokens, extras } = usage;
-  const { rates } = row;
-  const prompt = tokens.promptTokens ?? 0;
-  const cacheRead = tokens.cacheReadTokens ?? 0;
-  const cacheWrite = tokens.cacheWriteTokens ?? 0;
-  const cacheWrite1h = Math.min(tokens.cacheWrite1hTokens ?? 0, cacheWrite);
-  const completion = tokens.completionTokens ?? 0;
-  const thinking = tokens.thinkingTokens ?? 0;
+/** The sum of the lines so far, and the reason why the first unpriced line has no price. */
+interface Bill {
+  readonly row: RateRow;
+  readonly lines: CostLine[];
+  total: bigint;
+  reason: string | null;
+}
 
-  const split = splitByCalls(extras, tierFor(rates.tiers, prompt + cacheRead + cacheWrite));
+/** One line before it is priced. */
+interface Item {
+  readonly label: string;
+  readonly quantity: number;
+  readonly listRate: number | null;
+  readonly factors: readonly PriceFactor[];
+  readonly perUnit?: number;
+}
+
+/** Adds a line. A quantity without a rate makes the request unpriced. */
+function addLine(bill: Bill, { label, quantity, listRate, factors, perUnit = 1 }: Item): void {
+  const { row, lines } = bill;
+  if (quantity === 0) return;
+  if (!(quantity > 0 && Number.isSafeInteger(quantity))) {
+    bill.reason ??= `invalid count of ${label}: ${quantity}`;
+    return;
+  }
+  if (listRate === null) {
+    bill.reason ??= `no rate for ${label} of ${row.provider} ${row.model}`;
+    return;
+  }
+  const rate = factors.length === 0 ? listRate : applyFactors(listRate, factors);
+  const costPicoUsd = multiply(quantity, rate, perUnit);
+  bill.total += costPicoUsd;
+  lines.push({ label, quantity, rate, listRate, perUnit, costPicoUsd });
+}
+
+/** What determines the rates of one request. */
+interface Pricing {
+  readonly usage: UsageToPrice;
+  readonly row: RateRow;
+  /** The rates of what is billed in addition to tokens. */
+  readonly besides: Rates;
+  readonly priceList: ReturnType<typeof priceListOf>;
+  readonly modelNames: readonly string[];
+  readonly factors: readonly PriceFactor[];
+  /** The factors without those that exempt cache reads. */
+  readonly readFactors: readonly PriceFactor[];
+}
+
+function computeLines(usage: UsageToPrice, row: RateRow, besides: Rates): PricedUsage {
+  const counts = countTokens(usage.tokens);
+  const totalInput = counts.promptTokens + counts.cacheReadTokens + counts.cacheWriteTokens;
+  const split = splitByCalls(usage.extras, tierFor(row.rates.tiers, totalInput));
   const { tier } = split;
   const priceList = priceListOf(usage.provider);
   const modelNames = [
     row.model.toLowerCase(),
     withoutSnapshot(withoutResourcePath(normaliseModelName(usage.model))),
   ];
-  const { factors, unknown } = findFactors(
-    priceList,
-    modelNames,
-    usage.serviceTier,
-    extras,
-    tier !== null,
-    usage.at,
-  );
-
-  const readFactors = factors.some(keepsCacheReads)
-    ? factors.filter((item) => !keepsCacheReads(item))
+  const { serviceTier, extras, at } = usage;
+  const { factors, unknown } = findFactors(priceList, modelNames, serviceTier, extras, tier !== null, at);
+  const readFactors = factors.some(exemptsCacheReads)
+    ? factors.filter((item) => !exemptsCacheReads(item))
     : factors;
+  const pricing: Pricing = { usage, row, besides, priceList, modelNames, factors, readFactors };
+  const bill: Bill = { row, lines: [], total: 0n, reason: unknown ?? split.unknown };
 
-  const lines: CostLine[] = [];
-  let total = 0n;
-  let reason = unknown ?? split.unknown;
-  /** Adds a line; a quantity without a rate is a reason to price nothing. */
-  const add = (label: string, quantity: number, listRate: number | null, by = factors, perUnit = 1): void => {
-    if (quantity === 0) return;
-    if (!(quantity > 0 && Number.isSafeInteger(quantity))) {
-      reason ??= `impossible count of ${label}: ${quantity}`;
-      return;
-    }
-    if (listRate === null) {
-      reason ??= `no rate for ${label} of ${row.provider} ${row.model}`;
-      return;
-    }
-    const rate = by.length === 0 ? listRate : applyFactors(listRate, by);
-    const costPicoUsd = multiply(quantity, rate, perUnit);
-    total += costPicoUsd;
-    lines.push({ label, quantity, rate, listRate, perUnit, costPicoUsd });
-  };
+  const billed = addExtras(bill, pricing, counts);
+  for (const portion of split.portionsOf(billed.rest)) addTokens(bill, pricing, portion);
+  for (const fee of billed.fees) addLine(bill, fee);
+  if (besides.perRequest !== null)
+    addLine(bill, { label: "request", quantity: 1, listRate: besides.perRequest, factors: [] });
 
-  const rest = { promptTokens: prompt, cacheReadTokens: cacheRead, completionTokens: completion };
-  let isBilledByOtherThanTokens = false;
-  const fees: [label: string, quantity: number, rate: number | null, perUnit: number][] = [];
-  if (extras !== null) {
-    for (const [name, extra] of BILLED_EXTRAS) {
-      const quantity = extras[name] ?? 0;
-      if (quantity === 0) continue;
-      const rate = beside.extras[name] ?? findFee(priceList, modelNames, name);
-      if (extra.partOf === null || extra.partOf === "flag") {
-        fees.push([extra.label, quantity, rate, extra.perUnit]);
-        isBilledByOtherThanTokens ||= BILLED_INSTEAD_OF_TOKENS.has(name);
-      } else if (rate !== null) {
-        // More of a part than there is of the whole would bill tokens twice: the whole decides.
-        const counted = Math.min(quantity, rest[extra.partOf]);
-        rest[extra.partOf] -= counted;
-        add(extra.label, counted, rate, extra.partOf === "cacheReadTokens" ? readFactors : factors);
-      }
-    }
-  }
-
-  const tokensLeft = {
-    ...rest,
-    cacheWriteTokens: cacheWrite,
-    cacheWrite1hTokens: cacheWrite1h,
-    thinkingTokens: thinking,
-  };
-  for (const { tokens: some, tier: at, suffix } of split.portionsOf(tokensLeft)) {
-    const input = rateOf("input", row, at);
-    const output = rateOf("output", row, at);
-    const write = rateOf("cacheWrite", row, at) ?? input;
-    const written = some.cacheWriteTokens;
-    const written1h = Math.min(some.cacheWrite1hTokens, written);
-    const cacheReadRate = rateOf("cacheRead", row, at) ?? input;
-    const write1h = rateOf("cacheWrite1h", row, at) ?? oneHourWrite(row, input) ?? write;
-    add(`input${suffix}`, some.promptTokens, input);
-    add(`cache read${suffix}`, some.cacheReadTokens, cacheReadRate, readFactors);
-    add(`cache write${suffix}`, written - written1h, write);
-    add(`cache write 1h${suffix}`, written1h, write1h);
-    add(`output${suffix}`, some.completionTokens, output);
-    add(`thinking${suffix}`, some.thinkingTokens, beside.thinking ?? output);
-  }
-  for (const [label, quantity, rate, perUnit] of fees) add(label, quantity, rate, [], perUnit);
-  if (beside.perRequest !== null) add("request", 1, beside.perRequest, []);
-
-  if (!isBilledByOtherThanTokens) reason = missingCount(usage) ?? reason;
-  if (total > MAX_COST_PICO_USD) reason ??= "a cost beyond what one call can have";
-  if (reason !== null) return unpriced(row, tier, factors, lines, reason);
+  if (!billed.isBilledByOtherThanTokens) bill.reason = missingCount(usage) ?? bill.reason;
+  if (bill.total > MAX_COST_PICO_USD) bill.reason ??= "the cost exceeds the maximum cost of a call";
+  if (bill.reason !== null) return unpriced(row, tier, factors, bill.lines, bill.reason);
   return {
-    costPicoUsd: total,
+    costPicoUsd: bill.total,
     costSource: ESTIMATE_EXTRAS.some((name) => (extras?.[name] ?? 0) > 0) ? "estimated" : "computed",
     ratesSource: row.source,
     row,
     tier,
     factors,
-    lines,
-    computedPicoUsd: total,
+    lines: bill.lines,
+    computedPicoUsd: bill.total,
     unpricedReason: null,
   };
+}
+
+/** The counts of a request; a missing one is 0. */
+function countTokens(tokens: TokenCounts): KnownCounts {
+  const cacheWriteTokens = tokens.cacheWriteTokens ?? 0;
+  return {
+    promptTokens: tokens.promptTokens ?? 0,
+    cacheReadTokens: tokens.cacheReadTokens ?? 0,
+    completionTokens: tokens.completionTokens ?? 0,
+    cacheWriteTokens,
+    cacheWrite1hTokens: Math.min(tokens.cacheWrite1hTokens ?? 0, cacheWriteTokens),
+    thinkingTokens: tokens.thinkingTokens ?? 0,
+  };
+}
+
+/** Adds the lines of extras that are part of a count. Returns the counts without them, and the fees that come last. */
+function addExtras(bill: Bill, pricing: Pricing, counts: KnownCounts) {
+  const { usage, besides, priceList, modelNames, factors, readFactors } = pricing;
+  const rest = { ...counts };
+  const fees: Item[] = [];
+  let isBilledByOtherThanTokens = false;
+  if (usage.extras === null) return { rest, fees, isBilledByOtherThanTokens };
+  for (const [name, { label, partOf, perUnit }] of BILLED_EXTRAS) {
+    const quantity = usage.extras[name] ?? 0;
+    if (quantity === 0) continue;
+    const listRate = besides.extras[name] ?? findFee(priceList, modelNames, name);
+    if (partOf === null || partOf === "flag") {
+      fees.push({ label, quantity, listRate, factors: [], perUnit });
+      isBilledByOtherThanTokens ||= BILLED_INSTEAD_OF_TOKENS.has(name);
+    } else if (listRate !== null) {
+      // A part that exceeds the whole is limited to it, so that no token is billed twice.
+      const counted = Math.min(quantity, rest[partOf]);
+      rest[partOf] -= counted;
+      const by = partOf === "cacheReadTokens" ? readFactors : factors;
+      addLine(bill, { label, quantity: counted, listRate, factors: by });
+    }
+  }
+  return { rest, fees, isBilledByOtherThanTokens };
+}
+
+/** Adds the token lines of one portion of a request, such as the calls above a context tier. */
+function addTokens(bill: Bill, { row, besides, factors, readFactors }: Pricing, portion: TierPortion): void {
+  const { tokens, tier, suffix } = portion;
+  const input = rateOf("input", row, tier);
+  const output = rateOf("output", row, tier);
+  const write = rateOf("cacheWrite", row, tier) ?? input;
+  const write1h = rateOf("cacheWrite1h", row, tier) ?? oneHourWrite(row, input) ?? write;
+  const written1h = Math.min(tokens.cacheWrite1hTokens, tokens.cacheWriteTokens);
+  const add = (label: string, quantity: number, listRate: number | null, by = factors) =>
+    addLine(bill, { label: `${label}${suffix}`, quantity, listRate, factors: by });
+  add("input", tokens.promptTokens, input);
+  add("cache read", tokens.cacheReadTokens, rateOf("cacheRead", row, tier) ?? input, readFactors);
+  add("cache write", tokens.cacheWriteTokens - written1h, write);
+  add("cache write 1h", written1h, write1h);
+  add("output", tokens.completionTokens, output);
+  add("thinking", tokens.thinkingTokens, besides.thinking ?? output);
 }
 
 function missingCount({ tokens, requestKind }: UsageToPrice): string | null {
@@ -249,11 +283,11 @@ function missingCount({ tokens, requestKind }: UsageToPrice): string | null {
   return null;
 }
 
-function keepsCacheReads(item: PriceFactor): boolean {
+function exemptsCacheReads(item: PriceFactor): boolean {
   return item.exceptCacheReads;
 }
 
-/** The tier that total input (fresh, read and written) has passed; it re-rates the whole request. */
+/** Returns the context tier of the total input (fresh, read and written). Its rates apply to the whole request. */
 function tierFor(tiers: readonly RateTier[], totalInput: number): RateTier | null {
   let found: RateTier | null = null;
   for (const tier of tiers) if (totalInput > tier.aboveTokens) found = tier;
@@ -271,7 +305,10 @@ function oneHourWrite(row: RateRow, input: number | null): number | null {
     : null;
 }
 
-/** Quantity times rate in pico-USD: exact, but half to even where the rate is for more than one of the quantity. */
+/**
+ * Multiplies quantity and rate to pico-USD. Rounded half to even if a unit is more than one of the quantity, otherwise
+ * exact.
+ */
 function multiply(quantity: number, rate: number, perUnit: number): bigint {
   const product = quantity * rate;
   const exact = product <= Number.MAX_SAFE_INTEGER ? BigInt(product) : BigInt(quantity) * BigInt(rate);

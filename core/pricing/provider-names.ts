@@ -1,6 +1,5 @@
 /**
- * The provider whose price list applies, where the registry's name differs from the price list's: an API that is sold
- * under several names has one list.
+ * Price lists by provider, for providers whose list has another name: an API that is sold under several names has one list.
  */
 const PRICE_LIST_OF: Readonly<Record<string, string>> = {
   gemini: "google",
@@ -13,7 +12,7 @@ const PRICE_LIST_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whose lists are asked next when a reseller's own list lacks the model: it sells these makers' models at their price.
+ * The lists to search if a reseller's own list lacks the model. A reseller sells these makers' models at their prices.
  * Source: `fallback_model_providers` of `@pydantic/genai-prices`; a test compares the two.
  */
 export const FALLBACK_PRICE_LISTS: Readonly<Record<string, readonly string[]>> = {
@@ -21,7 +20,7 @@ export const FALLBACK_PRICE_LISTS: Readonly<Record<string, readonly string[]>> =
   google: ["anthropic"],
 };
 
-/** The name under which the price list knows a provider. */
+/** Returns the name of a provider's price list. */
 export function priceListOf(provider: string): string {
   const name = provider.trim().toLowerCase();
   return Object.hasOwn(PRICE_LIST_OF, name) ? PRICE_LIST_OF[name]! : name;

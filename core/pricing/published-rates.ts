@@ -1,27 +1,11 @@
-import type { RateSource } from "../record.ts";
-import type { CalendarDate } from "../time.ts";
+import type { RateSource } from "../values/record.ts";
+import type { CalendarDate } from "../values/time.ts";
+import type { PublishedRate, PublishedTokenRates } from "../wire/pricing-rates.ts";
 import { MAX_MODEL_NAME_LENGTH } from "./model-match.ts";
 import { formatRateText, parseRateText } from "./money.ts";
 import { NO_RATES, type RateRow, type RateTier, type TokenRates } from "./rates.ts";
 
-/** Token rates as published: decimal texts in USD per million tokens. */
-export interface PublishedTokenRates {
-  input: string | null;
-  output: string | null;
-  cache_read: string | null;
-  cache_write: string | null;
-  cache_write_1h?: string | null | undefined;
-}
-
-/** One rate as the cloud publishes it and as an operator's configuration states it. Source: decisions, "Reading". */
-export interface PublishedRate extends PublishedTokenRates {
-  provider: string;
-  model: string;
-  tiers?: readonly (PublishedTokenRates & { above_tokens: number })[] | null | undefined;
-  effective_from?: CalendarDate | null | undefined;
-}
-
-/** What is wrong with a published rate: where, and in words. */
+/** A problem of a published rate: the field and a description. */
 export interface RateProblem {
   provider: string;
   model: string;
@@ -29,7 +13,7 @@ export interface RateProblem {
   problem: string;
 }
 
-/** The published fields with their names in a row. */
+/** The published fields and their names in a row. */
 const FIELDS = [
   ["input", "input"],
   ["output", "output"],
@@ -38,7 +22,7 @@ const FIELDS = [
   ["cache_write_1h", "cacheWrite1h"],
 ] as const satisfies readonly (readonly [keyof PublishedTokenRates, keyof TokenRates])[];
 
-/** Reads a published rate into a row, or says everything that is wrong with it. Nothing is guessed or repaired. */
+/** Reads a published rate into a row, or lists all its problems. Nothing is guessed or repaired. */
 export function readPublishedRate(
   item: PublishedRate,
   source: Exclude<RateSource, "bundled">,
@@ -80,7 +64,7 @@ export function readPublishedRate(
   return { ok: true, row };
 }
 
-/** Writes a row as it is published; what is billed beside the tokens is not said. */
+/** Writes a row in its published form, which leaves out extras and fees. */
 export function toPublishedRate(row: RateRow): PublishedRate {
   return {
     provider: row.provider,
@@ -92,7 +76,7 @@ export function toPublishedRate(row: RateRow): PublishedRate {
 }
 
 /** Whether the text is a date `YYYY-MM-DD` that exists. */
-export function isCalendarDate(text: unknown): text is CalendarDate {
+function isCalendarDate(text: unknown): text is CalendarDate {
   if (typeof text !== "string" || !/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);

@@ -1,63 +1,69 @@
-import type { RateSource } from "../record.ts";
-import type { CalendarDate } from "../time.ts";
+import type { RateSource } from "../values/record.ts";
+import type { CalendarDate } from "../values/time.ts";
 import type { MatchRule } from "./model-match.ts";
 import type { UsageExtraName } from "./usage-extras.ts";
 
 /**
- * What a million tokens cost, in integer micro-USD, so that one token at rate `r` costs exactly `r` pico-USD.
- * `null` = the provider lists no such rate; `priceUsage` says what applies then.
+ * The prices of a million tokens, in integer micro-USD, so that one token at rate `r` costs exactly `r` pico-USD. `null`
+ * means that the provider lists no such rate; see `priceUsage` for what applies then.
  */
 export interface TokenRates {
   input: number | null;
   output: number | null;
   cacheRead: number | null;
-  /** The shorter (or only) time to live. */
+  /** For the shorter, or only, time to live. */
   cacheWrite: number | null;
-  /** The one-hour time to live. */
+  /** For the one-hour time to live. */
   cacheWrite1h: number | null;
 }
 
-/** The rates of a whole request whose total input (fresh, read and written) is above so many tokens. */
+/** The rates of a request whose total input (fresh, read and written) exceeds a number of tokens. */
 export interface RateTier extends TokenRates {
   aboveTokens: number;
 }
 
-/** The rates of a model: the base, context tiers in ascending order, and what is billed beside the five counts. */
+/**
+ * The rates of a model: the base rates, the context tiers in ascending order, and the rates of what is billed besides
+ * tokens.
+ */
 export interface Rates extends TokenRates {
   tiers: readonly RateTier[];
-  /** Micro-USD for a million of each (of the units that `USAGE_EXTRAS` says). */
+  /** Micro-USD per million units. `USAGE_EXTRAS` defines the unit of each extra. */
   extras: Readonly<Partial<Record<UsageExtraName, number>>>;
-  /** A rate for thinking where it is not the output rate. */
+  /** The rate of thinking, if it differs from the output rate. */
   thinking: number | null;
-  /** A fee that each answered request costs, in micro-USD for a million of them. */
+  /** A fee for each answered request, in micro-USD per million requests. */
   perRequest: number | null;
 }
 
-/** A time of day in UTC, in seconds since midnight, `[fromSecond, toSecond)`; it wraps when `to` is before `from`. */
+/**
+ * A daily period in UTC, in seconds since midnight: `[fromSecond, toSecond)`. It spans midnight if `toSecond` is less than
+ * `fromSecond`.
+ */
 export interface DailyWindow {
   fromSecond: number;
   toSecond: number;
 }
 
-/** One dated price of one model from one source. Source: contract, "Pricing rates"; decisions, "Tokens and money". */
+/** The price of a model from one source for a period. Source: docs/specification.md#money-and-rates. */
 export interface RateRow {
   provider: string;
   model: string;
   source: RateSource;
-  /** Which names mean this model; `null` for its own name alone. */
+  /** The names that refer to this model; `null` for only its own name. */
   match: MatchRule | null;
-  /** First day (UTC) of the price; `null` for as long as anyone remembers. */
+  /** The first day (UTC) on which the price applies; `null` for no start. */
   effectiveFrom: CalendarDate | null;
-  /** First day (UTC) on which it no longer applies; `null` for no end. */
+  /** The first day (UTC) on which the price no longer applies; `null` for no end. */
   effectiveTo: CalendarDate | null;
-  /** The hours in which it applies; `null` for all of them. */
+  /** The daily period in which the price applies; `null` for the whole day. */
   daily: DailyWindow | null;
-  /** When the source vouched for the price; decides between sources. */
+  /** The date on which the source stated the price. It decides between sources. */
   provenanceDate: CalendarDate;
   rates: Rates;
 }
 
-/** Rates with nothing in them, to spread the known ones over. */
+/** Rates that are all unknown. Spread it and set the known ones. */
 export const NO_RATES: Rates = {
   input: null,
   output: null,

@@ -1,30 +1,30 @@
-import type { TokenCounts } from "../record.ts";
+import type { TokenCounts } from "../values/record.ts";
 import type { RateTier } from "./rates.ts";
 import { CALL_EXTRAS_TIER_TOKENS, type CallExtraName } from "./usage-extras.ts";
 
-/** Counts of which none is unknown. */
+/** Token counts without nulls. */
 export type KnownCounts = { [name in keyof TokenCounts]: number };
 
-/** A part of a request's tokens, and the context tier that its rates are of. */
+/** A part of a request's tokens and the context tier of its rates. */
 export interface TierPortion {
   tokens: KnownCounts;
   tier: RateTier | null;
-  /** What a line's label says of it. */
+  /** The suffix of its lines' labels. */
   suffix: string;
 }
 
-/** How a request's tokens spread over the context tiers. */
-export interface CallSplit {
-  /** The highest tier that any of the tokens are in. */
+/** How a request's tokens are distributed over the context tiers. */
+interface CallSplit {
+  /** The highest tier of any of the tokens. */
   tier: RateTier | null;
   portionsOf(tokens: KnownCounts): TierPortion[];
-  /** Why the tiers can't be told, in words. */
+  /** Why the tiers are unknown, for people; null if they are known. */
   unknown: string | null;
 }
 
 /**
- * Spreads tokens over the tiers. `tier` is the one that the total input has passed: it re-rates the whole request, unless
- * the extras say that several calls of the model made the answer. Then each call is in the tier of its own input.
+ * Distributes tokens over the tiers. `tier` is the one exceeded by the total input. It re-rates the whole request, unless the
+ * extras state that several model calls made the response; then each call is in the tier of its own input.
  */
 export function splitByCalls(
   extras: Readonly<Record<string, number>> | null,
@@ -48,7 +48,7 @@ export function splitByCalls(
     portionsOf(all) {
       const output = count("above_200k_output_tokens");
       const completionTokens = Math.min(output, all.completionTokens);
-      // More of a part than there is of the whole would bill tokens twice: the whole decides.
+      // A part that exceeds the whole is limited to it, so that no token is billed twice.
       const above = {
         promptTokens: Math.min(prompt, all.promptTokens),
         cacheReadTokens: Math.min(cacheRead, all.cacheReadTokens),

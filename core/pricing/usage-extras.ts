@@ -1,25 +1,22 @@
 /**
- * Counts besides the five that change the price. They stand in `usageExtras` under these names (on the wire too, in
- * `usage_extras`), each a non-negative integer. The names are the contract between the usage readers and pricing.
+ * A count that affects the price in addition to the five token counts. The counts are non-negative integers in a record's
+ * `usageExtras` (`usage_extras` on the wire).
  */
 export interface UsageExtra {
-  /** How a report names it. */
+  /** The name in reports. */
   label: string;
   /**
-   * The one of the five disjoint counts that this count is a part of, so that no token is billed twice; `null` for what
-   * is billed beside the tokens. A flag is no count at all: it selects a factor (see `factors.data.ts`).
+   * The token count that includes this count, so that no token is billed twice; `null` for what is billed in addition to
+   * tokens. A flag is not a count: it selects a factor in `factors.data.ts`.
    */
   partOf: "promptTokens" | "cacheReadTokens" | "completionTokens" | "flag" | null;
-  /**
-   * How many of the counted make up one of what the rate is for: a rate is for a million of those. 1 but where the
-   * price is per hour.
-   */
+  /** How many of the counted make up one unit. Rates are per million units. 1, except for rates per hour. */
   perUnit: number;
 }
 
 const part = (label: string, partOf: UsageExtra["partOf"]): UsageExtra => ({ label, partOf, perUnit: 1 });
 
-/** Every extra that pricing knows. A count under any other name is kept in the record and changes no price. */
+/** The extras that affect the price. A count with any other name is stored but does not affect the price. */
 export const USAGE_EXTRAS = {
   audio_input_tokens: part("audio input", "promptTokens"),
   image_input_tokens: part("image input", "promptTokens"),
@@ -29,7 +26,7 @@ export const USAGE_EXTRAS = {
   audio_output_tokens: part("audio output", "completionTokens"),
   image_output_tokens: part("image output", "completionTokens"),
   video_output_tokens: part("video output", "completionTokens"),
-  /** Perplexity's citation tokens, which it counts apart from the completion. */
+  /** Perplexity's citation tokens, which are not part of the completion. */
   citation_tokens: part("citations", null),
   web_search_requests: part("web search", null),
   file_search_requests: part("file search", null),
@@ -38,30 +35,30 @@ export const USAGE_EXTRAS = {
   document_pages: part("document pages", null),
   annotated_document_pages: part("annotated document pages", null),
   text_messages: part("text messages", null),
-  /** Length of audio that is billed by time; the rate is per hour. */
+  /** Duration of audio that is billed by time. The rate is per hour. */
   audio_milliseconds: { label: "audio time", partOf: null, perUnit: 3_600_000 },
-  /** 1 where the answer says that Anthropic's fast mode served it (`usage.speed = "fast"`). */
+  /** 1 if Anthropic's fast mode served the request (`usage.speed = "fast"`). */
   fast_mode: part("fast mode", "flag"),
-  /** 1 where the answer says that inference was kept in the US (`usage.inference_geo = "us"`). */
+  /** 1 if inference was restricted to the US (`usage.inference_geo = "us"`). */
   us_inference: part("US-only inference", "flag"),
-  /** 1 where a cloud's endpoint was that of a region or of several, and not its global one. */
+  /** 1 if the request went to a regional or multi-regional endpoint, and not to the global one. */
   regional_endpoint: part("a regional endpoint", "flag"),
 } as const satisfies Record<string, UsageExtra>;
 
 /**
- * Marks, 1 each, of counts that were estimated because the provider stated none: those of input, those of output. They
- * change no price, but make the cost an estimate.
+ * Flags, each 1, for an input or output count that was estimated because the provider stated none. They do not affect the
+ * price, but make the cost an estimate.
  */
 export const ESTIMATE_EXTRAS = ["estimated_input", "estimated_output"] as const;
 
-/** The name of an extra that pricing knows. */
+/** The name of an extra that affects the price. */
 export type UsageExtraName = keyof typeof USAGE_EXTRAS;
 
 /**
- * Extras of an answer that several calls of the model made (Anthropic's `usage.iterations[]`), where the sum of their
- * input is above the context tier: a tier is decided for each call. `model_calls` is their number, the others the tokens
- * of those whose own input was above 200,000: parts of the counts of the record, the output's a part of completion and
- * thinking together. They stand in the record so that a cost can be computed anew from it alone.
+ * The extras of a response made by several model calls (Anthropic's `usage.iterations[]`) whose total input exceeds the
+ * context tier. The tier applies to each call separately. `model_calls` is the number of calls. The others count the tokens
+ * of the calls whose own input exceeded 200,000 tokens; the output count includes thinking. They are stored in the record
+ * so that its cost can be recomputed.
  */
 export const CALL_EXTRAS = [
   "model_calls",
@@ -72,8 +69,8 @@ export const CALL_EXTRAS = [
   "above_200k_output_tokens",
 ] as const;
 
-/** The name of an extra that a context tier is decided on. */
+/** The name of an extra that determines a context tier. */
 export type CallExtraName = (typeof CALL_EXTRAS)[number];
 
-/** The context tier, in tokens of input, that `CALL_EXTRAS` tell apart. Source: Anthropic, "Pricing", "Long context". */
+/** The context tier of `CALL_EXTRAS`, in input tokens. Source: Anthropic, "Pricing", "Long context". */
 export const CALL_EXTRAS_TIER_TOKENS = 200_000;

@@ -2,10 +2,10 @@ import * as v from "valibot";
 import { countCharacters, isStorableText } from "./characters.ts";
 import { count, identifier, instant, maybe, name, page, sha256Hex, text, uuid } from "./fields.ts";
 
-/** Most characters of a prompt view's reason. Source: contract, "Limits": 1 to 2000. */
+/** Most characters of a prompt view's reason. Source: docs/specification.md#limits: 1 to 2000. */
 export const PROMPT_VIEW_REASON_MAX = 2000;
 
-/** Why someone looks: 1 to 2000 characters (code points) after trimming. */
+/** The reason for a prompt view: 1 to 2000 characters (code points) after trimming. */
 export const promptViewReasonSchema = v.pipe(
   v.string(),
   v.trim(),
@@ -13,12 +13,12 @@ export const promptViewReasonSchema = v.pipe(
     const characters = countCharacters(reason);
     return characters >= 1 && characters <= PROMPT_VIEW_REASON_MAX;
   }, `must have 1 to ${PROMPT_VIEW_REASON_MAX} characters`),
-  v.check(isStorableText, "must hold no U+0000 and no half of a surrogate pair"),
+  v.check(isStorableText, "must not contain U+0000 or an unpaired surrogate"),
 );
 
 /**
- * `POST /v1/audit/prompt-views`. Viewer, time, address and user agent are what the caller says; the server checks them
- * against the session and puts its own in their place, so they may be absent. Source: decisions, "Bodies".
+ * The request of `POST /v1/audit/prompt-views`. Viewer, time, address and user agent are optional: the server checks the
+ * caller's values against the session and stores its own. Source: docs/specification.md#bodies.
  */
 export const promptViewRequestSchema = v.object({
   workspace_id: identifier,
@@ -32,19 +32,13 @@ export const promptViewRequestSchema = v.object({
   user_agent: maybe(v.string()),
 });
 
-/** A view that is to be written. */
-export type PromptViewRequest = v.InferOutput<typeof promptViewRequestSchema>;
+/** The 201 response. The viewer can use `view_id` once, within five minutes, for that request. */
+export const promptViewResponseSchema = v.object({ view_id: identifier, viewed_at: instant });
 
-/** 201: the id is valid once, for five minutes, for that viewer and request. */
-export const promptViewAnswerSchema = v.object({ view_id: identifier, viewed_at: instant });
-
-/** The view as written. */
-export type PromptViewAnswer = v.InferOutput<typeof promptViewAnswerSchema>;
-
-/** One row of the ledger with its place in the chain. Source: contract, "Prompt-view ledger row"; `core/ledger`. */
+/** One ledger row and its position in the hash chain. Source: docs/specification.md#prompt-view-ledger; `core/privacy/ledger`. */
 export const promptViewSchema = v.object({
   workspace_id: identifier,
-  /** 1 for the workspace's first. */
+  /** Starts at 1 in each workspace. */
   seq: count,
   view_id: identifier,
   request_id: uuid,
@@ -55,35 +49,37 @@ export const promptViewSchema = v.object({
   viewed_at: instant,
   client_ip: maybe(v.string()),
   user_agent: maybe(v.string()),
+  /** SHA-256 of each side that the viewer saw; `null` if the side was absent or the row predates body versions. */
+  request_sha256: maybe(sha256Hex),
+  response_sha256: maybe(sha256Hex),
   prev_hash: sha256Hex,
   hash: sha256Hex,
+  /** Let a copy of the rows be verified on its own; absent in rows older than separate content hashes. */
+  content_salt: v.nullish(text(64)),
+  content_hash: v.nullish(sha256Hex),
+  /** Whether the purge erased the texts. */
+  is_erased: v.optional(v.boolean()),
 });
 
-/** `GET …/audit/prompt-views`, newest first. */
+/** The response of `GET …/audit/prompt-views`, newest first. */
 export const promptViewsSchema = v.object({
   clamped_from: maybe(instant),
   ...page(promptViewSchema).entries,
 });
 
-/** A page of the ledger. */
-export type PromptViews = v.InferOutput<typeof promptViewsSchema>;
-
-/** `GET …/audit/events`, newest first. No worker acts on `retain_until`. Source: contract, "Events". */
+/** The response of `GET …/audit/events`, newest first. No worker acts on `retain_until`. Source: docs/specification.md#log-events. */
 export const auditEventsSchema = v.object({
   clamped_from: maybe(instant),
   ...page(
     v.object({
       event_id: identifier,
       at: instant,
-      /** A stable word, such as `settings_changed`. */
+      /** A stable code, such as `settings_changed`. */
       kind: name(64),
       actor_user_id: maybe(identifier),
-      /** What changed, by field; never a body or a secret. */
+      /** The changed fields and their values; never a body or a secret. */
       details: v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.null()])),
       retain_until: instant,
     }),
   ).entries,
 });
-
-/** A page of audit events. */
-export type AuditEvents = v.InferOutput<typeof auditEventsSchema>;

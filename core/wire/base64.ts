@@ -3,7 +3,7 @@ const URL_SAFE = `${STANDARD.slice(0, 62)}-_`;
 const PAD = 0x3d;
 const NONE = 0xff;
 
-/** The values of an alphabet's characters by their codes; 255 for all others. */
+/** Maps character codes to digit values; 255 marks a character outside the alphabet. */
 function valuesOf(alphabet: string): Uint8Array {
   const values = new Uint8Array(256).fill(NONE);
   for (let value = 0; value < 64; value += 1) values[alphabet.charCodeAt(value)] = value;
@@ -11,8 +11,8 @@ function valuesOf(alphabet: string): Uint8Array {
 }
 
 /**
- * Decodes Base64 (RFC 4648, section 4) strictly: padding as it must be, no line breaks, no other alphabet, and no bits
- * set that no byte needs (section 3.5), so that one text stands for each value. `null` for anything else.
+ * Decodes Base64 (RFC 4648, section 4) strictly: correct padding, no line breaks, no URL-safe alphabet and no stray
+ * trailing bits (section 3.5), so that each value has exactly one encoding. Returns `null` for any other text.
  */
 export function decodeBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
@@ -25,12 +25,12 @@ export function encodeBase64(bytes: Uint8Array): string {
   return encodeDigits(bytes, STANDARD, true);
 }
 
-/** Decodes Base64 for URLs without padding (RFC 4648, section 5), as strictly. */
+/** Decodes unpadded URL-safe Base64 (RFC 4648, section 5) just as strictly. */
 export function decodeBase64Url(text: string): Uint8Array | null {
   return text.length % 4 === 1 ? null : decodeDigits(text, text.length, URL_SAFE);
 }
 
-/** Encodes bytes as Base64 for URLs without padding (RFC 4648, section 5). */
+/** Encodes bytes as unpadded URL-safe Base64 (RFC 4648, section 5). */
 export function encodeBase64Url(bytes: Uint8Array): string {
   return encodeDigits(bytes, URL_SAFE, false);
 }

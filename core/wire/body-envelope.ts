@@ -3,13 +3,13 @@ import { decodeBase64 } from "./base64.ts";
 import { count, maybe, name, uuid } from "./fields.ts";
 import { isUtf8 } from "./utf8.ts";
 
-/** Largest request of the route in bytes, counted as they come; a larger one is 413. Source: decisions, "Bodies": 2 MiB. */
+/** Maximum size of a body upload request in bytes; a larger one gets a 413. Source: docs/specification.md#body-envelope: 2 MiB. */
 export const BODY_REQUEST_MAX_BYTES = 2_097_152;
 
-/** Most rule names in a summary. */
+/** Maximum number of rule names in a redaction summary. */
 const MAX_RULES = 256;
 
-/** `POST /v1/requests/{id}/body`, wire name BodyEnvelopeV021. Source: contract, "Body envelope"; decisions, "Bodies". */
+/** The request of `POST /v1/requests/{id}/body`, wire name BodyEnvelopeV021. Source: docs/specification.md#body-envelope. */
 export const bodyEnvelopeSchema = v.pipe(
   v.object({
     request_id: uuid,
@@ -20,56 +20,57 @@ export const bodyEnvelopeSchema = v.pipe(
     redaction_applied: v.boolean(),
     redaction_summary: v.pipe(
       v.array(name(64)),
-      v.maxLength(MAX_RULES, `must hold at most ${MAX_RULES} names`),
+      v.maxLength(MAX_RULES, `must contain at most ${MAX_RULES} names`),
     ),
-    /** Before redaction and every cut. */
+    /** The size before redaction and truncation. */
     original_size_bytes: count,
-    /** Additive; absent from older daemons. */
+    /** Older daemons do not send this field. */
     truncated: maybe(v.boolean()),
   }),
   v.title("BodyEnvelopeV021"),
 );
 
-/** One captured leg on its way to the cloud. */
+/** One side of a captured body, as it is uploaded to the cloud. */
 export type BodyEnvelopeV021 = v.InferOutput<typeof bodyEnvelopeSchema>;
 
-/** The bytes of an envelope, or why they can't be had; both reasons are a 400. */
-export type OpenedBody =
+/** The decoded bytes of an envelope, or why decoding failed. Both reasons are a 400. */
+export type DecodedBody =
   | { readonly ok: true; readonly utf8: Uint8Array }
   | { readonly ok: false; readonly reason: "invalid_base64" | "invalid_utf8" };
 
-/** Opens an envelope: strict Base64, then strict UTF-8. Source: contract, "Errors". */
-export function openBody(bodyB64: string): OpenedBody {
+/** Decodes an envelope's body: strict Base64, then strict UTF-8. Source: docs/specification.md#errors. */
+export function decodeBody(bodyB64: string): DecodedBody {
   const utf8 = decodeBase64(bodyB64);
   if (utf8 === null) return { ok: false, reason: "invalid_base64" };
   return isUtf8(utf8) ? { ok: true, utf8 } : { ok: false, reason: "invalid_utf8" };
 }
 
-/** The answer while the workspace's gate is off. Source: contract, "Cloud body gate". */
+/** The response while the workspace does not store prompt content. Source: docs/specification.md#body-endpoint. */
 export const BODY_NOT_STORED = { stored: false, reason: "store_prompt_content_disabled" } as const;
 
-/** A 200 to an envelope, as the daemon reads it. */
-export const bodyAnswerSchema = v.object({ stored: v.boolean(), reason: maybe(v.string()) });
+/** The 200 response to a body upload, as the daemon parses it. */
+export const bodyUploadResponseSchema = v.object({ stored: v.boolean(), reason: maybe(v.string()) });
 
-/** What a 200 to an envelope says. */
-export type BodyAnswerBody = v.InferOutput<typeof bodyAnswerSchema>;
+/** Whether an uploaded body was stored, and if not, why. */
+export type BodyUploadResponse = v.InferOutput<typeof bodyUploadResponseSchema>;
 
-/** What a stored leg says about its redaction. */
-export interface LegRedaction {
+/** The redaction result of one stored side. */
+interface SideRedaction {
   readonly applied: boolean;
   readonly summary: readonly string[];
 }
 
 /**
- * The redaction of both legs together: `applied` OR-merged, summaries united in order. A leg's flag counts only where
- * its summary names a rule. Source: contract, "Stored body row"; decisions, "Bodies".
+ * Merges the redaction results of both sides: `applied` if either side applied a rule, and the union of the summaries in
+ * order. A side's flag counts only if its summary names a rule. Source: docs/specification.md#stored-body;
+ * docs/specification.md#body-envelope.
  */
-export function mergeRedaction(legs: readonly LegRedaction[]): {
+export function mergeRedaction(sides: readonly SideRedaction[]): {
   redaction_applied: boolean;
   redaction_summary: string[];
 } {
   return {
-    redaction_applied: legs.some(({ applied, summary }) => applied && summary.length > 0),
-    redaction_summary: [...new Set(legs.flatMap(({ summary }) => summary))],
+    redaction_applied: sides.some(({ applied, summary }) => applied && summary.length > 0),
+    redaction_summary: [...new Set(sides.flatMap(({ summary }) => summary))],
   };
 }

@@ -1,38 +1,36 @@
 import * as v from "valibot";
-import { PLANS } from "../plans/plan.ts";
+import { PLANS } from "../values/plan.ts";
 import { identifier, instant, sha256Hex } from "./fields.ts";
 
-/** Billing periods. Source: contract, "Checkout consent record". */
+/** The billing periods. Source: docs/specification.md#consent. */
 export const BILLING_PERIODS = ["monthly", "annual"] as const;
 
-/** How often a plan is paid. */
+/** How often a plan is billed. */
 export type BillingPeriod = (typeof BILLING_PERIODS)[number];
 
 /**
- * `POST /v1/consent/checkout`. Who, when, from where and with what comes from the session and the server; fields of those
- * names are dropped. An unticked box is read, so that it can be refused by its own reason (`decideConsent`).
+ * The request of `POST /v1/consent/checkout`. User, time, address and user agent come from the session and the server;
+ * the same fields in a request are ignored. An unticked box passes this schema so that `decideConsent` can reject it with
+ * a specific reason.
  */
 export const checkoutConsentSchema = v.object({
   plan: v.picklist(PLANS),
   period: v.picklist(BILLING_PERIODS),
   wording_hash: sha256Hex,
-  /** Terms, Privacy, Refund policy. */
+  /** The terms, the privacy policy and the refund policy. */
   agreed_terms: v.optional(v.boolean(), false),
-  /** Immediate performance, and that the 14-day cooling-off right is lost on delivery. */
+  /** Immediate performance, which ends the 14-day cooling-off right on delivery. */
   agreed_immediate: v.optional(v.boolean(), false),
 });
 
-/** A subscriber's two ticks. */
+/** A subscriber's consent: the two boxes and the wording they were shown. */
 export type CheckoutConsent = v.InferOutput<typeof checkoutConsentSchema>;
 
-/** 201. */
-export const checkoutConsentAnswerSchema = v.object({ id: identifier, timestamp: instant });
+/** The 201 response to a checkout consent. */
+export const checkoutConsentResponseSchema = v.object({ id: identifier, timestamp: instant });
 
-/** The consent as recorded. */
-export type CheckoutConsentAnswer = v.InferOutput<typeof checkoutConsentAnswerSchema>;
-
-/** `GET /v1/consent/checkout`: what the subscribe page shows, in this order, and the hash of exactly that. */
+/** The response of `GET /v1/consent/checkout`: the texts of the subscribe page in order, and their hash. */
 export const checkoutWordingSchema = v.object({ strings: v.array(v.string()), wording_hash: sha256Hex });
 
-/** The words beside the two boxes. */
+/** The wording next to the two boxes. */
 export type CheckoutWording = v.InferOutput<typeof checkoutWordingSchema>;

@@ -3,8 +3,8 @@ import { calendarDate, maybe } from "./fields.ts";
 import { deliveredTotalsSchema } from "./usage-totals.ts";
 
 /**
- * `GET /v1/reconciliation/daemon-totals?from_date&to_date`, for the key's machine; both dates inclusive, UTC. Source:
- * decisions, "Reading". The models of a day are additive: a cloud that sends none gives `null`.
+ * The response of `GET /v1/reconciliation/daemon-totals?from_date&to_date` for the key's machine. Both dates are inclusive
+ * and in UTC. `models` is `null` if an older cloud does not send it. Source: docs/specification.md#reading.
  */
 export const daemonTotalsSchema = v.object({
   from_date: calendarDate,
@@ -21,5 +21,5 @@ export const daemonTotalsSchema = v.object({
   totals: deliveredTotalsSchema,
 });
 
-/** What the cloud has of one machine. */
+/** The totals that the cloud stores for one machine. */
 export type DaemonTotals = v.InferOutput<typeof daemonTotalsSchema>;

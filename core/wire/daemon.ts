@@ -2,10 +2,10 @@ import * as v from "valibot";
 import { identifier, maybe } from "./fields.ts";
 
 /**
- * `GET /v1/daemon/whoami`. Source: decisions, "Reading".
+ * The response of `GET /v1/daemon/whoami`. Source: docs/specification.md#reading.
  *
- * Decision: what a daemon only shows (plan, scope, times) is any text to it, so that a plan of a newer cloud does not
- * make a valid key look invalid.
+ * Decision: fields that a daemon only displays (plan, scope, times) accept any text, so that a plan introduced by a newer
+ * cloud does not make a valid key look invalid.
  */
 export const whoamiSchema = v.object({
   workspace: v.object({
@@ -16,9 +16,11 @@ export const whoamiSchema = v.object({
   }),
   /** `null` for an `admin` key, which belongs to a person. */
   machine: maybe(v.object({ id: identifier, hostname: v.string() })),
+  /** The author of the machine's requests and prompts. */
+  user: maybe(v.object({ id: identifier, name: v.string() })),
   key: v.object({ prefix: v.string(), scope: v.string(), created_at: v.string() }),
   server_time: v.string(),
 });
 
-/** Whom a key stands for. */
+/** The workspace, machine and user that a key belongs to. */
 export type Whoami = v.InferOutput<typeof whoamiSchema>;

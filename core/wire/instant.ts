@@ -1,14 +1,14 @@
-import type { CalendarDate, Millis } from "../time.ts";
+import type { CalendarDate, Millis } from "../values/time.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The earliest time that the wire can say: year 1, because PostgreSQL's dates have no year 0. */
+/** The earliest time in a payload: the start of year 1, because PostgreSQL has no year 0. */
 export const MIN_INSTANT: Millis = -62_135_596_800_000;
 
-/** The latest: the last millisecond of year 9999. */
+/** The latest time in a payload: the last millisecond of year 9999. */
 export const MAX_INSTANT: Millis = 253_402_300_799_999;
 
-/** From 1 March of the year 0 to 1 January 1970. */
+/** Days from 1 March of year 0 to 1 January 1970. */
 const DAYS_TO_EPOCH = 719_468;
 
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
@@ -17,10 +17,10 @@ const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
 
 /**
- * Reads a date and time of ISO 8601 as milliseconds; finer digits are cut off. `null` where the text is none, or names a
- * day or hour that does not exist.
+ * Parses an ISO 8601 date and time into milliseconds, truncating finer digits. Returns `null` if the text is not a date
+ * and time, or if the day or hour does not exist.
  *
- * Decision: a time without an offset is taken as UTC, as older daemons write it.
+ * Decision: a time without an offset is UTC, because older daemons send times this way.
  */
 export function parseInstant(text: string): Millis | null {
   const match = INSTANT.exec(text);
@@ -48,20 +48,20 @@ export function parseInstant(text: string): Millis | null {
   return at >= MIN_INSTANT && at <= MAX_INSTANT ? at : null;
 }
 
-/** Writes a time as ISO 8601 in UTC with milliseconds; what lies outside the years 1 to 9999 becomes their nearest end. */
+/** Formats a time as ISO 8601 in UTC with milliseconds. Times outside the years 1 to 9999 are clamped. */
 export function formatInstant(at: Millis): string {
   return new Date(Math.min(Math.max(at, MIN_INSTANT), MAX_INSTANT)).toISOString();
 }
 
-/** The midnight (UTC) that a date `YYYY-MM-DD` begins with; `null` where the text is no such date or the day does not exist. */
+/** Returns the UTC midnight at the start of a `YYYY-MM-DD` date, or `null` if it is not a valid date. */
 export function parseCalendarDate(text: string): Millis | null {
   const match = CALENDAR_DATE.exec(text);
   return match === null ? null : midnightOf(Number(match[1]), Number(match[2]), Number(match[3]));
 }
 
 /**
- * Counts days in years that begin with March, so that a leap day is a year's last. Arithmetic, because a `Date` takes
- * ten times as long and some engines roll 30 February over into March.
+ * Computes a UTC midnight from a date. Years start in March here, so that a leap day is the last day of its year. `Date` is
+ * ten times slower, and some engines roll 30 February over into March.
  */
 function midnightOf(year: number, month: number, day: number): Millis | null {
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
@@ -76,12 +76,12 @@ function daysIn(year: number, month: number): number {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
 }
 
-/** The UTC day of a time, `YYYY-MM-DD`. */
+/** Formats the UTC day of a time as `YYYY-MM-DD`. */
 export function formatCalendarDate(at: Millis): CalendarDate {
   return formatInstant(at).slice(0, 10);
 }
 
-/** The midnight (UTC) after the day that a midnight begins. */
+/** Returns the UTC midnight one day after `midnight`. */
 export function nextMidnight(midnight: Millis): Millis {
   return midnight + DAY_MS;
 }

@@ -1,73 +1,102 @@
 import * as v from "valibot";
+import {
+  type FieldsWith,
+  type NamedField,
+  type RecordFields,
+  recordFields,
+  type ValueOrNull,
+} from "../values/record-fields.ts";
 import { cost, costSum, count, instant, name } from "./fields.ts";
-import { metadataRecordSchema } from "./metadata-record.ts";
+import { metadataRecordSchema, schemaOf } from "./metadata-record.ts";
 
-const { cost_usd_minor_units: _minorUnits, ...recordFields } = metadataRecordSchema.entries;
+const { cost_usd_minor_units: _minorUnits, ...wireEntries } = metadataRecordSchema.entries;
 
-/** USD as exact decimal text. */
+/** An amount in USD as an exact decimal string. */
 const usd = v.pipe(v.string(), v.regex(/^-?\d+(?:\.\d{1,12})?$/, "must be a decimal number"));
 
-/** A request at `GET /v1/requests` and `GET /v1/events`: the record as on the wire, and what stays on this machine. */
+/** The fields that never leave this machine, except those that JSON omits. */
+type LocalJsonField = Exclude<
+  FieldsWith<{ readonly upload: "never" }>,
+  FieldsWith<{ readonly hidden: true }>
+>;
+
+/** The same fields with what the table says about them. */
+const localJsonFields = recordFields.filter(
+  (field): field is NamedField<LocalJsonField> => field.upload === "never" && field.hidden !== true,
+);
+
+type LocalEntries = {
+  readonly [Name in keyof RecordFields as Name extends LocalJsonField
+    ? RecordFields[Name]["column"]
+    : never]: v.GenericSchema<ValueOrNull<Name>>;
+};
+
+const localEntries = Object.fromEntries(
+  localJsonFields.map((field) => [
+    field.column,
+    field.nullable === true ? v.nullable(schemaOf(field)) : schemaOf(field),
+  ]),
+) as unknown as LocalEntries;
+
+/** A request in `GET /v1/requests` and `GET /v1/events`: the wire record plus the fields that never leave this machine. */
 export const requestItemSchema = v.object({
-  ...recordFields,
+  ...wireEntries,
   cost_usd: v.nullable(usd),
-  client: v.nullable(v.string()),
-  host: v.string(),
-  /** Which reader read it, such as `anthropic.messages`. */
-  api: v.string(),
-  provider_response_id: v.nullable(v.string()),
+  ...localEntries,
 });
 
 /** One metered request, for programs on this machine. */
 export type RequestItem = v.InferOutput<typeof requestItemSchema>;
 
-/** `GET /v1/requests`. */
+/** The response of `GET /v1/requests`. */
 export const requestListSchema = v.object({
   items: v.array(requestItemSchema),
   next_cursor: v.nullable(v.string()),
 });
 
-/** What a group of requests comes to. A count that no provider stated is null. */
+/** The totals of a group of requests. A count is null if no provider stated it. */
 const totals = {
   requests: count,
   failed_requests: count,
-  /** Without a known rate: the cost leaves them out. */
+  /** Requests without a known rate. Their cost is not included. */
   unpriced_requests: count,
-  /** Whose usage the provider did not state in full. */
+  /** Requests whose usage the provider did not state in full. */
   incomplete_requests: count,
   prompt_tokens: v.nullable(count),
   completion_tokens: v.nullable(count),
   cache_read_tokens: v.nullable(count),
   cache_write_tokens: v.nullable(count),
-  /** A part of the one before. */
+  /** Included in `cache_write_tokens`. */
   cache_write_1h_tokens: v.nullable(count),
   thinking_tokens: v.nullable(count),
   cost_pico_usd: costSum,
   cost_usd: usd,
 };
 
-/** The sums of a period or of a group in it. */
-export const statisticsTotalsSchema = v.object(totals);
+/** The totals of a period, or of one group in it. */
+const statisticsTotalsSchema = v.object(totals);
 
-/** The sums of a period or of a group in it. */
+/** The totals of a period, or of one group in it. */
 export type StatisticsTotals = v.InferOutput<typeof statisticsTotalsSchema>;
 
 const projectLine = v.object({ project: name(64), last_requested_at: instant, ...totals });
 
-/** What was metered of all that was seen on providers' hosts, by kind of what is missing. */
+/** How much of the traffic to provider hosts was metered, and what was missed by kind. */
 const coverage = v.object({
   metered: count,
   seen: count,
-  /** Metered tenths of a percent, rounded down; null where nothing was seen. */
+  /** The metered share in tenths of a percent, rounded down; null if nothing was seen. */
   permille: v.nullable(count),
   without_usage: count,
+  /** Parts of metered calls that were dropped to bound memory. Older daemons do not send this field. */
+  not_kept: v.optional(v.array(v.object({ kind: v.string(), count }))),
   missing: v.array(v.object({ kind: v.string(), count })),
 });
 
-/** The half-open period of an answer. */
+/** The half-open period of a response. */
 const period = { from: instant, to: instant, days_in: v.picklist(["local", "utc"]) };
 
-/** `GET /v1/stats?from&to&days`. Days without requests are left out; groups come the costliest first. */
+/** The response of `GET /v1/stats?from&to&days`. Days without requests are omitted; groups are sorted by cost, highest first. */
 export const statisticsSchema = v.object({
   ...period,
   totals: statisticsTotalsSchema,
@@ -77,26 +106,26 @@ export const statisticsSchema = v.object({
   coverage,
 });
 
-/** `GET /v1/projects?from&to&days`. */
+/** The response of `GET /v1/projects?from&to&days`. */
 export const projectListSchema = v.object({
   ...period,
   items: v.array(v.object({ ...projectLine.entries, body_capture: v.nullable(v.boolean()) })),
 });
 
-/** `GET /v1/requests/{id}`: a request with everything that led to its cost by the rates of today's book. */
+/** The response of `GET /v1/requests/{id}`: a request, and its cost computed step by step from the current rates. */
 export const requestExplanationSchema = v.object({
   request: requestItemSchema,
-  /** Whether today's rates give the stored cost. */
+  /** Whether the current rates give the stored cost. */
   agrees: v.boolean(),
-  /** The row that applied, in words. */
+  /** A description of the rate that applied. */
   rate: v.nullable(v.string()),
   lines: v.array(
     v.object({
       label: v.string(),
       quantity: count,
-      /** How many of the quantity make one unit. */
+      /** The quantity that one unit consists of. */
       per_unit: count,
-      /** Pico-USD for one unit, before and after the factors. */
+      /** Pico-USD per unit, before and after price factors. */
       list_rate_pico_usd: cost,
       rate_pico_usd: cost,
       cost_pico_usd: cost,

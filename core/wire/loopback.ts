@@ -3,18 +3,18 @@ import { integer, maybe, name } from "./fields.ts";
 
 const port = integer(0, 65_535);
 
-/** `GET /health`. */
+/** The response of `GET /health`. */
 export const healthSchema = v.object({
-  /** `degraded`: it lives, but can't store what it meters, or its proxy does not answer. */
+  /** `degraded`: the daemon runs but cannot store records, or its proxy does not respond. */
   status: v.picklist(["ok", "degraded"]),
   version: v.string(),
   started_at: maybe(v.string()),
 });
 
-/** The daemon lives. */
+/** The health of the daemon. */
 export type Health = v.InferOutput<typeof healthSchema>;
 
-/** `GET /v1/cloud/state`. `port` is the loopback API's. Source: contract, "Local daemon loopback API". */
+/** The response of `GET /v1/cloud/state`. `port` is the port of the loopback API. Source: docs/specification.md#loopback-api. */
 export const cloudStateSchema = v.object({
   paired: v.boolean(),
   version: v.string(),
@@ -22,19 +22,19 @@ export const cloudStateSchema = v.object({
   port,
 });
 
-/** Whether this machine is connected, for the dashboard. */
+/** Whether this machine is connected to the cloud, for the dashboard. */
 export type CloudState = v.InferOutput<typeof cloudStateSchema>;
 
-/** `POST /v1/cloud/connect`: the body may be empty. */
+/** The request of `POST /v1/cloud/connect`. The body may be empty. */
 export const connectRequestSchema = v.object({ force: v.optional(v.boolean(), false) });
 
-/** 200 to a connect; the address to approve at is additive. */
-export const connectAnswerSchema = v.object({ code: name(16), verification_url: maybe(v.string()) });
+/** The 200 response to a connect request. Older daemons do not send `verification_url`. */
+export const connectResponseSchema = v.object({ code: name(16), verification_url: maybe(v.string()) });
 
-/** A minted code. */
-export type ConnectAnswer = v.InferOutput<typeof connectAnswerSchema>;
+/** A new pairing code. */
+export type ConnectResponse = v.InferOutput<typeof connectResponseSchema>;
 
-/** `GET /v1/cloud/connect/status`. Decision: the states of the handshake (`core/pairing`) and what it says of itself. */
+/** The response of `GET /v1/cloud/connect/status`. Decision: `status` is the state of the pairing machine (`core/delivery/pairing`). */
 export const connectStatusSchema = v.object({
   status: v.picklist([
     "idle",
@@ -54,12 +54,12 @@ export const connectStatusSchema = v.object({
   message: maybe(v.string()),
 });
 
-/** How far a handshake is. */
+/** The progress of a pairing. */
 export type ConnectStatus = v.InferOutput<typeof connectStatusSchema>;
 
 /**
- * `GET /v1/status`: what readers rely on, whatever else a newer daemon says. Counters are loose, since they are shown and
- * not acted on.
+ * The response of `GET /v1/status`: the fields that clients rely on. A newer daemon may send more. Counters are not
+ * validated, because clients only display them.
  */
 export const statusSchema = v.looseObject({
   version: v.string(),
@@ -69,5 +69,5 @@ export const statusSchema = v.looseObject({
   warnings: v.array(v.string()),
 });
 
-/** What the daemon says of itself. */
+/** The status of the daemon. */
 export type Status = v.InferOutput<typeof statusSchema>;

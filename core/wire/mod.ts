@@ -1,7 +1,7 @@
 /**
- * Every payload of the contract, once: valibot schemas, the types they give, and the checks that a schema can't say
- * (strict Base64, strict UTF-8, nesting, cursors). Both sides import them. What is absent in an older sender's payload
- * is `null`; what a newer one adds is dropped.
+ * The payloads of the HTTP API: valibot schemas, their types, and the checks that a schema cannot express (strict Base64,
+ * strict UTF-8, nesting depth, cursors). The daemon and the cloud share them. A field that an older sender omits is parsed
+ * as `null`; a field that a newer sender adds is dropped.
  *
  * ```ts
  * import { parseMetadataRecord, parseWire, whoamiSchema } from "./mod.ts";
@@ -18,196 +18,45 @@
  *
  * @module
  */
-export {
-  type AuditEvents,
-  auditEventsSchema,
-  PROMPT_VIEW_REASON_MAX,
-  type PromptViewAnswer,
-  type PromptViewRequest,
-  type PromptViews,
-  promptViewAnswerSchema,
-  promptViewReasonSchema,
-  promptViewRequestSchema,
-  promptViewSchema,
-  promptViewsSchema,
-} from "./audit.ts";
+export { ERROR_CLASSES } from "../values/record-fields.ts";
 export { decodeBase64, decodeBase64Url, encodeBase64, encodeBase64Url } from "./base64.ts";
 export {
-  BODY_NOT_STORED,
-  BODY_REQUEST_MAX_BYTES,
-  type BodyAnswerBody,
   type BodyEnvelopeV021,
-  bodyAnswerSchema,
+  type BodyUploadResponse,
   bodyEnvelopeSchema,
-  type LegRedaction,
-  mergeRedaction,
-  type OpenedBody,
-  openBody,
+  bodyUploadResponseSchema,
+  type DecodedBody,
+  decodeBody,
 } from "./body-envelope.ts";
-export { countCharacters, cutCharacters, isStorableText, toStorableText } from "./characters.ts";
-export {
-  BILLING_PERIODS,
-  type BillingPeriod,
-  type CheckoutConsent,
-  type CheckoutConsentAnswer,
-  type CheckoutWording,
-  checkoutConsentAnswerSchema,
-  checkoutConsentSchema,
-  checkoutWordingSchema,
-} from "./consent.ts";
-export { type CursorBinding, type CursorPosition, decodeCursor, encodeCursor } from "./cursor.ts";
 export { type Whoami, whoamiSchema } from "./daemon.ts";
 export { type DaemonTotals, daemonTotalsSchema } from "./daemon-totals.ts";
-export { MAX_COST_DIGITS } from "./fields.ts";
-export {
-  formatCalendarDate,
-  formatInstant,
-  MAX_INSTANT,
-  MIN_INSTANT,
-  nextMidnight,
-  parseCalendarDate,
-  parseInstant,
-} from "./instant.ts";
-export {
-  type CloudState,
-  type ConnectAnswer,
-  type ConnectStatus,
-  cloudStateSchema,
-  connectAnswerSchema,
-  connectRequestSchema,
-  connectStatusSchema,
-  type Health,
-  healthSchema,
-  type Status,
-  statusSchema,
-} from "./loopback.ts";
-export {
-  projectListSchema,
-  type RequestItem,
-  requestExplanationSchema,
-  requestItemSchema,
-  requestListSchema,
-  type StatisticsTotals,
-  statisticsSchema,
-  statisticsTotalsSchema,
-} from "./loopback-data.ts";
+export { formatInstant, parseInstant } from "./instant.ts";
+export { type Health, healthSchema, type Status, statusSchema } from "./loopback.ts";
+export { type RequestItem, requestItemSchema, statisticsSchema } from "./loopback-data.ts";
 export {
   BATCH_MAX_BYTES,
-  type BatchAnswerBody,
   type BatchRequest,
-  batchAnswerSchema,
+  type BatchResponse,
   batchRequestSchema,
+  batchResponseSchema,
 } from "./metadata-batch.ts";
 export {
-  ERROR_CLASSES,
-  MAX_USAGE_EXTRAS,
   type MetadataRecord,
   metadataRecordSchema,
   parseMetadataRecord,
-  RECORD_TEXT_LIMITS,
 } from "./metadata-record.ts";
 export {
   formatPairingCode,
   normalisePairingCode,
-  type PairingDecision,
-  type PairingPoll,
-  type PairingResult,
-  type PairingStart,
-  type PairingTicketBody,
-  pairingDecisionSchema,
-  pairingPollSchema,
-  pairingResultSchema,
-  pairingStartSchema,
-  pairingTicketSchema,
+  type PairingPollRequest,
+  type PairingPollResponse,
+  type PairingStartRequest,
+  type PairingStartResponse,
+  pairingPollRequestSchema,
+  pairingPollResponseSchema,
+  pairingStartRequestSchema,
+  pairingStartResponseSchema,
 } from "./pairing.ts";
-export { MAX_WIRE_PROBLEMS, type Parsed, parseWire, type WireProblem, type WireSchema } from "./parse.ts";
-export {
-  emailAddress,
-  type InvitationCreated,
-  type Invitations,
-  invitationAcceptSchema,
-  invitationCreatedSchema,
-  invitationsSchema,
-  type KeyCreated,
-  type Keys,
-  keyCreatedSchema,
-  keysSchema,
-  type Machines,
-  type Me,
-  type Members,
-  machinesSchema,
-  memberPatchSchema,
-  membersSchema,
-  meSchema,
-  newInvitationSchema,
-  newOrganisationSchema,
-  newWorkspaceSchema,
-  ORGANISATION_ROLES,
-  type OrganisationCreated,
-  type OrganisationMembers,
-  type OrganisationSummary,
-  organisationCreatedSchema,
-  organisationMemberPatchSchema,
-  organisationMembersSchema,
-  organisationSummarySchema,
-  organisationsSchema,
-  type PairingShown,
-  pairingShownSchema,
-  WORKSPACE_ROLES,
-  type WorkspaceSummary,
-  workspaceSummarySchema,
-  workspacesSchema,
-} from "./people.ts";
+export { type Parsed, parseWire, type WireProblem, type WireSchema } from "./parse.ts";
 export { type PublishedRates, publishedRatesSchema } from "./pricing-rates.ts";
 export { PROBLEM_MEDIA_TYPE, type Problem, problemSchema } from "./problem-details.ts";
-export {
-  type AnalyticsQuery,
-  analyticsQuerySchema,
-  auditEventsQuerySchema,
-  daemonTotalsQuerySchema,
-  PAGE_SIZE_DEFAULT,
-  PAGE_SIZE_MAX,
-  type PromptViewsQuery,
-  periodQuerySchema,
-  promptViewsQuerySchema,
-  type TraceBodyQuery,
-  type TracesQuery,
-  traceBodyQuerySchema,
-  tracesQuerySchema,
-} from "./queries.ts";
-export { isWithinDepth, type JsonReading, MAX_JSON_DEPTH, readJson } from "./read-json.ts";
-export {
-  type Analytics,
-  analyticsSchema,
-  type Optimisation,
-  type Overview,
-  optimisationSchema,
-  overviewSchema,
-} from "./reports.ts";
-export {
-  type AdvancedSettings,
-  type AdvancedSettingsPatch,
-  AUDIT_LOG_RETENTION_DAYS_DEFAULT,
-  advancedSettingsPatchSchema,
-  advancedSettingsSchema,
-  DATA_RETENTION_DAYS_DEFAULT,
-  type DeletionAnswer,
-  deletionAnswerSchema,
-  RETENTION_DAYS_MAX,
-  type Settings,
-  type SettingsPatch,
-  settingsPatchSchema,
-  settingsSchema,
-} from "./settings.ts";
-export {
-  type Trace,
-  type TraceBody,
-  type TraceSummary,
-  type Traces,
-  traceBodySchema,
-  traceSchema,
-  traceSummarySchema,
-  tracesSchema,
-} from "./traces.ts";
-export { deliveredTotalsSchema, type UsageTotals, usageTotalsSchema } from "./usage-totals.ts";
-export { decodeStrictUtf8, isUtf8 } from "./utf8.ts";

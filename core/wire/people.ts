@@ -1,29 +1,29 @@
 import * as v from "valibot";
-import { PLANS } from "../plans/plan.ts";
+import { PLANS } from "../values/plan.ts";
 import { identifier, instant, maybe, name, text, uuid } from "./fields.ts";
 
-/** How somebody stands in a workspace. Source: decisions, "Cloud: people, keys, plans". */
-export const WORKSPACE_ROLES = ["member", "admin"] as const;
+/** The roles in a workspace. Source: docs/specification.md#cloud-accounts-and-keys. */
+const WORKSPACE_ROLES = ["member", "admin"] as const;
 
-/** How somebody stands in an organisation; owner and admin are admins of all its workspaces. */
+/** The roles in an organisation. Owners and admins are admins of all its workspaces. */
 export const ORGANISATION_ROLES = ["member", "admin", "owner"] as const;
 
 const workspaceRole = v.picklist(WORKSPACE_ROLES);
 const organisationRole = v.picklist(ORGANISATION_ROLES);
 
-/** A name that a person gives: 1 to 100 characters without blanks around them. */
+/** A name that a person chooses: 1 to 100 characters after trimming. */
 const givenName = v.pipe(v.string(), v.trim(), name(100));
 
-/** An e-mail address in lower case. */
+/** An email address in lower case. */
 export const emailAddress = v.pipe(
   v.string(),
   v.trim(),
   v.toLowerCase(),
   text(254),
-  v.email("must be an e-mail address"),
+  v.email("must be an email address"),
 );
 
-/** A workspace as its visitor stands in it. */
+/** A workspace, with the caller's role in it. */
 export const workspaceSummarySchema = v.object({
   id: uuid,
   organisation_id: uuid,
@@ -36,44 +36,38 @@ export const workspaceSummarySchema = v.object({
 /** A workspace in a list. */
 export type WorkspaceSummary = v.InferOutput<typeof workspaceSummarySchema>;
 
-/** An organisation as its member stands in it. */
-export const organisationSummarySchema = v.object({ id: uuid, name: v.string(), role: organisationRole });
+/** An organisation, with the caller's role in it. */
+const organisationSummarySchema = v.object({ id: uuid, name: v.string(), role: organisationRole });
 
 /** An organisation in a list. */
 export type OrganisationSummary = v.InferOutput<typeof organisationSummarySchema>;
 
-/** `GET /v1/me`. */
+/** The response of `GET /v1/me`. */
 export const meSchema = v.object({
   user: v.object({ id: identifier, name: v.string(), email: maybe(v.string()) }),
   organisations: v.array(organisationSummarySchema),
   workspaces: v.array(workspaceSummarySchema),
 });
 
-/** Who one is. */
-export type Me = v.InferOutput<typeof meSchema>;
-
-/** `POST /v1/organisations`: with it comes a first workspace, of the same name unless one is given. */
+/** The request of `POST /v1/organisations`. It also creates a first workspace, with the same name by default. */
 export const newOrganisationSchema = v.object({ name: givenName, workspace_name: maybe(givenName) });
 
-/** 201: both. */
+/** The 201 response: the new organisation and its first workspace. */
 export const organisationCreatedSchema = v.object({
   organisation: organisationSummarySchema,
   workspace: workspaceSummarySchema,
 });
 
-/** A new organisation. */
-export type OrganisationCreated = v.InferOutput<typeof organisationCreatedSchema>;
-
-/** `POST /v1/workspaces`. */
+/** The request of `POST /v1/workspaces`. */
 export const newWorkspaceSchema = v.object({ organisation_id: uuid, name: givenName });
 
-/** `GET /v1/organisations`. */
+/** The response of `GET /v1/organisations`. */
 export const organisationsSchema = v.object({ items: v.array(organisationSummarySchema) });
 
-/** `GET /v1/workspaces`. */
+/** The response of `GET /v1/workspaces`. */
 export const workspacesSchema = v.object({ items: v.array(workspaceSummarySchema) });
 
-/** `GET …/members` of an organisation. */
+/** The response of `GET …/members` of an organisation. */
 export const organisationMembersSchema = v.object({
   items: v.array(
     v.object({
@@ -86,10 +80,7 @@ export const organisationMembersSchema = v.object({
   ),
 });
 
-/** Who belongs to an organisation. */
-export type OrganisationMembers = v.InferOutput<typeof organisationMembersSchema>;
-
-/** `GET …/members` of a workspace. */
+/** The response of `GET …/members` of a workspace. */
 export const membersSchema = v.object({
   items: v.array(
     v.object({
@@ -97,23 +88,23 @@ export const membersSchema = v.object({
       name: v.string(),
       email: maybe(v.string()),
       role: workspaceRole,
-      /** `organisation` for those who reach the workspace by their role in the organisation. */
+      /** `organisation` if the role in the organisation gives access to the workspace. */
       via: v.picklist(["workspace", "organisation"]),
       joined_at: instant,
     }),
   ),
 });
 
-/** Who reaches a workspace. */
+/** The people with access to a workspace. */
 export type Members = v.InferOutput<typeof membersSchema>;
 
-/** `PATCH …/members/{user}` of a workspace. */
+/** The request of `PATCH …/members/{user}` of a workspace. */
 export const memberPatchSchema = v.object({ role: workspaceRole });
 
-/** `PATCH …/members/{user}` of an organisation. */
+/** The request of `PATCH …/members/{user}` of an organisation. */
 export const organisationMemberPatchSchema = v.object({ role: organisationRole });
 
-/** `POST …/invitations`. */
+/** The request of `POST …/invitations`. */
 export const newInvitationSchema = v.object({
   email: emailAddress,
   role: v.optional(workspaceRole, "member"),
@@ -127,26 +118,20 @@ const invitationFields = {
   expires_at: instant,
 };
 
-/** 201: the link is told to the inviter too, once, since mail may not be set up. */
+/** The 201 response. It contains the link once, because email may not be configured. */
 export const invitationCreatedSchema = v.object({
   ...invitationFields,
   link: v.string(),
   mailed: v.boolean(),
 });
 
-/** A new invitation. */
-export type InvitationCreated = v.InferOutput<typeof invitationCreatedSchema>;
-
-/** `GET …/invitations`: those that can still be accepted. */
+/** The response of `GET …/invitations`: the pending invitations. */
 export const invitationsSchema = v.object({ items: v.array(v.object(invitationFields)) });
 
-/** Who is invited. */
-export type Invitations = v.InferOutput<typeof invitationsSchema>;
-
-/** `POST /v1/invitations/accept`, by the person invited. */
+/** The request of `POST /v1/invitations/accept`, sent by the invited person. */
 export const invitationAcceptSchema = v.object({ token: name(256) });
 
-/** `GET …/machines`. */
+/** The response of `GET …/machines`. */
 export const machinesSchema = v.object({
   items: v.array(
     v.object({
@@ -156,16 +141,20 @@ export const machinesSchema = v.object({
       daemon_version: v.string(),
       created_at: instant,
       blocked_at: maybe(instant),
-      /** The machine's active key; `null` while it has none. */
+      /** The author of its requests and prompts. */
+      user: maybe(v.object({ id: identifier, name: v.string() })),
+      /** The person who approved its pairing. */
+      approved_by: maybe(v.object({ id: identifier, name: v.string() })),
+      /** The machine's active key; `null` if it has none. */
       key: maybe(v.object({ id: uuid, prefix: v.string(), user_id: identifier, created_at: instant })),
     }),
   ),
 });
 
-/** A workspace's machines. */
-export type Machines = v.InferOutput<typeof machinesSchema>;
+/** The request of `PATCH …/machines/{id}`. */
+export const machinePatchSchema = v.object({ user_id: identifier });
 
-/** `GET …/keys`: the active ones. */
+/** The response of `GET …/keys`: the active keys. */
 export const keysSchema = v.object({
   items: v.array(
     v.object({
@@ -179,10 +168,10 @@ export const keysSchema = v.object({
   ),
 });
 
-/** A workspace's keys. */
+/** The active keys of a workspace. */
 export type Keys = v.InferOutput<typeof keysSchema>;
 
-/** 201 to `POST …/keys`: an admin key's token, shown once. */
+/** The 201 response of `POST …/keys`: a new admin key. The token is shown only once. */
 export const keyCreatedSchema = v.object({
   id: uuid,
   prefix: v.string(),
@@ -190,16 +179,13 @@ export const keyCreatedSchema = v.object({
   created_at: instant,
 });
 
-/** A new admin key. */
-export type KeyCreated = v.InferOutput<typeof keyCreatedSchema>;
-
-/** `GET /v1/pairing/codes/{code}`: what a person sees before they decide. */
-export const pairingShownSchema = v.object({
+/** The response of `GET /v1/pairing/codes/{code}`: what a person sees before approving or denying. */
+export const pairingCodeViewSchema = v.object({
   code: v.string(),
   hostname: v.string(),
   platform: v.string(),
   address: maybe(v.string()),
 });
 
-/** A machine that asks to be paired. */
-export type PairingShown = v.InferOutput<typeof pairingShownSchema>;
+/** A machine that is waiting for approval. */
+export type PairingCodeView = v.InferOutput<typeof pairingCodeViewSchema>;

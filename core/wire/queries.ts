@@ -1,11 +1,13 @@
 import * as v from "valibot";
 import { identifier, maybe, text } from "./fields.ts";
 
-/** Entries on a page unless asked otherwise, and at most. Decision: what a screen shows, and what one query can answer. */
+/** Default number of entries per page. Decision: about what a screen shows. */
 export const PAGE_SIZE_DEFAULT = 50;
+
+/** Maximum number of entries per page. Decision: what one query can return quickly. */
 export const PAGE_SIZE_MAX = 200;
 
-/** A date or datetime; `readPeriod` in `core/retention` reads it, so that its refusals carry their own codes. */
+/** A date or datetime. `readPeriod` in `core/privacy/retention` parses it and rejects it with specific codes. */
 const edge = maybe(text(40));
 
 const cursor = maybe(text(512));
@@ -21,10 +23,14 @@ const limit = v.optional(
   String(PAGE_SIZE_DEFAULT),
 );
 
-/** `…/overview` and `…/optimisation`. */
+const bodyVersion = maybe(
+  v.pipe(v.string(), v.regex(/^[1-9]\d{0,3}$/, "must be a number from 1 to 9999"), v.transform(Number)),
+);
+
+/** The query of `…/overview` and `…/optimisation`. */
 export const periodQuerySchema = v.object({ from: edge, to: edge });
 
-/** `…/analytics`. */
+/** The query of `…/analytics`. */
 export const analyticsQuerySchema = v.object({
   from: edge,
   to: edge,
@@ -32,10 +38,10 @@ export const analyticsQuerySchema = v.object({
   bucket: v.optional(v.picklist(["hour", "day"]), "day"),
 });
 
-/** What analytics are asked for. */
+/** A query for analytics. */
 export type AnalyticsQuery = v.InferOutput<typeof analyticsQuerySchema>;
 
-/** `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed` or one HTTP status. */
+/** The query of `…/traces` and `…/audit/requests`. Decision: `status` is `ok`, `failed` or one HTTP status. */
 export const tracesQuerySchema = v.object({
   from: edge,
   to: edge,
@@ -50,23 +56,23 @@ export const tracesQuerySchema = v.object({
   limit,
 });
 
-/** Which traces are asked for. */
+/** A query for traces. */
 export type TracesQuery = v.InferOutput<typeof tracesQuerySchema>;
 
 /**
- * `GET /v1/traces/{request_id}/body`: which workspace's, where several have the request; and of a teammate's, why, or the
- * view that was announced. The reason may come as the header `X-Prompt-View-Reason` instead.
+ * The query of `GET /v1/traces/{request_id}/body`. `workspace_id` is needed if several workspaces have the request. To view
+ * a teammate's body, send a `reason` (or the header `X-Prompt-View-Reason`) or the `view_id` of a recorded view. Each
+ * version defaults to the latest one.
  */
 export const traceBodyQuerySchema = v.object({
   workspace_id: maybe(identifier),
   reason: maybe(v.string()),
   view_id: maybe(identifier),
+  request_version: bodyVersion,
+  response_version: bodyVersion,
 });
 
-/** Whose body is asked for, and why. */
-export type TraceBodyQuery = v.InferOutput<typeof traceBodyQuerySchema>;
-
-/** `GET …/audit/prompt-views`. */
+/** The query of `GET …/audit/prompt-views`. */
 export const promptViewsQuerySchema = v.object({
   from: edge,
   to: edge,
@@ -76,11 +82,8 @@ export const promptViewsQuerySchema = v.object({
   limit,
 });
 
-/** Which views are asked for. */
-export type PromptViewsQuery = v.InferOutput<typeof promptViewsQuerySchema>;
-
-/** `GET …/audit/events`. */
+/** The query of `GET …/audit/events`. */
 export const auditEventsQuerySchema = v.object({ from: edge, to: edge, cursor, limit });
 
-/** `…/daemon-totals`. `readDateWindow` in `core/retention` reads the two, and refuses datetimes. */
+/** The query of `…/daemon-totals`. `readDateWindow` in `core/privacy/retention` parses the dates and rejects datetimes. */
 export const daemonTotalsQuerySchema = v.object({ from_date: text(40), to_date: text(40) });

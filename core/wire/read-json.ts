@@ -1,15 +1,23 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "../values/text/json-bytes.ts";
 import { decodeStrictUtf8 } from "./utf8.ts";
 
-/** How deep JSON from outside may nest. Decision: our deepest payload nests five levels; more room is for additions. */
+/** Maximum nesting depth of received JSON. Decision: the deepest payload has five levels; the rest is room for additions. */
 export const MAX_JSON_DEPTH = 32;
 
-/** JSON that was read, or why it was not; the reasons are those of a 400. */
-export type JsonReading =
+/** A parsed JSON value, or the reason for a 400. */
+type JsonResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: "invalid_utf8" | "too_deep" | "invalid_json" };
 
-/** Reads a body as JSON: strict UTF-8, bounded nesting, then the runtime's parser. Never throws. */
-export function readJson(bytes: Uint8Array, maxDepth: number = MAX_JSON_DEPTH): JsonReading {
+/** Parses a body as JSON: strict UTF-8, bounded nesting, then `JSON.parse`. Never throws. */
+export function readJson(bytes: Uint8Array, maxDepth: number = MAX_JSON_DEPTH): JsonResult {
   const text = decodeStrictUtf8(bytes);
   if (text === null) return { ok: false, reason: "invalid_utf8" };
   if (!isWithinDepth(text, maxDepth)) return { ok: false, reason: "too_deep" };
@@ -21,8 +29,8 @@ export function readJson(bytes: Uint8Array, maxDepth: number = MAX_JSON_DEPTH): 
 }
 
 /**
- * Whether no array or object in the text stands in more than `maxDepth - 1` others. Reads the text once, and
- * needs no valid JSON: a text that is none is at least never found less deep than a parser would go.
+ * Whether arrays and objects in the text nest at most `maxDepth` levels. One pass over the text. For invalid JSON, the
+ * result is never shallower than the depth a parser would reach.
  */
 export function isWithinDepth(text: string, maxDepth: number): boolean {
   let depth = 0;
@@ -30,7 +38,7 @@ export function isWithinDepth(text: string, maxDepth: number): boolean {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at = endOfString(text, at);
-      // Ends within a string: no parser takes it.
+      // An unterminated string, which no parser accepts.
       if (at === -1) return true;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       depth += 1;
@@ -40,7 +48,7 @@ export function isWithinDepth(text: string, maxDepth: number): boolean {
   return true;
 }
 
-/** Where the string that opens there is closed: at the first quote that is not escaped. */
+/** Returns the index of the first unescaped quote after `openedAt`, or -1. */
 function endOfString(text: string, openedAt: number): number {
   for (let end = text.indexOf('"', openedAt + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -49,10 +57,3 @@ function endOfString(text: string, openedAt: number): number {
   }
   return -1;
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;

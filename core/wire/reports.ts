@@ -2,55 +2,55 @@ import * as v from "valibot";
 import { costSum, count, instant, maybe } from "./fields.ts";
 import { usageTotalsSchema } from "./usage-totals.ts";
 
-/** The period of an answer: half-open `[from, to)`, after any clamp. */
+/** The period of a response: half-open `[from, to)`, after clamping. */
 const period = {
   from: instant,
   to: instant,
-  /** The `from` that was asked for, where the retention floor moved it up. */
+  /** The requested `from`, if the retention floor moved it. */
   clamped_from: maybe(instant),
 };
 
-/** What was used from one instant to the next. */
+/** The totals of one time bucket. */
 const bucket = v.object({ start: instant, ...usageTotalsSchema.entries });
 
-/** What was used by one project, model, provider, machine or person. `key` refers, `label` is for people. */
+/** The totals of one project, model, provider, machine or person. `key` is its id, `label` its display name. */
 const group = v.object({ key: maybe(v.string()), label: v.string(), ...usageTotalsSchema.entries });
 
-/** `…/overview`. */
+/** The response of `…/overview`. */
 export const overviewSchema = v.object({
   ...period,
   totals: usageTotalsSchema,
   days: v.array(bucket),
-  /** The costliest first. */
+  /** Sorted by cost, highest first. */
   projects: v.array(group),
   models: v.array(group),
 });
 
-/** A period at a glance. */
+/** The totals of a period by day, project and model. */
 export type Overview = v.InferOutput<typeof overviewSchema>;
 
-/** `…/analytics?by&bucket`. */
+/** The response of `…/analytics?by&bucket`. */
 export const analyticsSchema = v.object({
   ...period,
   by: v.picklist(["project", "model", "provider", "machine", "user"]),
   bucket: v.picklist(["hour", "day"]),
   totals: usageTotalsSchema,
-  /** The costliest first; each with the buckets in which it has requests, oldest first. */
+  /** Sorted by cost, highest first. Each lists the buckets in which it has requests, oldest first. */
   groups: v.array(v.object({ ...group.entries, buckets: v.array(bucket) })),
 });
 
-/** A period taken apart. */
+/** The totals of a period by group and time bucket. */
 export type Analytics = v.InferOutput<typeof analyticsSchema>;
 
 /**
- * `…/optimisation`. Decision: a finding names its kind, where it applies, the requests and cost that it is about, and what
- * could be saved, `null` where that would be a guess.
+ * The response of `…/optimisation`. Decision: a finding has a kind, the provider, model and project it applies to, the
+ * affected requests and their cost, and the possible saving, which is `null` if it cannot be computed.
  */
 export const optimisationSchema = v.object({
   ...period,
   findings: v.array(
     v.object({
-      /** A stable word, such as `repeated_prompt_uncached`. */
+      /** A stable code, such as `repeated_prompt_uncached`. */
       kind: v.string(),
       provider: maybe(v.string()),
       model: maybe(v.string()),
@@ -58,11 +58,8 @@ export const optimisationSchema = v.object({
       requests: count,
       cost_pico_usd: costSum,
       saving_pico_usd: maybe(costSum),
-      /** In words, for people. */
+      /** A sentence for people. */
       summary: v.string(),
     }),
   ),
 });
-
-/** Where money could be saved. */
-export type Optimisation = v.InferOutput<typeof optimisationSchema>;

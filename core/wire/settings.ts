@@ -1,18 +1,18 @@
 import * as v from "valibot";
 import { identifier, instant, integer } from "./fields.ts";
 
-/** Default of `data_retention_days`. Source: contract, "Workspace". */
+/** Default of `data_retention_days`. Source: docs/specification.md#workspace-settings. */
 export const DATA_RETENTION_DAYS_DEFAULT = 365;
 
-/** Default of `audit_log_retention_days`. Source: contract, "Workspace". */
+/** Default of `audit_log_retention_days`. Source: docs/specification.md#workspace-settings. */
 export const AUDIT_LOG_RETENTION_DAYS_DEFAULT = 365;
 
-/** Most days of either. Source: decisions, "Reading": 1..3650. */
+/** Maximum of both retention settings, in days. Source: docs/specification.md#reading: 1..3650. */
 export const RETENTION_DAYS_MAX = 3650;
 
 const days = integer(1, RETENTION_DAYS_MAX);
 
-/** `GET` and the answer to `PATCH …/settings`. */
+/** The response of `GET …/settings` and `PATCH …/settings`. */
 export const settingsSchema = v.object({
   id: identifier,
   name: v.string(),
@@ -20,32 +20,26 @@ export const settingsSchema = v.object({
   store_prompt_content: v.boolean(),
 });
 
-/** A workspace's settings. */
+/** The settings of a workspace. */
 export type Settings = v.InferOutput<typeof settingsSchema>;
 
-/** `PATCH …/settings`. */
+/** The request of `PATCH …/settings`. */
 export const settingsPatchSchema = v.object({ store_prompt_content: v.boolean() });
 
-/** A change of settings. */
-export type SettingsPatch = v.InferOutput<typeof settingsPatchSchema>;
-
-/** `GET …/settings/advanced`. Source: contract, "Endpoints". */
+/** The response of `GET …/settings/advanced`. Source: docs/specification.md#workspace-settings. */
 export const advancedSettingsSchema = v.object({ data_retention_days: days, audit_log_retention_days: days });
 
-/** How far back queries reach. */
+/** The retention settings of a workspace. */
 export type AdvancedSettings = v.InferOutput<typeof advancedSettingsSchema>;
 
-/** `PATCH …/settings/advanced`: one of the two, or both. */
+/** The request of `PATCH …/settings/advanced`: either setting, or both. */
 export const advancedSettingsPatchSchema = v.pipe(
   v.partial(advancedSettingsSchema),
   v.check((patch) => Object.keys(patch).length > 0, "must change something"),
 );
 
-/** A change of the advanced settings. */
-export type AdvancedSettingsPatch = v.InferOutput<typeof advancedSettingsPatchSchema>;
+/** The response of `DELETE /v1/workspaces/{ws}` and `DELETE /v1/account`. The data is erased after `purge_due_at`. */
+export const deletionResponseSchema = v.object({ deleted_at: instant, purge_due_at: instant });
 
-/** The answer to `DELETE /v1/workspaces/{ws}` and `DELETE /v1/account`: nothing purges, the date is only shown. */
-export const deletionAnswerSchema = v.object({ deleted_at: instant, purge_due_at: instant });
-
-/** When something was deleted. */
-export type DeletionAnswer = v.InferOutput<typeof deletionAnswerSchema>;
+/** The time of a deletion, and when its data is erased. */
+export type DeletionResponse = v.InferOutput<typeof deletionResponseSchema>;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { cost, count, identifier, instant, maybe, page, uuid } from "./fields.ts";
+import { cost, count, identifier, instant, integer, maybe, page, sha256Hex, uuid } from "./fields.ts";
 import { metadataRecordSchema } from "./metadata-record.ts";
 
 const {
@@ -8,26 +8,26 @@ const {
   ...recordFields
 } = metadataRecordSchema.entries;
 
-/** What the cloud adds to a record, and the two costs under the names that daemon totals use too. */
+/** Fields that the cloud adds to a record, and the two costs under the names that daemon totals use too. */
 const cloudFields = {
   received_at: instant,
-  /** Whether the sender's clock was far off. Source: decisions, "Metadata batch". */
+  /** Whether the sender's clock was too far off. Source: docs/specification.md#metadata-batch. */
   clock_skewed: v.boolean(),
   user: maybe(v.object({ id: identifier, name: v.string() })),
   machine: maybe(v.object({ id: identifier, hostname: v.string() })),
-  /** The cloud's own cost; `null` where it knows no rate. */
+  /** The cost computed by the cloud; `null` without a known rate. */
   cost_pico_usd: maybe(cost),
-  /** What the daemon sent. */
+  /** The cost computed by the daemon. */
   reported_cost_pico_usd: maybe(cost),
 };
 
-/** `…/traces/{request_id}`: all that the cloud has of a request but its bodies. */
+/** The response of `…/traces/{request_id}`: everything that the cloud stores about a request except its bodies. */
 export const traceSchema = v.object({ ...recordFields, ...cloudFields });
 
-/** One request, as the cloud shows it. */
+/** One request with the fields that the cloud adds. */
 export type Trace = v.InferOutput<typeof traceSchema>;
 
-/** A line of a list of traces. */
+/** An entry in a list of traces. */
 export const traceSummarySchema = v.pick(traceSchema, [
   "request_id",
   "requested_at",
@@ -57,11 +57,11 @@ export const traceSummarySchema = v.pick(traceSchema, [
 /** A request in a list. */
 export type TraceSummary = v.InferOutput<typeof traceSummarySchema>;
 
-/** `…/traces`, newest first, and `…/audit/requests`. */
+/** The response of `…/traces` and `…/audit/requests`, newest first. */
 export const tracesSchema = v.object({
   from: instant,
   to: instant,
-  /** The `from` that was asked for, where a clamp moved it; a trace listing refuses instead. */
+  /** The requested `from`, if it was clamped. `…/traces` rejects such a request instead. */
   clamped_from: maybe(instant),
   ...page(traceSummarySchema).entries,
 });
@@ -69,23 +69,42 @@ export const tracesSchema = v.object({
 /** A page of traces. */
 export type Traces = v.InferOutput<typeof tracesSchema>;
 
-const leg = maybe(
+const version = maybe(integer(1, 9_999));
+
+const side = maybe(
   v.object({
     content_type: v.string(),
     text: v.string(),
     original_size_bytes: count,
     truncated: maybe(v.boolean()),
+    /** Starts at 1 and grows each time the side is replaced. */
+    version,
+    sha256: maybe(sha256Hex),
+    stored_at: maybe(instant),
   }),
 );
 
-/** `GET /v1/traces/{request_id}/body`. Source: decisions, "Bodies". */
+/** The response of `GET /v1/traces/{request_id}/body`. Source: docs/specification.md#bodies. */
 export const traceBodySchema = v.object({
   request_id: uuid,
-  request: leg,
-  response: leg,
+  request: side,
+  response: side,
   redaction_applied: v.boolean(),
   redaction_summary: v.array(v.string()),
   captured_at: instant,
+  /** Versions of each side that were replaced later, oldest first. */
+  earlier_versions: v.optional(
+    v.array(
+      v.object({
+        direction: v.picklist(["request", "response"]),
+        version,
+        sha256: sha256Hex,
+        size_bytes: count,
+        stored_at: maybe(instant),
+      }),
+    ),
+    [],
+  ),
 });
 
 /** The stored body of a request. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { costSum, count } from "./fields.ts";
 
-/** The five sums, each over what was stated. */
+/** The five token sums. Counts that a provider did not state are not included. */
 const tokenSums = {
   prompt_tokens: count,
   completion_tokens: count,
@@ -10,28 +10,28 @@ const tokenSums = {
   thinking_tokens: count,
 };
 
-/** What a machine has delivered, and what it costs by its own and by the cloud's account. */
+/** The requests that a machine has delivered, with their cost as computed by the cloud and by the daemon. */
 export const deliveredTotalsSchema = v.object({
   requests: count,
   ...tokenSums,
-  /** The cloud's own cost. */
+  /** The cost computed by the cloud. */
   cost_pico_usd: costSum,
-  /** The sum of what the daemon sent. */
+  /** The sum of the costs that the daemon sent. */
   reported_cost_pico_usd: costSum,
 });
 
-/** The totals of a period, a project, a model. */
+/** The totals of a period, project or model. */
 export const usageTotalsSchema = v.object({
   requests: count,
-  /** Answered with an error, or not at all. */
+  /** Requests with an error response or no response. */
   failed_requests: count,
   ...tokenSums,
   cost_pico_usd: costSum,
-  /** Without a known rate: the cost leaves them out. */
+  /** Requests without a known rate. Their cost is not included. */
   unpriced_requests: count,
-  /** Whose usage the provider did not state in full. */
+  /** Requests whose usage the provider did not state in full. */
   incomplete_requests: count,
 });
 
-/** What was used in a period. */
+/** Usage and cost totals. */
 export type UsageTotals = v.InferOutput<typeof usageTotalsSchema>;

@@ -1,39 +1,39 @@
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
 
-/** The header without which a page changes nothing: no form, image or link can send it. Source: decisions, "Daemon". */
+/** The header that a page must send to change state. Forms, images and links can't send it. Source: docs/specification.md#loopback-api. */
 export const REQUEST_HEADER = "x-meter-request";
 
-/** Who may ask what. */
-export interface AccessRules {
+/** The hosts and origins that may use the API. */
+interface AccessRules {
   /** The `Host` values that the API answers to, in lower case, port included. */
   readonly allowedHosts: ReadonlySet<string>;
   /** Origins of dashboards, as browsers write them. */
   readonly allowedOrigins: ReadonlySet<string>;
 }
 
-/** What is known of a request before anything is done for it. */
-export interface AccessFacts {
+/** The facts of a request that access is decided by. */
+interface AccessFacts {
   readonly method: string;
   readonly path: string;
-  /** The authority of the request's address, which counts more than `Host` where both are sent. */
+  /** The authority of the request URL. It takes precedence over `Host`. */
   readonly authority: string;
   readonly header: (name: string) => string | undefined;
-  /** Whether it carries the secret in `<meter_home>/loopback-token`. */
+  /** Whether the request carries the secret in `<meter_home>/loopback-token`. */
   readonly hasSecret: boolean;
-  /** Whose the connection is; null where the platform has no way to tell. */
+  /** The owner of the connection. Null where the platform can't tell. */
   readonly owner: ConnectionOwner | null;
 }
 
-/** Why a request is refused; `code` is stable. */
-export interface AccessRefusal {
+/** The reason a request is refused. `code` is stable. */
+interface AccessRefusal {
   readonly ok: false;
   readonly status: 401 | 403;
   readonly code: string;
   readonly detail: string;
 }
 
-/** The origin that may read the answer, null where nobody of another origin may; or the refusal. */
-export type AccessVerdict = { readonly ok: true; readonly origin: string | null } | AccessRefusal;
+/** The foreign origin that may read the response (null for none), or the refusal. */
+type AccessDecision = { readonly ok: true; readonly origin: string | null } | AccessRefusal;
 
 const refuse = (status: 401 | 403, code: string, detail: string): AccessRefusal => ({
   ok: false,
@@ -42,34 +42,34 @@ const refuse = (status: 401 | 403, code: string, detail: string): AccessRefusal 
   detail,
 });
 
-const wrongOrigin = refuse(403, "origin_not_allowed", "This API does not answer to this web page.");
-const secretNeeded = refuse(
+const originNotAllowed = refuse(403, "origin_not_allowed", "Requests from this web page are not allowed.");
+const secretRequired = refuse(
   401,
   "unauthorised",
-  "Send the secret in the loopback-token file of the meter's home as a bearer token.",
+  "Send the secret from the loopback-token file in the meter home as a bearer token.",
 );
 
 const isRead = (method: string) => method === "GET" || method === "HEAD";
 
-/** What dashboards and every program of this machine may read: nothing of what was metered. */
+/** Whether every program and dashboard may read the path. No such path contains metered data. */
 const isOpen = (path: string) => path === "/health" || path.startsWith("/v1/cloud/");
 
-/** The addresses of the local page that a person may open. */
+/** Whether the path is a page of the local website. */
 const isPage = (path: string) => path === "/" || path.startsWith("/requests/");
 
 /**
- * Decides on a request by its head alone, before any work is done for it.
+ * Allows or refuses a request by its head alone, before any other work.
  *
- * Decisions, where the specification is silent:
- * - A dashboard's origin reaches `/health` and `/v1/cloud/*` and, without the secret, nothing of what was metered: a
- *   project that is local-only would leave the machine through it.
- * - What was metered is read by who shows the secret, by this user's own programs where the system tells whose a
- *   connection is, and by the local page: a browser's navigation to it that no other site began, and what the page
- *   itself then asks for.
- * - Where the system should tell (Linux) and can't, only the secret counts.
- * - No origin of our own is in the list: the local page changes nothing.
+ * Decisions where docs/specification.md#loopback-api is silent:
+ * - Without the secret, the origin of a dashboard can read `/health` and `/v1/cloud/*` and no metered data. Otherwise
+ *   data of local-only projects would leave the machine.
+ * - Metered data can be read with the secret, by this user's own programs where the system tells who owns a
+ *   connection, and by the local page: when a browser navigates to it (not from another site), and by the page's own
+ *   requests.
+ * - Where the system should know the owner (Linux) but does not, only the secret counts.
+ * - The API's own origin is not allowed: the local page changes no state.
  */
-export function judgeAccess(facts: AccessFacts, rules: AccessRules): AccessVerdict {
+export function checkAccess(facts: AccessFacts, rules: AccessRules): AccessDecision {
   const { method, path, header, hasSecret, owner } = facts;
   const host = header("host")?.toLowerCase();
   if (
@@ -77,20 +77,24 @@ export function judgeAccess(facts: AccessFacts, rules: AccessRules): AccessVerdi
     !rules.allowedHosts.has(host) ||
     !rules.allowedHosts.has(facts.authority.toLowerCase())
   ) {
-    return refuse(403, "host_not_allowed", "This API answers to its own loopback address alone.");
+    return refuse(403, "host_not_allowed", "The Host header must name this API's own loopback address.");
   }
   if (owner === "other")
-    return refuse(403, "other_user", "This meter belongs to another user of this machine.");
+    return refuse(403, "other_user", "This daemon belongs to another user of this machine.");
 
   const origin = header("origin");
   if (origin !== undefined) {
-    if (!rules.allowedOrigins.has(origin)) return wrongOrigin;
-    // A form's post is a navigation too, and carries the origin of the page that it is on.
-    if (header("sec-fetch-mode") === "navigate") return wrongOrigin;
+    if (!rules.allowedOrigins.has(origin)) return originNotAllowed;
+    // Submitting a form is a navigation too, and sends the origin of the page with the form.
+    if (header("sec-fetch-mode") === "navigate") return originNotAllowed;
     if (method === "OPTIONS" || hasSecret) return { ok: true, origin };
-    if (!isOpen(path)) return secretNeeded;
+    if (!isOpen(path)) return secretRequired;
     if (isRead(method) || header(REQUEST_HEADER) === "1") return { ok: true, origin };
-    return refuse(403, "request_header_missing", "A page changes state with the header X-Meter-Request: 1.");
+    return refuse(
+      403,
+      "request_header_missing",
+      "A page must send the header X-Meter-Request: 1 to change state.",
+    );
   }
 
   const site = header("sec-fetch-site");
@@ -98,16 +102,20 @@ export function judgeAccess(facts: AccessFacts, rules: AccessRules): AccessVerdi
   if (isNavigation) {
     const isByPerson = site === "none" || site === "same-origin";
     if (!isByPerson || !isRead(method) || !isPage(path) || header("sec-fetch-dest") !== "document") {
-      return refuse(403, "navigation_not_allowed", "Open the meter's page yourself: meter open.");
+      return refuse(
+        403,
+        "navigation_not_allowed",
+        "Other sites can't open this page. Open it yourself: meter open",
+      );
     }
   } else if (site !== undefined && site !== "same-origin") {
-    if (site !== "none" || !(hasSecret || path === "/health")) return wrongOrigin;
+    if (site !== "none" || !(hasSecret || path === "/health")) return originNotAllowed;
   }
 
   if (hasSecret) return { ok: true, origin: null };
-  if (!isRead(method)) return secretNeeded;
+  if (!isRead(method)) return secretRequired;
   if (isOpen(path)) return { ok: true, origin: null };
   if (owner === "self") return { ok: true, origin: null };
   const isOwnPage = isNavigation || site === "same-origin";
-  return owner === null && isOwnPage ? { ok: true, origin: null } : secretNeeded;
+  return owner === null && isOwnPage ? { ok: true, origin: null } : secretRequired;
 }

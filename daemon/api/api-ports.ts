@@ -1,9 +1,10 @@
 import type { Hono } from "hono";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { ConnectionOwners } from "../../core/ports/connection-owner.ts";
-import type { PriceBook } from "../../core/pricing/mod.ts";
-import type { CloudBanner, DaemonHealth, DaemonStatus } from "../daemon-status.ts";
-import type { Store, Turn } from "../store/mod.ts";
+import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { Store } from "../store/port/store.ts";
+import type { Turn } from "../store/port/values.ts";
+import type { CloudBanner, DaemonHealth, DaemonStatus } from "./daemon-status.ts";
 import type { MeteredCounters } from "./metrics.ts";
 import type { RecordFeed } from "./record-feed.ts";
 
@@ -18,25 +19,17 @@ export interface ApiPorts {
   token: string;
   /** Compares two secrets in constant time. */
   equalSecrets(one: string, other: string): boolean;
-  /** Null where the platform has no way to tell whose a connection is. */
-  owners: ConnectionOwners | null;
-  /** The port that we listen on. */
+  /** Finds the owner of a connection. Null where the platform can't tell. */
+  owners: ConnectionOwnerLookup | null;
+  /** The port that the API listens on. */
   port(): number;
   health(): DaemonHealth;
   status(): DaemonStatus;
-  store: Pick<
-    Store,
-    | "readStatistics"
-    | "listRequests"
-    | "readRequest"
-    | "readRequests"
-    | "readCoverage"
-    | "listProjectSettings"
-  >;
+  store: Pick<Store, "records" | "reports" | "coverage" | "settings">;
   feed: RecordFeed;
   counters: MeteredCounters;
   prices(): PriceBook;
-  /** What is served below `/v1/cloud`, and how it stands; null where nothing is. */
+  /** The routes below `/v1/cloud` and the banner. Null without a cloud service. */
   cloud: { routes: Hono; banner(): Promise<CloudBanner> } | null;
   clock: Clock;
   turn: Turn;

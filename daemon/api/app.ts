@@ -1,21 +1,21 @@
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
-import { judgeAccess, REQUEST_HEADER } from "./access.ts";
-import { answerHeaders } from "./answer-headers.ts";
+import { checkAccess, REQUEST_HEADER } from "./access.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { createDataRoutes } from "./data-routes.ts";
+import { hasBearerSecret } from "./has-bearer-secret.ts";
 import { createPageRoutes } from "./page-routes.ts";
 import { problem } from "./problem.ts";
-import { showsSecret } from "./shows-secret.ts";
+import { responseHeaders } from "./response-headers.ts";
 
-/** What a request may bring with it in bytes: the API takes settings, never data. */
+/** The largest request body in bytes. The API takes settings, not data. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** How long a browser may remember what a preflight said, in seconds. */
+/** How long a browser may cache a preflight response, in seconds. */
 const PREFLIGHT_MAX_AGE_S = 600;
 
-/** Who is at the other end of a request's connection, as `adapters/http` tells it. */
+/** The client's end of a connection, as `adapters/http` reports it. */
 export interface ApiPeer {
   readonly address: string | null;
   readonly port: number | null;
@@ -23,12 +23,12 @@ export interface ApiPeer {
   readonly connection: object;
 }
 
-/** What comes with a request besides itself: `api.fetch(request, { peer })`. */
-export interface ApiBindings {
+/** The second argument of `api.fetch(request, { peer })`. */
+interface ApiBindings {
   peer?: ApiPeer;
 }
 
-/** Answers whose a connection is, once for each. */
+/** Returns a lookup of connection owners that looks up each connection once. */
 function createOwnerLookup({ owners, port }: Pick<ApiPorts, "owners" | "port">) {
   const known = new WeakMap<object, Promise<ConnectionOwner>>();
   return (peer: ApiPeer | undefined): Promise<ConnectionOwner> | ConnectionOwner | null => {
@@ -42,7 +42,7 @@ function createOwnerLookup({ owners, port }: Pick<ApiPorts, "owners" | "port">) 
   };
 }
 
-/** Whether the request carries a body; a page's `fetch` with a body of another type would need no preflight. */
+/** Whether the request has a body that is not JSON. A page could send such a body without a preflight. */
 function isBodyOfOtherType(context: Context): boolean {
   const { req } = context;
   const hasBody =
@@ -51,58 +51,19 @@ function isBodyOfOtherType(context: Context): boolean {
 }
 
 /**
- * The daemon's loopback API and its local page. Who may ask what is decided by `judgeAccess()` before anything else is
- * done; a request that it refuses gets no header that would let a page read the answer.
+ * Creates the loopback API with the local page. `checkAccess()` decides on each request before anything else happens.
+ * The response to a refused request has no header that would let a page read it.
  */
 export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   const api = new Hono<{ Bindings: ApiBindings }>();
-  const ownerOf = createOwnerLookup(ports);
-
-  api.use(async (context, next) => {
-    const { req } = context;
-    const url = new URL(req.url);
-    const verdict = judgeAccess(
-      {
-        method: req.method,
-        path: req.path,
-        authority: url.host,
-        header: (name) => req.header(name),
-        hasSecret: showsSecret(context, ports),
-        owner: await ownerOf(context.env?.peer),
-      },
-      ports,
-    );
-    if (!verdict.ok) return problem(context, verdict.status, verdict.code, verdict.detail, answerHeaders);
-    const headers = {
-      ...answerHeaders,
-      "access-control-allow-private-network": "true",
-      vary: "Origin",
-      ...(verdict.origin !== null && { "access-control-allow-origin": verdict.origin }),
-    };
-    if (req.method === "OPTIONS") {
-      return context.body(null, 204, {
-        ...headers,
-        "access-control-allow-methods": "GET, HEAD, POST",
-        "access-control-allow-headers": `authorization, content-type, ${REQUEST_HEADER}`,
-        "access-control-max-age": `${PREFLIGHT_MAX_AGE_S}`,
-      });
-    }
-    if (req.method !== "GET" && req.method !== "HEAD" && isBodyOfOtherType(context))
-      return problem(context, 415, "unsupported_media_type", "A body must be application/json.", headers);
-    await next();
-    // Afterwards, so that no route can answer without them; the page has a policy of its own.
-    for (const [name, value] of Object.entries(headers))
-      if (!context.res.headers.has(name)) context.res.headers.set(name, value);
-    return undefined;
-  });
+  api.use(createAccessMiddleware(ports));
   api.use(
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
       onError: (context) =>
-        problem(context, 413, "body_too_large", `A body may have ${MAX_BODY_BYTES} bytes.`),
+        problem(context, 413, "body_too_large", `The request body is larger than ${MAX_BODY_BYTES} bytes.`),
     }),
   );
-
   api.get("/health", (context) => context.json(ports.health()));
   api.get("/metrics", (context) =>
     context.body(ports.counters.render(ports.status()), 200, {
@@ -112,11 +73,70 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   if (ports.cloud !== null) api.route("/v1/cloud", ports.cloud.routes);
   api.route("/v1", createDataRoutes(ports));
   api.route("/", createPageRoutes(ports));
-  api.notFound((context) => problem(context, 404, "not_found", "There is nothing at this address."));
+  api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));
   api.onError((error, context) => {
-    // Somebody who went away is no failure.
+    // A client that disconnected is not an error.
     if (error !== context.req.raw.signal.reason) ports.onError(error);
-    return problem(context, 500, "internal", "The daemon could not answer; its log says why.");
+    return problem(
+      context,
+      500,
+      "internal",
+      "The daemon failed to handle this request. Its log has the error.",
+    );
   });
   return api;
+}
+
+/** Creates the middleware that checks access, answers preflights and sets the headers of every response. */
+function createAccessMiddleware(ports: ApiPorts): MiddlewareHandler<{ Bindings: ApiBindings }> {
+  const ownerOf = createOwnerLookup(ports);
+  return async (context, next) => {
+    const { req } = context;
+    const verdict = checkAccess(
+      {
+        method: req.method,
+        path: req.path,
+        authority: new URL(req.url).host,
+        header: (name) => req.header(name),
+        hasSecret: hasBearerSecret(context, ports),
+        owner: await ownerOf(context.env?.peer),
+      },
+      ports,
+    );
+    if (!verdict.ok) return problem(context, verdict.status, verdict.code, verdict.detail, responseHeaders);
+    const headers = createAllowedHeaders(verdict.origin);
+    if (req.method === "OPTIONS") return answerPreflight(context, headers);
+    if (req.method !== "GET" && req.method !== "HEAD" && isBodyOfOtherType(context))
+      return problem(
+        context,
+        415,
+        "unsupported_media_type",
+        "The request body must be application/json.",
+        headers,
+      );
+    await next();
+    // Set after the route, so that no response lacks them. The page sets its own policy.
+    for (const [name, value] of Object.entries(headers))
+      if (!context.res.headers.has(name)) context.res.headers.set(name, value);
+    return undefined;
+  };
+}
+
+/** Returns the headers of a response that the origin may read, if it is not null. */
+function createAllowedHeaders(origin: string | null): Record<string, string> {
+  return {
+    ...responseHeaders,
+    "access-control-allow-private-network": "true",
+    vary: "Origin",
+    ...(origin !== null && { "access-control-allow-origin": origin }),
+  };
+}
+
+function answerPreflight(context: Context, headers: Readonly<Record<string, string>>): Response {
+  return context.body(null, 204, {
+    ...headers,
+    "access-control-allow-methods": "GET, HEAD, POST",
+    "access-control-allow-headers": `authorization, content-type, ${REQUEST_HEADER}`,
+    "access-control-max-age": `${PREFLIGHT_MAX_AGE_S}`,
+  });
 }

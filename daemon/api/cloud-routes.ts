@@ -1,34 +1,30 @@
 import { type Context, Hono } from "hono";
-import {
-  type CloudState,
-  type ConnectAnswer,
-  connectRequestSchema,
-  parseWire,
-  readJson,
-} from "../../core/wire/mod.ts";
-import type { CloudService } from "../cloud/mod.ts";
+import { type CloudState, type ConnectResponse, connectRequestSchema } from "../../core/wire/loopback.ts";
+import { parseWire } from "../../core/wire/parse.ts";
+import { readJson } from "../../core/wire/read-json.ts";
+import type { CloudService } from "../cloud/cloud-service.ts";
 import type { ConnectOptions } from "../cloud/results.ts";
 import { problem } from "./problem.ts";
 
-/** What the routes need beside the service. */
+/** Options of `createCloudRoutes()`. */
 export interface CloudRoutesOptions {
   readonly version: string;
   readonly hostname: string;
   /** The loopback API's port. */
   readonly port: () => number;
-  /** Whether the request showed the bearer secret of the home, as the command line does; a web page never does. */
+  /** Whether the request carries the bearer secret of the meter home, as the command line does and web pages don't. */
   readonly isOwner: (context: Context) => boolean;
 }
 
-/** A connect request holds a flag or two. */
+/** The largest connect request in bytes. */
 const MAX_BYTES = 4_096;
 
 /**
- * The loopback API's part for the cloud, to be mounted at `/v1/cloud` behind the checks of host, origin and secret:
+ * Creates the cloud routes of the loopback API. Mount them at `/v1/cloud`, behind the checks of host, origin and secret:
  * - `GET /v1/cloud/state`: paired or not, version, host name, port.
- * - `POST /v1/cloud/connect`: begins pairing, answers with the code; a web page's body is not read at all.
- * - `GET /v1/cloud/connect/status`: how far the handshake is.
- * - `POST /v1/cloud/connect/cancel`, `pause`, `resume`, `sync`, `reload` and `GET /v1/cloud/status`: for the owner alone.
+ * - `POST /v1/cloud/connect`: starts pairing and returns the code. The body is ignored if a web page sends it.
+ * - `GET /v1/cloud/connect/status`: the state of the pairing.
+ * - `POST /v1/cloud/connect/cancel`, `pause`, `resume`, `sync`, `reload` and `GET /v1/cloud/status`: require the secret.
  */
 export function createCloudRoutes(service: CloudService, options: CloudRoutesOptions): Hono {
   const { isOwner } = options;
@@ -40,7 +36,7 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
           context,
           401,
           "unauthorised",
-          "This is for the owner's own programs, which show their secret.",
+          "This endpoint requires the secret from the loopback-token file as a bearer token.",
         );
 
   app.get("/state", async (context) => {
@@ -50,28 +46,9 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
   });
   app.get("/connect/status", (context) => context.json(service.connectStatus()));
 
-  app.post("/connect", async (context) => {
-    // Decision: where the machine connects to, and whether anew, is the owner's to say; a page's words are not read,
-    // and what was recorded before a new connection that a page began stays here.
-    const asked = isOwner(context) ? await readOptions(context) : { byPage: true };
-    if (asked === null) return problem(context, 422, "invalid_request", "This is no request to connect.");
-    const result = await service.connect(asked);
-    switch (result.kind) {
-      case "code":
-        return context.json({
-          code: result.code,
-          verification_url: result.verificationUrl,
-        } satisfies ConnectAnswer);
-      case "connected":
-        return problem(context, 409, "already_connected", "This machine is connected already.");
-      case "no_base_url":
-        return problem(context, 409, "no_base_url", "No cloud is configured.");
-      case "failed":
-        return problem(context, 502, "pairing_failed", result.message);
-    }
-  });
+  app.post("/connect", (context) => connect(service, isOwner, context));
 
-  // Gives up the handshake under way, as Ctrl-C in `cloud connect` does: a code that is approved later connects nothing.
+  // Cancels the pairing, as Ctrl-C in `cloud connect` does. Approving the code later has no effect.
   app.post(
     "/connect/cancel",
     ownerOnly(async () => {
@@ -80,15 +57,15 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
     }),
   );
 
-  // The whole snapshot that `cloud status` shows, with how the workers are.
+  // The snapshot that `cloud status` shows, with the state of the workers.
   app.get("/status", ownerOnly(service.state));
-  // The operator's pause, at once.
+  // Pauses sync at once.
   app.post("/pause", ownerOnly(service.pause));
-  // Ends a pause: the operator's at once, the cloud's after whoami has answered 200.
+  // Ends a manual pause at once, and a pause by the cloud once whoami has returned 200.
   app.post("/resume", ownerOnly(service.resume));
-  // Sends everything that is pending; answers when that is done.
+  // Sends everything that is pending, and returns when that is done.
   app.post("/sync", ownerOnly(service.syncNow));
-  // The configuration or the credentials were changed: read them now.
+  // Reads the changed configuration or credentials.
   app.post(
     "/reload",
     ownerOnly(async () => {
@@ -97,6 +74,32 @@ export function createCloudRoutes(service: CloudService, options: CloudRoutesOpt
     }),
   );
   return app;
+}
+
+async function connect(
+  service: CloudService,
+  isOwner: CloudRoutesOptions["isOwner"],
+  context: Context,
+): Promise<Response> {
+  // Decision: only the owner chooses the cloud, and whether to pair again. A request from a page has no options, and
+  // records from before a connection that a page started are not sent.
+  const options = isOwner(context) ? await readOptions(context) : { byPage: true };
+  if (options === null)
+    return problem(context, 422, "invalid_request", "The request body is not a valid connect request.");
+  const result = await service.connect(options);
+  switch (result.kind) {
+    case "code":
+      return context.json({
+        code: result.code,
+        verification_url: result.verificationUrl,
+      } satisfies ConnectResponse);
+    case "connected":
+      return problem(context, 409, "already_connected", "This machine is already connected.");
+    case "no_base_url":
+      return problem(context, 409, "no_base_url", "No cloud is configured.");
+    case "failed":
+      return problem(context, 502, "pairing_failed", result.message);
+  }
 }
 
 async function readOptions(context: Context): Promise<ConnectOptions | null> {

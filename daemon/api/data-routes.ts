@@ -1,29 +1,29 @@
 import { type Context, Hono } from "hono";
-import type { RequestRecord } from "../../core/record.ts";
-import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/mod.ts";
-import type { StatusAnswer } from "../daemon-status.ts";
-import { explainRequest } from "../explain-request.ts";
-import type { RequestListQuery } from "../store/mod.ts";
+import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { explainRequest } from "../../core/pricing/explain-request.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
+import type { RequestListQuery } from "../store/port/records.ts";
 import type { ApiPorts } from "./api-ports.ts";
-import { summariseCoverage } from "./coverage-summary.ts";
+import type { StatusResponse } from "./daemon-status.ts";
 import { openEventStream } from "./event-stream.ts";
 import { explanationJson } from "./explanation-json.ts";
 import { problem } from "./problem.ts";
-import { readPeriod } from "./read-period.ts";
+import { type PeriodResult, readPeriod } from "./read-period.ts";
 import { requestJson } from "./request-json.ts";
 import { requestsCsv } from "./requests-csv.ts";
 import { statisticsJson } from "./statistics-json.ts";
 
-/** Requests in one CSV answer at most. */
+/** The most requests in one CSV response. */
 const MAX_CSV_ROWS = 10_000;
 
-/** Records that a reader of events may have missed and still gets. */
+/** The most missed records that a reconnecting reader of events receives. */
 const MAX_MISSED = 100;
 
-/** A name in a filter, as long as the longest that is stored. */
+/** The longest filter value, which is the longest stored name. */
 const MAX_FILTER = 256;
 
-/** What the query of `GET /v1/requests` asks for, or the name of the parameter that can't be read. */
+/** Parses the query of `GET /v1/requests`. Returns the name of the parameter if one is invalid. */
 function readListQuery(
   query: Readonly<Record<string, string>>,
   csv: boolean,
@@ -48,107 +48,116 @@ function readListQuery(
   };
 }
 
-/** Whether CSV is asked for; the query counts more than the header. */
+/** Whether the client wants CSV. The query takes precedence over the header. */
 function wantsCsv(context: Context): boolean {
   const format = context.req.query("format");
   if (format !== undefined) return format === "csv";
   return /(?:^|,)\s*text\/csv\b/i.test(context.req.header("accept") ?? "");
 }
 
-/** The part of the API that tells what was metered. Who may ask is decided before. */
+/** Creates the routes that return metered data. Access is checked before. */
 export function createDataRoutes(ports: ApiPorts): Hono {
-  const { store, clock, turn } = ports;
   const routes = new Hono();
-
-  const period = (context: Context) => {
-    const { from, to, days } = context.req.query();
-    return readPeriod({ from, to, days }, clock.now());
-  };
-  const periodJson = (read: { from: number; to: number; days: "local" | "utc" }) => ({
-    from: new Date(read.from).toISOString(),
-    to: new Date(read.to).toISOString(),
-    days_in: read.days,
-  });
-
-  routes.get("/status", async (context) => {
-    const cloud = (await ports.cloud?.banner()) ?? null;
-    const answer: StatusAnswer = {
-      ...ports.status(),
-      cloud: cloud && { banner: cloud.banner, sentence: cloud.sentence },
-    };
-    return context.json(answer);
-  });
-
-  routes.get("/stats", async (context) => {
-    const read = period(context);
-    if (!read.ok) return problem(context, 400, read.code, read.detail);
-    const statistics = await store.readStatistics(read, turn);
-    const { metered, seen, permille, missing, withoutUsage } = summariseCoverage(store.readCoverage(read));
-    return context.json({
-      ...periodJson(read),
-      ...statisticsJson(statistics),
-      coverage: { metered, seen, permille, without_usage: withoutUsage, missing },
-    });
-  });
-
-  routes.get("/projects", async (context) => {
-    const read = period(context);
-    if (!read.ok) return problem(context, 400, read.code, read.detail);
-    const { projects } = statisticsJson(await store.readStatistics(read, turn));
-    const capture = new Map(store.listProjectSettings().map((each) => [each.project, each.bodyCapture]));
-    return context.json({
-      ...periodJson(read),
-      items: projects.map((line) => ({ ...line, body_capture: capture.get(line.project) ?? null })),
-    });
-  });
-
-  routes.get("/requests", async (context) => {
-    const csv = wantsCsv(context);
-    const query = readListQuery(context.req.query(), csv);
-    if (typeof query === "string") return problem(context, 400, "invalid_query", `${query} can't be read`);
-    const { from, to } = context.req.query();
-    let bounds: Pick<RequestListQuery, "from" | "to"> = { from: null, to: null };
-    if (from !== undefined || to !== undefined) {
-      const read = period(context);
-      if (!read.ok) return problem(context, 400, read.code, read.detail);
-      bounds = read;
-    }
-    const page = await store.listRequests(
-      { ...query, from: bounds.from, to: bounds.to },
-      turn,
-      context.req.raw.signal,
-    );
-    const items = page.requests.map(requestJson);
-    const next = page.nextBeforeSeq?.toString() ?? null;
-    if (!csv) return context.json({ items, next_cursor: next });
-    return context.body(requestsCsv(items), 200, {
-      "content-type": "text/csv; charset=utf-8; header=present",
-      "content-disposition": 'attachment; filename="requests.csv"',
-      ...(next !== null && { "x-next-cursor": next }),
-    });
-  });
-
-  routes.get("/requests/:id", async (context) => {
-    const request = await store.readRequest(context.req.param("id"));
-    if (request === null) return problem(context, 404, "not_found", "There is no request of this id.");
-    return context.json(explanationJson(explainRequest(request, ports.prices())));
-  });
-
-  routes.get("/events", async (context) => {
-    const lastId = context.req.header("last-event-id");
-    const last = lastId === undefined ? null : await store.readRequest(lastId);
-    const missed: readonly RequestRecord[] =
-      last === null
-        ? []
-        : store.readRequests({ from: null, to: null, afterSeq: last.seq, limit: MAX_MISSED });
-    const stream = openEventStream(ports.feed, missed, clock);
-    if (stream === null)
-      return problem(context, 503, "too_many_listeners", "Too many pages listen to events already.");
-    // When it ends there is nothing to keep the connection for: an idle one would hold up a daemon that stops.
-    return context.body(stream, 200, {
-      "content-type": "text/event-stream; charset=utf-8",
-      connection: "close",
-    });
-  });
+  routes.get("/status", (context) => getStatus(ports, context));
+  routes.get("/stats", (context) => getStatistics(ports, context));
+  routes.get("/projects", (context) => getProjects(ports, context));
+  routes.get("/requests", (context) => getRequests(ports, context));
+  routes.get("/requests/:id", (context) => getRequest(ports, context, context.req.param("id")));
+  routes.get("/events", (context) => getEvents(ports, context));
   return routes;
+}
+
+function readContextPeriod({ clock }: ApiPorts, context: Context): PeriodResult {
+  const { from, to, days } = context.req.query();
+  return readPeriod({ from, to, days }, clock.now());
+}
+
+const periodJson = (period: { from: number; to: number; days: "local" | "utc" }) => ({
+  from: new Date(period.from).toISOString(),
+  to: new Date(period.to).toISOString(),
+  days_in: period.days,
+});
+
+async function getStatus(ports: ApiPorts, context: Context): Promise<Response> {
+  const cloud = (await ports.cloud?.banner()) ?? null;
+  const response: StatusResponse = {
+    ...ports.status(),
+    cloud: cloud && { banner: cloud.banner, sentence: cloud.sentence },
+  };
+  return context.json(response);
+}
+
+async function getStatistics(ports: ApiPorts, context: Context): Promise<Response> {
+  const { store, turn } = ports;
+  const period = readContextPeriod(ports, context);
+  if (!period.ok) return problem(context, 400, period.code, period.detail);
+  const statistics = await store.reports.readStatistics(period, turn);
+  const { metered, seen, permille, missing, withoutUsage, notStored } = summariseCoverage(
+    store.coverage.read(period),
+  );
+  return context.json({
+    ...periodJson(period),
+    ...statisticsJson(statistics),
+    coverage: { metered, seen, permille, without_usage: withoutUsage, not_kept: notStored, missing },
+  });
+}
+
+async function getProjects(ports: ApiPorts, context: Context): Promise<Response> {
+  const { store, turn } = ports;
+  const period = readContextPeriod(ports, context);
+  if (!period.ok) return problem(context, 400, period.code, period.detail);
+  const { projects } = statisticsJson(await store.reports.readStatistics(period, turn));
+  const capture = new Map(store.settings.listProjects().map((each) => [each.project, each.bodyCapture]));
+  return context.json({
+    ...periodJson(period),
+    items: projects.map((line) => ({ ...line, body_capture: capture.get(line.project) ?? null })),
+  });
+}
+
+async function getRequests(ports: ApiPorts, context: Context): Promise<Response> {
+  const csv = wantsCsv(context);
+  const query = readListQuery(context.req.query(), csv);
+  if (typeof query === "string")
+    return problem(context, 400, "invalid_query", `invalid query parameter: ${query}`);
+  const { from, to } = context.req.query();
+  let bounds: Pick<RequestListQuery, "from" | "to"> = { from: null, to: null };
+  if (from !== undefined || to !== undefined) {
+    const period = readContextPeriod(ports, context);
+    if (!period.ok) return problem(context, 400, period.code, period.detail);
+    bounds = period;
+  }
+  const page = await ports.store.records.list(
+    { ...query, from: bounds.from, to: bounds.to },
+    ports.turn,
+    context.req.raw.signal,
+  );
+  const items = page.requests.map(requestJson);
+  const next = page.nextBeforeSeq?.toString() ?? null;
+  if (!csv) return context.json({ items, next_cursor: next });
+  return context.body(requestsCsv(items), 200, {
+    "content-type": "text/csv; charset=utf-8; header=present",
+    "content-disposition": 'attachment; filename="requests.csv"',
+    ...(next !== null && { "x-next-cursor": next }),
+  });
+}
+
+async function getRequest(ports: ApiPorts, context: Context, id: string): Promise<Response> {
+  const request = await ports.store.records.get(id);
+  if (request === null) return problem(context, 404, "not_found", "There is no request with this ID.");
+  return context.json(explanationJson(explainRequest(request, ports.prices())));
+}
+
+async function getEvents({ store, feed, clock }: ApiPorts, context: Context): Promise<Response> {
+  const lastId = context.req.header("last-event-id");
+  const last = lastId === undefined ? null : await store.records.get(lastId);
+  const missed: readonly RequestRecord[] =
+    last === null ? [] : store.records.read({ from: null, to: null, afterSeq: last.seq, limit: MAX_MISSED });
+  const stream = openEventStream(feed, missed, clock);
+  if (stream === null)
+    return problem(context, 503, "too_many_listeners", "Too many clients are already listening for events.");
+  // An idle keep-alive connection would delay the daemon's stop.
+  return context.body(stream, 200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    connection: "close",
+  });
 }

@@ -1,27 +1,27 @@
 import type { Clock } from "../../core/ports/clock.ts";
-import type { RequestRecord } from "../../core/record.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
 import type { RecordFeed } from "./record-feed.ts";
 import { requestJson } from "./request-json.ts";
 
-/** So often a comment is sent, in milliseconds, so that both ends notice a dead connection. */
+/** How often a comment is sent, in milliseconds, so that both ends notice a dead connection. */
 export const HEARTBEAT_MS = 15_000;
 
-/** Events that wait for a reader that is too slow; then it is cut off, and asks again from where it was. */
+/** How many events may wait for a slow reader before it is disconnected. It reconnects and resumes where it was. */
 const MAX_WAITING_EVENTS = 256;
 
-/** How long a browser waits before it asks again, in milliseconds. */
+/** How long a browser waits before it reconnects, in milliseconds. */
 const RETRY_MS = 3_000;
 
 const encoder = new TextEncoder();
 
-/** One event of the HTML standard's event stream; JSON has no line breaks, so it is one line of data. */
+/** Formats a server-sent event. JSON has no line breaks, so the data is one line. */
 function eventText(record: RequestRecord): string {
   return `id: ${record.requestId}\nevent: request\ndata: ${JSON.stringify(requestJson(record))}\n\n`;
 }
 
 /**
- * The stream of new records, after those that the reader missed; null where there are too many readers. It ends when its
- * reader leaves, falls behind or the feed closes.
+ * Opens a stream of the missed records, followed by new ones. Returns null if there are too many readers. The stream ends
+ * when the reader disconnects or falls behind, or when the feed closes.
  */
 export function openEventStream(
   feed: RecordFeed,

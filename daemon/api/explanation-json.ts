@@ -1,7 +1,7 @@
-import type { Explanation } from "../explain-request.ts";
+import type { Explanation } from "../../core/pricing/explain-request.ts";
 import { requestJson } from "./request-json.ts";
 
-/** An explanation in the words of the wire. A rate in micro-USD for a million units is one in pico-USD for one. */
+/** Converts an explanation to its wire form. A rate in micro-USD per million units equals the rate in pico-USD per unit. */
 export function explanationJson({ request, priced, agrees, rate }: Explanation) {
   return {
     request: requestJson(request),

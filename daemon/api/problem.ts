@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 
-/** Statuses that the API answers problems with. */
-export type ProblemStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 500 | 502 | 503;
+/** HTTP statuses of problems. */
+type ProblemStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 500 | 502 | 503;
 
-/** An RFC 9457 answer with a stable `code`. */
+/** Creates an RFC 9457 problem response with a stable `code`. */
 export function problem(
   context: Context,
   status: ProblemStatus,
@@ -13,7 +13,7 @@ export function problem(
 ): Response {
   return context.body(JSON.stringify({ type: "about:blank", status, code, detail }), status, {
     "content-type": "application/problem+json",
-    // RFC 9110, section 15.5.2: a 401 says how to ask.
+    // RFC 9110, section 15.5.2: a 401 response must name an authentication scheme.
     ...(status === 401 && { "www-authenticate": "Bearer" }),
     ...headers,
   });

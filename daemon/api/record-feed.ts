@@ -1,24 +1,24 @@
-import type { RequestRecord } from "../../core/record.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
 
-/** Listeners at once; a browser opens one for each page. */
+/** The most concurrent listeners. A browser opens one per page. */
 const MAX_LISTENERS = 16;
 
-/** Hands on what has just been stored. */
+/** Publishes records as they are stored. */
 export interface RecordFeed {
   publish(records: readonly RequestRecord[]): void;
-  /** Gives the function that ends it, or null where there are as many listeners as there may be. */
+  /** Returns a function that removes the listener, or null if there are too many listeners. */
   listen(listener: FeedListener): (() => void) | null;
-  /** Ends every listener, and takes none afterwards. */
+  /** Ends all listeners and accepts no more. */
   close(): void;
 }
 
-/** Called within the turn that stored the records: it must be quick. */
-export interface FeedListener {
+/** A listener. It is called in the event loop turn that stored the records and must return quickly. */
+interface FeedListener {
   record(record: RequestRecord): void;
   ended(): void;
 }
 
-/** Makes a feed. A listener that throws is nobody's loss but its own. */
+/** Creates a feed. A listener that throws is removed. */
 export function createRecordFeed(): RecordFeed {
   const listeners = new Set<FeedListener>();
   let closed = false;

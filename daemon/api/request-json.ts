@@ -1,8 +1,15 @@
-import { formatPicoUsd } from "../../core/pricing/mod.ts";
-import type { RequestRecord } from "../../core/record.ts";
-import type { RequestItem } from "../../core/wire/mod.ts";
+import { formatPicoUsd } from "../../core/pricing/money.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import {
+  createReader,
+  createTemplate,
+  type FieldType,
+  recordFields,
+} from "../../core/values/record-fields.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { type RequestItem, requestItemSchema } from "../../core/wire/loopback-data.ts";
 
-/** Exact money in its two spellings; null where it is unknown. */
+/** Formats an exact cost in pico-USD and in USD. Null means unknown. */
 export function moneyJson(picoUsd: bigint | null): { cost_pico_usd: string | null; cost_usd: string | null } {
   return {
     cost_pico_usd: picoUsd === null ? null : picoUsd.toString(),
@@ -10,45 +17,42 @@ export function moneyJson(picoUsd: bigint | null): { cost_pico_usd: string | nul
   };
 }
 
-/** A request in the words of the wire. */
+/** The names whose place in JSON is not that of the table, by the name that they follow. */
+const MOVED: Readonly<Record<string, readonly string[]>> = {
+  requested_at: ["project"],
+  cost_pico_usd: ["cost_usd"],
+  api: ["prompt_hash", "prompt_hash_kind"],
+};
+
+const movedNames = Object.values(MOVED).flat();
+const shownFields = recordFields.filter(({ column }) => column in requestItemSchema.entries);
+
+const TEMPLATE = createTemplate(
+  shownFields
+    .filter(({ column }) => !movedNames.includes(column))
+    .flatMap(({ column }) => [column, ...(MOVED[column] ?? [])]),
+);
+
+const JSON_FORMS: Readonly<Partial<Record<FieldType, (value: never) => unknown>>> = {
+  instant: (at: Millis) => new Date(at).toISOString(),
+  cost: (picoUsd: bigint) => picoUsd.toString(),
+};
+
+const properties = shownFields.map((field) => ({
+  column: field.column,
+  read: createReader(field),
+  format: (JSON_FORMS[field.type] ?? null) as ((value: unknown) => unknown) | null,
+}));
+
+/** Converts a record to its wire form. */
 export function requestJson(record: RequestRecord): RequestItem {
-  const { tokens } = record;
-  return {
-    request_id: record.requestId,
-    requested_at: new Date(record.requestedAt).toISOString(),
-    project: record.project,
-    provider: record.provider,
-    model: record.model,
-    requested_model: record.requestedModel,
-    request_kind: record.requestKind,
-    streaming: record.streaming,
-    prompt_tokens: tokens.promptTokens,
-    completion_tokens: tokens.completionTokens,
-    cache_read_tokens: tokens.cacheReadTokens,
-    cache_write_tokens: tokens.cacheWriteTokens,
-    cache_write_1h_tokens: tokens.cacheWrite1hTokens,
-    thinking_tokens: tokens.thinkingTokens,
-    tokens_complete: record.tokensComplete,
-    ...moneyJson(record.costPicoUsd),
-    cost_source: record.costSource,
-    provider_cost_pico_usd: record.providerCostPicoUsd?.toString() ?? null,
-    rates_source: record.ratesSource,
-    service_tier: record.serviceTier,
-    usage_extras: record.usageExtras,
-    latency_ms: record.latencyMs,
-    ttfb_ms: record.ttfbMs,
-    http_status: record.httpStatus,
-    error_class: record.errorClass,
-    provider_error_code: record.providerErrorCode,
-    retryable: record.retryable,
-    attribution_tier: record.attributionTier,
-    client: record.client,
-    method: record.method,
-    host: record.host,
-    path: record.path,
-    api: record.api,
-    prompt_hash: record.promptHash,
-    source_workdir: record.sourceWorkdir,
-    provider_response_id: record.providerResponseId,
-  };
+  const item: Record<string, unknown> = { ...TEMPLATE };
+  for (const { column, read, format } of properties) {
+    const value = read(record);
+    item[column] = format === null || value === null ? value : format(value);
+  }
+  item.cost_usd = record.costPicoUsd === null ? null : formatPicoUsd(record.costPicoUsd);
+  // Local rows always have the plain hash.
+  item.prompt_hash_kind = record.promptHash === null ? null : "plain";
+  return item as RequestItem;
 }

@@ -1,5 +1,5 @@
-import { csvField } from "../../core/text/mod.ts";
-import type { RequestItem } from "../../core/wire/mod.ts";
+import { formatCsvField } from "../../core/values/text/format-csv-field.ts";
+import type { RequestItem } from "../../core/wire/loopback-data.ts";
 
 const columns = [
   "request_id",
@@ -27,8 +27,8 @@ const columns = [
   "attribution_tier",
 ] as const satisfies readonly (keyof RequestItem)[];
 
-/** Requests for a spreadsheet (RFC 4180), a head line first; what is unknown is empty. */
+/** Formats requests as CSV (RFC 4180) with a header line. Unknown values are empty. */
 export function requestsCsv(items: readonly RequestItem[]): string {
-  const lines = items.map((item) => columns.map((column) => csvField(item[column] ?? null)).join(","));
+  const lines = items.map((item) => columns.map((column) => formatCsvField(item[column] ?? null)).join(","));
   return [columns.join(","), ...lines, ""].join("\r\n");
 }

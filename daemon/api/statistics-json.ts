@@ -1,11 +1,11 @@
-import type { StatisticsTotals } from "../../core/wire/mod.ts";
-import type { ModelRow, ReportRow, Statistics } from "../store/mod.ts";
+import type { StatisticsTotals } from "../../core/wire/loopback-data.ts";
+import type { ModelRow, ReportRow, Statistics } from "../store/port/reports.ts";
 import { moneyJson } from "./request-json.ts";
 
-/** A sum of counts as JSON has numbers: exact below 2^53, which is more tokens than anybody pays for. */
+/** Converts a sum of counts to a JSON number, which is exact below 2^53. */
 const count = (sum: bigint | null): number | null => (sum === null ? null : Number(sum));
 
-/** One line's sums in the words of the wire. */
+/** Converts the totals of one row to their wire form. */
 function totalsJson(row: ReportRow): StatisticsTotals {
   const { tokens } = row;
   return {
@@ -24,7 +24,7 @@ function totalsJson(row: ReportRow): StatisticsTotals {
   };
 }
 
-/** The four sides of a period in the words of the wire. */
+/** Converts statistics to their wire form. */
 export function statisticsJson({ total, days, projects, models }: Statistics) {
   return {
     totals: totalsJson(total),

@@ -1,8 +1,8 @@
-import type { RequestHead } from "../../core/exchange/mod.ts";
-import type { MeteredRoute } from "../../core/usage/mod.ts";
+import type { RequestHead } from "../../core/metering/exchange/head.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { ConnectionFacts } from "./ports.ts";
 
-/** What is known of a call when its request head has passed. */
+/** The facts of a call that are known after its request head. */
 export interface CallStart {
   facts: ConnectionFacts;
   route: MeteredRoute;

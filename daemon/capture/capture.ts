@@ -1,223 +1,158 @@
-import {
-  createExchangeReader,
-  type ExchangeReader,
-  type ExchangeSink,
-  headerValue,
-} from "../../core/exchange/mod.ts";
-import type { RouteMatch } from "../../core/usage/mod.ts";
 import type { TapFrame } from "../proxy/tap-frames.ts";
-import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
-import type { CapturePorts, ConnectionAttribution, ConnectionFacts } from "./ports.ts";
-import type { Recording } from "./record-call.ts";
-import { createResponseMemory } from "./response-memory.ts";
-import type { CallEnd } from "./to-record.ts";
-import type { WebSocketSession } from "./websocket-session.ts";
+import { createByteBudget, MAX_HELD_BODY_BYTES, MAX_HELD_MESSAGE_BYTES } from "./byte-budget.ts";
+import type { CapturePorts, ConnectionAttribution } from "./ports.ts";
+import { createSeenResponses } from "./seen-responses.ts";
+import {
+  type CaptureContext,
+  endCalls,
+  openConnection,
+  resolveEnd,
+  type TappedConnection,
+} from "./tapped-connection.ts";
+import { createUnfinishedWork } from "./unfinished-work.ts";
 
-/** What turns the tap log into records: one reader per connection, one metered call per exchange worth metering. */
+/** Creates records from the tap log: reads each connection, and meters its calls that have a metered route. */
 export interface Capture {
-  /** Takes the next frames of the tap log, in order. Never throws: what goes wrong costs a counter and a log line. */
+  /** Reads the next frames of the tap log, in order. Never throws: a failure is counted and logged. */
   frames(frames: readonly TapFrame[]): void;
   /** Resolves when every call that has ended has become a record. */
-  idle(): Promise<void>;
-  /** The connections that are between requests: closing them disturbs nobody. */
-  quiet(): { connection: number; lastAtMs: number }[];
+  settled(): Promise<void>;
+  /** Returns the connections that are between requests. They can be closed without interrupting a call. */
+  idleConnections(): { connection: number; lastAtMs: number }[];
 }
 
-/** Look-ups that are kept for connections to come; a client that asks and goes away leaves one behind. */
-const MAX_CALLERS = 256;
+/** Maximum number of lookups that wait for their connection to open. A client that disconnects early leaves one behind. */
+const MAX_PENDING_LOOKUPS = 256;
 
-interface TappedConnection {
-  readonly facts: ConnectionFacts;
-  readonly reader: ExchangeReader;
-  readonly calls: Map<number, MeteredCall>;
-  /** Exchanges under way, metered or not; what is upgraded or unreadable stays under way until it is closed. */
-  underWay: number;
-  lastAtMs: number;
-  /** The project that a gateway request named in its head, until that request shows up. */
-  label: string | null;
-  /** What the connection carries after an upgrade, where that can be read. */
-  session: WebSocketSession | null;
+export interface CaptureLimits {
+  /** Maximum bytes of bodies held by all calls together. Default: `MAX_HELD_BODY_BYTES`. */
+  readonly maxHeldBodyBytes?: number;
+  /** Maximum bytes of incomplete messages held by the readers of all responses. Default: `MAX_HELD_MESSAGE_BYTES`. */
+  readonly maxHeldMessageBytes?: number;
 }
 
-export function createCapture(ports: CapturePorts): Capture {
+interface CaptureState extends CaptureContext {
+  readonly ports: CapturePorts;
+  /** The open connections, by their number in the log. */
+  readonly connections: Map<number, TappedConnection>;
+  /** Lookups that began before their connection opened, by the client's port; oldest first. */
+  readonly pendingLookups: Map<number, ConnectionAttribution>;
+}
+
+export function createCapture(
+  ports: CapturePorts,
+  {
+    maxHeldBodyBytes = MAX_HELD_BODY_BYTES,
+    maxHeldMessageBytes = MAX_HELD_MESSAGE_BYTES,
+  }: CaptureLimits = {},
+): Capture {
+  const work = createUnfinishedWork(ports);
   const connections = new Map<number, TappedConnection>();
-  const recording: Recording = { ports, memory: createResponseMemory(ports.findKeptResponse) };
-  /** Look-ups that began before their connection was opened, by the client's port. */
-  const callers = new Map<number, ConnectionAttribution>();
-  let unfinished = 0;
-  let waiting: (() => void)[] = [];
-
-  /** Counts a call as under way until what this gives back is called, with what went wrong or null. */
-  const begin = (host: string) => {
-    unfinished += 1;
-    const ended = ports.coverage.begin(host);
-    return (cause: unknown) => {
-      if (cause !== null) failed(host, cause);
-      ended();
-      unfinished -= 1;
-      if (unfinished === 0) {
-        for (const resolve of waiting) resolve();
-        waiting = [];
-      }
-    };
+  const state: CaptureState = {
+    ports,
+    work,
+    connections,
+    pendingLookups: new Map(),
+    recording: {
+      ports,
+      bodyBudget: createByteBudget(maxHeldBodyBytes),
+      messageBudget: createByteBudget(maxHeldMessageBytes),
+      seenResponses: createSeenResponses(ports.findStoredResponse),
+      continueWith: work.continueWith,
+    },
   };
-
-  /** The name of the error alone: its message may quote what passed. */
-  function failed(host: string, cause: unknown): void {
-    ports.coverage.count(host, "capture_failed");
-    ports.log.error("capture.failed", { host, error: cause instanceof Error ? cause.name : typeof cause });
-  }
-
-  function open(frame: Extract<TapFrame, { kind: "opened" }>): void {
-    const facts: ConnectionFacts = {
-      host: frame.host,
-      port: frame.port,
-      attribution: callers.get(frame.clientPort) ?? ports.attribution(frame),
-    };
-    callers.delete(frame.clientPort);
-    const calls = new Map<number, MeteredCall>();
-    const connection: TappedConnection = {
-      facts,
-      calls,
-      underWay: 0,
-      lastAtMs: frame.atMs,
-      label: null,
-      session: null,
-      reader: createExchangeReader(sinkFor(() => connection)),
-    };
-    connections.set(frame.connection, connection);
-    ports.coverage.count(frame.host, "connections");
-  }
-
-  function sinkFor(self: () => TappedConnection): ExchangeSink {
-    const settle = (id: number, end: CallEnd, atMs: number) => {
-      const call = self().calls.get(id);
-      if (call === undefined) return;
-      self().calls.delete(id);
-      call.end(end, atMs);
-    };
-    return {
-      requestHead(id, head, atMs) {
-        const { facts, calls, label } = self();
-        self().label = null;
-        self().underWay += 1;
-        const path = head.target.split("?", 1)[0] as string;
-        const route: RouteMatch = ports.registry.match({
-          host: facts.host,
-          port: facts.port,
-          method: head.method,
-          path,
-        });
-        if (route.kind === "not_provider") return;
-        if (route.kind !== "metered") {
-          ports.coverage.count(facts.host, route.kind);
-          return;
-        }
-        const headerProject = headerValue(head.headers, "x-meter-project") ?? label;
-        const start = { facts, route, head, path, headerProject, startedAtMs: atMs };
-        calls.set(id, createMeteredCall(recording, start, begin(facts.host)));
-      },
-      requestBody: (id, bytes) => self().calls.get(id)?.requestBody(bytes),
-      requestEnd: (id) => self().calls.get(id)?.requestEnd(),
-      informational() {},
-      responseHead: (id, head, atMs) => self().calls.get(id)?.responseHead(head, atMs),
-      responseBody: (id, bytes) => self().calls.get(id)?.responseBody(bytes),
-      responseEnd(id, complete, atMs) {
-        self().underWay -= 1;
-        settle(id, complete ? "complete" : "cut", atMs);
-      },
-      upgraded(id) {
-        const { calls, facts } = self();
-        const call = calls.get(id);
-        if (call === undefined) return;
-        calls.delete(id);
-        self().session = call.upgrade(() => begin(facts.host));
-        if (self().session === null) ports.coverage.count(facts.host, "websocket");
-      },
-      upgradedBytes: (direction, bytes, atMs) => self().session?.push(direction, bytes, atMs),
-      unreadable(reason, atMs) {
-        ports.coverage.count(self().facts.host, "unreadable");
-        self().underWay += 1;
-        ports.log.warn("capture.unreadable", { host: self().facts.host, reason });
-        endAll(self(), "unreadable", atMs);
-      },
-    };
-  }
-
-  function endAll(connection: TappedConnection, end: CallEnd, atMs: number): void {
-    for (const call of connection.calls.values()) call.end(end, atMs);
-    connection.calls.clear();
-    connection.session?.end(end, atMs);
-    connection.session = null;
-  }
-
-  function drop(id: number): TappedConnection | undefined {
-    const connection = connections.get(id);
-    connections.delete(id);
-    return connection;
-  }
-
-  function take(frame: TapFrame): void {
-    switch (frame.kind) {
-      case "calling": {
-        const [oldest] = callers.keys();
-        if (callers.size >= MAX_CALLERS && oldest !== undefined) callers.delete(oldest);
-        callers.set(frame.clientPort, ports.attribution(frame));
-        return;
-      }
-      case "opened":
-        return open(frame);
-      case "tunnelled":
-        callers.delete(frame.clientPort);
-        // The names of hosts that are no provider's are nobody's business: they are counted without it.
-        return ports.coverage.count(
-          frame.reason === "not_provider" ? null : frame.host,
-          `tunnelled_${frame.reason}`,
-        );
-      case "labelled": {
-        const connection = connections.get(frame.connection);
-        if (connection !== undefined) connection.label = frame.project;
-        return;
-      }
-      case "data": {
-        const connection = connections.get(frame.connection);
-        if (connection === undefined) return;
-        connection.lastAtMs = frame.atMs;
-        return connection.reader.push(frame.direction, frame.bytes, frame.atMs);
-      }
-      case "ended":
-        return connections.get(frame.connection)?.reader.end(frame.direction, frame.atMs);
-      case "closed": {
-        const connection = drop(frame.connection);
-        if (connection !== undefined) endAll(connection, frame.reason, frame.atMs);
-        return;
-      }
-      case "lost": {
-        const connection = drop(frame.connection);
-        if (connection === undefined) return;
-        ports.coverage.count(connection.facts.host, "lost");
-        return endAll(connection, "unreadable", ports.monotonicMs());
-      }
-    }
-  }
-
   return {
     frames(frames) {
       for (const frame of frames) {
         try {
-          take(frame);
+          handleFrame(state, frame);
         } catch (cause) {
-          const connection = drop(frame.connection);
-          if (connection === undefined) continue;
-          failed(connection.facts.host, cause);
-          for (const call of connection.calls.values()) call.discard();
+          discardConnection(state, frame.connection, cause);
         }
       }
     },
-    quiet: () =>
+    idleConnections: () =>
       [...connections]
-        .filter(([, { underWay }]) => underWay === 0)
+        .filter(([, { inProgress }]) => inProgress === 0)
         .map(([connection, { lastAtMs }]) => ({ connection, lastAtMs })),
-    idle: () => (unfinished === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    settled: work.settled,
   };
+}
+
+function handleFrame(state: CaptureState, frame: TapFrame): void {
+  switch (frame.kind) {
+    case "calling":
+      return onCalling(state, frame);
+    case "opened":
+      return onOpened(state, frame);
+    case "tunnelled":
+      return onTunnelled(state, frame);
+    case "labelled": {
+      const connection = state.connections.get(frame.connection);
+      if (connection !== undefined) connection.label = frame.project;
+      return;
+    }
+    case "data": {
+      const connection = state.connections.get(frame.connection);
+      if (connection === undefined) return;
+      connection.lastAtMs = frame.atMs;
+      return connection.reader.push(frame.direction, frame.bytes, frame.atMs);
+    }
+    case "ended": {
+      const connection = state.connections.get(frame.connection);
+      if (connection === undefined) return;
+      connection.endedFirst ??= frame.direction;
+      return connection.reader.end(frame.direction, frame.atMs);
+    }
+    case "closed": {
+      const connection = removeConnection(state, frame.connection);
+      if (connection !== undefined) endCalls(connection, resolveEnd(connection, frame.reason), frame.atMs);
+      return;
+    }
+    case "lost": {
+      const connection = removeConnection(state, frame.connection);
+      if (connection === undefined) return;
+      state.ports.coverage.count(connection.facts.host, "lost");
+      return endCalls(connection, "unreadable", state.ports.monotonicMs());
+    }
+  }
+}
+
+type FrameOf<Kind extends TapFrame["kind"]> = Extract<TapFrame, { kind: Kind }>;
+
+/** Starts looking the caller up before its connection opens. */
+function onCalling({ ports, pendingLookups }: CaptureState, frame: FrameOf<"calling">): void {
+  const [oldest] = pendingLookups.keys();
+  if (pendingLookups.size >= MAX_PENDING_LOOKUPS && oldest !== undefined) pendingLookups.delete(oldest);
+  pendingLookups.set(frame.clientPort, ports.attribution(frame));
+}
+
+function onOpened(state: CaptureState, frame: FrameOf<"opened">): void {
+  const { ports, connections, pendingLookups } = state;
+  const { host, port } = frame;
+  const attribution = pendingLookups.get(frame.clientPort) ?? ports.attribution(frame);
+  pendingLookups.delete(frame.clientPort);
+  connections.set(frame.connection, openConnection(state, { host, port, attribution }, frame.atMs));
+  ports.coverage.count(host, "connections");
+}
+
+function onTunnelled({ ports, pendingLookups }: CaptureState, frame: FrameOf<"tunnelled">): void {
+  pendingLookups.delete(frame.clientPort);
+  // The names of hosts that are not a provider's, or that another user calls, are not stored.
+  const isPrivate = frame.reason === "not_provider" || frame.reason === "other_user";
+  ports.coverage.count(isPrivate ? null : frame.host, `tunnelled_${frame.reason}`);
+}
+
+function removeConnection({ connections }: CaptureState, id: number): TappedConnection | undefined {
+  const connection = connections.get(id);
+  connections.delete(id);
+  return connection;
+}
+
+/** Stops reading a connection whose frame could not be handled. */
+function discardConnection(state: CaptureState, id: number, cause: unknown): void {
+  const connection = removeConnection(state, id);
+  if (connection === undefined) return;
+  state.work.recordFailure(connection.facts.host, cause);
+  for (const call of connection.calls.values()) call.discard();
 }

@@ -1,40 +1,36 @@
-import {
-  answerTexts,
-  missingCounts,
-  promptTexts,
-  TOKENS_PER_MESSAGE,
-  withEstimates,
-} from "../../core/estimate/mod.ts";
+import { answerTexts } from "../../core/metering/estimate/answer-texts.ts";
+import { missingCounts, withEstimates } from "../../core/metering/estimate/estimate-usage.ts";
+import { promptTexts, TOKENS_PER_MESSAGE } from "../../core/metering/estimate/prompt-texts.ts";
+import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { TokenCounter } from "../../core/ports/token-counter.ts";
-import type { RequestKind } from "../../core/record.ts";
-import type { UsageReport } from "../../core/usage/mod.ts";
+import type { RequestKind } from "../../core/values/record.ts";
 
-/** What an estimate is made from. A body is null where it was too long to be kept. */
-export interface EstimatedCall {
+/** The input of an estimate. A body is null if it was not kept. */
+interface EstimateInput {
   model: string;
   requestKind: RequestKind;
-  /** Whether the answer was cut short. */
+  /** Whether the response was cut off. */
   cut: boolean;
   request: Uint8Array | null;
-  answer: Uint8Array | null;
+  response: Uint8Array | null;
 }
 
-/** Fills in what the provider did not state, as far as the bodies tell, and gives the report back as it was otherwise. */
+/** Adds estimates of the token counts that the provider did not report, if the bodies allow them. */
 export async function estimateReport(
   counter: TokenCounter,
   report: UsageReport,
-  call: EstimatedCall,
+  call: EstimateInput,
 ): Promise<UsageReport> {
   const missing = missingCounts(report, call);
   if (missing === null) return report;
   const prompt = missing.prompt && call.request !== null ? promptTexts(call.request) : null;
-  const said = missing.output && call.answer !== null ? answerTexts(call.answer) : null;
+  const outputTexts = missing.output && call.response !== null ? answerTexts(call.response) : null;
   const count = async (texts: readonly string[] | null) =>
     texts === null ? null : await counter.count(texts, call.model);
   const promptTokens = await count(prompt?.texts ?? null);
   return withEstimates(report, {
     prompt: promptTokens === null ? null : promptTokens + (prompt?.messages ?? 0) * TOKENS_PER_MESSAGE,
-    output: await count(said === null ? null : [said.output]),
-    thinking: await count(said === null ? null : [said.thinking]),
+    output: await count(outputTexts === null ? null : [outputTexts.output]),
+    thinking: await count(outputTexts === null ? null : [outputTexts.thinking]),
   });
 }

@@ -1,27 +1,28 @@
-import type { WebSocketMessage } from "../../core/exchange/mod.ts";
-import { createKeyFinder } from "../../core/usage/key-finder.ts";
-import { pickMembers, wantMembers } from "../../core/usage/member-picker.ts";
-import type { MessageUsageReader, UsageReport } from "../../core/usage/mod.ts";
+import type { WebSocketMessage } from "../../core/metering/exchange/websocket-reader.ts";
+import { createKeyFinder } from "../../core/metering/usage/key-finder.ts";
+import { compileMemberPaths, pickMembers } from "../../core/metering/usage/member-picker.ts";
+import type { MessageUsageReader } from "../../core/metering/usage/message-usage-reader.ts";
+import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { CallEnd } from "./to-record.ts";
 
-/** The turns of one WebSocket, as its messages tell them. */
+/** Divides the messages of one WebSocket into turns. A turn is a request and its response. */
 export interface SessionTurns {
   sent(message: WebSocketMessage): void;
   received(message: WebSocketMessage, atMs: number): void;
-  /** The connection is over, and with it what was asked and not answered. */
+  /** Ends the open turns, because the connection has ended. */
   end(end: CallEnd, atMs: number): void;
 }
 
-/** What Gemini Live's turns need of their session. */
-export interface LiveTurnsContext<Turn> {
-  /** The usage reader of the session, whose model is the one that the client set up. */
+/** The session of Gemini Live turns. */
+interface LiveTurnsContext<Turn> {
+  /** Creates the usage reader of the session for the model of the client's `setup` message. */
   createUsage(model: string | null): MessageUsageReader;
   begin(times: { startedAtMs: number; answeredAtMs: number; model: string | null }): Turn;
-  /** Makes the record of a turn; one that ended without usage has a null report. */
+  /** Creates the record of a turn. The report is null if the turn ended without usage. */
   finish(turn: Turn, report: UsageReport | null, end: CallEnd, endedAtMs: number): void;
 }
 
-const SETUP = wantMembers(["setup.model"]);
+const SETUP = compileMemberPaths(["setup.model"]);
 const findSent = createKeyFinder([
   "setup",
   "clientContent",
@@ -35,23 +36,23 @@ const findReceived = createKeyFinder(["modelTurn", "toolCall", "turnComplete"]);
 const OUTPUT_BITS = 0b011;
 
 /**
- * Creates the turns of a Gemini Live session. Each usage that the provider states is a record. A turn that had output and
- * no usage by the time the next one has output, or the connection ends, is a record without counts.
+ * Creates the turns of a Gemini Live session. Each usage that the provider reports makes a record. A turn with output makes
+ * a record without counts if it has no usage before the next turn has output or the connection ends.
  *
- * Decision: a turn begins with the last message that the client wrote as a whole (text, the result of a tool), and where it
- * only streams sound or pictures, which never stop, with the first of the answer.
+ * Decision: a turn begins with the client's last complete message (a text or a tool result). If the client only streams
+ * audio or video, the turn begins with the first message of the response.
  */
 export function createLiveTurns<Turn>(context: LiveTurnsContext<Turn>): SessionTurns {
   let model: string | null = null;
   let usage: MessageUsageReader | null = null;
-  let askedAtMs: number | null = null;
+  let requestedAtMs: number | null = null;
   let turn: Turn | null = null;
-  /** When the turn was said to be complete, usage or not. */
+  /** When the provider reported the turn as complete, with or without usage. */
   let completeAtMs: number | null = null;
 
   const begin = (message: WebSocketMessage): Turn => {
-    const startedAtMs = askedAtMs ?? message.startedAtMs;
-    askedAtMs = null;
+    const startedAtMs = requestedAtMs ?? message.startedAtMs;
+    requestedAtMs = null;
     return context.begin({ startedAtMs, answeredAtMs: message.startedAtMs, model });
   };
   const finish = (ended: Turn, report: UsageReport | null, end: CallEnd, atMs: number): void => {
@@ -64,7 +65,7 @@ export function createLiveTurns<Turn>(context: LiveTurnsContext<Turn>): SessionT
     sent(message) {
       const found = findSent(message.bytes);
       if (found === 0) return;
-      if ((found & SETUP_BIT) === 0) askedAtMs = message.startedAtMs;
+      if ((found & SETUP_BIT) === 0) requestedAtMs = message.startedAtMs;
       else model = lastSegment(pickMembers(message.bytes, SETUP).string("setup.model")) ?? model;
     },
     received(message, atMs) {
@@ -84,7 +85,7 @@ export function createLiveTurns<Turn>(context: LiveTurnsContext<Turn>): SessionT
   };
 }
 
-/** `models/m`, or a longer path on Vertex, as `m`. */
+/** Returns `m` for `models/m`, or for a longer path on Vertex AI. */
 function lastSegment(model: string | null): string | null {
   return model === null ? null : model.slice(model.lastIndexOf("/") + 1);
 }

@@ -1,203 +1,271 @@
-import { headerValue, type ResponseHead } from "../../core/exchange/mod.ts";
-import type { TokenCounter } from "../../core/ports/token-counter.ts";
-import { createKeyFinder } from "../../core/usage/key-finder.ts";
-import {
-  createUsageReader,
-  type MeteredRoute,
-  readRequest,
-  type UsageReader,
-  type UsageReport,
-} from "../../core/usage/mod.ts";
-import { type BodyBuffer, createBodyBuffer, MAX_CAPTURED_BYTES } from "./body-buffer.ts";
-import { type BodyLeg, createBodyLeg } from "./body-leg.ts";
+import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
+import { createUsageReader, type UsageReader } from "../../core/metering/usage/usage-reader.ts";
+import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
+import { type BodyBuffer, createBodyBuffer } from "./body-buffer.ts";
+import { type BodyDecoder, createBodyDecoder } from "./body-decoder.ts";
+import { type BudgetShare, openBudgetShare } from "./byte-budget.ts";
 import type { CallStart } from "./call-start.ts";
-import { captureBodies, type KeptLeg } from "./capture-bodies.ts";
+import { type CallBody, captureBodies } from "./capture-bodies.ts";
 import { estimateReport } from "./estimate-report.ts";
-import { type Recording, recordCall, type UnrecordedCall } from "./record-call.ts";
+import { type RecordedCall, type Recording, recordCall, type UnrecordedCall } from "./record-call.ts";
+import { createRequestBody, type RequestBody } from "./request-body.ts";
 import type { CallEnd } from "./to-record.ts";
-import { type BeginRecord, openWebSocketSession, type WebSocketSession } from "./websocket-session.ts";
+import { type BeginCall, openWebSocketSession, type WebSocketSession } from "./websocket-session.ts";
 
-/** One exchange that is worth a record, from its request head to its end. */
+/** Meters one exchange, from its request head to its end. */
 export interface MeteredCall {
   requestBody(bytes: Uint8Array): void;
   requestEnd(): void;
   responseHead(head: ResponseHead, atMs: number): void;
   responseBody(bytes: Uint8Array): void;
   end(end: CallEnd, atMs: number): void;
-  /** The answer is a WebSocket: this call is none, but what passes on it may make some. Null where it can't be read. */
-  upgrade(begin: BeginRecord): WebSocketSession | null;
-  /** Lets go of everything without a record. */
+  /**
+   * Ends the call without a record, because its response is a WebSocket. Returns the session, whose messages may make
+   * records; null if it can't be read.
+   */
+  upgrade(begin: BeginCall): WebSocketSession | null;
+  /** Ends the call without a record. */
   discard(): void;
 }
 
-interface Answer {
-  head: ResponseHead;
-  atMs: number;
-  reader: UsageReader;
-  leg: BodyLeg;
-  body: BodyBuffer | null;
+interface ResponseInProgress {
+  readonly head: ResponseHead;
+  readonly atMs: number;
+  readonly reader: UsageReader;
+  readonly decoder: BodyDecoder;
+  readonly body: BodyBuffer | null;
 }
 
-/** `settled` is called once: when the record was handed on, or with the cause when there will be none. */
+interface CallState {
+  readonly recording: Recording;
+  readonly start: CallStart;
+  /** Called once: with null when the record is stored, or with the error that prevented it. */
+  readonly settled: (cause: unknown) => void;
+  readonly capturesBodies: boolean;
+  readonly needsBodies: boolean;
+  readonly request: RequestBody;
+  readonly requestDecoder: BodyDecoder;
+  /** The memory of the response's reader. */
+  readonly readerMemory: BudgetShare;
+  response: ResponseInProgress | null;
+  /** What the request's body states; null until its end is decoded. */
+  requestFacts: Pick<UnrecordedCall, "facts" | "promptHash" | "isResponseRefetchable"> | null;
+  isOpen: boolean;
+  isRecorded: boolean;
+}
+
 export function createMeteredCall(
   recording: Recording,
   start: CallStart,
   settled: (cause: unknown) => void,
 ): MeteredCall {
-  const { ports } = recording;
-  const { route, head, facts: connection } = start;
-  const keepBodies = ports.bodies.wantedAnywhere();
-  const request = createBodyBuffer(MAX_CAPTURED_BYTES);
-  const requestLeg = createBodyLeg(
-    ports.createDecoder,
-    headerValue(head.headers, "content-encoding"),
-    (bytes) => step(() => request.append(bytes)),
-  );
-  let answer: Answer | null = null;
-  let read: Pick<UnrecordedCall, "facts" | "promptHash" | "responseIsKept"> | null = null;
-  let open = true;
-
-  const settle = (cause: unknown = null) => {
-    if (!open) return;
-    open = false;
-    settled(cause);
-  };
-  /** Runs a step unless the call is settled; a step that throws settles it. */
-  const step = (action: () => void) => {
-    if (!open) return;
-    try {
-      action();
-    } catch (cause) {
-      settle(cause);
-    }
-  };
-
-  /** Ends the request's leg and goes on when its last byte is decoded; at once where that has happened. */
-  function withRequestRead(then: () => void): void {
-    requestLeg.end(() =>
-      step(() => {
-        if (read === null) {
-          const body = request.bytes();
-          const { canonicalPrompt, ...facts } = readRequest(route, body);
-          const promptHash = canonicalPrompt === null ? null : ports.sha256Hex(canonicalPrompt);
-          const responseIsKept = route.fetches === true || asksForBackground(route, body);
-          read = { facts: { ...facts, canonicalPrompt: null }, promptHash, responseIsKept };
-        }
-        then();
-      }),
-    );
-  }
-
-  async function write(end: CallEnd, endedAtMs: number, report: UsageReport | null): Promise<void> {
-    const attribution = await connection.attribution.attribute(start.headerProject);
-    if (!open || read === null) return;
-    const estimated = ports.tokenCounter === null ? report : await estimate(ports.tokenCounter, end, report);
-    const record = await recordCall(
-      recording,
-      {
-        host: connection.host,
-        method: head.method,
-        path: start.path,
-        route,
-        ...read,
-        startedAtMs: start.startedAtMs,
-        response: answer,
-        end,
-        endedAtMs,
-        attribution,
-      },
-      estimated,
-    );
-    if (record === null) return;
-    if (keepBodies && !attribution.bodyCaptureRefused && ports.bodies.wantedFor(attribution.project)) {
-      captureBodies(
-        {
-          bodies: ports.bodies,
-          log: ports.log,
-          count: (what) => ports.coverage.count(connection.host, what),
-        },
-        { requestId: record.requestId, capturedAt: ports.wallClockMs() },
-        keptLegs(),
-      );
-    }
-  }
-
-  async function estimate(counter: TokenCounter, end: CallEnd, report: UsageReport | null) {
-    if (report === null) return null;
-    return await estimateReport(counter, report, {
-      model: report.model ?? read?.facts.requestedModel ?? "",
-      requestKind: report.requestKind ?? route.requestKind,
-      cut: end !== "complete",
-      request: request.bytes(),
-      answer: answer?.body?.bytes() ?? null,
-    });
-  }
-
-  function keptLegs(): KeptLeg[] {
-    const legs: KeptLeg[] = [
-      { direction: "request", body: request, contentType: headerValue(head.headers, "content-type") },
-    ];
-    if (answer?.body) {
-      legs.push({
-        direction: "response",
-        body: answer.body,
-        contentType: headerValue(answer.head.headers, "content-type"),
-      });
-    }
-    return legs;
-  }
-
-  function finish(end: CallEnd, atMs: number, readable: boolean): void {
-    const report = answer === null ? null : answer.reader.end(end === "complete" && readable);
-    withRequestRead(() => {
-      write(end, atMs, report).then(
-        () => settle(),
-        (cause) => settle(cause),
-      );
-    });
-  }
-
+  const call = createCallState(recording, start, settled);
   return {
-    requestBody: (bytes) => step(() => requestLeg.push(bytes)),
-    requestEnd: () => withRequestRead(() => {}),
-    responseHead: (responseHead, atMs) =>
-      step(() => {
-        const body = keepBodies || ports.tokenCounter !== null ? createBodyBuffer(MAX_CAPTURED_BYTES) : null;
-        const reader = createUsageReader(route, {
-          status: responseHead.status,
-          contentType: headerValue(responseHead.headers, "content-type"),
-          streaming: read?.facts.streaming ?? null,
-          header: (name) => headerValue(responseHead.headers, name),
-        });
-        const leg = createBodyLeg(
-          ports.createDecoder,
-          headerValue(responseHead.headers, "content-encoding"),
-          // A decoder delivers in turns of its own, where nobody else would catch what a reader throws.
-          (bytes) =>
-            step(() => {
-              reader.push(bytes);
-              body?.append(bytes);
-            }),
-        );
-        answer = { head: responseHead, atMs, reader, leg, body };
+    requestBody: (bytes) => runStep(call, () => call.requestDecoder.push(bytes)),
+    requestEnd: () => afterRequestRead(call, () => {}),
+    responseHead: (head, atMs) =>
+      runStep(call, () => {
+        call.response = beginResponse(call, head, atMs);
       }),
-    responseBody: (bytes) => step(() => answer?.leg.push(bytes)),
-    end: (end, atMs) =>
-      step(() => {
-        if (answer === null) finish(end, atMs, true);
-        else answer.leg.end((readable) => step(() => finish(end, atMs, readable)));
-      }),
+    responseBody: (bytes) => runStep(call, () => call.response?.decoder.push(bytes)),
+    end: (end, atMs) => runStep(call, () => endCall(call, end, atMs)),
     upgrade(begin) {
-      settle();
-      return answer === null ? null : openWebSocketSession(recording, start, answer.head, begin);
+      settle(call);
+      const { response } = call;
+      return response === null ? null : openWebSocketSession(recording, start, response.head, begin);
     },
-    discard: () => settle(),
+    discard: () => settle(call),
   };
 }
 
-const findBackground = createKeyFinder(["background"]);
+function createCallState(
+  recording: Recording,
+  start: CallStart,
+  settled: (cause: unknown) => void,
+): CallState {
+  const { ports, bodyBudget, messageBudget } = recording;
+  const capturesBodies = ports.bodies.isEnabledAnywhere();
+  const request = createRequestBody(start.route, bodyBudget);
+  const call: CallState = {
+    recording,
+    start,
+    settled,
+    capturesBodies,
+    needsBodies: capturesBodies || ports.tokenCounter !== null,
+    request,
+    requestDecoder: createBodyDecoder(
+      ports.createDecoder,
+      headerValue(start.head.headers, "content-encoding"),
+      (bytes) => runStep(call, () => request.append(bytes)),
+    ),
+    readerMemory: openBudgetShare(messageBudget),
+    response: null,
+    requestFacts: null,
+    isOpen: true,
+    isRecorded: false,
+  };
+  return call;
+}
 
-/** Whether the answer will be handed out again when it is asked for by its id. */
-function asksForBackground(route: MeteredRoute, body: Uint8Array | null): boolean {
-  return route.api === "openai.responses" && body !== null && findBackground(body) !== 0;
+function settle(call: CallState, cause: unknown = null): void {
+  if (!call.isOpen) return;
+  call.isOpen = false;
+  call.readerMemory.close();
+  // The project decides whether bodies are stored, so those of a recorded call wait for its attribution.
+  if (!call.isRecorded) releaseBodies(call);
+  call.settled(cause);
+}
+
+function releaseBodies({ request, response }: CallState): void {
+  request.release();
+  response?.body?.release();
+}
+
+/** Runs a step unless the call is settled. A step that throws settles it. */
+function runStep(call: CallState, step: () => void): void {
+  if (!call.isOpen) return;
+  try {
+    step();
+  } catch (cause) {
+    settle(call, cause);
+  }
+}
+
+/** Ends the request's body and calls `then` when its last byte is decoded, immediately if that has happened. */
+function afterRequestRead(call: CallState, then: () => void): void {
+  call.requestDecoder.end(() =>
+    runStep(call, () => {
+      call.requestFacts ??= readRequestFacts(call);
+      then();
+    }),
+  );
+}
+
+function readRequestFacts({ recording, start, request, needsBodies }: CallState): CallState["requestFacts"] {
+  const { ports } = recording;
+  if (request.state === "no_room") ports.coverage.count(start.facts.host, "prompt_not_kept");
+  const { facts, isBackground } = request.read();
+  const { canonicalPrompt } = facts;
+  if (!needsBodies) request.release();
+  return {
+    facts: { ...facts, canonicalPrompt: null },
+    promptHash: canonicalPrompt === null ? null : ports.sha256Hex(canonicalPrompt),
+    isResponseRefetchable: start.route.fetches === true || isBackground,
+  };
+}
+
+function beginResponse(call: CallState, head: ResponseHead, atMs: number): ResponseInProgress {
+  const { ports, bodyBudget } = call.recording;
+  const body = call.needsBodies ? createBodyBuffer({ budget: bodyBudget }) : null;
+  const reader = createUsageReader(call.start.route, {
+    status: head.status,
+    contentType: headerValue(head.headers, "content-type"),
+    streaming: call.requestFacts?.facts.streaming ?? null,
+    header: (name) => headerValue(head.headers, name),
+    quota: call.readerMemory,
+  });
+  const decoder = createBodyDecoder(
+    ports.createDecoder,
+    headerValue(head.headers, "content-encoding"),
+    // A decoder calls back later, when no caller is there to catch an error.
+    (bytes) =>
+      runStep(call, () => {
+        reader.push(bytes);
+        body?.append(bytes);
+      }),
+  );
+  return { head, atMs, reader, decoder, body };
+}
+
+function endCall(call: CallState, end: CallEnd, atMs: number): void {
+  const { response } = call;
+  if (response === null) return finish(call, end, atMs, null);
+  response.decoder.end((readable) =>
+    runStep(call, () => {
+      const report = response.reader.end(end === "complete" && readable);
+      if (call.readerMemory.wasRefused && !report.tokensComplete)
+        call.recording.ports.coverage.count(call.start.facts.host, "usage_not_kept");
+      finish(call, end, atMs, report);
+    }),
+  );
+}
+
+function finish(call: CallState, end: CallEnd, atMs: number, report: UsageReport | null): void {
+  afterRequestRead(call, () => {
+    writeRecord(call, end, atMs, report).then(
+      () => settle(call),
+      (cause) => settle(call, cause),
+    );
+  });
+}
+
+async function writeRecord(
+  call: CallState,
+  end: CallEnd,
+  endedAtMs: number,
+  report: UsageReport | null,
+): Promise<void> {
+  const { recording, start, requestFacts } = call;
+  if (requestFacts === null) return;
+  const estimated = recording.ports.tokenCounter === null ? report : await addEstimates(call, end, report);
+  if (!call.isOpen) return;
+  const { host, attribution } = start.facts;
+  const { attributed } = await recordCall(
+    recording,
+    {
+      host,
+      method: start.head.method,
+      path: start.path,
+      route: start.route,
+      ...requestFacts,
+      startedAtMs: start.startedAtMs,
+      response: call.response,
+      end,
+      endedAtMs,
+    },
+    estimated,
+    { from: attribution, headerProject: start.headerProject },
+  );
+  call.isRecorded = true;
+  recording.continueWith(
+    host,
+    attributed.then((recorded) => storeBodies(call, recorded)).finally(() => releaseBodies(call)),
+  );
+}
+
+/** Estimates the counts that the provider did not state. */
+async function addEstimates(
+  { recording, start, request, response, requestFacts }: CallState,
+  end: CallEnd,
+  report: UsageReport | null,
+): Promise<UsageReport | null> {
+  const { tokenCounter } = recording.ports;
+  if (report === null || tokenCounter === null) return report;
+  return await estimateReport(tokenCounter, report, {
+    model: report.model ?? requestFacts?.facts.requestedModel ?? "",
+    requestKind: report.requestKind ?? start.route.requestKind,
+    cut: end !== "complete",
+    request: request.bytes(),
+    response: response?.body?.bytes() ?? null,
+  });
+}
+
+function storeBodies(call: CallState, { record, attribution }: RecordedCall): void {
+  const { bodies, log, coverage, wallClockMs } = call.recording.ports;
+  if (record === null || !call.capturesBodies) return;
+  if (attribution.bodyCaptureRefused || !bodies.isEnabledFor(attribution.project)) return;
+  captureBodies(
+    { bodies, log, count: (what) => coverage.count(call.start.facts.host, what) },
+    { requestId: record.requestId, capturedAt: wallClockMs() },
+    bodiesOf(call),
+  );
+}
+
+function bodiesOf({ start, request, response }: CallState): CallBody[] {
+  const typeOf = ({ headers }: Pick<ResponseHead, "headers">) => headerValue(headers, "content-type");
+  const bodies: CallBody[] = [{ direction: "request", body: request, contentType: typeOf(start.head) }];
+  if (response?.body) {
+    bodies.push({ direction: "response", body: response.body, contentType: typeOf(response.head) });
+  }
+  return bodies;
 }

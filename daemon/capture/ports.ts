@@ -1,30 +1,37 @@
+import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import type { TokenCounter } from "../../core/ports/token-counter.ts";
-import type { PriceBook } from "../../core/pricing/mod.ts";
-import type { RequestRecord } from "../../core/record.ts";
-import type { Redact } from "../../core/redaction/mod.ts";
-import type { Millis } from "../../core/time.ts";
-import type { Registry } from "../../core/usage/mod.ts";
-import type { CapturedBody, CoverageKind, KeptResponse } from "../store/mod.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { Redact } from "../../core/privacy/redaction/redact.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { CapturedBody } from "../store/port/bodies.ts";
+import type { StoredResponse } from "../store/port/records.ts";
 
-/** Which project a call belongs to, and how that was found. */
+/** The project of a call, and how it was found. */
 export interface CallAttribution {
   project: string;
   tier: string;
   workdir: string | null;
   client: string | null;
-  /** What the project's own `.meter.toml` says of body capture: it may only switch it off. */
+  /** Whether the project's `.meter.toml` refuses body capture. The file can't switch it on. */
   bodyCaptureRefused: boolean;
 }
 
-/** Attribution of all calls of one connection: what is known of the caller is looked up once. */
+/** Attributes the calls of one connection. The caller is looked up once. */
 export interface ConnectionAttribution {
   attribute(headerProject: string | null): Promise<CallAttribution>;
+  /**
+   * Returns an attribution without the caller while the caller is being looked up, and null afterwards. Without this method,
+   * a record is stored only once its caller is known.
+   */
+  provisional?(headerProject: string | null): CallAttribution | null;
 }
 
-/** What is known of a connection for as long as it lasts. */
+/** The facts of a connection. */
 export interface ConnectionFacts {
   host: string;
   port: number;
@@ -32,10 +39,10 @@ export interface ConnectionFacts {
 }
 
 export interface BodyPorts {
-  /** Whether any project has capture on: where none has, no body is kept for a moment. */
-  wantedAnywhere(): boolean;
-  wantedFor(project: string): boolean;
-  /** The most that is stored of one leg, in UTF-8 bytes. */
+  /** Whether any project has capture on. Otherwise no body is buffered. */
+  isEnabledAnywhere(): boolean;
+  isEnabledFor(project: string): boolean;
+  /** The maximum stored size of a body, in UTF-8 bytes. */
   readonly maxBytes: number;
   redact: Redact;
   add(body: CapturedBody): void;
@@ -50,23 +57,27 @@ export interface CapturePorts {
   }): ConnectionAttribution;
   createDecoder: CreateContentDecoder;
   createMessageInflater: CreateMessageInflater;
-  /** Estimates counts that the provider did not state; null where nobody asked for that. */
+  /** Estimates token counts that the provider did not report. Null if estimates are off. */
   tokenCounter: TokenCounter | null;
   sha256Hex(text: string): string;
   randomBytes(count: number): Uint8Array;
   wallClockMs(): Millis;
-  /** The clock of the tap log: it never jumps. */
+  /** The clock of the tap log, which never steps back. */
   monotonicMs(): number;
   /** Runs the work once, after the current turn of the event loop. */
   atTurnEnd(work: () => void): void;
-  records: { add(record: RequestRecord): void };
-  /** The record of a response that its provider hands out again, among those that are stored. */
-  findKeptResponse(providerResponseId: string): KeptResponse | null;
+  records: {
+    add(record: RequestRecord): void;
+    /** Updates the attribution of records that were added before their callers were known. */
+    attribute(records: readonly RequestRecord[]): void;
+  };
+  /** Finds the stored record of a response that its provider can return again. */
+  findStoredResponse(providerResponseId: string): StoredResponse | null;
   bodies: BodyPorts;
   coverage: {
-    /** `host` is null where its name is nobody's business. */
+    /** Counts an event. `host` is null if its name must not be stored. */
     count(host: string | null, what: CoverageKind): void;
-    /** A metered call began; what it gives back is called once, when the call is a record or will never be one. */
+    /** Counts the start of a metered call. The returned function must be called once, when the call is recorded or discarded. */
     begin(host: string): () => void;
   };
   log: Log;

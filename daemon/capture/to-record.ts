@@ -1,16 +1,20 @@
-import { type CallOutcome, classifyError } from "../../core/classify/mod.ts";
-import { headerValue, type ResponseHead } from "../../core/exchange/mod.ts";
-import { type PriceBook, priceUsage } from "../../core/pricing/mod.ts";
-import type { RequestRecord, TokenCounts } from "../../core/record.ts";
-import type { Millis } from "../../core/time.ts";
-import type { MeteredRoute, RequestFacts, UsageReport } from "../../core/usage/mod.ts";
+import { type CallOutcome, classifyError } from "../../core/metering/classify/classify-error.ts";
+import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
+import type { RequestFacts } from "../../core/metering/usage/read-request.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
+import { NO_TOKENS } from "../../core/metering/usage/token-counts.ts";
+import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import { priceUsage } from "../../core/pricing/price-usage.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { CloseReason } from "../proxy/tap-frames.ts";
 import type { CallAttribution } from "./ports.ts";
 
-/** How a call ended: by its framing, cut short, no longer readable, or with its connection. */
+/** How a call ended: complete, cut off, unreadable, or with its connection. */
 export type CallEnd = "complete" | "cut" | "unreadable" | CloseReason;
 
-/** All that is known of a call when it is over. Times are on the tap log's clock, `requestedAt` excepted. */
+/** The facts of a call that has ended. Times are on the tap log's clock, except `requestedAt`. */
 export interface EndedCall {
   requestId: string;
   requestedAt: Millis;
@@ -23,23 +27,16 @@ export interface EndedCall {
   startedAtMs: number;
   response: { head: ResponseHead; atMs: number } | null;
   report: UsageReport | null;
-  /** Whether the provider hands the response out again. */
-  responseIsKept: boolean;
+  /** Whether the provider can return the response again. */
+  isResponseRefetchable: boolean;
   end: CallEnd;
   endedAtMs: number;
   attribution: CallAttribution;
+  /** When the lookup of the caller must be finished. Null if the attribution is final. */
+  attributionDueAt: Millis | null;
 }
 
-const nothingStated: TokenCounts = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
-};
-
-function outcomeOf(call: EndedCall): CallOutcome {
+function toOutcome(call: EndedCall): CallOutcome {
   switch (call.end) {
     case "client_aborted":
       return { kind: "transport", reason: "aborted" };
@@ -57,14 +54,14 @@ function outcomeOf(call: EndedCall): CallOutcome {
   }
 }
 
-/** Makes the record of a call that is over: usage, price and error class in one row. */
+/** Creates the record of a call that has ended, with its usage, price and error class. */
 export function toRecord(
   call: EndedCall,
   prices: PriceBook,
   sha256Hex: (text: string) => string,
 ): RequestRecord {
   const { report, facts, route, response } = call;
-  const tokens = report?.tokens ?? nothingStated;
+  const tokens = report?.tokens ?? NO_TOKENS;
   const requestedModel = facts.requestedModel ?? route.model;
   const model = facts.deployedModel ?? report?.model ?? requestedModel ?? "unknown";
   const serviceTier = report?.serviceTier ?? null;
@@ -84,7 +81,7 @@ export function toRecord(
     },
     prices,
   );
-  const classified = classifyError(route.provider, outcomeOf(call));
+  const classified = classifyError(route.provider, toOutcome(call));
   const contentType = response === null ? null : headerValue(response.head.headers, "content-type");
   const message = report?.error?.message ?? null;
   return {
@@ -120,6 +117,7 @@ export function toRecord(
     api: route.api,
     providerResponseId: report?.responseId ?? null,
     client: call.attribution.client,
-    ...(call.responseIsKept && { responseIsKept: true }),
+    ...(call.isResponseRefetchable && { isResponseRefetchable: true }),
+    ...(call.attributionDueAt !== null && { attributionDueAt: call.attributionDueAt }),
   };
 }

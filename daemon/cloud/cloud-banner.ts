@@ -1,28 +1,36 @@
-import { type Banner, type BannerFacts, type BannerReason, statusBanner } from "../../core/banner/mod.ts";
-import type { Millis } from "../../core/time.ts";
+import {
+  type Banner,
+  type BannerFacts,
+  type BannerReason,
+  statusBanner,
+} from "../../core/delivery/banner/status-banner.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { describePause } from "./describe-pause.ts";
 import type { CloudSnapshot } from "./results.ts";
 
-/** What the banner needs to know beside the snapshot. */
-export type BannerSurroundings = Pick<BannerFacts, "captureFailing" | "runningSince">;
+/** The facts that the banner depends on besides the snapshot. */
+export type BannerContext = Pick<BannerFacts, "captureFailing" | "runningSince">;
 
-const SENTENCES: Readonly<Record<BannerReason, string>> = {
+const SENTENCES: Readonly<
+  Record<Exclude<BannerReason, "sync_paused" | "uploader_paused" | "failures">, string>
+> = {
   not_enabled: "Nothing leaves this machine. To connect: meter cloud connect",
   never_paired: "This machine is not paired. To connect: meter cloud connect",
-  sync_paused: "Nothing is sent. To go on: meter cloud resume",
-  failures: "Several tries in a row have failed; they go on.",
-  tick_stale: "The worker has not looked for new requests for a while.",
-  worker_degraded: "The worker keeps ending; it is tried again every five minutes.",
-  uploader_paused: "Bodies are not sent. To go on: meter cloud resume",
-  uploader_stale: "The body uploader has not looked for new bodies for a while.",
-  capture_failing: "What is captured can't be stored.",
+  daemon_stopped: "The daemon is not running, so nothing is sent. Start it: meter start",
+  tick_stale: "The sync worker has not checked for new requests recently.",
+  worker_degraded: "The sync worker keeps failing. It is restarted every five minutes.",
+  uploader_stale: "The body uploader has not checked for new bodies recently.",
+  capture_failing: "Records can't be stored.",
 };
 
-/** The banner of a snapshot, with its reasons and a sentence for people. */
-export function bannerOf(
-  { enabled, paired, sync, bodies, workers, workspaceName }: CloudSnapshot,
-  surroundings: BannerSurroundings,
+/** Returns the banner of a snapshot, with its reasons and a sentence for people. */
+export function describeBanner(
+  snapshot: CloudSnapshot,
+  context: BannerContext,
   now: Millis,
 ): { readonly banner: Banner; readonly reasons: readonly BannerReason[]; readonly sentence: string } {
+  const { enabled, paired, sync, bodies, workers } = snapshot;
   const degraded = ["degraded", "retrying"];
   const found = statusBanner(
     {
@@ -36,11 +44,27 @@ export function bannerOf(
       bodiesEnabled: bodies.enabled,
       bodiesPausedReason: bodies.pausedReason,
       lastBodyTickAt: bodies.lastTickAt,
-      ...surroundings,
+      ...context,
     },
     now,
   );
-  const [reason] = found.reasons;
-  const active = `Connected to ${workspaceName ?? "the cloud"}; ${sync.pending} requests wait to be sent.`;
-  return { ...found, sentence: reason === undefined ? active : SENTENCES[reason] };
+  return { ...found, sentence: describe(found.reasons[0], snapshot) };
+}
+
+function describe(reason: BannerReason | undefined, snapshot: CloudSnapshot): string {
+  const { workspaceName, sync, bodies } = snapshot;
+  switch (reason) {
+    case undefined: {
+      const waiting = formatQuantity(sync.pending, "request waits", "requests wait");
+      return `Connected to ${workspaceName ?? "the cloud"}; ${waiting} to be sent.`;
+    }
+    case "failures":
+      return `Sending failed and will be retried. Last error: ${sync.lastError ?? "unknown"}`;
+    case "sync_paused":
+      return describePause(sync.pausedReason ?? "", sync.pausedCode);
+    case "uploader_paused":
+      return `Bodies are not sent. ${describePause(bodies.pausedReason ?? "", bodies.pausedCode)}`;
+    default:
+      return SENTENCES[reason];
+  }
 }

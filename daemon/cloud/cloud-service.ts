@@ -1,5 +1,5 @@
-import type { CalendarDate } from "../../core/time.ts";
-import type { ConnectStatus } from "../../core/wire/mod.ts";
+import type { CalendarDate } from "../../core/values/time.ts";
+import type { ConnectStatus } from "../../core/wire/loopback.ts";
 import type {
   CloudSnapshot,
   ConnectOptions,
@@ -14,29 +14,29 @@ import type {
 } from "./results.ts";
 
 /**
- * The daemon's side of the cloud. The daemon starts it and leaves it running; a command uses the same methods on a
- * store of its own where no daemon runs, and then each method does its work before it resolves. What is expected to go
- * wrong is a value of the result; a rejection means that the configuration, the credentials or the store can't be read.
+ * The daemon's cloud service. The daemon starts it and keeps it running. Without a daemon, a command calls the same
+ * methods on its own store, and each method finishes its work before it resolves. Expected failures are results. A
+ * rejection means that the configuration, the credentials or the store can't be read.
  */
 export interface CloudService {
-  /** Starts the supervised workers and the pull of rates, as the configuration says. For the daemon. */
+  /** Starts the supervised workers and the pull of rates, if the configuration enables them. For the daemon. */
   start(): Promise<void>;
-  /** Ends the workers; what is in flight is given up and sent again later. Safe to call twice, and without `start`. */
+  /** Stops the workers. Requests in flight are abandoned and sent again later. Safe to call twice, and without `start`. */
   stop(): Promise<void>;
-  /** Acts on what the configuration and the credentials say now. To be called after either was changed. */
+  /** Reads the configuration and the credentials again. Call it after either has changed. */
   reload(): Promise<void>;
 
   state(): Promise<CloudSnapshot>;
-  /** Resolves with the code as soon as there is one, or with the connection that still holds. Cancels a handshake under way. */
+  /** Starts pairing. Resolves with the code, or with the existing connection if it is still valid. Cancels a pairing in progress. */
   connect(options?: ConnectOptions): Promise<ConnectResult>;
   connectStatus(): ConnectStatus;
-  /** Resolves when the handshake under way has settled, with how. */
+  /** Resolves with the final status of the pairing in progress. */
   connectSettled(): Promise<ConnectStatus>;
-  /** Gives up the handshake under way; nothing where there is none. */
+  /** Cancels the pairing in progress, if there is one. */
   cancelConnect(): Promise<void>;
   pause(): Promise<PauseResult>;
   resume(): Promise<ResumeReport>;
-  /** Sends everything that is pending, until it is sent or something keeps it back. */
+  /** Sends everything that is pending, until all is sent or sending fails. */
   syncNow(): Promise<SyncNowResult>;
   whoami(): Promise<WhoamiResult>;
   disconnect(): Promise<DisconnectResult>;

@@ -1,26 +1,28 @@
-import type { BoundToken, CloudReply } from "../../core/ports/cloud-client.ts";
+import type { CloudResult } from "../../core/delivery/retry/cloud-result.ts";
+import type { BoundToken, CloudClientResult } from "../../core/ports/cloud-client.ts";
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
-import type { CloudAnswer } from "../../core/retry/mod.ts";
-import { parseWire, problemSchema, readJson, type WireSchema } from "../../core/wire/mod.ts";
+import { parseWire, type WireSchema } from "../../core/wire/parse.ts";
+import { problemSchema } from "../../core/wire/problem-details.ts";
+import { readJson } from "../../core/wire/read-json.ts";
 import type { CloudServicePorts, CloudSettings } from "./ports.ts";
 
-/** Largest answer that is read, bytes: totals of years by model, or every published rate, fit well. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** The maximum size of a response, in bytes. Totals of several years by model fit, and so do all published rates. */
+const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
-/** How long one exchange may take, milliseconds; the slowest is a batch of 4 MiB on a thin line. */
-const EXCHANGE_MS = 60_000;
+/** How long one exchange may take, in milliseconds. The longest is a batch of 4 MiB on a slow connection. */
+const EXCHANGE_TIMEOUT_MS = 60_000;
 
-/** What the configuration and the stored credentials say together. */
-export interface Connection {
+/** The configuration with the stored credentials. */
+interface Connection {
   readonly settings: CloudSettings;
-  /** The credentials that may be used: enabled or not, but of the configured origin. */
+  /** The stored credentials, if they are for the configured origin. */
   readonly credentials: CloudCredentials | null;
-  /** The origin of credentials that are not the configured one's, and therefore not used. */
+  /** The origin of the stored credentials, if it is not the configured one. Such credentials are not used. */
   readonly otherOrigin: string | null;
 }
 
-/** What a request needs beside its path. */
-export interface Ask {
+/** Options of a request. */
+interface RequestOptions {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly body?: string;
   readonly ifNoneMatch?: string | null;
@@ -28,10 +30,10 @@ export interface Ask {
   readonly cancelled?: Promise<unknown>;
 }
 
-/** The origin of an address. */
+/** Returns the origin of a URL. */
 export const originOf = (url: string): string => new URL(url).origin;
 
-/** Reads configuration and credentials anew. Rejects where either can't be read. */
+/** Reads the configuration and the credentials. Rejects if either can't be read. */
 export async function readConnection(
   ports: Pick<CloudServicePorts, "settings" | "credentials">,
 ): Promise<Connection> {
@@ -48,50 +50,57 @@ export async function readConnection(
 
 type ClientPort = Pick<CloudServicePorts, "client">;
 
-/** Asks the cloud with the stored token, at the address that it was minted for. */
-export function askCloud(
+/** Sends a request with the stored token to the cloud that issued it. */
+export function requestCloud(
   ports: ClientPort,
   { baseUrl, token, origin }: CloudCredentials,
   path: string,
-  ask?: Ask,
-): Promise<CloudReply> {
-  return send(ports, `${baseUrl}${path}`, { token, origin }, ask);
+  options?: RequestOptions,
+): Promise<CloudClientResult> {
+  return send(ports, `${baseUrl}${path}`, { token, origin }, options);
 }
 
-/** Asks without a token. */
-export function askOpenly(ports: ClientPort, url: string, ask?: Ask): Promise<CloudReply> {
-  return send(ports, url, null, ask);
+/** Sends a request without a token. */
+export function requestWithoutToken(
+  ports: ClientPort,
+  url: string,
+  options?: RequestOptions,
+): Promise<CloudClientResult> {
+  return send(ports, url, null, options);
 }
 
 function send(
   { client }: ClientPort,
   url: string,
   bearer: BoundToken | null,
-  { method = "GET", body, timeoutMs = EXCHANGE_MS, ...ask }: Ask = {},
-): Promise<CloudReply> {
-  const bounds = { timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES };
-  return client.send({ url, bearer, method, body: body ?? null, ...bounds, ...ask });
+  { method = "GET", body, timeoutMs = EXCHANGE_TIMEOUT_MS, ...options }: RequestOptions = {},
+): Promise<CloudClientResult> {
+  const limits = { timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES };
+  return client.send({ url, bearer, method, body: body ?? null, ...limits, ...options });
 }
 
-/** The answer's JSON in the form that the schema gives it; null where it is none. */
-export function readAnswer<T>(reply: CloudReply, schema: WireSchema<T>): T | null {
+/** Parses the response body by the schema. Returns null if it does not match. */
+export function parseResponse<T>(reply: CloudClientResult, schema: WireSchema<T>): T | null {
   if (reply.kind !== "http") return null;
   const json = readJson(reply.body);
   const parsed = json.ok ? parseWire(schema, json.value) : json;
   return parsed.ok ? (parsed.value as T) : null;
 }
 
-/** The stable code of a problem; null where the answer is none. */
-export function problemCode(reply: CloudReply): string | null {
-  const code = readAnswer(reply, problemSchema)?.code ?? null;
+/** Returns the code of a problem response, or null. */
+export function readProblemCode(reply: CloudClientResult): string | null {
+  const code = parseResponse(reply, problemSchema)?.code ?? null;
   return code !== null && /^[a-z0-9_]{1,64}$/.test(code) ? code : null;
 }
 
-/** The answer without its bytes, for the machines. */
-export function withoutBody(reply: CloudReply): CloudAnswer {
+/** Returns the response without its body, but with the problem code. */
+export function withoutBody(reply: CloudClientResult): CloudResult {
   if (reply.kind === "transport") return reply;
-  return { kind: "http", status: reply.status, retryAfterMs: reply.retryAfterMs };
+  const { status, retryAfterMs } = reply;
+  const code = status >= 400 ? readProblemCode(reply) : null;
+  return { kind: "http", status, retryAfterMs, ...(code !== null && { code }) };
 }
 
-/** The status of an answer, where there was one. */
-export const statusOf = (reply: CloudAnswer): number | null => (reply.kind === "http" ? reply.status : null);
+/** Returns the HTTP status, or null if there was no response. */
+export const httpStatusOf = (reply: CloudResult): number | null =>
+  reply.kind === "http" ? reply.status : null;

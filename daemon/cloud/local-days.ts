@@ -1,28 +1,29 @@
-import { toOutgoingRecord, toReceivedRecord, type UploadPolicy } from "../../core/policy/mod.ts";
 import {
   type CloudDay,
   type CloudTotals,
   type LocalModelDay,
   sumDelivered,
-} from "../../core/reconcile/mod.ts";
-import type { CalendarDate } from "../../core/time.ts";
-import {
-  type DaemonTotals,
-  formatCalendarDate,
-  nextMidnight,
-  parseCalendarDate,
-} from "../../core/wire/mod.ts";
-import type { Store, StoredRequest } from "../store/mod.ts";
+} from "../../core/pricing/reconcile/reconcile.ts";
+import { toOutgoingRecord } from "../../core/privacy/policy/outgoing-record.ts";
+import { readReportedCost } from "../../core/privacy/policy/received-record.ts";
+import { createPolicyForFields, type UploadPolicy } from "../../core/privacy/policy/upload-policy.ts";
+import type { CalendarDate } from "../../core/values/time.ts";
+import type { DaemonTotals } from "../../core/wire/daemon-totals.ts";
+import { formatCalendarDate, nextMidnight, parseCalendarDate } from "../../core/wire/instant.ts";
+import type { MetadataRecord } from "../../core/wire/metadata-record.ts";
+import type { DeliveryStore } from "../store/port/delivery.ts";
+import type { StoredRequest } from "../store/port/records.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * What this machine knows of the days, by model. What was sent is taken as the present policy would send it.
+ * Reads this machine's totals of the days, by model. A request counts with the fields that were sent. If they are not known,
+ * because an older version did not store them, it counts with the fields that the current policy sends.
  *
- * Decision: a project that is local-only by now counts with the records that went out before.
+ * Decision: the sent records of a project that is now local-only still count.
  */
 export function readLocalDays(
-  store: Pick<Store, "deliveries">,
+  delivery: Pick<DeliveryStore, "deliveries">,
   policy: UploadPolicy,
   fromDate: CalendarDate,
   toDate: CalendarDate,
@@ -31,8 +32,15 @@ export function readLocalDays(
   const to = nextMidnight(parseCalendarDate(toDate) as number);
   const everyProject = { ...policy, perProject: {} };
   const days = new Map<string, Mutable<LocalModelDay>>();
-  for (const { request, quarantined } of store.deliveries(from, to)) {
-    const day = dayOf(days, request, everyProject);
+  const policies = new Map<readonly string[], UploadPolicy>();
+  const policyOf = (sent: readonly string[] | null): UploadPolicy => {
+    if (sent === null) return everyProject;
+    const known = policies.get(sent) ?? createPolicyForFields(sent);
+    policies.set(sent, known);
+    return known;
+  };
+  for (const { request, quarantined, sentFields } of delivery.deliveries(from, to)) {
+    const day = findDay(days, request, policyOf(sentFields));
     if (day === null) continue;
     if (request.syncedAt !== null) addDelivered(day.row, day.sent, request);
     else if (quarantined) day.row.quarantinedRequests += 1;
@@ -42,13 +50,11 @@ export function readLocalDays(
   return [...days.values()];
 }
 
-type Sent = ReturnType<typeof toReceivedRecord>;
-
-function dayOf(
+function findDay(
   days: Map<string, Mutable<LocalModelDay>>,
   request: StoredRequest,
   policy: UploadPolicy,
-): { row: Mutable<LocalModelDay>; sent: Sent } | null {
+): { row: Mutable<LocalModelDay>; sent: MetadataRecord } | null {
   const outgoing = toOutgoingRecord(request, policy);
   if (outgoing.kind !== "send") return null;
   const { provider, model } = outgoing.record;
@@ -69,22 +75,22 @@ function dayOf(
     };
     days.set(key, row);
   }
-  return { row, sent: toReceivedRecord(outgoing.record) };
+  return { row, sent: outgoing.record };
 }
 
-function addDelivered(row: Mutable<LocalModelDay>, sent: Sent, request: StoredRequest): void {
-  const { tokens } = sent;
+function addDelivered(row: Mutable<LocalModelDay>, sent: MetadataRecord, request: StoredRequest): void {
+  const reportedCostPicoUsd = readReportedCost(sent);
   const one = {
     requests: 1,
-    promptTokens: tokens.promptTokens ?? 0,
-    cacheReadTokens: tokens.cacheReadTokens ?? 0,
-    cacheWriteTokens: tokens.cacheWriteTokens ?? 0,
-    completionTokens: tokens.completionTokens ?? 0,
-    thinkingTokens: tokens.thinkingTokens ?? 0,
-    reportedCostPicoUsd: sent.reportedCostPicoUsd ?? 0n,
+    promptTokens: sent.prompt_tokens ?? 0,
+    cacheReadTokens: sent.cache_read_tokens ?? 0,
+    cacheWriteTokens: sent.cache_write_tokens ?? 0,
+    completionTokens: sent.completion_tokens ?? 0,
+    thinkingTokens: sent.thinking_tokens ?? 0,
+    reportedCostPicoUsd: reportedCostPicoUsd ?? 0n,
   };
   row.delivered = sumDelivered([row.delivered, one]);
-  if (sent.reportedCostPicoUsd === null) row.unpricedRequests += 1;
+  if (reportedCostPicoUsd === null) row.unpricedRequests += 1;
   const syncedAt = request.syncedAt ?? 0;
   if ((request.recomputedAt ?? 0) > syncedAt || (request.reassignedAt ?? 0) > syncedAt)
     row.changedRequests += 1;
@@ -103,7 +109,7 @@ const toTotals = (wire: WireTotals): CloudTotals => ({
   costPicoUsd: BigInt(wire.cost_pico_usd),
 });
 
-/** What the cloud says of the days. */
+/** Converts the cloud's totals of the days. */
 export function toCloudDays(totals: DaemonTotals): CloudDay[] {
   return totals.days.map((day) => ({
     date: day.date,

@@ -1,17 +1,17 @@
-import type { PairingState } from "../../core/pairing/mod.ts";
+import type { PairingState } from "../../core/delivery/pairing/pairing-state.ts";
+import { createSyncState, type SyncState } from "../../core/delivery/sync/sync-state.ts";
+import { createUploaderState, type UploaderState } from "../../core/delivery/uploader/uploader-state.ts";
 import type { StateStore } from "../../core/ports/state-store.ts";
-import { createSyncState, type SyncState } from "../../core/sync/mod.ts";
-import { createUploaderState, type UploaderState } from "../../core/uploader/mod.ts";
-import type { Store } from "../store/mod.ts";
+import type { Store } from "../store/port/store.ts";
 
-type MachineStore = Pick<Store, "readMeta" | "saveMachine" | "readCloudState">;
+type MachineStore = Pick<Store, "notes" | "delivery">;
 
-/** Where the machines' whole states are kept, under keys of `meta`. */
+/** The keys of the state machines' states in `meta`. */
 const KEYS = { sync: "sync_machine", uploader: "uploader_machine", pairing: "pairing_machine" } as const;
 
-/** A state as JSON; what was written by another version and can't be read counts as none. */
+/** Reads a state from JSON. Returns null if it can't be parsed, for example after another version wrote it. */
 function readState<State>(store: MachineStore, key: string): State | null {
-  const text = store.readMeta(key);
+  const text = store.notes.read(key);
   if (text === null) return null;
   try {
     return JSON.parse(text) as State;
@@ -20,7 +20,7 @@ function readState<State>(store: MachineStore, key: string): State | null {
   }
 }
 
-/** Saves only what changed: a run is lost in a crash by design, and most events of a drain change nothing else. */
+/** Creates a store that saves a state only if it changed. `run` is not saved: a crash loses it, and most events change only it. */
 function createSaver<State>(
   load: () => State | null,
   write: (state: State, json: string) => void,
@@ -31,23 +31,24 @@ function createSaver<State>(
       return load();
     },
     async save(state) {
-      const kept = { ...state, ...("run" in (state as object) ? { run: null } : {}) };
-      const json = JSON.stringify(kept);
+      const withoutRun = { ...state, ...("run" in (state as object) ? { run: null } : {}) };
+      const json = JSON.stringify(withoutRun);
       if (json === saved) return;
-      write(kept, json);
+      write(withoutRun, json);
       saved = json;
     },
   };
 }
 
-/** The metadata machine's state, and the columns that show it. A reason that was changed in the table counts. */
+/** Stores the sync machine's state, and the columns that show it. If `paused_reason` in the table differs, the table applies. */
 export function createSyncStates(store: MachineStore): StateStore<SyncState> {
   return createSaver<SyncState>(
     () => loadSyncState(store),
     (state, json) => {
-      // Also in `cloud_state`, whose list the contract gives. Before the other, which is read to find what was missed.
-      store.saveMachine(KEYS.sync, json, "cloud_state", { paused_reason: state.pausedReason });
-      store.saveMachine(KEYS.sync, json, "cloud_sync_state", {
+      // `cloud_state` has the reason too (docs/specification.md#local-state-tables). It is written first: after a crash in
+      // between, `loadSyncState()` reads the other table.
+      store.delivery.saveMachineState(KEYS.sync, json, "cloud_state", { paused_reason: state.pausedReason });
+      store.delivery.saveMachineState(KEYS.sync, json, "cloud_sync_state", {
         paused_reason: state.pausedReason,
         consecutive_failures: state.consecutiveFailures,
         last_error: state.lastError,
@@ -58,26 +59,27 @@ export function createSyncStates(store: MachineStore): StateStore<SyncState> {
   );
 }
 
-/** The metadata machine's state as it was saved. */
+/** Loads the sync machine's saved state. */
 export function loadSyncState(store: MachineStore): SyncState {
-  const row = store.readCloudState("cloud_sync_state");
+  const row = store.delivery.readState("cloud_sync_state");
   const saved = readState<SyncState>(store, KEYS.sync);
-  if (saved !== null && saved.pausedReason === row.paused_reason) return saved;
-  return createSyncState({
+  const fromRow = createSyncState({
     pausedReason: row.paused_reason,
     consecutiveFailures: row.consecutive_failures,
     lastError: row.last_error,
     lastErrorAt: row.last_error_at,
     lastTickAt: row.last_tick_at,
   });
+  // A state that an older version saved lacks newer fields.
+  return saved !== null && saved.pausedReason === row.paused_reason ? { ...fromRow, ...saved } : fromRow;
 }
 
-/** The uploader's state, and the columns that show it. */
+/** Stores the uploader's state, and the columns that show it. */
 export function createUploaderStates(store: MachineStore): StateStore<UploaderState> {
   return createSaver<UploaderState>(
     () => loadUploaderState(store),
     (state, json) =>
-      store.saveMachine(KEYS.uploader, json, "cloud_body_sync_state", {
+      store.delivery.saveMachineState(KEYS.uploader, json, "cloud_body_sync_state", {
         paused_reason: state.pausedReason,
         consecutive_failures: state.consecutiveFailures,
         last_error: state.lastError,
@@ -88,14 +90,11 @@ export function createUploaderStates(store: MachineStore): StateStore<UploaderSt
   );
 }
 
-/** The uploader's state as it was saved. */
+/** Loads the uploader's saved state. */
 export function loadUploaderState(store: MachineStore): UploaderState {
-  const row = store.readCloudState("cloud_body_sync_state");
+  const row = store.delivery.readState("cloud_body_sync_state");
   const saved = readState<UploaderState>(store, KEYS.uploader);
-  if (saved !== null && saved.pausedReason === row.paused_reason) return saved;
-  // The reason alone was changed: to forget that body sync was on would look like switching it on, which stamps a date.
-  const { enabled = false, stampDueAt = null, cursor = null } = saved ?? {};
-  return {
+  const fromRow = {
     ...createUploaderState({
       pausedReason: row.paused_reason,
       consecutiveFailures: row.consecutive_failures,
@@ -103,22 +102,24 @@ export function loadUploaderState(store: MachineStore): UploaderState {
       lastErrorAt: row.last_error_at,
       lastTickAt: row.last_body_tick_at,
     }),
-    enabled,
-    stampDueAt,
-    cursor,
     recordsPolicyRejected: row.records_policy_rejected,
   };
+  // A state that an older version saved lacks newer fields.
+  if (saved !== null && saved.pausedReason === row.paused_reason) return { ...fromRow, ...saved };
+  // Only the reason was changed. `enabled` is kept, since a switch from off to on would stamp `upload_from`.
+  const { enabled = false, stampDueAt = null, cursor = null } = saved ?? {};
+  return { ...fromRow, enabled, stampDueAt, cursor };
 }
 
-/** The handshake's state: its poll secret outlives a crash in the database, which its owner alone can read. */
+/** Stores the handshake's state. Its poll token survives a crash in the database, which only its owner can read. */
 export function createPairingStates(store: MachineStore): StateStore<PairingState> {
   return createSaver<PairingState>(
     () => loadPairingState(store),
-    (_, json) => store.saveMachine(KEYS.pairing, json, "cloud_state", {}),
+    (_, json) => store.delivery.saveMachineState(KEYS.pairing, json, "cloud_state", {}),
   );
 }
 
-/** The handshake's state as it was saved; null where there never was one. */
+/** Loads the handshake's saved state. Returns null if there was no handshake. */
 export function loadPairingState(store: MachineStore): PairingState | null {
   return readState<PairingState>(store, KEYS.pairing);
 }

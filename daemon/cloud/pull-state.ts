@@ -1,47 +1,47 @@
-import { MIN_PULL_INTERVAL_MS } from "../../core/pricing/mod.ts";
-import type { Millis } from "../../core/time.ts";
-import type { SettingStore } from "../store/mod.ts";
+import { MIN_PULL_INTERVAL_MS } from "../../core/pricing/guard.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { NoteStore } from "../store/port/settings.ts";
 
-/** When rates were last asked for with an answer that was taken, milliseconds. */
+/** The key of the time of the last successful pull, in milliseconds. */
 const PULLED_AT_KEY = "rates_pulled_at";
 
-/** The pull that failed since: when, and why. */
+/** The key of the last failed pull since then: time and error. */
 const FAILED_KEY = "rates_pull_failed";
 
 /** A pull of rates that changed nothing. */
-export interface PullFailure {
+interface PullFailure {
   at: Millis;
-  /** For people; may hold words of the other side. */
+  /** A text for people. It may contain text from the server. */
   error: string;
 }
 
-/** How the pulls went: the last that was taken, and the last that failed where none was taken after it. */
+/** The last successful pull, and the last failed one if none succeeded after it. */
 export interface PullHistory {
   pulledAt: Millis | null;
   failure: PullFailure | null;
 }
 
-/** Reads what is kept of the pulls. */
-export function readPullHistory(store: Pick<SettingStore, "readMeta">): PullHistory {
-  const [pulledAt, failed] = [store.readMeta(PULLED_AT_KEY), store.readMeta(FAILED_KEY)];
+/** Reads the pull history. */
+export function readPullHistory(notes: Pick<NoteStore, "read">): PullHistory {
+  const [pulledAt, failed] = [notes.read(PULLED_AT_KEY), notes.read(FAILED_KEY)];
   return {
     pulledAt: pulledAt === null ? null : Number(pulledAt),
     failure: failed === null ? null : (JSON.parse(failed) as PullFailure),
   };
 }
 
-/** When the next pull is due: the interval after one that was taken, the floor of it after one that failed. */
+/** Returns when the next pull is due: after the interval, or after the minimum interval if the last pull failed. */
 export function nextPullAt({ pulledAt, failure }: PullHistory, intervalMs: number): Millis {
   return failure === null ? (pulledAt ?? 0) + intervalMs : failure.at + MIN_PULL_INTERVAL_MS;
 }
 
-/** Keeps that a pull was taken, or found nothing new. */
-export function keepPulled(store: Pick<SettingStore, "writeMeta">, at: Millis): void {
-  store.writeMeta(PULLED_AT_KEY, String(at));
-  store.writeMeta(FAILED_KEY, null);
+/** Saves that a pull succeeded, whether or not rates changed. */
+export function savePullSuccess(notes: Pick<NoteStore, "write">, at: Millis): void {
+  notes.write(PULLED_AT_KEY, String(at));
+  notes.write(FAILED_KEY, null);
 }
 
-/** Keeps that a pull failed. */
-export function keepPullFailure(store: Pick<SettingStore, "writeMeta">, { at, error }: PullFailure): void {
-  store.writeMeta(FAILED_KEY, JSON.stringify({ at, error }));
+/** Saves that a pull failed. */
+export function savePullFailure(notes: Pick<NoteStore, "write">, { at, error }: PullFailure): void {
+  notes.write(FAILED_KEY, JSON.stringify({ at, error }));
 }

@@ -1,21 +1,23 @@
-import type { CloudReply } from "../../core/ports/cloud-client.ts";
-import { createPriceBook, isPullUrlAllowed, judgePull, type RateProblem } from "../../core/pricing/mod.ts";
-import { describeAnswer } from "../../core/retry/mod.ts";
-import { publishedRatesSchema } from "../../core/wire/mod.ts";
-import { askCloud, askOpenly, readAnswer, readConnection } from "./connection.ts";
+import { describeResult } from "../../core/delivery/retry/cloud-result.ts";
+import type { CloudClientResult } from "../../core/ports/cloud-client.ts";
+import { isPullUrlAllowed, judgePull } from "../../core/pricing/guard.ts";
+import { createPriceBook } from "../../core/pricing/price-book.ts";
+import type { RateProblem } from "../../core/pricing/published-rates.ts";
+import { publishedRatesSchema } from "../../core/wire/pricing-rates.ts";
+import { parseResponse, readConnection, requestCloud, requestWithoutToken } from "./connection.ts";
 import type { CloudServicePorts } from "./ports.ts";
-import { keepPulled, keepPullFailure } from "./pull-state.ts";
+import { savePullFailure, savePullSuccess } from "./pull-state.ts";
 import type { RefreshRatesResult } from "./results.ts";
 
-/** The tag of the rates that were taken last, with the address that gave it. */
+/** The key of the ETag of the last pulled rates, which is stored with its URL. */
 const ETAG_KEY = "rates_etag";
 
-/** How long a pull may take, milliseconds. */
-const PULL_MS = 60_000;
+/** How long a pull may take, in milliseconds. */
+const PULL_TIMEOUT_MS = 60_000;
 
 /**
- * Pulls rates once: from `pull_url` without any token, else from the cloud with it; https only. All rates of the answer
- * are taken, or none. Source: contract, "Authentication", item 3, and "Limits".
+ * Pulls rates once, over https only: from `pull_url` without a token, or else from the cloud with the token. Takes either all
+ * rates of the response or none. Source: docs/specification.md#cloud-accounts-and-keys, item 3, and "Limits".
  */
 export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRatesResult> {
   const { store, clock, log } = ports;
@@ -31,31 +33,34 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
   if (source === null) return { kind: "not_configured" };
   if (!isPullUrlAllowed(source.url)) {
     log.warn("pricing.pull_failed", { reason: "not_https", http_status: null });
-    keepPullFailure(store, { at: clock.now(), error: "the address is not https" });
+    savePullFailure(store.notes, { at: clock.now(), error: "the address is not https" });
     return { kind: "not_https" };
   }
 
-  const ifNoneMatch = knownTag(store.readMeta(ETAG_KEY), source.url);
-  const reply =
+  const ifNoneMatch = readStoredEtag(store.notes.read(ETAG_KEY), source.url);
+  const response =
     source.from === "cloud" && credentials !== null
-      ? await askCloud(ports, credentials, "/v1/pricing/rates", { ifNoneMatch, timeoutMs: PULL_MS })
-      : await askOpenly(ports, source.url, { ifNoneMatch, timeoutMs: PULL_MS });
+      ? await requestCloud(ports, credentials, "/v1/pricing/rates", {
+          ifNoneMatch,
+          timeoutMs: PULL_TIMEOUT_MS,
+        })
+      : await requestWithoutToken(ports, source.url, { ifNoneMatch, timeoutMs: PULL_TIMEOUT_MS });
   const now = clock.now();
-  if (reply.kind === "http" && reply.status === 304 && ifNoneMatch !== null) {
-    keepPulled(store, now);
+  if (response.kind === "http" && response.status === 304 && ifNoneMatch !== null) {
+    savePullSuccess(store.notes, now);
     return { kind: "not_modified", from: source.from };
   }
-  if (reply.kind === "transport" || reply.status !== 200) return failed(ports, reply);
-  const pull = readAnswer(reply, publishedRatesSchema);
+  if (response.kind === "transport" || response.status !== 200) return failed(ports, response);
+  const pull = parseResponse(response, publishedRatesSchema);
   if (pull === null) {
     log.warn("pricing.pull_invalid", { reason: "invalid_answer", provider: null, model: null });
-    return keepFailure(ports, { kind: "transport", reason: "invalid_answer" });
+    return saveFailure(ports, { kind: "transport", reason: "invalid_answer" });
   }
-  const book = createPriceBook([...ports.bundledRates(), ...store.readRates()]);
+  const book = createPriceBook([...ports.bundledRates(), ...store.rates.read()]);
   const verdict = judgePull(pull, book, now);
   if (!verdict.ok) {
     const [first] = verdict.problems;
-    keepPullFailure(store, { at: now, error: rejected(verdict.problems) });
+    savePullFailure(store.notes, { at: now, error: describeProblems(verdict.problems) });
     log.warn("pricing.pull_invalid", {
       reason: first?.field.replaceAll(/[^\w.:-]+/g, "_") ?? "unknown",
       provider: first?.provider ?? null,
@@ -63,9 +68,9 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
     });
     return { kind: "invalid", problems: verdict.problems };
   }
-  store.replaceRates("auto", verdict.rows, now);
-  store.writeMeta(ETAG_KEY, reply.etag === null ? null : JSON.stringify([source.url, reply.etag]));
-  keepPulled(store, now);
+  store.rates.replace("auto", verdict.rows, now);
+  store.notes.write(ETAG_KEY, response.etag === null ? null : JSON.stringify([source.url, response.etag]));
+  savePullSuccess(store.notes, now);
   ports.ratesChanged();
   log.info("pricing.pulled", { rates: verdict.rows.length, from: source.from });
   return {
@@ -76,32 +81,32 @@ export async function refreshRates(ports: CloudServicePorts): Promise<RefreshRat
   };
 }
 
-/** The first of the reasons, and how many more there are. */
-function rejected(problems: readonly RateProblem[]): string {
+/** Describes the first problem and counts the others. */
+function describeProblems(problems: readonly RateProblem[]): string {
   const [first, ...more] = problems;
   if (first === undefined) return "rejected";
   const { provider, model, field, problem } = first;
   return `rejected: ${provider} ${model}, ${field}: ${problem}${more.length > 0 ? `, and ${more.length} more` : ""}`;
 }
 
-function failed(ports: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
+function failed(ports: CloudServicePorts, reply: CloudClientResult): RefreshRatesResult {
   const httpStatus = reply.kind === "http" ? reply.status : null;
   const reason = reply.kind === "http" ? `http_${reply.status}` : reply.reason;
   ports.log.warn("pricing.pull_failed", { reason, http_status: httpStatus });
-  return keepFailure(ports, reply);
+  return saveFailure(ports, reply);
 }
 
-function keepFailure({ store, clock }: CloudServicePorts, reply: CloudReply): RefreshRatesResult {
-  const error = describeAnswer(reply);
-  keepPullFailure(store, { at: clock.now(), error });
+function saveFailure({ store, clock }: CloudServicePorts, reply: CloudClientResult): RefreshRatesResult {
+  const error = describeResult(reply);
+  savePullFailure(store.notes, { at: clock.now(), error });
   return { kind: "failed", httpStatus: reply.kind === "http" ? reply.status : null, error };
 }
 
-/** The tag, where it came from that address: another one's says nothing here. */
-function knownTag(kept: string | null, url: string): string | null {
-  if (kept === null) return null;
+/** Returns the stored ETag if it is from this URL. */
+function readStoredEtag(stored: string | null, url: string): string | null {
+  if (stored === null) return null;
   try {
-    const [from, tag] = JSON.parse(kept) as [string, string];
+    const [from, tag] = JSON.parse(stored) as [string, string];
     return from === url ? tag : null;
   } catch {
     return null;

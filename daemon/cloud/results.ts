@@ -1,28 +1,28 @@
-import type { RateProblem } from "../../core/pricing/mod.ts";
-import type { Reconciliation } from "../../core/reconcile/mod.ts";
-import type { SupervisorStatus } from "../../core/supervisor/mod.ts";
-import type { ResumeReport, SyncReport } from "../../core/sync/mod.ts";
-import type { CalendarDate, Millis } from "../../core/time.ts";
-import type { Whoami } from "../../core/wire/mod.ts";
+import type { ResumeReport, SyncReport } from "../../core/delivery/sync/sync-events.ts";
+import type { SupervisorStatus } from "../../core/operations/supervisor/supervisor-machine.ts";
+import type { RateProblem } from "../../core/pricing/published-rates.ts";
+import type { Reconciliation } from "../../core/pricing/reconcile/reconcile.ts";
+import type { CalendarDate, Millis } from "../../core/values/time.ts";
+import type { Whoami } from "../../core/wire/daemon.ts";
 
-/** What a person asked for when connecting. */
+/** Options of `connect()`. */
 export interface ConnectOptions {
-  /** Pairs anew although the stored credentials still hold. */
+  /** Pairs again even if the stored credentials are valid. */
   readonly force?: boolean;
-  /** Instead of the configured one; kept in the configuration once the machine is paired. */
+  /** Replaces the configured base URL. Saved in the configuration once the machine is paired. */
   readonly baseUrl?: string;
-  /** What was recorded before and not sent stays on this machine. */
+  /** Keeps records from before the connection on this machine. */
   readonly fromNow?: boolean;
   /**
-   * A web page asks, not the owner. A new connection (where no credentials are stored, as before the first one or after a
-   * disconnect) then starts from now, and one that holds changes nothing in the configuration.
+   * Whether a web page made the request, not the owner. A new connection (without stored credentials) then starts from now,
+   * and an existing one does not change the configuration.
    */
   readonly byPage?: boolean;
 }
 
-/** What `connect()` gives as soon as it is known. */
+/** The result of `connect()`. */
 export type ConnectResult =
-  /** Approve the code at the address; `connectStatus()` says when that has happened. */
+  /** The user must approve the code at the URL. `connectStatus()` returns whether that has happened. */
   | {
       readonly kind: "code";
       readonly code: string;
@@ -35,7 +35,7 @@ export type ConnectResult =
   | { readonly kind: "no_base_url" }
   | { readonly kind: "failed"; readonly message: string };
 
-/** What `whoami()` found out. */
+/** The result of `whoami()`. */
 export type WhoamiResult =
   | { readonly kind: "valid"; readonly whoami: Whoami }
   | { readonly kind: "not_connected" }
@@ -45,33 +45,39 @@ export type WhoamiResult =
   | { readonly kind: "forbidden"; readonly code: string | null }
   | { readonly kind: "failed"; readonly httpStatus: number | null; readonly error: string };
 
-/** What `disconnect()` did. The credentials are gone from this machine in every case but `not_connected`. */
+/** The result of `disconnect()`. The credentials on this machine were deleted, except with `not_connected`. */
 export type DisconnectResult =
   | { readonly kind: "not_connected" }
   | {
       readonly kind: "disconnected";
-      /** False where the cloud could not be told: the key still exists there, and `error` says why. */
+      /** False if the key could not be revoked and still exists in the cloud. `error` has the reason. */
       readonly revoked: boolean;
       readonly error: string | null;
     };
 
-/** What `syncNow()` did, metadata first and then bodies. */
+/** The result of `syncNow()`. `synced` means that metadata and bodies are neither paused nor failed. */
 export interface SyncNowResult {
-  /** `not_connected`: nothing was tried. */
+  /** `not_connected`: nothing was attempted. */
   readonly kind: "synced" | "not_synced" | "not_connected";
   readonly report: SyncReport;
-  /** Null where body sync is off. */
+  /** Null if body sync is off. */
   readonly bodies: {
     readonly uploaded: number;
-    /** Refused by the workspace's policy: they stay pending. */
-    readonly policyRejected: number;
     readonly quarantined: number;
     readonly pending: number;
+    /** The part of `pending` that the workspace rejected because it does not store bodies. */
+    readonly policyRejected: number;
+    /** Bodies that the configuration does not allow to upload. */
+    readonly heldBack: number;
+    readonly pausedReason: string | null;
+    /** The problem code of the response that paused the uploader. */
+    readonly pausedCode: string | null;
+    /** Why this attempt failed, or null. */
     readonly lastError: string | null;
   } | null;
 }
 
-/** What `reconcile()` found. */
+/** The result of `reconcile()`. */
 export type ReconcileResult =
   | {
       readonly kind: "compared";
@@ -82,7 +88,7 @@ export type ReconcileResult =
   | { readonly kind: "not_connected" }
   | { readonly kind: "failed"; readonly httpStatus: number | null; readonly error: string };
 
-/** What `refreshRates()` did. */
+/** The result of `refreshRates()`. */
 export type RefreshRatesResult =
   | {
       readonly kind: "updated";
@@ -91,21 +97,21 @@ export type RefreshRatesResult =
       readonly from: "cloud" | "pull_url";
     }
   | { readonly kind: "not_modified"; readonly from: "cloud" | "pull_url" }
-  /** Neither a `pull_url` nor a connection. */
+  /** There is neither a `pull_url` nor a connection. */
   | { readonly kind: "not_configured" }
-  /** The cloud's address is not https: a rate is never asked for in clear text. */
+  /** The URL is not https. */
   | { readonly kind: "not_https" }
-  /** The guard rejected all of it; nothing changed. */
+  /** The guard rejected the rates. None was changed. */
   | { readonly kind: "invalid"; readonly problems: readonly RateProblem[] }
   | { readonly kind: "failed"; readonly httpStatus: number | null; readonly error: string };
 
-/** All that `cloud status` shows and the banner is decided from; read from the store, so that no daemon is needed. */
+/** The state that `cloud status` shows and the banner depends on. It is read from the store, so no daemon is needed. */
 export interface CloudSnapshot {
   /** `[cloud] enabled`. */
   readonly enabled: boolean;
   readonly baseUrl: string | null;
   readonly paired: boolean;
-  /** The stored token is another origin's than the configured one: it is not used. */
+  /** The origin of the stored token, if it is not the configured one. Such a token is not used. */
   readonly otherOrigin: string | null;
   readonly workspaceName: string | null;
   readonly machineId: string | null;
@@ -113,6 +119,8 @@ export interface CloudSnapshot {
   readonly lastConnectedAt: Millis | null;
   readonly sync: {
     readonly pausedReason: string | null;
+    /** The problem code of the response that paused sync, such as `workspace_deleted`. */
+    readonly pausedCode: string | null;
     readonly consecutiveFailures: number;
     readonly lastError: string | null;
     readonly lastErrorAt: Millis | null;
@@ -124,6 +132,7 @@ export interface CloudSnapshot {
   readonly bodies: {
     readonly enabled: boolean;
     readonly pausedReason: string | null;
+    readonly pausedCode: string | null;
     readonly consecutiveFailures: number;
     readonly lastError: string | null;
     readonly lastErrorAt: Millis | null;
@@ -131,19 +140,21 @@ export interface CloudSnapshot {
     /** The largest `uploaded_at`. */
     readonly lastUploadAt: Millis | null;
     readonly pending: number;
+    /** Bodies that the configuration does not allow to upload. */
+    readonly heldBack: number;
+    /** The part of `pending` that the workspace rejected in the last pass because it does not store bodies. */
     readonly recordsPolicyRejected: number;
-    /** The watermark in force; null for no filter. */
+    /** The watermark in force. Null means no filter. */
     readonly uploadFrom: Millis | null;
   };
   readonly quarantined: number;
-  /** How the workers are; null where none of this process runs. */
+  /** The states of the workers. Null if this process runs none. */
   readonly workers: { readonly sync: SupervisorStatus; readonly bodies: SupervisorStatus } | null;
 }
 
-/** What `pause()` did. */
-export interface PauseResult {
-  readonly kind: "paused" | "already_paused";
-  readonly pausedReason: string;
-}
+/** The result of `pause()`. */
+export type PauseResult =
+  | { readonly kind: "paused" | "already_paused"; readonly pausedReason: string }
+  | { readonly kind: "not_connected" };
 
 export type { ResumeReport, SyncReport };

@@ -1,10 +1,11 @@
 import { readConnection } from "./connection.ts";
 import { loadSyncState, loadUploaderState } from "./machine-states.ts";
+import { mergeBodyRules } from "./merge-body-rules.ts";
 import type { CloudServicePorts } from "./ports.ts";
 import type { CloudSnapshot } from "./results.ts";
 import { readWatermark } from "./upload-watermark.ts";
 
-/** Reads all that `cloud status` shows from the configuration, the credentials and the store. */
+/** Reads the state for `cloud status` from the configuration, the credentials and the store. */
 export async function readSnapshot(
   ports: Pick<CloudServicePorts, "store" | "settings" | "credentials" | "machine">,
   workers: CloudSnapshot["workers"],
@@ -13,16 +14,18 @@ export async function readSnapshot(
   const { settings, credentials, otherOrigin } = await readConnection(ports);
   const sync = loadSyncState(store);
   const uploader = loadUploaderState(store);
-  const row = store.readCloudState("cloud_state");
-  const delivery = store.bodyDelivery();
-  // Where there is nobody to send to nothing waits; counting it would read the whole table, for every page that asks.
-  const waits = credentials !== null;
+  const row = store.delivery.readState("cloud_state");
+  const { bodies } = settings.cloud;
+  const uploadFrom = readWatermark(store, bodies.uploadFrom);
+  const delivery = store.bodyDelivery.totals({ perProject: mergeBodyRules(settings.cloud), uploadFrom });
+  // Without credentials nothing is pending. Counting would read the whole table at each request of the local page.
+  const hasCloud = credentials !== null;
   return {
     enabled: settings.cloud.enabled,
     baseUrl: settings.cloud.baseUrl,
     paired: credentials !== null,
     otherOrigin,
-    // Newer than the credentials where the workspace was renamed since.
+    // The row has the newer name if the workspace was renamed.
     workspaceName:
       credentials !== null && credentials.workspaceId === row.workspace_id
         ? row.workspace_name
@@ -32,27 +35,30 @@ export async function readSnapshot(
     lastConnectedAt: row.last_connected_at,
     sync: {
       pausedReason: sync.pausedReason,
+      pausedCode: sync.pausedCode,
       consecutiveFailures: sync.consecutiveFailures,
       lastError: sync.lastError,
       lastErrorAt: sync.lastErrorAt,
       lastTickAt: sync.lastTickAt,
       nextTickAt: sync.nextTickAt,
-      pending: waits ? store.countPending() : 0,
-      oldestPendingAt: waits ? store.oldestPendingAt() : null,
+      pending: hasCloud ? store.delivery.countPending() : 0,
+      oldestPendingAt: hasCloud ? store.delivery.oldestPendingAt() : null,
     },
     bodies: {
-      enabled: settings.cloud.bodies.enabled,
+      enabled: bodies.enabled,
       pausedReason: uploader.pausedReason,
+      pausedCode: uploader.pausedCode,
       consecutiveFailures: uploader.consecutiveFailures,
       lastError: uploader.lastError,
       lastErrorAt: uploader.lastErrorAt,
       lastTickAt: uploader.lastTickAt,
       lastUploadAt: delivery.lastUploadAt,
       pending: delivery.pending,
+      heldBack: delivery.heldBack,
       recordsPolicyRejected: uploader.recordsPolicyRejected,
-      uploadFrom: readWatermark(store, settings.cloud.bodies.uploadFrom),
+      uploadFrom,
     },
-    quarantined: store.countQuarantine(),
+    quarantined: store.quarantine.count(),
     workers,
   };
 }

@@ -1,26 +1,30 @@
-import { isLocalOnly, toOutgoingRecord, type UploadPolicy } from "../../core/policy/mod.ts";
+import type {
+  BatchResult,
+  ResumeReport,
+  SyncEvent,
+  SyncReport,
+} from "../../core/delivery/sync/sync-events.ts";
+import { syncTransition } from "../../core/delivery/sync/sync-machine.ts";
+import { initialSyncState, type SyncState } from "../../core/delivery/sync/sync-state.ts";
+import type { CloudClientResult } from "../../core/ports/cloud-client.ts";
+import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { Driver } from "../../core/ports/driver.ts";
-import {
-  type BatchAnswer,
-  initialSyncState,
-  type RejectedRecord,
-  type ResumeReport,
-  type SyncEvent,
-  type SyncReport,
-  type SyncState,
-  syncTransition,
-} from "../../core/sync/mod.ts";
-import { batchAnswerSchema, type MetadataRecord } from "../../core/wire/mod.ts";
-import { writeLogEffect } from "../log-effect.ts";
-import { pause } from "../pause.ts";
-import { askWhoami } from "./ask-whoami.ts";
-import { askCloud, readAnswer, readConnection } from "./connection.ts";
+import type { RejectedRecord } from "../../core/ports/sync-store.ts";
+import { toOutgoingRecord } from "../../core/privacy/policy/outgoing-record.ts";
+import { choosePromptHashForm } from "../../core/privacy/policy/prompt-hash.ts";
+import { isLocalOnly, sentFields, type UploadPolicy } from "../../core/privacy/policy/upload-policy.ts";
+import { batchResponseSchema } from "../../core/wire/metadata-batch.ts";
+import type { MetadataRecord } from "../../core/wire/metadata-record.ts";
+import { writeLogEffect } from "../tasks/log-effect.ts";
+import { parseResponse, readConnection, requestCloud, withoutBody } from "./connection.ts";
+import { delay } from "./delay.ts";
 import { createSyncStates } from "./machine-states.ts";
-import { noteSent } from "./note-sent.ts";
-import type { CloudServicePorts } from "./ports.ts";
+import type { CloudServicePorts, CloudSettings } from "./ports.ts";
+import { recordInOutbox } from "./record-in-outbox.ts";
+import { requestWhoami } from "./request-whoami.ts";
 
-/** What the metadata worker needs beside the ports. */
-export interface SyncWorkerLinks {
+/** The effects of the sync machine on the uploader, and its reports. */
+interface SyncWorkerHooks {
   pauseUploader(): Promise<void>;
   resumeUploader(): Promise<void>;
   clearUploader(): Promise<void>;
@@ -28,17 +32,17 @@ export interface SyncWorkerLinks {
   reportSync(report: SyncReport): void;
 }
 
-/** Nothing was sent, because what must be known before cannot be read. */
-const NOT_SENT: BatchAnswer = { kind: "transport", reason: "aborted" };
+/** The result if nothing was sent because the configuration or the credentials can't be read. */
+const NOT_SENT: BatchResult = { kind: "transport", reason: "aborted" };
 
-/** Makes the metadata worker's driver: the machine decides, and this does what it asks for. */
+/** Creates the sync worker's driver, which performs the effects of the sync machine. */
 export function createSyncDriver(
   ports: CloudServicePorts,
-  links: SyncWorkerLinks,
+  hooks: SyncWorkerHooks,
   cancelled: Promise<void>,
 ): Driver<SyncState, SyncEvent> {
   const { store, clock, log } = ports;
-  /** What went out with incomplete usage in the latest batch: it may be filled in before the answer comes. */
+  /** The requests of the latest batch with incomplete usage. The usage may be completed before the response arrives. */
   let sentIncomplete: ReadonlySet<string> = new Set();
   return ports.createDriver({
     transition: syncTransition,
@@ -47,47 +51,47 @@ export function createSyncDriver(
     clock,
     timers: { tick: { kind: "tick_due" } },
     handlers: {
-      select_records: async ({ limit }): Promise<SyncEvent> => ({
+      select_records: async ({ limit, from }): Promise<SyncEvent> => ({
         kind: "records_found",
-        requestIds: await selectRecords(ports, limit),
+        requestIds: await selectRecords(ports, limit, from),
       }),
       send_batch: ({ batchNumber, requestIds }) => ({
         background: sendBatch(ports, requestIds, cancelled, (ids) => {
           sentIncomplete = ids;
         }).then(
-          (answer): SyncEvent => ({ kind: "batch_answered", batchNumber, answer, random: ports.random() }),
+          (result): SyncEvent => ({ kind: "batch_answered", batchNumber, result, random: ports.random() }),
         ),
       }),
       mark_synced: ({ requestIds, at }) => {
-        const changed = filledSince(store, requestIds, sentIncomplete);
+        const changed = findCompleted(store, requestIds, sentIncomplete);
         const synced = requestIds.filter((id) => !changed.has(id));
-        store.settleRequests({ synced, skipped: [], quarantined: [], at });
-        noteContact(store, at);
+        store.delivery.settle({ synced, skipped: [], quarantined: [], at });
+        saveContact(store, at);
         return undefined;
       },
       quarantine_records: ({ records, at }) => {
-        store.settleRequests({ synced: [], skipped: [], quarantined: records.map(toEntry(at)), at });
+        store.delivery.settle({ synced: [], skipped: [], quarantined: records.map(toEntry(at)), at });
         return undefined;
       },
-      ask_whoami: () => ({ background: resumeWhoami(ports) }),
+      request_whoami: () => ({ background: requestWhoamiForResume(ports) }),
       pause_uploader: async () => {
-        await links.pauseUploader();
+        await hooks.pauseUploader();
         return undefined;
       },
       resume_uploader: async () => {
-        await links.resumeUploader();
+        await hooks.resumeUploader();
         return undefined;
       },
       clear_uploader_state: async (): Promise<SyncEvent> => {
-        await links.clearUploader();
+        await hooks.clearUploader();
         return { kind: "uploader_cleared" };
       },
       report_resume: ({ report }) => {
-        links.reportResume(report);
+        hooks.reportResume(report);
         return undefined;
       },
       report_sync: ({ report }) => {
-        links.reportSync(report);
+        hooks.reportSync(report);
         return undefined;
       },
       log: (effect) => writeLogEffect(log, effect, "sync"),
@@ -95,24 +99,24 @@ export function createSyncDriver(
   });
 }
 
-/** Those of the incomplete that are complete by now: they go again. */
-function filledSince(
+/** Finds the requests that were sent with incomplete usage and are complete now. They are sent again. */
+function findCompleted(
   store: CloudServicePorts["store"],
   requestIds: readonly string[],
   sentIncomplete: ReadonlySet<string>,
 ): ReadonlySet<string> {
   const incomplete = requestIds.filter((id) => sentIncomplete.has(id));
-  const complete = store.requestsById(incomplete).filter(({ tokensComplete }) => tokensComplete);
+  const complete = store.delivery.requestsById(incomplete).filter(({ tokensComplete }) => tokensComplete);
   return new Set(complete.map(({ requestId }) => requestId));
 }
 
-/** How exact `last_connected_at` is while batches are taken, milliseconds: each writing waits for the disk. */
-const CONTACT_EVERY_MS = 60_000;
+/** The accuracy of `last_connected_at` during sync, in milliseconds. It is not written more often, because each write waits for the disk. */
+const CONTACT_WRITE_INTERVAL_MS = 60_000;
 
-function noteContact(store: CloudServicePorts["store"], at: number): void {
-  const { last_connected_at: before } = store.readCloudState("cloud_state");
-  if (before !== null && before <= at && at - before < CONTACT_EVERY_MS) return;
-  store.updateCloudState("cloud_state", { last_connected_at: at });
+function saveContact(store: CloudServicePorts["store"], at: number): void {
+  const { last_connected_at: before } = store.delivery.readState("cloud_state");
+  if (before !== null && before <= at && at - before < CONTACT_WRITE_INTERVAL_MS) return;
+  store.delivery.updateState("cloud_state", { last_connected_at: at });
 }
 
 function toEntry(at: number) {
@@ -122,32 +126,39 @@ function toEntry(at: number) {
       kind: "metadata" as const,
       requestId,
       direction: null,
-      // The cloud's words, so they are bounded and kept on one line.
-      reason: `${code}: ${message}`.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 300),
+      // The text comes from the cloud, so it is limited to one line of 300 characters.
+      reason: (status === undefined ? `${code}: ${message}` : message)
+        .replaceAll(/[^\x20-\x7e]/g, " ")
+        .slice(0, 300),
       httpStatus: status === undefined ? null : Number(status),
       quarantinedAt: at,
     };
   };
 }
 
-/** The policy for records; what a local-only project holds back is stamped as skipped while it is come by. */
-async function selectRecords(ports: CloudServicePorts, limit: number): Promise<string[]> {
+/** Selects the requests to send, and marks those of local-only projects as skipped. */
+async function selectRecords(
+  ports: CloudServicePorts,
+  limit: number,
+  from: "oldest" | "newest",
+): Promise<string[]> {
   const { store, clock } = ports;
-  const policy = await policyNow(ports);
-  // Without a readable configuration nothing may be told apart; the sender answers for that.
-  if (policy === null) return store.pendingProjects(limit).map((each) => each.requestId);
+  const policy = await readUploadPolicy(ports);
+  // Without the configuration, local-only projects are unknown. `sendBatch()` then sends nothing.
+  const select = () => store.delivery.pendingProjects(limit, clock.now(), from);
+  if (policy === null) return select().map((each) => each.requestId);
   for (;;) {
-    const pending = store.pendingProjects(limit);
+    const pending = select();
     const skipped = pending.filter(({ project }) => isLocalOnly(project, policy));
     if (skipped.length === 0) return pending.map((each) => each.requestId);
     const ids = skipped.map((each) => each.requestId);
-    store.settleRequests({ synced: [], skipped: ids, quarantined: [], at: clock.now() });
-    // A project that became local-only may hold years: the daemon has other work in between.
-    await pause(clock, 0);
+    store.delivery.settle({ synced: [], skipped: ids, quarantined: [], at: clock.now() });
+    // A project that became local-only may have years of requests, so other work runs in between.
+    await delay(clock, 0);
   }
 }
 
-async function policyNow(ports: CloudServicePorts): Promise<UploadPolicy | null> {
+async function readUploadPolicy(ports: CloudServicePorts): Promise<UploadPolicy | null> {
   try {
     return (await ports.settings()).cloud.upload;
   } catch {
@@ -155,33 +166,60 @@ async function policyNow(ports: CloudServicePorts): Promise<UploadPolicy | null>
   }
 }
 
-/** Sends what the policy, read again now, lets go. Never rejects for what the cloud or the configuration does. */
-async function sendBatch(
-  ports: CloudServicePorts,
-  requestIds: readonly string[],
-  cancelled: Promise<void>,
-  onSend: (incomplete: ReadonlySet<string>) => void,
-): Promise<BatchAnswer> {
-  const { store, clock } = ports;
-  const connection = await readConnection(ports).catch(() => null);
-  const credentials = connection?.credentials ?? null;
-  if (connection === null || credentials === null || !connection.settings.cloud.enabled) return NOT_SENT;
+/** The records that the current policy allows to send. */
+interface OutgoingBatch {
+  readonly records: readonly MetadataRecord[];
+  readonly requestIds: readonly string[];
+  readonly projects: readonly string[];
+  /** The requests with incomplete usage. */
+  readonly incomplete: ReadonlySet<string>;
+  /** Requests whose project is now local-only, or that the user has deleted. */
+  readonly skipped: readonly string[];
+}
 
+function buildBatch(
+  { store, sha256 }: CloudServicePorts,
+  requestIds: readonly string[],
+  upload: CloudSettings["cloud"]["upload"],
+  { promptHashKey }: CloudCredentials,
+): OutgoingBatch {
+  const promptHash = choosePromptHashForm(upload.promptHashKind, promptHashKey, sha256);
   const records: MetadataRecord[] = [];
   const projects = new Set<string>();
   const incomplete = new Set<string>();
-  for (const request of store.requestsById(requestIds)) {
-    const outgoing = toOutgoingRecord(request, connection.settings.cloud.upload);
+  for (const request of store.delivery.requestsById(requestIds)) {
+    const outgoing = toOutgoingRecord(request, upload, promptHash);
     if (outgoing.kind !== "send") continue;
     records.push(outgoing.record);
     projects.add(request.project);
     if (!request.tokensComplete) incomplete.add(request.requestId);
   }
-  // Local-only by now, or deleted by the user meanwhile.
   const sent = new Set(records.map((record) => record.request_id));
-  const skipped = requestIds.filter((id) => !sent.has(id));
+  return {
+    records,
+    requestIds: [...sent],
+    projects: [...projects],
+    incomplete,
+    skipped: requestIds.filter((id) => !sent.has(id)),
+  };
+}
+
+/** Sends the records that the current policy allows. Never rejects because of the cloud or the configuration. */
+async function sendBatch(
+  ports: CloudServicePorts,
+  requestIds: readonly string[],
+  cancelled: Promise<void>,
+  onSend: (incomplete: ReadonlySet<string>) => void,
+): Promise<BatchResult> {
+  const { store, clock } = ports;
+  const connection = await readConnection(ports).catch(() => null);
+  const credentials = connection?.credentials ?? null;
+  if (connection === null || credentials === null || !connection.settings.cloud.enabled) return NOT_SENT;
+  const { upload } = connection.settings.cloud;
+  const batch = buildBatch(ports, requestIds, upload, credentials);
+  const { records, skipped } = batch;
   if (skipped.length > 0) {
-    store.settleRequests({ synced: [], skipped, quarantined: [], at: clock.now() });
+    store.delivery.settle({ synced: [], skipped, quarantined: [], at: clock.now() });
   }
   if (records.length === 0) {
     const outcomes = { accepted: 0, duplicates: 0, rejected: [], skipped };
@@ -192,28 +230,39 @@ async function sendBatch(
     machine_id: credentials.machineId,
     records,
   });
-  const noted = await noteSent(ports, {
+  const isRecorded = await recordInOutbox(ports, {
     kind: "metadata",
     origin: credentials.origin,
-    projects: [...projects],
-    requestIds: [...sent],
-    fields: filledFields(records),
+    projects: batch.projects,
+    requestIds: batch.requestIds,
+    fields: listFieldsWithValues(records),
     payload: body,
   });
-  if (!noted) return NOT_SENT;
-  onSend(incomplete);
-  const reply = await askCloud(ports, credentials, "/v1/requests/batch", { method: "POST", body, cancelled });
-  if (reply.kind === "transport") return reply;
-  const answer = reply.status === 200 ? readAnswer(reply, batchAnswerSchema) : null;
-  if (answer === null) {
-    return { kind: "http", status: reply.status, retryAfterMs: reply.retryAfterMs, outcomes: null };
+  if (!isRecorded) return NOT_SENT;
+  onSend(batch.incomplete);
+  const reply = await requestCloud(ports, credentials, "/v1/requests/batch", {
+    method: "POST",
+    body,
+    cancelled,
+  });
+  // Without a response, or after a server error, the cloud may have stored the batch.
+  if (reply.kind === "transport" || reply.status === 200 || reply.status >= 500) {
+    store.delivery.saveSentFields(batch.requestIds, sentFields(upload));
   }
-  const rejected = answer.rejected.map(({ request_id, code, message }) => ({
+  return readBatchResult(reply, skipped);
+}
+
+function readBatchResult(reply: CloudClientResult, skipped: readonly string[]): BatchResult {
+  const answered = withoutBody(reply);
+  if (answered.kind === "transport") return answered;
+  const result = answered.status === 200 ? parseResponse(reply, batchResponseSchema) : null;
+  if (result === null) return { ...answered, outcomes: null };
+  const rejected = result.rejected.map(({ request_id, code, message }) => ({
     requestId: request_id,
     code,
     message,
   }));
-  const { accepted, duplicates } = answer;
+  const { accepted, duplicates } = result;
   return {
     kind: "http",
     status: 200,
@@ -222,8 +271,8 @@ async function sendBatch(
   };
 }
 
-/** The names of the fields that hold anything. */
-function filledFields(records: readonly MetadataRecord[]): string[] {
+/** Returns the names of the fields that have a value in at least one record. */
+function listFieldsWithValues(records: readonly MetadataRecord[]): string[] {
   const fields = new Set<string>();
   for (const record of records) {
     for (const [name, value] of Object.entries(record)) if (value !== null) fields.add(name);
@@ -231,19 +280,19 @@ function filledFields(records: readonly MetadataRecord[]): string[] {
   return [...fields].sort();
 }
 
-async function resumeWhoami(ports: CloudServicePorts): Promise<SyncEvent> {
+async function requestWhoamiForResume(ports: CloudServicePorts): Promise<SyncEvent> {
   const connection = await readConnection(ports).catch(() => null);
   if (connection === null) {
-    return { kind: "whoami_answered", answer: { kind: "transport", reason: "aborted" } };
+    return { kind: "whoami_answered", result: { kind: "transport", reason: "aborted" } };
   }
   const { credentials } = connection;
-  // Nothing stored is as good as an invalid key: pairing is what helps.
+  // Missing credentials count as an invalid key: both require pairing.
   if (credentials === null) {
-    return { kind: "whoami_answered", answer: { kind: "http", status: 401, retryAfterMs: null } };
+    return { kind: "whoami_answered", result: { kind: "http", status: 401, retryAfterMs: null } };
   }
-  const { answer } = await askWhoami(ports, credentials);
-  if (answer.kind === "http" && answer.status === 200) {
-    ports.store.updateCloudState("cloud_state", { last_connected_at: ports.clock.now() });
+  const { result } = await requestWhoami(ports, credentials);
+  if (result.kind === "http" && result.status === 200) {
+    ports.store.delivery.updateState("cloud_state", { last_connected_at: ports.clock.now() });
   }
-  return { kind: "whoami_answered", answer };
+  return { kind: "whoami_answered", result };
 }

@@ -1,15 +1,20 @@
 import type { Driver } from "../../core/ports/driver.ts";
 
-/** One machine with its driver: running under a supervisor, or for the length of one errand. */
+/** A state machine with its driver. It runs under a supervisor, or for the duration of one task. */
 export interface Worker<State, Event> {
-  /** Runs until it is told to stop; rejects with what went wrong. */
+  /** Runs until it is stopped. Rejects if the driver fails. */
   run(): Promise<void>;
   stop(): void;
-  /** Does an errand with the running driver; where none runs, with one that is ended behind it. */
-  use<T>(errand: (driver: Driver<State, Event>, ended: Promise<void>) => Promise<T>): Promise<T>;
-  /** Dispatches the event and, where no driver was running, waits until it is done with. */
-  tell(event: Event): Promise<void>;
+  /** Runs a task with the running driver, or with a temporary one if none runs. */
+  use<T>(task: (driver: Driver<State, Event>, ended: Promise<void>) => Promise<T>): Promise<T>;
+  /** Dispatches the event. If no driver was running, waits until the event is handled. */
+  dispatch(event: Event): Promise<void>;
 }
+
+/** Creates a driver and its first event. `cancelled` ends the driver's requests to the cloud. */
+type MakeDriver<State, Event> = (
+  cancelled: Promise<void>,
+) => Promise<{ driver: Driver<State, Event>; first: Event }>;
 
 interface Running<State, Event> {
   readonly driver: Driver<State, Event>;
@@ -17,91 +22,112 @@ interface Running<State, Event> {
   cancel(): void;
 }
 
-/** Makes a worker. `make` gives a driver and its first event, with a promise that ends what it asks of the cloud. */
-export function createWorker<State, Event>(
-  make: (cancelled: Promise<void>) => Promise<{ driver: Driver<State, Event>; first: Event }>,
-): Worker<State, Event> {
-  let running: Running<State, Event> | null = null;
-  /** The driver that is being made to run: who has an errand waits for it, since two would both act on one state. */
-  let starting: Promise<Running<State, Event>> | null = null;
-  /** The end of an errand with a driver of its own, for which all others wait likewise. */
-  let errandDone: Promise<void> | null = null;
-  let endErrand = () => {};
-  /** A stop may come while a driver is still made. */
-  let stops = 0;
+interface WorkerState<State, Event> {
+  readonly make: MakeDriver<State, Event>;
+  running: Running<State, Event> | null;
+  /** The driver that is starting. Tasks wait for it, since two drivers would act on the same state. */
+  starting: Promise<Running<State, Event>> | null;
+  /** Resolves when the task with a temporary driver ends. Other tasks wait for it. */
+  taskDone: Promise<void> | null;
+  endTask(): void;
+  /** The number of stops so far. A driver that was being created during a stop is stopped at once. */
+  stops: number;
+}
 
-  async function start(): Promise<Running<State, Event>> {
-    const before = stops;
-    const cancelled = Promise.withResolvers<void>();
-    const { driver, first } = await make(cancelled.promise);
-    const ended = driver.run(first).finally(() => cancelled.resolve());
-    if (stops !== before) driver.stop();
-    return { driver, ended, cancel: cancelled.resolve };
-  }
-
-  /** Does the errand with the running driver; where none runs, with its own one. */
-  async function withDriver<T>(
-    errand: (present: Running<State, Event>, isOwn: boolean) => Promise<T>,
-  ): Promise<T> {
-    while (errandDone !== null) await errandDone;
-    if (running !== null) return await errand(running, false);
-    if (starting !== null) return await errand(await starting, false);
-    const done = Promise.withResolvers<void>();
-    errandDone = done.promise;
-    try {
-      const own = await start();
-      // Its failure is the errand's to see.
-      own.ended.catch(() => {});
-      endErrand = () => end(own);
-      try {
-        return await errand(own, true);
-      } finally {
-        end(own);
-        await own.ended.catch(() => {});
-      }
-    } finally {
-      endErrand = () => {};
-      errandDone = null;
-      done.resolve();
-    }
-  }
-
-  function end({ cancel, driver }: Running<State, Event>): void {
-    cancel();
-    driver.stop();
-  }
-
-  return {
-    async run() {
-      const before = stops;
-      while (errandDone !== null) await errandDone;
-      if (stops !== before) return;
-      starting = start();
-      try {
-        running = await starting;
-      } finally {
-        starting = null;
-      }
-      try {
-        await running.ended;
-      } finally {
-        running = null;
-      }
-    },
-    stop() {
-      stops += 1;
-      endErrand();
-      if (running !== null) end(running);
-    },
-    use: (errand) => withDriver(({ driver, ended }) => errand(driver, ended)),
-    tell: (event) =>
-      withDriver(async ({ driver, ended }, isOwn) => {
-        driver.dispatch(event);
-        if (!isOwn) return;
-        await driver.idle();
-        // A driver that failed is idle too: then its failure comes out here.
-        driver.stop();
-        await ended;
-      }),
+/** Creates a worker that runs the drivers from `make`. */
+export function createWorker<State, Event>(make: MakeDriver<State, Event>): Worker<State, Event> {
+  const worker: WorkerState<State, Event> = {
+    make,
+    running: null,
+    starting: null,
+    taskDone: null,
+    endTask() {},
+    stops: 0,
   };
+  return {
+    run: () => run(worker),
+    stop() {
+      worker.stops += 1;
+      worker.endTask();
+      if (worker.running !== null) end(worker.running);
+    },
+    use: (task) => withDriver(worker, ({ driver, ended }) => task(driver, ended)),
+    dispatch: (event) => dispatch(worker, event),
+  };
+}
+
+async function run<State, Event>(worker: WorkerState<State, Event>): Promise<void> {
+  const before = worker.stops;
+  while (worker.taskDone !== null) await worker.taskDone;
+  if (worker.stops !== before) return;
+  worker.starting = start(worker);
+  try {
+    worker.running = await worker.starting;
+  } finally {
+    worker.starting = null;
+  }
+  try {
+    await worker.running.ended;
+  } finally {
+    worker.running = null;
+  }
+}
+
+async function start<State, Event>(worker: WorkerState<State, Event>): Promise<Running<State, Event>> {
+  const before = worker.stops;
+  const cancelled = Promise.withResolvers<void>();
+  const { driver, first } = await worker.make(cancelled.promise);
+  const ended = driver.run(first).finally(() => cancelled.resolve());
+  if (worker.stops !== before) driver.stop();
+  return { driver, ended, cancel: cancelled.resolve };
+}
+
+function end<State, Event>({ cancel, driver }: Running<State, Event>): void {
+  cancel();
+  driver.stop();
+}
+
+/** Runs a task with the running driver, or with a temporary one. */
+async function withDriver<State, Event, T>(
+  worker: WorkerState<State, Event>,
+  task: (running: Running<State, Event>, isTemporary: boolean) => Promise<T>,
+): Promise<T> {
+  while (worker.taskDone !== null) await worker.taskDone;
+  if (worker.running !== null) return await task(worker.running, false);
+  if (worker.starting !== null) return await task(await worker.starting, false);
+  const done = Promise.withResolvers<void>();
+  worker.taskDone = done.promise;
+  try {
+    return await withTemporaryDriver(worker, (temporary) => task(temporary, true));
+  } finally {
+    worker.endTask = () => {};
+    worker.taskDone = null;
+    done.resolve();
+  }
+}
+
+async function withTemporaryDriver<State, Event, T>(
+  worker: WorkerState<State, Event>,
+  task: (temporary: Running<State, Event>) => Promise<T>,
+): Promise<T> {
+  const temporary = await start(worker);
+  temporary.ended.catch(() => {}); // the task handles the failure
+  worker.endTask = () => end(temporary);
+  try {
+    return await task(temporary);
+  } finally {
+    end(temporary);
+    await temporary.ended.catch(() => {});
+  }
+}
+
+function dispatch<State, Event>(worker: WorkerState<State, Event>, event: Event): Promise<void> {
+  return withDriver(worker, async ({ driver, ended }, isTemporary) => {
+    driver.dispatch(event);
+    if (!isTemporary) return;
+    await driver.idle();
+    // A driver that failed is idle too. Its failure is thrown here.
+    driver.stop();
+    await ended;
+  });
 }

@@ -1,97 +1,97 @@
 import { html } from "hono/html";
-import type { Banner } from "../../core/banner/mod.ts";
-import type { Millis } from "../../core/time.ts";
-import { type CoverageSummary, unmeteredWords } from "../api/coverage-summary.ts";
-import { type CloudBanner, type DaemonStatus, troubleOf } from "../daemon-status.ts";
-import { dayOf, type ReportRow, type Statistics, type StoredRequest } from "../store/mod.ts";
-import { type ChartDay, costChart } from "./cost-chart.ts";
+import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import {
-  duration,
-  fullCount,
-  inputOf,
-  outputOf,
-  percent,
-  plural,
-  shortCount,
-  shortUsd,
-  tokenSums,
-  UNKNOWN,
-} from "./formats.ts";
-import { type Html, layout } from "./layout.ts";
+  type CoverageSummary,
+  describeCoverageCount,
+} from "../../core/metering/coverage/coverage-summary.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { type ChartDay, renderCostChart } from "../../pages/cost-chart.ts";
+import { formatDuration, formatPermille, formatShortCount, formatShortUsd } from "../../pages/formats.ts";
+import type { Html } from "../../pages/html.ts";
+import { type CloudBanner, type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
+import { dayOf } from "../store/days.ts";
+import type { ReportRow, Statistics } from "../store/port/reports.ts";
+import { renderLayout } from "./layout.ts";
+import { toTokenSums, totalInput, totalOutput } from "./token-sums.ts";
 
-/** The periods that the page offers, in days, today included. */
+/** The periods that the page offers, in days. Each includes today. */
 export const PAGE_RANGES = [7, 30, 90, 365] as const;
 
-/** Everything that the page shows, read at one time. */
-export interface PageFacts {
+/** The data that the page shows, read at one moment. */
+interface LocalPageData {
   readonly status: DaemonStatus;
   readonly rangeDays: number;
   readonly from: Millis;
   readonly to: Millis;
   readonly statistics: Statistics;
-  /** The last to arrive first. */
-  readonly recent: readonly StoredRequest[];
+  /** Newest first. */
+  readonly recent: readonly RequestRecord[];
   readonly coverage: CoverageSummary;
   readonly cloud: CloudBanner;
 }
 
-/** Lines that a list of groups shows; the rest are one line. */
+/** Groups listed one by one. The rest share one line. */
 const MAX_GROUPS = 10;
 
-const words: Record<Banner, string> = {
+const bannerLabels: Record<Banner, string> = {
   ACTIVE: "Cloud sync is active",
   DEGRADED: "Cloud sync is degraded",
   PAUSED: "Cloud sync is paused",
   "NOT-CONFIGURED": "Not connected to a cloud",
 };
 
-/** The whole page. */
-export function localPage(facts: PageFacts): Html {
+/** Renders the local page. */
+export function renderLocalPage(facts: LocalPageData): Html {
   const { status } = facts;
-  return layout(
+  return renderLayout(
     "meter",
     html`<h1><a href="/">meter</a></h1>
-      <span id="state" data-live>${stateOf(status)}</span>
+      <span id="state" data-live>${renderState(status)}</span>
       <span class="where">proxy on port ${status.proxy.port}</span>
       <span class="live" id="live" role="status"></span>`,
-    html`<div id="notices" data-live>${notices(facts)}${facts.recent.length === 0 ? emptyCard(status) : ""}</div>
-      <dl class="tiles" id="tiles" data-live>${tiles(facts)}</dl>
-      <section class="card" aria-labelledby="chart-title">
-        <div class="head"><h2 id="chart-title">Cost per day</h2>${ranges(facts.rangeDays)}</div>
-        <div id="chart" data-live>${costChart(chartDays(facts))}</div>
+    html`<div id="notices" data-live>${renderNotices(facts)}${facts.recent.length === 0 ? renderEmptyState(status) : ""}</div>
+      <dl class="tiles" id="tiles" data-live>${renderTiles(facts)}</dl>
+      <section class="panel" aria-labelledby="chart-title">
+        <div class="head"><h2 id="chart-title">Cost per day</h2>${renderPeriodLinks(facts.rangeDays)}</div>
+        <div id="chart" data-live>${renderCostChart(chartDays(facts))}</div>
       </section>
-      <div class="columns" id="groups" data-live>
-        ${groups("Projects", "Project", facts.statistics.projects, facts.statistics.total)}
-        ${groups("Models", "Model", facts.statistics.models, facts.statistics.total)}
+      <div class="pair" id="groups" data-live>
+        ${renderGroups("Projects", "Project", facts.statistics.projects, facts.statistics.total)}
+        ${renderGroups("Models", "Model", facts.statistics.models, facts.statistics.total)}
       </div>
-      <section class="card" aria-labelledby="recent-title">
+      <section class="panel" aria-labelledby="recent-title">
         <div class="head"><h2 id="recent-title">Latest requests</h2></div>
-        <div id="recent" data-live>${recentTable(facts.recent)}</div>
+        <div id="recent" data-live>${renderRecentTable(facts.recent)}</div>
       </section>
-      <div class="columns" id="below" data-live>${coverageCard(facts.coverage)}${cloudCard(facts.cloud)}</div>`,
-    html`<p>meter ${status.version}, running since ${timeOf(Date.parse(status.started_at), true)}. Everything on this page is from this machine alone.</p>`,
+      <div class="pair" id="below" data-live>${renderCoverageCard(facts.coverage)}${renderCloudCard(facts.cloud)}</div>`,
+    html`<p>meter ${status.version}, running since ${renderTime(Date.parse(status.started_at), true)}. This page covers only this machine.</p>`,
   );
 }
 
-function stateOf(status: DaemonStatus): Html {
-  const trouble = troubleOf(status);
+function renderState(status: DaemonStatus): Html {
+  const trouble = findDaemonFault(status);
   if (trouble === null) return html`<span class="state">Metering</span>`;
-  return html`<span class="state bad">${trouble === "proxy" ? "The proxy does not answer" : "Calls pass, but are not stored"}</span>`;
+  return html`<span class="state bad">${trouble === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;
 }
 
-function notices({ status, statistics: { total } }: PageFacts): Html {
+function renderNotices({ status, statistics: { total } }: LocalPageData): Html {
   const { lastError, dropped } = status.store;
   const lost = Object.values(dropped).reduce((sum, n) => sum + (n ?? 0), 0);
   const bad = [
     ...(status.store.capturing === "failing" && lastError !== null
-      ? [`What is metered can't be stored: ${lastError.message}`]
+      ? [`Records can't be stored: ${lastError.message}`]
       : []),
-    ...(lost > 0 ? [`${plural(lost, "record was", "records were")} lost since the start.`] : []),
+    ...(lost > 0
+      ? [`${formatQuantity(lost, "record has", "records have")} been lost since the daemon started.`]
+      : []),
   ];
   const warnings = [
     ...(total.unpriced > 0
       ? [
-          `${plural(total.unpriced, "request has", "requests have")} no known price and ${total.unpriced === 1 ? "is" : "are"} not in the cost.`,
+          `${formatQuantity(total.unpriced, "request has", "requests have")} no known price; ${total.unpriced === 1 ? "its cost is" : "their cost is"} not included.`,
         ]
       : []),
     ...(status.store.set_aside === null
@@ -106,75 +106,77 @@ function notices({ status, statistics: { total } }: PageFacts): Html {
   return html`${list("bad", bad)}${list("warn", warnings)}`;
 }
 
-function emptyCard(status: DaemonStatus): Html {
-  return html`<section class="card" aria-labelledby="empty-title">
+function renderEmptyState(status: DaemonStatus): Html {
+  return html`<section class="panel" aria-labelledby="empty-title">
     <h2 id="empty-title">Nothing metered yet</h2>
-    <p>Run a program through the meter, and its calls to language models show up here as they end:</p>
+    <p>Run a program through meter. Its calls to language models appear here when they finish:</p>
     <pre tabindex="0">meter run -- claude
 meter run -- node my-program.js</pre>
-    <p class="soft">Or point a program at the proxy yourself: <code>HTTPS_PROXY=http://127.0.0.1:${status.proxy.port}</code></p>
+    <p class="quiet">Or set the proxy for a program yourself: <code>HTTPS_PROXY=http://127.0.0.1:${status.proxy.port}</code></p>
   </section>`;
 }
 
-function tiles({ statistics, from, to, coverage }: PageFacts): Html {
+function renderTiles({ statistics, from, to, coverage }: LocalPageData): Html {
   const { total, days } = statistics;
   const today = days.find((day) => day.key === dayOf(to - 1, "local").date);
-  const [input, output] = [inputOf(total.tokens), outputOf(total.tokens)];
+  const [input, output] = [totalInput(total.tokens), totalOutput(total.tokens)];
   const tile = (name: string, value: string, note: string, exact = value) =>
-    html`<div class="tile"><dt>${name}</dt><dd class="value" title="${exact}">${value}</dd><dd class="note">${note}</dd></div>`;
+    html`<div><dt>${name}</dt><dd class="value" title="${exact}">${value}</dd><dd class="note">${note}</dd></div>`;
   const estimated = total.bySource.estimated;
   return html`${tile(
     "Cost",
-    shortUsd(total.costPicoUsd),
-    `${shortUsd(today?.costPicoUsd ?? 0n)} today${estimated.requests > 0 ? `, ${shortUsd(estimated.costPicoUsd)} of it all estimated` : ""}`,
+    formatShortUsd(total.costPicoUsd),
+    `${formatShortUsd(today?.costPicoUsd ?? 0n)} today${estimated.requests > 0 ? `, ${formatShortUsd(estimated.costPicoUsd)} of the total estimated` : ""}`,
   )}${tile(
     "Requests",
-    shortCount(total.requests),
-    total.errors === 0 ? `none failed since ${dateOf(from)}` : `${fullCount(total.errors)} of them failed`,
-    fullCount(total.requests),
+    formatShortCount(total.requests),
+    total.errors === 0 ? `none failed since ${formatDate(from)}` : `${formatCount(total.errors)} failed`,
+    formatCount(total.requests),
   )}${tile(
     "Tokens",
-    shortCount(input === null && output === null ? null : (input ?? 0n) + (output ?? 0n)),
+    formatShortCount(input === null && output === null ? null : (input ?? 0n) + (output ?? 0n)),
     input === null && output === null
-      ? "none stated"
-      : `${shortCount(input ?? 0n)} in, ${shortCount(total.tokens.cacheRead ?? 0n)} of them from caches; ${shortCount(output ?? 0n)} out`,
-    `${fullCount(input)} in, ${fullCount(output)} out`,
+      ? "no counts reported"
+      : `${formatShortCount(input ?? 0n)} in (${formatShortCount(total.tokens.cacheRead ?? 0n)} from caches), ${formatShortCount(output ?? 0n)} out`,
+    `${formatCount(input)} in, ${formatCount(output)} out`,
   )}${tile(
     "Coverage",
-    coverage.permille === null ? UNKNOWN : percent(coverage.permille),
+    coverage.permille === null ? UNKNOWN : formatPermille(coverage.permille),
     coverage.permille === null
-      ? "nothing seen on providers' hosts"
-      : `${fullCount(coverage.metered)} of ${fullCount(coverage.seen)} calls seen were metered`,
+      ? "no calls to providers"
+      : `${formatCount(coverage.metered)} of ${formatCount(coverage.seen)} calls to providers were metered`,
   )}`;
 }
 
-function ranges(current: number): Html {
+function renderPeriodLinks(current: number): Html {
   return html`<nav aria-label="Period"><ul>${PAGE_RANGES.map(
     (days) =>
       html`<li><a href="/?days=${days}"${days === current ? html` aria-current="page"` : ""}>${days === 365 ? "1 year" : `${days} days`}</a></li>`,
   )}</ul></nav>`;
 }
 
-/** Every day of the period, also those without requests. */
-function chartDays({ statistics, from, to }: PageFacts): ChartDay[] {
+/** Lists every day of the period, including days without requests. */
+function chartDays({ statistics, from, to }: LocalPageData): ChartDay[] {
   const known = new Map(statistics.days.map((row) => [row.key, row]));
   const days: ChartDay[] = [];
   for (let day = dayOf(from, "local"); day.from < to; day = dayOf(day.to, "local")) {
     const row = known.get(day.date);
-    days.push({ date: day.date, requests: row?.requests ?? 0, costPicoUsd: row?.costPicoUsd ?? 0n });
+    const { requests = 0, costPicoUsd = 0n } = row ?? {};
+    const cost = row === undefined ? formatShortUsd(0n) : formatRowCost(row);
+    days.push({ date: day.date, requests, costPicoUsd, cost });
   }
   return days;
 }
 
-/** What nothing was stated for has no cost to show: unknown, or nothing used. */
-const costOf = (row: ReportRow): string =>
+/** Formats the cost of a group. A group without any priced request shows `unpriced`, or a dash where nothing was used. */
+const formatRowCost = (row: ReportRow): string =>
   row.bySource.unpriced.requests < row.requests
-    ? shortUsd(row.costPicoUsd)
+    ? formatShortUsd(row.costPicoUsd)
     : row.unpriced > 0
       ? "unpriced"
       : UNKNOWN;
 
-function groups(title: string, head: string, rows: readonly ReportRow[], total: ReportRow): Html {
+function renderGroups(title: string, head: string, rows: readonly ReportRow[], total: ReportRow): Html {
   const shown = rows.slice(0, MAX_GROUPS);
   const rest = rows.slice(MAX_GROUPS);
   const share = (row: ReportRow) => {
@@ -184,78 +186,82 @@ function groups(title: string, head: string, rows: readonly ReportRow[], total: 
   const restCost = rest.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n);
   const restRequests = rest.reduce((sum, { requests }) => sum + requests, 0);
   const id = title.toLowerCase();
-  return html`<section class="card" aria-labelledby="${id}-title">
+  return html`<section class="panel" aria-labelledby="${id}-title">
     <div class="head"><h2 id="${id}-title">${title}</h2></div>
     ${
       rows.length === 0
-        ? html`<p class="soft">None in this period.</p>`
+        ? html`<p class="quiet">None in this period.</p>`
         : html`<div class="scroll"><table aria-labelledby="${id}-title">
       <thead><tr><th scope="col">${head}</th><th scope="col" class="wide">Share</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Cost</th></tr></thead>
       <tbody>${shown.map(
         (row) =>
-          html`<tr><th scope="row" class="name"><bdi>${row.key ?? ""}</bdi></th><td class="share wide">${share(row)}</td><td class="number">${fullCount(row.requests)}</td><td class="number">${costOf(row)}</td></tr>`,
+          html`<tr><th scope="row" class="name"><bdi>${row.key ?? ""}</bdi></th><td class="share wide">${share(row)}</td><td class="number">${formatCount(row.requests)}</td><td class="number">${formatRowCost(row)}</td></tr>`,
       )}${
         rest.length === 0
           ? ""
-          : html`<tr><th scope="row" class="soft">${plural(rest.length, "other", "others")}</th><td class="wide"></td><td class="number">${fullCount(restRequests)}</td><td class="number">${shortUsd(restCost)}</td></tr>`
+          : html`<tr><th scope="row" class="quiet">${formatQuantity(rest.length, "other", "others")}</th><td class="wide"></td><td class="number">${formatCount(restRequests)}</td><td class="number">${formatShortUsd(restCost)}</td></tr>`
       }</tbody>
     </table></div>`
     }
   </section>`;
 }
 
-/** The answer in a word: the status, or what went wrong. */
-export function answerOf({ errorClass, httpStatus }: StoredRequest): Html {
+/** Renders the outcome of a request: the HTTP status, or the error class. */
+export function renderOutcome({ errorClass, httpStatus }: RequestRecord): Html {
   if (errorClass === null) return html`${httpStatus ?? "ok"}`;
   return html`<span class="failed">${httpStatus ?? ""} ${errorClass.replaceAll("_", " ")}</span>`;
 }
 
-function recentTable(recent: readonly StoredRequest[]): Html {
-  if (recent.length === 0) return html`<p class="soft">None yet.</p>`;
+function renderRecentTable(recent: readonly RequestRecord[]): Html {
+  if (recent.length === 0) return html`<p class="quiet">None yet.</p>`;
   return html`<div class="scroll"><table aria-labelledby="recent-title">
-    <thead><tr><th scope="col">When</th><th scope="col" class="wide">Project</th><th scope="col">Model</th><th scope="col" class="wide">Program</th><th scope="col" class="number wide">In</th><th scope="col" class="number wide">Out</th><th scope="col" class="number">Cost</th><th scope="col" class="number wide">Took</th><th scope="col" class="wide">Answer</th></tr></thead>
+    <thead><tr><th scope="col">When</th><th scope="col" class="wide">Project</th><th scope="col">Model</th><th scope="col" class="wide">Program</th><th scope="col" class="number wide">In</th><th scope="col" class="number wide">Out</th><th scope="col" class="number">Cost</th><th scope="col" class="number wide">Duration</th><th scope="col" class="wide">Status</th></tr></thead>
     <tbody>${recent.map((request) => {
-      const tokens = tokenSums(request.tokens);
-      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${timeOf(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow soft"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${fullCount(inputOf(tokens))}">${shortCount(inputOf(tokens))}</td><td class="number wide" title="${fullCount(outputOf(tokens))}">${shortCount(outputOf(tokens))}</td><td class="number">${request.costPicoUsd === null && request.errorClass === null ? "unpriced" : shortUsd(request.costPicoUsd)}</td><td class="number wide">${duration(request.latencyMs)}</td><td class="wide">${answerOf(request)}</td></tr>`;
+      const tokens = toTokenSums(request.tokens);
+      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${renderTime(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow quiet"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${formatCount(totalInput(tokens))}">${formatShortCount(totalInput(tokens))}</td><td class="number wide" title="${formatCount(totalOutput(tokens))}">${formatShortCount(totalOutput(tokens))}</td><td class="number">${request.costPicoUsd === null && request.errorClass === null ? "unpriced" : formatShortUsd(request.costPicoUsd)}</td><td class="number wide">${formatDuration(request.latencyMs)}</td><td class="wide">${renderOutcome(request)}</td></tr>`;
     })}</tbody>
   </table></div>`;
 }
 
-function coverageCard({ permille, metered, seen, missing, withoutUsage }: CoverageSummary): Html {
+function renderCoverageCard({ permille, metered, seen, missing, withoutUsage }: CoverageSummary): Html {
   const lines = [
-    ...missing.map(({ kind, count }) => `Not metered: ${fullCount(count)} ${unmeteredWords(kind, count)}`),
+    ...missing.map(
+      ({ kind, count }) => `Not metered: ${formatCount(count)} ${describeCoverageCount(kind, count)}`,
+    ),
     ...(withoutUsage > 0
-      ? [`Of those metered: ${fullCount(withoutUsage)} ${unmeteredWords("without_usage", withoutUsage)}`]
+      ? [
+          `Of those metered: ${formatCount(withoutUsage)} ${describeCoverageCount("without_usage", withoutUsage)}`,
+        ]
       : []),
   ];
-  return html`<section class="card" aria-labelledby="coverage-title">
+  return html`<section class="panel" aria-labelledby="coverage-title">
     <h2 id="coverage-title">Metering coverage</h2>
     ${
       permille === null
-        ? html`<p class="soft">No calls to providers were seen in this period.</p>`
-        : html`<p>${fullCount(metered)} of ${fullCount(seen)} calls seen on providers' hosts were metered: ${percent(permille)}.</p>${
+        ? html`<p class="quiet">There were no calls to providers in this period.</p>`
+        : html`<p>${formatCount(metered)} of ${formatCount(seen)} calls to providers were metered: ${formatPermille(permille)}.</p>${
             lines.length === 0
-              ? html`<p class="soft">Nothing was missed.</p>`
+              ? html`<p class="quiet">Nothing was missed.</p>`
               : html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>`)}</ul>`
           }`
     }
   </section>`;
 }
 
-function cloudCard({ banner, sentence }: CloudBanner): Html {
+function renderCloudCard({ banner, sentence }: CloudBanner): Html {
   const bad = banner === "PAUSED" || banner === "DEGRADED";
-  return html`<section class="card" aria-labelledby="cloud-title">
+  return html`<section class="panel" aria-labelledby="cloud-title">
     <h2 id="cloud-title">Cloud</h2>
-    <p><span class="${banner === "ACTIVE" ? "state" : bad ? "state bad" : "soft"}">${words[banner]}</span></p>
-    <p class="soft">${sentence}</p>
+    <p><span class="${banner === "ACTIVE" ? "state" : bad ? "state bad" : "quiet"}">${bannerLabels[banner]}</span></p>
+    <p class="quiet">${sentence}</p>
   </section>`;
 }
 
-const dateOf = (at: Millis): string =>
+const formatDate = (at: Millis): string =>
   new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }).format(at);
 
-/** A time in this machine's zone; the day is left out where it is today's. */
-export function timeOf(at: Millis, withDay = false): Html {
+/** Renders a time in this machine's time zone. The date is omitted for today, unless `withDay` is set. */
+export function renderTime(at: Millis, withDay = false): Html {
   const date = new Date(at);
   const isToday = !withDay && date.toDateString() === new Date().toDateString();
   const text = new Intl.DateTimeFormat("en-GB", {

@@ -1,6 +1,6 @@
 /**
- * The local page's script: when the daemon says that something was metered, it asks for the page again and puts in what
- * changed. Without it the page shows all the same, as of when it was opened.
+ * The script of the local page. When the daemon reports a new record, the script fetches the page again and replaces the
+ * parts that changed. Without the script the page works, but does not update.
  */
 export const pageScript = `"use strict";
 (() => {
@@ -18,7 +18,7 @@ export const pageScript = `"use strict";
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-live]")) {
         const next = fresh.getElementById(part.id);
-        // What somebody is reading with the keyboard stays as it is until they move on.
+        // A part with keyboard focus is not replaced until the focus leaves it.
         if (!next || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue;
         const known = new Set(Array.from(part.querySelectorAll("tr[id]"), (row) => row.id));
         for (const row of next.querySelectorAll("tr[id]")) if (!known.has(row.id)) row.classList.add("new");
@@ -29,9 +29,9 @@ export const pageScript = `"use strict";
         part.replaceChildren(...next.childNodes);
       }
     } catch {
-      // The daemon is gone for a moment: the event source finds out by itself.
+      // The daemon is not reachable. The event source reports that itself.
     } finally {
-      // Never more than a tenth of the daemon's time.
+      // Refreshes take at most a tenth of the daemon's time.
       pauseMs = Math.max(500, 10 * (performance.now() - began));
     }
   };
@@ -42,17 +42,22 @@ export const pageScript = `"use strict";
   };
 
   let lost = false;
-  const events = new EventSource("/v1/events");
-  events.addEventListener("request", soon);
-  events.addEventListener("open", () => {
-    state.textContent = "Live";
-    if (lost) soon();
-    lost = false;
-  });
-  events.addEventListener("error", () => {
-    state.textContent = "Not connected";
-    lost = true;
-  });
+  const connect = () => {
+    const events = new EventSource("/v1/events");
+    events.addEventListener("request", soon);
+    events.addEventListener("open", () => {
+      state.textContent = "Live";
+      if (lost) soon();
+      lost = false;
+    });
+    events.addEventListener("error", () => {
+      state.textContent = "Not connected";
+      lost = true;
+      // After a response other than 200 the browser does not try again by itself.
+      if (events.readyState === EventSource.CLOSED) setTimeout(connect, 2_000);
+    });
+  };
+  connect();
   document.addEventListener("visibilitychange", soon);
 })();
 `;

@@ -1,29 +1,31 @@
 import { html } from "hono/html";
-import { formatPicoUsd } from "../../core/pricing/mod.ts";
-import { type Explanation, quantityInWords, rateInWords } from "../explain-request.ts";
-import { duration, fullCount } from "./formats.ts";
-import { type Html, layout } from "./layout.ts";
-import { answerOf, timeOf } from "./local-page.ts";
+import { type Explanation, formatLineQuantity, formatLineRate } from "../../core/pricing/explain-request.ts";
+import { formatPicoUsd } from "../../core/pricing/money.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
+import { formatDuration } from "../../pages/formats.ts";
+import type { Html } from "../../pages/html.ts";
+import { renderLayout } from "./layout.ts";
+import { renderOutcome, renderTime } from "./local-page.ts";
 
-/** One request with everything that led to its cost. */
-export function requestPage({ request, priced, agrees, rate }: Explanation): Html {
+/** Renders the page of one request, with the calculation of its cost. */
+export function renderRequestPage({ request, priced, agrees, rate }: Explanation): Html {
   const facts: readonly (readonly [string, Html | string])[] = [
-    ["When", timeOf(request.requestedAt, true)],
+    ["When", renderTime(request.requestedAt, true)],
     [
       "Project",
-      html`<bdi>${request.project}</bdi> <span class="soft">by ${request.attributionTier.replaceAll("_", " ")}</span>`,
+      html`<bdi>${request.project}</bdi> <span class="quiet">by ${request.attributionTier.replaceAll("_", " ")}</span>`,
     ],
     [
       "Model",
-      html`<bdi>${request.model}</bdi>${request.requestedModel === null || request.requestedModel === request.model ? "" : html` <span class="soft">asked for <bdi>${request.requestedModel}</bdi></span>`}`,
+      html`<bdi>${request.model}</bdi>${request.requestedModel === null || request.requestedModel === request.model ? "" : html` <span class="quiet">requested <bdi>${request.requestedModel}</bdi></span>`}`,
     ],
     ["Provider", request.provider],
-    ["Program", html`<bdi>${request.client ?? "not known"}</bdi>`],
+    ["Program", html`<bdi>${request.client ?? "unknown"}</bdi>`],
     ["Call", html`<bdi>${request.method} ${request.host}${request.path}</bdi>`],
-    ["Answer", html`${answerOf(request)}${request.streaming ? ", streamed" : ""}`],
+    ["Response", html`${renderOutcome(request)}${request.streaming ? ", streamed" : ""}`],
     [
-      "Took",
-      `${duration(request.latencyMs)}${request.ttfbMs === null ? "" : `, first byte after ${duration(request.ttfbMs)}`}`,
+      "Duration",
+      `${formatDuration(request.latencyMs)}${request.ttfbMs === null ? "" : `, first byte after ${formatDuration(request.ttfbMs)}`}`,
     ],
     ["Request", request.requestId],
   ];
@@ -39,46 +41,46 @@ export function requestPage({ request, priced, agrees, rate }: Explanation): Htm
     request.costPicoUsd === null
       ? "No known price"
       : `$${formatPicoUsd(request.costPicoUsd)} (${request.costSource})`;
-  return layout(
+  return renderLayout(
     "meter: one request",
     html`<h1><a href="/">meter</a></h1><nav aria-label="Back"><ul><li><a href="/">All requests</a></li></ul></nav>`,
-    html`<section class="card" aria-labelledby="request-title">
+    html`<section class="panel" aria-labelledby="request-title">
       <div class="head"><h2 id="request-title">One request</h2></div>
       <dl class="facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
     </section>
-    <div class="columns">
-      <section class="card" aria-labelledby="tokens-title">
-        <div class="head"><h2 id="tokens-title">Tokens that the provider stated</h2></div>
-        <table aria-labelledby="tokens-title"><tbody>${counts.map(([name, count]) => html`<tr><th scope="row">${name}</th><td class="number">${fullCount(count)}</td></tr>`)}</tbody></table>
-        ${request.tokensComplete ? "" : html`<p class="soft">The usage is incomplete: the provider did not state it all, or the answer was cut.</p>`}
+    <div class="pair">
+      <section class="panel" aria-labelledby="tokens-title">
+        <div class="head"><h2 id="tokens-title">Tokens reported by the provider</h2></div>
+        <table aria-labelledby="tokens-title"><tbody>${counts.map(([name, count]) => html`<tr><th scope="row">${name}</th><td class="number">${formatCount(count)}</td></tr>`)}</tbody></table>
+        ${request.tokensComplete ? "" : html`<p class="quiet">The usage is incomplete: the provider did not report all of it, or the response was cut off.</p>`}
       </section>
-      <section class="card" aria-labelledby="cost-title">
+      <section class="panel" aria-labelledby="cost-title">
         <div class="head"><h2 id="cost-title">Cost: ${cost}</h2></div>
-        ${rate === null ? html`<p class="soft">No rate applied.</p>` : html`<p class="soft">Rate: <bdi>${rate}</bdi></p>`}
+        ${rate === null ? html`<p class="quiet">No rate applied.</p>` : html`<p class="quiet">Rate: <bdi>${rate}</bdi></p>`}
         ${
           priced.lines.length === 0
             ? ""
             : html`<div class="scroll"><table aria-labelledby="cost-title">
           <thead><tr><th scope="col">Line</th><th scope="col" class="number">Quantity</th><th scope="col" class="number wide">Rate</th><th scope="col" class="number">Cost</th></tr></thead>
-          <tbody>${priced.lines.map((line) => html`<tr><th scope="row">${line.label}</th><td class="number">${quantityInWords(line)}</td><td class="number wide">${rateInWords(line, line.rate)}</td><td class="number">$${formatPicoUsd(line.costPicoUsd)}</td></tr>`)}</tbody>
+          <tbody>${priced.lines.map((line) => html`<tr><th scope="row">${line.label}</th><td class="number">${formatLineQuantity(line)}</td><td class="number wide">${formatLineRate(line, line.rate)}</td><td class="number">$${formatPicoUsd(line.costPicoUsd)}</td></tr>`)}</tbody>
           ${priced.computedPicoUsd === null ? "" : html`<tfoot><tr><th scope="row">Sum</th><td></td><td class="wide"></td><td class="number">$${formatPicoUsd(priced.computedPicoUsd)}</td></tr></tfoot>`}
         </table></div>`
         }
         ${priced.unpricedReason === null ? "" : html`<p>Not priced: ${priced.unpricedReason}.</p>`}
-        ${request.providerCostPicoUsd === null ? "" : html`<p>The provider stated $${formatPicoUsd(request.providerCostPicoUsd)}, and that is what counts.</p>`}
-        ${agrees ? "" : html`<p>Today's rates give another cost than the one stored: <code>meter recompute-costs</code> would change it.</p>`}
+        ${request.providerCostPicoUsd === null ? "" : html`<p>The provider reported $${formatPicoUsd(request.providerCostPicoUsd)}. This is the cost that counts.</p>`}
+        ${agrees ? "" : html`<p>Current rates give a different cost from the stored one. To update it: <code>meter recompute-costs</code></p>`}
       </section>
     </div>`,
     html`<p><a href="/">Back to all requests</a></p>`,
   );
 }
 
-/** What stands where there is no such request. */
-export function missingPage(): Html {
-  return layout(
+/** Renders the page for an unknown request ID. */
+export function renderNotFoundPage(): Html {
+  return renderLayout(
     "meter: not found",
     html`<h1><a href="/">meter</a></h1>`,
-    html`<section class="card"><h2>There is no request of this id</h2><p><a href="/">All requests</a></p></section>`,
+    html`<section class="panel"><h2>There is no request with this ID</h2><p><a href="/">All requests</a></p></section>`,
     html``,
   );
 }

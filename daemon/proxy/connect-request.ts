@@ -1,38 +1,51 @@
 import { isIP, type Socket } from "node:net";
-import { headerValue, type RequestHead, readClientHello } from "../../core/exchange/mod.ts";
+import { readClientHello } from "../../core/metering/exchange/client-hello.ts";
+import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import { type Authority, parseAuthority } from "./authority.ts";
-import type { Dialled } from "./dial.ts";
+import { closeSocket } from "./close-socket.ts";
+import type { DialResult } from "./dial.ts";
+import type { ForbiddenTarget } from "./forbidden-targets.ts";
 import { normaliseHost } from "./host-patterns.ts";
 import { intercept } from "./intercept.ts";
+import { dialForPeer, type PeerOwner } from "./peers.ts";
 import {
-  noteTunnel,
+  locateClient,
   openRelayLog,
   type Refusal,
   type RelayContext,
   type RelayTarget,
+  recordTunnel,
   refuse,
 } from "./relay-context.ts";
 import { startTap } from "./tap.ts";
 import type { TunnelReason } from "./tap-frames.ts";
 
-/** The most that is read before the client's first message is given up as unreadable. */
+/** The maximum size of a TLS ClientHello, in bytes. A longer first message is treated as not TLS. */
 const maxHelloBytes = 65_536;
 
-/** The answer to a target that dialling refused or could not reach. */
-export function dialRefusal(target: Authority, failed: Dialled & { ok: false }): Refusal {
+/** Creates the response to a failed dial. */
+export function createDialRefusal(target: Authority, failed: DialResult & { ok: false }): Refusal {
   if (failed.reason === "upstream_unreachable") {
     return { status: 502, reason: failed.reason, text: `${target.host} can't be reached (${failed.code})` };
   }
-  const text =
-    failed.code === "own_port"
-      ? "the target is one of the meter's own ports"
-      : "link-local and unspecified addresses are not reached through the meter";
-  return { status: 403, reason: failed.reason, text };
+  return { status: 403, reason: failed.reason, text: forbiddenTexts[failed.code as ForbiddenTarget] };
 }
 
+const publicOnly =
+  "clients on other machines can reach only public addresses; to allow more, list them in [proxy] shared_targets";
+
+const forbiddenTexts: Readonly<Record<ForbiddenTarget, string>> = {
+  own_port: "the target is one of meter's own ports",
+  metadata: "meter does not connect to metadata services",
+  link_local: "meter does not connect to link-local addresses",
+  unspecified: "meter does not connect to the unspecified address",
+  loopback: publicOnly,
+  private: publicOnly,
+};
+
 /**
- * Serves a CONNECT: connects to the target first, then answers, then looks at what the client says. TLS for a
- * provider's host that HTTP/1.1 can be spoken in is intercepted; all else is passed on unread.
+ * Serves a CONNECT: connects to the target, answers, then reads the client's first message. A TLS connection to a
+ * provider's host that allows HTTP/1.1 is intercepted. Any other connection is tunnelled unread.
  */
 export function serveConnect(
   context: RelayContext,
@@ -58,53 +71,75 @@ export function serveConnect(
   const provider = context.isProviderHost(authority.host, authority.port);
   if (provider)
     context.log.note({ kind: "calling", connection: 0, clientPort: target.clientPort, proxyUser });
-  const cancel = context.dial(authority, "tunnel", (dialled) => {
+  const onDialled = (dialled: DialResult, owner: PeerOwner) => {
     client.off("close", onGone);
     if (!dialled.ok) {
-      if (provider && dialled.reason === "upstream_unreachable") {
+      if (provider && owner !== "other" && dialled.reason === "upstream_unreachable") {
         openRelayLog(context, "intercepted", target, () => {}).closed(dialled.reason, dialled.code);
       }
-      return refuse(context, client, dialRefusal(authority, dialled));
+      return refuse(context, client, createDialRefusal(authority, dialled));
     }
     client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
     if (rest.length > 0) client.unshift(rest);
-    if (provider) peek(context, client, dialled, target);
-    else tunnel(context, client, dialled, target, "not_provider");
-  });
+    if (!provider) tunnel(context, client, dialled, target, "not_provider");
+    else if (owner === "other") tunnel(context, client, dialled, target, "other_user");
+    else inspectClientHello(context, client, dialled, target);
+  };
+  // Only connections to a provider depend on the client's user.
+  const cancel = provider
+    ? dialForPeer(context, client, authority, "tunnel", onDialled)
+    : context.dial(authority, "tunnel", locateClient(client), (dialled) => onDialled(dialled, "unknown"));
   const onGone = () => cancel();
   client.once("close", onGone);
 }
 
-type Connected = Dialled & { ok: true };
+type DialledUpstream = DialResult & { ok: true };
 
 function tunnel(
   context: RelayContext,
   client: Socket,
-  upstream: Connected,
+  upstream: DialledUpstream,
   target: RelayTarget,
   reason: TunnelReason,
 ): void {
-  noteTunnel(context, target, reason);
+  recordTunnel(context, target, reason);
   startTap({
-    client: { stream: client, transport: client },
-    upstream: { stream: upstream.socket, transport: upstream.transport },
+    client,
+    upstream: upstream.socket,
     relayLog: null,
     lingerMs: context.limits.lingerMs,
   });
 }
 
-/** Waits for the client's first message, puts it back and decides. */
-function peek(context: RelayContext, client: Socket, upstream: Connected, target: RelayTarget): void {
+/**
+ * Waits for the client's first message, puts it back, and intercepts or tunnels the connection. A client that sends nothing
+ * in time is closed and not tunnelled: otherwise waiting would be a way around metering.
+ */
+function inspectClientHello(
+  context: RelayContext,
+  client: Socket,
+  upstream: DialledUpstream,
+  target: RelayTarget,
+): void {
   let seen: Buffer = Buffer.alloc(0);
-  const decide = (reason: TunnelReason | null) => {
+  context.silent.add(client);
+  const stop = () => {
+    context.silent.delete(client);
     clearTimeout(timer);
     client.off("data", onData);
     client.off("end", onEnd);
     client.off("close", onGone);
     upstream.socket.off("close", onGone);
     client.pause();
-    if (client.readableEnded) upstream.socket.write(seen);
-    else if (seen.length > 0) client.unshift(seen);
+  };
+  const close = () => {
+    stop();
+    closeSocket(client);
+    closeSocket(upstream.socket);
+  };
+  const decide = (reason: TunnelReason | null) => {
+    stop();
+    if (seen.length > 0) client.unshift(seen);
     const leaf = reason === null ? context.leaves.find(normaliseHost(target.host)) : null;
     if (leaf !== null) intercept(context, client, upstream, target, leaf);
     else tunnel(context, client, upstream, target, reason ?? "no_certificate");
@@ -115,12 +150,16 @@ function peek(context: RelayContext, client: Socket, upstream: Connected, target
     if (hello.kind === "incomplete") {
       if (seen.length > maxHelloBytes) decide("not_tls");
     } else if (hello.kind === "not_tls") decide("not_tls");
-    else if (!namesHost(hello.serverName, target.host)) decide("sni_mismatch");
+    else if (!isServerNameOf(hello.serverName, target.host)) decide("sni_mismatch");
     else decide(hello.alpn.length === 0 || hello.alpn.includes("http/1.1") ? null : "http2_only");
   };
-  const onEnd = () => decide("not_tls");
+  // The client sends no hello, so there is nothing to relay.
+  const onEnd = close;
   const onGone = () => decide("not_tls");
-  const timer = setTimeout(() => decide("not_tls"), context.limits.helloTimeoutMs);
+  const timer = setTimeout(() => {
+    context.counters.refused.head_timeout += 1;
+    close();
+  }, context.limits.helloTimeoutMs);
   client.on("data", onData);
   client.once("end", onEnd);
   client.once("close", onGone);
@@ -129,7 +168,7 @@ function peek(context: RelayContext, client: Socket, upstream: Connected, target
   else client.resume();
 }
 
-function namesHost(serverName: string | null, host: string): boolean {
+function isServerNameOf(serverName: string | null, host: string): boolean {
   if (serverName === null) return isIP(host) !== 0; // RFC 6066, section 3: addresses are not sent
   return normaliseHost(serverName) === normaliseHost(host);
 }

@@ -1,6 +1,6 @@
 import type { TunnelReason } from "./tap-frames.ts";
 
-/** Why the proxy itself answered instead of passing something on. */
+/** Why the proxy answered a request itself instead of relaying it. */
 export type RefusalReason =
   | "malformed"
   | "head_too_large"
@@ -8,25 +8,26 @@ export type RefusalReason =
   | "forbidden_target"
   | "gateway_refused"
   | "proxy_authentication"
+  | "login_throttled"
   | "upstream_unreachable"
   | "upstream_tls"
   | "too_many_connections";
 
-/** What the proxy has done since it started. */
+/** Counts of what the proxy has done since it started. */
 export interface ProxyCounters {
   accepted: number;
   intercepted: number;
   gateway: number;
   absolute: number;
-  /** Intercepted connections that ended before a request, as those of clients that don't trust the authority. */
+  /** Intercepted connections that ended before a request, for example because the client does not trust the authority. */
   endedUnused: number;
-  /** Connections that lost log frames, so that they are unmetered from there. */
+  /** Connections that lost log frames. Their later bytes are not metered. */
   lost: number;
   readonly tunnelled: Record<TunnelReason, number>;
   readonly refused: Record<RefusalReason, number>;
 }
 
-/** All counters at zero. */
+/** Creates counters that are all zero. */
 export function createCounters(): ProxyCounters {
   return {
     accepted: 0,
@@ -35,7 +36,14 @@ export function createCounters(): ProxyCounters {
     absolute: 0,
     endedUnused: 0,
     lost: 0,
-    tunnelled: { not_provider: 0, http2_only: 0, sni_mismatch: 0, not_tls: 0, no_certificate: 0 },
+    tunnelled: {
+      not_provider: 0,
+      other_user: 0,
+      http2_only: 0,
+      sni_mismatch: 0,
+      not_tls: 0,
+      no_certificate: 0,
+    },
     refused: {
       malformed: 0,
       head_too_large: 0,
@@ -43,6 +51,7 @@ export function createCounters(): ProxyCounters {
       forbidden_target: 0,
       gateway_refused: 0,
       proxy_authentication: 0,
+      login_throttled: 0,
       upstream_unreachable: 0,
       upstream_tls: 0,
       too_many_connections: 0,
@@ -50,13 +59,13 @@ export function createCounters(): ProxyCounters {
   };
 }
 
-/** The sums of both, for counters that outlive a worker. */
+/** Adds up the counters of two workers. */
 export function addCounters(one: ProxyCounters, other: ProxyCounters): ProxyCounters {
   const sums = <T extends object>(left: T, right: T): T =>
     Object.fromEntries(
       Object.entries(left).map(([key, value]) => {
-        const against = right[key as keyof T];
-        return [key, typeof value === "number" ? value + Number(against) : sums(value, against as object)];
+        const addend = right[key as keyof T];
+        return [key, typeof value === "number" ? value + Number(addend) : sums(value, addend as object)];
       }),
     ) as T;
   return sums(one, other);

@@ -2,16 +2,15 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
 import { type Authority, formatAuthority } from "./authority.ts";
-import { forbiddenTarget } from "./forbidden-targets.ts";
-import type { ParentProxies, ParentProxy } from "./parent-proxy.ts";
-import { createDirectMatcher } from "./parent-proxy.ts";
+import { closeSocket, registerTlsStream } from "./close-socket.ts";
+import { checkTarget, type ForbiddenTarget } from "./forbidden-targets.ts";
+import { createDirectMatcher, type ParentProxies, type ParentProxy } from "./parent-proxy.ts";
 
-/** What came of dialling. `socket` is paused and has an error listener; `transport` is the TCP socket below it. */
-export type Dialled =
+/** The result of dialling. `socket` is paused and has an error listener. */
+export type DialResult =
   | {
       readonly ok: true;
       readonly socket: Socket;
-      readonly transport: Socket;
       readonly parent: ParentProxy | null;
     }
   | {
@@ -20,15 +19,23 @@ export type Dialled =
       readonly code: string;
     };
 
-/** How the upstream will be used: as a tunnel to the target, or for plain http, where a parent wants absolute form. */
+/** How the upstream will be used: as a tunnel to the target, or for plain http, which a parent proxy expects in absolute form. */
 export type DialPurpose = "tunnel" | "plain_http";
 
-/** Connects to upstreams. `done` is called exactly once, later, unless the returned function is called before. */
-export type Dial = (target: Authority, purpose: DialPurpose, done: (dialled: Dialled) => void) => () => void;
+/** Whether the client is on this machine. A client on another machine reaches only public addresses. */
+export type ClientLocation = "local" | "remote";
 
-const maxAnswerBytes = 16_384;
+/** Connects to an upstream. Calls `done` once, asynchronously. The returned function cancels the dial. */
+export type Dial = (
+  target: Authority,
+  purpose: DialPurpose,
+  client: ClientLocation,
+  done: (dialled: DialResult) => void,
+) => () => void;
 
-/** A failure with a word for it: of the system's kind, the parent proxy's, or why the target is forbidden. */
+const maxResponseHeadBytes = 16_384;
+
+/** A failure with a code: the system's, the parent proxy's, or why the target is forbidden. */
 class DialError extends Error {
   code: string;
   constructor(code: string) {
@@ -37,127 +44,171 @@ class DialError extends Error {
   }
 }
 
-/** Makes the dialler. `ownPorts` may still grow: the proxy's own port is known only once it listens. */
-export function createDial(options: {
+interface DialOptions {
+  /** The daemon's ports. The proxy's port is added once it listens. */
   readonly ownPorts: ReadonlySet<number>;
   readonly parents: ParentProxies;
+  /** Whether clients on other machines may reach the target although it is not public. */
+  readonly isSharedTarget: (host: string, port: number) => boolean;
   readonly timeoutMs: number;
   readonly secureContext: SecureContext;
-}): Dial {
-  const { ownPorts, parents, timeoutMs, secureContext } = options;
-  const isDirect = createDirectMatcher(parents.noProxy);
+}
 
-  return (target, purpose, done) => {
-    let transport: Socket | null = null;
-    let inner: Socket | null = null;
-    const settle = (dialled: Dialled | null) => {
-      clearTimeout(timer);
-      settled = true;
-      if (dialled?.ok) return done(dialled);
-      inner?.destroy();
-      transport?.destroy();
-      if (dialled) done(dialled);
+/** One dial in progress. */
+interface DialState {
+  readonly target: Authority;
+  readonly purpose: DialPurpose;
+  readonly check: TargetCheck;
+  readonly secureContext: SecureContext;
+  readonly done: (dialled: DialResult) => void;
+  timer: NodeJS.Timeout;
+  transport: Socket | null;
+  settled: boolean;
+}
+
+export function createDial(options: DialOptions): Dial {
+  const isDirect = createDirectMatcher(options.parents.noProxy);
+  return (target, purpose, client, done) => {
+    const publicOnly = client === "remote" && !options.isSharedTarget(target.host, target.port);
+    const dial: DialState = {
+      target,
+      purpose,
+      check: (address, port) => checkTarget(address, port, options.ownPorts, publicOnly),
+      secureContext: options.secureContext,
+      done,
+      timer: setTimeout(() => failDial(dial, new DialError("ETIMEDOUT")), options.timeoutMs),
+      transport: null,
+      settled: false,
     };
-    let settled = false;
-    const fail = (error: Error) => {
-      if (settled) return;
-      const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN";
-      settle({
-        ok: false,
-        reason: forbiddenCodes.has(code) ? "forbidden_target" : "upstream_unreachable",
-        code,
-      });
-    };
-    const timer = setTimeout(() => fail(new DialError("ETIMEDOUT")), timeoutMs);
-
-    const literal = forbiddenTarget(target.host, target.port, ownPorts);
-    const chosen = isDirect(target.host, target.port)
-      ? null
-      : purpose === "tunnel"
-        ? parents.https
-        : parents.http;
-
-    const open = (to: Authority, guarded: boolean, connected: (socket: Socket) => void) => {
-      const socket = connect({
-        host: to.host,
-        port: to.port,
-        allowHalfOpen: true,
-        noDelay: true,
-        keepAlive: true,
-        keepAliveInitialDelay: 60_000,
-        autoSelectFamily: true,
-        ...(guarded && { lookup: guardedLookup(to.port, ownPorts) }),
-      });
-      transport = socket;
-      socket.on("error", fail);
-      socket.once("connect", () => {
-        if (settled) return;
-        // Once more on the address in use, whatever resolved it.
-        const forbidden = guarded ? forbiddenTarget(socket.remoteAddress ?? "", to.port, ownPorts) : null;
-        if (forbidden !== null) fail(new DialError(forbidden));
-        else connected(socket);
-      });
-    };
-
-    const openThrough = (parent: ParentProxy) =>
-      open(parent, false, (socket) => {
-        const ready = (stream: Socket) => {
-          if (purpose === "plain_http") settle({ ok: true, socket: stream, transport: socket, parent });
-          else
-            askForTunnel(stream, target, parent, fail, () =>
-              settle({ ok: true, socket: stream, transport: socket, parent }),
-            );
-        };
-        if (!parent.tls) return ready(socket);
-        const stream = connectTls({
-          socket,
-          secureContext,
-          rejectUnauthorized: true, // explicit: the environment must not be able to turn it off
-          ...(isIP(parent.host) === 0 ? { servername: parent.host } : { host: parent.host }),
-        });
-        inner = stream;
-        stream.on("error", fail);
-        stream.once("secureConnect", () => {
-          if (!settled) ready(stream);
-        });
-      });
-
-    if (literal !== null) {
-      process.nextTick(() => fail(new DialError(literal)));
-    } else if (chosen === null) {
-      open(target, true, (socket) => settle({ ok: true, socket, transport: socket, parent: null }));
-    } else if (!ownPorts.has(target.port)) {
-      openThrough(chosen);
-    } else {
-      // A parent on this machine could reach our ports for the client: the name is looked up here first.
-      guardedLookup(target.port, ownPorts)(target.host, { all: true }, (error) => {
-        if (settled) return;
-        if (error && forbiddenCodes.has((error as NodeJS.ErrnoException).code ?? "")) fail(error);
-        else openThrough(chosen);
-      });
-    }
+    // A parent could reach our ports, or its own network, for the client.
+    const needsCheck = publicOnly || options.ownPorts.has(target.port);
+    startDial(
+      dial,
+      isDirect(target.host, target.port) ? null : parentFor(purpose, options.parents),
+      needsCheck,
+    );
     return () => {
-      if (!settled) settle(null);
+      if (!dial.settled) settleDial(dial, null);
     };
   };
 }
 
-const forbiddenCodes = new Set(["own_port", "link_local", "unspecified"]);
+const parentFor = (purpose: DialPurpose, { https, http }: ParentProxies) =>
+  purpose === "tunnel" ? https : http;
 
-type LookupDone = (
+function startDial(dial: DialState, parent: ParentProxy | null, needsCheck: boolean): void {
+  const { target, check } = dial;
+  const problem = check(target.host, target.port);
+  if (problem !== null) {
+    process.nextTick(() => failDial(dial, new DialError(problem)));
+  } else if (parent === null) {
+    openSocket(dial, target, true, (socket) => settleDial(dial, { ok: true, socket, parent: null }));
+  } else if (!needsCheck) {
+    connectThroughParent(dial, parent);
+  } else {
+    guardedLookup(target.port, check)(target.host, { all: true }, (error) => {
+      if (dial.settled) return;
+      if (error && forbiddenReasons.has((error as NodeJS.ErrnoException).code ?? "")) failDial(dial, error);
+      else connectThroughParent(dial, parent);
+    });
+  }
+}
+
+/** Ends the dial, with null if it was cancelled. */
+function settleDial(dial: DialState, dialled: DialResult | null): void {
+  clearTimeout(dial.timer);
+  dial.settled = true;
+  if (dialled?.ok) return dial.done(dialled);
+  if (dial.transport !== null) closeSocket(dial.transport);
+  if (dialled) dial.done(dialled);
+}
+
+function failDial(dial: DialState, error: Error): void {
+  if (dial.settled) return;
+  const code = (error as NodeJS.ErrnoException).code ?? "UNKNOWN";
+  const reason = forbiddenReasons.has(code) ? "forbidden_target" : "upstream_unreachable";
+  settleDial(dial, { ok: false, reason, code });
+}
+
+/** Connects to a host. If `guarded`, forbidden addresses are refused. */
+function openSocket(
+  dial: DialState,
+  to: Authority,
+  guarded: boolean,
+  connected: (socket: Socket) => void,
+): void {
+  const { check } = dial;
+  const socket = connect({
+    host: to.host,
+    port: to.port,
+    allowHalfOpen: true,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
+    autoSelectFamily: true,
+    ...(guarded && { lookup: guardedLookup(to.port, check) }),
+  });
+  dial.transport = socket;
+  socket.on("error", (error) => failDial(dial, error));
+  socket.once("connect", () => {
+    if (dial.settled) return;
+    // Also checks the connected address, in case it did not come from the guarded lookup.
+    const problem = guarded ? check(socket.remoteAddress ?? "", to.port) : null;
+    if (problem !== null) failDial(dial, new DialError(problem));
+    else connected(socket);
+  });
+}
+
+/** Connects through a parent proxy, over TLS for an `https://` proxy. */
+function connectThroughParent(dial: DialState, parent: ParentProxy): void {
+  openSocket(dial, parent, false, (socket) => {
+    if (!parent.tls) return useParent(dial, parent, socket);
+    const stream = connectTls({
+      socket,
+      secureContext: dial.secureContext,
+      rejectUnauthorized: true, // explicit: the environment must not be able to turn it off
+      ...(isIP(parent.host) === 0 ? { servername: parent.host } : { host: parent.host }),
+    });
+    registerTlsStream(socket, stream);
+    stream.on("error", (error) => failDial(dial, error));
+    stream.once("secureConnect", () => {
+      if (!dial.settled) useParent(dial, parent, stream);
+    });
+  });
+}
+
+/** Uses a connected parent proxy, and requests a tunnel if the purpose requires one. */
+function useParent(dial: DialState, parent: ParentProxy, stream: Socket): void {
+  const ready = () => settleDial(dial, { ok: true, socket: stream, parent });
+  if (dial.purpose === "plain_http") ready();
+  else requestTunnel(stream, dial.target, parent, (error) => failDial(dial, error), ready);
+}
+
+const forbiddenReasons: ReadonlySet<string> = new Set<ForbiddenTarget>([
+  "own_port",
+  "metadata",
+  "link_local",
+  "unspecified",
+  "loopback",
+  "private",
+]);
+
+type TargetCheck = (address: string, port: number) => ForbiddenTarget | null;
+
+type LookupCallback = (
   error: NodeJS.ErrnoException | null,
   address: string | LookupAddress[],
   family?: number,
 ) => void;
 
-/** A lookup that fails where one of the addresses is forbidden, so that no later attempt can use it. */
-function guardedLookup(port: number, ownPorts: ReadonlySet<number>) {
-  return (hostname: string, options: LookupOptions, done: LookupDone) => {
+/** Returns a lookup that fails if any of the host's addresses is forbidden. */
+function guardedLookup(port: number, check: TargetCheck) {
+  return (hostname: string, options: LookupOptions, done: LookupCallback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, []);
       for (const each of addresses) {
-        const forbidden = forbiddenTarget(each.address, port, ownPorts);
-        if (forbidden !== null) return done(new DialError(forbidden), []);
+        const problem = check(each.address, port);
+        if (problem !== null) return done(new DialError(problem), []);
       }
       const [first] = addresses;
       if (options.all || first === undefined) done(null, addresses);
@@ -166,8 +217,8 @@ function guardedLookup(port: number, ownPorts: ReadonlySet<number>) {
   };
 }
 
-/** Sends CONNECT to a parent and waits for its 2xx. Bytes behind the answer's head are put back. */
-function askForTunnel(
+/** Sends CONNECT to a parent proxy and waits for a 2xx response. Bytes after the response head are put back. */
+function requestTunnel(
   stream: Socket,
   target: Authority,
   parent: ParentProxy,
@@ -177,22 +228,22 @@ function askForTunnel(
   const authority = formatAuthority(target);
   const authorization =
     parent.authorization === null ? "" : `Proxy-Authorization: ${parent.authorization}\r\n`;
-  let answer = Buffer.alloc(0);
+  let response = Buffer.alloc(0);
   const refuse = (code: string) => fail(new DialError(code));
   const onEnd = () => refuse("PARENT_PROXY_CLOSED");
   const onData = (bytes: Buffer) => {
-    answer = Buffer.concat([answer, bytes]);
-    const end = answer.indexOf("\r\n\r\n");
+    response = Buffer.concat([response, bytes]);
+    const end = response.indexOf("\r\n\r\n");
     if (end === -1) {
-      if (answer.length > maxAnswerBytes) refuse("PARENT_PROXY_ANSWER");
+      if (response.length > maxResponseHeadBytes) refuse("PARENT_PROXY_ANSWER");
       return;
     }
     stream.off("data", onData);
     stream.off("end", onEnd);
     stream.pause();
-    const status = /^HTTP\/1\.[01] (\d{3})(?: |\r)/.exec(answer.toString("latin1", 0, end + 1))?.[1];
+    const status = /^HTTP\/1\.[01] (\d{3})(?: |\r)/.exec(response.toString("latin1", 0, end + 1))?.[1];
     if (!status?.startsWith("2")) return refuse(status ? `PARENT_PROXY_${status}` : "PARENT_PROXY_ANSWER");
-    if (answer.length > end + 4) stream.unshift(answer.subarray(end + 4));
+    if (response.length > end + 4) stream.unshift(response.subarray(end + 4));
     ready();
   };
   stream.on("data", onData);

@@ -1,69 +1,50 @@
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
+import { classifyAddress } from "./classify-address.ts";
 
-function blockList(subnets: readonly (readonly [address: string, prefix: number])[]): BlockList {
-  const list = new BlockList();
-  for (const [address, prefix] of subnets)
-    list.addSubnet(address, prefix, isIP(address) === 6 ? "ipv6" : "ipv4");
-  return list;
-}
-
-// BlockList reads IPv4-mapped IPv6 addresses as the IPv4 addresses they are.
-const loopback = blockList([
-  ["127.0.0.0", 8],
-  ["::1", 128],
-]);
-
-const unspecified = blockList([
-  ["0.0.0.0", 8],
-  ["::", 128],
-]);
-
-/** Link-local addresses, where cloud machines keep their metadata services, and AWS's unique-local one. */
-const linkLocal = blockList([
-  ["169.254.0.0", 16],
-  ["fe80::", 10],
-  ["fd00:ec2::254", 128],
-]);
-
-const within = (list: BlockList, address: string) =>
-  list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
-
-/** Whether the IP address is this machine's loopback. */
-export function isLoopbackAddress(address: string): boolean {
-  return isIP(address) !== 0 && within(loopback, address);
-}
-
-/** Why the proxy doesn't connect to an address. */
-export type ForbiddenTarget = "own_port" | "link_local" | "unspecified";
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
 
 /**
- * Says why the proxy must not connect to this IP address and port, or `null` where it may. Addresses, not names: it
- * is asked about what a name resolved to, so no spelling gets past it. Decision: the unspecified address is refused
- * on every port, since it means loopback on some systems only.
+ * Whether the IP address is a loopback address, also if IPv4-mapped. Other addresses that embed one, such as 6to4
+ * addresses, may belong to another machine.
  */
-export function forbiddenTarget(
-  addressWithZone: string,
-  port: number,
-  ownPorts: ReadonlySet<number>,
-): ForbiddenTarget | null {
-  const address = addressWithZone.replace(/%.*$/, ""); // the zone of a link-local address
-  if (isIP(address) === 0) return null;
-  if (
-    ownPorts.has(port) &&
-    (within(loopback, address) || within(unspecified, address) || isOwnAddress(address))
-  ) {
-    return "own_port";
-  }
-  if (within(unspecified, address)) return "unspecified";
-  return within(linkLocal, address) ? "link_local" : null;
+export function isLoopbackAddress(address: string): boolean {
+  return isIP(address) !== 0 && loopback.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-/** Asked for the daemon's ports alone, which listen on other addresses only under the override. */
+/** Why the proxy does not connect to an address. */
+export type ForbiddenTarget = "own_port" | "metadata" | "link_local" | "unspecified" | "loopback" | "private";
+
+/**
+ * Returns why the proxy must not connect to this IP address and port, or null if it may. It takes the address that a name
+ * resolved to, not the name, so that no spelling of a name bypasses it. `publicOnly` is for clients on other machines,
+ * which can reach neither this machine nor its networks. Decision: the unspecified address is refused on every port, since
+ * only some systems treat it as loopback.
+ */
+export function checkTarget(
+  address: string,
+  port: number,
+  ownPorts: ReadonlySet<number>,
+  publicOnly = false,
+): ForbiddenTarget | null {
+  const found = classifyAddress(address);
+  if (found === null) return null;
+  const isOwn =
+    found === "loopback" || ((publicOnly || ownPorts.has(port)) && isOwnAddress(address.replace(/%.*$/, "")));
+  if (ownPorts.has(port) && (isOwn || found === "unspecified")) return "own_port";
+  if (found === "metadata" || found === "unspecified" || found === "link_local") return found;
+  if (!publicOnly) return null;
+  if (isOwn) return "loopback";
+  return found === "private" ? "private" : null;
+}
+
+/** Whether the address belongs to one of this machine's network interfaces. */
 function isOwnAddress(address: string): boolean {
   const own = new BlockList();
   for (const each of Object.values(networkInterfaces()).flat()) {
     if (each) own.addAddress(each.address, each.family === "IPv6" ? "ipv6" : "ipv4");
   }
-  return within(own, address);
+  return own.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }

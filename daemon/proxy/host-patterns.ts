@@ -1,12 +1,12 @@
-/** Lower-cases a host name and takes one trailing dot off: the form in which hosts are compared. */
+/** Normalises a host name for comparison: lower case, without a trailing dot. */
 export function normaliseHost(host: string): string {
   const lower = host.toLowerCase();
   return lower.endsWith(".") ? lower.slice(0, -1) : lower;
 }
 
 /**
- * Makes a test for hosts from patterns: `host`, `*.suffix` (hosts below the suffix, not itself), each with an
- * optional `:port`; without one any port matches. IPv6 addresses with a port stand in brackets.
+ * Creates a test for hosts from patterns: `host` or `*.suffix` (subdomains of the suffix, not the suffix itself), each
+ * with an optional `:port`. A pattern without a port matches every port. IPv6 addresses with a port need brackets.
  */
 export function createHostMatcher(patterns: readonly string[]): (host: string, port: number) => boolean {
   const exact = new Set<string>();

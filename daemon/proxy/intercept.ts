@@ -1,23 +1,26 @@
 import type { Socket } from "node:net";
 import { type SecureContext, TLSSocket } from "node:tls";
-import type { Dialled } from "./dial.ts";
+import { closeSocket, registerTlsStream, resetSocket } from "./close-socket.ts";
+import type { DialResult } from "./dial.ts";
 import { openRelayLog, type RelayContext, type RelayLog, type RelayTarget, refuse } from "./relay-context.ts";
-import { reset, startTap } from "./tap.ts";
-import type { Secured } from "./upstream-tls.ts";
+import { startTap } from "./tap.ts";
+import type { TlsResult } from "./upstream-tls.ts";
 
 /**
- * Ends the client's TLS with a certificate of our own and starts TLS with the upstream at the same time; once both
- * stand, bytes are tapped between them. Until the upstream is verified nothing is read from the client, so a failing
- * upstream gets none of the request.
+ * Intercepts a TLS connection: terminates the client's TLS with the leaf certificate, starts TLS with the upstream at the
+ * same time, and taps the bytes between them. Nothing is read from the client until the upstream is verified, so an
+ * upstream that can't be verified receives no part of the request.
  */
 export function intercept(
   context: RelayContext,
   client: Socket,
-  dialled: Dialled & { ok: true },
+  dialled: DialResult & { ok: true },
   target: RelayTarget,
   leaf: SecureContext,
 ): void {
+  if (client.destroyed) return closeSocket(dialled.socket);
   const server = new TLSSocket(client, { isServer: true, secureContext: leaf, ALPNProtocols: ["http/1.1"] });
+  registerTlsStream(client, server);
   let close = (): void => {
     server.end();
   };
@@ -29,8 +32,8 @@ export function intercept(
     gone = true;
     clearTimeout(timer);
     relayLog.closed("client_aborted", code);
-    server.destroy();
-    reset({ stream: dialled.socket, transport: dialled.transport });
+    closeSocket(server);
+    resetSocket(dialled.socket);
   };
   const onError = (error: NodeJS.ErrnoException) => onGone(error.code ?? null);
   const onClose = () => onGone(null);
@@ -42,7 +45,7 @@ export function intercept(
 
   context.upstreamTls.secure(dialled.socket, target.host, target.port, (secured) => {
     if (gone) {
-      if (secured.ok) secured.socket.destroy();
+      if (secured.ok) closeSocket(secured.socket);
       return;
     }
     if (!secured.ok) {
@@ -50,32 +53,32 @@ export function intercept(
       server.on("close", () => clearTimeout(timer));
       return refuseInside(context, server, relayLog, target, secured);
     }
-    // From here a failing client handshake is the tap's to handle; the timer still bounds it.
+    // From here on the tap handles a failed client handshake. The timer still limits its duration.
     server.off("error", onError);
     server.off("_tlsError", onError);
     server.off("close", onClose);
     server.once("close", () => clearTimeout(timer));
     close = startTap({
-      client: { stream: server, transport: client },
-      upstream: { stream: secured.socket, transport: dialled.transport },
+      client: server,
+      upstream: secured.socket,
       relayLog,
       lingerMs: context.limits.lingerMs,
     });
   });
 }
 
-/** Waits for the client's request, which goes to the log alone, and answers that the upstream can't be trusted. */
+/** Answers the client's request with 502, because the upstream can't be trusted. The request is only logged. */
 function refuseInside(
   context: RelayContext,
   server: TLSSocket,
   relayLog: RelayLog,
   target: RelayTarget,
-  failed: Secured & { ok: false },
+  failed: TlsResult & { ok: false },
 ): void {
   const closed = () => relayLog.closed(failed.reason, failed.code);
   server.once("close", closed);
   server.once("end", () => server.end());
-  const timer = setTimeout(() => server.destroy(), context.limits.handshakeTimeoutMs);
+  const timer = setTimeout(() => closeSocket(server), context.limits.handshakeTimeoutMs);
   server.once("close", () => clearTimeout(timer));
   server.on("data", (bytes: Buffer) => relayLog.log.data(relayLog.entry, "request", bytes));
   server.once("data", () => {

@@ -3,23 +3,23 @@ import type { LeafIssuer } from "../../core/ports/certificates.ts";
 
 /** TLS contexts with a certificate for each intercepted host. */
 export interface LeafContexts {
-  /** The context for a host, made on demand. `null` where no certificate can be issued. */
+  /** Returns the context for a host, created on demand; null if no certificate can be issued. */
   find(host: string): SecureContext | null;
 }
 
-/** Hosts kept at once; the least recently used goes first. */
+/** Maximum number of cached hosts; the least recently used is removed first. */
 const maxHosts = 512;
 
-/** A certificate is replaced when a third of its life is left. */
-const renewAtPart = 2 / 3;
+/** A certificate is replaced after this share of its validity period. */
+const renewAfterFraction = 2 / 3;
 
-/** Makes a cache of contexts in front of the issuer. */
+/** Creates a cache of the TLS contexts that the issuer's certificates make. */
 export function createLeafContexts(issuer: LeafIssuer, now: () => number): LeafContexts {
-  const kept = new Map<string, { context: SecureContext; from: number; until: number }>();
+  const cached = new Map<string, { context: SecureContext; from: number; until: number }>();
   return {
     find(host) {
       const at = now();
-      let found = kept.get(host);
+      let found = cached.get(host);
       if (found === undefined || at < found.from || at > found.until) {
         try {
           const leaf = issuer.issue(host, at);
@@ -28,20 +28,20 @@ export function createLeafContexts(issuer: LeafIssuer, now: () => number): LeafC
               cert: leaf.certificatePem,
               key: leaf.keyPem,
               minVersion: "TLSv1.2",
-              sessionIdContext: "meter", // without one OpenSSL resumes no session
+              sessionIdContext: "meter", // OpenSSL requires one to resume sessions
             }),
             from: leaf.notBefore,
-            until: leaf.notBefore + (leaf.notAfter - leaf.notBefore) * renewAtPart,
+            until: leaf.notBefore + (leaf.notAfter - leaf.notBefore) * renewAfterFraction,
           };
         } catch {
           return null; // the connection is tunnelled unread and counted
         }
       }
-      kept.delete(host);
-      kept.set(host, found);
-      for (const oldest of kept.keys()) {
-        if (kept.size <= maxHosts) break;
-        kept.delete(oldest);
+      cached.delete(host);
+      cached.set(host, found);
+      for (const oldest of cached.keys()) {
+        if (cached.size <= maxHosts) break;
+        cached.delete(oldest);
       }
       return found.context;
     },

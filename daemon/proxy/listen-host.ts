@@ -1,22 +1,22 @@
 import { lookup } from "node:dns/promises";
 import { isLoopbackAddress } from "./forbidden-targets.ts";
 
-/** The configured listen host is reachable from other machines. The daemon exits with status 1. */
+/** Thrown if the configured listen host may be reachable from other machines. The daemon then exits with status 1. */
 export class NonLoopbackHostError extends Error {
   override name = "NonLoopbackHostError";
 }
 
-/** The address to listen on, pinned so that a second resolution can't differ. */
-export interface ListenHost {
+/** The address to listen on. It is resolved once, because a second lookup could return another address. */
+interface ListenHost {
   readonly address: string;
-  /** False only under the override; the caller logs a warning. */
+  /** False only if non-loopback hosts are allowed. The caller then logs a warning. */
   readonly loopback: boolean;
 }
 
 /**
- * Resolves a listen host and demands that every address it has is loopback (contract, "Local daemon loopback API").
- * With `allowNonLoopback`, the value of `HALTON_METER_ALLOW_NON_LOOPBACK=1`, other hosts pass and say so. Throws a
- * `NonLoopbackHostError`, also for a name that does not resolve. Of several addresses IPv4 is preferred.
+ * Resolves a listen host. Throws a `NonLoopbackHostError` if one of its addresses is not loopback
+ * (docs/specification.md#listening-address) or if it does not resolve. `allowNonLoopback`, which is set by
+ * `HALTON_METER_ALLOW_NON_LOOPBACK=1`, allows other addresses. IPv4 addresses are preferred.
  */
 export async function resolveListenHost(
   host: string,

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
+import { matchesNoProxy, parseNoProxy, readNoProxy, splitNoProxy } from "../../core/values/text/no-proxy.ts";
 import { formatAuthority, parseAuthority } from "./authority.ts";
-import { forbiddenTarget, isLoopbackAddress } from "./forbidden-targets.ts";
+import { checkTarget, isLoopbackAddress } from "./forbidden-targets.ts";
 import { normaliseHost } from "./host-patterns.ts";
 
 /** An HTTP proxy that upstream connections go through, as plain data for the worker. */
@@ -16,7 +16,7 @@ export interface ParentProxy {
 
 /** The parent proxies in force. */
 export interface ParentProxies {
-  /** For what the client asked through CONNECT, and for gateway routes to https. */
+  /** For CONNECT requests, and for gateway routes to https. */
   readonly https: ParentProxy | null;
   /** For plain http in absolute form. */
   readonly http: ParentProxy | null;
@@ -24,8 +24,8 @@ export interface ParentProxies {
   readonly noProxy: readonly string[];
 }
 
-/** What the configuration says: none, a URL for everything, or the environment's variables. */
-export type ParentProxySetting =
+/** The configured source of parent proxies: none, one URL for all requests, or the environment variables. */
+type ParentProxySetting =
   | { readonly kind: "none" }
   | { readonly kind: "url"; readonly url: string; readonly noProxy: string | null }
   | { readonly kind: "environment" };
@@ -34,8 +34,8 @@ export type ParentProxySetting =
 export const noParentProxies: ParentProxies = { https: null, http: null, noProxy: [] };
 
 /**
- * Resolves the setting into plain data. A proxy that is the daemon itself, that can't be read or that speaks another
- * protocol is left out with a warning (without its password): calls then go directly rather than in a circle.
+ * Resolves the setting to plain data. A proxy is ignored with a warning if its URL is invalid, if it uses another protocol,
+ * or if it is the daemon itself, which would be a loop. Calls then go directly to the upstream.
  */
 export async function resolveParentProxies(
   setting: ParentProxySetting,
@@ -47,11 +47,11 @@ export async function resolveParentProxies(
     if (url === null || url.trim() === "") return null;
     const proxy = readProxyUrl(url.trim());
     if (proxy === null) {
-      warnings.push(`parent proxy of ${source} is ignored: not an http:// or https:// URL`);
+      warnings.push(`The parent proxy from ${source} is ignored: it is not an http:// or https:// URL.`);
       return null;
     }
     if (await isOwnEndpoint(proxy, ownPorts)) {
-      warnings.push(`parent proxy of ${source} is ignored: ${formatAuthority(proxy)} is this daemon`);
+      warnings.push(`The parent proxy from ${source} is ignored: ${formatAuthority(proxy)} is this daemon.`);
       return null;
     }
     return proxy;
@@ -59,22 +59,22 @@ export async function resolveParentProxies(
   if (setting.kind === "none") return { proxies: noParentProxies, warnings };
   if (setting.kind === "url") {
     const proxy = await read(setting.url, "the configuration");
-    return { proxies: { https: proxy, http: proxy, noProxy: splitNoProxy(setting.noProxy) }, warnings };
+    return { proxies: { https: proxy, http: proxy, noProxy: splitNoProxy(setting.noProxy ?? "") }, warnings };
   }
-  // Lower case first, as curl and Node have it; an empty value counts as set.
+  // Lower case takes precedence, as in curl and Node. An empty value counts as set.
   const variable = (name: string) => environment[name] ?? environment[name.toUpperCase()] ?? null;
   const all = variable("all_proxy");
   return {
     proxies: {
       https: await read(variable("https_proxy") ?? all, "HTTPS_PROXY"),
       http: await read(variable("http_proxy") ?? all, "HTTP_PROXY"),
-      noProxy: splitNoProxy(variable("no_proxy")),
+      noProxy: splitNoProxy(readNoProxy(environment)),
     },
     warnings,
   };
 }
 
-/** Reads a proxy's URL; a missing scheme means http. `null` where it is no such URL. */
+/** Parses a proxy URL. The default scheme is http. Returns null for an invalid URL. */
 export function readProxyUrl(text: string): ParentProxy | null {
   let url: URL;
   try {
@@ -84,7 +84,7 @@ export function readProxyUrl(text: string): ParentProxy | null {
   }
   const tls = url.protocol === "https:";
   if (!tls && url.protocol !== "http:") return null;
-  // The URL parser drops a port that is its scheme's default one; proxies of http:// are then on 80.
+  // The URL parser drops the default port of the scheme.
   const authority = parseAuthority(url.host, tls ? 443 : 80);
   if (authority === null) return null;
   let credentials: string;
@@ -101,49 +101,18 @@ async function isOwnEndpoint(proxy: ParentProxy, ownPorts: ReadonlySet<number>):
   if (!ownPorts.has(proxy.port)) return false;
   try {
     const addresses = await lookup(proxy.host, { all: true });
-    return addresses.some((each) => forbiddenTarget(each.address, proxy.port, ownPorts) === "own_port");
+    return addresses.some((each) => checkTarget(each.address, proxy.port, ownPorts) === "own_port");
   } catch {
-    return false; // it does not resolve: dialling says so
+    return false; // a host that does not resolve is reported when it is dialled
   }
 }
 
-function splitNoProxy(list: string | null): string[] {
-  return (list ?? "").split(/[\s,]+/).filter((entry) => entry !== "");
-}
-
-/**
- * Makes the test for `NO_PROXY`: `*`, a name with everything below it (a leading dot or `*.` changes nothing), an
- * address, a network in CIDR form, each but the last with an optional port. Loopback is always reached directly.
- */
+/** Creates a test for hosts that are reached without the parent proxy: the entries of `NO_PROXY`, and loopback. */
 export function createDirectMatcher(entries: readonly string[]): (host: string, port: number) => boolean {
-  const networks = new BlockList();
-  const names: { name: string; port: number | null }[] = [];
-  for (const entry of entries) {
-    const [address = "", prefix] = entry.split("/");
-    const family = isIP(address);
-    if (family !== 0) {
-      const kind = family === 6 ? "ipv6" : "ipv4";
-      const bits = prefix === undefined ? (family === 6 ? 128 : 32) : Number(prefix);
-      if (Number.isInteger(bits) && bits >= 0 && bits <= (family === 6 ? 128 : 32)) {
-        networks.addSubnet(address, bits, kind);
-      }
-      continue;
-    }
-    const [, name = "", port] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(entry) ?? [];
-    names.push({
-      name: normaliseHost(name).replace(/^\*?\./, ""),
-      port: port === undefined ? null : Number(port),
-    });
-  }
+  const noProxy = parseNoProxy(entries);
   return (host, port) => {
     const name = normaliseHost(host);
-    if (name === "localhost" || name.endsWith(".localhost") || isLoopbackAddress(name)) return true;
-    const family = isIP(name);
-    if (family !== 0 && networks.check(name, family === 6 ? "ipv6" : "ipv4")) return true;
-    return names.some(
-      (each) =>
-        (each.port === null || each.port === port) &&
-        (each.name === "*" || each.name === name || (family === 0 && name.endsWith(`.${each.name}`))),
-    );
+    const isLocal = name === "localhost" || name.endsWith(".localhost") || isLoopbackAddress(name);
+    return isLocal || matchesNoProxy(noProxy, name, port);
   };
 }

@@ -1,12 +1,13 @@
 import { connect } from "node:net";
+import { closeSocket } from "./close-socket.ts";
 
-/** Whether somebody accepts connections at the address within the time. Sends nothing. */
+/** Returns whether the address accepts a connection within the time. Sends nothing. */
 export function probePort(host: string, port: number, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
-    const settle = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
+    const settle = (isOpen: boolean) => {
+      closeSocket(socket);
+      resolve(isOpen);
     };
     socket.setTimeout(timeoutMs, () => settle(false));
     socket.once("connect", () => settle(true));

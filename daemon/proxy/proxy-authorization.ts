@@ -1,15 +1,15 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type HeaderList, headerValue } from "../../core/exchange/mod.ts";
+import { type HeaderList, headerValue } from "../../core/metering/exchange/head.ts";
 
-/** What a `Proxy-Authorization` header said. The user name is a project label; it is bounded but not normalised. */
-export interface ProxyUser {
+/** The credentials of a `Proxy-Authorization` header. The user name is a project label. Its length is limited, but it is not normalised. */
+interface ProxyUser {
   readonly user: string | null;
   readonly password: string | null;
 }
 
 const maxUserLength = 256;
 
-/** Reads `Proxy-Authorization: Basic`; anything else is nobody. */
+/** Reads `Proxy-Authorization: Basic`. Returns nulls for a missing header and for other schemes. */
 export function readProxyUser(headers: HeaderList): ProxyUser {
   const value = headerValue(headers, "proxy-authorization");
   const [, encoded] = /^basic +([A-Za-z0-9+/_-]+=*)$/i.exec(value ?? "") ?? [];
@@ -20,7 +20,7 @@ export function readProxyUser(headers: HeaderList): ProxyUser {
   return { user: usable ? user : null, password };
 }
 
-/** Compares passwords in a time that does not tell how far they agree. */
+/** Compares passwords in constant time. */
 export function isSamePassword(given: string | null, wanted: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given ?? ""), digest(wanted)) && given !== null;

@@ -1,38 +1,45 @@
 import type { CertificatePair } from "../../core/ports/certificates.ts";
 import type { ParentProxies } from "./parent-proxy.ts";
 
-/** A path prefix of gateway mode and the upstream that it stands for. */
+/** A path prefix of gateway mode and its upstream. */
 export interface GatewayRoute {
   /** The first path segment, with its slash: `/anthropic`. */
   readonly prefix: string;
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** What stands before the rest of the path upstream; empty or `/something`. */
+  /** Replaces the prefix in the upstream path. Empty, or a path such as `/v1`. */
   readonly basePath: string;
 }
 
-/** Bounds of the proxy. Times are milliseconds. */
+/** The clients that must send the proxy password. */
+export type PasswordFor = "everybody" | "other_machines";
+
+/** Limits of the proxy. Times are in milliseconds. */
 export interface ProxyLimits {
-  /** A client's request head has to be there by then. */
+  /** A client that has sent nothing within this time is closed. */
+  readonly firstByteTimeoutMs: number;
+  /** The request head must be complete within this time. */
   readonly headTimeoutMs: number;
-  /** A client that asked for a provider's host and says nothing is tunnelled unread after this time. */
+  /** After CONNECT to a provider, a client that has not started TLS within this time is closed. */
   readonly helloTimeoutMs: number;
-  /** Name resolution, TCP and the parent proxy's answer together. */
+  /** Covers name resolution, TCP and the parent proxy's response. */
   readonly connectTimeoutMs: number;
   readonly handshakeTimeoutMs: number;
+  /** Beyond this number, the client that has been silent longest is closed. If none is silent, the new client is refused. */
   readonly maxConnections: number;
-  /** How much log may be on its way before frames are dropped, in bytes. */
+  /** How much of the tap log may be unread before frames are dropped, in bytes. */
   readonly maxBacklogBytes: number;
   readonly flushMs: number;
-  /** After the upstream has said its last, a client that neither sends nor hangs up is let go. */
+  /** After the upstream has ended, a client that neither sends nor closes within this time is closed. */
   readonly lingerMs: number;
 }
 
-/** Decision: generous bounds; they are there against leaks and floods, not to shape traffic. */
+/** The default limits. Decision: they are generous, since they prevent leaks and floods and do not shape traffic. */
 export const defaultProxyLimits: ProxyLimits = {
+  firstByteTimeoutMs: 10_000,
   headTimeoutMs: 30_000,
-  helloTimeoutMs: 5_000,
+  helloTimeoutMs: 60_000,
   connectTimeoutMs: 15_000,
   handshakeTimeoutMs: 15_000,
   maxConnections: 8_192,
@@ -41,27 +48,43 @@ export const defaultProxyLimits: ProxyLimits = {
   lingerMs: 60_000,
 };
 
-/** All that the proxy needs to know, as plain data: it crosses into a worker thread. */
+/**
+ * How calls of other users of this machine are handled: `tunnel` relays them unread and refuses them on the gateway,
+ * `meter` meters them as this user's.
+ */
+export type OtherUsers = "tunnel" | "meter";
+
+/** The configuration of the proxy. It is plain data, because it is posted to a worker thread. */
 export interface ProxyConfig {
   /** An address from `resolveListenHost()`. */
   readonly host: string;
-  /** 0 takes a free port, and keeps it over restarts of the worker. */
+  /** 0 chooses a free port, which is kept when the worker restarts. */
   readonly port: number;
   /**
-   * A socket that listens already, from a service manager that holds the port while the daemon restarts (sd_listen_fds(3)).
-   * It goes with the worker, so a worker that is lost can't be replaced in this process.
+   * A listening socket from a service manager, which holds the port while the daemon restarts (sd_listen_fds(3)). The socket
+   * is lost with the worker, so the worker can't be restarted in this process.
    */
   readonly listenFd?: number;
-  /** The daemon's other ports; neither they nor the proxy's own are reachable through the proxy. */
+  /** The daemon's other ports. The proxy connects neither to them nor to its own port. */
   readonly ownPorts: readonly number[];
-  /** Patterns of `createHostMatcher()`: whose connections are opened and logged. */
+  /** Hosts whose connections are intercepted and logged, as patterns of `createHostMatcher()`. */
   readonly providerHosts: readonly string[];
   readonly gatewayRoutes: readonly GatewayRoute[];
   readonly authority: CertificatePair;
   /** The certificates that upstream servers are verified against, in PEM. */
   readonly roots: readonly string[];
+  /** Trusts the runtime's and the system's certificates too. Default: no. */
+  readonly systemRoots?: boolean;
   readonly parentProxies: ParentProxies;
-  /** Demands `Proxy-Authorization: Basic` with this password and any user name, which is the project. */
+  /** Private targets that clients on other machines may reach, as patterns of `createHostMatcher()`. */
+  readonly sharedTargets?: readonly string[];
+  /** The password that `Proxy-Authorization: Basic` must contain. Its user name is the project. Null: no password. */
   readonly proxyPassword: string | null;
+  /** The clients that must send the password. Default: `everybody`. */
+  readonly passwordFor?: PasswordFor;
+  /** The user whose calls are metered: the user of this process. Undefined if the platform has no user IDs. */
+  readonly ownUid?: number | undefined;
+  /** Default: `tunnel`. A connection whose user can't be found counts as this user's. */
+  readonly otherUsers?: OtherUsers;
   readonly limits?: Partial<ProxyLimits>;
 }

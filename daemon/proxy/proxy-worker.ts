@@ -1,14 +1,22 @@
-/** The worker thread that owns the proxy's sockets. `startProxy()` starts it and talks to it. */
+/** The worker thread that owns the proxy's sockets. `startProxy()` starts it and exchanges messages with it. */
 import { createServer, type Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
-// A worker composes itself: only plain data crosses into it, so the issuer can't be injected.
-import { createLeafIssuer } from "../../adapters/certificates/mod.ts";
+// The worker receives only plain data, so the issuer can't be injected.
+import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
+import { loadSystemRoots } from "../../adapters/certificates/root-certificates.ts";
+import { flushCompileCacheLater } from "../../adapters/compile-cache/thread-compile-cache.ts";
+import { createPortBatch } from "../../adapters/process-table/lookup-port.ts";
+import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
 import { formatAuthority } from "./authority.ts";
+import { closeSocket } from "./close-socket.ts";
 import { createCounters } from "./counters.ts";
 import { createDial } from "./dial.ts";
 import { createHostMatcher } from "./host-patterns.ts";
 import { createLeafContexts } from "./leaf-contexts.ts";
+import { createLoginThrottle } from "./login-throttle.ts";
+import { createPeers } from "./peers.ts";
 import { defaultProxyLimits } from "./proxy-config.ts";
+import type { ProxyThreadData } from "./proxy-thread.ts";
 import type { RelayContext } from "./relay-context.ts";
 import { serveClient } from "./serve-client.ts";
 import { createTapLog } from "./tap-log.ts";
@@ -17,7 +25,13 @@ import type { FromWorker, ProxyWorkerData, ToWorker } from "./worker-messages.ts
 
 const port = parentPort;
 if (port === null) throw new Error("proxy-worker runs in a worker thread only");
-const { config, firstConnection, acknowledged } = workerData as ProxyWorkerData;
+flushCompileCacheLater();
+// Read while waiting for the configuration.
+const expectedRoots = (workerData as ProxyThreadData).readSystemRoots ? loadSystemRoots() : null;
+// Node delivers one message at a time, and this module continues before the next one. So the listener below misses none.
+const { config, firstConnection, acknowledged } = await new Promise<ProxyWorkerData>((resolve) => {
+  port.once("message", ({ data }: Extract<ToWorker, { kind: "start" }>) => resolve(data));
+});
 
 const post = (message: FromWorker, transfer: readonly ArrayBuffer[] = []) =>
   port.postMessage(message, transfer);
@@ -26,7 +40,8 @@ const limits = { ...defaultProxyLimits, ...config.limits };
 const counters = createCounters();
 const ownPorts = new Set(config.ownPorts);
 const gatewayHosts = new Set<string>();
-const upstreamTls = createUpstreamTls(config.roots, limits.handshakeTimeoutMs);
+const systemRoots = config.systemRoots === true ? (expectedRoots ?? loadSystemRoots()) : [];
+const upstreamTls = createUpstreamTls([...systemRoots, ...config.roots], limits.handshakeTimeoutMs);
 let lastConnection = firstConnection - 1;
 let counted = "";
 
@@ -56,6 +71,7 @@ const context: RelayContext = {
   dial: createDial({
     ownPorts,
     parents: config.parentProxies,
+    isSharedTarget: createHostMatcher(config.sharedTargets ?? []),
     timeoutMs: limits.connectTimeoutMs,
     secureContext: upstreamTls.secureContext,
   }),
@@ -64,14 +80,34 @@ const context: RelayContext = {
   gatewayRoutes: config.gatewayRoutes,
   gatewayHosts,
   proxyPassword: config.proxyPassword,
+  passwordFor: config.passwordFor ?? "everybody",
+  loginThrottle: createLoginThrottle(() => performance.now()),
   isProviderHost: createHostMatcher(config.providerHosts),
   nextConnection: () => (lastConnection += 1),
+  silent: new Set(),
+  peers: createPeers({
+    ownUid: config.ownUid,
+    otherUsers: config.otherUsers ?? "tunnel",
+    maxConnections: limits.maxConnections,
+    onRefused: () => {
+      counters.refused.too_many_connections += 1;
+    },
+  }),
   relays: new Map(),
 };
 
 const clients = new Set<Socket>();
-/** Clients that have not sent a head yet. */
-const silent = new Set<Socket>();
+const { silent } = context;
+
+/** Closes the client that has been silent longest. Returns false if no client is silent. */
+function makeRoom(): boolean {
+  const [longest] = silent;
+  if (longest === undefined) return false;
+  silent.delete(longest);
+  clients.delete(longest);
+  closeSocket(longest);
+  return true;
+}
 
 const server = createServer({
   allowHalfOpen: true,
@@ -79,20 +115,21 @@ const server = createServer({
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
 });
-server.maxConnections = limits.maxConnections;
-server.on("drop", () => {
-  counters.refused.too_many_connections += 1;
-});
 server.on("connection", (client: Socket) => {
   counters.accepted += 1;
+  if (clients.size >= limits.maxConnections) {
+    counters.refused.too_many_connections += 1;
+    if (!makeRoom()) return closeSocket(client);
+  }
   clients.add(client);
   silent.add(client);
-  client.on("error", () => {}); // never without a listener; who relays listens for itself
+  client.on("error", () => {}); // an unhandled error would end the worker; the relay has its own listener
   client.on("close", () => {
     clients.delete(client);
     silent.delete(client);
     if (stopping) finishStop();
   });
+  context.peers.add(client);
   serveClient(context, client, () => silent.delete(client));
 });
 server.on("error", (error: NodeJS.ErrnoException) => {
@@ -107,7 +144,7 @@ server.listen(where, () => {
     post({
       kind: "listen_failed",
       code: "EADDRNOTAVAIL",
-      message: `the service manager holds ${address.address}, and the configuration says ${config.host}`,
+      message: `the service manager listens on ${address.address}, but the configured host is ${config.host}`,
     });
     return;
   }
@@ -119,7 +156,7 @@ server.listen(where, () => {
   post({ kind: "ready", port: address.port });
 });
 
-/** Counters change with connections, not with bytes: looking at them now and then is enough. */
+/** Counters change with connections, not with bytes, so it is enough to post them once a second. */
 const counterTimer = setInterval(postCounters, 1_000);
 counterTimer.unref();
 
@@ -129,11 +166,11 @@ let stopTimer: NodeJS.Timeout | null = null;
 function finishStop(): void {
   if (clients.size > 0) return;
   if (stopTimer !== null) clearTimeout(stopTimer);
-  // Sockets towards upstreams may still be closing; the log is complete when the clients are gone.
+  // Upstream sockets may still be closing. The log is complete once all clients are closed.
   setImmediate(() => {
     log.flush();
     postCounters();
-    post({ kind: "stopped" }); // upon which this worker is ended
+    post({ kind: "stopped" }); // the main thread then terminates this worker
   });
 }
 
@@ -143,9 +180,18 @@ port.on("message", (message: ToWorker) => {
       log.flush();
       postCounters();
       return post({ kind: "pong", id: message.id });
+    case "caller_lookup": {
+      const lookUpCaller = createLookupQueue(createPortBatch(message.port));
+      return context.peers.setFinder(async (connection) => {
+        // The client of a short call has closed its socket when the main thread looks up its process.
+        const query = { ...connection, wantsProcess: false, storesProcess: true };
+        const { uid, isClosed } = await lookUpCaller(query);
+        return isClosed ? "closed" : uid;
+      });
+    }
     case "spent":
       return log.reuse(message.buffer);
-    case "close_quiet":
+    case "close_idle":
       for (const { connection, lastAtMs } of message.connections) {
         const relay = context.relays.get(connection);
         if (relay !== undefined && relay.entry.lastAtMs <= lastAtMs) relay.close();
@@ -155,10 +201,10 @@ port.on("message", (message: ToWorker) => {
       if (!stopping) server.close();
       stopping = true;
       if (stopTimer !== null) clearTimeout(stopTimer);
-      for (const client of silent) client.destroy();
+      for (const client of silent) closeSocket(client);
       stopTimer = setTimeout(() => {
         for (const client of clients)
-          client.destroy(Object.assign(new Error("stopped"), { code: "METER_STOPPED" }));
+          closeSocket(client, Object.assign(new Error("stopped"), { code: "METER_STOPPED" }));
       }, message.deadlineMs);
       finishStop();
   }

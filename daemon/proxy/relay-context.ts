@@ -1,19 +1,23 @@
 import type { Socket } from "node:net";
+import { closeSocket } from "./close-socket.ts";
 import type { ProxyCounters, RefusalReason } from "./counters.ts";
-import type { Dial } from "./dial.ts";
+import type { ClientLocation, Dial } from "./dial.ts";
+import { isLoopbackAddress } from "./forbidden-targets.ts";
 import type { LeafContexts } from "./leaf-contexts.ts";
-import type { GatewayRoute, ProxyLimits } from "./proxy-config.ts";
+import type { LoginThrottle } from "./login-throttle.ts";
+import type { Peers } from "./peers.ts";
+import type { GatewayRoute, PasswordFor, ProxyLimits } from "./proxy-config.ts";
 import type { CloseReason, TapMode, TunnelReason } from "./tap-frames.ts";
 import { type LoggedConnection, type TapLog, tapClock } from "./tap-log.ts";
 import type { UpstreamTls } from "./upstream-tls.ts";
 
-/** A logged connection that can be told to close. */
-export interface OpenRelay {
+/** A logged connection that can be closed. */
+interface OpenRelay {
   readonly entry: LoggedConnection;
   close(): void;
 }
 
-/** What all connections of one worker share. */
+/** What all connections of a worker share. */
 export interface RelayContext {
   readonly limits: ProxyLimits;
   readonly counters: ProxyCounters;
@@ -25,13 +29,25 @@ export interface RelayContext {
   /** The `Host` values of gateway mode, complete once the proxy listens. */
   readonly gatewayHosts: ReadonlySet<string>;
   readonly proxyPassword: string | null;
+  readonly passwordFor: PasswordFor;
+  readonly loginThrottle: LoginThrottle;
   readonly isProviderHost: (host: string, port: number) => boolean;
   readonly nextConnection: () => number;
+  /** Clients that have sent no complete head, or no hello after their CONNECT, oldest first. They are closed if slots run out. */
+  readonly silent: Set<Socket>;
+  readonly peers: Peers;
   /** The connections in the log, by their number. */
   readonly relays: Map<number, OpenRelay>;
 }
 
-/** Where a relay goes and for whom. */
+/** Returns where a client is. A client whose address equals the one that it connected to is on this machine too. */
+export function locateClient(client: Socket): ClientLocation {
+  const { remoteAddress, localAddress } = client;
+  if (remoteAddress === undefined) return "remote"; // it has disconnected
+  return isLoopbackAddress(remoteAddress) || remoteAddress === localAddress ? "local" : "remote";
+}
+
+/** The target of a relay, and its client. */
 export interface RelayTarget {
   readonly host: string;
   readonly port: number;
@@ -39,15 +55,15 @@ export interface RelayTarget {
   readonly proxyUser: string | null;
 }
 
-/** A connection's place in the log, from `opened` to `closed`. */
+/** A connection in the log, from `opened` to `closed`. */
 export interface RelayLog {
   readonly entry: LoggedConnection;
   readonly log: TapLog;
-  /** Says how it ended; later calls say nothing. */
+  /** Logs how the connection ended. Later calls have no effect. */
   closed(reason: CloseReason, code: string | null): void;
 }
 
-/** Writes `opened` and registers the connection; `close` tells it to go when the log's reader finds it quiet. */
+/** Logs `opened` and registers the connection. `close` is called when the log's reader finds the connection idle. */
 export function openRelayLog(
   context: RelayContext,
   mode: TapMode,
@@ -74,7 +90,7 @@ export function openRelayLog(
     log,
     closed(reason, code) {
       if (!relays.delete(entry.id)) return;
-      // A provider that can't be reached says nothing of the client.
+      // An unreachable provider says nothing about the client.
       const byClient = reason === "clean" || reason === "client_aborted";
       if (byClient && mode === "intercepted" && entry.lastAtMs === atMs) context.counters.endedUnused += 1;
       log.note({ kind: "closed", connection: entry.id, atMs: tapClock(), reason, code });
@@ -82,8 +98,8 @@ export function openRelayLog(
   };
 }
 
-/** Counts and logs a connection that is passed on unread. */
-export function noteTunnel(context: RelayContext, target: RelayTarget, reason: TunnelReason): void {
+/** Counts and logs a connection that is tunnelled unread. */
+export function recordTunnel(context: RelayContext, target: RelayTarget, reason: TunnelReason): void {
   context.counters.tunnelled[reason] += 1;
   context.log.note({
     kind: "tunnelled",
@@ -101,34 +117,38 @@ const statusTexts = {
   403: "Forbidden",
   407: "Proxy Authentication Required",
   408: "Request Timeout",
+  429: "Too Many Requests",
   431: "Request Header Fields Too Large",
   502: "Bad Gateway",
 } as const;
 
-/** An answer of the proxy's own. */
+/** A response from the proxy itself. */
 export interface Refusal {
   readonly status: keyof typeof statusTexts;
   readonly reason: RefusalReason;
-  /** One plain sentence for the person who reads it. */
+  /** One sentence for people. */
   readonly text: string;
+  readonly retryAfterSeconds?: number;
 }
 
-/** How long a refused client may go on sending; a reset before it has read the answer would take the answer away. */
+/** How long a refused client may keep sending, in milliseconds. A reset before it has read the response would discard the response. */
 const refusalDrainMs = 2_000;
 
-/** Answers with a small text and closes, reading on for a moment so that the answer arrives. */
+/** Sends a refusal and closes the connection, after reading for a short time so that the response arrives. */
 export function refuse(context: RelayContext, client: Socket, refusal: Refusal): void {
   context.counters.refused[refusal.reason] += 1;
   if (client.destroyed) return;
   const body = `meter: ${refusal.text}\n`;
+  const { retryAfterSeconds } = refusal;
   const challenge = refusal.status === 407 ? 'Proxy-Authenticate: Basic realm="meter"\r\n' : "";
+  const retryAfter = retryAfterSeconds === undefined ? "" : `Retry-After: ${retryAfterSeconds}\r\n`;
   client.removeAllListeners("data");
   client.removeAllListeners("end");
   client.end(
     `HTTP/1.1 ${refusal.status} ${statusTexts[refusal.status]}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n${challenge}Connection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${challenge}${retryAfter}Connection: close\r\n\r\n${body}`,
   );
-  const timer = setTimeout(() => client.destroy(), refusalDrainMs);
+  const timer = setTimeout(() => closeSocket(client), refusalDrainMs);
   client.once("close", () => clearTimeout(timer));
   client.resume();
 }

@@ -1,12 +1,13 @@
-import { Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
+import { type ProxyThread, startProxyThread } from "./proxy-thread.ts";
 import type { TapFrame } from "./tap-frames.ts";
-import { readTapBatch, tapClock } from "./tap-log.ts";
-import type { FromWorker, ProxyWorkerData, QuietConnection, ToWorker } from "./worker-messages.ts";
+import { readTapBatch, type TapBatch, tapClock } from "./tap-log.ts";
+import type { FromWorker, IdleConnection, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
 
-/** The proxy's port can't be listened on. `code` is the system's word: `EADDRINUSE`, `EACCES`. */
+/** Thrown if the proxy can't listen on its port. `code` is the system's error code, such as `EADDRINUSE`. */
 export class ProxyListenError extends Error {
   override name = "ProxyListenError";
   readonly code: string;
@@ -16,23 +17,39 @@ export class ProxyListenError extends Error {
   }
 }
 
-/** What happened to the proxy itself. */
+/** An event of the proxy itself. */
 export type ProxyEvent =
-  /** The worker is gone; it comes back after the delay. */
+  /** The worker has ended. It is restarted after the delay. */
   | { readonly kind: "worker_lost"; readonly message: string; readonly restartDelayMs: number }
   | { readonly kind: "worker_restarted"; readonly port: number }
-  /** The worker is gone, and with it the socket that it was given: only a new process can have that again. */
+  /** The worker has ended, and with it the socket from the service manager. Only a new process can get that socket again. */
   | { readonly kind: "port_lost"; readonly message: string }
-  /** The reader of the log threw; the frames of that batch may be unmetered. The proxy goes on. */
+  /** The reader of the log threw. The frames of that batch may be unmetered. The proxy keeps running. */
   | { readonly kind: "sink_failed"; readonly error: unknown };
 
 /**
- * Who reads the tap log. Neither function may be slow: bytes never wait for it, but the log's memory grows. The bytes of
- * the frames are there during the call alone: who keeps some makes a copy.
+ * The receiver of the tap log. Its functions must be fast: traffic never waits for them, but the unread log takes memory.
+ * The bytes of a frame are valid only during the call. Copy them to keep them.
  */
 export interface ProxySink {
   frames(frames: readonly TapFrame[]): void;
   event(event: ProxyEvent): void;
+}
+
+/**
+ * Delivers a port to the caller lookup, and a new one each time the lookup restarts. The port takes the messages of
+ * `createPortBatch()`. The returned function stops this.
+ */
+export type ConnectLookup = (deliver: (port: MessagePort) => void) => () => void;
+
+/** Options of `startProxy()`. */
+interface StartProxyOptions {
+  /** Returns the delay before a restart, given the number of consecutive failures. */
+  readonly restartDelayMs?: (failures: number) => number;
+  /** Without it, every client counts as this user's. */
+  readonly connectLookup?: ConnectLookup;
+  /** The first thread to use. Default: a new one. */
+  readonly thread?: ProxyThread | undefined;
 }
 
 /** A running proxy. */
@@ -42,225 +59,285 @@ export interface RunningProxy {
   counters(): ProxyCounters;
   /** How many logged connections are open. */
   connections(): number;
-  /** Resolves with the time that the worker took to answer; rejects when it does not in time. */
+  /** Resolves with the worker's response time in milliseconds. Rejects if the worker does not answer in time. */
   ping(timeoutMs: number): Promise<number>;
-  /** Whether the port takes a connection and the worker answers, both within the time; yes where that can't be told. */
+  /** Resolves with whether the port accepts a connection and the worker answers in time, or with true if that can't be determined. */
   probe(timeoutMs: number): Promise<boolean>;
-  /** Closes connections on which nothing has passed since the given time. */
-  closeQuiet(connections: readonly QuietConnection[]): void;
+  /** Closes those connections that have been idle since the given time. */
+  closeIdle(connections: readonly IdleConnection[]): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
-  /** Stops accepting, lets what is open finish until the deadline, then closes it. A later call may bring it forward. */
+  /** Stops accepting connections, and closes the open ones at the deadline. A later call may bring the deadline forward. */
   stop(deadlineMs: number): Promise<void>;
 }
 
-/** A worker that ran this long before it went counts as healthy. */
+/** A worker that ran this long before it ended counts as healthy. */
 const healthyRunMs = 60_000;
 
-/** A probe's timer that fires this much late tells of a busy main thread, not of the worker. */
-const heldUpMs = 250;
+/** A probe's timer that fires this much late indicates a busy main thread, not a hanging worker. */
+const lateTimerMs = 250;
 
-/** A worker that has not stopped this long after the deadline is ended. */
+/** A worker that has not stopped this long after the deadline is terminated. */
 const stopGraceMs = 2_000;
 
-/**
- * The worker's objects live either for a chunk or for a connection. A small nursery keeps the dead ones from staying
- * resident: measured with 1,000 open streams, 17 MB less than by default at the same CPU time per request.
- */
-const youngGenerationMb = 8;
-
-/** The worker's source beside this file: `.ts` in a checkout, `.js` in `dist`. */
-const workerUrl = () =>
-  new URL(`./proxy-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-
-/** From one second, doubling to one minute. */
+/** Returns one second, doubled for each failure up to one minute. */
 function defaultRestartDelayMs(failures: number): number {
   return Math.min(1_000 * 2 ** (failures - 1), 60_000);
 }
 
+/** The main thread's state of the proxy. */
+interface ProxyState {
+  readonly config: ProxyConfig;
+  readonly sink: ProxySink;
+  readonly restartDelayMs: (failures: number) => number;
+  readonly connectLookup: ConnectLookup | undefined;
+  /** One shared counter: the bytes of batches that this thread has read. */
+  readonly acknowledged: Int32Array<SharedArrayBuffer>;
+  /** The logged connections that are open. */
+  readonly open: Set<number>;
+  /** Functions that settle the pings in progress, by id. */
+  readonly pings: Map<number, () => void>;
+  worker: ProxyThread | null;
+  /** A thread that was started in advance. */
+  spare: ProxyThread | null;
+  boundPort: number;
+  lastConnection: number;
+  lastPing: number;
+  failures: number;
+  startedAt: number;
+  /** Called when the worker ends while the proxy starts or stops; null while it runs. */
+  onEnded: ((problem: string) => void) | null;
+  stopPromise: Promise<void> | null;
+  restartTimer: NodeJS.Timeout | null;
+  portLost: boolean;
+  previousCounters: ProxyCounters;
+  currentCounters: ProxyCounters;
+}
+
 /**
- * Starts the proxy in a worker thread and keeps it running: a worker that is lost is replaced after a delay, on the
- * same port, and the connections that went with it are reported as closed. Rejects with a `ProxyListenError` where
- * the port can't be had at the start.
+ * Starts the proxy in a worker thread and keeps it running: a worker that ends is replaced after a delay, on the same port,
+ * and its connections are reported as closed. Rejects with a `ProxyListenError` if the first worker can't listen.
  */
 export function startProxy(
   config: ProxyConfig,
   sink: ProxySink,
-  restartDelayMs: (failures: number) => number = defaultRestartDelayMs,
+  { restartDelayMs = defaultRestartDelayMs, connectLookup, thread }: StartProxyOptions = {},
 ): Promise<RunningProxy> {
-  const acknowledged = new Int32Array(new SharedArrayBuffer(4));
-  const open = new Set<number>();
-  const pings = new Map<number, () => void>();
-  let worker: Worker;
-  let boundPort = config.port;
-  let lastConnection = 0;
-  let lastPing = 0;
-  let failures = 0;
-  let startedAt = 0;
-  let stopping = false;
-  let stopped: ((problem: string) => void) | null = null;
-  let stopPromise: Promise<void> | null = null;
-  let restartTimer: NodeJS.Timeout | null = null;
-  let portLost = false;
-  let past = createCounters();
-  let current = createCounters();
-
-  const deliver = (frames: readonly TapFrame[]) => {
-    try {
-      sink.frames(frames);
-    } catch (error) {
-      sink.event({ kind: "sink_failed", error });
-    }
+  const proxy: ProxyState = {
+    config,
+    sink,
+    restartDelayMs,
+    connectLookup,
+    acknowledged: new Int32Array(new SharedArrayBuffer(4)),
+    open: new Set(),
+    pings: new Map(),
+    worker: null,
+    spare: thread ?? null,
+    boundPort: config.port,
+    lastConnection: 0,
+    lastPing: 0,
+    failures: 0,
+    startedAt: 0,
+    onEnded: null,
+    stopPromise: null,
+    restartTimer: null,
+    portLost: false,
+    previousCounters: createCounters(),
+    currentCounters: createCounters(),
   };
-
-  const note = (frame: TapFrame) => {
-    if (frame.connection > lastConnection) lastConnection = frame.connection;
-    if (frame.kind === "opened") open.add(frame.connection);
-    else if (frame.kind === "closed") open.delete(frame.connection);
-  };
-
-  const spawn = (onReady: () => void, onFailed: (error: ProxyListenError) => void) => {
-    startedAt = performance.now();
-    const data: ProxyWorkerData = {
-      config: { ...config, port: boundPort },
-      firstConnection: lastConnection + 1,
-      acknowledged,
-    };
-    Atomics.store(acknowledged, 0, 0);
-    const fresh = new Worker(workerUrl(), {
-      workerData: data,
-      name: "meter proxy",
-      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
-    });
-    worker = fresh;
-    let problem = "the worker ended";
-    fresh.on("message", (message: FromWorker) => {
-      switch (message.kind) {
-        case "batch": {
-          for (const frame of message.notes) note(frame);
-          deliver(readTapBatch(message));
-          if (worker === fresh) Atomics.add(acknowledged, 0, message.weight);
-          fresh.postMessage({ kind: "spent", buffer: message.buffer } satisfies ToWorker, [message.buffer]);
-          return;
-        }
-        case "ready":
-          boundPort = message.port;
-          return onReady();
-        case "listen_failed":
-          problem = message.message;
-          return onFailed(new ProxyListenError(message.code, message.message));
-        case "counters":
-          current = message.counters;
-          return;
-        case "pong":
-          pings.get(message.id)?.();
-          return;
-        case "stopped": // all frames came before this
-          void fresh.terminate();
-      }
-    });
-    fresh.on("error", (error: Error) => {
-      problem = `${error.name}: ${error.message}`;
-    });
-    fresh.on("exit", () => {
-      past = addCounters(past, current);
-      current = createCounters();
-      const atMs = tapClock();
-      const frames = [...open].map(
-        (connection): TapFrame => ({ kind: "closed", connection, atMs, reason: "proxy_lost", code: null }),
-      );
-      open.clear();
-      if (frames.length > 0) deliver(frames);
-      if (stopping) stopped?.(problem);
-      else lost(problem);
-    });
-  };
-
-  const lost = (message: string) => {
-    if (config.listenFd !== undefined) {
-      portLost = true;
-      sink.event({ kind: "port_lost", message });
-      return;
-    }
-    failures = performance.now() - startedAt >= healthyRunMs ? 1 : failures + 1;
-    const delayMs = restartDelayMs(failures);
-    sink.event({ kind: "worker_lost", message, restartDelayMs: delayMs });
-    restartTimer = setTimeout(() => {
-      restartTimer = null;
-      spawn(
-        () => sink.event({ kind: "worker_restarted", port: boundPort }),
-        () => void worker.terminate(),
-      );
-    }, delayMs);
-  };
-
-  const send = (message: ToWorker) => worker.postMessage(message);
-
-  const proxy: RunningProxy = {
-    get port() {
-      return boundPort;
-    },
-    counters: () => addCounters(past, current),
-    connections: () => open.size,
-    ping(timeoutMs) {
-      const id = (lastPing += 1);
-      const sentAt = performance.now();
-      return new Promise<number>((resolve, reject) => {
-        const timer = setTimeout(() => {
-          pings.delete(id);
-          reject(new Error(`the proxy did not answer within ${timeoutMs} ms`));
-        }, timeoutMs);
-        pings.set(id, () => {
-          pings.delete(id);
-          clearTimeout(timer);
-          resolve(performance.now() - sentAt);
-        });
-        send({ kind: "ping", id });
-      });
-    },
-    async probe(timeoutMs) {
-      // The system takes connections for a worker that hangs: its own answer is wanted too.
-      const answered = proxy.ping(timeoutMs).then(
-        () => true,
-        () => false,
-      );
-      const startedAt = performance.now();
-      const isWell = (await probePort(config.host, boundPort, timeoutMs)) && (await answered);
-      // Whoever looks this late was held up itself, and has no right to call the worker slow.
-      return isWell || performance.now() - startedAt > timeoutMs + heldUpMs;
-    },
-    closeQuiet: (connections) => send({ kind: "close_quiet", connections }),
-    restart: () => void worker.terminate(),
-    stop(deadlineMs) {
-      const workerGone = restartTimer !== null || portLost;
-      if (restartTimer !== null) clearTimeout(restartTimer);
-      restartTimer = null;
-      stopPromise ??= new Promise<void>((resolve) => {
-        stopping = true;
-        stopped = () => resolve();
-        if (workerGone) resolve();
-      });
-      send({ kind: "stop", deadlineMs });
-      const timer = setTimeout(() => void worker.terminate(), deadlineMs + stopGraceMs);
-      return stopPromise.finally(() => clearTimeout(timer));
-    },
-  };
-
   return new Promise<RunningProxy>((resolve, reject) => {
-    // Until it has listened once there is nothing to mend: the caller hears why.
-    stopping = true;
+    // A failure before the first listen is reported to the caller instead of retried.
     let failure: ProxyListenError | null = null;
-    stopped = (problem) => reject(failure ?? new Error(`the proxy did not start: ${problem}`));
-    spawn(
+    proxy.onEnded = (problem) => reject(failure ?? new Error(`the proxy did not start: ${problem}`));
+    startWorker(
+      proxy,
       () => {
-        stopping = false;
-        stopped = null;
-        resolve(proxy);
+        proxy.onEnded = null;
+        resolve(toRunningProxy(proxy));
       },
       (error) => {
         failure = error;
-        void worker.terminate();
+        endWorker(proxy);
       },
     );
   });
+}
+
+function toRunningProxy(proxy: ProxyState): RunningProxy {
+  return {
+    get port() {
+      return proxy.boundPort;
+    },
+    counters: () => addCounters(proxy.previousCounters, proxy.currentCounters),
+    connections: () => proxy.open.size,
+    ping: (timeoutMs) => pingWorker(proxy, timeoutMs),
+    probe: (timeoutMs) => probeProxy(proxy, timeoutMs),
+    closeIdle: (connections) => send(proxy, { kind: "close_idle", connections }),
+    restart: () => endWorker(proxy),
+    stop: (deadlineMs) => stopProxy(proxy, deadlineMs),
+  };
+}
+
+const send = ({ worker }: ProxyState, message: ToWorker) => worker?.postMessage(message);
+
+const endWorker = ({ worker }: ProxyState) => void worker?.terminate();
+
+function startWorker(
+  proxy: ProxyState,
+  onReady: () => void,
+  onFailed: (error: ProxyListenError) => void,
+): void {
+  const { config, acknowledged, connectLookup, spare } = proxy;
+  proxy.startedAt = performance.now();
+  Atomics.store(acknowledged, 0, 0);
+  // A thread that has ended has the ID -1.
+  const worker = spare !== null && spare.threadId !== -1 ? spare : startProxyThread();
+  proxy.spare = null;
+  proxy.worker = worker;
+  worker.ref();
+  const data: ProxyWorkerData = {
+    config: { ...config, port: proxy.boundPort },
+    firstConnection: proxy.lastConnection + 1,
+    acknowledged,
+  };
+  send(proxy, { kind: "start", data });
+  const disconnect = connectLookup?.((port) =>
+    worker.postMessage({ kind: "caller_lookup", port } satisfies ToWorker, [port]),
+  );
+  let problem = "the worker ended";
+  worker.on("message", (message: FromWorker) => {
+    if (message.kind === "ready") {
+      proxy.boundPort = message.port;
+      onReady();
+    } else if (message.kind === "listen_failed") {
+      problem = message.message;
+      onFailed(new ProxyListenError(message.code, message.message));
+    } else {
+      onMessage(proxy, worker, message);
+    }
+  });
+  worker.on("error", (error: Error) => {
+    problem = `${error.name}: ${error.message}`;
+  });
+  worker.on("exit", () => {
+    disconnect?.();
+    onWorkerExit(proxy, problem);
+  });
+}
+
+type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
+
+function onMessage(proxy: ProxyState, worker: ProxyThread, message: MessageOfRunning): void {
+  switch (message.kind) {
+    case "batch":
+      return onBatch(proxy, worker, message);
+    case "counters":
+      proxy.currentCounters = message.counters;
+      return;
+    case "pong":
+      proxy.pings.get(message.id)?.();
+      return;
+    case "stopped": // all frames came before this
+      void worker.terminate();
+  }
+}
+
+function onBatch(proxy: ProxyState, worker: ProxyThread, batch: TapBatch): void {
+  for (const frame of batch.notes) trackConnection(proxy, frame);
+  deliver(proxy, readTapBatch(batch));
+  if (proxy.worker === worker) Atomics.add(proxy.acknowledged, 0, batch.memoryBytes);
+  worker.postMessage({ kind: "spent", buffer: batch.buffer } satisfies ToWorker, [batch.buffer]);
+}
+
+function trackConnection(proxy: ProxyState, { connection, kind }: TapFrame): void {
+  if (connection > proxy.lastConnection) proxy.lastConnection = connection;
+  if (kind === "opened") proxy.open.add(connection);
+  else if (kind === "closed") proxy.open.delete(connection);
+}
+
+function deliver({ sink }: ProxyState, frames: readonly TapFrame[]): void {
+  try {
+    sink.frames(frames);
+  } catch (error) {
+    sink.event({ kind: "sink_failed", error });
+  }
+}
+
+/** Reports the worker's connections as closed, and restarts it unless the proxy is starting or stopping. */
+function onWorkerExit(proxy: ProxyState, problem: string): void {
+  proxy.previousCounters = addCounters(proxy.previousCounters, proxy.currentCounters);
+  proxy.currentCounters = createCounters();
+  const atMs = tapClock();
+  const frames = [...proxy.open].map(
+    (connection): TapFrame => ({ kind: "closed", connection, atMs, reason: "proxy_lost", code: null }),
+  );
+  proxy.open.clear();
+  if (frames.length > 0) deliver(proxy, frames);
+  if (proxy.onEnded !== null) proxy.onEnded(problem);
+  else restartLater(proxy, problem);
+}
+
+function restartLater(proxy: ProxyState, message: string): void {
+  const { config, sink } = proxy;
+  if (config.listenFd !== undefined) {
+    proxy.portLost = true;
+    sink.event({ kind: "port_lost", message });
+    return;
+  }
+  const wasHealthy = performance.now() - proxy.startedAt >= healthyRunMs;
+  proxy.failures = wasHealthy ? 1 : proxy.failures + 1;
+  const delayMs = proxy.restartDelayMs(proxy.failures);
+  sink.event({ kind: "worker_lost", message, restartDelayMs: delayMs });
+  proxy.restartTimer = setTimeout(() => {
+    proxy.restartTimer = null;
+    startWorker(
+      proxy,
+      () => sink.event({ kind: "worker_restarted", port: proxy.boundPort }),
+      () => endWorker(proxy),
+    );
+  }, delayMs);
+}
+
+function pingWorker(proxy: ProxyState, timeoutMs: number): Promise<number> {
+  const { pings } = proxy;
+  proxy.lastPing += 1;
+  const id = proxy.lastPing;
+  const sentAt = performance.now();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      pings.delete(id);
+      reject(new Error(`the proxy did not answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    pings.set(id, () => {
+      pings.delete(id);
+      clearTimeout(timer);
+      resolve(performance.now() - sentAt);
+    });
+    send(proxy, { kind: "ping", id });
+  });
+}
+
+async function probeProxy(proxy: ProxyState, timeoutMs: number): Promise<boolean> {
+  // The kernel accepts connections even if the worker hangs, so the worker must answer too.
+  const answered = pingWorker(proxy, timeoutMs).then(
+    () => true,
+    () => false,
+  );
+  const startedAt = performance.now();
+  const isHealthy = (await probePort(proxy.config.host, proxy.boundPort, timeoutMs)) && (await answered);
+  // A probe this late was delayed by a busy main thread, so it proves nothing about the worker.
+  return isHealthy || performance.now() - startedAt > timeoutMs + lateTimerMs;
+}
+
+function stopProxy(proxy: ProxyState, deadlineMs: number): Promise<void> {
+  const workerGone = proxy.restartTimer !== null || proxy.portLost;
+  if (proxy.restartTimer !== null) clearTimeout(proxy.restartTimer);
+  proxy.restartTimer = null;
+  proxy.stopPromise ??= new Promise<void>((resolve) => {
+    proxy.onEnded = () => resolve();
+    if (workerGone) resolve();
+  });
+  send(proxy, { kind: "stop", deadlineMs });
+  const timer = setTimeout(() => endWorker(proxy), deadlineMs + stopGraceMs);
+  return proxy.stopPromise.finally(() => clearTimeout(timer));
 }

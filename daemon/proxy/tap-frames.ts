@@ -1,13 +1,19 @@
-/** Which way bytes went: from the client to the provider, or back. */
+/** The direction of bytes: from the client to the provider (`request`), or back (`response`). */
 export type TapDirection = "request" | "response";
 
-/** How the proxy reached into a connection, so that its bytes are plain HTTP/1.1 in the log. */
+/** How the client uses the proxy. In each mode, the log contains plain HTTP/1.1. */
 export type TapMode = "intercepted" | "gateway" | "absolute";
 
-/** Why a connection is passed on unread. */
-export type TunnelReason = "not_provider" | "http2_only" | "sni_mismatch" | "not_tls" | "no_certificate";
+/** Why a connection is tunnelled unread. */
+export type TunnelReason =
+  | "not_provider"
+  | "other_user"
+  | "http2_only"
+  | "sni_mismatch"
+  | "not_tls"
+  | "no_certificate";
 
-/** How a connection came to its end. */
+/** How a connection ended. */
 export type CloseReason =
   | "clean"
   | "client_aborted"
@@ -18,11 +24,11 @@ export type CloseReason =
   | "proxy_lost";
 
 /**
- * One line of the tap log: a copy of what passed through the proxy, in the order in which it passed on each
- * connection. `atMs` is milliseconds since the epoch with fractions, from a clock that never steps back.
+ * An entry of the tap log, which is a copy of what passed through the proxy. The frames of a connection are in order.
+ * `atMs` is in milliseconds since the epoch, with fractions, from a clock that never steps back.
  */
 export type TapFrame =
-  /** A connection whose bytes are logged. `clientPort` is the client's end, `proxyUser` its project label. */
+  /** A connection whose bytes are logged. `clientPort` is the client's port, `proxyUser` its project label. */
   | {
       readonly kind: "opened";
       readonly connection: number;
@@ -34,8 +40,8 @@ export type TapFrame =
       readonly proxyUser: string | null;
     }
   /**
-   * A client asked for a provider's host; `opened` or `tunnelled` follows with the same `clientPort`. Who looks up
-   * the process at that port had better begin now: a short call is over before a busy machine has looked.
+   * A client requested a provider's host. `opened` or `tunnelled` follows with the same `clientPort`. Look up the process at
+   * that port now: a short call may be over before `opened` arrives.
    */
   | {
       readonly kind: "calling";
@@ -43,7 +49,7 @@ export type TapFrame =
       readonly clientPort: number;
       readonly proxyUser: string | null;
     }
-  /** A connection that is passed on unread; nothing more is said about it. */
+  /** A connection that is tunnelled unread. No other frame has its number. */
   | {
       readonly kind: "tunnelled";
       readonly connection: number;
@@ -55,7 +61,7 @@ export type TapFrame =
     }
   /** The project that the next request on this connection named in `X-Meter-Project`. */
   | { readonly kind: "labelled"; readonly connection: number; readonly project: string }
-  /** Bytes that passed, in gateway and absolute mode as they went upstream. */
+  /** Bytes that passed. In gateway and absolute mode, these are the bytes sent upstream. */
   | {
       readonly kind: "data";
       readonly connection: number;
@@ -63,14 +69,14 @@ export type TapFrame =
       readonly bytes: Uint8Array;
       readonly atMs: number;
     }
-  /** That side said that it sends no more. */
+  /** That side sent its FIN. */
   | {
       readonly kind: "ended";
       readonly connection: number;
       readonly direction: TapDirection;
       readonly atMs: number;
     }
-  /** The connection is over; `code` is the system's or OpenSSL's word for it. */
+  /** The connection has ended. `code` is the system's or OpenSSL's error code. */
   | {
       readonly kind: "closed";
       readonly connection: number;
@@ -78,5 +84,5 @@ export type TapFrame =
       readonly reason: CloseReason;
       readonly code: string | null;
     }
-  /** The reader was too far behind: from here on this connection's bytes are missing from the log. */
+  /** The reader was too far behind. The connection's later bytes are missing from the log. */
   | { readonly kind: "lost"; readonly connection: number };

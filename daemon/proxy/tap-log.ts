@@ -1,187 +1,254 @@
 import type { TapDirection, TapFrame } from "./tap-frames.ts";
 
-/** Bytes of one batch at most; a full batch is sent at once. */
+/** The most bytes of frames in one batch. A full batch is sent at once. */
 const batchBytes = 262_144;
 
-/** Room for the records of a batch, which grow from the end of its buffer towards the bytes. */
+/** The space for the records of a batch, in bytes. Records grow from the end of the buffer towards the bytes. */
 const recordBytes = 98_304;
 
-/** A record: connection, what, at, offset, length. Numbers of eight bytes hold them all exactly. */
+const capacity = batchBytes + recordBytes;
+
+/** The numbers of a record: connection, kind, time, offset and length. A 64-bit float holds each of them exactly. */
 const recordFields = 5;
 
+/** The kinds of records. */
 const requestData = 0;
 const responseData = 1;
 const requestEnded = 2;
 const responseEnded = 3;
-const note = 4;
+const noteFrame = 4;
 
-/** One transferred piece of the log. */
+/** A batch of frames, which is transferred between threads. */
 export interface TapBatch {
   readonly kind: "batch";
   readonly buffer: ArrayBuffer;
   readonly records: number;
-  /** What the backlog counts for this batch. */
-  readonly weight: number;
-  /** The frames without bytes, which records point to. */
+  /** The memory size of the batch in bytes: its whole buffer, however full that is, and its notes. */
+  readonly memoryBytes: number;
+  /** The frames without bytes, which records refer to. */
   readonly notes: readonly TapFrame[];
 }
 
-/** What the log keeps for each connection. */
+/** The log's state of a connection. */
 export interface LoggedConnection {
   readonly id: number;
-  /** When bytes last passed, for those who wait for quiet connections. */
+  /** When bytes last passed. It shows which connections are idle. */
   lastAtMs: number;
   lost: boolean;
 }
 
-/** The proxy's end of the log. No call throws, waits or keeps the bytes it is given. */
+/** The writing end of the log. Its functions never throw, wait or keep the bytes they receive. */
 export interface TapLog {
   data(connection: LoggedConnection, direction: TapDirection, bytes: Uint8Array): void;
   ended(connection: LoggedConnection, direction: TapDirection): void;
-  /** Adds a frame without bytes and sends what there is at the end of this turn of the event loop. */
+  /** Adds a frame without bytes, and sends the batch at the end of this turn of the event loop. */
   note(frame: TapFrame): void;
   flush(): void;
-  /** Takes the buffer of a batch that was read, so that the next batch needs no fresh one. */
+  /** Takes back the buffer of a batch that was read, and uses it for a later batch. */
   reuse(buffer: ArrayBuffer): void;
 }
 
-/** Spare buffers that are kept; more than a few are left over only after a burst. */
+/** How many spare buffers are kept. More are left over only after a burst. */
 const maxSpareBuffers = 8;
 
-/** Milliseconds since the epoch on a clock that never steps back. */
+/** While more batches than this are unread, only full ones are sent, so that a stalled reader does not get many small ones. */
+const maxPartBatches = 4;
+
+/** The estimated memory size of a note, in bytes. It is generous, since the strings of a note are short. */
+const noteBytes = 512;
+
+/** Returns milliseconds since the epoch, from a clock that never steps back. */
 export function tapClock(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/**
- * Makes a log that sends batches through `post`: when 256 KiB are full, `flushMs` after the batch before, and at the end
- * of the turn for frames that can't wait, or where the batch before is longer ago. `acknowledged` is a shared counter of
- * the weight that the reader has dealt with. While more than `maxBacklogBytes` are on their way, bytes are dropped, and
- * each connection that lost some is reported once and stays unlogged; the bytes on the wire never wait.
- */
-export function createTapLog(options: {
+interface TapLogOptions {
   readonly post: (batch: TapBatch) => void;
+  /** A shared counter of the memory size of the batches that the reader has read, in bytes. */
   readonly acknowledged: Int32Array;
+  /** While more bytes than this are unread, new bytes are dropped. */
   readonly maxBacklogBytes: number;
   readonly flushMs: number;
+  /** Called once for each connection that lost bytes. */
   readonly onLost: () => void;
-}): TapLog {
-  const { post, acknowledged, maxBacklogBytes, flushMs, onLost } = options;
-  const capacity = batchBytes + recordBytes;
-  const spare: ArrayBuffer[] = [];
-  let buffer = new Uint8Array(capacity);
-  let fields = new Float64Array(buffer.buffer);
-  let used = 0;
-  let records = 0;
-  let notes: TapFrame[] = [];
-  let posted = 0; // wraps at 2^32, as the shared counter does
-  let timer: NodeJS.Timeout | null = null;
-  let immediate: NodeJS.Immediate | null = null;
-  let flushedAtMs = 0;
+}
 
-  const flush = () => {
-    if (timer !== null) clearTimeout(timer);
-    if (immediate !== null) clearImmediate(immediate);
-    timer = immediate = null;
-    if (records === 0) return;
-    flushedAtMs = tapClock();
-    const weight = used + records * recordFields * 8;
-    posted = (posted + weight) | 0;
-    const batch: TapBatch = { kind: "batch", buffer: buffer.buffer, records, weight, notes };
-    used = records = 0;
-    notes = [];
-    buffer = new Uint8Array(spare.pop() ?? new ArrayBuffer(capacity));
-    fields = new Float64Array(buffer.buffer);
-    post(batch);
+interface TapLogState extends TapLogOptions {
+  readonly spare: ArrayBuffer[];
+  /** The batch in progress. `fields` is a view of `buffer`. */
+  buffer: Uint8Array<ArrayBuffer>;
+  fields: Float64Array<ArrayBuffer>;
+  usedBytes: number;
+  records: number;
+  notes: TapFrame[];
+  /** The memory size of the posted batches. It wraps at 2^32, as the shared counter does. */
+  postedBytes: number;
+  timer: NodeJS.Timeout | null;
+  immediate: NodeJS.Immediate | null;
+  flushedAtMs: number;
+}
+
+/**
+ * Creates a log that sends batches through `post`: when 256 KiB are full, or `flushMs` after the previous batch, or, if that
+ * is longer ago, at the end of the turn. Notes are sent at the end of their turn. While the reader is several batches behind,
+ * only full batches are sent. While more than `maxBacklogBytes` are unread, bytes are dropped: each connection that lost
+ * bytes is reported once and no longer logged. The relayed bytes never wait for the log.
+ */
+export function createTapLog(options: TapLogOptions): TapLog {
+  const buffer = new Uint8Array(capacity);
+  const log: TapLogState = {
+    ...options,
+    spare: [],
+    buffer,
+    fields: new Float64Array(buffer.buffer),
+    usedBytes: 0,
+    records: 0,
+    notes: [],
+    postedBytes: 0,
+    timer: null,
+    immediate: null,
+    flushedAtMs: 0,
   };
-
-  /** After a pause the first frames go at the end of their turn, so that the last ones of a call are not kept back. */
-  const plan = () => {
-    if (timer !== null || immediate !== null) return;
-    const dueInMs = flushedAtMs + flushMs - tapClock();
-    if (dueInMs <= 0 || dueInMs > flushMs) immediate = setImmediate(flush);
-    else timer = setTimeout(flush, dueInMs);
-  };
-
-  const record = (connection: number, what: number, atMs: number, at: number, length: number) => {
-    if (records === 0) plan();
-    records += 1;
-    const field = capacity / 8 - records * recordFields;
-    fields[field] = connection;
-    fields[field + 1] = what;
-    fields[field + 2] = atMs;
-    fields[field + 3] = at;
-    fields[field + 4] = length;
-  };
-
-  const room = () => capacity - used - (records + 1) * recordFields * 8;
-
-  const addNote = (frame: TapFrame) => {
-    if (room() < 0) flush();
-    notes.push(frame);
-    immediate ??= setImmediate(flush);
-    record(0, note, 0, notes.length - 1, 0);
-  };
-
-  const behind = () => ((posted - Atomics.load(acknowledged, 0)) >>> 0) + used > maxBacklogBytes;
-
-  const lose = (connection: LoggedConnection) => {
-    connection.lost = true;
-    onLost();
-    addNote({ kind: "lost", connection: connection.id });
-  };
-
   return {
-    flush,
-    reuse(spent) {
-      if (spare.length < maxSpareBuffers && spent.byteLength === capacity) spare.push(spent);
-    },
-    note: addNote,
-    data(connection, direction, bytes) {
-      const atMs = tapClock();
-      connection.lastAtMs = atMs;
-      if (connection.lost) return;
-      if (behind()) {
-        lose(connection);
-        return;
-      }
-      const what = direction === "request" ? requestData : responseData;
-      for (let from = 0; from < bytes.length; ) {
-        if (used >= batchBytes || room() <= 0) flush();
-        const length = Math.min(bytes.length - from, batchBytes - used, room());
-        buffer.set(from === 0 && length === bytes.length ? bytes : bytes.subarray(from, from + length), used);
-        record(connection.id, what, atMs, used, length);
-        used += length;
-        from += length;
-      }
-      if (used >= batchBytes) flush();
-    },
-    ended(connection, direction) {
-      if (connection.lost) return;
-      if (room() < 0) flush();
-      record(connection.id, direction === "request" ? requestEnded : responseEnded, tapClock(), 0, 0);
-    },
+    data: (connection, direction, bytes) => addData(log, connection, direction, bytes),
+    ended: (connection, direction) => addEnd(log, connection, direction),
+    note: (frame) => addNote(log, frame),
+    flush: () => flush(log),
+    reuse: (spent) => reuseBuffer(log, spent),
   };
 }
 
-/** Reads a batch back into frames. Their bytes are views of the batch's buffer, which is used again afterwards. */
+function addData(
+  log: TapLogState,
+  connection: LoggedConnection,
+  direction: TapDirection,
+  bytes: Uint8Array,
+): void {
+  const atMs = tapClock();
+  connection.lastAtMs = atMs;
+  if (connection.lost) return;
+  if (isBacklogFull(log)) return dropConnection(log, connection);
+  const kind = direction === "request" ? requestData : responseData;
+  for (let from = 0; from < bytes.length; ) {
+    if (log.usedBytes >= batchBytes || freeBytes(log) <= 0) flush(log);
+    const { usedBytes } = log;
+    const length = Math.min(bytes.length - from, batchBytes - usedBytes, freeBytes(log));
+    const isWhole = from === 0 && length === bytes.length;
+    log.buffer.set(isWhole ? bytes : bytes.subarray(from, from + length), usedBytes);
+    addRecord(log, connection.id, kind, atMs, usedBytes, length);
+    log.usedBytes = usedBytes + length;
+    from += length;
+  }
+  if (log.usedBytes >= batchBytes) flush(log);
+}
+
+function addEnd(log: TapLogState, connection: LoggedConnection, direction: TapDirection): void {
+  if (connection.lost) return;
+  if (freeBytes(log) < 0) flush(log);
+  addRecord(log, connection.id, direction === "request" ? requestEnded : responseEnded, tapClock(), 0, 0);
+}
+
+function addNote(log: TapLogState, frame: TapFrame): void {
+  if (freeBytes(log) < 0) flush(log);
+  log.notes.push(frame);
+  if (isReaderKeepingUp(log)) log.immediate ??= setImmediate(flushWhenReaderKeepsUp, log);
+  addRecord(log, 0, noteFrame, 0, log.notes.length - 1, 0);
+}
+
+function dropConnection(log: TapLogState, connection: LoggedConnection): void {
+  connection.lost = true;
+  log.onLost();
+  addNote(log, { kind: "lost", connection: connection.id });
+}
+
+function addRecord(
+  log: TapLogState,
+  connection: number,
+  kind: number,
+  atMs: number,
+  offset: number,
+  length: number,
+): void {
+  if (log.records === 0) scheduleFlush(log);
+  log.records += 1;
+  const { fields } = log;
+  const field = fields.length - log.records * recordFields;
+  fields[field] = connection;
+  fields[field + 1] = kind;
+  fields[field + 2] = atMs;
+  fields[field + 3] = offset;
+  fields[field + 4] = length;
+}
+
+/** Returns the free space in the buffer in bytes, after one more record. Negative if there is no space for a record. */
+const freeBytes = ({ usedBytes, records }: TapLogState) =>
+  capacity - usedBytes - (records + 1) * recordFields * 8;
+
+const unreadBytes = ({ postedBytes, acknowledged }: TapLogState) =>
+  (postedBytes - Atomics.load(acknowledged, 0)) >>> 0;
+
+const isReaderKeepingUp = (log: TapLogState) => unreadBytes(log) <= maxPartBatches * capacity;
+
+const isBacklogFull = (log: TapLogState) =>
+  unreadBytes(log) + log.usedBytes + log.notes.length * noteBytes > log.maxBacklogBytes;
+
+/** Schedules a flush. After a pause it is at the end of the turn, so that the last frames of a call are not delayed. */
+function scheduleFlush(log: TapLogState): void {
+  if (log.timer !== null || log.immediate !== null) return;
+  const dueInMs = log.flushedAtMs + log.flushMs - tapClock();
+  if (dueInMs <= 0 || dueInMs > log.flushMs) log.immediate = setImmediate(flushWhenReaderKeepsUp, log);
+  else log.timer = setTimeout(flushWhenReaderKeepsUp, dueInMs, log);
+}
+
+/** Flushes if the reader keeps up. Otherwise checks again after `flushMs`. */
+function flushWhenReaderKeepsUp(log: TapLogState): void {
+  if (isReaderKeepingUp(log)) return flush(log);
+  cancelFlush(log);
+  log.timer = setTimeout(flushWhenReaderKeepsUp, log.flushMs, log);
+}
+
+function cancelFlush(log: TapLogState): void {
+  if (log.timer !== null) clearTimeout(log.timer);
+  if (log.immediate !== null) clearImmediate(log.immediate);
+  log.timer = log.immediate = null;
+}
+
+function flush(log: TapLogState): void {
+  cancelFlush(log);
+  if (log.records === 0) return;
+  log.flushedAtMs = tapClock();
+  const { buffer, records, notes } = log;
+  const memoryBytes = capacity + notes.length * noteBytes;
+  log.postedBytes = (log.postedBytes + memoryBytes) | 0;
+  log.usedBytes = log.records = 0;
+  log.notes = [];
+  log.buffer = new Uint8Array(log.spare.pop() ?? new ArrayBuffer(capacity));
+  log.fields = new Float64Array(log.buffer.buffer);
+  log.post({ kind: "batch", buffer: buffer.buffer, records, memoryBytes, notes });
+}
+
+function reuseBuffer({ spare }: TapLogState, buffer: ArrayBuffer): void {
+  if (spare.length < maxSpareBuffers && buffer.byteLength === capacity) spare.push(buffer);
+}
+
+/** Reads a batch back into frames. Their bytes are views of the batch's buffer, which is reused afterwards. */
 export function readTapBatch(batch: TapBatch): TapFrame[] {
   const fields = new Float64Array(batch.buffer);
   const frames: TapFrame[] = [];
   for (let index = 1; index <= batch.records; index += 1) {
     const field = fields.length - index * recordFields;
     const connection = fields[field] as number;
-    const what = fields[field + 1] as number;
+    const recordKind = fields[field + 1] as number;
     const atMs = fields[field + 2] as number;
-    const at = fields[field + 3] as number;
-    if (what === note) {
-      frames.push(batch.notes[at] as TapFrame);
-    } else if (what === requestData || what === responseData) {
-      const bytes = new Uint8Array(batch.buffer, at, fields[field + 4] as number);
+    const offset = fields[field + 3] as number;
+    if (recordKind === noteFrame) {
+      frames.push(batch.notes[offset] as TapFrame);
+    } else if (recordKind === requestData || recordKind === responseData) {
+      const bytes = new Uint8Array(batch.buffer, offset, fields[field + 4] as number);
       frames.push({
         kind: "data",
         connection,
-        direction: what === requestData ? "request" : "response",
+        direction: recordKind === requestData ? "request" : "response",
         bytes,
         atMs,
       });
@@ -189,7 +256,7 @@ export function readTapBatch(batch: TapBatch): TapFrame[] {
       frames.push({
         kind: "ended",
         connection,
-        direction: what === requestEnded ? "request" : "response",
+        direction: recordKind === requestEnded ? "request" : "response",
         atMs,
       });
     }

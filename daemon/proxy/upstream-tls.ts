@@ -1,30 +1,36 @@
 import { isIP, type Socket } from "node:net";
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import { formatAuthority } from "./authority.ts";
+import { closeSocket, registerTlsStream } from "./close-socket.ts";
 import { normaliseHost } from "./host-patterns.ts";
 
-/** What came of a TLS handshake with an upstream. On failure nothing of the client's bytes was sent. */
-export type Secured =
+/** The result of a TLS handshake with an upstream. On failure, none of the client's bytes were sent. */
+export type TlsResult =
   | { readonly ok: true; readonly socket: TLSSocket }
   | { readonly ok: false; readonly reason: "upstream_tls" | "upstream_timeout"; readonly code: string };
 
-/** Speaks TLS with upstreams: always verified, HTTP/1.1 alone, sessions resumed. */
+/** TLS with upstreams: always verified, HTTP/1.1 only, sessions resumed. */
 export interface UpstreamTls {
   readonly secureContext: SecureContext;
-  /** Starts TLS on a connected socket. `done` is called exactly once. */
-  secure(socket: Socket, host: string, port: number, done: (secured: Secured) => void): void;
+  /** Starts TLS on a connected socket. Calls `done` once, asynchronously. */
+  secure(socket: Socket, host: string, port: number, done: (secured: TlsResult) => void): void;
 }
 
-/** Upstreams whose sessions are kept; the oldest goes first. */
+/** Maximum number of upstreams whose sessions are stored; the oldest is removed first. */
 const maxSessions = 256;
 
-/** Makes the upstream side of TLS from the roots that are trusted. */
+/** Creates TLS for upstreams that trusts the given root certificates. */
 export function createUpstreamTls(roots: readonly string[], timeoutMs: number): UpstreamTls {
   const secureContext = createSecureContext({ ca: [...roots], minVersion: "TLSv1.2" });
   const sessions = new Map<string, Buffer>();
   return {
     secureContext,
     secure(transport, hostAsGiven, port, done) {
+      if (transport.destroyed) {
+        const code = "ECONNRESET";
+        process.nextTick(() => done({ ok: false, reason: "upstream_tls", code }));
+        return;
+      }
       const host = normaliseHost(hostAsGiven);
       const key = formatAuthority({ host, port });
       const session = sessions.get(key);
@@ -32,19 +38,20 @@ export function createUpstreamTls(roots: readonly string[], timeoutMs: number): 
       const socket = connect({
         socket: transport,
         secureContext,
-        // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment changes nothing.
+        // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
         rejectUnauthorized: true,
         ALPNProtocols: ["http/1.1"],
         ...(isIP(host) === 0 ? { servername: host } : { host }),
         ...(session && { session }),
       });
-      const settle = (secured: Secured) => {
+      registerTlsStream(transport, socket);
+      const settle = (secured: TlsResult) => {
         if (settled) return;
         settled = true;
         clearTimeout(timer);
         if (!secured.ok) {
           sessions.delete(key);
-          socket.destroy();
+          closeSocket(socket);
         }
         done(secured);
       };

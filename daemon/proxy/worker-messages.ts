@@ -1,28 +1,33 @@
+import type { MessagePort } from "node:worker_threads";
 import type { ProxyCounters } from "./counters.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { TapBatch } from "./tap-log.ts";
 
-/** What a worker starts with. */
+/** The configuration of a worker. */
 export interface ProxyWorkerData {
   readonly config: ProxyConfig;
-  /** Connections are numbered from here, so that numbers stay unique over restarts. */
+  /** The number of the first connection. It continues after a restart, so that numbers stay unique. */
   readonly firstConnection: number;
-  /** One shared counter: the weight of the batches that the main thread has dealt with. */
+  /** One shared counter: the memory size of the batches that the main thread has read, in bytes. */
   readonly acknowledged: Int32Array<SharedArrayBuffer>;
 }
 
-/** A connection that the log's reader knows to be between requests, with the time of the last bytes it saw. */
-export interface QuietConnection {
+/** A connection that is between requests, with the time of the last bytes that the log's reader saw. */
+export interface IdleConnection {
   readonly connection: number;
   readonly lastAtMs: number;
 }
 
 /** From the main thread to the worker. */
 export type ToWorker =
+  /** The first message. */
+  | { readonly kind: "start"; readonly data: ProxyWorkerData }
   | { readonly kind: "ping"; readonly id: number }
-  | { readonly kind: "close_quiet"; readonly connections: readonly QuietConnection[] }
+  | { readonly kind: "close_idle"; readonly connections: readonly IdleConnection[] }
   | { readonly kind: "stop"; readonly deadlineMs: number }
-  /** A batch's buffer that was read, for the next batch. */
+  /** The port to look up the clients' users through from now on. */
+  | { readonly kind: "caller_lookup"; readonly port: MessagePort }
+  /** The buffer of a batch that was read, to be reused. */
   | { readonly kind: "spent"; readonly buffer: ArrayBuffer };
 
 /** From the worker to the main thread. */

@@ -1,62 +1,11 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
-import { lowerCursors } from "./deletion.ts";
+import { clampCursors } from "./deletion.ts";
+import type { BodyStats, BodyStore, CapturedBody, StoredBody } from "./port/bodies.ts";
+import type { BodyDirection } from "./port/values.ts";
 
-/** Which leg of a request. Source: contract, "Body envelope". */
-export type BodyDirection = "request" | "response";
-
-/** One leg as capture hands it over: decoded, redacted, cut. */
-export interface CapturedBody {
-  requestId: string;
-  direction: BodyDirection;
-  capturedAt: Millis;
-  contentType: string | null;
-  /** UTF-8. */
-  content: Uint8Array;
-  /** Decoded size before redaction and cuts. */
-  originalSizeBytes: number;
-  truncated: boolean;
-  redactionApplied: boolean;
-  /** Names of the rules that fired. */
-  redactionSummary: readonly string[];
-}
-
-/** A stored leg. */
-export interface StoredBody extends CapturedBody {
-  uploadedAt: Millis | null;
-}
-
-/** What is stored of bodies. */
-export interface BodyStats {
-  bodies: number;
-  requests: number;
-  sizeBytes: number;
-  truncated: number;
-  redacted: number;
-  /** Not uploaded. */
-  pending: number;
-  oldestAt: Millis | null;
-  newestAt: Millis | null;
-}
-
-/** Captured bodies. */
-export interface BodyStore {
-  /** Stores the legs in one transaction; a leg that is there already is replaced and pending again. */
-  insertBodies(bodies: readonly CapturedBody[]): void;
-  /** Request before response; empty when none is stored. */
-  readBodies(requestId: string): StoredBody[];
-  bodyStats(): BodyStats;
-  /** How many legs were captured before the instant: what a sweep would delete. */
-  countBodies(before: Millis): number;
-  /**
-   * Deletes some of the legs captured before the instant, for good, the oldest first, and gives their number: call it
-   * until that is 0. Then no copy stays in the file or the WAL.
-   */
-  deleteBodies(before: Millis): number;
-}
-
-/** Legs deleted in one transaction, so that capture is not kept waiting. */
+/** How many bodies one transaction deletes, so that capture does not wait long. */
 const sweepBatch = 100;
 
 interface BodyRow {
@@ -85,7 +34,7 @@ const toStoredBody = (row: BodyRow): StoredBody => ({
   uploadedAt: row.uploaded_at,
 });
 
-/** Inserts within a transaction that the caller has begun. */
+/** Inserts bodies. The caller has begun a transaction. */
 export function insertBodyRows(connection: SqliteConnection, bodies: readonly CapturedBody[]): void {
   const insert = connection.prepare<{ body_id: number }>(
     `INSERT INTO request_bodies (request_id, direction, captured_at, content_type, size_bytes, original_size_bytes,
@@ -118,68 +67,78 @@ export function insertBodyRows(connection: SqliteConnection, bodies: readonly Ca
   }
 }
 
-/** Makes the part of the store that holds captured bodies. */
+/** Implements `BodyStore`. */
 export function createBodyStore({ capture, state }: Pick<StoreConnections, "capture" | "state">): BodyStore {
-  const countBefore = (before: Millis) =>
-    state
-      .prepare<{ n: number }>("SELECT count(*) AS n FROM request_bodies WHERE captured_at < ?")
-      .get([before])?.n ?? 0;
+  const read = (requestId: string) => readBodies(state, requestId);
   return {
-    insertBodies: (bodies) => capture.transaction(() => insertBodyRows(capture, bodies)),
-
-    readBodies: (requestId) =>
+    insert: (bodies) => capture.transaction(() => insertBodyRows(capture, bodies)),
+    read,
+    get: (requestId, direction) => read(requestId).find((body) => body.direction === direction) ?? null,
+    stats: () => readStats(state),
+    countBefore: (before) =>
       state
-        .prepare<BodyRow>(
-          `SELECT * FROM request_bodies JOIN request_body_contents USING (body_id)
-           WHERE request_id = ? ORDER BY direction`,
-        )
-        .all([requestId])
-        .map(toStoredBody),
-
-    bodyStats() {
-      const row = state
-        .prepare<
-          Record<"bodies" | "requests" | "size" | "truncated" | "redacted" | "pending", number> & {
-            oldest: number | null;
-            newest: number | null;
-          }
-        >(
-          `SELECT count(*) AS bodies, count(DISTINCT request_id) AS requests, coalesce(sum(size_bytes), 0) AS size,
-             count(*) FILTER (WHERE truncated = 1) AS truncated,
-             count(*) FILTER (WHERE redaction_applied = 1) AS redacted,
-             count(*) FILTER (WHERE uploaded_at IS NULL) AS pending,
-             min(captured_at) AS oldest, max(captured_at) AS newest
-           FROM request_bodies`,
-        )
-        .get([]);
-      return {
-        bodies: row?.bodies ?? 0,
-        requests: row?.requests ?? 0,
-        sizeBytes: row?.size ?? 0,
-        truncated: row?.truncated ?? 0,
-        redacted: row?.redacted ?? 0,
-        pending: row?.pending ?? 0,
-        oldestAt: row?.oldest ?? null,
-        newestAt: row?.newest ?? null,
-      };
-    },
-
-    countBodies: countBefore,
-
-    deleteBodies(before) {
-      // `secure_delete` overwrites freed pages; the contents go with their row by the foreign key.
-      const remove = state.prepare(
-        `DELETE FROM request_bodies WHERE body_id IN
-           (SELECT body_id FROM request_bodies WHERE captured_at < ? ORDER BY captured_at LIMIT ${sweepBatch})`,
-      );
-      const deleted = state.transaction(() => {
-        const n = remove.run([before]);
-        if (n > 0) lowerCursors(state);
-        return n;
-      });
-      // Else the WAL would keep the old pages until it is written over.
-      if (deleted === 0) state.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
-      return deleted;
-    },
+        .prepare<{ n: number }>("SELECT count(*) AS n FROM request_bodies WHERE captured_at < ?")
+        .get([before])?.n ?? 0,
+    deleteSome: (before) => deleteSome(state, before),
   };
+}
+
+function readBodies(state: SqliteConnection, requestId: string): StoredBody[] {
+  return state
+    .prepare<BodyRow>(
+      `SELECT * FROM request_bodies JOIN request_body_contents USING (body_id)
+       WHERE request_id = ? ORDER BY direction`,
+    )
+    .all([requestId])
+    .map(toStoredBody);
+}
+
+interface StatsRow {
+  bodies: number;
+  requests: number;
+  size: number;
+  truncated: number;
+  redacted: number;
+  pending: number;
+  oldest: number | null;
+  newest: number | null;
+}
+
+function readStats(state: SqliteConnection): BodyStats {
+  const row = state
+    .prepare<StatsRow>(
+      `SELECT count(*) AS bodies, count(DISTINCT request_id) AS requests, coalesce(sum(size_bytes), 0) AS size,
+         count(*) FILTER (WHERE truncated = 1) AS truncated,
+         count(*) FILTER (WHERE redaction_applied = 1) AS redacted,
+         count(*) FILTER (WHERE uploaded_at IS NULL) AS pending,
+         min(captured_at) AS oldest, max(captured_at) AS newest
+       FROM request_bodies`,
+    )
+    .get([]);
+  return {
+    bodies: row?.bodies ?? 0,
+    requests: row?.requests ?? 0,
+    sizeBytes: row?.size ?? 0,
+    truncated: row?.truncated ?? 0,
+    redacted: row?.redacted ?? 0,
+    pending: row?.pending ?? 0,
+    oldestAt: row?.oldest ?? null,
+    newestAt: row?.newest ?? null,
+  };
+}
+
+function deleteSome(state: SqliteConnection, before: Millis): number {
+  // `secure_delete` overwrites freed pages. The foreign key deletes the contents with their row.
+  const remove = state.prepare(
+    `DELETE FROM request_bodies WHERE body_id IN
+       (SELECT body_id FROM request_bodies WHERE captured_at < ? ORDER BY captured_at LIMIT ${sweepBatch})`,
+  );
+  const deleted = state.transaction(() => {
+    const n = remove.run([before]);
+    if (n > 0) clampCursors(state);
+    return n;
+  });
+  // Otherwise the WAL would keep the old pages until they are overwritten.
+  if (deleted === 0) state.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
+  return deleted;
 }

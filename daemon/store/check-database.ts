@@ -1,11 +1,11 @@
 import { type SqliteOpener, StoreError } from "../../core/ports/sqlite.ts";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import { requireLatestSchema } from "./migrate.ts";
 
-/** How a database stands; nothing is moved or mended. */
-export interface DatabaseCheck {
+/** The result of a check. The check moves and repairs nothing. */
+interface DatabaseCheck {
   readonly state: "absent" | "ok" | "corrupt" | "older_schema" | "newer_schema" | "unreadable";
-  /** What SQLite said; null where all is well. */
+  /** SQLite's message. Null if the database is intact. */
   readonly detail: string | null;
   readonly newestRequestAt: Millis | null;
 }
@@ -17,13 +17,23 @@ const states: Readonly<Record<string, DatabaseCheck["state"]>> = {
   newer_schema: "newer_schema",
 };
 
-/** Reads every page of the database at the path, while a daemon may be writing to it. Never rejects. */
-export async function checkDatabase(opener: SqliteOpener, path: string): Promise<DatabaseCheck> {
+/**
+ * Opens the database at the path, while a daemon may be writing to it, and reads every page unless `pages` is `unread`. Never
+ * rejects.
+ */
+export async function checkDatabase(
+  opener: SqliteOpener,
+  path: string,
+  pages: "read" | "unread" = "read",
+): Promise<DatabaseCheck> {
   try {
     const connection = await opener.open(path, { readOnly: true });
     try {
       requireLatestSchema(connection);
-      const found = connection.prepare<{ quick_check: string }>("PRAGMA quick_check(1)").get([])?.quick_check;
+      const found =
+        pages === "unread"
+          ? "ok"
+          : connection.prepare<{ quick_check: string }>("PRAGMA quick_check(1)").get([])?.quick_check;
       if (found !== "ok") return { state: "corrupt", detail: found ?? null, newestRequestAt: null };
       const newest = connection
         .prepare<{ at: number }>("SELECT requested_at AS at FROM requests ORDER BY requested_at DESC LIMIT 1")

@@ -1,9 +1,7 @@
-import type { CalendarDate, Millis } from "../../core/time.ts";
+import type { CalendarDate, Millis } from "../../core/values/time.ts";
+import type { DayZone } from "./port/values.ts";
 
-/** Which calendar splits time into days: the machine's, or UTC's. */
-export type DayZone = "local" | "utc";
-
-/** One calendar day as the half-open span of time that it is: 23, 24 or 25 hours where clocks are put forward or back. */
+/** A calendar day as a half-open period. It is 23 or 25 hours long when daylight saving time starts or ends. */
 export interface Day {
   date: CalendarDate;
   from: Millis;
@@ -12,7 +10,7 @@ export interface Day {
 
 const dayMs = 86_400_000;
 
-/** The day that holds the instant. Local days begin at their first instant, where midnight is skipped or comes twice too. */
+/** Returns the day that contains the instant. A local day starts at its first instant, even if midnight is skipped or repeated. */
 export function dayOf(at: Millis, zone: DayZone): Day {
   if (zone === "utc") {
     const from = Math.floor(at / dayMs) * dayMs;

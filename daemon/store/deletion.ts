@@ -1,45 +1,22 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
-import type { Millis } from "../../core/time.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
+import type { Deletion, DeletionStore } from "./port/deletion.ts";
 
-/** What a deletion by the user took away, or would. */
-export interface Deletion {
-  requests: number;
-  /** Captured legs. */
-  bodies: number;
-  /** Requests among them that were never sent to a cloud that they were to be sent to. */
-  unsent: number;
-}
-
-/** The user's own deletions. Nothing else deletes requests. */
-export interface DeletionStore {
-  /** What was captured before the instant, `null` for everything. */
-  countDeletion(before: Millis | null): Deletion;
-  /**
-   * Deletes a part of what was captured before the instant, for good, the oldest first: no copy stays in the file or,
-   * once `finishDeletion()` is done, in the WAL. Call it until both counts are 0; capture goes on in between.
-   */
-  deleteSome(before: Millis | null): Omit<Deletion, "unsent">;
-  /** Deletes these requests and what was captured of them: those of a self-test, which nobody made. */
-  deleteRequests(requestIds: readonly string[]): void;
-  /** Empties the WAL, forgets coverage and quarantine of what is gone. `shrink` gives the space back to the system. */
-  finishDeletion(before: Millis | null, shrink: boolean): void;
-}
-
-/** Requests deleted in one transaction, so that capture is not kept waiting. */
+/** How many requests one transaction deletes, so that capture does not wait long. */
 const batchSize = 500;
 
-/** Captured legs deleted in one transaction: each may be half a megabyte that is overwritten. */
+/** How many bodies one transaction deletes. Each may overwrite half a megabyte. */
 const bodyBatchSize = 100;
 
-/** Later than any capture, and still an integer that SQLite holds. */
+/** Later than any capture, and still an integer that SQLite can store. */
 const anyTime = Number.MAX_SAFE_INTEGER;
 
 /**
- * SQLite gives a deleted last row's number to the next one. A cursor that stayed where it was would pass over what is
- * captured after a deletion, so it goes back in the same transaction.
+ * Moves the cursors back to the last row. SQLite reuses the number of a deleted last row, so a cursor that stayed beyond
+ * it would skip what is captured next. The caller has begun a transaction.
  */
-export function lowerCursors(state: SqliteConnection): void {
+export function clampCursors(state: SqliteConnection): void {
   const lower = (table: string, cursor: string, key: string, owner: string) =>
     state
       .prepare(
@@ -50,72 +27,69 @@ export function lowerCursors(state: SqliteConnection): void {
   lower("cloud_body_sync_state", "cursor_body_id", "body_id", "request_bodies");
 }
 
-/** Makes the part of the store that deletes. */
+/** Implements `DeletionStore`. */
 export function createDeletionStore({ state }: Pick<StoreConnections, "state">): DeletionStore {
-  const one = (sql: string, before: number) => state.prepare<{ n: number }>(sql).get([before])?.n ?? 0;
   return {
-    countDeletion(before) {
-      const until = before ?? anyTime;
-      return {
-        requests: one("SELECT count(*) AS n FROM requests WHERE requested_at < ?", until),
-        bodies: one("SELECT count(*) AS n FROM request_bodies WHERE captured_at < ?", until),
-        unsent: one(
-          `SELECT count(*) AS n FROM requests WHERE requested_at < ? AND synced_at IS NULL AND sync_skipped_at IS NULL
-             AND (SELECT enabled FROM cloud_state) = 1`,
-          until,
-        ),
-      };
-    },
-
-    deleteSome(before) {
-      const until = before ?? anyTime;
-      return state.transaction(() => {
-        // Bodies by their own time, and those of requests that go: a response may have come after the instant.
-        const bodies = state
-          .prepare(
-            `DELETE FROM request_bodies WHERE body_id IN (SELECT body_id FROM request_bodies AS b
-               WHERE captured_at < ? OR EXISTS (SELECT 1 FROM requests AS r
-                 WHERE r.request_id = b.request_id AND r.requested_at < ?)
-               ORDER BY captured_at LIMIT ${bodyBatchSize})`,
-          )
-          .run([until, until]);
-        const requests =
-          bodies > 0
-            ? 0
-            : state
-                .prepare(
-                  `DELETE FROM requests WHERE seq IN
-                     (SELECT seq FROM requests WHERE requested_at < ? ORDER BY requested_at LIMIT ${batchSize})`,
-                )
-                .run([until]);
-        lowerCursors(state);
-        return { requests, bodies };
-      });
-    },
-
-    deleteRequests: (requestIds) =>
-      state.transaction(() => {
-        for (const id of requestIds) {
-          state.prepare("DELETE FROM request_bodies WHERE request_id = ?").run([id]);
-          state.prepare("DELETE FROM requests WHERE request_id = ?").run([id]);
-        }
-        lowerCursors(state);
-      }),
-
-    finishDeletion(before, shrink) {
-      state.transaction(() => {
-        state.prepare("DELETE FROM coverage WHERE slot < ?").run([before ?? anyTime]);
-        state
-          .prepare(
-            `DELETE FROM cloud_quarantine WHERE
-               (kind = 'metadata' AND request_id NOT IN (SELECT request_id FROM requests))
-               OR (kind = 'body' AND request_id NOT IN (SELECT request_id FROM request_bodies))`,
-          )
-          .run([]);
-      });
+    count: (before) => countDeletion(state, before ?? anyTime),
+    deleteSome: (before) => state.transaction(() => deleteSome(state, before ?? anyTime)),
+    deleteRequests: (requestIds) => state.transaction(() => deleteRequests(state, requestIds)),
+    finish(before, shrink) {
+      state.transaction(() => deleteLeftovers(state, before ?? anyTime));
       if (shrink) state.execute("VACUUM");
-      // Else the WAL would keep the old pages until it is written over.
+      // Otherwise the WAL would keep the old pages until they are overwritten.
       state.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
     },
   };
+}
+
+function countDeletion(state: SqliteConnection, before: Millis): Deletion {
+  const count = (sql: string) => state.prepare<{ n: number }>(sql).get([before])?.n ?? 0;
+  return {
+    requests: count("SELECT count(*) AS n FROM requests WHERE requested_at < ?"),
+    bodies: count("SELECT count(*) AS n FROM request_bodies WHERE captured_at < ?"),
+    unsent: count(
+      `SELECT count(*) AS n FROM requests WHERE requested_at < ? AND synced_at IS NULL AND sync_skipped_at IS NULL
+         AND (SELECT enabled FROM cloud_state) = 1`,
+    ),
+  };
+}
+
+/** Deletes a batch of bodies, or of requests once no body is left. */
+function deleteSome(state: SqliteConnection, before: Millis): Omit<Deletion, "unsent"> {
+  // Bodies by their own time, and those of deleted requests: a response may have come after the instant.
+  const bodies = state
+    .prepare(
+      `DELETE FROM request_bodies WHERE body_id IN (SELECT body_id FROM request_bodies AS b
+         WHERE captured_at < ? OR EXISTS (SELECT 1 FROM requests AS r
+           WHERE r.request_id = b.request_id AND r.requested_at < ?)
+         ORDER BY captured_at LIMIT ${bodyBatchSize})`,
+    )
+    .run([before, before]);
+  const remove = state.prepare(
+    `DELETE FROM requests WHERE seq IN
+       (SELECT seq FROM requests WHERE requested_at < ? ORDER BY requested_at LIMIT ${batchSize})`,
+  );
+  const requests = bodies > 0 ? 0 : remove.run([before]);
+  clampCursors(state);
+  return { requests, bodies };
+}
+
+function deleteRequests(state: SqliteConnection, requestIds: readonly string[]): void {
+  for (const id of requestIds) {
+    state.prepare("DELETE FROM request_bodies WHERE request_id = ?").run([id]);
+    state.prepare("DELETE FROM requests WHERE request_id = ?").run([id]);
+  }
+  clampCursors(state);
+}
+
+/** Deletes coverage before the instant, and quarantine entries of requests and bodies that are gone. */
+function deleteLeftovers(state: SqliteConnection, before: Millis): void {
+  state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
+  state
+    .prepare(
+      `DELETE FROM cloud_quarantine WHERE
+         (kind = 'metadata' AND request_id NOT IN (SELECT request_id FROM requests))
+         OR (kind = 'body' AND request_id NOT IN (SELECT request_id FROM request_bodies))`,
+    )
+    .run([]);
 }

@@ -6,12 +6,12 @@ function pragmaNumber(connection: SqliteConnection, name: string): number {
   return Number(row?.[name] ?? 0);
 }
 
-/** The schema version of the file; 0 for a new one. */
+/** Returns the schema version of the file. It is 0 for a new file. */
 export function readSchemaVersion(connection: SqliteConnection): number {
   return pragmaNumber(connection, "user_version");
 }
 
-function missingFrom(connection: SqliteConnection, { expects }: Migration): string[] {
+function findMissing(connection: SqliteConnection, { expects }: Migration): string[] {
   const columns = connection.prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)");
   const index = connection.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?");
   const missing: string[] = [];
@@ -24,15 +24,15 @@ function missingFrom(connection: SqliteConnection, { expects }: Migration): stri
 }
 
 function verify(connection: SqliteConnection, step: Migration): void {
-  const missing = missingFrom(connection, step);
+  const missing = findMissing(connection, step);
   if (missing.length > 0) {
     throw new StoreError("migration", `schema version ${step.to} lacks ${missing.join(", ")}`);
   }
 }
 
 /**
- * Refuses a database that is not ours, is newer than this version, or holds triggers, which we never make: somebody
- * else's code would run on each record.
+ * Throws if the file is not a meter database, is newer than this version, or has triggers. meter creates no triggers, and
+ * one from elsewhere would run foreign code for each record.
  */
 export function checkSchema(connection: SqliteConnection): void {
   const version = readSchemaVersion(connection);
@@ -45,14 +45,14 @@ export function checkSchema(connection: SqliteConnection): void {
   const objects = connection.prepare<{ type: string }>("SELECT DISTINCT type FROM sqlite_schema").all([]);
   const isNew = version === 0 && objects.length === 0;
   if (!isNew && (version < 1 || pragmaNumber(connection, "application_id") !== applicationId)) {
-    throw new StoreError("not_a_store", "the database is not one of meter's");
+    throw new StoreError("not_a_store", "the file is not a meter database");
   }
   if (objects.some(({ type }) => type === "trigger")) {
-    throw new StoreError("not_a_store", "the database holds triggers, which meter never makes");
+    throw new StoreError("not_a_store", "the database contains triggers, which meter never creates");
   }
 }
 
-/** For opens that may not write: refuses what `migrate` would have to change. */
+/** Throws if `migrate()` would have to change the database. For read-only connections. */
 export function requireLatestSchema(connection: SqliteConnection): void {
   checkSchema(connection);
   const version = readSchemaVersion(connection);
@@ -66,9 +66,9 @@ export function requireLatestSchema(connection: SqliteConnection): void {
 }
 
 /**
- * Steps the schema up to `target`, each step in one transaction that checks its result before `user_version` moves. A
- * step that fails is rolled back and stops the chain; a process killed in between leaves a whole version. Running it
- * again, or from two processes at once, does nothing twice.
+ * Migrates the schema up to `target`. Each step is one transaction that checks its result before it sets `user_version`. A
+ * step that fails is rolled back and stops the chain. A process killed in between leaves a complete version. Idempotent,
+ * also if two processes migrate at once.
  */
 export function migrate(
   connection: SqliteConnection,
@@ -80,11 +80,11 @@ export function migrate(
     if (step.to > target || readSchemaVersion(connection) >= step.to) continue;
     try {
       connection.transaction(() => {
-        // Read again under the lock: another process may have been quicker.
+        // Read again under the lock, because another process may have migrated in the meantime.
         const version = readSchemaVersion(connection);
         if (version >= step.to) return;
         if (version !== step.to - 1)
-          throw new StoreError("migration", `no step leads from ${version} to ${step.to}`);
+          throw new StoreError("migration", `no migration leads from ${version} to ${step.to}`);
         for (const statement of step.statements) connection.execute(statement);
         verify(connection, step);
         connection.execute(`PRAGMA user_version = ${step.to}`);
@@ -92,9 +92,13 @@ export function migrate(
     } catch (error) {
       if (error instanceof StoreError && error.reason !== "other" && error.reason !== "constraint")
         throw error;
-      throw new StoreError("migration", `the step to schema version ${step.to} failed and was undone`, {
-        cause: error,
-      });
+      throw new StoreError(
+        "migration",
+        `the migration to schema version ${step.to} failed and was rolled back`,
+        {
+          cause: error,
+        },
+      );
     }
   }
   for (const step of chain) if (step.to <= target) verify(connection, step);

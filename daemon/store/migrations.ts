@@ -1,16 +1,16 @@
-/** One step of the chain: additive, run in one transaction, checked before `user_version` moves. */
+/** One step of the migrations. It is additive, runs in one transaction, and is checked before `user_version` is set. */
 export interface Migration {
   to: number;
-  /** One statement each. */
+  /** SQL, one statement per element. */
   statements: readonly string[];
-  /** What must exist afterwards. */
+  /** The columns and indexes that must exist afterwards. */
   expects: {
     columns?: Readonly<Record<string, readonly string[]>>;
     indexes?: readonly string[];
   };
 }
 
-/** Marks the file as ours (`PRAGMA application_id`): "mter" in ASCII. */
+/** Identifies the file as a meter database (`PRAGMA application_id`): "mter" in ASCII. */
 export const applicationId = 0x6d746572;
 
 const syncState = (table: string, cursor: string) =>
@@ -23,14 +23,13 @@ const syncState = (table: string, cursor: string) =>
   ) STRICT`;
 
 /**
- * The chain 0 → 15. The steps to 6, 7, 11, 12 and 14 stand at the numbers that the contract names ("Versioning", 4);
- * later work adds above 14 and never changes a step that has shipped.
+ * The migrations from version 0 to 17. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * that has been released never changes.
  *
- * Decision: what a report reads stands first in `requests`, since SQLite walks a row from its start; and there is no
- * index on `provider_response_id` or on what is not synced yet. The first would touch a random page for each record
- * (25 µs, as much as the record itself), and only responses that their provider hands out again are ever met twice:
- * those alone are indexed, at version 15. The second would hold every row of
- * somebody who never connects a cloud: a cursor over `seq` does its work.
+ * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
+ * index on `provider_response_id`: it would write to a random page for each record (25 µs, as long as the record itself).
+ * Only responses that their provider can return again are looked up, and version 15 indexes only those. There is no index on
+ * unsynced requests either: without a cloud it would contain every row. A cursor over `seq` replaces it.
  */
 export const migrations: readonly Migration[] = [
   {
@@ -154,8 +153,8 @@ export const migrations: readonly Migration[] = [
         redaction_summary TEXT NOT NULL,
         UNIQUE (request_id, direction)
       ) STRICT`,
-      // Apart from the row, so that stamping `uploaded_at` does not write half a megabyte again. A blob, because text
-      // may hold U+0000.
+      // A separate table, so that setting `uploaded_at` does not rewrite half a megabyte. A blob, because text may contain
+      // U+0000.
       `CREATE TABLE request_body_contents (
         body_id INTEGER PRIMARY KEY REFERENCES request_bodies ON DELETE CASCADE,
         content BLOB NOT NULL
@@ -259,7 +258,25 @@ export const migrations: readonly Migration[] = [
     ],
     expects: { columns: { requests: ["response_kept"] }, indexes: ["requests_kept_response"] },
   },
+  {
+    // When a request is sent even if the lookup of its caller has not finished: see `pendingProjects()`.
+    to: 16,
+    statements: ["ALTER TABLE requests ADD COLUMN attribution_due INTEGER"],
+    expects: { columns: { requests: ["attribution_due"] } },
+  },
+  {
+    // The fields of each request that were sent, which the upload policy determined at that time.
+    to: 17,
+    statements: [
+      `CREATE TABLE sent_fields (
+        sent_fields_id INTEGER PRIMARY KEY,
+        fields TEXT NOT NULL UNIQUE
+      ) STRICT`,
+      "ALTER TABLE requests ADD COLUMN sent_fields_id INTEGER",
+    ],
+    expects: { columns: { requests: ["sent_fields_id"], sent_fields: ["fields"] } },
+  },
 ];
 
-/** The newest schema that this version knows. */
-export const latestSchemaVersion = 15;
+/** The latest schema version. */
+export const latestSchemaVersion = migrations.reduce((latest, { to }) => Math.max(latest, to), 0);

@@ -1,36 +1,45 @@
-import { StoreError, type StoreErrorReason } from "../../core/ports/sqlite.ts";
-import type { RequestRecord } from "../../core/record.ts";
-import type { Millis } from "../../core/time.ts";
-import type { CapturedBody } from "./bodies.ts";
-import { type CoverageCount, type CoverageKind, coverageSlot } from "./coverage.ts";
-import type { CaptureBatch, Store } from "./store.ts";
+import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { StoreError, StoreErrorReason } from "../../core/ports/sqlite.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
+import {
+  addBacklogCount,
+  type Backlog,
+  type BacklogTarget,
+  createBacklog,
+  isBacklogEmpty,
+  storeNextBatch,
+} from "./backlog.ts";
+import { coverageSlot } from "./coverage.ts";
+import type { CapturedBody } from "./port/bodies.ts";
+import type { Store } from "./port/store.ts";
 
 /** Why something captured was not stored: the store's reason, a full backlog, or the end of the process. */
-export type DropReason = StoreErrorReason | "backlog" | "closed";
+type DropReason = StoreErrorReason | "backlog" | "closed";
 
-/** What the writer needs; `setImmediate`, `setTimeout` and a clock in the daemon. */
-export interface RecordWriterPorts {
+/** The ports of a record writer; `setImmediate`, `setTimeout` and a clock in the daemon. */
+interface RecordWriterPorts {
   store: Pick<Store, "insertBatch">;
   /** Runs the work once, after the current turn of the event loop. */
   atTurnEnd(work: () => void): void;
   later(work: () => void, delayMs: number): void;
   now(): Millis;
-  /** For the log. */
+  /** Receives events for the log. Its errors are ignored. */
   onEvent?(event: RecordWriterEvent): void;
 }
 
-/** What the log should say: once for each spell of trouble, and for each record that can't be stored at all. */
+/** Events for the log: the start and end of an outage, and each record that the store refuses. */
 export type RecordWriterEvent =
   | { kind: "failing"; reason: StoreErrorReason; message: string }
   | { kind: "recovered"; pending: number; dropped: number }
   | { kind: "refused"; reason: DropReason; message: string; requestId: string };
 
-/** What `status` shows. */
+/** The health of a record writer, for `status`. */
 export interface RecordWriterHealth {
   capturing: "ok" | "failing";
   /** The last failure, also after recovery. */
   lastError: { reason: StoreErrorReason; message: string; at: Millis } | null;
-  /** Records that wait. */
+  /** Records that are not stored yet. */
   pending: number;
   /** Records stored since the start. */
   stored: number;
@@ -38,18 +47,20 @@ export interface RecordWriterHealth {
   dropped: Readonly<Partial<Record<DropReason, number>>>;
 }
 
-/** Collects what capture makes and stores it once per turn. No method throws. */
+/** Collects what is captured and stores it once per turn of the event loop. No method throws. */
 export interface RecordWriter {
   add(record: RequestRecord): void;
   addBody(body: CapturedBody): void;
-  /** Counts one; `null` for a host that is no provider's. */
+  /** Stores the callers of records that were added before these were known. Ignored if the backlog is full. */
+  attribute(attributed: readonly RequestRecord[]): void;
+  /** Adds one to a counter. The host is null if it is not a provider's. */
   count(kind: CoverageKind, host: string | null): void;
-  /** Counts a call as unfinished until what this gives back is called; a second time does nothing. */
+  /** Counts a call as unfinished until the returned function is called. Further calls of it do nothing. */
   begin(host: string): () => void;
-  /** Tries to store everything now. True when nothing waits any more. */
+  /** Tries to store everything now. Returns whether nothing is left. */
   flush(): boolean;
   health(): RecordWriterHealth;
-  /** Stores what it can and drops the rest; nothing is taken afterwards. */
+  /** Stores what it can and drops the rest. Everything added afterwards is dropped. */
   close(): void;
 }
 
@@ -59,253 +70,239 @@ export interface BacklogLimits {
   bodyBytes: number;
 }
 
-/** About 10 MB of records, and what fits of bodies beside them. */
+/** About 10 MB of records, and 32 MiB of bodies. */
 const defaultLimits: BacklogLimits = { records: 10_000, bodyBytes: 32 * 1024 * 1024 };
-
-/** Records in one transaction, so that a turn after an outage stays short. */
-const maxBatch = 500;
 
 const firstRetryMs = 10;
 const lastRetryMs = 2_000;
-/** A lock is short: many processes that write at once should not make the queue wait longer than needed. */
+/** A lock is short: if many processes write at once, the backlog should not wait longer than needed. */
 const lastBusyRetryMs = 100;
 
 /**
- * How soon after a transaction the beginning of a call may have one of its own, in milliseconds: calls that are over
- * sooner cost none, and many cost a hundred a second (3 ms of CPU). A kill within this time leaves no trace of a call.
+ * The minimum time between a transaction and a separate one for the start of a call, in milliseconds. A call that is shorter
+ * needs no separate transaction. Many calls cost at most 100 transactions per second (3 ms of CPU). A kill within this time
+ * leaves no trace of a call.
  */
-const beginEveryMs = 10;
+const beginIntervalMs = 10;
 
-/** Tries that may end `busy` (0.25 s together) before it is called a failure. */
-const quietBusyTries = 5;
+/** How many attempts may end `busy` (0.25 s together) before this is called a failure. */
+const toleratedBusyFailures = 5;
 
-/** These lie in the row itself: trying again can't help, and leaving the row out does. */
-const lastingReasons: readonly StoreErrorReason[] = ["constraint", "invalid_value", "other"];
-
-const asStoreError = (error: unknown): StoreError =>
-  error instanceof StoreError ? error : new StoreError("other", String(error), { cause: error });
+/** The state of a record writer. */
+interface State {
+  readonly ports: RecordWriterPorts;
+  readonly limits: BacklogLimits;
+  readonly backlog: Backlog;
+  readonly target: BacklogTarget;
+  scheduled: "no" | "turn_end" | "retry";
+  isBeginScheduled: boolean;
+  /** When something was stored last. */
+  storedAt: Millis;
+  /** Failed attempts in a row. */
+  failures: number;
+  failing: boolean;
+  droppedDuringOutage: number;
+  closed: boolean;
+  lastError: RecordWriterHealth["lastError"];
+  stored: number;
+  readonly dropped: Partial<Record<DropReason, number>>;
+}
 
 /**
- * Makes the queue in front of the store. A failure leaves everything queued and is tried again after 10 ms, doubling
- * to 2 s (0.1 s when busy), without ever blocking; beyond the backlog's bounds what comes last is dropped and counted. A row that the
- * store refuses for good is taken out alone.
+ * Creates the writer in front of the store. After a failure everything stays in the backlog and is retried after 10 ms,
+ * doubling to 2 s (0.1 s if the store is busy). What exceeds the limits of the backlog is dropped and counted, as is a row
+ * that the store refuses for good.
  */
 export function createRecordWriter(
   ports: RecordWriterPorts,
   limits: BacklogLimits = defaultLimits,
 ): RecordWriter {
-  const { store, atTurnEnd, later, now } = ports;
-  let records: RequestRecord[] = [];
-  let bodies: CapturedBody[] = [];
-  let bodyBytes = 0;
-  let coverage = new Map<string, CoverageCount>();
-  let waiting: "no" | "turn_end" | "retry" = "no";
-  let beginWaits = false;
-  let storedAt = 0;
-  let failures = 0;
-  let failing = false;
-  let droppedInSpell = 0;
-  let closed = false;
-  let lastError: RecordWriterHealth["lastError"] = null;
-  let stored = 0;
-  const dropped: Partial<Record<DropReason, number>> = {};
-
-  const emit = (event: RecordWriterEvent) => {
-    try {
-      ports.onEvent?.(event);
-    } catch {
-      // A log that fails must not cost a record.
-    }
-  };
-
-  const addCount = (kind: CoverageKind, host: string | null, by = 1, at = coverageSlot(now())) => {
-    const key = `${at} ${kind} ${host ?? ""}`;
-    const known = coverage.get(key);
-    if (known === undefined) coverage.set(key, { at, host, kind, count: by });
-    else if (known.count + by === 0) coverage.delete(key);
-    else known.count += by;
-  };
-
-  const drop = (reason: DropReason, record: RequestRecord | null) => {
-    dropped[reason] = (dropped[reason] ?? 0) + 1;
-    droppedInSpell++;
-    if (record !== null) addCount("dropped", record.host);
-  };
-
-  const overflowReason = (): DropReason =>
-    failures > 0 && lastError !== null ? lastError.reason : "backlog";
-
-  const note = (error: StoreError) => {
-    lastError = { reason: error.reason, message: error.message, at: now() };
-  };
-
-  /** Stores one part alone; a part that the store refuses for good is dropped. Gives the error when the store is at fault. */
-  const storeAlone = (
-    part: Partial<CaptureBatch>,
-    record: RequestRecord | null,
-    requestId: string,
-  ): StoreError | null => {
-    try {
-      store.insertBatch({ records: [], bodies: [], coverage: [], ...part });
-      if (record !== null) stored++;
-      return null;
-    } catch (error) {
-      const storeError = asStoreError(error);
-      const { reason, message } = storeError;
-      if (!lastingReasons.includes(reason)) return storeError;
-      note(storeError);
-      drop(reason, record);
-      emit({ kind: "refused", reason, message, requestId });
-      return null;
-    }
-  };
-
-  /** After a refusal of the whole batch: one by one. What is settled leaves the queue at once. */
-  const storeOneByOne = (n: number): StoreError | null => {
-    for (let i = 0; i < n; i++) {
-      const record = records[0] as RequestRecord;
-      const error = storeAlone({ records: [record] }, record, record.requestId);
-      if (error !== null) return error;
-      records.shift();
-    }
-    for (let body = bodies[0]; body !== undefined; body = bodies[0]) {
-      const error = storeAlone({ bodies: [body] }, null, body.requestId);
-      if (error !== null) return error;
-      bodyBytes -= body.content.length;
-      bodies.shift();
-    }
-    const error = storeAlone({ coverage: [...coverage.values()] }, null, "");
-    if (error === null) coverage = new Map();
-    return error;
-  };
-
-  /** Stores the next batch. Gives the error that asks for another try, or `null`. */
-  const storeNext = (): StoreError | null => {
-    const n = Math.min(records.length, maxBatch);
-    const whole = n === records.length;
-    try {
-      store.insertBatch({
-        records: whole ? records : records.slice(0, n),
-        bodies,
-        coverage: [...coverage.values()],
-      });
-    } catch (error) {
-      const storeError = asStoreError(error);
-      return lastingReasons.includes(storeError.reason) ? storeOneByOne(n) : storeError;
-    }
-    stored += n;
-    records = whole ? [] : records.slice(n);
-    if (bodies.length > 0) bodies = [];
-    bodyBytes = 0;
-    if (coverage.size > 0) coverage = new Map();
-    return null;
-  };
-
-  const isEmpty = () => records.length === 0 && bodies.length === 0 && coverage.size === 0;
-
-  const schedule = (how: "turn_end" | "retry") => {
-    if (closed || waiting !== "no") return;
-    waiting = how;
-    if (how === "turn_end") atTurnEnd(run);
-    else {
-      const longestMs = lastError?.reason === "busy" ? lastBusyRetryMs : lastRetryMs;
-      later(run, Math.min(longestMs, firstRetryMs * 2 ** Math.min(failures - 1, 20)));
-    }
-  };
-
-  /** Beginnings go with what is stored next, which is at most so far away. */
-  const scheduleBegin = () => {
-    if (closed || waiting !== "no" || beginWaits) return;
-    const sinceMs = now() - storedAt;
-    if (sinceMs < 0 || sinceMs >= beginEveryMs) return schedule("turn_end");
-    beginWaits = true;
-    later(() => {
-      beginWaits = false;
-      if (!isEmpty()) schedule("turn_end");
-    }, beginEveryMs);
-  };
-
-  const settle = (error: StoreError | null) => {
-    if (error === null) storedAt = now();
-    if (error !== null) {
-      note(error);
-      if (failures++ === 0) droppedInSpell = 0;
-      if (!failing && (error.reason !== "busy" || failures > quietBusyTries)) {
-        failing = true;
-        emit({ kind: "failing", reason: error.reason, message: error.message });
-      }
-      schedule("retry");
-      return;
-    }
-    failures = 0;
-    if (failing) {
-      failing = false;
-      emit({ kind: "recovered", pending: records.length, dropped: droppedInSpell });
-    }
-    if (!isEmpty()) schedule("turn_end");
-  };
-
-  function run(): void {
-    waiting = "no";
-    if (!closed && !isEmpty()) settle(storeNext());
-  }
-
-  const flush = (): boolean => {
-    while (!isEmpty()) {
-      const error = storeNext();
-      settle(error);
-      if (error !== null) return false;
-    }
-    return true;
-  };
-
+  const state = createState(ports, limits);
   return {
-    add(record) {
-      if (closed) return drop("closed", null);
-      if (records.length >= limits.records) return drop(overflowReason(), record);
-      records.push(record);
-      schedule("turn_end");
-    },
-    addBody(body) {
-      if (closed) return drop("closed", null);
-      if (bodyBytes + body.content.length > limits.bodyBytes) return drop(overflowReason(), null);
-      bodyBytes += body.content.length;
-      bodies.push(body);
-      schedule("turn_end");
-    },
+    add: (record) => add(state, record),
+    addBody: (body) => addBody(state, body),
+    attribute: (attributed) => attribute(state, attributed),
     count(kind, host) {
-      if (closed) return;
-      addCount(kind, host);
-      schedule("turn_end");
+      if (state.closed) return;
+      addBacklogCount(state.backlog, kind, host, 1, currentSlot(state));
+      schedule(state, "turn_end");
     },
-    begin(host) {
-      const at = coverageSlot(now());
-      let isOpen = !closed;
-      if (isOpen) addCount("unfinished", host, 1, at);
-      scheduleBegin();
-      return () => {
-        if (!isOpen || closed) return;
-        isOpen = false;
-        addCount("unfinished", host, -1, at);
-        if (coverage.size > 0) schedule("turn_end");
-      };
-    },
-    flush,
+    begin: (host) => begin(state, host),
+    flush: () => flush(state),
     health: () => ({
-      capturing: failing ? "failing" : "ok",
-      lastError,
-      pending: records.length,
-      stored,
-      dropped: { ...dropped },
+      capturing: state.failing ? "failing" : "ok",
+      lastError: state.lastError,
+      pending: state.backlog.records.length,
+      stored: state.stored,
+      dropped: { ...state.dropped },
     }),
-    close() {
-      if (closed) return;
-      flush();
-      closed = true;
-      for (const record of records) drop("closed", record);
-      for (const _ of bodies) drop("closed", null);
-      records = [];
-      bodies = [];
-    },
+    close: () => close(state),
   };
+}
+
+function createState(ports: RecordWriterPorts, limits: BacklogLimits): State {
+  const state: State = {
+    ports,
+    limits,
+    backlog: createBacklog(),
+    target: {
+      insertBatch: (batch) => ports.store.insertBatch(batch),
+      stored(records) {
+        state.stored += records;
+      },
+      refused(error, record, requestId) {
+        recordError(state, error);
+        drop(state, error.reason, record);
+        emit(state, { kind: "refused", reason: error.reason, message: error.message, requestId });
+      },
+    },
+    scheduled: "no",
+    isBeginScheduled: false,
+    storedAt: 0,
+    failures: 0,
+    failing: false,
+    droppedDuringOutage: 0,
+    closed: false,
+    lastError: null,
+    stored: 0,
+    dropped: {},
+  };
+  return state;
+}
+
+function add(state: State, record: RequestRecord): void {
+  const { records } = state.backlog;
+  if (state.closed) return drop(state, "closed", null);
+  if (records.length >= state.limits.records) return drop(state, overflowReason(state), record);
+  records.push(record);
+  schedule(state, "turn_end");
+}
+
+function addBody(state: State, body: CapturedBody): void {
+  const { backlog, limits } = state;
+  if (state.closed) return drop(state, "closed", null);
+  if (backlog.bodyBytes + body.content.length > limits.bodyBytes)
+    return drop(state, overflowReason(state), null);
+  backlog.bodyBytes += body.content.length;
+  backlog.bodies.push(body);
+  schedule(state, "turn_end");
+}
+
+function attribute(state: State, added: readonly RequestRecord[]): void {
+  const { attributed } = state.backlog;
+  if (state.closed || attributed.length + added.length > state.limits.records) return;
+  attributed.push(...added);
+  schedule(state, "turn_end");
+}
+
+function begin(state: State, host: string): () => void {
+  const { backlog } = state;
+  const slot = currentSlot(state);
+  let isOpen = !state.closed;
+  if (isOpen) addBacklogCount(backlog, "unfinished", host, 1, slot);
+  scheduleBegin(state);
+  return () => {
+    if (!isOpen || state.closed) return;
+    isOpen = false;
+    addBacklogCount(backlog, "unfinished", host, -1, slot);
+    if (backlog.coverage.size > 0) schedule(state, "turn_end");
+  };
+}
+
+function flush(state: State): boolean {
+  while (!isBacklogEmpty(state.backlog)) {
+    const error = storeNextBatch(state.backlog, state.target);
+    settle(state, error);
+    if (error !== null) return false;
+  }
+  return true;
+}
+
+function close(state: State): void {
+  if (state.closed) return;
+  flush(state);
+  state.closed = true;
+  for (const record of state.backlog.records) drop(state, "closed", record);
+  for (const _ of state.backlog.bodies) drop(state, "closed", null);
+  state.backlog.records = [];
+  state.backlog.bodies = [];
+}
+
+function run(state: State): void {
+  state.scheduled = "no";
+  if (!state.closed && !isBacklogEmpty(state.backlog))
+    settle(state, storeNextBatch(state.backlog, state.target));
+}
+
+/** Schedules the next attempt, unless one is scheduled. */
+function schedule(state: State, when: "turn_end" | "retry"): void {
+  if (state.closed || state.scheduled !== "no") return;
+  state.scheduled = when;
+  const { atTurnEnd, later } = state.ports;
+  if (when === "turn_end") return atTurnEnd(() => run(state));
+  const longestMs = state.lastError?.reason === "busy" ? lastBusyRetryMs : lastRetryMs;
+  later(() => run(state), Math.min(longestMs, firstRetryMs * 2 ** Math.min(state.failures - 1, 20)));
+}
+
+/** Schedules storing the beginning of a call: together with what is stored next, or after `beginIntervalMs`. */
+function scheduleBegin(state: State): void {
+  if (state.closed || state.scheduled !== "no" || state.isBeginScheduled) return;
+  const sinceMs = state.ports.now() - state.storedAt;
+  if (sinceMs < 0 || sinceMs >= beginIntervalMs) return schedule(state, "turn_end");
+  state.isBeginScheduled = true;
+  state.ports.later(() => {
+    state.isBeginScheduled = false;
+    if (!isBacklogEmpty(state.backlog)) schedule(state, "turn_end");
+  }, beginIntervalMs);
+}
+
+/** Reacts to the result of an attempt. */
+function settle(state: State, error: StoreError | null): void {
+  if (error !== null) return settleFailure(state, error);
+  state.storedAt = state.ports.now();
+  state.failures = 0;
+  if (state.failing) {
+    state.failing = false;
+    const { records } = state.backlog;
+    emit(state, { kind: "recovered", pending: records.length, dropped: state.droppedDuringOutage });
+  }
+  if (!isBacklogEmpty(state.backlog)) schedule(state, "turn_end");
+}
+
+function settleFailure(state: State, error: StoreError): void {
+  recordError(state, error);
+  if (state.failures === 0) state.droppedDuringOutage = 0;
+  state.failures += 1;
+  if (!state.failing && (error.reason !== "busy" || state.failures > toleratedBusyFailures)) {
+    state.failing = true;
+    emit(state, { kind: "failing", reason: error.reason, message: error.message });
+  }
+  schedule(state, "retry");
+}
+
+function recordError(state: State, { reason, message }: StoreError): void {
+  state.lastError = { reason, message, at: state.ports.now() };
+}
+
+/** Counts what is dropped. A record also counts in the coverage. */
+function drop(state: State, reason: DropReason, record: RequestRecord | null): void {
+  state.dropped[reason] = (state.dropped[reason] ?? 0) + 1;
+  state.droppedDuringOutage += 1;
+  if (record !== null) addBacklogCount(state.backlog, "dropped", record.host, 1, currentSlot(state));
+}
+
+function overflowReason({ failures, lastError }: State): DropReason {
+  return failures > 0 && lastError !== null ? lastError.reason : "backlog";
+}
+
+function currentSlot({ ports }: State): Millis {
+  return coverageSlot(ports.now());
+}
+
+function emit({ ports }: State, event: RecordWriterEvent): void {
+  try {
+    ports.onEvent?.(event);
+  } catch {
+    // A log that fails must not cost a record.
+  }
 }

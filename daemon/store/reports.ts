@@ -1,67 +1,18 @@
-import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
-import type { CostSource } from "../../core/record.ts";
-import type { Millis } from "../../core/time.ts";
-import type { Period, StoreConnections } from "./connections.ts";
-import { type DayZone, dayOf } from "./days.ts";
+import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from "kysely";
+import type { CostSource } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { StoreConnections } from "./connections.ts";
+import { dayOf } from "./days.ts";
+import type { ReportQuery, ReportRow, ReportStore, SourceShare } from "./port/reports.ts";
 import { lastInstant } from "./request-rows.ts";
+import { readStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
 
-/** What a report is grouped by; `total` is one row. */
-export type ReportGrouping = "project" | "model" | "provider" | "client" | "day" | "total";
-
-/** What a report is asked for. An absent filter lets everything pass. */
-export interface ReportQuery extends Period {
-  by: ReportGrouping;
-  project?: string;
-  model?: string;
-  provider?: string;
-  /** Whose days `by: "day"` means. Default: `local`. */
-  days?: DayZone;
-}
-
-/** Sums of the counts that providers stated; `null` where none of the requests had the count. */
-export interface TokenSums {
-  prompt: bigint | null;
-  cacheRead: bigint | null;
-  cacheWrite: bigint | null;
-  /** A part of `cacheWrite`. */
-  cacheWrite1h: bigint | null;
-  completion: bigint | null;
-  thinking: bigint | null;
-}
-
-/** Requests of one `cost_source`, and what they cost together. */
-export interface SourceShare {
-  requests: number;
-  costPicoUsd: bigint;
-}
-
-/** One line of a report. Sums are exact. */
-export interface ReportRow {
-  /** Project, model, provider, client or date; `null` where the client is not known, and for the total. */
-  key: string | null;
-  requests: number;
-  errors: number;
-  /** Requests without a cost, which `costPicoUsd` therefore lacks; not those that failed and used nothing. */
-  unpriced: number;
-  /** Requests whose tokens are missing or were cut off. */
-  incomplete: number;
-  tokens: TokenSums;
-  costPicoUsd: bigint;
-  bySource: Readonly<Record<CostSource, SourceShare>>;
-}
-
-/** Questions over all requests. */
-export interface ReportStore {
-  /** Sums by group, without a cap on rows: days in order, everything else by falling cost. No requests, no rows. */
-  report(query: ReportQuery): Promise<ReportRow[]>;
-}
-
-/** Money is summed in two halves, since 64 bits hold only 9.2 million USD in pico-USD and SQLite's `sum()` then fails. */
+/** Costs are summed in two halves: 64 bits hold only 9.2 million USD in pico-USD, and SQLite's `sum()` fails beyond. */
 const half = 1_000_000_000n;
 const halfSql = sql.raw(half.toString());
 
-/** A group and one cost source, as SQL sums it. */
+/** The sums of a group and cost source, as SQL returns them. */
 export interface SumRow {
   key: string | null;
   cost_source: string;
@@ -79,7 +30,7 @@ export interface SumRow {
   cost_low: number | bigint | null;
 }
 
-/** The columns of a `SumRow` but its key. */
+/** The columns of a `SumRow` without the key. */
 export function sums(eb: ExpressionBuilder<Tables, "requests">) {
   const sum = (column: RawBuilder<unknown>) => sql<number | bigint | null>`sum(${column})`;
   const count = (condition: RawBuilder<unknown>) => sql<number>`count(*) FILTER (WHERE ${condition})`;
@@ -106,7 +57,7 @@ export function sums(eb: ExpressionBuilder<Tables, "requests">) {
 const big = (value: number | bigint | null): bigint | null => (value === null ? null : BigInt(value));
 const plus = (a: bigint | null, b: bigint | null): bigint | null => (a === null ? b : b === null ? a : a + b);
 
-/** A line without requests. */
+/** Returns a row without requests. */
 export function emptyReportRow(key: string | null): ReportRow {
   const none = (): SourceShare => ({ requests: 0, costPicoUsd: 0n });
   return {
@@ -128,10 +79,10 @@ export function emptyReportRow(key: string | null): ReportRow {
   };
 }
 
-/** The line with the part in it. */
+/** Returns the row with the sums added. */
 export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
   const cost = (big(part.cost_high) ?? 0n) * half + (big(part.cost_low) ?? 0n);
-  // A word that is none of ours (a damaged cell) vouches for nothing.
+  // An unknown value (a damaged cell) counts as an estimate.
   const source = part.cost_source in row.bySource ? (part.cost_source as CostSource) : "estimated";
   const share = row.bySource[source];
   return {
@@ -156,8 +107,8 @@ export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
   };
 }
 
-/** One row per group out of one per group and cost source. */
-function folded(parts: readonly SumRow[]): ReportRow[] {
+/** Adds up the cost sources of each group. */
+function foldSums(parts: readonly SumRow[]): ReportRow[] {
   const rows = new Map<string | null, ReportRow>();
   for (const part of parts)
     rows.set(part.key, addSumRow(rows.get(part.key) ?? emptyReportRow(part.key), part));
@@ -165,62 +116,67 @@ function folded(parts: readonly SumRow[]): ReportRow[] {
 }
 
 const byText = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? -1 : a === b ? 0 : 1);
-/** The costliest first. */
+/** Sorts by falling cost, then by key. */
 export const byCost = (a: ReportRow, b: ReportRow) =>
   a.costPicoUsd === b.costPicoUsd ? byText(a.key, b.key) : a.costPicoUsd > b.costPicoUsd ? -1 : 1;
 
-/** Makes the part of the store that answers reports. */
+/** Implements `ReportStore`. */
 export function createReportStore({ reader }: Pick<StoreConnections, "reader">): ReportStore {
-  /** What remains of the requests after period and filters. */
-  const filtered =
-    ({ from, to, project, model, provider }: ReportQuery) =>
-    (eb: ExpressionBuilder<Tables, "requests">) =>
-      eb.and([
-        ...(from === null ? [] : [eb("requests.requested_at", ">=", from)]),
-        ...(to === null ? [] : [eb("requests.requested_at", "<", to)]),
-        ...(project === undefined ? [] : [eb("requests.project", "=", project)]),
-        ...(model === undefined ? [] : [eb("requests.model", "=", model)]),
-        ...(provider === undefined ? [] : [eb("requests.provider", "=", provider)]),
-      ]);
-
-  /** The sums of one group and cost source each, all under the same key where the query itself groups by none. */
-  function sumsOf(query: ReportQuery, column: "project" | "model" | "provider" | "client" | null) {
-    return reader
-      .selectFrom("requests")
-      .select(sql<string | null>`${column === null ? sql`NULL` : sql.ref(column)}`.as("key"))
-      .select(sums)
-      .where(filtered(query))
-      .groupBy(column === null ? ["cost_source"] : [column, "cost_source"])
-      .execute();
-  }
-
-  /**
-   * Day bounds are found here, not by SQLite, so that they follow the runtime's time zone with its summer times. Only
-   * days that hold requests are visited: one search in the index for each, so a row from the year 9999 costs no more.
-   */
-  async function byDay(query: ReportQuery): Promise<ReportRow[]> {
-    const rows: ReportRow[] = [];
-    const end = Math.min(query.to ?? Number.POSITIVE_INFINITY, lastInstant + 1);
-    let from: Millis = Math.max(query.from ?? 0, 0);
-    for (;;) {
-      const first = await reader
-        .selectFrom("requests")
-        .select((eb) => eb.fn.min<number | null>("requested_at").as("at"))
-        .where(filtered({ by: "total", from, to: end }))
-        .executeTakeFirst();
-      if (first === undefined || first.at === null) return rows;
-      const day = dayOf(first.at, query.days ?? "local");
-      const parts = await sumsOf({ ...query, from: first.at, to: Math.min(day.to, end) }, null);
-      rows.push(...folded(parts.map((part) => ({ ...part, key: day.date }))));
-      from = day.to;
-    }
-  }
-
   return {
-    async report(query) {
+    async read(query) {
       const { by } = query;
-      if (by === "day") return byDay(query);
-      return folded(await sumsOf(query, by === "total" ? null : by)).sort(byCost);
+      if (by === "day") return readByDay(reader, query);
+      return foldSums(await readSums(reader, query, by === "total" ? null : by)).sort(byCost);
     },
+    readStatistics: (query, turn) => readStatistics(reader, query, turn),
   };
+}
+
+/** Returns the condition of the query's period and filters. */
+function matches({ from, to, project, model, provider }: ReportQuery) {
+  return (eb: ExpressionBuilder<Tables, "requests">) =>
+    eb.and([
+      ...(from === null ? [] : [eb("requests.requested_at", ">=", from)]),
+      ...(to === null ? [] : [eb("requests.requested_at", "<", to)]),
+      ...(project === undefined ? [] : [eb("requests.project", "=", project)]),
+      ...(model === undefined ? [] : [eb("requests.model", "=", model)]),
+      ...(provider === undefined ? [] : [eb("requests.provider", "=", provider)]),
+    ]);
+}
+
+/** Reads the sums by group and cost source. Without a column there is one group, whose key is null. */
+function readSums(
+  reader: Kysely<Tables>,
+  query: ReportQuery,
+  column: "project" | "model" | "provider" | "client" | null,
+) {
+  return reader
+    .selectFrom("requests")
+    .select(sql<string | null>`${column === null ? sql`NULL` : sql.ref(column)}`.as("key"))
+    .select(sums)
+    .where(matches(query))
+    .groupBy(column === null ? ["cost_source"] : [column, "cost_source"])
+    .execute();
+}
+
+/**
+ * Reads the sums by day. The bounds of days follow the runtime's time zone, which SQLite may not know. Only days with
+ * requests are visited, with one index search each, so a row from the year 9999 costs no more.
+ */
+async function readByDay(reader: Kysely<Tables>, query: ReportQuery): Promise<ReportRow[]> {
+  const rows: ReportRow[] = [];
+  const end = Math.min(query.to ?? Number.POSITIVE_INFINITY, lastInstant + 1);
+  let from: Millis = Math.max(query.from ?? 0, 0);
+  for (;;) {
+    const first = await reader
+      .selectFrom("requests")
+      .select((eb) => eb.fn.min<number | null>("requested_at").as("at"))
+      .where(matches({ by: "total", from, to: end }))
+      .executeTakeFirst();
+    if (first === undefined || first.at === null) return rows;
+    const day = dayOf(first.at, query.days ?? "local");
+    const parts = await readSums(reader, { ...query, from: first.at, to: Math.min(day.to, end) }, null);
+    rows.push(...foldSums(parts.map((part) => ({ ...part, key: day.date }))));
+    from = day.to;
+  }
 }

@@ -1,27 +1,27 @@
-/** What one SDK call came to, as the program that made it saw it. */
+/** The result of one SDK call, as seen by the program that made it. */
 export interface CallOutcome {
   name: string;
   ok: boolean;
-  /** HTTP requests that the SDK is expected to have sent for this call. */
+  /** The number of HTTP requests that the SDK is expected to send. */
   requests: number;
-  /** The provider's id of the answer, where it has one. */
+  /** The provider's id of the response, if it has one. */
   responseId: string | null;
   /** The usage object as the SDK parsed it. */
   usage: unknown;
   error: { name: string; status: number | null; message: string } | null;
 }
 
-/** What a call hands to the log. */
+/** What a call reports to the log. */
 export interface Seen {
   responseId?: string | null | undefined;
   usage?: unknown;
 }
 
-/** Runs calls one after the other, keeps their outcomes, and prints them at the end as one line of JSON. */
+/** Creates a log that runs calls one after another and prints their outcomes as one line of JSON at the end. */
 export function createCallLog() {
   const calls: CallOutcome[] = [];
   return {
-    /** Makes one call; an error is an outcome like another. */
+    /** Makes one call. An error is also an outcome. */
     async run(name: string, call: () => Promise<Seen>, requests = 1): Promise<void> {
       try {
         const seen = await call();

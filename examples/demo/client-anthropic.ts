@@ -1,5 +1,5 @@
-// A program that knows nothing of the meter: it uses Anthropic's SDK as any other would. What the simulated provider
-// does is chosen by what the prompts say. `ANTHROPIC_BASE_URL` and the proxy variables are the SDK's and Node's own.
+// A program without any knowledge of the meter: it uses Anthropic's SDK like any other. The prompts choose what the
+// simulated provider does. `ANTHROPIC_BASE_URL` is a variable of the SDK, and the proxy variables are Node's.
 import Anthropic from "@anthropic-ai/sdk";
 import { createCallLog } from "./call-log.ts";
 

@@ -1,5 +1,5 @@
-// A program that knows nothing of the meter: it talks to providers that speak OpenAI's language, with OpenAI's SDK.
-// The proxy variables are Node's own; the two base URLs are this program's.
+// A program without any knowledge of the meter: it calls OpenAI-compatible providers with OpenAI's SDK. The proxy variables
+// are Node's; the two base URLs are this program's.
 import OpenAI from "openai";
 import { createCallLog } from "./call-log.ts";
 

@@ -1,5 +1,5 @@
-// A program that knows nothing of the meter: it uses Google's SDK as any other would. What the simulated provider does
-// is chosen by what the prompts say. `GOOGLE_GEMINI_BASE_URL` and the proxy variables are the SDK's and Node's own.
+// A program without any knowledge of the meter: it uses Google's SDK like any other. The prompts choose what the simulated
+// provider does. `GOOGLE_GEMINI_BASE_URL` is a variable of the SDK, and the proxy variables are Node's.
 import { type GenerateContentResponse, GoogleGenAI } from "@google/genai";
 import { createCallLog, type Seen } from "./call-log.ts";
 

@@ -1,4 +1,4 @@
-// A program that knows nothing of the meter: it talks to Ollama as its documents show, with fetch.
+// A program without any knowledge of the meter: it calls Ollama with fetch, as Ollama's documentation shows.
 import { createCallLog } from "./call-log.ts";
 
 const baseUrl = process.env.OLLAMA_HOST ?? "http://127.0.0.1:11434";

@@ -1,5 +1,5 @@
-// A program that knows nothing of the meter: it uses OpenAI's SDK as any other would. What the simulated provider does
-// is chosen by what the prompts say. `OPENAI_BASE_URL` and the proxy variables are the SDK's and Node's own.
+// A program without any knowledge of the meter: it uses OpenAI's SDK like any other. The prompts choose what the simulated
+// provider does. `OPENAI_BASE_URL` is a variable of the SDK, and the proxy variables are Node's.
 import OpenAI from "openai";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import type { Response } from "openai/resources/responses/responses";
@@ -12,7 +12,7 @@ function ask(prompt: string, model = "gpt-5") {
   return { model, messages: [{ role: "user" as const, content: prompt }] };
 }
 
-/** Reads a stream to its end; the usage, if any, is in the last chunk. */
+/** Reads a stream to its end. The usage, if any, is in the last chunk. */
 async function drain(stream: AsyncIterable<ChatCompletionChunk>): Promise<Seen> {
   let last: ChatCompletionChunk | null = null;
   for await (const chunk of stream) last = chunk;

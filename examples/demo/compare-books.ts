@@ -1,6 +1,6 @@
-import { expectedCostPicoUsd, type LedgerEntry } from "../../tests/simulation/mod.ts";
+import { expectedCostPicoUsd, type SimulatedCall } from "../../tests/simulation/mod.ts";
 
-/** The counts that tokens are kept in, as `meter report --json` names them. No token stands in two of them. */
+/** The disjoint token counts, as `meter report --json` names them. */
 const counts = {
   prompt_tokens: "promptTokens",
   cache_read_tokens: "cacheReadTokens",
@@ -11,7 +11,7 @@ const counts = {
 
 type Line = Record<keyof typeof counts | "cost_pico_usd" | "requests", bigint>;
 
-/** What was used, by provider and in all. */
+/** The usage totals, by provider and overall. */
 export interface Books {
   requests: number;
   tokens: bigint;
@@ -36,8 +36,8 @@ function toBooks(lines: readonly (readonly [provider: string, line: Line])[]): B
   return books;
 }
 
-/** What the simulated providers stated, priced by the published list. */
-export function ledgerBooks(ledger: readonly LedgerEntry[]): Books {
+/** Totals stated by the simulated providers, at the published prices. */
+export function ledgerBooks(ledger: readonly SimulatedCall[]): Books {
   return toBooks(
     ledger.map((entry) => {
       const tokens = Object.entries(counts).map(([name, field]) => [name, BigInt(entry.tokens[field] ?? 0)]);
@@ -47,7 +47,7 @@ export function ledgerBooks(ledger: readonly LedgerEntry[]): Books {
   );
 }
 
-/** What `meter report --by provider --json` printed. */
+/** Totals printed by `meter report --by provider --json`. */
 export function reportedBooks(json: string): Books {
   const { rows } = JSON.parse(json) as {
     rows: (Record<keyof Line, string | number | null> & { key: string })[];
@@ -60,7 +60,7 @@ export function reportedBooks(json: string): Books {
   );
 }
 
-/** Every figure in which two books differ, in words. */
+/** Describes every total that differs. */
 export function compareBooks(stated: Books, reported: Books): string[] {
   const providers = [...new Set([...stated.byProvider.keys(), ...reported.byProvider.keys()])];
   return providers.flatMap((provider) => {

@@ -1,11 +1,11 @@
-// `npm run demo`: real SDKs, the real daemon, and providers that are simulated on the wire. Nothing leaves the machine:
-// the daemon reaches the "providers" through its own setting for a parent proxy, and trusts them through its own
-// setting for an extra authority, as it would behind the proxy of a company.
+// `npm run demo`: real SDKs, the real daemon, and providers simulated on the wire. Nothing leaves the machine: the daemon
+// reaches the "providers" through its setting for a parent proxy, and trusts them through its setting for an extra
+// authority, as it would behind a company's proxy.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { formatPicoUsd } from "../../core/pricing/mod.ts";
+import { formatPicoUsd } from "../../core/pricing/money.ts";
 import { killCloudProcesses } from "../../tests/cloud/kit/cloud-process.ts";
 import {
   createParentProxy,
@@ -17,13 +17,15 @@ import {
   type ProviderSimulation,
   type SdkClient,
 } from "../../tests/simulation/mod.ts";
+import { installPackages } from "../../tools/packages.ts";
 import { type Books, compareBooks, ledgerBooks, reportedBooks } from "./compare-books.ts";
 import { heading, program, runMeter, type Stage, say } from "./run-meter.ts";
 import { ann, type DemoCloud, prepareDemoCloud, showCloud, startDemoCloud } from "./show-cloud.ts";
 
-/** How long the simulated models take to answer, in milliseconds: less than any real one. */
+/** How long the simulated models take to respond, in milliseconds: less than real ones. */
 const THINK_MS = 80;
 
+installPackages("examples/demo");
 const keep = process.argv.includes("--keep");
 
 function writeConfig(home: string, simulation: ProviderSimulation, parent: ParentProxy): void {
@@ -56,12 +58,12 @@ async function driveProject(
   ).flat();
   for (const { client, calls } of driven) {
     const failed = calls.filter(({ ok }) => !ok).length;
-    say(`${project}  ${client.padEnd(10)}  ${calls.length} calls, ${failed} of them failed as they should`);
+    say(`${project}  ${client.padEnd(10)}  ${calls.length} calls, ${failed} of them failed as intended`);
   }
   return driven;
 }
 
-/** A call's record is written when its response ends, a moment after the client has seen it. */
+/** A record is written when its response ends, shortly after the client has received it. */
 async function waitForRecords(stage: Stage, count: number): Promise<Books> {
   const deadline = performance.now() + 20_000;
   for (;;) {
@@ -70,24 +72,24 @@ async function waitForRecords(stage: Stage, count: number): Promise<Books> {
   }
 }
 
-/** Drives everything and shows it; false where the meter and the providers disagree. */
+/** Runs all calls and shows the results. Returns false if the meter and the providers disagree. */
 async function show(
   stage: Stage,
   folder: string,
   simulation: ProviderSimulation,
   cloud: Promise<DemoCloud>,
 ): Promise<{ agrees: boolean; overviewUrl: string }> {
-  // Bodies are kept where somebody asks for it, redacted.
+  // Bodies are stored, redacted, if enabled.
   say(await runMeter(stage, ["project", "apollo", "set", "body-capture", "on"]));
   heading("Two projects call their providers with the real SDKs");
   const apollo = await driveProject(stage, folder, "apollo", ["anthropic", "openai"]);
   await driveProject(stage, folder, "hermes", ["google", "compatible", "openai"]);
-  await simulation.settled();
+  await simulation.idle();
 
-  const stated = ledgerBooks(simulation.ledger);
+  const stated = ledgerBooks(simulation.calls);
   const reported = await waitForRecords(stage, stated.requests);
   heading("meter report --by project");
-  // What stands below the table is the same for each grouping: once is enough.
+  // The text below the table is the same for every grouping, so it is shown once.
   say((await runMeter(stage, ["report", "--by", "project"])).split("\n\n")[0] ?? "");
   heading("meter report --by model");
   say(await runMeter(stage, ["report", "--by", "model"]));
@@ -104,8 +106,8 @@ async function show(
   const count = (value: bigint | number) => value.toLocaleString("en");
   say(
     differences.length === 0
-      ? `Yes: ${count(stated.requests)} calls, ${count(stated.tokens)} tokens and $${formatPicoUsd(stated.costPicoUsd)}, in the report and in the providers' own books.`
-      : "No: the report and the providers' own books disagree.",
+      ? `Yes: ${count(stated.requests)} calls, ${count(stated.tokens)} tokens and $${formatPicoUsd(stated.costPicoUsd)}, in the report and in the providers' own totals.`
+      : "No: the report and the providers' own totals disagree.",
   );
   const { request } = JSON.parse(
     await runMeter(stage, ["explain", apollo[0]?.calls[0]?.responseId ?? "last", "--json"]),
@@ -114,7 +116,7 @@ async function show(
   return { agrees: differences.length === 0 && isZero, overviewUrl };
 }
 
-/** When the person leaves: Ctrl-C, a closed terminal, a pipe whose reader has seen enough. */
+/** Detects that the person has left: Ctrl-C, a closed terminal, or a closed pipe. */
 function departure(): { left: AbortSignal; interrupted: Promise<never>; stay(): void } {
   const { promise: interrupted, reject } = Promise.withResolvers<never>();
   const abort = new AbortController();
@@ -139,14 +141,14 @@ async function main(): Promise<boolean> {
   const { left, interrupted, stay } = departure();
   const folder = mkdtempSync(join(tmpdir(), "meter-demo-"));
   const stage = { home: mkdtempSync(join(folder, "home-")), left };
-  const simulation = await createProviderSimulation({ thinkMs: THINK_MS });
+  const simulation = await createProviderSimulation({ responseDelayMs: THINK_MS });
   const parent = await createParentProxy(simulation);
   let cloud: Promise<DemoCloud> | null = null;
   let shown: ReturnType<typeof show> | null = null;
   try {
     writeConfig(stage.home, simulation, parent);
     const files = await prepareDemoCloud(folder, simulation.caFile);
-    // It starts while the calls are made: a failure shows where it is waited for.
+    // Starts while the calls run. A failure is reported where the result is awaited.
     cloud = startDemoCloud(files);
     cloud.catch(() => {});
     heading("meter start");
@@ -172,14 +174,14 @@ Ctrl-C here stops the daemon, the cloud and the providers and removes that home.
     }
     return agrees;
   } finally {
-    // Also after a start that was interrupted: its daemon may stand by now.
+    // Also after an interrupted start, whose daemon may already run.
     await runMeter({ home: stage.home }, ["stop"]).catch(() => {});
     killCloudProcesses();
     await cloud?.then(
       ({ process: { exited } }) => exited,
       () => {},
     );
-    // A client that starts late would make the home anew.
+    // A client that starts late would recreate the home.
     await shown?.catch(() => {});
     await parent.close();
     await simulation.close();

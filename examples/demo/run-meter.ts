@@ -2,20 +2,20 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** The command line's program and its first word. */
+/** The command line's program with its first argument. */
 export const program: readonly string[] = [
   process.execPath,
   fileURLToPath(new URL("../../cli/bin.js", import.meta.url)),
 ];
 
-/** Where the demo happens. */
+/** The folders and processes of the demo. */
 export interface Stage {
   readonly home: string;
-  /** Says that the person has left: commands under way are ended and no other begins. */
+  /** Aborted when the person has left: running commands are stopped, and no others start. */
   readonly left?: AbortSignal;
 }
 
-/** Runs one command of the meter and gives what it printed; `onText` gets that as it comes. */
+/** Runs a command of the meter and returns its output. `onText` receives the output as it arrives. */
 export function runMeter(
   { home, left }: Stage,
   words: readonly string[],
@@ -37,7 +37,7 @@ export function runMeter(
     child.on("error", reject);
     child.on("close", (code) => {
       if (code === 0) resolve(output.trimEnd());
-      else reject(new Error(`meter ${words.join(" ")} ended with ${code}`));
+      else reject(new Error(`meter ${words.join(" ")} exited with ${code}`));
     });
   });
 }
@@ -47,7 +47,7 @@ export function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints a line that begins a part. */
+/** Prints a heading. */
 export function heading(text: string): void {
   say(`\n── ${text} ${"─".repeat(Math.max(4, 60 - text.length))}`);
 }

@@ -5,25 +5,25 @@ import { type Person, signUp } from "../../tests/cloud/kit/person.ts";
 import { createCertificateAuthority } from "../../tests/simulation/certificate-authority.ts";
 import { heading, runMeter, type Stage, say } from "./run-meter.ts";
 
-/** The demo's own cloud: TLS by an authority of its own, and an embedded database. */
+/** The demo's own cloud: TLS with its own authority, and an embedded database. */
 export interface DemoCloud {
   readonly process: CloudProcess;
   readonly caPem: string;
 }
 
-/** Who signs up at it. The password is for whoever wants to look at the pages. */
+/** The person who signs up. Use the password to look at the pages. */
 export const ann = { name: "Ann", email: "ann@example.com", password: "correct horse battery staple" };
 
-/** The cloud's home, and what it shows to prove who it is. */
-export interface DemoCloudFiles {
+/** The cloud's home and its certificate. */
+interface DemoCloudFiles {
   readonly caPem: string;
   readonly certFile: string;
   readonly keyFile: string;
-  /** Where the cloud's home is to stand. */
+  /** The folder for the cloud's home. */
   readonly home: string;
 }
 
-/** Makes an authority for the cloud, and adds it to the file of those that the daemon trusts beside the system's. */
+/** Creates an authority for the cloud and adds it to the file of additional certificates that the daemon trusts. */
 export async function prepareDemoCloud(folder: string, trustedFile: string): Promise<DemoCloudFiles> {
   const authority = await createCertificateAuthority("The demo's cloud root");
   const { cert, key } = await authority.mintLeaf("127.0.0.1");
@@ -34,13 +34,13 @@ export async function prepareDemoCloud(folder: string, trustedFile: string): Pro
   return { caPem: authority.certificatePem, certFile, keyFile, home: mkdtempSync(join(folder, "cloud-")) };
 }
 
-/** Starts the cloud as a process of its own; `killCloudProcesses()` ends it, also while it starts. */
+/** Starts the cloud in its own process. `killCloudProcesses()` stops it, even while it starts. */
 export async function startDemoCloud(files: DemoCloudFiles): Promise<DemoCloud> {
   const words = ["--tls-cert", files.certFile, "--tls-key", files.keyFile];
   return { process: await startCloudProcess({ words, home: files.home }), caPem: files.caPem };
 }
 
-/** Connects, syncs and reconciles; false where the daemon's books and the cloud's differ. */
+/** Connects, syncs and reconciles. Returns false if the totals of daemon and cloud differ. */
 export async function showCloud(
   stage: Stage,
   { process: { url }, caPem }: DemoCloud,
@@ -52,7 +52,7 @@ export async function showCloud(
   try {
     await connect(stage, url, person);
     heading("meter cloud status");
-    // A daemon that is connected sends at once by itself; the command waits until all of it is there.
+    // A connected daemon sends automatically; the command waits until everything is sent.
     await runMeter(stage, ["sync"]);
     say(await runMeter(stage, ["cloud", "status"]));
     await showBodies(stage, person, shownId);
@@ -78,7 +78,7 @@ export async function showCloud(
   }
 }
 
-/** Pairs as people do: the command shows a code and waits, and somebody at the cloud approves it. */
+/** Pairs as people do: the command shows a code and waits, and a person approves it in the cloud. */
 async function connect(stage: Stage, url: string, person: Person): Promise<void> {
   heading("meter cloud connect");
   let shown = "";
@@ -90,13 +90,13 @@ async function connect(stage: Stage, url: string, person: Person): Promise<void>
     if (code === undefined || approval !== null) return;
     say(`(${ann.name} compares the code and approves it.)`);
     approval = person.approve(code);
-    // The command would wait for the code's end.
+    // Otherwise the command would wait until the code expires.
     approval.catch(() => {});
   });
   await approval;
 }
 
-/** Bodies leave only where both sides want it. */
+/** Bodies are sent only if both sides allow it. */
 async function showBodies(stage: Stage, person: Person, shownId: string): Promise<void> {
   heading("Bodies: allowed here, not stored there");
   for (const setting of [
@@ -108,7 +108,7 @@ async function showBodies(stage: Stage, person: Person, shownId: string): Promis
   }
   say("> meter sync");
   say(await runMeter(stage, ["sync"]));
-  say("(Refused by the workspace's policy and still pending: one answer speaks for all that wait.)");
+  say("(None of them has left this machine.)");
 
   heading("Bodies: allowed here, stored there");
   const path = `/v1/workspaces/${person.workspaceId}/settings`;

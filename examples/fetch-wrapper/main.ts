@@ -1,6 +1,6 @@
 /**
- * Meters calls inside the program that makes them, without a proxy: `npx node examples/fetch-wrapper/main.ts`. A provider on
- * this machine answers, so that it runs without a key; take `hosts` and the address away, and it meters the real ones.
+ * Meters calls in the program that makes them, without a proxy: `npx node examples/fetch-wrapper/main.ts`. A local server
+ * acts as the provider, so that no key is needed. Without `hosts` and its address, it meters real calls.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -19,7 +19,7 @@ const chunks = [
   "data: [DONE]\n\n",
 ];
 
-/** Answers as a chat API does, whole or as a stream. */
+/** Responds like a chat API, with JSON or a stream. */
 function startProvider(): Promise<Server> {
   const server = createServer(async (request, response) => {
     let body = "";

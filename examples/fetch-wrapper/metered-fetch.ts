@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto";
 import {
-  createPriceBook,
-  loadBundledRates,
-  type PriceBook,
-  type PricedUsage,
-  priceUsage,
-} from "../../core/pricing/mod.ts";
-import {
   createRegistry,
   createUsageReader,
   type ExtraHost,
   type MeteredRoute,
   readRequest,
   type UsageReport,
-} from "../../core/usage/mod.ts";
-import { uuidV7 } from "../../core/uuid.ts";
+} from "../../core/metering/mod.ts";
+import {
+  createPriceBook,
+  loadBundledRates,
+  type PriceBook,
+  type PricedUsage,
+  priceUsage,
+} from "../../core/pricing/mod.ts";
+import { uuidV7 } from "../../core/values/mod.ts";
 
-/** One call to a provider: what it used, and what that costs. */
+/** A call to a provider, with its usage and cost. */
 export interface MeteredCall {
   readonly callId: string;
   readonly provider: string;
@@ -26,18 +26,18 @@ export interface MeteredCall {
   readonly price: PricedUsage;
 }
 
-/** What the wrapper needs. */
-export interface MeteredFetchOptions {
+/** Options of the wrapper. */
+interface MeteredFetchOptions {
   readonly fetch: typeof fetch;
-  /** Called once for each metered call, when its answer has been read to the end or given up. */
+  /** Called once for each metered call, when its response was read to the end or cancelled. */
   readonly onCall: (call: MeteredCall) => void;
-  /** Hosts of your own that speak a provider's API. */
+  /** Your own hosts with a provider's API. */
   readonly hosts?: readonly ExtraHost[];
 }
 
 /**
- * Wraps `fetch`: calls to a provider are metered in this process, everything else passes untouched. The answer reaches the
- * caller as it comes, since the usage reader only looks at each chunk on its way.
+ * Wraps `fetch`. Calls to providers are metered in this process; all others are unchanged. The response reaches the caller
+ * without delay, because the usage reader only inspects each chunk.
  */
 export function createMeteredFetch(options: MeteredFetchOptions): typeof fetch {
   const registry = createRegistry(options.hosts);
@@ -64,7 +64,10 @@ export function createMeteredFetch(options: MeteredFetchOptions): typeof fetch {
   };
 }
 
-/** The same response, whose body is read on its way to the caller. `fetch` has undone any content encoding by then. */
+/**
+ * Returns the same response with a body that is also read by the usage reader. `fetch` has already decoded any content
+ * encoding.
+ */
 function meterBody(
   response: Response,
   route: MeteredRoute,

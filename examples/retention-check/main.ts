@@ -1,6 +1,6 @@
 /**
- * Holds queries against a workspace's retention in a server of your own: `npx node examples/retention-check/main.ts`. Traces
- * refuse a period that reaches past the floor, the overview moves it up and says so.
+ * Applies a workspace's retention to the queries of your own server: `npx node examples/retention-check/main.ts`. Traces
+ * reject a period that starts before the floor; the overview moves its start to the floor and reports that.
  */
 import type { AddressInfo } from "node:net";
 import { createRetentionServer } from "./server.ts";

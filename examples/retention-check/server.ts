@@ -1,29 +1,29 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { isPlan } from "../../core/plans/mod.ts";
 import {
   type PeriodVerdict,
   type ReachFacts,
   type ReadEndpoint,
   readPeriod,
-} from "../../core/retention/mod.ts";
+} from "../../core/privacy/mod.ts";
+import { isPlan } from "../../core/values/mod.ts";
 import { formatInstant, PROBLEM_MEDIA_TYPE } from "../../core/wire/mod.ts";
 
-/** What the server knows of a workspace. */
+/** What the server knows about a workspace. */
 export interface Workspace {
   readonly plan: string;
   readonly dataRetentionDays: number;
   readonly auditLogRetentionDays: number;
-  /** When each request was made. */
+  /** The times of the requests. */
   readonly requests: readonly number[];
 }
 
-/** Which path is held to which rule. */
+/** The rule for each path. */
 const ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
   "/traces": "traces",
   "/overview": "overview",
 };
 
-/** A server in plain `node:http` whose every answer is clamped or refused as the contract says. */
+/** Creates a plain `node:http` server that clamps or rejects every query according to docs/specification.md#retention. */
 export function createRetentionServer(workspace: Workspace, now: () => number): Server {
   const { plan } = workspace;
   if (!isPlan(plan)) throw new RangeError(`no such plan: ${plan}`);

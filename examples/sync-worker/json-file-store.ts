@@ -1,10 +1,9 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import type { StateStore } from "../../core/ports/state-store.ts";
-import type { SyncStore } from "../../core/ports/sync-store.ts";
-import type { SyncState } from "../../core/sync/mod.ts";
+import type { SyncState } from "../../core/delivery/mod.ts";
+import type { StateStore, SyncStore } from "../../core/ports/mod.ts";
 import type { MetadataRecord } from "../../core/wire/mod.ts";
 
-/** A record and what became of it. */
+/** A record and its status. */
 interface Entry {
   record: MetadataRecord;
   syncedAt: number | null;
@@ -16,14 +15,14 @@ interface Contents {
   state: SyncState | null;
 }
 
-/** Both stores that the worker needs, in one JSON file. */
+/** Both stores that the worker needs, in a JSON file. */
 export interface JsonFileStore extends SyncStore {
   readonly states: StateStore<SyncState>;
   add(record: MetadataRecord): void;
   read(requestId: string): MetadataRecord;
 }
 
-/** Opens a file, or begins it. Small and slow: each change writes all of it, under another name first. */
+/** Opens or creates a file. Small and slow: each change writes a temporary file and renames it. */
 export function openJsonFileStore(path: string): JsonFileStore {
   const contents: Contents = existsSync(path)
     ? (JSON.parse(readFileSync(path, "utf8")) as Contents)

@@ -1,6 +1,6 @@
 /**
- * Sends records from a store of your own: `npx node examples/sync-worker/main.ts`. The machine, the retry rules and the
- * quarantine come from `core/sync`; a cloud on this machine answers, and refuses one of the records.
+ * Sends records from your own store: `npx node examples/sync-worker/main.ts`. The state machine, the retry rules and the
+ * quarantine come from `core/delivery/sync`. A local server acts as the cloud and rejects one of the records.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -8,12 +8,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../adapters/clock/mod.ts";
-import type { SyncReport } from "../../core/sync/mod.ts";
+import type { SyncReport } from "../../core/delivery/mod.ts";
 import { batchRequestSchema, parseMetadataRecord, parseWire } from "../../core/wire/mod.ts";
 import { openJsonFileStore } from "./json-file-store.ts";
 import { createWorker } from "./sync-worker.ts";
 
-/** A cloud that takes every sound record of the provider it knows. */
+/** A cloud that accepts every valid record of the provider that it knows. */
 function startCloud(): Promise<Server> {
   const server = createServer(async (request, response) => {
     let body = "";

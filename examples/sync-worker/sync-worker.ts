@@ -1,44 +1,43 @@
 import { createDriver, inBackground } from "../../adapters/driver/mod.ts";
-import type { Clock } from "../../core/ports/clock.ts";
-import type { Driver } from "../../core/ports/driver.ts";
-import { parseRetryAfter } from "../../core/retry/mod.ts";
 import {
-  type BatchAnswer,
+  type BatchResult,
   initialSyncState,
+  parseRetryAfter,
   type SyncEvent,
   type SyncReport,
   type SyncState,
   syncTransition,
-} from "../../core/sync/mod.ts";
-import { batchAnswerSchema, parseWire, whoamiSchema } from "../../core/wire/mod.ts";
+} from "../../core/delivery/mod.ts";
+import type { Clock, Driver } from "../../core/ports/mod.ts";
+import { batchResponseSchema, parseWire, whoamiSchema } from "../../core/wire/mod.ts";
 import type { JsonFileStore } from "./json-file-store.ts";
 
-/** What the worker needs. */
-export interface WorkerOptions {
+/** Options of the worker. */
+interface WorkerOptions {
   readonly store: JsonFileStore;
   readonly clock: Clock;
   readonly fetch: typeof fetch;
-  /** The cloud's address, without a slash at its end. */
+  /** The cloud's base URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly token: string;
   readonly onReport: (report: SyncReport) => void;
 }
 
-/** How long the cloud may take, milliseconds. */
-const ANSWER_WITHIN_MS = 30_000;
+/** Time limit for a response of the cloud, in milliseconds. */
+const RESPONSE_TIMEOUT_MS = 30_000;
 
-/** A metadata worker: the machine decides, the driver keeps its state, and this file does what it asks for. */
+/** Creates a metadata worker: the machine decides, the driver stores its state, and this file runs its effects. */
 export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEvent> {
   const { store, clock } = options;
 
-  /** Asks the cloud. Redirects are not followed: the token is for this address alone. */
-  async function ask(path: string, body?: string): Promise<Response | null> {
+  /** Sends a request to the cloud. Redirects are not followed, because the token is only for this address. */
+  async function request(path: string, body?: string): Promise<Response | null> {
     try {
       return await options.fetch(`${options.baseUrl}${path}`, {
         method: body === undefined ? "GET" : "POST",
         headers: { authorization: `Bearer ${options.token}`, "content-type": "application/json" },
         redirect: "manual",
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
         ...(body === undefined ? {} : { body }),
       });
     } catch {
@@ -52,27 +51,30 @@ export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEven
     retryAfterMs: parseRetryAfter(response.headers.get("retry-after"), clock.now()),
   });
 
-  async function sendBatch(requestIds: readonly string[]): Promise<BatchAnswer> {
+  async function sendBatch(requestIds: readonly string[]): Promise<BatchResult> {
     const records = requestIds.map((id) => store.read(id));
-    const response = await ask("/v1/requests/batch", JSON.stringify({ daemon_version: "example", records }));
+    const response = await request(
+      "/v1/requests/batch",
+      JSON.stringify({ daemon_version: "example", records }),
+    );
     if (response === null) return { kind: "transport", reason: "other" };
-    const answer = parseWire(batchAnswerSchema, await response.json().catch(() => null));
-    if (response.status !== 200 || !answer.ok) return { ...reduce(response), outcomes: null };
-    const rejected = answer.value.rejected.map(({ request_id, ...rest }) => ({
+    const result = parseWire(batchResponseSchema, await response.json().catch(() => null));
+    if (response.status !== 200 || !result.ok) return { ...reduce(response), outcomes: null };
+    const rejected = result.value.rejected.map(({ request_id, ...rest }) => ({
       requestId: request_id,
       ...rest,
     }));
-    return { ...reduce(response), outcomes: { ...answer.value, rejected, skipped: [] } };
+    return { ...reduce(response), outcomes: { ...result.value, rejected, skipped: [] } };
   }
 
   async function askWhoami(): Promise<SyncEvent> {
-    const response = await ask("/v1/daemon/whoami");
-    if (response === null) return { kind: "whoami_answered", answer: { kind: "transport", reason: "other" } };
+    const response = await request("/v1/daemon/whoami");
+    if (response === null) return { kind: "whoami_answered", result: { kind: "transport", reason: "other" } };
     const whoami = parseWire(whoamiSchema, await response.json().catch(() => null));
     const usable = response.status !== 200 || whoami.ok;
     return {
       kind: "whoami_answered",
-      answer: usable ? reduce(response) : { kind: "transport", reason: "invalid_answer" },
+      result: usable ? reduce(response) : { kind: "transport", reason: "invalid_answer" },
     };
   }
 
@@ -89,10 +91,10 @@ export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEven
       }),
       send_batch: ({ batchNumber, requestIds }) =>
         inBackground<SyncEvent>(
-          sendBatch(requestIds).then((answer) => ({
+          sendBatch(requestIds).then((result) => ({
             kind: "batch_answered",
             batchNumber,
-            answer,
+            result,
             random: Math.random(),
           })),
         ),
@@ -104,8 +106,8 @@ export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEven
         await store.quarantine(records, at);
         return undefined;
       },
-      ask_whoami: () => inBackground(askWhoami()),
-      // This worker uploads no bodies, so that there is no uploader to pause, resume or clear.
+      request_whoami: () => inBackground(askWhoami()),
+      // This worker uploads no bodies, so there is no uploader to pause, resume or clear.
       pause_uploader: () => undefined,
       resume_uploader: () => undefined,
       clear_uploader_state: () => ({ kind: "uploader_cleared" }),

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { sampleRecord } from "../daemon/store/sample-records.ts";
+import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import {
   createHome,
   type MeterProcess,
   removeHome,
   simulationConfig,
   startMeter,
-} from "../end-to-end/meter-process.ts";
+} from "../end-to-end/meter-process.rig.ts";
 import {
   createParentProxy,
   createProviderSimulation,
@@ -21,8 +21,8 @@ import {
   BROWSER_SUITE_TIMEOUT_MS,
   launchChromium,
   withoutChromium,
-} from "./chromium.ts";
-import { createFilledHome, sampleMonths } from "./sample-home.ts";
+} from "./chromium.rig.ts";
+import { createFilledHome, sampleMonths } from "./sample-home.rig.ts";
 
 const now = Date.now();
 const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>`;
@@ -120,12 +120,29 @@ describe("the local page in Chromium", {
         assert.equal(await page.getByRole("navigation", { name: "Period" }).count(), 1);
         assert.equal(await page.locator(".bar").count(), 30);
         assert.equal(await page.locator("#recent tbody tr").count(), 25);
-        await page.getByText("As a table").click();
+        await page.getByText("Cost per day as a table").click();
         assert.ok(await page.getByRole("region", { name: "Cost per day as a table" }).isVisible());
         grounds.push(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
       });
     }
     assert.notEqual(grounds[0], grounds[1]);
+  });
+
+  it("connects again after the daemon refused its events", async () => {
+    const context = await browser.newContext();
+    context.setDefaultTimeout(BROWSER_PATIENCE_MS);
+    try {
+      const page = await context.newPage();
+      let tries = 0;
+      await page.route("**/v1/events", (route) =>
+        ++tries === 1 ? route.fulfill({ status: 401, body: "" }) : route.continue(),
+      );
+      await page.goto(addressOf(full));
+      await page.getByText("Live", { exact: true }).waitFor();
+      assert.equal(tries, 2);
+    } finally {
+      await context.close();
+    }
   });
 
   it("fits a phone", () =>
@@ -154,7 +171,7 @@ describe("the local page in Chromium", {
         await page.keyboard.press("Tab");
         return page.evaluate("document.activeElement.textContent.trim()");
       };
-      assert.equal(await focused(), "To the content");
+      assert.equal(await focused(), "Skip to content");
       const reached: unknown[] = [];
       for (let n = 0; n < 6; n++) reached.push(await focused());
       assert.deepEqual(reached.slice(0, 6), [
@@ -163,7 +180,7 @@ describe("the local page in Chromium", {
         "30 days",
         "90 days",
         "1 year",
-        "As a table",
+        "Cost per day as a table",
       ]);
       await page.keyboard.press("Enter");
       assert.ok(await page.getByRole("region", { name: "Cost per day as a table" }).isVisible());

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContext, Response } from "playwright-core";
-import { tokenFile } from "../../cli/daemon-process.ts";
-import { askDaemon } from "../../cli/loopback-client.ts";
-import { type MeterProcess, removeHome, startMeter, waitFor } from "../end-to-end/meter-process.ts";
-import { type Attacker, attacks, startAttacker } from "./attack-pages.ts";
+import { tokenFile } from "../../cli/daemon/daemon-process.ts";
+import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
+import { type MeterProcess, removeHome, startMeter, waitFor } from "../end-to-end/meter-process.rig.ts";
+import { type Attacker, attacks, startAttacker } from "./attack-pages.rig.ts";
 import {
   BROWSER_PATIENCE_MS,
   BROWSER_SUITE_TIMEOUT_MS,
   launchChromium,
   withoutChromium,
-} from "./chromium.ts";
-import { createFilledHome, sampleMonths } from "./sample-home.ts";
-import { type ScriptedCloud, startScriptedCloud } from "./scripted-cloud.ts";
+} from "./chromium.rig.ts";
+import { createFilledHome, sampleMonths } from "./sample-home.rig.ts";
+import { type ScriptedCloud, startScriptedCloud } from "./scripted-cloud.rig.ts";
 
 /** What changes the state of the API, and a call that a gateway of the proxy would pass on to a provider. */
 const CONNECT = "/v1/cloud/connect";
@@ -110,7 +110,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
   async function assertUntouched() {
     assert.equal(cloud.pairings, 0, "the daemon asked the cloud for a code");
     const token = readFileSync(tokenFile(meter.home), "utf8").trim();
-    const status = await askDaemon(meter.apiPort, "/v1/cloud/connect/status", token);
+    const status = await requestDaemon(meter.apiPort, "/v1/cloud/connect/status", token);
     assert.equal((JSON.parse(status.body) as { status: string }).status, "idle");
     const { counters } = (await meter.status()).proxy;
     assert.deepEqual([counters.intercepted, counters.gateway, counters.absolute], [0, 0, 0]);

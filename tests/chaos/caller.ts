@@ -1,6 +1,6 @@
-import { createExchangeReader } from "../../core/exchange/mod.ts";
-import type { MeterProcess } from "../end-to-end/meter-process.ts";
-import { dialProvider, type RawCall, writeRequest } from "../end-to-end/raw-client.ts";
+import { createExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
+import type { MeterProcess } from "../end-to-end/meter-process.rig.ts";
+import { dialProvider, type RawCall, writeRequest } from "../end-to-end/raw-client.rig.ts";
 import type { SeededRandom } from "../simulation/seeded-random.ts";
 
 type Socket = Awaited<ReturnType<typeof dialProvider>>;

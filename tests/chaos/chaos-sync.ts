@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { readStore, waitFor } from "../end-to-end/meter-process.ts";
-import { type RawCall, rawCalls } from "../end-to-end/raw-client.ts";
+import { readStore, waitFor } from "../end-to-end/meter-process.rig.ts";
+import { type RawCall, rawCalls } from "../end-to-end/raw-client.rig.ts";
 import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
 import { createSyncRig, type SyncRig, type Victim } from "./sync-rig.ts";
 
 /** What came of the rounds. */
-export interface ChaosResult {
+interface ChaosResult {
   readonly rounds: number;
   readonly seed: string;
   /** Calls whose client has a whole answer, and calls that a kill cut off. */
@@ -135,7 +135,7 @@ export async function runChaos(
       "everything to be sent",
       async () => {
         await rig.poke();
-        return readStore(rig.home, (store) => store.countPending() === 0);
+        return readStore(rig.home, (store) => store.delivery.countPending() === 0);
       },
       120_000,
     );
@@ -173,7 +173,7 @@ async function compare(rig: SyncRig, answered: ReadonlyMap<string, Answered>, ki
     doubled,
     missing: [...here].filter((id) => !there.has(id)),
     surplus: [...again, ...[...there].filter((id) => !here.has(id))],
-    quarantined: await readStore(rig.home, (store) => store.countQuarantine()),
+    quarantined: await readStore(rig.home, (store) => store.quarantine.count()),
     reconcile: { code: said.code, said: readReconciled(said.stdout) },
   };
 }

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import process from "node:process";
-import { systemClock } from "../../adapters/clock/mod.ts";
-import { createCredentialStore } from "../../adapters/cloud-credentials/mod.ts";
-import { openPostgres } from "../../adapters/postgres/mod.ts";
-import { tokenFile } from "../../cli/daemon-process.ts";
-import { askDaemon } from "../../cli/loopback-client.ts";
-import { type CloudDatabase, migrateCloud, openCloudDatabase } from "../../cloud/mod.ts";
+import { systemClock } from "../../adapters/clock/system-clock.ts";
+import { createCredentialStore } from "../../adapters/cloud-credentials/credential-store.ts";
+import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
+import { tokenFile } from "../../cli/daemon/daemon-process.ts";
+import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
+import { migrateCloud } from "../../cloud/store/migrate.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
 import { type CloudProcess, startCloudProcess } from "../cloud/kit/cloud-process.ts";
 import { type PostgresServer, startPostgres } from "../cloud/kit/postgres-server.ts";
 import { addSenders } from "../cloud/kit/senders.ts";
@@ -18,7 +18,7 @@ import {
   removeHome,
   simulationConfig,
   startMeter,
-} from "../end-to-end/meter-process.ts";
+} from "../end-to-end/meter-process.rig.ts";
 import {
   createParentProxy,
   createProviderSimulation,
@@ -81,6 +81,7 @@ export async function createSyncRig(seed: string): Promise<SyncRig> {
     workspaceId: "w",
     workspaceName: "Chaos",
     machineId: null,
+    promptHashKey: null,
     createdAt: Date.now(),
   });
   let daemon: MeterProcess | null = null;
@@ -127,7 +128,7 @@ export async function createSyncRig(seed: string): Promise<SyncRig> {
     async poke() {
       try {
         const secret = readFileSync(tokenFile(home), "utf8").trim();
-        const answer = await askDaemon(running().apiPort, "/v1/cloud/sync", secret, {
+        const answer = await requestDaemon(running().apiPort, "/v1/cloud/sync", secret, {
           method: "POST",
           timeoutMs: 60_000,
         });

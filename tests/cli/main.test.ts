@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { commandsFor } from "../../cli/commands/mod.ts";
-import { exitCodes, exitCodeTable } from "../../cli/exit-codes.ts";
-import { version } from "../../cli/version.ts";
-import { createEmptyHome, runWords } from "./run-words.ts";
+import { commandsFor } from "../../cli/commands/commands-for.ts";
+import { exitCodes, exitCodeTable } from "../../cli/program/exit-codes.ts";
+import { version } from "../../cli/program/version.ts";
+import { createEmptyHome, runWords } from "./run-command.rig.ts";
 
 const all = await commandsFor([]);
 const commands = all.map(({ paths }) => paths?.[0]?.join(" ") ?? "");
@@ -48,7 +48,7 @@ describe("main()", () => {
   }
 
   for (const command of commands) {
-    it(`teaches by example: meter ${command} --help`, async () => {
+    it(`shows examples: meter ${command} --help`, async () => {
       const { code, stdout, stderr } = await say([...command.split(" "), "--help"]);
       assert.deepEqual([code, stderr], [0, ""]);
       assert.match(stdout, /\nUsage\n/);
@@ -58,7 +58,7 @@ describe("main()", () => {
     });
   }
 
-  it("stands what options do below each other, with names for their values", async () => {
+  it("aligns the descriptions of options, and names their values", async () => {
     const { stdout } = await say(["report", "--help"]);
     const options = stdout.split("\n").filter((line) => /^ {2}--\S/.test(line));
     assert.ok(options.length > 8);
@@ -81,7 +81,7 @@ describe("main()", () => {
     ["explain"],
     ["bodies"],
     ["bodies", "show"],
-    ["bodies", "show", "x", "--leg", "arm"],
+    ["bodies", "show", "x", "--side", "left"],
     ["pricing"],
     ["project", "web"],
     ["project", "web", "set", "body-capture", "maybe"],
@@ -96,42 +96,45 @@ describe("main()", () => {
     ["run", "--bogus", "--", "true"],
   ];
   for (const words of misunderstood) {
-    it(`ends with 2 and says why on standard error: meter ${words.join(" ")}`, async () => {
+    it(`exits with 2 and a reason on standard error: meter ${words.join(" ")}`, async () => {
       const { code, stdout, stderr } = await say(words);
       assert.equal(code, exitCodes.usage, stderr);
       assert.equal(stdout, "");
       assert.match(stderr, /\S.*\n$/);
-      assert.ok(!/this should not have happened|\u001b|#\d|\n {4}at /.test(stderr), stderr);
+      assert.ok(!/internal error|\u001b|#\d|\n {4}at /.test(stderr), stderr);
     });
   }
 
   const hints: [words: string[], said: string | RegExp][] = [
-    [["frob", "x\u001b"], "meter: no such command: frob x\ufffd\n\nmeter --help lists them all.\n"],
-    [["reprot", "--json"], "meter: no such command: reprot --json; did you mean meter report?\n"],
-    [["pricing", "refrsh"], "meter: no such command: pricing refrsh; did you mean meter pricing refresh?\n"],
+    [["frob", "x\u001b"], "meter: Unknown command: frob x\ufffd.\nList all commands: meter --help\n"],
+    [["reprot", "--json"], "meter: Unknown command: reprot --json. Did you mean this?\n\n  meter report\n"],
+    [
+      ["pricing", "refrsh"],
+      "meter: Unknown command: pricing refrsh. Did you mean this?\n\n  meter pricing refresh\n",
+    ],
     [
       ["quarantine"],
-      "meter: no such command: quarantine; there is:\n\n" +
-        "  meter cloud quarantine list   what the cloud refused for good\n" +
-        "  meter cloud quarantine retry  let refused records be sent again\n",
+      "meter: Unknown command: quarantine. Similar commands:\n\n" +
+        "  meter cloud quarantine list   List records and bodies that the cloud refused\n" +
+        "  meter cloud quarantine retry  Send refused records again\n",
     ],
     [
       ["cloud"],
-      /^meter: not a whole command; there is:\n\n {2}meter cloud bodies status {2}[\s\S]* {2}meter cloud whoami {2}/,
+      /^meter: The command is incomplete\. Available commands:\n\n {2}meter cloud bodies status {2}[\s\S]* {2}meter cloud whoami {2}/,
     ],
     [
       ["prune"],
-      "meter: something is missing\n\n$ meter prune --before <value> [--utc] [--dry-run] [--yes] [--json]\n",
+      "meter: An argument is missing.\n\n$ meter prune --before <value> [--utc] [--dry-run] [--yes] [--json]\n",
     ],
-    [["run", "--"], "meter: something is missing\n\n$ meter run [--project <value>] <command> ...\n"],
-    [["status", "now"], "meter: one word too many: now\n\n$ meter status [--json]\n"],
-    [["report", "--sinc"], /^meter: no such option: --sinc\n\n\$ meter report \[--by <value>\] /],
-    [["report", "--by"], /^meter: --by needs a value\n/],
-    [["project"], "meter: something is missing\n\n$ meter project <slug> set body-capture on|off\n"],
+    [["run", "--"], "meter: An argument is missing.\n\n$ meter run [--project <value>] <command> ...\n"],
+    [["status", "now"], "meter: Unexpected argument: now.\n\n$ meter status [--json]\n"],
+    [["report", "--sinc"], /^meter: Unknown option: --sinc.\n\n\$ meter report \[--by <value>\] /],
+    [["report", "--by"], /^meter: --by needs a value.\n/],
+    [["project"], "meter: An argument is missing.\n\n$ meter project <slug> set body-capture on|off\n"],
     [["project", "reassign", "a"], /\n\$ meter project reassign [\s\S]* <project> <other-project>\n$/],
   ];
   for (const [words, said] of hints)
-    it(`says what is missing or may have been meant: meter ${words.join(" ")}`, async () => {
+    it(`reports what is missing or was probably meant: meter ${words.join(" ")}`, async () => {
       const { stderr } = await say(words);
       if (typeof said === "string") assert.equal(stderr, said);
       else assert.match(stderr, said);

@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { commandsFor } from "../../cli/commands/mod.ts";
-import { stateFile, tokenFile } from "../../cli/daemon-process.ts";
-import { meterWords, onNodeOnly, runProgram } from "../end-to-end/meter-process.ts";
-import { createEmptyHome, runWords } from "./run-words.ts";
+import { commandsFor } from "../../cli/commands/commands-for.ts";
+import { stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
+import { meterWords, onNodeOnly, runProgram } from "../end-to-end/meter-process.rig.ts";
+import { createEmptyHome, runWords } from "./run-command.rig.ts";
 
 /** What a command loads, of files and of Node's own modules, by a hook that writes it to standard error at the end. */
 const listLoads = `data:text/javascript,${encodeURIComponent(`
@@ -32,7 +32,7 @@ async function loadsOf(words: readonly string[]): Promise<string[]> {
 }
 
 describe("commandsFor()", () => {
-  it("gives every command for the first word of each of its paths", async () => {
+  it("returns each command for the first word of each of its paths", async () => {
     const all = await commandsFor([]);
     for (const command of all) {
       for (const path of command.paths ?? [])
@@ -40,14 +40,14 @@ describe("commandsFor()", () => {
     }
   });
 
-  it("gives all for what is no command's word, and none for the version", async () => {
+  it("returns all commands for an unknown word, and none for --version", async () => {
     assert.deepEqual(await commandsFor(["statu"]), await commandsFor([]));
     assert.deepEqual(await commandsFor(["--version"]), []);
   });
 });
 
 describe("meter status", () => {
-  it("asks everything over one connection, and closes it", async () => {
+  it("sends all requests over one connection, and closes it", async () => {
     const startedAt = "2026-11-21T10:00:00.000Z";
     const seen: string[] = [];
     let connections = 0;
@@ -87,15 +87,18 @@ describe("what a command loads", { skip: onNodeOnly }, () => {
 
   it("meter --version loads no command", async () => {
     const loads = await loadsOf(["--version"]);
-    assert.deepEqual(ofProject(loads, "cli/commands/"), [`${here}/cli/commands/mod.ts`]);
+    assert.deepEqual(ofProject(loads, "cli/commands/"), [`${here}/cli/commands/commands-for.ts`]);
     assert.deepEqual([ofProject(loads, "core/"), ofProject(loads, "adapters/")], [[], []]);
   });
 
   it("meter status loads its own command, no prices, no database and no second HTTP client", async () => {
     const loads = await loadsOf(["status"]);
-    assert.deepEqual(ofProject(loads, "cli/commands/"), [
-      `${here}/cli/commands/mod.ts`,
-      `${here}/cli/commands/status.ts`,
+    assert.deepEqual(ofProject(loads, "cli/commands/").sort(), [
+      `${here}/cli/commands/commands-for.ts`,
+      `${here}/cli/commands/status/installed-service.ts`,
+      `${here}/cli/commands/status/render-status.ts`,
+      `${here}/cli/commands/status/show-status.ts`,
+      `${here}/cli/commands/status/status-command.ts`,
     ]);
     const heavy =
       /\/core\/pricing\/|\/(kysely|hono|tslog|undici|string-width|smol-toml)\/|deps\/undici|node:sqlite/;

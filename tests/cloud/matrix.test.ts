@@ -82,7 +82,7 @@ describeOnEngines("the matrix of routes, people, tokens and plans", (engine) => 
   });
 
   for (const [route, row] of Object.entries(API_ROWS)) {
-    it(`${route} answers everybody as its row says`, async () => {
+    it(`${route} answers every caller as its row states`, async () => {
       const [method = ""] = route.split(" ");
       const wrong: string[] = [];
       const waiting = worlds.flatMap(questions);

@@ -1,7 +1,20 @@
-/**
- * The format of a conformance case: `request.http` and `response.http` hold the bytes of the two directions of one
- * connection, and `expected.json` holds an `ExpectedCase`, what a meter must make of them. See `README.md`.
- */
+/** A file of `cases/`, which holds the cases of one API. The file is named after the API. See `README.md`. */
+export interface CaseFile {
+  cases: PackedCase[];
+}
+
+/** A conformance case: the bytes of both directions of one connection, and what a meter must read from them. */
+export interface PackedCase {
+  name: string;
+  expected: ExpectedCase;
+  request: PackedBytes;
+  response: PackedBytes;
+}
+
+/** Bytes in JSON: as text if they are valid UTF-8, otherwise in base64. */
+export type PackedBytes = { text: string } | { base64: string };
+
+/** What a meter must read from a case. */
 export interface ExpectedCase {
   /** What the case is about, in one sentence. */
   about: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { calcPrice } from "@pydantic/genai-prices";
-import { priceListOf } from "../../core/pricing/mod.ts";
+import { priceListOf } from "../../core/pricing/provider-names.ts";
 import type { ExpectedRecord } from "./case-format.ts";
 import { loadCases } from "./load-cases.ts";
 
@@ -45,7 +45,7 @@ const USAGE_KEYS: Readonly<Record<string, string>> = {
 };
 
 /** The cost by the calculator in pico-USD, rounded from its floats; null where it knows no price. */
-function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
+function genaiPricesCost(record: ExpectedRecord, at: string): bigint | null {
   const { tokens, extras } = record;
   const read = tokens.cache_read ?? 0;
   const write = tokens.cache_write ?? 0;
@@ -74,11 +74,13 @@ function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
   // Citations are counted beside the completion here and inside the output there.
   usage.output_tokens! += extras.citation_tokens ?? 0;
   // Where a medium is in the input and something in the cache, it wants to know how much of the one is in the other.
-  const asked = (key: string) =>
+  const isRequiredZero = (key: string) =>
     read > 0 &&
     ((key === "cache_audio_read_tokens" && usage.input_audio_tokens! > 0) ||
       (key === "cache_image_read_tokens" && usage.input_image_tokens! > 0));
-  const used = Object.fromEntries(Object.entries(usage).filter(([key, count]) => count > 0 || asked(key)));
+  const used = Object.fromEntries(
+    Object.entries(usage).filter(([key, count]) => count > 0 || isRequiredZero(key)),
+  );
   const result = calcPrice(used, record.model, {
     providerId: priceListOf(record.provider),
     timestamp: new Date(at),
@@ -86,7 +88,7 @@ function byGenaiPrices(record: ExpectedRecord, at: string): bigint | null {
   return result === null ? null : BigInt(Math.round(result.total_price * 1e12));
 }
 
-describe("costs beside @pydantic/genai-prices' own calculator", () => {
+describe("costs compared with the calculator of @pydantic/genai-prices", () => {
   const records = loadCases().flatMap(({ name, expected }) =>
     expected.records
       .filter(({ cost }) => cost.source === "computed")
@@ -94,11 +96,11 @@ describe("costs beside @pydantic/genai-prices' own calculator", () => {
   );
   const usedReasons = new Set<string>();
 
-  it(`agree to the pico-USD in all of the suite's ${records.length} computed costs but the listed ones`, () => {
+  it(`agree to the pico-USD in all ${records.length} computed costs of the suite except the listed ones`, () => {
     let agreed = 0;
     const surprises: string[] = [];
     for (const { name, record, at } of records) {
-      const theirs = byGenaiPrices(record, at);
+      const theirs = genaiPricesCost(record, at);
       if (String(theirs) === record.cost.pico_usd) {
         agreed++;
         continue;

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { ExpectedCase } from "./case-format.ts";
+import type { CaseFile, ExpectedCase } from "./case-format.ts";
+import { unpackBytes } from "./packed-bytes.ts";
 
 const folder = fileURLToPath(new URL("./cases/", import.meta.url));
 
-/** A case as it lies on disk. */
+/** A case with its bytes. */
 export interface ConformanceCase {
   /** `api/case`. */
   name: string;
@@ -13,23 +14,17 @@ export interface ConformanceCase {
   expected: ExpectedCase;
 }
 
-/** Reads every case, in the order of their names. */
+/** Reads every case, sorted by name within each API. */
 export function loadCases(): ConformanceCase[] {
-  return readdirSync(folder)
-    .sort()
-    .flatMap((api) =>
-      readdirSync(`${folder}${api}`)
-        .sort()
-        .map((name) => loadCase(`${api}/${name}`)),
-    );
+  return readdirSync(folder).sort().flatMap(loadFile);
 }
 
-function loadCase(name: string): ConformanceCase {
-  const bytes = (file: string) => new Uint8Array(readFileSync(`${folder}${name}/${file}`));
-  return {
-    name,
-    request: bytes("request.http"),
-    response: bytes("response.http"),
-    expected: JSON.parse(readFileSync(`${folder}${name}/expected.json`, "utf8")) as ExpectedCase,
-  };
+function loadFile(file: string): ConformanceCase[] {
+  const { cases } = JSON.parse(readFileSync(`${folder}${file}`, "utf8")) as CaseFile;
+  return cases.map(({ name, expected, request, response }) => ({
+    name: `${file.replace(/\.json$/, "")}/${name}`,
+    request: unpackBytes(request),
+    response: unpackBytes(response),
+    expected,
+  }));
 }

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as zlib from "node:zlib";
-import { createExchangeReader } from "../../core/exchange/mod.ts";
-import { type PricedUsage, priceUsage, USAGE_EXTRAS, type UsageToPrice } from "../../core/pricing/mod.ts";
-import type { RequestRecord, TokenCounts } from "../../core/record.ts";
+import { createExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
+import { type PricedUsage, priceUsage, type UsageToPrice } from "../../core/pricing/price-usage.ts";
+import { USAGE_EXTRAS } from "../../core/pricing/usage-extras.ts";
+import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
 import { type ConformanceCase, loadCases } from "./load-cases.ts";
-import { type Cut, meter, prices, toExpected } from "./run-case.ts";
+import { meter, prices, type Split, toExpected } from "./run-case.ts";
 import { seededRandom } from "./seeded-random.ts";
 
 const cases = loadCases();
@@ -13,11 +14,11 @@ const cases = loadCases();
 /** One byte at a time is asked of those cases alone that are short enough for it. */
 const MAX_BYTE_BY_BYTE = 32 * 1024;
 
-const byteByByte: Cut = (bytes) => Array.from(bytes, (_, at) => bytes.slice(at, at + 1));
+const splitBytes: Split = (bytes) => Array.from(bytes, (_, at) => bytes.slice(at, at + 1));
 
 /** Pieces of 1 to 100 bytes, many of them short, and in long inputs a few long ones. */
-const anywhere =
-  (seed: number): Cut =>
+const randomSplit =
+  (seed: number): Split =>
   (bytes) => {
     const random = seededRandom(seed);
     const pieces: Uint8Array[] = [];
@@ -32,15 +33,15 @@ const anywhere =
 
 const counts = async (...args: Parameters<typeof meter>) => (await meter(...args)).map(toExpected);
 
-describe("the same counts", () => {
+describe("the counts are the same", () => {
   // Planted: the line reader forgets the CR that a cut separates from its LF; the member picker forgets the backslash
   // before a cut.
   it("for any cut of the connection", async () => {
     for (const testCase of cases) {
       const whole = await counts(testCase);
       const size = testCase.request.length + testCase.response.length;
-      const cuts = [anywhere(7), anywhere(1_000_003), anywhere(size)];
-      if (size <= MAX_BYTE_BY_BYTE) cuts.push(byteByByte);
+      const cuts = [randomSplit(7), randomSplit(1_000_003), randomSplit(size)];
+      if (size <= MAX_BYTE_BY_BYTE) cuts.push(splitBytes);
       for (const cut of cuts) assert.deepEqual(await counts(testCase, cut), whole, testCase.name);
     }
   });
@@ -100,7 +101,7 @@ const FRAMINGS: readonly Framing[] = [
     (head, coding, body) =>
       withHead(
         [...head, `content-encoding: ${coding}`, "Transfer-Encoding: chunked"],
-        ...anywhere(body.length || 1)(body).flatMap((piece) => [
+        ...randomSplit(body.length || 1)(body).flatMap((piece) => [
           Buffer.from(`${piece.length.toString(16)}\r\n`),
           piece,
           Buffer.from("\r\n"),
@@ -119,7 +120,7 @@ function plainAnswer(testCase: ConformanceCase): { head: string[]; body: Uint8Ar
   const heads: string[][] = [];
   const body: Uint8Array[] = [];
   let usable = true;
-  const none = () => {
+  const markUnusable = () => {
     usable = false;
   };
   const reader = createExchangeReader({
@@ -129,7 +130,7 @@ function plainAnswer(testCase: ConformanceCase): { head: string[]; body: Uint8Ar
     informational() {},
     responseHead(_id, head) {
       const kept = head.headers.filter(([name]) => !/^(content-length|transfer-encoding)$/i.test(name));
-      if (head.headers.some(([name]) => /^content-encoding$/i.test(name))) none();
+      if (head.headers.some(([name]) => /^content-encoding$/i.test(name))) markUnusable();
       heads.push([
         `${head.version} ${head.status} ${head.reason}`,
         ...kept.map(([name, value]) => `${name}: ${value}`),
@@ -137,11 +138,11 @@ function plainAnswer(testCase: ConformanceCase): { head: string[]; body: Uint8Ar
     },
     responseBody: (_id, bytes) => body.push(bytes.slice()),
     responseEnd(_id, complete) {
-      if (!complete) none();
+      if (!complete) markUnusable();
     },
-    upgraded: none,
+    upgraded: markUnusable,
     upgradedBytes() {},
-    unreadable: none,
+    unreadable: markUnusable,
   });
   reader.push("request", testCase.request, 0);
   reader.push("response", testCase.response, 0);
@@ -157,7 +158,7 @@ describe("the cost", () => {
     for (const { usage, priced, name } of await pricedUsages()) {
       for (const times of [2, 3, 10, 0]) {
         const multiplied = priceUsage(scaled(usage, times), prices);
-        if (isUnstated(scaled(usage, times))) continue;
+        if (hasNoUsage(scaled(usage, times))) continue;
         if (multiplied.tier !== priced.tier) continue;
         assert.equal(multiplied.costPicoUsd, priced.costPicoUsd! * BigInt(times), `${name} × ${times}`);
         seen++;
@@ -167,12 +168,12 @@ describe("the cost", () => {
   });
 
   // Planted: the same two.
-  it("is additive: what is used in two parts costs what it costs at once", async () => {
+  it("is additive: two parts cost as much as the whole", async () => {
     for (const { usage, priced, name } of await pricedUsages()) {
       const random = seededRandom(name.length * 7919);
       for (let round = 0; round < 5; round++) {
         const [one, other] = split(usage, random);
-        if (isUnstated(one) || isUnstated(other)) continue;
+        if (hasNoUsage(one) || hasNoUsage(other)) continue;
         const costs = [one, other].map((part) => priceUsage(part, prices));
         if (costs.some(({ tier }) => tier !== priced.tier)) continue;
         assert.equal(costs[0]!.costPicoUsd! + costs[1]!.costPicoUsd!, priced.costPicoUsd!, name);
@@ -216,7 +217,7 @@ function usageOf(record: RequestRecord): UsageToPrice {
 }
 
 /** Whether nothing is left that a call without tokens could be billed by, so that its cost is not known to be none. */
-const isUnstated = ({ tokens, extras }: UsageToPrice) =>
+const hasNoUsage = ({ tokens, extras }: UsageToPrice) =>
   tokens.promptTokens === null && Object.values(extras ?? {}).every((count) => count === 0);
 
 const isFlag = (name: string) =>

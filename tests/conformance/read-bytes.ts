@@ -1,24 +1,18 @@
 import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
-import { classifyError } from "../../core/classify/mod.ts";
-import {
-  createExchangeReader,
-  createWebSocketReader,
-  headerValue,
-  type ResponseHead,
-  readWebSocketAgreement,
-} from "../../core/exchange/mod.ts";
-import { priceUsage } from "../../core/pricing/mod.ts";
-import {
-  createMessageUsageReader,
-  createRegistry,
-  createUsageReader,
-  type MeteredRoute,
-  readRequest,
-  type UsageReader,
-  type UsageReport,
-} from "../../core/usage/mod.ts";
+import { classifyError } from "../../core/metering/classify/classify-error.ts";
+import { createExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
+import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
+import { readWebSocketExtensions } from "../../core/metering/exchange/websocket-extensions.ts";
+import { createWebSocketReader } from "../../core/metering/exchange/websocket-reader.ts";
+import { createMessageUsageReader } from "../../core/metering/usage/message-usage-reader.ts";
+import { readRequest } from "../../core/metering/usage/read-request.ts";
+import { createRegistry } from "../../core/metering/usage/registry.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
+import { createUsageReader, type UsageReader } from "../../core/metering/usage/usage-reader.ts";
+import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
+import { priceUsage } from "../../core/pricing/price-usage.ts";
 import type { ExpectedCase } from "./case-format.ts";
-import { type Cut, inOnePiece, prices } from "./run-case.ts";
+import { prices, type Split, unsplit } from "./run-case.ts";
 
 const registry = createRegistry();
 
@@ -35,7 +29,7 @@ export function readBody(
   status: number,
   body: Uint8Array,
   complete: boolean,
-  cut: Cut = inOnePiece,
+  cut: Split = unsplit,
 ): UsageReport {
   const reader = createUsageReader(route, { status, contentType: null, streaming: null, header: () => null });
   for (const piece of cut(body)) reader.push(piece);
@@ -43,7 +37,7 @@ export function readBody(
 }
 
 /** What was seen of one exchange; bodies are taken as they are, whatever their encoding. */
-interface Seen {
+interface OpenExchange {
   route: MeteredRoute | null;
   request: Uint8Array[];
   response: { head: ResponseHead; reader: UsageReader | null } | null;
@@ -57,28 +51,28 @@ export function readConnection(
   address: ExpectedCase["address"],
   request: Uint8Array,
   response: Uint8Array,
-  cut: Cut = inOnePiece,
+  cut: Split = unsplit,
 ): unknown[] {
-  const said: unknown[] = [];
-  const open = new Map<number, Seen>();
-  let sockets: ReturnType<typeof readersOf> | null = null;
+  const events: unknown[] = [];
+  const open = new Map<number, OpenExchange>();
+  let sockets: ReturnType<typeof createFrameReaders> | null = null;
   const reader = createExchangeReader({
     requestHead(id, head) {
       const match = registry.match({ ...address, method: head.method, path: head.target });
       open.set(id, { route: match.kind === "metered" ? match : null, request: [], response: null });
-      said.push([id, match, head]);
+      events.push([id, match, head]);
     },
     requestBody: (id, bytes) => open.get(id)?.request.push(bytes.slice()),
     requestEnd(id) {
       const seen = open.get(id);
       const body = new Uint8Array(Buffer.concat(seen?.request ?? []));
-      if (seen?.route) said.push([id, readRequest(seen.route, body)]);
-      else said.push([id, body.length]);
+      if (seen?.route) events.push([id, readRequest(seen.route, body)]);
+      else events.push([id, body.length]);
     },
-    informational: (id, head) => said.push([id, "informational", head]),
+    informational: (id, head) => events.push([id, "informational", head]),
     responseHead(id, head) {
       const seen = open.get(id);
-      said.push([id, head]);
+      events.push([id, head]);
       if (seen === undefined) return;
       const context = {
         status: head.status,
@@ -93,33 +87,34 @@ export function readConnection(
     responseEnd(id, complete) {
       const { route, response: answer } = open.get(id) ?? { route: null, response: null };
       open.delete(id);
-      said.push([id, "end", complete]);
+      events.push([id, "end", complete]);
       if (route === null || !answer?.reader) return;
       const report = answer.reader.end(complete);
-      said.push(report, classifyError(route.provider, outcome(answer.head.status, report, complete)));
-      said.push(price(route, report));
+      events.push(report, classifyError(route.provider, outcome(answer.head.status, report, complete)));
+      events.push(price(route, report));
     },
     upgraded(id) {
       const { route, response: answer } = open.get(id) ?? { route: null, response: null };
-      said.push([id, "upgraded"]);
-      if (route?.webSocket === true && answer !== null) sockets = readersOf(route, answer.head, said);
+      events.push([id, "upgraded"]);
+      if (route?.webSocket === true && answer !== null)
+        sockets = createFrameReaders(route, answer.head, events);
     },
     upgradedBytes: (direction, bytes) => sockets?.[direction].push(bytes, 0),
-    unreadable: (reason) => said.push(["unreadable", reason]),
+    unreadable: (reason) => events.push(["unreadable", reason]),
   });
   for (const piece of cut(request)) reader.push("request", piece, 0);
   for (const piece of cut(response)) reader.push("response", piece, 0);
   reader.end("response", 0);
   reader.end("request", 0);
-  return said;
+  return events;
 }
 
 /** Readers of both directions of a WebSocket, or null where something was agreed on that nobody here knows. */
-function readersOf(route: MeteredRoute, head: ResponseHead, said: unknown[]) {
-  const agreement = readWebSocketAgreement(head.headers);
+function createFrameReaders(route: MeteredRoute, head: ResponseHead, said: unknown[]) {
+  const agreement = readWebSocketExtensions(head.headers);
   if (agreement.kind === "unknown") return null;
   const usage = createMessageUsageReader(route);
-  const readerOf = (sender: "client" | "server", sharesWindow: boolean) =>
+  const readerOf = (sender: "client" | "server", contextTakeover: boolean) =>
     createWebSocketReader(
       {
         message({ kind, bytes }) {
@@ -133,14 +128,17 @@ function readersOf(route: MeteredRoute, head: ResponseHead, said: unknown[]) {
         deflate:
           agreement.kind === "plain"
             ? null
-            : { sharesWindow, inflater: createZlibMessageInflater({ sharesWindow, maxBytes: 1024 * 1024 }) },
+            : {
+                contextTakeover,
+                inflater: createZlibMessageInflater({ contextTakeover, maxBytes: 1024 * 1024 }),
+              },
       },
     );
   const shared =
-    agreement.kind === "deflate" ? agreement : { clientSharesWindow: false, serverSharesWindow: false };
+    agreement.kind === "deflate" ? agreement : { clientContextTakeover: false, serverContextTakeover: false };
   return {
-    request: readerOf("client", shared.clientSharesWindow),
-    response: readerOf("server", shared.serverSharesWindow),
+    request: readerOf("client", shared.clientContextTakeover),
+    response: readerOf("server", shared.serverContextTakeover),
   };
 }
 

@@ -1,9 +1,10 @@
 import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
 import { createZlibDecoder } from "../../adapters/content-decoder/zlib.ts";
-import { createPriceBook, loadBundledRates } from "../../core/pricing/mod.ts";
-import type { RequestRecord } from "../../core/record.ts";
-import { createRedact } from "../../core/redaction/mod.ts";
-import { createRegistry } from "../../core/usage/mod.ts";
+import { createRegistry } from "../../core/metering/usage/registry.ts";
+import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../core/pricing/price-book.ts";
+import { createRedact } from "../../core/privacy/redaction/redact.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
 import { createCapture } from "../../daemon/capture/capture.ts";
 import type { CapturePorts } from "../../daemon/capture/ports.ts";
 import type { TapDirection, TapFrame } from "../../daemon/proxy/tap-frames.ts";
@@ -17,17 +18,17 @@ export interface Connection {
 }
 
 /** Cuts bytes into the pieces in which they arrive. */
-export type Cut = (bytes: Uint8Array) => Uint8Array[];
+export type Split = (bytes: Uint8Array) => Uint8Array[];
 
-export const inOnePiece: Cut = (bytes) => [bytes];
+export const unsplit: Split = (bytes) => [bytes];
 
 export const prices = createPriceBook(loadBundledRates());
 
 /**
- * Meters one connection with all that the daemon meters with, sockets and store aside: `core/exchange`, the decoder of
- * content encodings, `core/usage`, `core/classify` and `core/pricing`, composed by `daemon/capture`.
+ * Meters one connection with all that the daemon meters with, sockets and store aside: `core/metering/exchange`, the decoder of
+ * content encodings, `core/metering/usage`, `core/metering/classify` and `core/pricing`, composed by `daemon/capture`.
  */
-export async function meter(connection: Connection, cut: Cut = inOnePiece): Promise<RequestRecord[]> {
+export async function meter(connection: Connection, cut: Split = unsplit): Promise<RequestRecord[]> {
   const { expected } = connection;
   const records: RequestRecord[] = [];
   const capture = createCapture(portsFor(expected, records));
@@ -47,14 +48,14 @@ export async function meter(connection: Connection, cut: Cut = inOnePiece): Prom
     },
     ...data("request", connection.request),
     ...data("response", connection.response),
-    ...ending(expected.ended),
+    ...endFrames(expected.ended),
   ];
   capture.frames(frames);
-  await capture.idle();
+  await capture.settled();
   return records;
 }
 
-function ending(ended: ExpectedCase["ended"]): TapFrame[] {
+function endFrames(ended: ExpectedCase["ended"]): TapFrame[] {
   if (ended !== "closed") return [{ kind: "closed", connection: 1, atMs: 0, reason: ended, code: null }];
   return [
     { kind: "ended", connection: 1, direction: "response", atMs: 0 },
@@ -64,7 +65,7 @@ function ending(ended: ExpectedCase["ended"]): TapFrame[] {
 }
 
 function portsFor({ at, configuration }: Connection["expected"], records: RequestRecord[]): CapturePorts {
-  const nobody = {
+  const attribution = {
     project: "conformance",
     tier: "header",
     workdir: null,
@@ -74,20 +75,20 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
   return {
     registry: createRegistry([], { deployments: configuration?.deployments ?? {} }),
     prices: () => prices,
-    attribution: () => ({ attribute: () => Promise.resolve(nobody) }),
+    attribution: () => ({ attribute: () => Promise.resolve(attribution) }),
     createDecoder: createZlibDecoder,
     createMessageInflater: createZlibMessageInflater,
     tokenCounter: null,
     atTurnEnd: (work) => setImmediate(work),
-    findKeptResponse: () => null,
+    findStoredResponse: () => null,
     sha256Hex: () => "",
     randomBytes: (count) => new Uint8Array(count),
     wallClockMs: () => Date.parse(at),
     monotonicMs: () => 0,
-    records: { add: (record) => records.push(record) },
+    records: { add: (record) => records.push(record), attribute() {} },
     bodies: {
-      wantedAnywhere: () => false,
-      wantedFor: () => false,
+      isEnabledAnywhere: () => false,
+      isEnabledFor: () => false,
       maxBytes: 0,
       redact: createRedact(),
       add() {},

@@ -3,23 +3,25 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { openCertificateAuthority } from "../../adapters/certificates/mod.ts";
-import { createManualClock } from "../../adapters/clock/mod.ts";
-import { createZlibDecoder, createZlibMessageInflater } from "../../adapters/content-decoder/mod.ts";
-import { createRandomBytes, sha256Hex } from "../../adapters/crypto/mod.ts";
-import { createDriver } from "../../adapters/driver/mod.ts";
-import { serve } from "../../adapters/http/mod.ts";
+import { openCertificateAuthority } from "../../adapters/certificates/certificate-authority.ts";
+import { createManualClock } from "../../adapters/clock/manual-clock.ts";
+import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
+import { createZlibDecoder } from "../../adapters/content-decoder/zlib.ts";
+import { createRandomBytes, sha256Hex } from "../../adapters/crypto/node-crypto.ts";
+import { createDriver } from "../../adapters/driver/create-driver.ts";
+import { serve } from "../../adapters/http/serve.ts";
+import { createRegistry } from "../../core/metering/usage/registry.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { StoreError } from "../../core/ports/sqlite.ts";
-import { createPriceBook } from "../../core/pricing/mod.ts";
-import { createRedact } from "../../core/redaction/mod.ts";
-import { createRegistry } from "../../core/usage/mod.ts";
-import type { CloudService } from "../../daemon/cloud/mod.ts";
-import { startDaemon } from "../../daemon/daemon.ts";
-import { noParentProxies } from "../../daemon/proxy/mod.ts";
-import { openStore, type Store } from "../../daemon/store/mod.ts";
-import { opener } from "./store/open-sample-store.ts";
+import { createPriceBook } from "../../core/pricing/price-book.ts";
+import { createRedact } from "../../core/privacy/redaction/redact.ts";
+import type { CloudService } from "../../daemon/cloud/cloud-service.ts";
+import { noParentProxies } from "../../daemon/proxy/parent-proxy.ts";
+import { startDaemon } from "../../daemon/start-daemon.ts";
+import { openStore } from "../../daemon/store/open-store.ts";
+import type { Store } from "../../daemon/store/port/store.ts";
+import { opener } from "./store/open-sample-store.rig.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 10);
 const DAY_MS = 86_400_000;
@@ -87,7 +89,7 @@ async function startOn(
 }
 
 describe("startDaemon()", { timeout: 120_000 }, () => {
-  it("runs where the cloud's side can't be started, and where the database's pages can't be read", async () => {
+  it("runs if the cloud service can't be started, and if database pages can't be read", async () => {
     const store = await openStore(opener, ":memory:");
     const logged: { event: string; fields: object }[] = [];
     const write = (event: string, fields: object) => void logged.push({ event, fields: { ...fields } });
@@ -96,7 +98,11 @@ describe("startDaemon()", { timeout: 120_000 }, () => {
     };
     const cloud = { start: async () => damaged(), stop: async () => {}, state: damaged };
     const daemon = await startOn(
-      { ...store, readCoverage: damaged, lastCaptures: damaged },
+      {
+        ...store,
+        coverage: { ...store.coverage, read: damaged },
+        records: { ...store.records, lastCaptures: damaged },
+      },
       { debug: write, info: write, warn: write, error: write },
       { cloud: cloud as unknown as CloudService },
     );
@@ -108,17 +114,23 @@ describe("startDaemon()", { timeout: 120_000 }, () => {
       });
       assert.deepEqual(
         logged.filter(({ event }) => event === "daemon.task_crashed").map(({ fields }) => fields),
-        [{ task: "cloud", error: "StoreError" }],
+        [
+          {
+            task: "cloud",
+            error: "StoreError",
+            message: "SQLite failed: database disk image is malformed",
+          },
+        ],
       );
     } finally {
       await daemon.stop(0);
     }
   });
 
-  it("beats every 30 s, and sweeps bodies past the configured days a minute after the start and daily", async () => {
+  it("logs a heartbeat every 30 s, and sweeps expired bodies a minute after the start and daily", async () => {
     const store = await openStore(opener, ":memory:");
     const clock = createManualClock(NOW);
-    store.insertBodies(
+    store.bodies.insert(
       [13, 11, 11].map((ageDays, at) => ({
         requestId: `request ${at}`,
         direction: "request",
@@ -165,7 +177,7 @@ describe("startDaemon()", { timeout: 120_000 }, () => {
       ]);
       await until("bodies.retention_sweep", 1);
       const { deleted, retention_days } = events("bodies.retention_sweep")[0]?.fields ?? {};
-      assert.deepEqual([deleted, retention_days, store.bodyStats().bodies], [1, 12, 2]);
+      assert.deepEqual([deleted, retention_days, store.bodies.stats().bodies], [1, 12, 2]);
       clock.advance(2 * DAY_MS);
       await until("bodies.retention_sweep", 2);
     } finally {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { commandsFor } from "../../cli/commands/mod.ts";
-import { exitCodeTable } from "../../cli/exit-codes.ts";
+import { commandsFor } from "../../cli/commands/commands-for.ts";
+import { exitCodeTable } from "../../cli/program/exit-codes.ts";
 
 const page = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { resolveConfig } from "../../core/config/mod.ts";
+import { resolveConfig } from "../../core/operations/config/resolve-config.ts";
 
-/** The tables that `core/config` looks into; what else it asks for is a key. */
+/** The tables that `core/operations/config` looks into; what else it asks for is a key. */
 const TABLES =
   /^(proxy|api|cloud|cloud\.(bodies|upload)|bodies|pricing|attribution|azure|usage|redaction|log)$/;
 const LISTS = /^(pricing\.operator(\.tiers)?|providers|redaction\.rules)$/;

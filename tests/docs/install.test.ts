@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { runEnvironment } from "../../cli/run-environment.ts";
+import { runEnvironment } from "../../cli/install/run-environment.ts";
 
 const page = readFileSync(new URL("../../docs/install.md", import.meta.url), "utf8");
 

@@ -23,7 +23,7 @@ import {
   simulationConfig,
   startMeter,
   waitFor,
-} from "./meter-process.ts";
+} from "./meter-process.rig.ts";
 
 /** Makes one call and stays, with its connection, until its standard input ends. */
 const client = `
@@ -37,7 +37,7 @@ await answer.text();
 process.stdin.resume();
 `;
 
-describe("whose call it was, for real processes", {
+describe("the project of a call, for real processes", {
   timeout: SUITE_TIMEOUT_MS,
   skip: onNodeOnly || (process.platform === "linux" ? false : "looks processes up in Linux's /proc"),
 }, () => {
@@ -84,10 +84,13 @@ describe("whose call it was, for real processes", {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
     try {
       const entry = await waitFor(`the call of ${cwd} (${complaints})`, () =>
-        simulation.ledger.find((each) => each.requestBody.includes(marker)),
+        simulation.calls.find((each) => each.requestBody.includes(marker)),
       );
-      const row = await waitFor("its row", async () =>
-        (await meter.rows()).find((each) => each.providerResponseId === entry.responseId),
+      const row = await waitFor("its row, with its caller", async () =>
+        (await meter.rows()).find(
+          ({ providerResponseId, attributionDueAt }) =>
+            providerResponseId === entry.responseId && attributionDueAt === undefined,
+        ),
       );
       return `${row.project} by ${row.attributionTier}, from ${row.client}`;
     } finally {
@@ -102,27 +105,27 @@ describe("whose call it was, for real processes", {
     return path;
   };
 
-  it("is the git repository's around its folder", async () => {
+  it("is the git repository of the working directory", async () => {
     createProjectFolder(folder, "Apollo 11");
     const cwd = inFolder("Apollo 11", "src", "deep");
     assert.equal(await book({ cwd, run: [] }), "apollo-11 by git_root, from node");
   });
 
-  it("is what .meter.toml upward of its folder says", async () => {
+  it("is the one in .meter.toml in the working directory or above", async () => {
     createProjectFolder(folder, "filed");
     writeFileSync(join(folder, "filed", ".meter.toml"), 'project = "From The File"\n');
     const cwd = inFolder("filed", "src");
     assert.equal(await book({ cwd, run: [] }), "from-the-file by project_file, from node");
   });
 
-  it("is its folder's where nothing else is known", async () => {
+  it("is the name of the working directory if nothing else is known", async () => {
     assert.equal(
       await book({ cwd: inFolder("Loose Folder"), run: [] }),
       "loose-folder by working_directory, from node",
     );
   });
 
-  it("is METER_PROJECT's, and that is what meter run --project sets", async () => {
+  it("is METER_PROJECT, which meter run --project sets", async () => {
     const cwd = inFolder("elsewhere");
     const [own, words] = await Promise.all([
       book({ cwd, run: [], env: { METER_PROJECT: "Own Words" } }),
@@ -132,20 +135,20 @@ describe("whose call it was, for real processes", {
     assert.equal(words, "billing by environment, from node");
   });
 
-  it("is the request header's before all else", async () => {
+  it("is the one in the request header, which takes precedence", async () => {
     const label = "Labelled";
     const found = await book({ cwd: inFolder("any"), run: ["--project", "billing"], label });
     assert.equal(found, "labelled by header, from node");
   });
 
-  it("is the proxy user's for a client that was told so", async () => {
+  it("is the proxy user name, if the client sends one", async () => {
     const proxy = `http://webshop:any@127.0.0.1:${meter.proxyPort}`;
     const caFile = join(meter.home, "ca", "ca.pem");
     const env = { HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: "1", NODE_EXTRA_CA_CERTS: caFile };
     assert.equal(await book({ cwd: inFolder("any"), env }), "webshop by proxy_user, from node");
   });
 
-  it("is found behind the gateway too", async () => {
+  it("is also found for the gateway", async () => {
     const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
     const cwd = createProjectFolder(folder, "hermes");
     assert.equal(await book({ cwd, base }), "hermes by git_root, from node");

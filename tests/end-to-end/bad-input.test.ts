@@ -10,7 +10,7 @@ import {
   type ProviderSimulation,
 } from "../simulation/mod.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
-import { expectedRow, toComparable } from "./expected-rows.ts";
+import { expectedRow, toComparable } from "./expected-rows.rig.ts";
 import {
   createHome,
   type MeterProcess,
@@ -20,8 +20,8 @@ import {
   simulationConfig,
   startMeter,
   waitFor,
-} from "./meter-process.ts";
-import { askForTunnel, dialProvider, dialTcp, rawCalls, receive, writeRequest } from "./raw-client.ts";
+} from "./meter-process.rig.ts";
+import { askForTunnel, dialProvider, dialTcp, rawCalls, receive, writeRequest } from "./raw-client.rig.ts";
 
 describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   let simulation: ProviderSimulation;
@@ -65,8 +65,8 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     const { over } = receive(socket);
     socket.write(writeRequest(call, true, createSeededRandom("afterwards")));
     await over;
-    await simulation.settled();
-    const entry = simulation.ledger.at(-1)!;
+    await simulation.idle();
+    const entry = simulation.calls.at(-1)!;
     const row = await waitFor("its row", async () =>
       (await meter.rows()).find((each) => each.providerResponseId === entry.responseId),
     );
@@ -131,7 +131,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     ],
   ];
   for (const [name, bytes, status] of refused) {
-    it(`gets a clear answer and a close: ${name}`, async () => {
+    it(`gets a clear response and is closed: ${name}`, async () => {
       assert.match(await send(bytes), status);
     });
   }
@@ -153,12 +153,12 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     "POST http",
   ];
   for (const half of halves) {
-    it(`closes when the client goes after ${JSON.stringify(half)}`, async () => {
+    it(`is closed if the client disconnects after ${JSON.stringify(half)}`, async () => {
       await send(half, true);
     });
   }
 
-  it("closes when the client goes right after the tunnel stands, politely or not", async () => {
+  it("is closed if the client disconnects right after the tunnel opens, gracefully or abruptly", async () => {
     for (const end of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
       const { socket, head } = await askForTunnel(meter.proxyPort, "api.openai.com:443");
       assert.match(head, /^HTTP\/1\.1 200 /);
@@ -168,7 +168,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     }
   });
 
-  it("passes on unread what greets another name than it asked for", async () => {
+  it("is tunnelled unread if the SNI is not the requested host", async () => {
     const { socket } = await askForTunnel(meter.proxyPort, "api.openai.com:443");
     const tls = connectTls({ socket, servername: "api.anthropic.com", ca: [simulation.caPem, meter.caPem] });
     tls.on("error", () => {});
@@ -178,7 +178,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     await waitFor("the count", async () => (await meter.counted("tunnelled_sni_mismatch")) > 0);
   });
 
-  it("lets a client that does not trust it go, and counts it", async () => {
+  it("is counted if the client does not trust the certificate", async () => {
     const { socket } = await askForTunnel(meter.proxyPort, "api.openai.com:443");
     const tls = connectTls({ socket, servername: "api.openai.com", ca: simulation.caPem });
     const [error] = await once(tls, "error");
@@ -188,7 +188,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     assert.match(status.stdout, /meter run/);
   });
 
-  it("passes on as it is what a client sends inside the tunnel, be it what it may", async () => {
+  it("is relayed unchanged inside the tunnel", async () => {
     const socket = await dialProvider(meter, "api.openai.com");
     const { over } = receive(socket);
     socket.end(Buffer.from(`${random.text(3_000, "\u0000\r\n GET/:1")}\r\n\r\n`, "latin1"));
@@ -219,7 +219,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     ],
   ];
   for (const [name, bytes] of nonsense) {
-    it(`passes on what a provider answers, and records what can be known: ${name}`, async () => {
+    it(`is relayed from a provider, and recorded as far as possible: ${name}`, async () => {
       const before = (await meter.rows()).length;
       answer = (socket) => socket.once("data", () => socket.end(bytes));
       const { port } = rogue.address() as { port: number };
@@ -236,7 +236,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
     });
   }
 
-  it("keeps none of it in its log, and crashed over none of it", async () => {
+  it("appears in no log and crashes nothing", async () => {
     const said = meter.log();
     assert.deepEqual(
       said.filter(({ event }) => /crashed|capture\.failed|restarted/.test(event)),

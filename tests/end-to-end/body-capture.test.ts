@@ -14,7 +14,7 @@ import {
   SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
-} from "./meter-process.ts";
+} from "./meter-process.rig.ts";
 
 const KIB = 1_024;
 
@@ -47,7 +47,7 @@ describe("captured bodies, through the whole daemon", { skip: onNodeOnly, timeou
       const [row] = await meter.waitForRows(1);
       const id = row?.requestId ?? "";
       return await readStore(meter.home, (store) =>
-        store.readBodies(id).map((body) => ({ ...body, size: body.content.length })),
+        store.bodies.read(id).map((body) => ({ ...body, size: body.content.length })),
       );
     } finally {
       await meter.stop();
@@ -60,7 +60,7 @@ describe("captured bodies, through the whole daemon", { skip: onNodeOnly, timeou
     ["what max_body_bytes says", ["[bodies]", "max_body_bytes = 2001"], 2_001],
   ];
   for (const [what, config, capBytes] of caps) {
-    it(`are cut between two characters at ${what}`, async () => {
+    it(`are truncated at a character boundary at ${what}`, async () => {
       const [request, response] = await captured(300 * KIB, config);
       assert.ok(request !== undefined && response !== undefined);
       assert.ok(request.size <= capBytes && request.size >= capBytes - 1, `${request.size}`);

@@ -6,17 +6,17 @@ import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { databaseFile } from "../../cli/database-file.ts";
+import { databaseFile } from "../../cli/home/database-file.ts";
 import {
   createParentProxy,
   createProviderSimulation,
-  type LedgerEntry,
   type ParentProxy,
   type ProviderSimulation,
+  type SimulatedCall,
 } from "../simulation/mod.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
-import { type Breakage, privateWords } from "./breakable-daemon.ts";
-import { expectedRow, toComparable } from "./expected-rows.ts";
+import { type Breakage, privateWords } from "./breakable-daemon.rig.ts";
+import { expectedRow, toComparable } from "./expected-rows.rig.ts";
 import {
   createHome,
   type MeterProcess,
@@ -28,8 +28,8 @@ import {
   simulationConfig,
   startMeter,
   waitFor,
-} from "./meter-process.ts";
-import { dialProvider, rawCalls, receive, writeInPieces, writeRequest } from "./raw-client.ts";
+} from "./meter-process.rig.ts";
+import { dialProvider, rawCalls, receive, writeInPieces, writeRequest } from "./raw-client.rig.ts";
 
 describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   let simulation: ProviderSimulation;
@@ -47,23 +47,23 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
   async function callUntouched(
     meter: Pick<MeterProcess, "proxyPort" | "caPem">,
     scenario = "gzip+thinking+shredded",
-  ): Promise<LedgerEntry> {
-    const random = createSeededRandom(`broken ${simulation.ledger.length}`);
+  ): Promise<SimulatedCall> {
+    const random = createSeededRandom(`broken ${simulation.calls.length}`);
     const call = rawCalls.anthropic!(scenario, true);
     const sent = writeRequest(call, true, random);
     const socket = await dialProvider(meter, call.host);
     const { over } = receive(socket);
     await writeInPieces(socket, sent, random);
     const { bytes } = await over;
-    await simulation.settled();
-    const entry = simulation.ledger.at(-1)!;
+    await simulation.idle();
+    const entry = simulation.calls.at(-1)!;
     const connection = simulation.connections[entry.connection]!;
     assert.ok(Buffer.concat(connection.received).equals(sent));
     assert.ok(Buffer.concat(connection.sent).equals(bytes));
     return entry;
   }
 
-  async function rowOf(meter: MeterProcess, entry: LedgerEntry) {
+  async function rowOf(meter: MeterProcess, entry: SimulatedCall) {
     return waitFor(`the row of ${entry.responseId}`, async () =>
       (await meter.rows()).find((row) => row.providerResponseId === entry.responseId),
     );
@@ -75,7 +75,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       return status.code === code ? status : null;
     });
 
-  describe("by a database that somebody else has locked", () => {
+  describe("by a database that another process has locked", () => {
     let meter: MeterProcess;
     before(async () => {
       meter = await startMeter(createHome(simulationConfig(parent, simulation)));
@@ -85,18 +85,18 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       if (meter !== undefined) removeHome(meter.home);
     });
 
-    it("leaves calls alone, says so, and stores all when the lock is gone", async () => {
+    it("does not affect calls, is reported, and stores everything once the lock is released", async () => {
       const first = await callUntouched(meter);
       await rowOf(meter, first);
       const { DatabaseSync } = await import("node:sqlite");
       const locker = new DatabaseSync(databaseFile(meter.home));
       locker.exec("BEGIN IMMEDIATE");
-      const waiting: LedgerEntry[] = [];
+      const waiting: SimulatedCall[] = [];
       try {
         for (let n = 0; n < 3; n++) waiting.push(await callUntouched(meter));
         const { stdout } = await statusUntil(meter.home, 1);
-        assert.match(stdout, /^DEGRADED: calls pass, but what is metered can't be stored\.\n/);
-        assert.match(stdout, /\nstored {4}1 request since the start, 3 waiting\n/);
+        assert.match(stdout, /^DEGRADED: calls pass, but records can't be stored\.\n/);
+        assert.match(stdout, /\nstored {4}1 request since it started, 3 waiting\n/);
         assert.match(stdout, /\nlast error {2}busy: /);
         const { store } = await meter.status();
         assert.equal(store.capturing, "failing");
@@ -163,11 +163,11 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it("leaves calls alone while the disk is full, says so, and stores what waited when there is room", async (test) => {
+    it("does not affect calls while the disk is full, is reported, and stores the backlog once there is space", async (test) => {
       if (obstacle !== null) return test.skip(obstacle);
       createHome(simulationConfig(parent, simulation), home);
       const meter = await startMeter(home);
-      const from = simulation.ledger.length;
+      const from = simulation.calls.length;
       try {
         await rowOf(meter, await callUntouched(meter));
         const filler = join(home, "filler");
@@ -189,7 +189,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
         assert.match(stdout, /\nlast error {2}disk_full: /);
         rmSync(filler);
         await statusUntil(home, 0);
-        const entries = simulation.ledger.slice(from);
+        const entries = simulation.calls.slice(from);
         const rows = await meter.waitForRows(entries.length);
         assert.deepEqual(rows.map(toComparable), entries.map(expectedRow));
         const events = meter.log().map(({ event, reason }) => `${event} ${reason ?? ""}`);
@@ -200,7 +200,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       }
     });
 
-    it("says why it does not start where nothing can be written, and reads all the same", async (test) => {
+    it("reports why the daemon does not start if nothing can be written, but can still read", async (test) => {
       if (obstacle !== null) return test.skip(obstacle);
       createHome(simulationConfig(parent, simulation), home);
       const earlier = await startMeter(home);
@@ -211,7 +211,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       try {
         const started = await runMeter(home, ["start", "--foreground"]);
         assert.equal(started.code, 1);
-        assert.match(started.stderr, /^meter: the home .*\/home can't be used: EROFS/);
+        assert.match(started.stderr, /^meter: The home .*\/home can't be used: EROFS/);
         const background = await runMeter(home, ["start"]);
         assert.equal(background.code, 1);
         const report = await runMeter(home, ["report", "--json"]);
@@ -232,7 +232,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
     const mend = () => rmSync(join(meter.home, "break"), { force: true });
     before(async () => {
       const home = createHome([]);
-      const program = fileURLToPath(new URL("./breakable-daemon.ts", import.meta.url));
+      const program = fileURLToPath(new URL("./breakable-daemon.rig.ts", import.meta.url));
       meter = await startMeter(home, {
         words: [process.execPath, program, home, String(parent.port), simulation.caFile],
       });
@@ -254,7 +254,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       "price book",
       "attribution",
     ] as const) {
-      it(`costs one record, a counter and a log line: ${part}`, async () => {
+      it(`loses one record, with a counter and a log line: ${part}`, async () => {
         const [failed, said, stored] = [
           await meter.counted("capture_failed"),
           meter.log().length,
@@ -273,14 +273,17 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
           [{ event: "capture.failed", level: "error", host: "api.anthropic.com", error: "TypeError" }],
         );
         const status = await meter.run(["status"]);
-        assert.match(status.stdout, new RegExp(`not metered: ${failed + 1} calls? that the meter failed on`));
+        assert.match(
+          status.stdout,
+          new RegExp(`not metered: ${failed + 1} calls? that the meter failed to record`),
+        );
         const entry = await callUntouched(meter);
         assert.deepEqual(toComparable(await rowOf(meter, entry)), expectedRow(entry));
         assert.equal((await meter.rows()).length, stored + 1, "the broken call has no row, the next has one");
       });
     }
 
-    it("stores no body that could not be redacted, and the record all the same: redaction", async () => {
+    it("stores no body that could not be redacted, but the record: redaction", async () => {
       const failed = await meter.counted("capture_failed");
       break_("redaction");
       const stored = (await meter.rows()).length;
@@ -295,16 +298,16 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
         ...{ model: redacted, requestedModel: redacted, path: redacted, responseId: redacted },
         serviceTier: expected.serviceTier === null ? null : redacted,
       });
-      const bodies = await readStore(meter.home, (store) => store.readBodies(row.requestId));
+      const bodies = await readStore(meter.home, (store) => store.bodies.read(row.requestId));
       assert.deepEqual(bodies, []);
       const next = await rowOf(meter, await callUntouched(meter));
       await waitFor("both bodies", () =>
-        readStore(meter.home, (store) => store.readBodies(next.requestId).length === 2),
+        readStore(meter.home, (store) => store.bodies.read(next.requestId).length === 2),
       );
     });
 
-    it("lets bytes pass while the main thread stands still, and meters them when it moves on", async () => {
-      const entries: LedgerEntry[] = [];
+    it("relays bytes while the main thread is blocked, and meters them afterwards", async () => {
+      const entries: SimulatedCall[] = [];
       break_("main thread");
       try {
         for (const scenario of ["shredded+drip", "ok", "chunked+br"]) {
@@ -320,7 +323,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       }
     });
 
-    it("says nothing of what the error said", () => {
+    it("does not log the error's message", () => {
       assert.ok(!JSON.stringify(meter.log()).includes(privateWords));
     });
   });

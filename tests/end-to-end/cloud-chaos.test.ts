@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isWhole, runChaos } from "../chaos/chaos-sync.ts";
 import { missingPostgres } from "../cloud/kit/postgres-server.ts";
-import { onNodeOnly } from "./meter-process.ts";
+import { onNodeOnly } from "./meter-process.rig.ts";
 
 const missing = missingPostgres();
 const skip = onNodeOnly || (missing === null ? false : `NOT TESTED: ${missing}`);

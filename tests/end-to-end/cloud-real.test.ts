@@ -3,20 +3,20 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createCredentialStore } from "../../adapters/cloud-credentials/mod.ts";
+import { createCredentialStore } from "../../adapters/cloud-credentials/credential-store.ts";
 import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../cloud/kit/cloud-process.ts";
 import { type Person, signUp } from "../cloud/kit/person.ts";
-import { credentialsFor } from "../daemon/cloud/cloud-kit.ts";
-import { connectMeter, shownCode, spawnMeter } from "./connect-meter.ts";
-import { onNodeOnly, removeHome, waitFor } from "./meter-process.ts";
-import { type SyncMachine, startSyncMachine } from "./sync-machine.ts";
+import { credentialsFor } from "../daemon/cloud/cloud.rig.ts";
+import { connectMeter, shownCode, spawnMeter } from "./connect-meter.rig.ts";
+import { onNodeOnly, removeHome, waitFor } from "./meter-process.rig.ts";
+import { type SyncMachine, startSyncMachine } from "./sync-machine.rig.ts";
 
 /** After this long, milliseconds, something hangs. */
 const timeout = 900_000;
 
 const today = () => new Date().toISOString().slice(0, 10);
 
-describe("a daemon and a cloud, both processes, on the contract's three daemon tables", {
+describe("a daemon and a cloud, both processes, on the specification's three daemon tables", {
   skip: onNodeOnly,
   timeout,
 }, () => {
@@ -75,7 +75,7 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     );
   }
 
-  it("pairing: a person who denies leaves everything as it was", async () => {
+  it("pairing: a denial changes nothing", async () => {
     await disconnected();
     const deny = {
       approve: async (code: string) =>
@@ -86,13 +86,13 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     assert.equal((await machine.status()).banner, "NOT-CONFIGURED");
   });
 
-  it("pairing: Ctrl-C gives the code up, with a daemon too: approved later it connects nothing", async () => {
+  it("pairing: Ctrl-C cancels the code, also with a daemon: a later approval has no effect", async () => {
     await disconnected();
     const child = spawnMeter(machine.home, ["cloud", "connect", "--base-url", cloud.url]);
     const code = await waitFor("the code", () => shownCode(child.output()));
     child.process.kill("SIGINT");
     assert.equal(await child.ended, 130);
-    assert.match(child.output(), /meter: given up\n$/);
+    assert.match(child.output(), /Pairing was cancelled\.\n$/);
     assert.equal(
       (await ann.ask("POST", "/v1/pairing/approve", { code, workspace_id: ann.workspaceId })).status,
       204,
@@ -102,7 +102,7 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     assert.ok(!existsSync(credentials()));
   });
 
-  it("pairing: approved, and what waits is sent by the daemon itself", async () => {
+  it("pairing: approved, and the daemon sends the pending requests", async () => {
     await disconnected();
     await machine.call(3);
     assert.match(await connect(), /\nConnected to Main\.\n/);
@@ -110,11 +110,11 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     await assertDelivered();
   });
 
-  it("pairing: a connection that holds is reported; --force pairs anew and revokes the key before", async () => {
+  it("pairing: a valid connection is reported; --force pairs again and revokes the previous key", async () => {
     await paired();
     const [machineBefore] = (await ask(200, "GET", workspace("machines"))).items;
     const again = await machine.run("cloud", "connect", "--base-url", cloud.url);
-    assert.match(again, /^This machine is connected to Main\. /);
+    assert.match(again, /^This machine is already connected to Main\.\n/);
     await connect("--force");
     const { items } = await ask(200, "GET", workspace("machines"));
     assert.deepEqual([items.length, items[0].id], [1, machineBefore.id]);
@@ -124,18 +124,21 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     await assertDelivered();
   });
 
-  it("403: a blocked machine pauses as forbidden, stays so until it is re-invited, and then loses nothing", async () => {
+  it("403: a blocked machine pauses as forbidden until it is re-invited, and loses nothing", async () => {
     await paired();
     const [{ id }] = (await ask(200, "GET", workspace("machines"))).items;
     await ask(204, "POST", workspace(`machines/${id}/block`));
     await machine.call(5);
     const refused = await machine.attempt("sync");
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /paused_forbidden/);
+    assert.match(refused.stderr, /The workspace does not permit this machine\./);
     const paused = await machine.attempt("cloud", "status");
     assert.equal(paused.code, 1);
     assert.match(paused.stdout, /^PAUSED: /);
-    assert.match(paused.stdout, /\npaused +paused_forbidden: ask the owner of the workspace to re-invite/);
+    assert.match(
+      paused.stdout,
+      /\npaused +paused_forbidden: The workspace does not permit this machine\. Ask its owner/,
+    );
     assert.match(paused.stdout, /\nlast error +HTTP 403 /);
     const [line] = machine.meter.log().filter(({ event }) => event === "sync.paused");
     assert.deepEqual([line?.reason, line?.http_status], ["paused_forbidden", 403]);
@@ -148,8 +151,8 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
 
     await ask(204, "POST", workspace(`machines/${id}/invite`));
     // Nothing goes by itself: the operator says so.
-    assert.match((await machine.attempt("sync")).stderr, /paused_forbidden/);
-    assert.equal(await machine.run("cloud", "resume"), "Resumed.\n");
+    assert.match((await machine.attempt("sync")).stderr, /The workspace does not permit this machine\./);
+    assert.equal(await machine.run("cloud", "resume"), "Sync is resumed.\n");
     await machine.run("sync");
     const { banner, sync, bodies } = await machine.status();
     assert.deepEqual(
@@ -159,12 +162,12 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     await assertDelivered();
   });
 
-  it("401: a revoked key pauses as unauthorised; resume says that it is invalid; pairing again goes on", async () => {
+  it("401: a revoked key pauses as unauthorised; resume reports it as invalid; pairing again continues", async () => {
     await paired();
     const [{ key }] = (await ask(200, "GET", workspace("machines"))).items;
     await ask(204, "DELETE", workspace(`keys/${key.id}`));
     await machine.call(2);
-    assert.match((await machine.attempt("sync")).stderr, /paused_unauthorised/);
+    assert.match((await machine.attempt("sync")).stderr, /no longer accepts this machine's key\. Pair/);
     const resumed = await machine.attempt("cloud", "resume");
     assert.equal(resumed.code, 1);
     assert.match(resumed.stderr, /invalid|not valid/);
@@ -173,22 +176,23 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     // The stored key does not authenticate: no --force is needed.
     await connect();
     await machine.run("sync");
+    assert.match(await machine.run("cloud", "status"), /^ACTIVE: /);
     assert.equal((await machine.status()).banner, "ACTIVE");
     await assertDelivered();
   });
 
-  it("a manual pause keeps everything here until resume, which asks nobody", async () => {
+  it("a manual pause sends nothing until resume, which makes no request", async () => {
     await paired();
     await machine.run("cloud", "pause");
     await machine.call(2);
-    assert.match((await machine.attempt("sync")).stderr, /paused_manual/);
+    assert.match((await machine.attempt("sync")).stderr, /2 requests wait\. Sending was paused/);
     assert.equal((await machine.status()).sync.pending, 2);
-    assert.equal(await machine.run("cloud", "resume"), "Resumed.\n");
+    assert.equal(await machine.run("cloud", "resume"), "Sync is resumed.\n");
     await machine.run("sync");
     await assertDelivered();
   });
 
-  it("bodies: 200 while the workspace stores none, 204 once it does, and a rule of the project before both", async () => {
+  it("bodies: none is sent while the workspace stores none, 204 once it does, and a project's rule takes precedence", async () => {
     await paired();
     for (const project of ["kept", "unsent"])
       await machine.run("project", project, "set", "body-capture", "on");
@@ -198,7 +202,7 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     await machine.call(1, "unsent");
     assert.match(
       await machine.run("sync"),
-      /\nBodies: 0 sent, \d+ waiting, \d+ kept back by the workspace's policy\./,
+      /\nBodies: 0 sent, 2 waiting\.\n2 bodies wait on this machine: the workspace does not store prompt content\.\n2 bodies stay /,
     );
     const rejected = (await machine.status()).bodies;
     assert.deepEqual(
@@ -220,7 +224,7 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     await ask(404, "GET", `/v1/traces/${requestId("unsent")}/body`);
   });
 
-  it("bodies: 404 for a request of another workspace goes to quarantine, and is named there", async () => {
+  it("bodies: 404 for a request of another workspace is quarantined with its code", async () => {
     await paired();
     await machine.run("project", "kept", "set", "body-capture", "on");
     await machine.run("cloud", "privacy", "set", "bodies.enabled", "true");
@@ -239,7 +243,7 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
     assert.match(await machine.run("cloud", "quarantine", "list"), /404/);
   });
 
-  it("disconnect with the cloud away forgets the key here, and warns", async () => {
+  it("disconnect deletes the key and warns if the cloud is unreachable", async () => {
     // A port where nobody listens, and which fetch does not refuse by itself.
     const away = "http://127.0.0.1:2";
     const own = await startSyncMachine(["[cloud]", "enabled = true", `base_url = "${away}"`]);
@@ -250,8 +254,8 @@ describe("a daemon and a cloud, both processes, on the contract's three daemon t
       const { sync } = await own.status();
       assert.deepEqual([sync.paused_reason, sync.last_error], [null, "no answer: connection_refused"]);
       const { code, stdout, stderr } = await own.attempt("cloud", "disconnect");
-      assert.deepEqual([code, stdout], [0, "Disconnected. Metering goes on.\n"]);
-      assert.match(stderr, /the key could not be revoked \(.+\): it is deleted here/);
+      assert.deepEqual([code, stdout], [0, "Disconnected. Metering continues.\n"]);
+      assert.match(stderr, /The key was deleted here but could not be revoked \(.+\)/);
       assert.ok(!existsSync(join(own.home, "cloud-credentials.json")));
       assert.equal((await own.status()).banner, "NOT-CONFIGURED");
       await own.call(1);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
-import { createCredentialStore } from "../../adapters/cloud-credentials/mod.ts";
-import { databaseFile } from "../../cli/database-file.ts";
-import { editConfig } from "../../cli/edit-config.ts";
+import { createCredentialStore } from "../../adapters/cloud-credentials/credential-store.ts";
+import { databaseFile } from "../../cli/home/database-file.ts";
+import { editConfig } from "../../cli/home/edit-config.ts";
 import {
   type Answer,
   credentialsFor,
@@ -11,9 +11,9 @@ import {
   startScriptedCloud,
   TOKEN,
   takeAll,
-} from "../daemon/cloud/cloud-kit.ts";
-import { onNodeOnly, waitFor } from "./meter-process.ts";
-import { type SyncMachine, startSyncMachine } from "./sync-machine.ts";
+} from "../daemon/cloud/cloud.rig.ts";
+import { onNodeOnly, waitFor, withoutResets } from "./meter-process.rig.ts";
+import { type SyncMachine, startSyncMachine } from "./sync-machine.rig.ts";
 
 /** After this long, milliseconds, something hangs. */
 const timeout = 900_000;
@@ -41,7 +41,7 @@ const drip: Answer = (_, response) => {
   response.on("close", () => clearInterval(next));
 };
 
-describe("a daemon process and a cloud that answers everything there is", {
+describe("a daemon process and a cloud with scripted responses", {
   skip: onNodeOnly,
   timeout,
 }, () => {
@@ -93,7 +93,9 @@ describe("a daemon process and a cloud that answers everything there is", {
     ["an answer that is cut", half, "no answer: connection_reset"],
   ];
   for (const [name, answer, error] of transient) {
-    it(`metadata: ${name} is transient: nothing marked, no pause, sent again`, async () => {
+    // There the daemon learns of it only when the whole request is given up, after a minute.
+    const skip = answer === half ? withoutResets : false;
+    it(`metadata: ${name} is transient: marks nothing, does not pause, sends again`, { skip }, async () => {
       batch = answer;
       await machine.call(1);
       assert.equal(await machine.sync(), false);
@@ -106,7 +108,7 @@ describe("a daemon process and a cloud that answers everything there is", {
     });
   }
 
-  it("metadata: an answer lost after the commit is asked for again, and the duplicate is taken", async () => {
+  it("metadata: a batch whose response was lost after the commit is resent, and its duplicates are accepted", async () => {
     const committed = new Set<string>();
     const commit = (records: readonly { request_id: string }[]) => {
       const fresh = records.filter(({ request_id: id }) => !committed.has(id));
@@ -156,7 +158,7 @@ describe("a daemon process and a cloud that answers everything there is", {
     }
   });
 
-  it("metadata: a record that is rejected by name is quarantined, the others land", async () => {
+  it("metadata: a record that the cloud rejects is quarantined, the others are synced", async () => {
     batch = (seen, response) => {
       const [{ request_id }, ...others] = seen.body.records;
       const rejected = [{ request_id, code: "invalid_record", message: "no" }];
@@ -178,7 +180,7 @@ describe("a daemon process and a cloud that answers everything there is", {
     [401, "paused_unauthorised"],
     [403, "paused_forbidden"],
   ] as const) {
-    it(`metadata: ${status} pauses, and resume goes by what whoami says`, async () => {
+    it(`metadata: ${status} pauses, and resume depends on whoami`, async () => {
       batch = { status };
       await machine.call(1);
       assert.equal((await machine.attempt("sync")).code, 1);
@@ -197,13 +199,13 @@ describe("a daemon process and a cloud that answers everything there is", {
         assert.deepEqual([code, (await failure())[0]], [1, reason]);
         assert.match(stderr, said);
       }
-      assert.equal(await machine.run("cloud", "resume"), "Resumed.\n");
+      assert.equal(await machine.run("cloud", "resume"), "Sync is resumed.\n");
       assert.deepEqual(await failure(), [null, false, null]);
       await machine.run("sync");
     });
   }
 
-  it("bodies: each answer to a leg has the contract's outcome", async () => {
+  it("bodies: each response has the specified outcome", async () => {
     await machine.run("project", "kept", "set", "body-capture", "on");
     await machine.run("cloud", "privacy", "set", "bodies.enabled", "true");
     const bodies = async () => {
@@ -211,7 +213,7 @@ describe("a daemon process and a cloud that answers everything there is", {
       const isFailing = found.consecutiveFailures > 0;
       return [found.pending, found.pausedReason, isFailing, found.lastError, quarantined];
     };
-    // Each begins with the two legs of one call. What is pending, why it is paused, failures, last error, quarantine.
+    // Each begins with the two bodies of one call. What is pending, why it is paused, failures, last error, quarantine.
     const rows: readonly (readonly [answer: Answer, expected: readonly unknown[]])[] = [
       [{ status: 204 }, [0, null, false, null, 0]],
       [
@@ -252,7 +254,7 @@ describe("a daemon process and a cloud that answers everything there is", {
     }
   });
 
-  it("bodies: a leg above the cap is cut and sent, a project's rule passes it over, `upload_from` is stamped on switching", async () => {
+  it("bodies: a body above the cap is truncated, a project's rule skips it, `upload_from` is stamped on a switch", async () => {
     const sent = () => cloud.to(BODY).filter(({ path }) => path.endsWith("/body"));
     await machine.run("project", "kept", "set", "body-capture", "on");
     await machine.run("cloud", "privacy", "set", "bodies.enabled", "false");
@@ -287,7 +289,7 @@ describe("a daemon process and a cloud that answers everything there is", {
     }
   });
 
-  it("a worker that ends is started again by the supervisor, and the daemon goes on", async () => {
+  it("the supervisor restarts a worker that ends, and the daemon continues", async () => {
     const rename = (from: string, to: string) => {
       const db = new DatabaseSync(databaseFile(machine.home));
       db.exec(`alter table ${from} rename to ${to}`);
@@ -343,7 +345,7 @@ describe("a daemon process and a cloud that answers everything there is", {
     await machine.run("sync");
   });
 
-  it("a name that does not resolve is transient, and begins no pairing", async () => {
+  it("a name that does not resolve is transient, and starts no pairing", async () => {
     const away = "https://nobody.meter-tests.internal";
     const own = await startSyncMachine(["[cloud]", "enabled = true", `base_url = "${away}"`]);
     try {
@@ -359,13 +361,14 @@ describe("a daemon process and a cloud that answers everything there is", {
     }
   });
 
-  it("metadata: an answer that drips without end is given up after a minute, and what it was about is sent again", async () => {
+  it("metadata: an endless slow response is abandoned after a minute, and its batch is resent", async () => {
     const { machine: slow, cloud: other } = dripping;
-    await waitFor(
-      "the end of patience",
-      async () => (await slow.snapshot()).sync.lastError === "no answer: timeout",
-      120_000,
-    );
+    // From the log: the state forgets its last error as soon as the next try succeeds.
+    const timedOut = () =>
+      slow.meter
+        .log()
+        .some(({ event, error }) => event === "cloud.transport_error" && error === "no answer: timeout");
+    await waitFor("the end of patience", async () => timedOut(), 120_000);
     await waitFor(
       "the next try, by the daemon itself",
       async () => (await slow.snapshot()).sync.pending === 0,

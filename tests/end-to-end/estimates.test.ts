@@ -14,7 +14,7 @@ import {
   SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
-} from "./meter-process.ts";
+} from "./meter-process.rig.ts";
 
 describe("[usage] estimate_missing, through the whole daemon", {
   skip: onNodeOnly,
@@ -51,7 +51,7 @@ describe("[usage] estimate_missing, through the whole daemon", {
     await answer.text();
   }
 
-  it("fills in what a stream does not state, marked, and leaves alone what it does", async () => {
+  it("adds marked estimates to a stream without usage, and changes no reported usage", async () => {
     await chat(false);
     await meter.waitForRows(1);
     await chat(true);
@@ -67,10 +67,10 @@ describe("[usage] estimate_missing, through the whole daemon", {
     assert.deepEqual([stated?.costSource, stated?.tokensComplete], ["computed", true]);
   });
 
-  it("shows the estimates apart, and recomputing keeps them what they are", async () => {
+  it("shows estimates separately, and recomputing keeps them as estimates", async () => {
     const [estimated] = await meter.rows();
     const report = await meter.run(["report"]);
-    assert.match(report.stdout, /\$[\d.]+ of it is estimated\./);
+    assert.match(report.stdout, /\$[\d.]+ of the cost is estimated\./);
     const explained = await meter.run(["explain", estimated!.requestId]);
     assert.match(explained.stdout, /input, fresh +~\d+/);
     assert.equal((await meter.run(["recompute-costs"])).code, 0);

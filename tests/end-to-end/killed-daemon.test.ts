@@ -17,8 +17,8 @@ import {
   simulationConfig,
   startMeter,
   waitFor,
-} from "./meter-process.ts";
-import { dialProvider, type RawCall, rawCalls, writeRequest } from "./raw-client.ts";
+} from "./meter-process.rig.ts";
+import { dialProvider, type RawCall, rawCalls, writeRequest } from "./raw-client.rig.ts";
 
 const random = createSeededRandom("killed daemon");
 
@@ -46,7 +46,7 @@ describe("a daemon killed in the middle of a call", { skip: onNodeOnly, timeout:
     return socket;
   }
 
-  it("leaves it in the coverage, and no more than it", async () => {
+  it("leaves only that call in the coverage", async () => {
     await begin("ok");
     await meter.waitForRows(1);
     await waitFor("nothing to be under way", async () => (await meter.counted("unfinished")) === 0);
@@ -59,10 +59,10 @@ describe("a daemon killed in the middle of a call", { skip: onNodeOnly, timeout:
     assert.equal(await meter.counted("unfinished"), 1);
     const { stdout } = await meter.run(["status"]);
     assert.match(stdout, /Metering coverage: 50 % \(1 of 2 /);
-    assert.match(stdout, /not metered: 1 call whose end the meter has not seen/);
+    assert.match(stdout, /not metered: 1 call without a record: in progress/);
   });
 
-  it("is told from one that was stopped, which leaves nothing behind", async () => {
+  it("differs from a stopped one, which leaves no call in the coverage", async () => {
     const left = await meter.counted("unfinished");
     const socket = await begin("silence");
     await waitFor("the call to be counted", async () => (await meter.counted("unfinished")) === left + 1);

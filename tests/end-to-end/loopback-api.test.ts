@@ -7,10 +7,11 @@ import { connect } from "node:net";
 import { hostname } from "node:os";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import { tokenFile } from "../../cli/daemon-process.ts";
-import { askDaemon } from "../../cli/loopback-client.ts";
-import { version } from "../../cli/version.ts";
-import { cloudStateSchema, connectStatusSchema, healthSchema, parseWire } from "../../core/wire/mod.ts";
+import { tokenFile } from "../../cli/daemon/daemon-process.ts";
+import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
+import { version } from "../../cli/program/version.ts";
+import { cloudStateSchema, connectStatusSchema, healthSchema } from "../../core/wire/loopback.ts";
+import { parseWire } from "../../core/wire/parse.ts";
 import {
   createHome,
   type MeterProcess,
@@ -19,7 +20,7 @@ import {
   SUITE_TIMEOUT_MS,
   startMeter,
   waitFor,
-} from "./meter-process.ts";
+} from "./meter-process.rig.ts";
 
 /** The user that has no rights anywhere. */
 const NOBODY = 65_534;
@@ -52,10 +53,10 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
   }
 
   it("answers this user's programs, and on Linux without the secret", async () => {
-    const asked = await askDaemon(meter.apiPort, "/v1/stats");
+    const asked = await requestDaemon(meter.apiPort, "/v1/stats");
     assert.equal(asked.status, process.platform === "linux" ? 200 : 401);
-    assert.equal((await askDaemon(meter.apiPort, "/v1/stats", token)).status, 200);
-    const paired = await askDaemon(meter.apiPort, "/v1/cloud/state");
+    assert.equal((await requestDaemon(meter.apiPort, "/v1/stats", token)).status, 200);
+    const paired = await requestDaemon(meter.apiPort, "/v1/cloud/state");
     if (process.platform !== "win32") assert.equal(statSync(tokenFile(meter.home)).mode & 0o777, 0o600);
     assert.deepEqual(JSON.parse(paired.body), {
       paired: false,
@@ -65,19 +66,21 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
     });
   });
 
-  it("answers as core/wire says, and says nothing else", async () => {
+  it("returns exactly the responses that core/wire defines", async () => {
     for (const [path, schema] of [
       ["/health", healthSchema],
       ["/v1/cloud/state", cloudStateSchema],
       ["/v1/cloud/connect/status", connectStatusSchema],
     ] as const) {
-      const { status, body } = await askDaemon(meter.apiPort, path);
+      const { status, body } = await requestDaemon(meter.apiPort, path);
       const value: unknown = JSON.parse(body);
       assert.deepEqual([status, parseWire<unknown>(schema, value)], [200, { ok: true, value }], path);
     }
   });
 
-  it("refuses other users of this machine, secret or not", { skip: withoutOtherUsers }, async () => {
+  it("refuses other users of this machine, with or without the secret", {
+    skip: withoutOtherUsers,
+  }, async () => {
     const ask = async (uid: number, path: string) => {
       const script = `exec 3<>/dev/tcp/127.0.0.1/${meter.apiPort}; printf 'GET ${path} HTTP/1.1\\r\\nHost: 127.0.0.1:${meter.apiPort}\\r\\nAuthorization: Bearer ${token}\\r\\nConnection: close\\r\\n\\r\\n' >&3; cat <&3`;
       const child = spawn("/bin/bash", ["-c", script], {
@@ -96,7 +99,7 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
     }
   });
 
-  it("refuses heads that name no host, several, or another one in the address", async () => {
+  it("refuses requests with no Host, several, or one that differs from the URL", async () => {
     const own = `127.0.0.1:${meter.apiPort}`;
     for (const name of [own, `localhost:${meter.apiPort}`, `[::1]:${meter.apiPort}`])
       assert.equal(
@@ -128,7 +131,7 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
       );
   });
 
-  it("answers the pages of the cloud that is configured now, and no longer those of the one before", async () => {
+  it("accepts the origin of the currently configured cloud, and no longer that of the previous one", async () => {
     const [first, second] = ["https://first.meter.company", "https://second.meter.company"];
     const listed = "https://dashboard.company";
     const config = ["[proxy]", "port = 0", "[api]", "port = 0", `dashboard_origins = ["${listed}"]`];
@@ -153,7 +156,7 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
         [second, first],
       ] as const) {
         createHome([...config, "[cloud]", `base_url = "${now}"`], home);
-        const reload = await askDaemon(other.apiPort, "/v1/cloud/reload", secret, { method: "POST" });
+        const reload = await requestDaemon(other.apiPort, "/v1/cloud/reload", secret, { method: "POST" });
         assert.equal(reload.status, 200);
         assert.deepEqual(await answersTo(now), [200, now]);
         assert.deepEqual(await answersTo(before), [403, undefined]);
@@ -165,7 +168,7 @@ describe("the loopback API of a daemon", { skip: onNodeOnly, timeout: SUITE_TIME
     }
   });
 
-  it("is not kept from stopping by who listens to events, and tells them that it ends", async () => {
+  it("stops while clients listen to events, and ends their streams", async () => {
     const other = await startMeter(createHome(["[proxy]", "port = 0", "[api]", "port = 0"]));
     const secret = readFileSync(tokenFile(other.home), "utf8").trim();
     const listening = request({

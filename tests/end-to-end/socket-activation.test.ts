@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import { type RunningDaemon, stateFile } from "../../cli/daemon-process.ts";
+import { type RunningDaemon, stateFile } from "../../cli/daemon/daemon-process.ts";
 import {
   createHome,
   meterWords,
@@ -15,7 +15,7 @@ import {
   removeHome,
   SUITE_TIMEOUT_MS,
   waitFor,
-} from "./meter-process.ts";
+} from "./meter-process.rig.ts";
 
 /**
  * A service manager in a dozen lines: holds the port, hands it on as sd_listen_fds(3) has it, and starts the program again
@@ -85,13 +85,13 @@ describe("a port that a service manager holds", { skip, timeout: SUITE_TIMEOUT_M
     removeHome(home);
   });
 
-  it("is listened on from the first connection on, whatever the configuration says", async () => {
+  it("is used from the first connection on, whatever the configured port", async () => {
     // The daemon may not have begun when this connection is made: it waits in the kernel's queue.
     assert.match(await ask(), /^HTTP\/1\.1 400 /);
     await waitFor("the daemon to say where it is", () => running()?.proxy_port === port);
   });
 
-  it("refuses no connection while a killed daemon is started again", async () => {
+  it("refuses no connection while a killed daemon restarts", async () => {
     const first = running();
     assert.ok(first !== null);
     process.kill(first.pid, "SIGKILL");
@@ -101,10 +101,11 @@ describe("a port that a service manager holds", { skip, timeout: SUITE_TIMEOUT_M
   });
 });
 
-describe("startProxy() on a socket that was handed on", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
+describe("startProxy() with a socket from a service manager", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
   const start = (host: string) => `
-    import { noParentProxies, startProxy } from ${JSON.stringify(new URL("../../daemon/proxy/mod.ts", import.meta.url).href)};
-    import { openCertificateAuthority } from ${JSON.stringify(new URL("../../adapters/certificates/mod.ts", import.meta.url).href)};
+    import { noParentProxies } from ${JSON.stringify(new URL("../../daemon/proxy/parent-proxy.ts", import.meta.url).href)};
+    import { startProxy } from ${JSON.stringify(new URL("../../daemon/proxy/start-proxy.ts", import.meta.url).href)};
+    import { openCertificateAuthority } from ${JSON.stringify(new URL("../../adapters/certificates/certificate-authority.ts", import.meta.url).href)};
     const authority = openCertificateAuthority({ directory: process.env.CA, hosts: [], now: Date.now() });
     const proxy = await startProxy(
       { host: ${JSON.stringify(host)}, port: 0, ownPorts: [], providerHosts: [], gatewayRoutes: [], authority, roots: [],
@@ -139,13 +140,13 @@ describe("startProxy() on a socket that was handed on", { skip, timeout: SUITE_T
     }
   };
 
-  it("gives up where its thread is lost, since the socket went with it", async () => {
+  it("does not restart a lost thread, since its socket is lost too", async () => {
     assert.deepEqual(await run("127.0.0.1"), ["port_lost", "stopped"]);
   });
 
-  it("refuses a socket at another address than the configuration's", async () => {
+  it("refuses a socket at another address than the configured one", async () => {
     assert.deepEqual(await run("::1"), [
-      "the service manager holds 127.0.0.1, and the configuration says ::1",
+      "the service manager listens on 127.0.0.1, but the configured host is ::1",
     ]);
   });
 });

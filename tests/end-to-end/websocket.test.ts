@@ -9,7 +9,7 @@ import {
   type ParentProxy,
   type ProviderSimulation,
 } from "../simulation/mod.ts";
-import { expectedRow, inOrder, toComparable } from "./expected-rows.ts";
+import { expectedRow, inOrder, toComparable } from "./expected-rows.rig.ts";
 import {
   createHome,
   type MeterProcess,
@@ -20,8 +20,8 @@ import {
   SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
-} from "./meter-process.ts";
-import { dialProvider } from "./raw-client.ts";
+} from "./meter-process.rig.ts";
+import { dialProvider } from "./raw-client.rig.ts";
 
 /** Asks twice over Node's own WebSocket, which offers compression, and ends. */
 const nodeClient = `
@@ -85,8 +85,8 @@ describe("WebSocket sessions through the whole daemon", {
 
   /** The rows since the last look, held against what the provider has in its books since then. */
   async function assertRows() {
-    const entries = simulation.ledger.slice(seen);
-    const rows = (await meter.waitForRows(simulation.ledger.length)).slice(seen);
+    const entries = simulation.calls.slice(seen);
+    const rows = (await meter.waitForRows(simulation.calls.length)).slice(seen);
     seen += rows.length;
     assert.deepEqual(inOrder(rows.map(toComparable)), inOrder(entries.map(expectedRow)));
     return rows;
@@ -135,7 +135,7 @@ describe("WebSocket sessions through the whole daemon", {
     });
   }
 
-  it("classes a refusal, and goes on with the session", async () => {
+  it("classifies a refusal, and continues the session", async () => {
     const client = await open("/v1/responses");
     await ask(client, { model: "gpt-5", input: "scenario: rate-limit" }, /^error$/);
     await ask(client, { model: "gpt-5", input: "scenario: ok" }, /^response\.completed$/);
@@ -145,7 +145,7 @@ describe("WebSocket sessions through the whole daemon", {
     assert.equal(answered?.errorClass, null);
   });
 
-  it("keeps a row of a response that the provider broke off", async () => {
+  it("records a response that the provider broke off", async () => {
     const client = await open("/v1/responses");
     client.on("error", () => {});
     client.send(JSON.stringify({ type: "response.create", model: "gpt-5", input: "scenario: cut" }));
@@ -159,7 +159,7 @@ describe("WebSocket sessions through the whole daemon", {
     assert.equal(row?.requestedModel, "gpt-5");
   });
 
-  it("meters Node's own WebSocket, run as meter run does", async () => {
+  it("meters Node's WebSocket under meter run", async () => {
     const url = "wss://api.openai.com/v1/realtime?model=gpt-realtime&deflate=shared";
     const client = [process.execPath, "--input-type=module", "-e", nodeClient, url];
     const { code, stdout, stderr } = await runProgram(

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import process from "node:process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { findProgram } from "../../tools/packages.ts";
 import { cloudEnvironment } from "../cloud/kit/cloud-process.ts";
 
 const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const deno = pathOf("node_modules/.bin/deno");
+const deno = findProgram("deno");
 
 const freePort = () =>
   new Promise<number>((resolve, reject) => {
@@ -20,13 +20,13 @@ const freePort = () =>
   });
 
 describe("examples/deno-serve", {
-  skip: existsSync(deno) ? false : "NOT TESTED: there is no Deno in node_modules",
+  skip: deno === null && "NOT TESTED: Deno is not installed (npm run setup)",
 }, () => {
   it("serves the cloud by `deno serve`: somebody signs up, and is who they are, as often as they ask", async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const words = ["serve", "-A", "--no-check", "--host", "127.0.0.1", "--port", String(port)];
-    const child = spawn(deno, [...words, pathOf("examples/deno-serve/main.ts")], {
+    const child = spawn(deno ?? "", [...words, pathOf("examples/deno-serve/main.ts")], {
       stdio: ["ignore", "pipe", "pipe"],
       env: cloudEnvironment({ BASE_URL: url }),
     });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMeteredFetch, type MeteredCall } from "../../examples/fetch-wrapper/metered-fetch.ts";
-import { runExample } from "./run-example.ts";
+import { runExample } from "./run-example.rig.ts";
 
 const CHAT = "https://api.openai.com/v1/chat/completions";
 const usage = { prompt_tokens: 10, completion_tokens: 2 };

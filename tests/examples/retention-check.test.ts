@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { createRetentionServer } from "../../examples/retention-check/server.ts";
-import { runExample } from "./run-example.ts";
+import { runExample } from "./run-example.rig.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 const server = createRetentionServer(

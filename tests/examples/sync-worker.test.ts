@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { createManualClock } from "../../adapters/clock/mod.ts";
-import type { SyncReport } from "../../core/sync/mod.ts";
-import { type MetadataRecord, parseMetadataRecord } from "../../core/wire/mod.ts";
+import { createManualClock } from "../../adapters/clock/manual-clock.ts";
+import type { SyncReport } from "../../core/delivery/sync/sync-events.ts";
+import { type MetadataRecord, parseMetadataRecord } from "../../core/wire/metadata-record.ts";
 import { openJsonFileStore } from "../../examples/sync-worker/json-file-store.ts";
 import { createWorker } from "../../examples/sync-worker/sync-worker.ts";
-import { runExample } from "./run-example.ts";
+import { runExample } from "./run-example.rig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "sync-worker-test-"));
 after(() => rmSync(directory, { recursive: true }));

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { commandsFor } from "../../cli/commands/mod.ts";
-import { readPrivacyChange } from "../../cli/privacy-change.ts";
-import { API_ROUTES, type ApiRoute } from "../../cloud/api/mod.ts";
-import { createEmptyHome, runWords } from "../cli/run-words.ts";
+import { readPrivacyChange } from "../../cli/commands/cloud/privacy/privacy-change.ts";
+import { commandsFor } from "../../cli/commands/commands-for.ts";
+import { API_ROUTES, type ApiRoute, refusalStatuses } from "../../cloud/api/api-routes.ts";
+import { createEmptyHome, runWords } from "../cli/run-command.rig.ts";
 
-/** Every command of the contract with its options, row by row. Source: contract, "Command-line (`meter`)". */
+/** Every command of the specification with its options, row by row. Source: docs/specification.md#command-line. */
 const commands: readonly (readonly [words: string, ...options: string[]])[] = [
   ["cloud connect", "--base-url", "--force"],
   ["cloud disconnect"],
@@ -35,7 +35,7 @@ const commands: readonly (readonly [words: string, ...options: string[]])[] = [
   ["doctor"],
 ];
 
-describe("the contract's commands", async () => {
+describe("the specification's commands", async () => {
   const paths = (await commandsFor([])).flatMap(({ paths }) => (paths ?? []).map((words) => words.join(" ")));
   for (const [words, ...options] of commands) {
     it(`meter ${[words, ...options].join(" ")}`, async () => {
@@ -49,7 +49,7 @@ describe("the contract's commands", async () => {
   }
 });
 
-describe("the contract's words of cloud privacy set", () => {
+describe("the specification's words of cloud privacy set", () => {
   const rows: readonly (readonly [key: string, values: readonly string[], project?: string])[] = [
     ["preset", ["minimal", "standard", "full"]],
     ["field.prompt_hash", ["true", "false"]],
@@ -72,7 +72,7 @@ describe("the contract's words of cloud privacy set", () => {
   }
 });
 
-/** The contract's endpoints, and the statuses that it names for each. Source: contract, "Endpoints" and "Errors". */
+/** The specification's endpoints, and the statuses that it names for each. Source: docs/specification.md#reading and "Errors". */
 const endpoints: readonly (readonly [route: string, ...statuses: number[]])[] = [
   ["POST /v1/requests/batch", 401, 403],
   ["POST /v1/requests/:id/body", 200, 204, 400, 401, 404, 425],
@@ -92,17 +92,13 @@ const endpoints: readonly (readonly [route: string, ...statuses: number[]])[] = 
   ["GET /v1/workspaces/:ws/optimisation"],
 ];
 
-describe("the contract's endpoints", () => {
+describe("the specification's endpoints", () => {
   const table: Readonly<Record<string, ApiRoute>> = API_ROUTES;
   for (const [name, ...statuses] of endpoints) {
     it(`${name} ${statuses.join(", ")}`, () => {
       const route = table[name];
       assert.ok(route !== undefined);
-      const known = [
-        ...Object.keys(route.answers).map(Number),
-        ...route.refusals,
-        ...(route.caller === "anyone" ? [] : [401]),
-      ];
+      const known = [...Object.keys(route.answers).map(Number), ...refusalStatuses(route)];
       assert.deepEqual(
         statuses.filter((status) => !known.includes(status)),
         [],
@@ -111,7 +107,9 @@ describe("the contract's endpoints", () => {
   }
 
   it("overview and optimisation never refuse a period for where it begins", () => {
-    for (const name of ["overview", "optimisation"])
-      assert.ok(!table[`GET /v1/workspaces/:ws/${name}`]?.refusals.includes(400), name);
+    for (const name of ["overview", "optimisation"]) {
+      const route = table[`GET /v1/workspaces/:ws/${name}`];
+      assert.ok(route !== undefined && !refusalStatuses(route).includes(400), name);
+    }
   });
 });

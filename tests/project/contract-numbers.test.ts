@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LOG_BACKUPS, MAX_LOG_FILE_MIB } from "../../adapters/log/rotating-log-file.ts";
-import { BODY_STALE_MS } from "../../core/banner/mod.ts";
+import { BODY_STALE_MS } from "../../core/delivery/banner/status-banner.ts";
+import { FINGERPRINT_LENGTH } from "../../core/delivery/fingerprint/derive-fingerprint.ts";
+import { BACKOFF_CAP_MS } from "../../core/delivery/retry/backoff-delay.ts";
+import { SYNC_INTERVAL_MS } from "../../core/delivery/sync/sync-steps.ts";
+import { UPLOAD_CAP_DEFAULT_BYTES } from "../../core/delivery/uploader/upload-cap.ts";
 import {
   DEFAULT_BODIES_STATUS_DAYS,
   DEFAULT_BODY_RETENTION_DAYS,
@@ -9,35 +13,32 @@ import {
   DEFAULT_STORE_CAP_BYTES,
   HEARTBEAT_INTERVAL_MS,
   MAX_STORE_CAP_BYTES,
-} from "../../core/config/mod.ts";
-import { USER_AGENT_MAX_CHARACTERS } from "../../core/consent/mod.ts";
-import { PURGE_DELAY_MS } from "../../core/deletion/mod.ts";
-import { FINGERPRINT_LENGTH } from "../../core/fingerprint/mod.ts";
-import { PLAN_TABLE } from "../../core/plans/mod.ts";
+} from "../../core/operations/config/numbers.ts";
 import {
-  DEFAULT_PULL_INTERVAL_MS,
-  MAX_RATE_MOVE,
-  MIN_PULL_INTERVAL_MS,
-  RATE_CEILING_MICRO_USD,
-} from "../../core/pricing/mod.ts";
-import { VARIANCE_TOLERANCE_PER_MILLE } from "../../core/reconcile/mod.ts";
-import { BACKOFF_CAP_MS } from "../../core/retry/mod.ts";
-import { MAX_SLUG_LENGTH } from "../../core/slug/mod.ts";
-import { FAST_RESTARTS_MAX, RESTART_DELAY_MAX_MS, RESTART_DELAY_MIN_MS } from "../../core/supervisor/mod.ts";
-import { SYNC_INTERVAL_MS } from "../../core/sync/mod.ts";
-import { UPLOAD_CAP_DEFAULT_BYTES } from "../../core/uploader/mod.ts";
+  FAST_RESTARTS_MAX,
+  RESTART_DELAY_MAX_MS,
+  RESTART_DELAY_MIN_MS,
+} from "../../core/operations/supervisor/supervisor-machine.ts";
 import {
   PROBE_FAILURES_TO_LOG,
   PROBE_FAILURES_TO_RESTART,
   PROBE_INTERVAL_MS,
   PROXY_RESTARTS_PER_HOUR,
-} from "../../core/watchdog/mod.ts";
+} from "../../core/operations/watchdog/watchdog-machine.ts";
 import {
-  AUDIT_LOG_RETENTION_DAYS_DEFAULT,
-  DATA_RETENTION_DAYS_DEFAULT,
-  ERROR_CLASSES,
-  PROMPT_VIEW_REASON_MAX,
-} from "../../core/wire/mod.ts";
+  DEFAULT_PULL_INTERVAL_MS,
+  MAX_RATE_MOVE,
+  MIN_PULL_INTERVAL_MS,
+  RATE_CEILING_MICRO_USD,
+} from "../../core/pricing/guard.ts";
+import { VARIANCE_TOLERANCE_PER_MILLE } from "../../core/pricing/reconcile/variance.ts";
+import { USER_AGENT_MAX_CHARACTERS } from "../../core/privacy/consent/checkout-consent.ts";
+import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
+import { PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
+import { ERROR_CLASSES } from "../../core/values/record-fields.ts";
+import { MAX_SLUG_LENGTH } from "../../core/values/slug/normalise-slug.ts";
+import { PROMPT_VIEW_REASON_MAX } from "../../core/wire/audit.ts";
+import { AUDIT_LOG_RETENTION_DAYS_DEFAULT, DATA_RETENTION_DAYS_DEFAULT } from "../../core/wire/settings.ts";
 import { MAX_CAPTURED_BYTES } from "../../daemon/capture/body-buffer.ts";
 
 const KIB = 1024;
@@ -46,7 +47,7 @@ const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const DAY = 24 * HOUR;
 
-/** Every number of the contract that is a constant, in the contract's words and order. */
+/** Every number of the specification that is a constant, in the specification's words and order. */
 const numbers: readonly [heading: string, what: string, constant: number | bigint, value: number | bigint][] =
   [
     ["Metadata request record", "error_class: seven words", ERROR_CLASSES.length, 7],
@@ -66,7 +67,7 @@ const numbers: readonly [heading: string, what: string, constant: number | bigin
     ["Local daemon configuration keys", "pull_interval 6h", DEFAULT_PULL_INTERVAL_MS, 6 * HOUR],
     ["Local daemon configuration keys", "pull_interval, floor 1h", MIN_PULL_INTERVAL_MS, HOUR],
     ["Local daemon configuration keys", "slug truncated to 64 characters", MAX_SLUG_LENGTH, 64],
-    ["Local daemon state records", "request_bodies up to 1 MiB per leg", MAX_STORE_CAP_BYTES, MIB],
+    ["Local daemon state records", "request_bodies up to 1 MiB per body", MAX_STORE_CAP_BYTES, MIB],
     ["Local daemon state records", "fingerprint 32-character hex", FINGERPRINT_LENGTH, 32],
     ["Daemon metadata sync", "supervisor's backoff from 1 s", RESTART_DELAY_MIN_MS, SECOND],
     ["Daemon metadata sync", "supervisor's backoff to 60 s", RESTART_DELAY_MAX_MS, 60 * SECOND],
@@ -116,7 +117,7 @@ const numbers: readonly [heading: string, what: string, constant: number | bigin
     ["Limits", "watchdog: 3 restarts per hour", PROXY_RESTARTS_PER_HOUR, 3],
   ];
 
-describe("the contract's numbers", () => {
+describe("the specification's numbers", () => {
   for (const [heading, what, constant, value] of numbers) {
     it(`${heading}: ${what}`, () => assert.equal(constant, value));
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readSource, sourceFiles, withoutComments } from "./source-files.ts";
+import { readSource, sourceFiles, withoutComments } from "./source-files.rig.ts";
 
 /** What `core/` may not contain: the clock, randomness, concurrency, the outside. */
 const forbidden: readonly [what: string, pattern: RegExp][] = [

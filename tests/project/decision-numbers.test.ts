@@ -2,36 +2,43 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
 import { settingsSchema } from "../../cli/meter-cloud/settings.ts";
-import { CLOUD_CONFIG_DEFAULTS } from "../../cloud/mod.ts";
-import { CODE_CHARACTERS, POLL_INTERVAL_SECONDS, POLL_WAIT_MS } from "../../cloud/routes/pairing.ts";
-import { ORPHAN_AFTER_MS, SIGHTING_KEPT_MS } from "../../cloud/store/bodies.ts";
+import { MAX_WRONG_CODES, WRONG_CODES_LOCK_MS } from "../../cloud/limits/wrong-code-lock.ts";
+import { CLOUD_CONFIG_DEFAULTS } from "../../cloud/ports.ts";
+import { CODE_CHARACTERS, POLL_INTERVAL_SECONDS, POLL_WAIT_MS } from "../../cloud/routes/daemon/pairing.ts";
+import { ORPHAN_AFTER_MS, SIGHTING_TTL_MS } from "../../cloud/store/bodies.ts";
 import { PAIRING_TTL_MS } from "../../cloud/store/pairing.ts";
 import { VIEW_TICKET_TTL_MS } from "../../cloud/store/trace-bodies.ts";
-import { MAX_WRONG_CODES, WRONG_CODES_LOCK_MS } from "../../cloud/wrong-code-lock.ts";
-import { BANNER_FAILURES, BANNER_STALE_INTERVALS, BODY_STALE_MS } from "../../core/banner/mod.ts";
+import {
+  BANNER_FAILURES,
+  BANNER_STALE_INTERVALS,
+  BODY_STALE_MS,
+} from "../../core/delivery/banner/status-banner.ts";
+import { BACKOFF_CAP_MS, TIMER_CAP_MS } from "../../core/delivery/retry/backoff-delay.ts";
+import { RETRY_AFTER_CAP_MS } from "../../core/delivery/retry/retry-after.ts";
+import { UPLOAD_CAP_MAX_BYTES } from "../../core/delivery/uploader/upload-cap.ts";
 import {
   DEFAULT_API_PORT,
   DEFAULT_PROXY_PORT,
   DEFAULT_STORE_CAP_BYTES,
   MAX_STORE_CAP_BYTES,
-} from "../../core/config/mod.ts";
-import { PLAN_TABLE } from "../../core/plans/mod.ts";
-import { CLOCK_SKEW_MAX_MS } from "../../core/policy/mod.ts";
-import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
-import { MAX_RATE_MOVE, PICO_USD_PER_MINOR_UNIT } from "../../core/pricing/mod.ts";
-import { VARIANCE_TOLERANCE_PER_MILLE } from "../../core/reconcile/mod.ts";
-import { WINDOW_TABLE } from "../../core/retention/mod.ts";
-import { BACKOFF_CAP_MS, RETRY_AFTER_CAP_MS, TIMER_CAP_MS } from "../../core/retry/mod.ts";
-import { MAX_SLUG_LENGTH } from "../../core/slug/mod.ts";
-import { DEGRADED_RETRY_MS, FAST_RUN_MS, HEALTHY_RUN_MS } from "../../core/supervisor/mod.ts";
-import { BATCH_MAX_RECORDS } from "../../core/sync/mod.ts";
-import { UPLOAD_CAP_MAX_BYTES } from "../../core/uploader/mod.ts";
+} from "../../core/operations/config/numbers.ts";
 import {
-  BATCH_MAX_BYTES,
-  BODY_REQUEST_MAX_BYTES,
-  PROMPT_VIEW_REASON_MAX,
-  RETENTION_DAYS_MAX,
-} from "../../core/wire/mod.ts";
+  DEGRADED_RETRY_MS,
+  FAST_RUN_MS,
+  HEALTHY_RUN_MS,
+} from "../../core/operations/supervisor/supervisor-machine.ts";
+import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
+import { MAX_RATE_MOVE } from "../../core/pricing/guard.ts";
+import { PICO_USD_PER_MINOR_UNIT } from "../../core/pricing/money.ts";
+import { VARIANCE_TOLERANCE_PER_MILLE } from "../../core/pricing/reconcile/variance.ts";
+import { PLAN_TABLE } from "../../core/privacy/plans/plan-table.ts";
+import { CLOCK_SKEW_MAX_MS } from "../../core/privacy/policy/received-record.ts";
+import { WINDOW_TABLE } from "../../core/privacy/retention/windows.ts";
+import { MAX_SLUG_LENGTH } from "../../core/values/slug/normalise-slug.ts";
+import { PROMPT_VIEW_REASON_MAX } from "../../core/wire/audit.ts";
+import { BODY_REQUEST_MAX_BYTES } from "../../core/wire/body-envelope.ts";
+import { BATCH_MAX_BYTES, BATCH_MAX_RECORDS } from "../../core/wire/metadata-batch.ts";
+import { RETENTION_DAYS_MAX } from "../../core/wire/settings.ts";
 
 const MIB = 1024 * 1024;
 const SECOND = 1000;
@@ -42,7 +49,7 @@ const HOUR = 60 * MINUTE;
 const { limits } = v.parse(settingsSchema, {});
 const { rateLimits } = CLOUD_CONFIG_DEFAULTS;
 
-/** Every number of the decisions that is a constant, in their words and order. */
+/** Every number of the specification's own decisions that is a constant, in their words and order. */
 const numbers: readonly [
   heading: string,
   what: string,
@@ -56,7 +63,7 @@ const numbers: readonly [
   ["Metadata batch", "at most 4 MiB", BATCH_MAX_BYTES, 4 * MIB],
   ["Metadata batch", "a clock off by more than 23 hours", CLOCK_SKEW_MAX_MS, 23 * HOUR],
   ["Bodies", "after 24 hours of 425 an orphan", ORPHAN_AFTER_MS, 24 * HOUR],
-  ["Bodies", "first sightings dropped after 48 hours", SIGHTING_KEPT_MS, 48 * HOUR],
+  ["Bodies", "first sightings dropped after 48 hours", SIGHTING_TTL_MS, 48 * HOUR],
   ["Bodies", "the route's limit of 2 MiB", BODY_REQUEST_MAX_BYTES, 2 * MIB],
   ["Bodies", "upload cap clamped to 1.4 MiB", UPLOAD_CAP_MAX_BYTES, Math.floor(1.4 * MIB)],
   ["Bodies", "max_body_bytes defaults to 512 KiB", DEFAULT_STORE_CAP_BYTES, MIB / 2],
@@ -95,7 +102,7 @@ const numbers: readonly [
   ["Daemon", "slug: truncation to 64", MAX_SLUG_LENGTH, 64],
 ];
 
-describe("the decisions' numbers", () => {
+describe("the specification's numbers", () => {
   for (const [heading, what, constant, value] of numbers) {
     it(`${heading}: ${what}`, () => assert.equal(constant, value));
   }

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { readSource, root, sourceFiles } from "./source-files.ts";
+import { publicEntries } from "../../tools/public-entries.ts";
+import { readSource, root } from "./source-files.rig.ts";
 
 /** The examples in a file's doc comments, as programs whose relative imports lead to the tree. */
 function examplesOf(file: string): string[] {
@@ -26,8 +27,8 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 describe("the example in README.md", () => {
   it("runs, and says what it says", async () => {
     const [, example = ""] = /```ts\n([\s\S]*?)```/.exec(readSource("README.md")) ?? [];
-    const local = example.replaceAll(/"llm-meter\/([^"]+)"/g, (_, entry: string) =>
-      JSON.stringify(pathToFileURL(`${root}${entry}/mod.ts`).href),
+    const local = example.replaceAll(/"@llm-meter\/(core\/[^"]+)"/g, (_, entry: string) =>
+      JSON.stringify(new URL(publicEntries()[`./${entry}`] as string, pathToFileURL(root)).href),
     );
     const path = join(folder, "readme.ts");
     writeFileSync(path, local);
@@ -44,9 +45,7 @@ describe("the example in README.md", () => {
   });
 });
 
-const modules = ["core", "adapters", "daemon", "cloud"]
-  .flatMap(sourceFiles)
-  .filter((file) => file.endsWith("/mod.ts"));
+const modules = Object.values(publicEntries()).map((source) => source.slice(2));
 
 describe("the example in the docs of", () => {
   for (const [number, file] of modules.entries()) {

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { version } from "../../cli/version.ts";
-import { npmExports, publicEntries, publicNames } from "../../tools/public-entries.ts";
-import { root } from "./source-files.ts";
+import { version } from "../../cli/program/version.ts";
+import {
+  exportedNames,
+  MAX_PUBLIC_NAMES,
+  npmExports,
+  publicEntries,
+  publicNames,
+} from "../../tools/public-entries.ts";
+import { root } from "./source-files.rig.ts";
 
 const read = (file: string) => JSON.parse(readFileSync(`${root}${file}`, "utf8"));
 
@@ -19,5 +25,10 @@ describe("the manifests", () => {
 
   it("export the public names that are agreed on; `npm run exports:write` writes them down anew", () => {
     assert.equal(publicNames(), readFileSync(`${root}tests/project/public-names.txt`, "utf8"));
+  });
+
+  it(`export at most ${MAX_PUBLIC_NAMES} names`, () => {
+    const count = Object.values(publicEntries()).flatMap(exportedNames).length;
+    assert.ok(count > 0 && count <= MAX_PUBLIC_NAMES, String(count));
   });
 });

@@ -1,14 +1,40 @@
 import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { describe, it } from "node:test";
-import { importsOf, readSource, sourceFiles } from "./source-files.ts";
+import { importsOf, readSource, sourceFiles } from "./source-files.rig.ts";
 
 /** What each folder may import: other folders of the tree, and packages. */
 const rules: Record<string, { folders: readonly string[]; packages: readonly string[] | "any" }> = {
   core: { folders: ["core"], packages: ["valibot"] },
   adapters: { folders: ["core", "adapters"], packages: "any" },
-  daemon: { folders: ["core", "daemon"], packages: ["hono", "kysely", "valibot"] },
-  cloud: { folders: ["core", "cloud"], packages: ["hono", "kysely", "valibot"] },
+  pages: { folders: ["core", "pages"], packages: ["hono"] },
+  daemon: { folders: ["core", "pages", "daemon"], packages: ["hono", "kysely", "valibot"] },
+  cloud: { folders: ["core", "pages", "cloud"], packages: ["hono", "kysely", "valibot"] },
+};
+
+/** What each room of the core may import besides itself. The order is that of the floors, so there is no cycle. */
+const coreRooms: Record<string, readonly string[]> = {
+  values: [],
+  wire: ["values"],
+  ports: ["values", "wire"],
+  pricing: ["values", "wire"],
+  privacy: ["values", "wire", "pricing"],
+  metering: ["values", "wire", "ports", "pricing", "privacy"],
+  delivery: ["values", "wire", "ports"],
+  operations: ["values", "wire", "pricing", "privacy", "metering", "delivery"],
+};
+
+/** What each room of the CLI may import besides itself. The order is that of the floors, so there is no cycle. */
+const cliRooms: Record<string, readonly string[]> = {
+  render: [],
+  program: ["render"],
+  home: ["program", "render"],
+  daemon: ["program", "home"],
+  install: ["program", "home", "daemon"],
+  cloud: ["program", "home", "daemon"],
+  records: ["program", "home", "daemon"],
+  commands: ["render", "program", "home", "daemon", "install", "cloud", "records"],
+  "meter-cloud": ["render", "program"],
 };
 
 /** Exceptions, each with its reason. One that is no longer used fails the test. */
@@ -26,6 +52,16 @@ const allowances: readonly { files: RegExp; module: string; reason: string }[] =
   {
     files: /^daemon\/proxy\/proxy-worker\.ts$/,
     module: "adapters/certificates",
+    reason: "a worker thread gets plain data, so it composes itself",
+  },
+  {
+    files: /^daemon\/proxy\/proxy-worker\.ts$/,
+    module: "adapters/process-table",
+    reason: "a worker thread gets plain data, so it composes itself",
+  },
+  {
+    files: /^daemon\/proxy\/proxy-worker\.ts$/,
+    module: "adapters/compile-cache",
     reason: "a worker thread gets plain data, so it composes itself",
   },
 ];
@@ -59,11 +95,83 @@ function offences(): { wrong: string[]; used: Set<number> } {
   return { wrong, used };
 }
 
+/** The files that a file imports by a relative path, from the root of the checkout. */
+const relativeImportsOf = (file: string) =>
+  importsOf(readSource(file))
+    .filter((specifier) => specifier.startsWith("."))
+    .map((specifier) => posix.join(posix.dirname(file), specifier));
+
+/** Which room of a folder imports which, as `from -> to`. Files at the folder's root may import every room. */
+function arrowsIn(folder: string): string[] {
+  const roomOf = (path: string) => path.split("/")[1] as string;
+  const arrows = new Set<string>();
+  for (const file of sourceFiles(folder).filter((each) => each.split("/").length > 2)) {
+    for (const target of relativeImportsOf(file).filter((each) => each.startsWith(`${folder}/`)))
+      if (roomOf(target) !== roomOf(file)) arrows.add(`${roomOf(file)} -> ${roomOf(target)}`);
+  }
+  return [...arrows].sort();
+}
+
 describe("imports", () => {
   const { wrong, used } = offences();
 
   it("go only in the allowed direction", () => {
     assert.deepEqual(wrong, []);
+  });
+
+  for (const [folder, rooms] of Object.entries({ core: coreRooms, cli: cliRooms })) {
+    it(`of ${folder}/ lead from each room to the floors below it`, () => {
+      assert.deepEqual(
+        arrowsIn(folder),
+        Object.entries(rooms)
+          .flatMap(([room, below]) => below.map((each) => `${room} -> ${each}`))
+          .sort(),
+      );
+      const floors = Object.keys(rooms);
+      for (const [at, below] of Object.values(rooms).entries())
+        assert.ok(below.every((room) => floors.indexOf(room) < at));
+    });
+  }
+
+  it("of a command's folder come from that folder or the table of commands", () => {
+    const commandOf = (path: string) => /^cli\/commands\/(?:cloud\/)?[^/]+\//.exec(path)?.[0];
+    const tables = ["cli/commands/commands-for.ts", "cli/commands/cloud/mod.ts"];
+    const wrong = sourceFiles("cli")
+      .filter((file) => !tables.includes(file))
+      .flatMap((file) =>
+        relativeImportsOf(file)
+          .filter((target) => commandOf(target) !== undefined && commandOf(target) !== commandOf(file))
+          .map((target) => `${file} imports ${target}`),
+      );
+    assert.deepEqual(wrong, []);
+  });
+
+  it("of the API's routes and client reach no handler, store or server", () => {
+    const outside = sourceFiles("cloud/api").flatMap((file) =>
+      importsOf(readSource(file))
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => posix.join(posix.dirname(file), specifier))
+        .filter((target) => !/^(?:cloud\/api|core)\//.test(target)),
+    );
+    assert.deepEqual(outside, []);
+  });
+
+  it("of the store's port reach no SQLite code", () => {
+    const outside = sourceFiles("daemon/store/port").flatMap((file) =>
+      relativeImportsOf(file).filter((target) => !/^(?:core|daemon\/store\/port)\//.test(target)),
+    );
+    assert.deepEqual(outside, []);
+  });
+
+  it("within the product name the declaring file, not a public entry", () => {
+    const throughEntries = [...Object.keys(rules), "cli"]
+      .flatMap(sourceFiles)
+      .filter(
+        (file) =>
+          !file.endsWith("/mod.ts") &&
+          /^import [^;]* from "(?!\.\/commands\/)\.[^"]*\/mod\.ts";/m.test(readSource(file)),
+      );
+    assert.deepEqual(throughEntries, []);
   });
 
   it("use every allowance", () => {
@@ -74,7 +182,7 @@ describe("imports", () => {
   });
 
   it("of relative modules end in .ts", () => {
-    const bare = ["core", "adapters", "daemon", "cloud", "cli"].flatMap((folder) =>
+    const bare = ["core", "adapters", "daemon", "cloud", "pages", "cli"].flatMap((folder) =>
       sourceFiles(folder).flatMap((file) =>
         importsOf(readSource(file))
           .filter((specifier) => specifier.startsWith(".") && !specifier.endsWith(".ts"))

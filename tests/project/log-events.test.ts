@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LOG_EVENTS } from "../../core/ports/log.ts";
-import { readSource, sourceFiles, withoutComments } from "./source-files.ts";
+import { readSource, sourceFiles, withoutComments } from "./source-files.rig.ts";
 
-/** The two that are written as one name with a direction. Source: contract, "Events": `upload_truncated_*`. */
+/** The two that are written as one name with a direction. Source: docs/specification.md#log-events: `upload_truncated_*`. */
 const madeUp = {
   upload_truncated_request: "upload_truncated_$",
   upload_truncated_response: "upload_truncated_$",

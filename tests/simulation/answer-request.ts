@@ -1,10 +1,9 @@
-import type { Millis } from "../../core/time.ts";
-import { type Answer, nothingStated, type ProviderCall, type ProviderName } from "./answer.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { type Answer, noUsage, type ProviderCall, type ProviderName } from "./answer.ts";
 import { answerAnthropicMessages, commonHeaders as anthropicHeaders } from "./anthropic-messages.ts";
 import { chooseNumbers } from "./chosen-numbers.ts";
 import { answerGeminiEmbed, answerOpenAiEmbeddings } from "./embeddings.ts";
 import { answerGeminiGenerate } from "./gemini-generate.ts";
-import type { SimulatedApi } from "./ledger.ts";
 import { answerOllama, answerOllamaEmbed } from "./ollama-chat.ts";
 import { answerOpenAiChat, commonHeaders as openaiHeaders } from "./openai-chat.ts";
 import { answerOpenAiResponses } from "./openai-responses.ts";
@@ -13,8 +12,9 @@ import { answerRealtime } from "./realtime-answer.ts";
 import type { ReceivedRequest } from "./request-parser.ts";
 import { readScenario, type Scenario } from "./scenario.ts";
 import { createSeededRandom } from "./seeded-random.ts";
+import type { SimulatedApi } from "./simulated-call.ts";
 
-/** A call on a path with usage, and what its provider answers. */
+/** A call on a path with usage, and its response. */
 export interface MeteredAnswer {
   kind: "metered";
   api: SimulatedApi;
@@ -24,7 +24,7 @@ export interface MeteredAnswer {
   answer: Answer;
 }
 
-/** An answer that carries no usage: a list of models, a free count, an unknown path. */
+/** A response without usage: a model list, a free token count, or an unknown path. */
 export interface PlainAnswer {
   kind: "plain";
   path: string;
@@ -35,13 +35,13 @@ export interface PlainAnswer {
 
 interface Route {
   api: SimulatedApi;
-  /** From the path; `null` where the body names it. */
+  /** The model in the path; `null` if the body names it. */
   model: string | null;
   answer(call: ProviderCall): Answer;
 }
 
-/** Creates the part that decides: one request in, one answer out, nothing sent yet. */
-export function createAnswerer(seed: string, now: () => Millis) {
+/** Creates the function that computes the response to a request, without sending it. */
+export function createResponder(seed: string, now: () => Millis) {
   const occurrences = new Map<string, number>();
   return function answerRequest(
     provider: ProviderName,
@@ -61,12 +61,12 @@ export function createAnswerer(seed: string, now: () => Millis) {
     } catch (error) {
       return plain(path, 400, { error: { message: `simulation: ${String(error)}` } });
     }
-    // The same request asked for again is a new call with new numbers, whatever else runs at the same time.
-    const sameness = `${provider} ${path} ${text}`;
-    const nth = occurrences.get(sameness) ?? 0;
-    occurrences.set(sameness, nth + 1);
+    // A repeated request is a new call with new numbers, independent of concurrent calls.
+    const requestKey = `${provider} ${path} ${text}`;
+    const nth = occurrences.get(requestKey) ?? 0;
+    occurrences.set(requestKey, nth + 1);
     if (scenario.once && nth > 0) scenario = { ...scenario, outcome: "ok" };
-    const random = createSeededRandom(`${seed} ${nth} ${sameness}`);
+    const random = createSeededRandom(`${seed} ${nth} ${requestKey}`);
     const call: ProviderCall = {
       provider,
       request,
@@ -88,7 +88,7 @@ export function createAnswerer(seed: string, now: () => Millis) {
       requestedModel,
       path,
       scenario,
-      answer: scenario.outcome === "nonsense" ? makeNonsense(answer) : answer,
+      answer: scenario.outcome === "nonsense" ? makeMalformed(answer) : answer,
     };
   };
 }
@@ -121,7 +121,7 @@ function findRoute(provider: ProviderName, path: string): Route | null {
       return { api: "openai.chat", model: null, answer: answerOpenAiChat };
     case `${base}/responses`:
       return { api: "openai.responses", model: null, answer: answerOpenAiResponses };
-    // A session asks for each of its responses.
+    // A session calls this for each of its responses.
     case `${base}/realtime`:
       return { api: "openai.realtime", model: null, answer: answerRealtime };
     case `${base}/embeddings`:
@@ -137,10 +137,10 @@ function failureHeaders(call: ProviderCall, failed: Answer): Answer["headers"] {
   return [...failed.headers, ...openaiHeaders(call)];
 }
 
-function makeNonsense(answer: Answer): Answer {
+function makeMalformed(answer: Answer): Answer {
   return {
     ...answer,
-    parts: [{ text: '<!doctype html><p>data: {"usage":{"input_tokens":-1,"output_', stated: nothingStated }],
+    parts: [{ text: '<!doctype html><p>data: {"usage":{"input_tokens":-1,"output_', stated: noUsage }],
     model: null,
     responseId: null,
     serviceTier: null,

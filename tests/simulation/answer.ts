@@ -1,4 +1,4 @@
-import type { ErrorClass, TokenCounts } from "../../core/record.ts";
+import type { ErrorClass, TokenCounts } from "../../core/values/record.ts";
 import type { ChosenNumbers } from "./chosen-numbers.ts";
 import type { ReceivedRequest } from "./request-parser.ts";
 import type { Scenario } from "./scenario.ts";
@@ -6,14 +6,14 @@ import type { SeededRandom } from "./seeded-random.ts";
 
 export type ProviderName = "anthropic" | "openai" | "gemini" | "xai" | "openrouter" | "ollama";
 
-/** What the provider has told about usage so far, in our disjoint counts. */
-export interface Stated {
+/** The usage that the provider has stated so far, as disjoint counts. */
+export interface StatedUsage {
   tokens: TokenCounts;
   tokensComplete: boolean;
   providerCostPicoUsd: bigint | null;
 }
 
-/** The error that the provider told, and the class that the contract gives it. */
+/** The error that the provider stated, and its class according to the specification. */
 export interface StatedError {
   type: string | null;
   code: string | null;
@@ -22,13 +22,13 @@ export interface StatedError {
   retryable: boolean;
 }
 
-/** One piece of a body that is written at once; `stated` holds from here on until a later part says more. */
+/** A part of a body that is written in one piece. `stated` is the usage stated up to and including this part. */
 export interface AnswerPart {
   text: string;
-  stated?: Stated;
+  stated?: StatedUsage;
 }
 
-/** A provider's answer before it is encoded and framed. */
+/** A provider's response before it is encoded and framed. */
 export interface Answer {
   status: number;
   headers: readonly (readonly [name: string, value: string])[];
@@ -37,12 +37,12 @@ export interface Answer {
   model: string | null;
   responseId: string | null;
   serviceTier: string | null;
-  /** Counts besides tokens that change the price. */
+  /** Counts that affect the price in addition to the token counts. */
   extras: Readonly<Record<string, number>>;
   error: StatedError | null;
 }
 
-/** One call on a known path, with all that a dialect needs for its answer. */
+/** A call on a known path, with everything an API needs to respond. */
 export interface ProviderCall {
   provider: ProviderName;
   request: ReceivedRequest;
@@ -56,8 +56,8 @@ export interface ProviderCall {
   nowSeconds: number;
 }
 
-/** Nothing stated: the provider sent no usage, or none yet. */
-export const nothingStated: Stated = {
+/** No usage: the provider has not stated any yet. */
+export const noUsage: StatedUsage = {
   tokens: {
     promptTokens: null,
     cacheReadTokens: null,
@@ -70,25 +70,25 @@ export const nothingStated: Stated = {
   providerCostPicoUsd: null,
 };
 
-/** Stated counts where what is not named was not stated. */
+/** Returns a stated usage. Counts that are not given are null. */
 export function stated(
   tokens: Partial<TokenCounts>,
   complete = true,
   costPicoUsd: bigint | null = null,
-): Stated {
+): StatedUsage {
   return {
-    tokens: { ...nothingStated.tokens, ...tokens },
+    tokens: { ...noUsage.tokens, ...tokens },
     tokensComplete: complete,
     providerCostPicoUsd: costPicoUsd,
   };
 }
 
-/** One event in the way of server-sent events, as compact JSON. */
+/** Formats a server-sent event with compact JSON. */
 export function sseEvent(event: string | null, data: unknown): string {
   return `${event === null ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A text field of the request, else the fallback. */
+/** Returns a text field of the request, or the fallback. */
 export function textField(body: Readonly<Record<string, unknown>>, name: string, fallback: string): string {
   const value = body[name];
   return typeof value === "string" ? value : fallback;
@@ -97,7 +97,7 @@ export function textField(body: Readonly<Record<string, unknown>>, name: string,
 const vocabulary =
   "tokens cost what they cost and the meter counts each one of them once, naïve or not — ¥€ 🧮".split(" ");
 
-/** The visible text of an answer in as many pieces as it has content events. */
+/** Returns the visible text of a response, one piece per content event. */
 export function chooseText(call: ProviderCall): string[] {
   const count = call.scenario.events ?? call.random.integer(4, 12);
   return Array.from({ length: count }, () => `${call.random.pick(vocabulary)} `);
@@ -114,7 +114,7 @@ const snapshots: Readonly<Record<string, string>> = {
   "gpt-4.1": "gpt-4.1-2025-04-14",
 };
 
-/** The model as the provider answers it: the dated snapshot behind an alias. */
+/** Returns the model named in the response: the dated snapshot of an alias. */
 export function answeredModel(requested: string): string {
   return snapshots[requested] ?? requested;
 }

@@ -15,18 +15,18 @@ import {
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const dayMs = 86_400_000;
 
-/** A throw-away certificate authority that stands for the public ones which vouch for the real providers. */
+/** A temporary certificate authority, in place of the public ones that real providers use. */
 export interface CertificateAuthority {
   certificatePem: string;
-  /** A certificate for one host with its key, PEM. */
+  /** Issues a certificate for a host and returns it with its key, as PEM. */
   mintLeaf(host: string): Promise<{ cert: string; key: string }>;
-  /** A context for one host, minted on the first call and kept. */
+  /** Returns the TLS context of a host, created on the first call and cached. */
   secureContext(host: string): Promise<SecureContext>;
 }
 
 /**
- * Creates an authority with a fresh P-256 key that lives in memory only; valid for one day. Who trusts two of them wants
- * two names: an issuer is looked up by it.
+ * Creates an authority with a new P-256 key in memory, valid for one day. A client that trusts two of them needs different
+ * names, because issuers are looked up by name.
  */
 export async function createCertificateAuthority(
   name = "Simulated providers root",

@@ -2,8 +2,8 @@ import type { Scenario } from "./scenario.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /**
- * What a simulated call "used". Each provider's dialect writes these numbers in its own sums (inclusive here,
- * exclusive there), and states them in the ledger without reading back what it wrote.
+ * The usage of a simulated call. Each API adds these numbers up in its own way (inclusive or exclusive totals) and records
+ * them in `calls` without parsing the response.
  */
 export interface ChosenNumbers {
   freshInput: number;
@@ -12,7 +12,7 @@ export interface ChosenNumbers {
   cacheWrite1h: number;
   visibleOutput: number;
   thinking: number;
-  /** Input that came from the provider's own tools. */
+  /** Input from the provider's own tools. */
   toolResultInput: number;
   webSearches: number;
 }

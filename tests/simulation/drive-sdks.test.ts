@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { TokenCounts } from "../../core/record.ts";
+import type { TokenCounts } from "../../core/values/record.ts";
 import {
   createParentProxy,
   createProjectFolder,
   createProviderSimulation,
   type DrivenClient,
   driveSdks,
-  type LedgerEntry,
   type ParentProxy,
   type ProviderSimulation,
+  type SimulatedCall,
 } from "./mod.ts";
 
 // Processes of this runtime are started with Node's own proxy variables, which Deno and Bun do not know.
@@ -35,7 +35,7 @@ describe("driveSdks()", { skip: onNode ? false : "the clients rely on NODE_USE_E
       caFile: simulation.caFile,
     });
     driven.push(...(await driveSdks({ clients: ["ollama"], cwd: folder, ollamaUrl: simulation.ollamaUrl })));
-    await simulation.settled();
+    await simulation.idle();
   });
   after(async () => {
     await parent.close();
@@ -43,7 +43,7 @@ describe("driveSdks()", { skip: onNode ? false : "the clients rely on NODE_USE_E
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("reaches each provider through the proxy of the environment alone", () => {
+  it("reaches each provider through the environment's proxy only", () => {
     assert.deepEqual([...new Set(parent.asked)].sort(), [
       "CONNECT api.anthropic.com:443",
       "CONNECT api.openai.com:443",
@@ -53,16 +53,16 @@ describe("driveSdks()", { skip: onNode ? false : "the clients rely on NODE_USE_E
     ]);
   });
 
-  it("makes exactly the requests that each call says", () => {
+  it("makes exactly the requests that each call states", () => {
     const calls = driven.flatMap(({ calls }) => calls);
-    const asked = simulation.ledger.length + simulation.others.length;
+    const asked = simulation.calls.length + simulation.otherRequests.length;
     assert.equal(
       asked,
       calls.reduce((sum, call) => sum + call.requests, 0),
     );
   });
 
-  it("meets errors only where the prompt asked for one", () => {
+  it("gets errors only for scenarios that fail", () => {
     const failed = driven.flatMap(({ client, calls }) =>
       calls
         .filter(({ ok }) => !ok)
@@ -84,15 +84,15 @@ describe("driveSdks()", { skip: onNode ? false : "the clients rely on NODE_USE_E
     ]);
   });
 
-  it("sees through the SDKs the numbers that the ledger states", () => {
-    const byId = new Map(simulation.ledger.map((entry) => [entry.responseId, entry]));
+  it("reports the usage of the simulated calls through the SDKs", () => {
+    const byId = new Map(simulation.calls.map((entry) => [entry.responseId, entry]));
     let compared = 0;
     for (const { calls } of driven) {
       for (const call of calls) {
         if (call.responseId === null || call.usage === null) continue;
         const entry = byId.get(call.responseId);
         assert.ok(entry, `no entry for ${call.name}`);
-        assert.deepEqual(readAsSdkUser(entry, call.usage as Usage), entry.tokens, call.name);
+        assert.deepEqual(readSdkUsage(entry, call.usage as Usage), entry.tokens, call.name);
         compared += 1;
       }
     }
@@ -101,7 +101,7 @@ describe("driveSdks()", { skip: onNode ? false : "the clients rely on NODE_USE_E
 
   it("states a provider's cost as the SDK shows it", () => {
     for (const call of driven.find(({ client }) => client === "compatible")!.calls) {
-      const entry = simulation.ledger.find(({ responseId }) => responseId === call.responseId);
+      const entry = simulation.calls.find(({ responseId }) => responseId === call.responseId);
       if (!call.ok || entry === undefined) continue;
       const usage = call.usage as { cost?: number; cost_in_usd_ticks?: number };
       const pico =
@@ -120,7 +120,7 @@ type Usage = Readonly<Record<string, number | undefined>> & {
 };
 
 /** The disjoint counts as a careful user of the SDK would work them out. */
-function readAsSdkUser(entry: LedgerEntry, usage: Usage): TokenCounts {
+function readSdkUsage(entry: SimulatedCall, usage: Usage): TokenCounts {
   const none: TokenCounts = {
     promptTokens: null,
     cacheReadTokens: null,

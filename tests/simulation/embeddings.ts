@@ -1,4 +1,4 @@
-import { type Answer, nothingStated, type ProviderCall, stated, textField } from "./answer.ts";
+import { type Answer, noUsage, type ProviderCall, stated, textField } from "./answer.ts";
 import { commonHeaders } from "./openai-chat.ts";
 
 const dimensions = 8;
@@ -19,7 +19,10 @@ export function answerOpenAiEmbeddings(call: ProviderCall): Answer {
     status: 200,
     headers: [["content-type", "application/json"], ...commonHeaders(call)],
     parts: [
-      { text: JSON.stringify(body, null, 2), stated: stated({ promptTokens: prompt, completionTokens: 0 }) },
+      {
+        text: JSON.stringify(body, null, 2),
+        stated: stated({ promptTokens: prompt, completionTokens: 0 }),
+      },
     ],
     streaming: false,
     model,
@@ -36,12 +39,12 @@ export function answerGeminiEmbed(call: ProviderCall): Answer {
   const batch = call.path.endsWith(":batchEmbedContents");
   const embedding = () => ({ values: chooseVector(call) });
   const prompt = call.numbers.freshInput;
-  const tellsUsage = !call.scenario.traits.has("no-usage");
+  const statesUsage = !call.scenario.traits.has("no-usage");
   const body = {
     ...(batch
       ? { embeddings: Array.from({ length: Array.isArray(requests) ? requests.length : 1 }, embedding) }
       : { embedding: embedding() }),
-    ...(tellsUsage
+    ...(statesUsage
       ? {
           usageMetadata: {
             promptTokenCount: prompt,
@@ -56,7 +59,7 @@ export function answerGeminiEmbed(call: ProviderCall): Answer {
     parts: [
       {
         text: `${JSON.stringify(body, null, 2)}\n`,
-        stated: tellsUsage ? stated({ promptTokens: prompt, completionTokens: 0 }) : nothingStated,
+        stated: statesUsage ? stated({ promptTokens: prompt, completionTokens: 0 }) : noUsage,
       },
     ],
     streaming: false,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { nothingStated, stated } from "./answer.ts";
+import { noUsage, stated } from "./answer.ts";
 import { expectedCostPicoUsd } from "./expected-cost.ts";
-import type { LedgerEntry } from "./ledger.ts";
 import { readScenario } from "./scenario.ts";
+import type { SimulatedCall } from "./simulated-call.ts";
 
 const empty = Buffer.alloc(0);
-const entry: LedgerEntry = {
-  ...nothingStated,
+const entry: SimulatedCall = {
+  ...noUsage,
   ordinal: 0,
   connection: 0,
   provider: "anthropic",
@@ -36,7 +36,7 @@ const at = new Date("2026-11-21T00:00:00Z");
 describe("expectedCostPicoUsd()", () => {
   // Worked out by hand from Anthropic's price page: 3 USD in, 15 out, 0.30 read, 3.75 and 6 written, 10 for a thousand
   // searches; from 200,000 tokens of input on 6 and 22.50.
-  it("is count times rate", () => {
+  it("is the count times the rate", () => {
     const tokens = {
       promptTokens: 1_000,
       cacheReadTokens: 10_000,
@@ -50,7 +50,7 @@ describe("expectedCostPicoUsd()", () => {
     assert.equal(cost, 30_575_000_000n);
   });
 
-  it("takes the rates of the tier that the whole input reaches", () => {
+  it("uses the rates of the tier of the whole input", () => {
     const above = stated({ promptTokens: 1, cacheReadTokens: 200_000, completionTokens: 2 });
     assert.equal(
       expectedCostPicoUsd({ ...entry, ...above }, at),
@@ -60,7 +60,7 @@ describe("expectedCostPicoUsd()", () => {
     assert.equal(expectedCostPicoUsd({ ...entry, ...below }, at), 3_000_000n + 59_999_700_000n + 30_000_000n);
   });
 
-  it("prefers what the provider said", () => {
+  it("prefers the cost stated by the provider", () => {
     assert.equal(expectedCostPicoUsd({ ...entry, ...stated({ promptTokens: 1 }, true, 7n) }, at), 7n);
   });
 
@@ -74,7 +74,7 @@ describe("expectedCostPicoUsd()", () => {
     );
   });
 
-  it("halves the tokens of OpenAI's flex tier, and refuses what it can't price", () => {
+  it("halves the price of OpenAI's flex tier, and rejects what it cannot price", () => {
     const used = stated({ promptTokens: 1_000, completionTokens: 100 });
     const openai = { ...entry, ...used, provider: "openai", model: "gpt-5" } as const;
     // 1.25 USD in, 10 out: 0.00125 + 0.001 USD, and half of it.

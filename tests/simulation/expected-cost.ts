@@ -1,15 +1,15 @@
 import { calcPrice, type ModelPrice } from "@pydantic/genai-prices";
-import type { LedgerEntry } from "./ledger.ts";
+import type { SimulatedCall } from "./simulated-call.ts";
 
 const priceLists: Readonly<Record<string, string>> = { xai: "x-ai", gemini: "google" };
 
 /**
- * What a call costs in pico-USD by the published price list, worked out in the plainest way and apart from
- * `core/pricing`: a count times its rate, summed. `null` where input or output were not told or no list has the model.
- * A cost that the provider states wins. Throws for what this can't price (service tiers besides OpenAI's flex at half
- * the price), so that a test does not take a guess for the truth.
+ * Returns the cost of a call in pico-USD by the published price list: the sum of each count times its rate, computed
+ * independently of `core/pricing`. Returns `null` if input or output are not stated or the model has no price. A cost stated
+ * by the provider takes precedence. Throws for service tiers other than OpenAI's flex (half price), so that a test never
+ * relies on a guess.
  */
-export function expectedCostPicoUsd(entry: LedgerEntry, at: Date = new Date()): bigint | null {
+export function expectedCostPicoUsd(entry: SimulatedCall, at: Date = new Date()): bigint | null {
   if (entry.providerCostPicoUsd !== null) return entry.providerCostPicoUsd;
   const { promptTokens, completionTokens } = entry.tokens;
   if (promptTokens === null || completionTokens === null) return null;
@@ -33,12 +33,12 @@ export function expectedCostPicoUsd(entry: LedgerEntry, at: Date = new Date()): 
     costOf(write1h, "cache_write_1h_mtok") +
     costOf(completionTokens - audioOutput + (entry.tokens.thinkingTokens ?? 0), "output_mtok") +
     costOf(audioOutput, "output_audio_mtok");
-  // Priced for a thousand: a thousand times the price for a million tokens.
+  // Searches are priced per thousand, tokens per million.
   const searches = costOf(entry.extras.web_search_requests ?? 0, "web_searches_kcount") * 1_000n;
   return tokenCost / tierDivisor(entry) + searches;
 }
 
-function tierDivisor({ provider, serviceTier }: LedgerEntry): bigint {
+function tierDivisor({ provider, serviceTier }: SimulatedCall): bigint {
   if (serviceTier === null || serviceTier === "standard" || serviceTier === "default") return 1n;
   if (provider === "openai" && serviceTier === "flex") return 2n;
   throw new RangeError(`no factor for the service tier: ${serviceTier}`);
@@ -48,12 +48,12 @@ function findPrices(model: string, providerId: string, timestamp: Date): ModelPr
   try {
     return calcPrice({}, model, { providerId, timestamp })?.model_price ?? null;
   } catch {
-    // The list does not know the provider, as with models that run at home.
+    // The list does not contain the provider, such as one for local models.
     return null;
   }
 }
 
-/** One token at a rate of r micro-USD for a million costs exactly r pico-USD. */
+/** Returns a rate in micro-USD per million tokens, which equals pico-USD per token. */
 function microUsdPerMillion(prices: ModelPrice, key: string, totalInput: number): bigint {
   const price = prices[key];
   if (price === undefined) throw new RangeError(`no rate for ${key}`);

@@ -1,11 +1,4 @@
-import {
-  type Answer,
-  type AnswerPart,
-  chooseText,
-  nothingStated,
-  type ProviderCall,
-  stated,
-} from "./answer.ts";
+import { type Answer, type AnswerPart, chooseText, noUsage, type ProviderCall, stated } from "./answer.ts";
 import { midStreamError } from "./provider-errors.ts";
 
 /**
@@ -19,7 +12,7 @@ export function answerGeminiGenerate(call: ProviderCall, requestedModel: string)
   const responseId = random.text(23);
   const streaming = call.path.endsWith(":streamGenerateContent");
   const asEvents = call.query.get("alt") === "sse";
-  const tellsUsage = !scenario.traits.has("no-usage");
+  const statesUsage = !scenario.traits.has("no-usage");
   const pieces = chooseText(call);
   const prompt = numbers.freshInput + numbers.cacheRead;
   const withThoughts = numbers.thinking > 0;
@@ -44,7 +37,7 @@ export function answerGeminiGenerate(call: ProviderCall, requestedModel: string)
     ...(withThoughts ? { thoughtsTokenCount: numbers.thinking } : {}),
   });
   const statedWith = (candidates: number | null, complete: boolean) =>
-    tellsUsage
+    statesUsage
       ? stated(
           {
             promptTokens: numbers.freshInput + numbers.toolResultInput,
@@ -54,12 +47,12 @@ export function answerGeminiGenerate(call: ProviderCall, requestedModel: string)
           },
           complete,
         )
-      : nothingStated;
+      : noUsage;
   const piece = (parts: unknown[], finish: string | null, candidates: number | null) => ({
     candidates: [
       { content: { parts, role: "model" }, ...(finish === null ? {} : { finishReason: finish }), index: 0 },
     ],
-    ...(tellsUsage ? { usageMetadata: usage(candidates) } : {}),
+    ...(statesUsage ? { usageMetadata: usage(candidates) } : {}),
     modelVersion: model,
     responseId,
   });

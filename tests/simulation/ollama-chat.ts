@@ -2,7 +2,7 @@ import {
   type Answer,
   type AnswerPart,
   chooseText,
-  nothingStated,
+  noUsage,
   type ProviderCall,
   stated,
   textField,
@@ -19,13 +19,13 @@ export function answerOllama(call: ProviderCall): Answer {
   const pieces = chooseText(call);
   const content = (text: string) =>
     chat ? { message: { role: "assistant", content: text } } : { response: text };
-  const tellsUsage = !scenario.traits.has("no-usage");
+  const statesUsage = !scenario.traits.has("no-usage");
   const last = {
     done_reason: scenario.outcome === "incomplete" ? "length" : "stop",
     done: true,
     total_duration: random.integer(1_000_000, 9_000_000_000),
     load_duration: random.integer(1_000_000, 9_000_000),
-    ...(tellsUsage
+    ...(statesUsage
       ? {
           prompt_eval_count: numbers.freshInput + numbers.cacheRead,
           ...(numbers.cacheRead > 0 ? { prompt_eval_cached_count: numbers.cacheRead } : {}),
@@ -35,13 +35,13 @@ export function answerOllama(call: ProviderCall): Answer {
         }
       : {}),
   };
-  const atEnd = tellsUsage
+  const atEnd = statesUsage
     ? stated({
         promptTokens: numbers.freshInput,
         cacheReadTokens: numbers.cacheRead > 0 ? numbers.cacheRead : null,
         completionTokens: numbers.visibleOutput,
       })
-    : nothingStated;
+    : noUsage;
   const answer = {
     status: 200,
     streaming,

@@ -3,9 +3,9 @@ import {
   type AnswerPart,
   answeredModel,
   chooseText,
-  nothingStated,
+  noUsage,
   type ProviderCall,
-  type Stated,
+  type StatedUsage,
   sseEvent,
   stated,
   textField,
@@ -26,7 +26,7 @@ export function answerOpenAiChat(call: ProviderCall): Answer {
   const streaming = call.body.stream === true;
   const serviceTier = chooseServiceTier(call);
   const { usageText, usageStated } = chooseUsage(call);
-  const tells = usageIsTold(call, streaming);
+  const tells = isUsageStated(call, streaming);
   const pieces = chooseText(call);
   const toolCall = scenario.traits.has("tools")
     ? { id: `call_${random.text(24)}`, type: "function", function: { name: "get_weather", arguments: "" } }
@@ -61,7 +61,7 @@ export function answerOpenAiChat(call: ProviderCall): Answer {
     return {
       ...answer,
       headers: [["content-type", "application/json"], ...commonHeaders(call)],
-      parts: [{ text, stated: tells ? usageStated : nothingStated }],
+      parts: [{ text, stated: tells ? usageStated : noUsage }],
     };
   }
 
@@ -97,11 +97,11 @@ export function answerOpenAiChat(call: ProviderCall): Answer {
     const last = withUsage({ ...base, choices: [] }, usageText);
     parts.push({ text: `data: ${last}\n\n`, stated: { ...usageStated, tokensComplete: false } });
   }
-  parts.push({ text: "data: [DONE]\n\n", stated: tells ? usageStated : nothingStated });
+  parts.push({ text: "data: [DONE]\n\n", stated: tells ? usageStated : noUsage });
   return { ...answer, headers, parts };
 }
 
-function usageIsTold(call: ProviderCall, streaming: boolean): boolean {
+function isUsageStated(call: ProviderCall, streaming: boolean): boolean {
   if (call.scenario.traits.has("no-usage")) return false;
   if (!streaming || call.provider === "xai" || call.provider === "openrouter") return true;
   const options = call.body.stream_options;
@@ -109,7 +109,7 @@ function usageIsTold(call: ProviderCall, streaming: boolean): boolean {
 }
 
 /** The usage object as JSON text, for its cost must be written digit by digit. */
-function chooseUsage(call: ProviderCall): { usageText: string; usageStated: Stated } {
+function chooseUsage(call: ProviderCall): { usageText: string; usageStated: StatedUsage } {
   const { numbers, provider, random, scenario } = call;
   const cacheWrite = scenario.traits.has("cache-write") ? numbers.cacheWrite5m : 0;
   const prompt = numbers.freshInput + numbers.cacheRead + cacheWrite;

@@ -3,7 +3,7 @@ import {
   type AnswerPart,
   answeredModel,
   chooseText,
-  nothingStated,
+  noUsage,
   type ProviderCall,
   sseEvent,
   stated,
@@ -25,7 +25,7 @@ export function answerOpenAiResponses(call: ProviderCall): Answer {
   const responseId = `resp_${random.text(48, hexDigits)}`;
   const serviceTier = chooseServiceTier(call);
   const incomplete = scenario.outcome === "incomplete";
-  const tellsUsage = !scenario.traits.has("no-usage");
+  const statesUsage = !scenario.traits.has("no-usage");
   const cacheWrite = scenario.traits.has("cache-write") ? numbers.cacheWrite5m : 0;
   const input = numbers.freshInput + numbers.cacheRead + cacheWrite;
   const output = numbers.visibleOutput + numbers.thinking;
@@ -36,7 +36,7 @@ export function answerOpenAiResponses(call: ProviderCall): Answer {
     output_tokens_details: { reasoning_tokens: numbers.thinking },
     total_tokens: input + output,
   };
-  const atEnd = tellsUsage
+  const atEnd = statesUsage
     ? stated({
         promptTokens: numbers.freshInput,
         cacheReadTokens: numbers.cacheRead,
@@ -44,7 +44,7 @@ export function answerOpenAiResponses(call: ProviderCall): Answer {
         completionTokens: numbers.visibleOutput,
         thinkingTokens: numbers.thinking,
       })
-    : nothingStated;
+    : noUsage;
 
   const pieces = chooseText(call);
   const items = outputItems(call, pieces, incomplete);
@@ -72,7 +72,7 @@ export function answerOpenAiResponses(call: ProviderCall): Answer {
     tools: call.body.tools ?? [],
     top_p: 1,
     truncation: "disabled",
-    usage: ended && tellsUsage ? usage : null,
+    usage: ended && statesUsage ? usage : null,
     metadata: {},
   });
   const status = incomplete ? "incomplete" : "completed";

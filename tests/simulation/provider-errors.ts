@@ -1,16 +1,10 @@
-import type { ErrorClass } from "../../core/record.ts";
-import {
-  type Answer,
-  nothingStated,
-  type ProviderCall,
-  type ProviderName,
-  type StatedError,
-} from "./answer.ts";
+import type { ErrorClass } from "../../core/values/record.ts";
+import { type Answer, noUsage, type ProviderCall, type ProviderName, type StatedError } from "./answer.ts";
 import type { Outcome } from "./scenario.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-/** How one provider spells one failure. The class and the flag are the contract's, written by hand. */
+/** How one provider spells one failure. The class and the flag are the specification's, written by hand. */
 interface Failure {
   status: number;
   type: string | null;
@@ -244,7 +238,7 @@ export function answerFailure(call: ProviderCall, requestedModel: string | null)
   return {
     status: found.status,
     headers: [["content-type", "application/json"], ...(found.headers ?? [])],
-    parts: [{ text, stated: nothingStated }],
+    parts: [{ text, stated: noUsage }],
     streaming: false,
     model: requestedModel,
     responseId: null,

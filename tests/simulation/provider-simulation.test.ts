@@ -67,8 +67,8 @@ describe("createProviderSimulation()", {
   }
 
   async function lastEntry() {
-    await simulation.settled();
-    return simulation.ledger.at(-1)!;
+    await simulation.idle();
+    return simulation.calls.at(-1)!;
   }
 
   const decoders = {
@@ -105,7 +105,7 @@ describe("createProviderSimulation()", {
     ["hints", /^HTTP\/1.1 103 Early Hints\r\n[\s\S]*\r\n\r\nHTTP\/1.1 200 OK\r\n/],
   ];
   for (const [scenario, expected] of framings) {
-    it(`frames an answer as asked for: ${scenario}`, async () => {
+    it(`frames a response as requested: ${scenario}`, async () => {
       const { received } = await exchange(message(scenario));
       const entry = await lastEntry();
       assert.match(received.toString("latin1"), expected);
@@ -128,7 +128,7 @@ describe("createProviderSimulation()", {
     assert.equal(simulation.connections[connection]!.serverName, "api.anthropic.com");
   });
 
-  it("sends Anthropic's events in their order, with a ping among them", async () => {
+  it("sends Anthropic's events in order, including a ping", async () => {
     const { received } = await exchange(message("thinking+tools+events-2", { stream: true }));
     const events = [...received.toString().matchAll(/^event: (\w+)$/gm)].map((match) => match[1]);
     const block = (deltas: number) => [
@@ -145,7 +145,7 @@ describe("createProviderSimulation()", {
     ["reset", "ECONNRESET"],
     ["early-fin", null],
   ] as const) {
-    it(`breaks a stream off in its middle: ${outcome}`, async () => {
+    it(`ends a stream in the middle: ${outcome}`, async () => {
       const { received, error: seen } = await exchange(message(`${outcome}+events-20`, { stream: true }));
       const entry = await lastEntry();
       assert.equal(entry.delivery, "cut");
@@ -159,7 +159,7 @@ describe("createProviderSimulation()", {
     });
   }
 
-  it("notes that a client left before the end", async () => {
+  it("records that a client left before the end", async () => {
     const socket = await open();
     socket.write(message("drip+events-400", { stream: true }));
     await once(socket, "data");
@@ -169,26 +169,26 @@ describe("createProviderSimulation()", {
     assert.equal(entry.tokensComplete, false);
   });
 
-  it("stays dumb when asked to, and notes it when the client gives up", async () => {
+  it("sends nothing in the silence scenario, and records that the client left", async () => {
     const socket = await open();
     socket.write(message("silence"));
     const heard: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => heard.push(bytes));
-    const before = simulation.ledger.length;
+    const before = simulation.calls.length;
     while (simulation.connections.at(-1)!.received.length === 0) await new Promise(setImmediate);
     socket.destroy();
     const entry = await lastEntry();
-    assert.equal(simulation.ledger.length, before + 1);
+    assert.equal(simulation.calls.length, before + 1);
     assert.equal(entry.status, null);
     assert.equal(heard.length, 0);
   });
 
   it("answers pipelined requests on one connection in order", async () => {
     const keepAlive = message("events-3", { stream: true }, []);
-    const before = simulation.ledger.length;
+    const before = simulation.calls.length;
     const { received } = await exchange(Buffer.concat([keepAlive, message("ok", {}, []), message("ok")]));
-    await simulation.settled();
-    const entries = simulation.ledger.slice(before);
+    await simulation.idle();
+    const entries = simulation.calls.slice(before);
     assert.deepEqual(
       entries.map(({ streaming }) => streaming),
       [true, false, false],
@@ -203,7 +203,7 @@ describe("createProviderSimulation()", {
     assert.notEqual(entries[1]!.responseId, entries[2]!.responseId);
   });
 
-  it("reads chunked requests and invites a body that waits for it", async () => {
+  it("reads chunked requests, and sends 100 Continue to a client that waits for it", async () => {
     const body = Buffer.from(JSON.stringify({ model: "claude-haiku-4-5", messages: [] }));
     const head =
       "POST /v1/messages HTTP/1.1\r\nHost: api.anthropic.com\r\nConnection: close\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -230,7 +230,7 @@ describe("createProviderSimulation()", {
     socket.destroy();
   });
 
-  it("chooses the same numbers for the same seed and request, whatever ran before", async () => {
+  it("chooses the same numbers for the same seed and request, regardless of earlier ones", async () => {
     const other = await createProviderSimulation({ seed: "raw" });
     const first = message("search+cached", { metadata: { user_id: "same" } });
     await exchange(message("ok", { metadata: { user_id: "another" } }));
@@ -244,20 +244,20 @@ describe("createProviderSimulation()", {
     });
     socket.resume().write(first);
     await once(socket, "close");
-    await other.settled();
-    assert.deepEqual(other.ledger[0]!.tokens, mine.tokens);
+    await other.idle();
+    assert.deepEqual(other.calls[0]!.tokens, mine.tokens);
     await other.close();
   });
 
-  it("answers a misspelt scenario with 400 and enters nothing", async () => {
-    const before = simulation.ledger.length;
+  it("responds to an unknown scenario with 400 and records no call", async () => {
+    const before = simulation.calls.length;
     const { received } = await exchange(message("overlaoded"));
     assert.match(received.toString(), /^HTTP\/1.1 400 [\s\S]*unknown word in a scenario: overlaoded/);
-    assert.equal(simulation.ledger.length, before);
+    assert.equal(simulation.calls.length, before);
   });
 
-  it("keeps paths without usage apart", async () => {
-    simulation.others.length = 0;
+  it("separates paths without usage", async () => {
+    simulation.otherRequests.length = 0;
     for (const path of ["/v1/models", "/v1/nowhere"]) {
       await exchange(
         Buffer.from(`GET ${path} HTTP/1.1\r\nHost: api.openai.com\r\nConnection: close\r\n\r\n`),
@@ -265,7 +265,7 @@ describe("createProviderSimulation()", {
       );
     }
     assert.deepEqual(
-      simulation.others.map(({ path, status }) => [path, status]),
+      simulation.otherRequests.map(({ path, status }) => [path, status]),
       [
         ["/v1/models", 200],
         ["/v1/nowhere", 404],
@@ -273,7 +273,7 @@ describe("createProviderSimulation()", {
     );
   });
 
-  it("has no certificate for a client that does not trust it", async () => {
+  it("fails the handshake with a client that does not trust it", async () => {
     const socket = connectTls({ port: simulation.port, host: "127.0.0.1", servername: "api.openai.com" });
     const [error] = (await once(socket, "error")) as [NodeJS.ErrnoException];
     assert.equal(error.code, "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
@@ -290,7 +290,7 @@ describe("createParentProxy()", { skip: onNode ? false : "the simulation stands 
     return heard;
   }
 
-  it("asks for credentials where it was given some", async () => {
+  it("requires credentials if they are configured", async () => {
     const simulation = await createProviderSimulation();
     const parent = await createParentProxy(simulation, { credentials: "me:secret" });
     const connect = "CONNECT api.openai.com:443 HTTP/1.1\r\nHost: api.openai.com:443\r\n";
@@ -304,7 +304,7 @@ describe("createParentProxy()", { skip: onNode ? false : "the simulation stands 
     await simulation.close();
   });
 
-  it("forwards absolute-form requests to the plain port, and to nobody else", async () => {
+  it("forwards absolute-form requests to the plain port only", async () => {
     const simulation = await createProviderSimulation();
     const parent = await createParentProxy(simulation);
     const answer = await ask(
@@ -332,7 +332,7 @@ describe("createParentProxy()", { skip: onNode ? false : "the simulation stands 
     await simulation.close();
   });
 
-  it("reaches other names where it was told their ports", async () => {
+  it("reaches other hosts at their configured ports", async () => {
     const simulation = await createProviderSimulation();
     const other = createServer((_, response) => response.end("other"));
     const port = await listen(other);

@@ -4,18 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
-import type { Millis } from "../../core/time.ts";
-import { nothingStated, type ProviderName } from "./answer.ts";
-import { createAnswerer, type PlainAnswer } from "./answer-request.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { noUsage, type ProviderName } from "./answer.ts";
+import { createResponder, type PlainAnswer } from "./answer-request.ts";
 import { createCertificateAuthority } from "./certificate-authority.ts";
-import type { LedgerEntry, OtherRequest } from "./ledger.ts";
 import { createRequestParser, type ReceivedRequest, requestHeader } from "./request-parser.ts";
 import { createSeededRandom } from "./seeded-random.ts";
-import { type SendTarget, type Sent, sendAnswer } from "./send-answer.ts";
+import { type SendTarget, type SentAnswer, sendAnswer } from "./send-answer.ts";
+import type { OtherRequest, SimulatedCall } from "./simulated-call.ts";
 import { webSocketAccept } from "./web-socket-accept.ts";
 import { holdSession, opensSession } from "./web-socket-session.ts";
 
-/** The hosts that the simulation answers for over TLS. */
+/** The simulated TLS hosts. */
 export const simulatedHosts: Readonly<Record<string, ProviderName>> = {
   "api.anthropic.com": "anthropic",
   "api.openai.com": "openai",
@@ -25,61 +25,61 @@ export const simulatedHosts: Readonly<Record<string, ProviderName>> = {
 };
 
 export interface ProviderSimulationOptions {
-  /** Equal seeds and equal requests give equal numbers. */
+  /** The same seed and request give the same numbers. */
   seed?: string;
-  /** More hosts, such as one that is compatible with OpenAI. */
+  /** More hosts, such as an OpenAI-compatible one. */
   extraHosts?: Readonly<Record<string, ProviderName>>;
   now?: () => Millis;
-  /** How long a provider thinks before it answers, in milliseconds: no time by default. */
-  thinkMs?: number;
-  /** False keeps no bytes of connections and bodies: for long runs. */
-  keepBytes?: boolean;
+  /** Delay before each response, in milliseconds. Defaults to 0. */
+  responseDelayMs?: number;
+  /** Whether to record the bytes of connections and bodies. Set to false for long runs. Defaults to true. */
+  recordBytes?: boolean;
 }
 
-/** One connection that reached the simulation, with the exact bytes of both directions (decrypted). */
+/** A connection to the simulation, with the exact decrypted bytes of both directions. */
 export interface SimulatedConnection {
-  /** The name in the TLS greeting; `null` on the plain port. */
+  /** The server name in the TLS handshake; `null` on the plain port. */
   serverName: string | null;
   received: Buffer[];
   sent: Buffer[];
 }
 
 export interface ProviderSimulation {
-  /** TLS; any provider, told apart by the `Host` header. */
+  /** The TLS port of all providers, which are selected by the `Host` header. */
   port: number;
-  /** Plain HTTP; Ollama unless `Host` names another provider. */
+  /** The plain HTTP port: Ollama, unless `Host` names another provider. */
   plainPort: number;
   ollamaUrl: string;
   hosts: readonly string[];
   caPem: string;
-  /** The same on disk, until `close`. */
+  /** The path of a file with `caPem`. It is deleted by `close`. */
   caFile: string;
-  /** Complete answers on paths with usage, in the order in which they ended. */
-  ledger: LedgerEntry[];
-  /** What else was asked on the providers' hosts. */
-  others: OtherRequest[];
+  /** Calls on paths with usage, in the order in which they ended. */
+  calls: SimulatedCall[];
+  /** All other requests to the providers' hosts. */
+  otherRequests: OtherRequest[];
   connections: SimulatedConnection[];
-  /** Resolves when no answer is under way. */
-  settled(): Promise<void>;
+  /** Resolves when no response is in progress. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Starts providers on loopback that speak their real wire formats, with an own certificate authority. What an answer
- * looks like is chosen by a marker in the prompt, as `readScenario()` reads it; what it cost, by the seed.
+ * Starts simulated providers on loopback with their real wire formats and their own certificate authority. A marker in the
+ * prompt selects the scenario of a response (see `readScenario()`), and the seed determines its usage.
  */
 export async function createProviderSimulation(
   options: ProviderSimulationOptions = {},
 ): Promise<ProviderSimulation> {
-  const { seed = "meter", now = Date.now, thinkMs = 0, keepBytes = true } = options;
+  const { seed = "meter", now = Date.now, responseDelayMs = 0, recordBytes = true } = options;
   const providers = { ...simulatedHosts, ...options.extraHosts };
   const authority = await createCertificateAuthority();
-  const answerRequest = createAnswerer(seed, now);
-  const ledger: LedgerEntry[] = [];
-  const others: OtherRequest[] = [];
+  const answerRequest = createResponder(seed, now);
+  const calls: SimulatedCall[] = [];
+  const otherRequests: OtherRequest[] = [];
   const connections: SimulatedConnection[] = [];
   const sockets = new Set<Socket>();
-  const underWay = new Set<Promise<void>>();
+  const pendingResponses = new Set<Promise<void>>();
   let ordinal = 0;
 
   function serve(socket: Socket, lower: Socket, serverName: () => string | null): void {
@@ -98,7 +98,7 @@ export async function createProviderSimulation(
       },
       write(bytes) {
         if (socket.destroyed || !socket.writable) return Promise.resolve(false);
-        if (keepBytes) connection.sent.push(bytes);
+        if (recordBytes) connection.sent.push(bytes);
         return new Promise((resolve) => socket.write(bytes, (error) => resolve(error == null)));
       },
     };
@@ -119,21 +119,21 @@ export async function createProviderSimulation(
       const found = answerRequest(provider, request);
       if (found.kind === "plain") return sendPlain(request, host, found);
       const { answer: given, scenario } = found;
-      const mine = ordinal++;
+      const ownOrdinal = ordinal++;
       const silent = scenario.outcome === "silence";
-      if (thinkMs > 0) await delay(thinkMs);
-      const sent: Sent = silent
-        ? await stayDumb(socket)
+      if (responseDelayMs > 0) await delay(responseDelayMs);
+      const sent: SentAnswer = silent
+        ? await waitForClientClose(socket)
         : await sendAnswer(
             target,
             given,
             { acceptEncoding: requestHeader(request, "accept-encoding") ?? "" },
             scenario,
-            createSeededRandom(`${seed} sending ${mine}`),
+            createSeededRandom(`${seed} sending ${ownOrdinal}`),
           );
       const nothing = Buffer.alloc(0);
-      ledger.push({
-        ordinal: mine,
+      calls.push({
+        ordinal: ownOrdinal,
         connection: index,
         provider,
         host,
@@ -152,18 +152,18 @@ export async function createProviderSimulation(
         responseId: given.responseId,
         delivery: sent.delivery,
         requestHeaders: request.headers,
-        requestBody: keepBytes ? request.body : nothing,
+        requestBody: recordBytes ? request.body : nothing,
         contentEncoding: sent.contentEncoding,
-        responsePlain: keepBytes ? sent.plain : nothing,
-        responseEncoded: keepBytes ? sent.encoded : nothing,
+        responsePlain: recordBytes ? sent.plain : nothing,
+        responseEncoded: recordBytes ? sent.encoded : nothing,
       });
-      if (sent.closes || wantsClose(request)) hangUp();
+      if (sent.closes || wantsClose(request)) closeConnection();
     }
 
     function serveSession(request: ReceivedRequest, provider: ProviderName, host: string): void {
       const write = socket.write.bind(socket) as (...words: unknown[]) => boolean;
       socket.write = (bytes: Uint8Array | string, ...rest: unknown[]) => {
-        if (keepBytes) connection.sent.push(Buffer.from(bytes as string));
+        if (recordBytes) connection.sent.push(Buffer.from(bytes as string));
         return write(bytes, ...rest);
       };
       holdSession(request, {
@@ -173,7 +173,7 @@ export async function createProviderSimulation(
           const { answer: given } = found;
           const failed = given.status >= 400;
           const told = Buffer.from(sent);
-          ledger.push({
+          calls.push({
             ordinal: ordinal++,
             connection: index,
             provider,
@@ -204,7 +204,7 @@ export async function createProviderSimulation(
       });
     }
 
-    function hangUp(): void {
+    function closeConnection(): void {
       closing = true;
       if (!socket.destroyed) socket.end();
     }
@@ -213,11 +213,17 @@ export async function createProviderSimulation(
       const accept = webSocketAccept(request);
       if (accept !== null) {
         upgraded = "echo";
-        others.push({ connection: index, host, method: request.method, path: plain.path, status: 101 });
+        otherRequests.push({
+          connection: index,
+          host,
+          method: request.method,
+          path: plain.path,
+          status: 101,
+        });
         await target.write(Buffer.from(accept));
         return;
       }
-      others.push({
+      otherRequests.push({
         connection: index,
         host,
         method: request.method,
@@ -229,18 +235,18 @@ export async function createProviderSimulation(
       await target.write(
         Buffer.concat([Buffer.from(head), request.method === "HEAD" ? Buffer.alloc(0) : body]),
       );
-      if (wantsClose(request)) hangUp();
+      if (wantsClose(request)) closeConnection();
     }
 
     function enqueue(work: () => Promise<void>): void {
       const done = queue.then(work).catch((error: unknown) => {
-        // A fault of the simulation itself: seen by the client as a broken connection, and by the reader of a test.
+        // A bug in the simulation: report it, and break the client's connection.
         console.error("simulation:", error);
         socket.destroy();
       });
       queue = done;
-      underWay.add(done);
-      done.finally(() => underWay.delete(done));
+      pendingResponses.add(done);
+      done.finally(() => pendingResponses.delete(done));
     }
 
     const parser = createRequestParser({
@@ -261,8 +267,8 @@ export async function createProviderSimulation(
     });
     socket.on("data", (bytes: Buffer) => {
       connection.serverName ??= serverName();
-      if (keepBytes) connection.received.push(bytes);
-      // After an upgrade without a session the simulation is an echo: what comes goes back.
+      if (recordBytes) connection.received.push(bytes);
+      // After an upgrade without a session, echo all bytes.
       if (upgraded === "echo") void target.write(bytes);
       else if (upgraded === null) parser.push(bytes);
     });
@@ -313,11 +319,11 @@ export async function createProviderSimulation(
     hosts: Object.keys(providers),
     caPem: authority.certificatePem,
     caFile,
-    ledger,
-    others,
+    calls,
+    otherRequests,
     connections,
-    async settled() {
-      while (underWay.size > 0) await Promise.allSettled(underWay);
+    async idle() {
+      while (pendingResponses.size > 0) await Promise.allSettled(pendingResponses);
     },
     async close() {
       for (const socket of sockets) socket.destroy();
@@ -331,12 +337,12 @@ function wantsClose(request: ReceivedRequest): boolean {
   return requestHeader(request, "connection")?.toLowerCase() === "close";
 }
 
-/** Waits until the client has had enough. */
-async function stayDumb(socket: Socket): Promise<Sent> {
+/** Sends nothing and waits until the client closes the connection. */
+async function waitForClientClose(socket: Socket): Promise<SentAnswer> {
   if (!socket.destroyed) await new Promise((done) => socket.once("close", done).once("end", done));
   const nothing = Buffer.alloc(0);
   return {
-    stated: nothingStated,
+    stated: noUsage,
     delivery: "client_gone",
     contentEncoding: null,
     plain: nothing,

@@ -1,9 +1,9 @@
 import { type Answer, answeredModel, chooseText, type ProviderCall, stated } from "./answer.ts";
 
 /**
- * One response of OpenAI's Realtime API as the messages that tell it, each a part: usage once, in `response.done`, text
- * and audio apart on both sides, and the cached input inside the input. Half of what is fresh is audio, and of what is
- * said; the cache holds text.
+ * Returns a response of OpenAI's Realtime API, with one part per message. Usage is in `response.done` only, with separate text
+ * and audio counts for input and output; the input includes the cached part. Half of the fresh input and half of the output
+ * are audio; the cached input is text.
  */
 export function answerRealtime(call: ProviderCall): Answer {
   const { numbers, random } = call;

@@ -1,4 +1,4 @@
-/** A request as it came: the head's exact bytes, and the body without its framing. */
+/** A received request: the exact bytes of the head, and the body without its framing. */
 export interface ReceivedRequest {
   method: string;
   target: string;
@@ -7,13 +7,13 @@ export interface ReceivedRequest {
   body: Buffer;
 }
 
-/** The first value of a header, `null` where it is absent. */
+/** Returns the first value of a header; `null` if it is absent. */
 export function requestHeader(request: ReceivedRequest, lowerCaseName: string): string | null {
   return request.headers.find(([name]) => name.toLowerCase() === lowerCaseName)?.[1] ?? null;
 }
 
 interface Callbacks {
-  /** The head is complete and a body is awaited: the place to answer `Expect: 100-continue`. */
+  /** The head is complete and a body follows. Respond to `Expect: 100-continue` here. */
   head(request: ReceivedRequest): void;
   request(request: ReceivedRequest): void;
   unreadable(reason: string): void;
@@ -28,8 +28,8 @@ type Phase =
   | { kind: "stopped" };
 
 /**
- * A strict reader of HTTP/1.1 requests, apart from the one in `core/exchange` on purpose: what the simulation
- * believes to have received must not depend on the code under test.
+ * Creates a strict parser of HTTP/1.1 requests. It is deliberately independent of `core/metering/exchange`, because the
+ * simulation must not rely on the code under test.
  */
 export function createRequestParser(callbacks: Callbacks): { push(bytes: Buffer): void } {
   let rest: Buffer = Buffer.alloc(0);
@@ -52,7 +52,7 @@ export function createRequestParser(callbacks: Callbacks): { push(bytes: Buffer)
     return false;
   }
 
-  /** Takes one step; false when more bytes are needed. */
+  /** Parses one element. Returns false if more bytes are needed. */
   function step(): boolean {
     switch (phase.kind) {
       case "stopped":
@@ -122,7 +122,7 @@ export function createRequestParser(callbacks: Callbacks): { push(bytes: Buffer)
     push(bytes) {
       rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
       while (step()) {
-        // Steps until the bytes at hand are used up.
+        // Parse until more bytes are needed.
       }
     },
   };

@@ -1,4 +1,4 @@
-/** How an answer turns out; each provider spells it in its own way. */
+/** The outcome of a call. Each provider reports it in its own format. */
 export type Outcome =
   | "ok"
   | "unauthorised"
@@ -10,17 +10,17 @@ export type Outcome =
   | "not-found"
   /** An error event after status 200. */
   | "error-in-stream"
-  /** The answer ran into its output limit: whole, with usage. */
+  /** The response reached its output limit. It is complete and has usage. */
   | "incomplete"
-  /** The socket is destroyed in the middle of the body, without a goodbye from TLS. */
+  /** The socket is destroyed in the middle of the body, without a TLS close_notify. */
   | "cut"
-  /** The same with a TCP reset. */
+  /** Like `cut`, with a TCP reset. */
   | "reset"
-  /** TLS and TCP are closed properly, but before the body's end. */
+  /** TLS and TCP are closed properly, but before the end of the body. */
   | "early-fin"
-  /** Status 200 and a body that is not what its type says. */
+  /** Status 200 with a body that does not match its content type. */
   | "nonsense"
-  /** No answer at all. */
+  /** No response. */
   | "silence";
 
 const outcomes: readonly Outcome[] = [
@@ -41,25 +41,25 @@ const outcomes: readonly Outcome[] = [
   "silence",
 ];
 
-/** What the answer holds, and with which prices. */
-export type Trait =
+/** The content of a response, and what affects its price. */
+type Trait =
   | "tools"
   | "thinking"
   | "cached"
-  /** Cache writes with the one-hour time to live, where the provider has them. */
+  /** Cache writes with a one-hour time to live, if the provider supports them. */
   | "cached-1h"
-  /** Cache writes of OpenAI's kind. */
+  /** Cache writes in OpenAI's format. */
   | "cache-write"
   /** Server tools: web searches. */
   | "search"
-  /** More than 300,000 tokens of input: above each provider's context tier. */
+  /** More than 300,000 input tokens, which exceeds every provider's context tier. */
   | "long"
   | "no-usage"
   | "flex"
   | "priority";
 
-/** How the answer travels. */
-export type Manner =
+/** The encoding, framing and timing of a response. */
+export type DeliveryMode =
   | "gzip"
   | "br"
   | "zstd"
@@ -67,11 +67,11 @@ export type Manner =
   | "chunked"
   | "length"
   | "until-close"
-  /** Pieces with a pause after each. */
+  /** Sent in pieces with a pause after each. */
   | "drip"
-  /** Chunks and writes cut anywhere, with no regard for events. */
+  /** Chunks and writes split at random places. */
   | "shredded"
-  /** A 103 answer first. */
+  /** Preceded by a 103 Early Hints response. */
   | "hints"
   | "trailers";
 
@@ -88,7 +88,7 @@ const traits: readonly Trait[] = [
   "priority",
 ];
 
-const manners: readonly Manner[] = [
+const deliveryModes: readonly DeliveryMode[] = [
   "gzip",
   "br",
   "zstd",
@@ -102,22 +102,21 @@ const manners: readonly Manner[] = [
   "trailers",
 ];
 
-/** What a request asks the simulation to do. */
+/** The behaviour that a request selects. */
 export interface Scenario {
   name: string;
   outcome: Outcome;
-  /** The outcome befalls only the first of several equal requests: what a retrying client meets. */
+  /** The outcome applies only to the first of several equal requests, so that a retry succeeds. */
   once: boolean;
   traits: ReadonlySet<Trait>;
-  manners: ReadonlySet<Manner>;
-  /** Number of content events in a stream; `null` lets the seed choose. */
+  deliveryModes: ReadonlySet<DeliveryMode>;
+  /** The number of content events in a stream; `null` if the seed decides. */
   events: number | null;
 }
 
 /**
- * Reads the last `scenario: word+word` of a request's text, as a test double would: there is no switch beside what a
- * client can say to a provider. Without one all goes well. An unknown word is an error, so that a typing mistake in
- * a test can't pass for the usual answer.
+ * Reads the last `scenario: word+word` in the text of a request. Clients have no other way to select a scenario. The default
+ * is a successful response. Throws for an unknown word, so that a typo in a test is not mistaken for the default.
  */
 export function readScenario(text: string): Scenario {
   const name = [...text.matchAll(/scenario: ([a-z0-9+-]+)/g)].at(-1)?.[1] ?? "ok";
@@ -125,17 +124,17 @@ export function readScenario(text: string): Scenario {
   let once = false;
   let events: number | null = null;
   const foundTraits = new Set<Trait>();
-  const foundManners = new Set<Manner>();
+  const foundModes = new Set<DeliveryMode>();
   for (const word of name.split("+")) {
     const count = /^events-(\d+)$/.exec(word);
     if (count !== null) events = Number(count[1]);
     else if (word === "once") once = true;
     else if (isOneOf(outcomes, word)) outcome = word;
     else if (isOneOf(traits, word)) foundTraits.add(word);
-    else if (isOneOf(manners, word)) foundManners.add(word);
+    else if (isOneOf(deliveryModes, word)) foundModes.add(word);
     else throw new RangeError(`unknown word in a scenario: ${word}`);
   }
-  return { name, outcome, once, traits: foundTraits, manners: foundManners, events };
+  return { name, outcome, once, traits: foundTraits, deliveryModes: foundModes, events };
 }
 
 function isOneOf<T extends string>(words: readonly T[], word: string): word is T {

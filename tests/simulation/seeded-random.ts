@@ -1,16 +1,16 @@
-/** A stream of chosen values that is the same for the same seed. */
+/** A seeded random generator: the same seed gives the same values. */
 export interface SeededRandom {
-  /** An integer, both ends included. */
+  /** Returns an integer from `min` to `max`, inclusive. */
   integer(min: number, max: number): number;
   pick<T>(items: readonly T[]): T;
-  /** `length` characters out of the alphabet. */
+  /** Returns `length` random characters of the alphabet. */
   text(length: number, alphabet?: string): string;
 }
 
 export const hexDigits = "0123456789abcdef";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Creates a stream from any text (FNV-1a into mulberry32): not for secrets. */
+/** Creates a generator from any text (FNV-1a, then mulberry32). Not cryptographically secure. */
 export function createSeededRandom(seed: string): SeededRandom {
   let state = 0x811c9dc5;
   for (let at = 0; at < seed.length; at += 1) state = Math.imul(state ^ seed.charCodeAt(at), 0x01000193);

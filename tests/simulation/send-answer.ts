@@ -2,58 +2,60 @@ import type { Socket } from "node:net";
 import type { Transform } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { createBrotliCompress, createDeflate, createGzip, createZstdCompress, type Zlib } from "node:zlib";
-import { type Answer, nothingStated, type Stated } from "./answer.ts";
-import type { Delivery } from "./ledger.ts";
-import type { Manner, Scenario } from "./scenario.ts";
+import { type Answer, noUsage, type StatedUsage } from "./answer.ts";
+import type { DeliveryMode, Scenario } from "./scenario.ts";
 import type { SeededRandom } from "./seeded-random.ts";
+import type { Delivery } from "./simulated-call.ts";
 
-type Coding = Extract<Manner, "gzip" | "br" | "zstd" | "deflate">;
+type Coding = Extract<DeliveryMode, "gzip" | "br" | "zstd" | "deflate">;
 const codings: readonly Coding[] = ["gzip", "br", "zstd", "deflate"];
 
-/** Pause after each piece of a `drip`. */
+/** Pause after each piece of a `drip`, in milliseconds. */
 const dripMs = 2;
 
-/** What has been written, for the ledger. It grows while the answer is under way. */
-export interface Sent {
-  stated: Stated;
+/** What was written of a response. Updated while it is sent. */
+export interface SentAnswer {
+  stated: StatedUsage;
   delivery: Delivery;
   contentEncoding: Coding | null;
   plain: Buffer;
   encoded: Buffer;
-  /** The connection can't carry another answer. */
+  /** Whether the connection cannot be reused. */
   closes: boolean;
 }
 
 export interface SendTarget {
-  /** TLS or plain; what it hears it writes. */
+  /** The TLS or plain socket. */
   socket: Socket;
-  /** Destroys the TCP socket below, with a reset if asked to. */
+  /** Destroys the underlying TCP socket, with a reset if `reset` is true. */
   destroy(reset: boolean): void;
   write(bytes: Buffer): Promise<boolean>;
 }
 
-/** Encodes, frames and writes one answer; returns when its last byte has been handed to the system. */
+/** Encodes, frames and writes a response. Resolves when its last byte was passed to the operating system. */
 export async function sendAnswer(
   target: SendTarget,
   answer: Answer,
   request: { acceptEncoding: string },
   scenario: Scenario,
   random: SeededRandom,
-): Promise<Sent> {
-  const manners = scenario.manners;
+): Promise<SentAnswer> {
+  const { deliveryModes } = scenario;
   const coding =
-    codings.find((name) => manners.has(name) && acceptsEncoding(request.acceptEncoding, name)) ?? null;
+    codings.find((name) => deliveryModes.has(name) && acceptsEncoding(request.acceptEncoding, name)) ?? null;
   const plainParts = answer.parts.map((part) => Buffer.from(part.text));
   const encodedParts = coding === null ? plainParts : await encodeParts(plainParts, coding);
   const whole = answer.parts.length === 1 && !answer.streaming;
-  const framing = manners.has("until-close")
+  const framing = deliveryModes.has("until-close")
     ? "until-close"
-    : manners.has("chunked") || (!whole && !manners.has("length")) || manners.has("trailers")
+    : deliveryModes.has("chunked") ||
+        (!whole && !deliveryModes.has("length")) ||
+        deliveryModes.has("trailers")
       ? "chunked"
       : "length";
   const total = encodedParts.reduce((sum, part) => sum + part.length, 0);
-  const sent: Sent = {
-    stated: nothingStated,
+  const sent: SentAnswer = {
+    stated: noUsage,
     delivery: "whole",
     contentEncoding: coding,
     plain: Buffer.alloc(0),
@@ -61,7 +63,7 @@ export async function sendAnswer(
     closes: framing === "until-close",
   };
 
-  if (manners.has("hints") && !(await target.write(earlyHints))) return gone(sent);
+  if (deliveryModes.has("hints") && !(await target.write(earlyHints))) return clientGone(sent);
   const head = [
     `HTTP/1.1 ${answer.status} ${reasonPhrase(answer.status)}`,
     `Date: ${new Date().toUTCString()}`,
@@ -69,19 +71,19 @@ export async function sendAnswer(
     ...(coding === null ? [] : [`Content-Encoding: ${coding}`, "Vary: Accept-Encoding"]),
     framing === "chunked" ? "Transfer-Encoding: chunked" : null,
     framing === "length" ? `Content-Length: ${total}` : null,
-    manners.has("trailers") ? "Trailer: x-simulation-end" : null,
+    deliveryModes.has("trailers") ? "Trailer: x-simulation-end" : null,
     framing === "until-close" ? "Connection: close" : "Connection: keep-alive",
   ].filter((line) => line !== null);
-  if (!(await target.write(Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1")))) return gone(sent);
+  if (!(await target.write(Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1")))) return clientGone(sent);
 
-  // A broken answer ends in the middle of a part, about three fifths in; a body of one part, halfway.
-  const breaks = ["cut", "reset", "early-fin"].includes(scenario.outcome);
-  const wholeParts = breaks
+  // A truncated response ends in the middle of a part, after about 60 % of the parts; a body of one part ends halfway.
+  const isBroken = ["cut", "reset", "early-fin"].includes(scenario.outcome);
+  const wholeParts = isBroken
     ? Math.min(Math.floor(answer.parts.length * 0.6), answer.parts.length - 1)
     : Infinity;
   const plainSent: Buffer[] = [];
   const encodedSent: Buffer[] = [];
-  const note = () => {
+  const updateSent = () => {
     sent.plain = Buffer.concat(plainSent);
     sent.encoded = Buffer.concat(encodedSent);
   };
@@ -90,22 +92,23 @@ export async function sendAnswer(
     const plain = plainParts[index]!;
     const encoded = encodedParts[index]!;
     const bytes = broken ? encoded.subarray(0, Math.ceil(encoded.length / 2)) : encoded;
-    if (!(await writeBody(target, bytes, framing === "chunked", manners, random))) {
-      note();
-      return gone(sent);
+    if (!(await writeBody(target, bytes, framing === "chunked", deliveryModes, random))) {
+      updateSent();
+      return clientGone(sent);
     }
     encodedSent.push(bytes);
     if (broken) {
       plainSent.push(coding === null ? plain.subarray(0, bytes.length) : Buffer.alloc(0));
-      note();
-      return breakOff(target, scenario, sent);
+      updateSent();
+      return truncateAnswer(target, scenario, sent);
     }
     plainSent.push(plain);
     if (part.stated !== undefined) sent.stated = part.stated;
   }
-  note();
-  const trailer = manners.has("trailers") ? "x-simulation-end: yes\r\n" : "";
-  if (framing === "chunked" && !(await target.write(Buffer.from(`0\r\n${trailer}\r\n`)))) return gone(sent);
+  updateSent();
+  const trailer = deliveryModes.has("trailers") ? "x-simulation-end: yes\r\n" : "";
+  if (framing === "chunked" && !(await target.write(Buffer.from(`0\r\n${trailer}\r\n`))))
+    return clientGone(sent);
   if (framing === "until-close") target.socket.end();
   return sent;
 }
@@ -114,14 +117,14 @@ const earlyHints = Buffer.from(
   "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload; as=style\r\n\r\n",
 );
 
-function gone(sent: Sent): Sent {
+function clientGone(sent: SentAnswer): SentAnswer {
   return { ...sent, delivery: "client_gone", closes: true };
 }
 
-async function breakOff(target: SendTarget, scenario: Scenario, sent: Sent): Promise<Sent> {
+async function truncateAnswer(target: SendTarget, scenario: Scenario, sent: SentAnswer): Promise<SentAnswer> {
   if (scenario.outcome === "early-fin") target.socket.end();
   else {
-    // A reset takes back what lies unread at the other side: give it time to be read.
+    // A reset discards bytes that the client has not read yet, so give it time to read them.
     await delay(20);
     target.destroy(scenario.outcome === "reset");
   }
@@ -132,12 +135,12 @@ async function writeBody(
   target: SendTarget,
   bytes: Buffer,
   chunked: boolean,
-  manners: ReadonlySet<Manner>,
+  deliveryModes: ReadonlySet<DeliveryMode>,
   random: SeededRandom,
 ): Promise<boolean> {
   if (bytes.length === 0) return true;
-  const shredded = manners.has("shredded");
-  const chunks = shredded ? cutAnywhere(bytes, random) : [bytes];
+  const shredded = deliveryModes.has("shredded");
+  const chunks = shredded ? splitRandomly(bytes, random) : [bytes];
   const framed = chunked
     ? Buffer.concat(
         chunks.flatMap((chunk) => [
@@ -147,17 +150,17 @@ async function writeBody(
         ]),
       )
     : bytes;
-  for (const piece of shredded ? cutAnywhere(framed, random) : [framed]) {
+  for (const piece of shredded ? splitRandomly(framed, random) : [framed]) {
     if (!(await target.write(piece))) return false;
-    if (manners.has("drip")) await delay(dripMs);
+    if (deliveryModes.has("drip")) await delay(dripMs);
     else if (shredded) await new Promise(setImmediate);
   }
   return true;
 }
 
-function cutAnywhere(bytes: Buffer, random: SeededRandom): Buffer[] {
+function splitRandomly(bytes: Buffer, random: SeededRandom): Buffer[] {
   const pieces: Buffer[] = [];
-  // Small bodies are cut to single bytes now and then, big ones not into millions of pieces.
+  // Small bodies are sometimes split into single bytes; large ones are never split into millions of pieces.
   const most = Math.max(40, Math.ceil(bytes.length / 200));
   for (let at = 0; at < bytes.length; ) {
     const length = random.integer(1, most);
@@ -174,7 +177,7 @@ function acceptsEncoding(header: string, coding: string): boolean {
     .some((item) => item.trim().split(";")[0] === coding);
 }
 
-/** Encodes the parts as one stream that is flushed after each, so that a client can decode what it has. */
+/** Encodes the parts as one stream, flushed after each part so that a client can decode every received part. */
 async function encodeParts(parts: readonly Buffer[], coding: Coding): Promise<Buffer[]> {
   const encoder = createEncoder(coding);
   const encoded: Buffer[] = [];

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type ReceivedRequest, requestHeader } from "./request-parser.ts";
 
-/** The head that accepts a WebSocket upgrade (RFC 6455, section 4.2.2); `null` where none was asked for. */
+/** Returns the head that accepts a WebSocket upgrade (RFC 6455, section 4.2.2); `null` if the request is no upgrade. */
 export function webSocketAccept(request: ReceivedRequest): string | null {
   const key = requestHeader(request, "sec-websocket-key");
   if (requestHeader(request, "upgrade")?.toLowerCase() !== "websocket" || key === null) return null;

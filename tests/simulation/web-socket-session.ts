@@ -1,35 +1,35 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type PerMessageDeflateOptions, type WebSocket, WebSocketServer } from "ws";
-import { nothingStated, type Stated } from "./answer.ts";
+import { noUsage, type StatedUsage } from "./answer.ts";
 import type { MeteredAnswer, PlainAnswer } from "./answer-request.ts";
-import type { Delivery } from "./ledger.ts";
 import { type ReceivedRequest, requestHeader } from "./request-parser.ts";
+import type { Delivery } from "./simulated-call.ts";
 
-/** The key of RFC 6455's own example, section 1.3: who sends it gets an echo of its bytes instead of a session. */
+/** The example key of RFC 6455, section 1.3. A client that sends it gets an echo instead of a session. */
 const EXAMPLE_KEY = "dGhlIHNhbXBsZSBub25jZQ==";
 
-/** Where providers answer over WebSockets. */
+/** The paths with WebSocket sessions. */
 const SESSION_PATHS: ReadonlySet<string> = new Set(["/v1/realtime", "/v1/responses"]);
 
-/** One answer that was given over a WebSocket. */
-export interface SessionAnswer {
+/** A response sent over a WebSocket. */
+interface SessionAnswer {
   found: MeteredAnswer;
   message: Buffer;
-  stated: Stated;
+  stated: StatedUsage;
   delivery: Delivery;
-  /** What was sent of it, one message a line. */
+  /** The sent messages, one per line. */
   sent: string;
 }
 
-/** What a session needs of the simulation around it. */
-export interface SessionSetting {
+/** What a session needs from the simulation. */
+interface SessionContext {
   socket: Socket;
   answer(request: ReceivedRequest): MeteredAnswer | PlainAnswer;
   answered(answer: SessionAnswer): void;
 }
 
-/** Whether a request opens a session that the simulation holds with real frames. */
+/** Whether a request opens a WebSocket session. */
 export function opensSession(request: ReceivedRequest): boolean {
   const { pathname } = new URL(request.target, "http://simulation.invalid");
   const key = requestHeader(request, "sec-websocket-key");
@@ -37,8 +37,8 @@ export function opensSession(request: ReceivedRequest): boolean {
 }
 
 /**
- * Compression as the query asks for it, since a provider decides: `deflate=shared` with a window that messages share,
- * `deflate=apart` without one, else none. A client that does not offer it gets none.
+ * Returns the compression selected by the query: `deflate=shared` with context takeover, `deflate=apart` without it, none
+ * otherwise. A client that does not offer compression gets none.
  */
 function compressionOf(query: URLSearchParams): false | PerMessageDeflateOptions {
   const wanted = query.get("deflate");
@@ -47,8 +47,8 @@ function compressionOf(query: URLSearchParams): false | PerMessageDeflateOptions
   return { threshold: 0, serverNoContextTakeover: apart, clientNoContextTakeover: apart };
 }
 
-/** Holds a session of Realtime, or of Responses, until either side has enough. */
-export function holdSession(request: ReceivedRequest, setting: SessionSetting): void {
+/** Runs a Realtime or Responses session until either side closes it. */
+export function holdSession(request: ReceivedRequest, setting: SessionContext): void {
   const { pathname, searchParams: query } = new URL(request.target, "http://simulation.invalid");
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: compressionOf(query) });
   const headers = Object.fromEntries(request.headers.map(([name, value]) => [name.toLowerCase(), value]));
@@ -65,10 +65,10 @@ export function holdSession(request: ReceivedRequest, setting: SessionSetting): 
       if (type === "session.update") {
         peer.send(JSON.stringify({ type: "session.updated", session: body.session }));
       } else if (type === "response.create") {
-        // The same call as over HTTP; the answer's events become messages.
+        // Compute the response like an HTTP call, and send its events as messages.
         const call = JSON.stringify({ ...body, stream: true });
         const found = setting.answer({ ...request, method: "POST", body: Buffer.from(call) });
-        if (found.kind === "metered") setting.answered(giveAnswer(peer, found, message));
+        if (found.kind === "metered") setting.answered(sendResponse(peer, found, message));
         else peer.close(1008, found.text.slice(0, 100));
       }
     });
@@ -76,21 +76,21 @@ export function holdSession(request: ReceivedRequest, setting: SessionSetting): 
   });
 }
 
-function giveAnswer(peer: WebSocket, found: MeteredAnswer, message: Buffer): SessionAnswer {
+function sendResponse(peer: WebSocket, found: MeteredAnswer, message: Buffer): SessionAnswer {
   const { answer, scenario } = found;
   const failed = answer.status >= 400;
   const cut = scenario.outcome === "cut";
   const parts = cut ? answer.parts.slice(0, Math.ceil(answer.parts.length / 2)) : answer.parts;
-  let stated = nothingStated;
+  let stated = noUsage;
   const sent: string[] = [];
   for (const part of parts) {
-    // An event of a stream has its JSON on its data line.
+    // The JSON of a stream event is on its data line.
     const json = /^data: (.*)$/m.exec(part.text)?.[1] ?? part.text;
-    const told = failed
+    const sentText = failed
       ? JSON.stringify({ type: "error", status: answer.status, ...JSON.parse(json) })
       : json;
-    sent.push(told);
-    peer.send(told);
+    sent.push(sentText);
+    peer.send(sentText);
     stated = part.stated ?? stated;
   }
   if (cut) peer.terminate();

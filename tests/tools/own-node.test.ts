@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import { onNodeOnly } from "../end-to-end/meter-process.ts";
+import { onNodeOnly } from "../end-to-end/meter-process.rig.ts";
 
 describe("runOnOwnNode()", { skip: onNodeOnly }, () => {
   let folder = "";
@@ -26,7 +26,7 @@ describe("runOnOwnNode()", { skip: onNodeOnly }, () => {
     return [start, ...words];
   };
 
-  it("passes words and output on, and ends with the program's code", () => {
+  it("passes arguments and output through, and exits with the program's code", () => {
     const words = started(
       "words.mjs",
       "console.log(JSON.stringify(process.argv.slice(2)), process.versions.node); process.exitCode = 7;",
@@ -37,7 +37,7 @@ describe("runOnOwnNode()", { skip: onNodeOnly }, () => {
     assert.match(stdout, /^true\n\["--a","b c"\] 2[2-9]\.\d+\.\d+\n$/);
   });
 
-  it("passes a signal on, and ends when the program has ended", async () => {
+  it("passes a signal on, and exits when the program has exited", async () => {
     const words = started(
       "signal.mjs",
       "process.on('SIGTERM', () => { console.log('asked to stop'); process.exit(3); }); setInterval(() => {}, 1e6); console.log('ready');",

@@ -5,25 +5,25 @@ export class MigrateCommand extends CloudCommand {
   static override paths = [["migrate"]];
   static override usage = Command.Usage({
     category: "Server",
-    description: "bring the database to this version",
+    description: "Migrate the database to this version",
     details: `
-      \`serve\` does this by itself, unless \`[database] migrate = false\`: then this is run before, with the login that owns
-      the tables. Several may run it at once; a server of the version before goes on working on the new tables.
+      \`serve\` does this at start unless \`[database] migrate = false\`. In that case run this command first, with the
+      database role that owns the tables. It is safe to run concurrently, and servers of the previous version keep
+      working on the new tables.
     `,
-    examples: [["Before the new version is started", "meter-cloud migrate"]],
+    examples: [["Run before starting a new version", "meter-cloud migrate"]],
   });
 
-  json = Option.Boolean("--json", false, { description: "for programs" });
+  json = Option.Boolean("--json", false, { description: "Print JSON" });
 
   protected override async perform(): Promise<void> {
-    const { prepareDatabase } = await import("../prepare-database.ts");
-    const steps = await this.withDatabase(({ db }) => prepareDatabase(db, () => {}));
-    if (this.json) this.printJson({ applied: steps });
+    const steps = await this.administer("migrate", {});
+    if (this.json) this.commandContext.printJson({ applied: steps });
     else
-      this.print(
+      this.commandContext.print(
         steps.length === 0
           ? "The database is up to date."
-          : steps.map((step) => `applied ${step}`).join("\n"),
+          : steps.map((step) => `Applied ${step}.`).join("\n"),
       );
   }
 }

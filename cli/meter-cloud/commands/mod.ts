@@ -1,6 +1,7 @@
 import { AdminCreateUserCommand, AdminListCommand, AdminSetPlanCommand } from "./admin.ts";
 import { LedgerVerifyCommand } from "./ledger.ts";
 import { MigrateCommand } from "./migrate.ts";
+import { PurgeCommand } from "./purge.ts";
 import { RatesPublishCommand, RatesSeedCommand } from "./rates.ts";
 import { ServeCommand } from "./serve.ts";
 
@@ -14,4 +15,5 @@ export const commands = [
   RatesSeedCommand,
   RatesPublishCommand,
   LedgerVerifyCommand,
+  PurgeCommand,
 ];

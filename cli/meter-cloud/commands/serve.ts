@@ -5,31 +5,29 @@ export class ServeCommand extends CloudCommand {
   static override paths = [["serve"]];
   static override usage = Command.Usage({
     category: "Server",
-    description: "answer requests until told to stop",
+    description: "Run the server",
     details: `
-      With nothing configured: on 127.0.0.1:8787, with an embedded database in the home. DATABASE_URL names a PostgreSQL
-      server instead. Tables and rates are brought up to date first. SIGTERM lets what is under way finish.
+      By default listens on 127.0.0.1:8787 with an embedded database in the home. Set DATABASE_URL to use PostgreSQL.
+      Migrates the tables and stores the bundled rates first. On SIGTERM it finishes the requests in flight, then exits.
 
-      Everything else is in \`config.toml\` or the environment: see docs/hosting.md.
+      All other settings are in \`config.toml\` or the environment: see docs/hosting.md.
     `,
     examples: [
       ["Try it", "meter-cloud serve"],
-      [
-        "With TLS of its own",
-        "meter-cloud serve --host 0.0.0.0 --port 443 --tls-cert cert.pem --tls-key key.pem",
-      ],
+      ["Serve with TLS", "meter-cloud serve --host 0.0.0.0 --port 443 --tls-cert cert.pem --tls-key key.pem"],
     ],
   });
 
-  host = Option.String("--host", { description: "the address to listen on" });
-  port = Option.String("--port", { description: "the port; 0 takes a free one" });
-  baseUrl = Option.String("--base-url", { description: "the address that people reach it at" });
-  tlsCert = Option.String("--tls-cert", { description: "a PEM file with the certificate and its chain" });
-  tlsKey = Option.String("--tls-key", { description: "a PEM file with its private key" });
+  host = Option.String("--host", { description: "The address to listen on" });
+  port = Option.String("--port", { description: "The port; 0 picks a free one" });
+  baseUrl = Option.String("--base-url", { description: "The public address of the server" });
+  tlsCert = Option.String("--tls-cert", { description: "A PEM file with the certificate and its chain" });
+  tlsKey = Option.String("--tls-key", { description: "A PEM file with the private key" });
 
   protected override async perform(): Promise<void> {
     const { readCloudConfig } = await import("../read-cloud-config.ts");
-    const { serveCloud } = await import("../serve-cloud.ts");
+    const { importWithAccounts } = await import("../cloud-packages.ts");
+    const { serveCloud } = await importWithAccounts(() => import("../serve-cloud.ts"));
     const config = await readCloudConfig(this.context.env, {
       config: this.config,
       server: {

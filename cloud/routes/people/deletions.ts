@@ -1,34 +1,30 @@
-import type { Context } from "hono";
-import { purgeDueAt } from "../../../core/deletion/mod.ts";
-import type { Millis } from "../../../core/time.ts";
-import { type DeletionAnswer, formatInstant } from "../../../core/wire/mod.ts";
-import { problem } from "../../errors.ts";
-import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { deleteWorkspace, leaveEverything } from "../../store/deletions.ts";
+import { purgeDueAt } from "../../../core/privacy/deletion/soft-deletion.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import type { DeletionResponse } from "../../../core/wire/settings.ts";
+import { problem } from "../../http/problem.ts";
+import { deleteWorkspace, leaveAllOrganisations } from "../../store/deletions.ts";
+import type { ApiHandlers } from "../api-call.ts";
 
-/** `DELETE /v1/workspaces/{ws}`, by an owner of the organisation: out of service at once, nothing removed. */
-export async function deleteWorkspaceByOwner(
-  parts: CloudParts,
-  context: Context<CloudEnv>,
-): Promise<Response> {
-  const { workspaceId, isOrganisationOwner } = context.get("workspace");
-  if (!isOrganisationOwner) return problem("forbidden");
-  const change = { userId: context.get("actor").userId, now: parts.clock.now() };
-  const deletedAt = await deleteWorkspace(parts.db, workspaceId, change);
-  return deletedAt === null ? problem("not_found") : context.json(toAnswer(deletedAt));
-}
+/** The routes that delete workspaces and accounts. What they delete stops serving at once; the purge erases it later. */
+export const deletionHandlers = {
+  "DELETE /v1/workspaces/:ws": async ({ parts, actor, workspace, answer }) => {
+    const change = { userId: actor.userId, now: parts.clock.now() };
+    const deletedAt = await deleteWorkspace(parts.db, workspace.workspaceId, change);
+    return deletedAt === null ? problem("not_found") : answer(200, toWire(deletedAt));
+  },
 
-/** `DELETE /v1/account`, by the person: first their places, then the account, so that a failure in between can be repeated. */
-export async function deleteAccount(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const { userId } = context.get("actor");
-  const now = parts.clock.now();
-  const left = await leaveEverything(parts.db, userId, now);
-  if (!left.ok) return problem("sole_owner");
-  await parts.accounts.deleteUser(userId);
-  return context.json(toAnswer(now));
-}
+  /** Removes the person's memberships, then the account, so that the call can be repeated after a failure. */
+  "DELETE /v1/account": async ({ parts, actor: { userId }, answer }) => {
+    const now = parts.clock.now();
+    const left = await leaveAllOrganisations(parts.db, userId, now);
+    if (!left.ok) return problem("sole_owner");
+    await parts.accounts.deleteUser(userId);
+    return answer(200, toWire(now));
+  },
+} satisfies Partial<ApiHandlers>;
 
-function toAnswer(deletedAt: Millis): DeletionAnswer {
+function toWire(deletedAt: Millis): DeletionResponse {
   return {
     deleted_at: formatInstant(deletedAt),
     purge_due_at: formatInstant(purgeDueAt({ deletedAt }) ?? deletedAt),

@@ -1,44 +1,61 @@
-import type { Context } from "hono";
-import { formatInstant, type Machines } from "../../../core/wire/mod.ts";
-import { problem } from "../../errors.ts";
-import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { listMachines, setMachineBlocked } from "../../store/machines.ts";
-import { isUuid } from "../../uuid.ts";
+import { isUuid } from "../../../core/values/uuid.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import { problem } from "../../http/problem.ts";
+import { changeMachineUser, listMachines, setMachineBlocked } from "../../store/machines.ts";
+import { findWorkspaceAccess } from "../../store/workspaces.ts";
+import type { ApiCall, ApiHandlers } from "../api-call.ts";
+import { readNames } from "../reads/read-names.ts";
 
-/** `GET /v1/workspaces/{ws}/machines`. */
-export async function getMachines(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const machines = await listMachines(parts.db, context.get("workspace").workspaceId);
-  const answer: Machines = {
-    items: machines.map((machine) => ({
+/** The routes of a workspace's machines. */
+export const machineHandlers = {
+  "GET /v1/workspaces/:ws/machines": async ({ parts, workspace, answer }) => {
+    const machines = await listMachines(parts.db, workspace.workspaceId);
+    const people = machines.flatMap(({ userId, approvedBy }) => [userId ?? [], approvedBy ?? []].flat());
+    const names = await readNames(parts.accounts, people);
+    const toPerson = (id: string | null) => (id === null ? null : { id, name: names.get(id) ?? "" });
+    const items = machines.map((machine) => ({
       id: machine.machineId,
       hostname: machine.hostname,
       platform: machine.platform,
       daemon_version: machine.daemonVersion,
       created_at: formatInstant(machine.createdAt),
       blocked_at: machine.blockedAt === null ? null : formatInstant(machine.blockedAt),
+      user: toPerson(machine.userId),
+      approved_by: toPerson(machine.approvedBy),
       key: machine.key && {
         id: machine.key.keyId,
         prefix: machine.key.prefix,
         user_id: machine.key.userId,
         created_at: formatInstant(machine.key.createdAt),
       },
-    })),
-  };
-  return context.json(answer);
-}
+    }));
+    return answer(200, { items });
+  },
+
+  /** Changes who the machine's future requests and prompts belong to. */
+  "PATCH /v1/workspaces/:ws/machines/:id": async ({ parts, actor, workspace, params, body, answer }) => {
+    const { workspaceId } = workspace;
+    const { user_id: userId } = body;
+    if (!isUuid(params.id)) return problem("not_found");
+    if ((await findWorkspaceAccess(parts.db, userId, workspaceId)) === null) return problem("member_unknown");
+    const change = { userId: actor.userId, now: parts.clock.now() };
+    const outcome = await changeMachineUser(parts.db, workspaceId, params.id, userId, change);
+    return outcome === "changed" ? answer(204) : problem(outcome);
+  },
+
+  "POST /v1/workspaces/:ws/machines/:id/block": (call) => blockMachine(call, true),
+  "POST /v1/workspaces/:ws/machines/:id/invite": (call) => blockMachine(call, false),
+} satisfies Partial<ApiHandlers>;
 
 /**
- * `POST …/machines/{id}/block` and `…/invite`, by an admin: the batch's 403 and its cure, with the same key. Source:
- * contract, "Daemon metadata sync".
+ * Blocks a machine, whose batches then get 403, or unblocks it; its key stays the same. Source:
+ * docs/specification.md#metadata-sync.
  */
-export async function postMachineBlocked(
-  parts: CloudParts,
+async function blockMachine(
+  { parts, actor, workspace, params: { id }, answer }: ApiCall<"POST /v1/workspaces/:ws/machines/:id/block">,
   blocked: boolean,
-  context: Context<CloudEnv>,
 ): Promise<Response> {
-  const id = context.req.param("id") ?? "";
-  const { workspaceId } = context.get("workspace");
-  const change = { userId: context.get("actor").userId, now: parts.clock.now() };
-  const found = isUuid(id) && (await setMachineBlocked(parts.db, workspaceId, id, blocked, change));
-  return found ? context.body(null, 204) : problem("not_found");
+  const change = { userId: actor.userId, now: parts.clock.now() };
+  const found = isUuid(id) && (await setMachineBlocked(parts.db, workspace.workspaceId, id, blocked, change));
+  return found ? answer(204) : problem("not_found");
 }

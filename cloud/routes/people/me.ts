@@ -1,27 +1,24 @@
-import type { Context } from "hono";
-import type { Me } from "../../../core/wire/mod.ts";
-import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { listReachableWorkspaces } from "../../reachable-workspaces.ts";
+import { listReachableWorkspaces } from "../../access/reachable-workspaces.ts";
 import { listOrganisations } from "../../store/organisations.ts";
+import type { ApiHandlers } from "../api-call.ts";
 import { toOrganisationSummary, toWorkspaceSummary } from "./summaries.ts";
 
-/** `GET /v1/me`: the caller, and where they may go. */
-export async function getMe(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const actor = context.get("actor");
-  const { userId, name, email, keyWorkspaceId } = actor;
-  const workspaces = await listReachableWorkspaces(parts.db, actor);
-  // A key reaches a workspace, and nothing of the organisation.
-  const organisations = keyWorkspaceId === null ? await listOrganisations(parts.db, userId) : [];
-  const answer: Me = {
-    user: { id: userId, name, email },
-    organisations: organisations.map(toOrganisationSummary),
-    workspaces: workspaces.map(toWorkspaceSummary),
-  };
-  return context.json(answer);
-}
+/** The routes about the caller. */
+export const meHandlers = {
+  "GET /v1/me": async ({ parts, actor, answer }) => {
+    const { userId, name, email, keyWorkspaceId } = actor;
+    const workspaces = await listReachableWorkspaces(parts.db, actor);
+    // A key can access its workspace, but not the organisation.
+    const organisations = keyWorkspaceId === null ? await listOrganisations(parts.db, userId) : [];
+    return answer(200, {
+      user: { id: userId, name, email },
+      organisations: organisations.map(toOrganisationSummary),
+      workspaces: workspaces.map(toWorkspaceSummary),
+    });
+  },
 
-/** `GET /v1/workspaces`. */
-export async function getWorkspaces(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const workspaces = await listReachableWorkspaces(parts.db, context.get("actor"));
-  return context.json({ items: workspaces.map(toWorkspaceSummary) });
-}
+  "GET /v1/workspaces": async ({ parts, actor, answer }) => {
+    const workspaces = await listReachableWorkspaces(parts.db, actor);
+    return answer(200, { items: workspaces.map(toWorkspaceSummary) });
+  },
+} satisfies Partial<ApiHandlers>;

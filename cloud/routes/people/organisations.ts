@@ -1,16 +1,6 @@
-import type { Context, MiddlewareHandler } from "hono";
-import {
-  formatInstant,
-  newOrganisationSchema,
-  newWorkspaceSchema,
-  type OrganisationCreated,
-  type OrganisationMembers,
-  organisationMemberPatchSchema,
-} from "../../../core/wire/mod.ts";
-import { problem } from "../../errors.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import { problem } from "../../http/problem.ts";
 import { newId } from "../../new-id.ts";
-import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { readSmallPayload } from "../../read-payload.ts";
 import {
   changeOrganisationRole,
   createOrganisation,
@@ -21,123 +11,77 @@ import {
   type OrganisationRole,
 } from "../../store/organisations.ts";
 import { findWorkspaceAccess } from "../../store/workspaces.ts";
-import { isUuid } from "../../uuid.ts";
+import type { ApiCall, ApiHandlers } from "../api-call.ts";
 import { toOrganisationSummary, toWorkspaceSummary } from "./summaries.ts";
 
-/** Most organisations that somebody makes. Decision: far more than one needs, few enough that a loop ends. */
+/** Most organisations that one person can own. Decision: more than a person needs, few enough to stop a loop. */
 const MAX_OWNED_ORGANISATIONS = 20;
 
-/**
- * Lets a caller through to the organisation of the path (`:org`) whose role there is one of these; after `requireActor`.
- * 404 for one that is unknown, deleted or somebody else's; 403 for the role.
- */
-export function requireOrganisation(
-  parts: CloudParts,
-  roles: readonly OrganisationRole[],
-): MiddlewareHandler<CloudEnv> {
-  return async (context, next) => {
-    const id = organisationOf(context);
-    const access = isUuid(id)
-      ? await findOrganisationAccess(parts.db, context.get("actor").userId, id)
-      : null;
+/** The routes of organisations, their workspaces and their members. */
+export const organisationHandlers = {
+  "GET /v1/organisations": async ({ parts, actor, answer }) => {
+    const own = await listOrganisations(parts.db, actor.userId);
+    return answer(200, { items: own.map(toOrganisationSummary) });
+  },
+
+  /** Creates an organisation, owned by the caller, and its first workspace. */
+  "POST /v1/organisations": async ({ parts, actor: { userId }, body, answer }) => {
+    const owned = (await listOrganisations(parts.db, userId)).filter(({ role }) => role === "owner");
+    if (owned.length >= MAX_OWNED_ORGANISATIONS) return problem("too_many_organisations");
+    const { name } = body;
+    const fresh = {
+      organisationId: newId(parts),
+      name,
+      workspaceId: newId(parts),
+      workspaceName: body.workspace_name ?? name,
+      ownerUserId: userId,
+    };
+    await createOrganisation(parts.db, fresh, { userId, now: parts.clock.now() });
+    const workspace = await findWorkspaceAccess(parts.db, userId, fresh.workspaceId);
+    if (workspace === null) return problem("not_found");
+    return answer(201, {
+      organisation: { id: fresh.organisationId, name, role: "owner" },
+      workspace: toWorkspaceSummary(workspace),
+    });
+  },
+
+  /** Lets an owner or admin of an organisation create a workspace in it. */
+  "POST /v1/workspaces": async ({ parts, actor: { userId }, body, answer }) => {
+    const organisationId = body.organisation_id.toLowerCase();
+    const access = await findOrganisationAccess(parts.db, userId, organisationId);
     if (access === null) return problem("not_found");
-    if (!roles.includes(access.role)) return problem("forbidden");
-    return await next();
-  };
-}
+    if (access.role === "member") return problem("forbidden");
+    const fresh = { workspaceId: newId(parts), organisationId, name: body.name };
+    const created = await createWorkspace(parts.db, fresh, { userId, now: parts.clock.now() });
+    if (created !== "made") return problem(created);
+    const workspace = await findWorkspaceAccess(parts.db, userId, fresh.workspaceId);
+    return workspace === null ? problem("not_found") : answer(201, toWorkspaceSummary(workspace));
+  },
 
-const organisationOf = (context: Context<CloudEnv>) => (context.req.param("org") ?? "").toLowerCase();
-
-/** `GET /v1/organisations`: the caller's own. */
-export async function getOrganisations(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const own = await listOrganisations(parts.db, context.get("actor").userId);
-  return context.json({ items: own.map(toOrganisationSummary) });
-}
-
-/** `POST /v1/organisations`: an organisation, its owner the caller, with a first workspace. */
-export async function postOrganisation(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const read = await readSmallPayload(context.req.raw, newOrganisationSchema);
-  if (!read.ok) return read.refusal;
-  const { userId } = context.get("actor");
-  const owned = (await listOrganisations(parts.db, userId)).filter(({ role }) => role === "owner");
-  if (owned.length >= MAX_OWNED_ORGANISATIONS) return problem("too_many_organisations");
-  const { name } = read.value;
-  const fresh = {
-    organisationId: newId(parts),
-    name,
-    workspaceId: newId(parts),
-    workspaceName: read.value.workspace_name ?? name,
-    ownerUserId: userId,
-  };
-  await createOrganisation(parts.db, fresh, { userId, now: parts.clock.now() });
-  const workspace = await findWorkspaceAccess(parts.db, userId, fresh.workspaceId);
-  if (workspace === null) return problem("not_found");
-  const answer: OrganisationCreated = {
-    organisation: { id: fresh.organisationId, name, role: "owner" },
-    workspace: toWorkspaceSummary(workspace),
-  };
-  return context.json(answer, 201);
-}
-
-/** `POST /v1/workspaces`, by who runs the organisation. */
-export async function postWorkspace(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const read = await readSmallPayload(context.req.raw, newWorkspaceSchema);
-  if (!read.ok) return read.refusal;
-  const { userId } = context.get("actor");
-  const organisationId = read.value.organisation_id.toLowerCase();
-  const access = await findOrganisationAccess(parts.db, userId, organisationId);
-  if (access === null) return problem("not_found");
-  if (access.role === "member") return problem("forbidden");
-  const fresh = { workspaceId: newId(parts), organisationId, name: read.value.name };
-  const made = await createWorkspace(parts.db, fresh, { userId, now: parts.clock.now() });
-  if (made !== "made") return problem(made);
-  const workspace = await findWorkspaceAccess(parts.db, userId, fresh.workspaceId);
-  return workspace === null ? problem("not_found") : context.json(toWorkspaceSummary(workspace), 201);
-}
-
-/** `GET /v1/organisations/{org}/members`. */
-export async function getOrganisationMembers(
-  parts: CloudParts,
-  context: Context<CloudEnv>,
-): Promise<Response> {
-  const members = await listOrganisationMembers(parts.db, organisationOf(context));
-  const people = await parts.accounts.people(members.map(({ userId }) => userId));
-  const answer: OrganisationMembers = {
-    items: members.map(({ userId, role, joinedAt }) => ({
+  "GET /v1/organisations/:org/members": async ({ parts, organisationId, answer }) => {
+    const members = await listOrganisationMembers(parts.db, organisationId);
+    const people = await parts.accounts.getPeople(members.map(({ userId }) => userId));
+    const items = members.map(({ userId, role, joinedAt }) => ({
       user_id: userId,
       name: people.get(userId)?.name ?? "",
       email: people.get(userId)?.email ?? null,
       role,
       joined_at: formatInstant(joinedAt),
-    })),
-  };
-  return context.json(answer);
-}
+    }));
+    return answer(200, { items });
+  },
 
-/** `PATCH /v1/organisations/{org}/members/{user}`, by an owner: another role. */
-export async function patchOrganisationMember(
-  parts: CloudParts,
-  context: Context<CloudEnv>,
-): Promise<Response> {
-  const read = await readSmallPayload(context.req.raw, organisationMemberPatchSchema);
-  return read.ok ? await changeRole(parts, context, read.value.role) : read.refusal;
-}
+  "PATCH /v1/organisations/:org/members/:user": (call) => changeRole(call, call.body.role),
 
-/** `DELETE /v1/organisations/{org}/members/{user}`, by an owner: out of the organisation and all its workspaces. */
-export async function deleteOrganisationMember(
-  parts: CloudParts,
-  context: Context<CloudEnv>,
-): Promise<Response> {
-  return await changeRole(parts, context, null);
-}
+  /** Removes a member from the organisation and all its workspaces. */
+  "DELETE /v1/organisations/:org/members/:user": (call) => changeRole(call, null),
+} satisfies Partial<ApiHandlers>;
 
 async function changeRole(
-  parts: CloudParts,
-  context: Context<CloudEnv>,
+  { parts, actor, organisationId, params, answer }: ApiCall<"DELETE /v1/organisations/:org/members/:user">,
   role: OrganisationRole | null,
 ): Promise<Response> {
-  const userId = context.req.param("user") ?? "";
-  const change = { userId: context.get("actor").userId, now: parts.clock.now() };
-  const outcome = await changeOrganisationRole(parts.db, organisationOf(context), userId, role, change);
-  return outcome === "changed" ? context.body(null, 204) : problem(outcome);
+  const change = { userId: actor.userId, now: parts.clock.now() };
+  const outcome = await changeOrganisationRole(parts.db, organisationId, params.user, role, change);
+  return outcome === "changed" ? answer(204) : problem(outcome);
 }

@@ -1,32 +1,63 @@
-import type { Context } from "hono";
-import type { Millis } from "../../../core/time.ts";
-import {
-  formatPairingCode,
-  normalisePairingCode,
-  type PairingShown,
-  pairingDecisionSchema,
-} from "../../../core/wire/mod.ts";
-import { addressGroup } from "../../client-address.ts";
-import { problem } from "../../errors.ts";
-import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { findReachableWorkspace } from "../../reachable-workspaces.ts";
-import { readSmallPayload } from "../../read-payload.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import { formatPairingCode, normalisePairingCode } from "../../../core/wire/pairing.ts";
+import { findReachableWorkspace } from "../../access/reachable-workspaces.ts";
+import { addressGroup } from "../../http/client-address.ts";
+import { problem } from "../../http/problem.ts";
 import { decidePairing, readPairing } from "../../store/pairing.ts";
-import type { WrongCodeLock } from "../../wrong-code-lock.ts";
+import { findWorkspaceAccess } from "../../store/workspaces.ts";
+import type { ApiCall, ApiHandlers } from "../api-call.ts";
+
+/** The routes by which a person decides about a machine that asks for a key. */
+export const pairingDecisionHandlers = {
+  "GET /v1/pairing/codes/:code": (call) =>
+    limitWrongCodes(call, async (now) => {
+      const code = normalisePairingCode(call.params.code);
+      const found = code === null ? null : await readPairing(call.parts.db, code, now);
+      if (code === null || found === null) return null;
+      const { hostname, platform, address } = found;
+      return call.answer(200, { code: formatPairingCode(code), hostname, platform, address });
+    }),
+
+  "POST /v1/pairing/approve": (call) => decide(call, true),
+  "POST /v1/pairing/deny": (call) => decide(call, false),
+} satisfies Partial<ApiHandlers>;
 
 /**
- * Lets somebody try a code, unless they or their address sent too many wrong ones. `tryCode` gives null for a wrong one,
- * which alone counts against them.
+ * Records the decision of a workspace member. The machine's requests and prompts will belong to them, or to another member
+ * whom an admin names; approving alone does not make a person the author. An inaccessible workspace or a person they may not
+ * name is refused before the code is checked, and does not count as a wrong code.
  */
-async function countingWrongCodes(
-  parts: CloudParts,
-  lock: WrongCodeLock,
-  context: Context<CloudEnv>,
+async function decide(call: ApiCall<"POST /v1/pairing/approve">, approved: boolean): Promise<Response> {
+  const { parts, actor, body, answer } = call;
+  const workspace = await findReachableWorkspace(parts.db, actor, body.workspace_id);
+  if (workspace === null) return problem("not_found");
+  const { workspaceId } = workspace;
+  const userId = body.user_id ?? actor.userId;
+  if (userId !== actor.userId) {
+    if (workspace.role !== "admin") return problem("forbidden");
+    const named = await findWorkspaceAccess(parts.db, userId, workspaceId);
+    if (named === null) return problem("member_unknown");
+  }
+  const code = normalisePairingCode(body.code) ?? "";
+  return await limitWrongCodes(call, async (now) => {
+    const decision = { code, approved, workspaceId, userId, decidedBy: actor.userId, now };
+    const decided = await decidePairing(parts.db, decision);
+    return decided ? answer(204) : null;
+  });
+}
+
+/**
+ * Runs `tryCode`, unless the person or their address sent too many wrong codes. `tryCode` returns null for a wrong code; only
+ * those count.
+ */
+async function limitWrongCodes(
+  { parts, actor, context }: Pick<ApiCall<"GET /v1/pairing/codes/:code">, "parts" | "actor" | "context">,
   tryCode: (now: Millis) => Promise<Response | null>,
 ): Promise<Response> {
-  const askers = [`user ${context.get("actor").userId}`, `address ${addressGroup(parts.addressOf(context))}`];
+  const { wrongCodes } = parts.limits;
+  const clients = [`user ${actor.userId}`, `address ${addressGroup(parts.addressOf(context))}`];
   const now = parts.clock.now();
-  const retryAfterSeconds = lock.take(askers, now);
+  const retryAfterSeconds = wrongCodes.take(clients, now);
   if (retryAfterSeconds !== null) return problem("too_many_wrong_codes", { retryAfterSeconds });
   let isWrong = false;
   try {
@@ -34,45 +65,6 @@ async function countingWrongCodes(
     isWrong = answer === null;
     return answer ?? problem("pairing_unknown");
   } finally {
-    if (!isWrong) lock.giveBack(askers, now);
+    if (!isWrong) wrongCodes.refund(clients, now);
   }
-}
-
-/** `GET /v1/pairing/codes/{code}`: which machine asks, for the page on which a person decides. */
-export async function getPairingByCode(
-  parts: CloudParts,
-  lock: WrongCodeLock,
-  context: Context<CloudEnv>,
-): Promise<Response> {
-  return await countingWrongCodes(parts, lock, context, async (now) => {
-    const code = normalisePairingCode(context.req.param("code") ?? "");
-    const found = code === null ? null : await readPairing(parts.db, code, now);
-    if (code === null || found === null) return null;
-    const { hostname, platform, address } = found;
-    const answer: PairingShown = { code: formatPairingCode(code), hostname, platform, address };
-    return context.json(answer);
-  });
-}
-
-/**
- * `POST /v1/pairing/approve` and `/deny`, by a member of the workspace, in person. A workspace that is not theirs says
- * nothing of the code, and counts as no wrong one.
- */
-export async function postPairingDecision(
-  parts: CloudParts,
-  lock: WrongCodeLock,
-  approved: boolean,
-  context: Context<CloudEnv>,
-): Promise<Response> {
-  const read = await readSmallPayload(context.req.raw, pairingDecisionSchema);
-  if (!read.ok) return read.refusal;
-  const actor = context.get("actor");
-  const workspace = await findReachableWorkspace(parts.db, actor, read.value.workspace_id);
-  if (workspace === null) return problem("not_found");
-  const { workspaceId } = workspace;
-  const code = normalisePairingCode(read.value.code) ?? "";
-  return await countingWrongCodes(parts, lock, context, async (now) => {
-    const decided = await decidePairing(parts.db, { code, approved, workspaceId, userId: actor.userId, now });
-    return decided ? context.body(null, 204) : null;
-  });
 }

@@ -1,70 +1,53 @@
-import type { Context } from "hono";
-import {
-  type AdvancedSettings,
-  advancedSettingsPatchSchema,
-  type Settings,
-  settingsPatchSchema,
-} from "../../../core/wire/mod.ts";
-import { problem } from "../../errors.ts";
-import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { readSmallPayload } from "../../read-payload.ts";
+import type { AdvancedSettings, Settings } from "../../../core/wire/settings.ts";
+import type { Actor } from "../../access/actor.ts";
+import { problem } from "../../http/problem.ts";
+import type { CloudParts } from "../../ports.ts";
 import { changeSettings, type SettingsChange, type WorkspaceSettings } from "../../store/settings.ts";
+import type { WorkspaceAccess } from "../../store/workspaces.ts";
+import type { ApiHandlers } from "../api-call.ts";
 
-/** `GET /v1/workspaces/{ws}/settings`. */
-export function getSettings(context: Context<CloudEnv>): Response {
-  const { workspaceId, name, plan, storePromptContent } = context.get("workspace");
-  const answer: Settings = { id: workspaceId, name, plan, store_prompt_content: storePromptContent };
-  return context.json(answer);
-}
+/** The routes of a workspace's settings. */
+export const settingsHandlers = {
+  "GET /v1/workspaces/:ws/settings": ({ workspace, answer }) =>
+    answer(200, toSettings(workspace, workspace.plan, workspace.storePromptContent)),
 
-/** `PATCH /v1/workspaces/{ws}/settings`, by an admin: the gate for bodies. */
-export async function patchSettings(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const read = await readSmallPayload(context.req.raw, settingsPatchSchema);
-  if (!read.ok) return read.refusal;
-  const after = await change(parts, context, "settings_changed", read.value);
-  if (after === null) return problem("not_found");
-  const { workspaceId, name } = context.get("workspace");
-  const answer: Settings = {
-    id: workspaceId,
-    name,
-    plan: after.plan,
-    store_prompt_content: after.store_prompt_content,
-  };
-  return context.json(answer);
-}
+  /** Opens or closes the gate for bodies. */
+  "PATCH /v1/workspaces/:ws/settings": async ({ parts, actor, workspace, body, answer }) => {
+    const after = await change(parts, actor, workspace, "settings_changed", body);
+    if (after === null) return problem("not_found");
+    return answer(200, toSettings(workspace, after.plan, after.store_prompt_content));
+  },
 
-/** `GET /v1/workspaces/{ws}/settings/advanced`. Source: contract, "Endpoints". */
-export function getAdvancedSettings(context: Context<CloudEnv>): Response {
-  const { dataRetentionDays, auditLogRetentionDays } = context.get("workspace");
-  const answer: AdvancedSettings = {
-    data_retention_days: dataRetentionDays,
-    audit_log_retention_days: auditLogRetentionDays,
-  };
-  return context.json(answer);
-}
+  // Source: docs/specification.md#workspace-settings.
+  "GET /v1/workspaces/:ws/settings/advanced": ({ workspace, answer }) =>
+    answer(200, {
+      data_retention_days: workspace.dataRetentionDays,
+      audit_log_retention_days: workspace.auditLogRetentionDays,
+    }),
 
-/** `PATCH /v1/workspaces/{ws}/settings/advanced`, by an admin: how far back queries reach. */
-export async function patchAdvancedSettings(
-  parts: CloudParts,
-  context: Context<CloudEnv>,
-): Promise<Response> {
-  const read = await readSmallPayload(context.req.raw, advancedSettingsPatchSchema);
-  if (!read.ok) return read.refusal;
-  const after = await change(parts, context, "advanced_settings_changed", read.value);
-  if (after === null) return problem("not_found");
-  const answer: AdvancedSettings = {
-    data_retention_days: after.data_retention_days,
-    audit_log_retention_days: after.audit_log_retention_days,
-  };
-  return context.json(answer);
+  /** Changes how far back queries can go. */
+  "PATCH /v1/workspaces/:ws/settings/advanced": async ({ parts, actor, workspace, body, answer }) => {
+    const after = await change(parts, actor, workspace, "advanced_settings_changed", body);
+    if (after === null) return problem("not_found");
+    const { data_retention_days, audit_log_retention_days } = after;
+    return answer(200, { data_retention_days, audit_log_retention_days } satisfies AdvancedSettings);
+  },
+} satisfies Partial<ApiHandlers>;
+
+function toSettings(
+  { workspaceId, name }: WorkspaceAccess,
+  plan: Settings["plan"],
+  storePromptContent: boolean,
+): Settings {
+  return { id: workspaceId, name, plan, store_prompt_content: storePromptContent };
 }
 
 async function change(
-  parts: CloudParts,
-  context: Context<CloudEnv>,
+  { db, clock }: CloudParts,
+  { userId }: Actor,
+  { workspaceId }: WorkspaceAccess,
   kind: "settings_changed" | "advanced_settings_changed",
   patch: SettingsChange,
 ): Promise<WorkspaceSettings | null> {
-  const by = { userId: context.get("actor").userId, now: parts.clock.now() };
-  return await changeSettings(parts.db, context.get("workspace").workspaceId, kind, patch, by);
+  return await changeSettings(db, workspaceId, kind, patch, { userId, now: clock.now() });
 }

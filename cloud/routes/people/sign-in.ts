@@ -1,34 +1,52 @@
 import type { Context } from "hono";
-import { addressGroup } from "../../client-address.ts";
-import { problem } from "../../errors.ts";
-import { isFromElsewhere, isOwnOrigin } from "../../own-origin.ts";
+import { hashText } from "../../../core/values/hash-text.ts";
+import { isCrossOriginFetch, isOwnOrigin } from "../../access/own-origin.ts";
+import { addressGroup } from "../../http/client-address.ts";
+import { problem } from "../../http/problem.ts";
+import { readBytes, SMALL_PAYLOAD_BYTES } from "../../http/read-payload.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
-import type { RateLimiter } from "../../rate-limiter.ts";
-import { readBytes, SMALL_PAYLOAD_BYTES } from "../../read-payload.ts";
 
 /**
- * `/api/auth/*`: signing in, up and out, which the accounts answer. Before they do: whoever guesses is slowed down by
- * address, and no page of another site signs anybody in or out, with or without their cookies.
+ * `/api/auth/*`: signing in, up and out, handled by the accounts. Before that, limits attempts by address and by account, and
+ * refuses requests from other sites' pages, with or without cookies.
  */
-export async function answerAuth(
-  parts: CloudParts,
-  perAddress: RateLimiter,
-  context: Context<CloudEnv>,
-): Promise<Response> {
+export async function handleAuth(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
+  const { signInPerAddress, wrongPasswords } = parts.limits;
   const { raw: request } = context.req;
-  // `HEAD` comes here too, where `GET` does.
+  // Hono routes `HEAD` as `GET`, so it arrives here too.
   if (request.method !== "POST") return await parts.accounts.handle(request);
   const origin = context.req.header("origin");
   const byBrowser = origin !== undefined || context.req.header("cookie") !== undefined;
   const isForeign =
-    isFromElsewhere(context.req.header("sec-fetch-site")) ||
+    isCrossOriginFetch(context.req.header("sec-fetch-site")) ||
     (byBrowser && !isOwnOrigin(origin, parts.config.baseUrl));
   if (isForeign) return problem("origin_refused");
-  const retryAfterSeconds = perAddress.take(addressGroup(parts.addressOf(context)), parts.clock.now());
+  const address = addressGroup(parts.addressOf(context));
+  const retryAfterSeconds = signInPerAddress.take(address, parts.clock.now());
   if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
   const bytes = await readBytes(request, SMALL_PAYLOAD_BYTES);
   if (!bytes.ok) return bytes.refusal;
   const { method, headers, url } = request;
   const body = new Uint8Array(bytes.value);
-  return await parts.accounts.handle(new Request(url, { method, headers, body }));
+  const handle = () => parts.accounts.handle(new Request(url, { method, headers, body }));
+  const account = new URL(url).pathname === SIGN_IN_PATH ? accountOf(parts, bytes.value) : null;
+  if (account === null) return await handle();
+  const waitSeconds = wrongPasswords.take(account, address, parts.clock.now());
+  if (waitSeconds !== null) return problem("rate_limited", { retryAfterSeconds: waitSeconds });
+  const answer = await handle();
+  if (answer.ok) wrongPasswords.succeeded(account, address);
+  else if (answer.status !== 401) wrongPasswords.refund(account);
+  return answer;
+}
+
+const SIGN_IN_PATH = "/api/auth/sign-in/email";
+
+/** Returns a hash of the email address that a sign-in tries; null if the body has none. */
+function accountOf({ sha256 }: CloudParts, bytes: Uint8Array): string | null {
+  try {
+    const { email } = JSON.parse(new TextDecoder().decode(bytes)) as { email?: unknown };
+    return typeof email === "string" ? hashText(email.trim().toLowerCase(), sha256) : null;
+  } catch {
+    return null;
+  }
 }

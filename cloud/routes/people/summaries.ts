@@ -1,8 +1,8 @@
-import type { OrganisationSummary, WorkspaceSummary } from "../../../core/wire/mod.ts";
+import type { OrganisationSummary, WorkspaceSummary } from "../../../core/wire/people.ts";
 import type { OrganisationAccess } from "../../store/organisations.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
 
-/** A workspace as the wire says it. */
+/** Converts a workspace to its wire format. */
 export function toWorkspaceSummary(workspace: WorkspaceAccess): WorkspaceSummary {
   return {
     id: workspace.workspaceId,
@@ -14,7 +14,7 @@ export function toWorkspaceSummary(workspace: WorkspaceAccess): WorkspaceSummary
   };
 }
 
-/** An organisation as the wire says it. */
+/** Converts an organisation to its wire format. */
 export function toOrganisationSummary({
   organisationId,
   name,

@@ -1,27 +1,26 @@
-import type { Sha256 } from "../../../core/hash.ts";
+import type { Sha256 } from "../../../core/values/hash.ts";
 import {
   type CursorBinding,
   type CursorPosition,
   decodeCursor,
   encodeCursor,
-  MAX_INSTANT,
-  MIN_INSTANT,
-} from "../../../core/wire/mod.ts";
-import { problem } from "../../errors.ts";
-import type { Reading } from "../../read-payload.ts";
+} from "../../../core/wire/cursor.ts";
+import { MAX_INSTANT, MIN_INSTANT } from "../../../core/wire/instant.ts";
+import { problem } from "../../http/problem.ts";
+import type { OrRefusal } from "../../http/read-payload.ts";
 import type { Page } from "../../store/reads/page.ts";
 
-/** Writes and reads the cursors of one list. */
+/** Encodes and decodes the cursors of one list. */
 export interface Paging {
-  /** Where a page begins; a cursor that is not of this workspace and query, or was changed, is a 400. */
-  read(cursor: string | null): Reading<CursorPosition | null>;
-  /** The cursor to the page after this one. */
+  /** Decodes a cursor; 400 if it was changed or belongs to another workspace or query. */
+  read(cursor: string | null): OrRefusal<CursorPosition | null>;
+  /** Encodes the cursor of the next page. */
   next(page: Page<unknown>): string | null;
 }
 
 /**
- * Paging over one workspace's list of one query. `isId` knows the list's ids: a cursor's check is no secret, so what it
- * holds may be anybody's invention.
+ * Creates the paging of one workspace and query. `isId` checks the id in a cursor: the cursor's checksum is not secret, so
+ * anyone can forge one.
  */
 export function createPaging(binding: CursorBinding, isId: (id: string) => boolean, sha256: Sha256): Paging {
   return {

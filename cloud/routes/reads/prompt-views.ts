@@ -1,63 +1,52 @@
-import type { Context } from "hono";
-import { cutUserAgent } from "../../../core/consent/mod.ts";
-import { checkPlan } from "../../../core/plans/mod.ts";
-import { isWithinReach } from "../../../core/retention/mod.ts";
-import { formatInstant, type PromptViewAnswer, promptViewRequestSchema } from "../../../core/wire/mod.ts";
-import { problem } from "../../errors.ts";
+import { truncateUserAgent } from "../../../core/privacy/consent/checkout-consent.ts";
+import { checkPlan } from "../../../core/privacy/plans/plan-table.ts";
+import { isWithinReach } from "../../../core/privacy/retention/windows.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import { findReachableWorkspace } from "../../access/reachable-workspaces.ts";
+import { problem } from "../../http/problem.ts";
 import { newId } from "../../new-id.ts";
-import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { findReachableWorkspace } from "../../reachable-workspaces.ts";
-import { readBytes, readPayload } from "../../read-payload.ts";
-import { announceView } from "../../store/trace-bodies.ts";
+import { recordViewWithTicket } from "../../store/trace-bodies.ts";
+import type { ApiHandlers } from "../api-call.ts";
 import { reachOf } from "./read-period.ts";
-import { findReadable } from "./trace-body.ts";
+import { findReadableRequests } from "./trace-body.ts";
 
-/** A reason of 2000 characters, each spelt as two escapes of six, and room for the rest. */
-const MAX_BYTES = 65_536;
+/** The route that records a view of a prompt in the ledger. */
+export const promptViewHandlers = {
+  /**
+   * Records a view before it happens, for a caller who may read the body. The viewer, time, address and user agent come from
+   * the session and the server, never from the payload; the subject must be the request's author. Answers 201 with a `view_id`
+   * that allows one read of the body within five minutes.
+   */
+  "POST /v1/audit/prompt-views": async ({ parts, actor, body, context, answer }) => {
+    const requestId = body.request_id.toLowerCase();
+    const workspace = await findReachableWorkspace(parts.db, actor, body.workspace_id);
+    if (workspace === null) return problem("forbidden");
+    const { workspaceId } = workspace;
+    const verdict = checkPlan(workspace.plan, "writePromptViews");
+    if (!verdict.ok) return problem("plan_required", { requiredPlan: verdict.requiredPlan });
+    const [request] = await findReadableRequests(parts, actor, requestId, workspaceId);
+    if (request === undefined) return problem("forbidden");
+    const now = parts.clock.now();
+    const { owner } = request;
+    const isReadable =
+      !owner.isDeleted && isWithinReach(owner.requestedAt, "traces", reachOf(workspace, now));
+    if (!isReadable) return problem("request_unknown");
+    if (owner.userId !== body.subject_user_id) return problem("subject_mismatch");
 
-/**
- * `POST /v1/audit/prompt-views`: writes a view down before it happens, for those who may see the body. Viewer, time,
- * address and user agent are what session and server say, whatever the payload does; the subject must be whose request
- * it is. 201 with a `view_id` that lets the body be read once within five minutes.
- */
-export async function postPromptView(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const bytes = await readBytes(context.req.raw, MAX_BYTES);
-  if (!bytes.ok) return bytes.refusal;
-  const claimed = readPayload(bytes.value, promptViewRequestSchema);
-  if (!claimed.ok) return claimed.refusal;
-  const { consent_grant_id: consentGrantId, reason, subject_user_id: subject } = claimed.value;
-  const requestId = claimed.value.request_id.toLowerCase();
-
-  const actor = context.get("actor");
-  const workspace = await findReachableWorkspace(parts.db, actor, claimed.value.workspace_id);
-  if (workspace === null) return problem("forbidden");
-  const { workspaceId } = workspace;
-  const verdict = checkPlan(workspace.plan, "writePromptViews");
-  if (!verdict.ok) return problem("plan_required", { requiredPlan: verdict.requiredPlan });
-  const [request] = await findReadable(parts, actor, requestId, workspaceId);
-  if (request === undefined) return problem("forbidden");
-  const now = parts.clock.now();
-  const { owner } = request;
-  if (!isWithinReach(owner.requestedAt, "traces", reachOf(workspace, now))) return problem("request_unknown");
-  if (owner.userId !== subject) return problem("subject_mismatch");
-
-  const viewId = newId(parts);
-  await announceView(
-    parts.db,
-    {
+    const viewId = newId(parts);
+    const view = {
       workspaceId,
       viewId,
       requestId,
       viewerUserId: actor.userId,
       subjectUserId: owner.userId,
-      consentGrantId,
-      reason,
+      consentGrantId: body.consent_grant_id,
+      reason: body.reason,
       viewedAt: now,
       clientIp: parts.addressOf(context),
-      userAgent: cutUserAgent(context.req.header("user-agent") ?? null),
-    },
-    parts.sha256,
-  );
-  const answer: PromptViewAnswer = { view_id: viewId, viewed_at: formatInstant(now) };
-  return context.json(answer, 201);
-}
+      userAgent: truncateUserAgent(context.req.header("user-agent") ?? null),
+    };
+    await recordViewWithTicket(parts.db, view, parts.sha256);
+    return answer(201, { view_id: viewId, viewed_at: formatInstant(now) });
+  },
+} satisfies Partial<ApiHandlers>;

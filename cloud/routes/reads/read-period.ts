@@ -1,31 +1,32 @@
-import { type ReachFacts, type ReadEndpoint, readPeriod } from "../../../core/retention/mod.ts";
-import type { Millis } from "../../../core/time.ts";
-import { formatInstant } from "../../../core/wire/mod.ts";
-import { problem } from "../../errors.ts";
-import type { Reading } from "../../read-payload.ts";
+import { readPeriod } from "../../../core/privacy/retention/read-period.ts";
+import type { ReachFacts, ReadEndpoint } from "../../../core/privacy/retention/windows.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import { problem } from "../../http/problem.ts";
+import type { OrRefusal } from "../../http/read-payload.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
 
-/** A period that is answered for. */
-export interface AnsweredPeriod {
+/** A query's period, after the retention floor was applied. */
+export interface ParsedPeriod {
   readonly from: Millis;
   readonly to: Millis;
-  /** The three fields as an answer states them. */
+  /** The three fields for the answer. */
   readonly stated: { readonly from: string; readonly to: string; readonly clamped_from: string | null };
 }
 
-/** What decides how far back a workspace looks now. */
+/** Returns the facts that decide how far back a workspace's queries can go. */
 export function reachOf(workspace: WorkspaceAccess, now: Millis): ReachFacts {
   const { plan, dataRetentionDays, auditLogRetentionDays } = workspace;
   return { now, plan, dataRetentionDays, auditLogRetentionDays };
 }
 
-/** Reads a query's period and holds it against the workspace's floor: 400 below it or clamped, as the endpoint's rule says. */
-export function readPeriodOf(
+/** Parses a query's period and applies the workspace's retention floor: clamps it or answers 400, by the endpoint's rule. */
+export function parsePeriod(
   endpoint: ReadEndpoint,
   query: { readonly from: string | null; readonly to: string | null },
   workspace: WorkspaceAccess,
   now: Millis,
-): Reading<AnsweredPeriod> {
+): OrRefusal<ParsedPeriod> {
   const verdict = readPeriod(endpoint, query, reachOf(workspace, now));
   if (verdict.ok) {
     const { from, to, clampedFrom } = verdict;
@@ -40,7 +41,7 @@ export function readPeriodOf(
     case "period_before_floor":
       return { ok: false, refusal: problem(verdict.reason, { floor: verdict.floor }) };
     case "period_malformed": {
-      const errors = [{ field: verdict.field, problem: "must be a date or a datetime of ISO 8601" }];
+      const errors = [{ field: verdict.field, problem: "must be an ISO 8601 date or datetime" }];
       return { ok: false, refusal: problem(verdict.reason, { errors }) };
     }
     case "period_reversed":

@@ -1,62 +1,76 @@
 import type { Context } from "hono";
-import { cutUserAgent } from "../../../core/consent/mod.ts";
-import { PLAN_TABLE } from "../../../core/plans/mod.ts";
-import { isWithinReach } from "../../../core/retention/mod.ts";
-import {
-  decodeStrictUtf8,
-  formatInstant,
-  mergeRedaction,
-  parseWire,
-  promptViewReasonSchema,
-  type TraceBody,
-} from "../../../core/wire/mod.ts";
-import type { Actor } from "../../actor.ts";
-import { problem } from "../../errors.ts";
+import { truncateUserAgent } from "../../../core/privacy/consent/checkout-consent.ts";
+import { PLAN_TABLE } from "../../../core/privacy/plans/plan-table.ts";
+import { isWithinReach } from "../../../core/privacy/retention/windows.ts";
+import { isUuid } from "../../../core/values/uuid.ts";
+import { promptViewReasonSchema } from "../../../core/wire/audit.ts";
+import { mergeRedaction } from "../../../core/wire/body-envelope.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import { parseWire } from "../../../core/wire/parse.ts";
+import { traceBodyQuerySchema } from "../../../core/wire/queries.ts";
+import type { TraceBody } from "../../../core/wire/traces.ts";
+import { decodeStrictUtf8 } from "../../../core/wire/utf8.ts";
+import type { Actor } from "../../access/actor.ts";
+import { findReachableWorkspace, listReachableWorkspaces } from "../../access/reachable-workspaces.ts";
+import { problem } from "../../http/problem.ts";
+import { type OrRefusal, refuseInvalid } from "../../http/read-payload.ts";
 import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
-import { findReachableWorkspace, listReachableWorkspaces } from "../../reachable-workspaces.ts";
-import { orRefusal, type Reading } from "../../read-payload.ts";
 import {
   type BodyAccess,
-  type BodyReading,
   findOwners,
   type RequestOwner,
   readBody,
+  type StoredBody,
+  type StoredSide,
 } from "../../store/trace-bodies.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
-import { isUuid } from "../../uuid.ts";
+import type { ApiHandlers } from "../api-call.ts";
 import { reachOf } from "./read-period.ts";
 
-/** A request that the caller may see the body of, and how they stand to it. */
+/** A request whose body the caller may read. */
 export interface ReadableRequest {
   readonly workspace: WorkspaceAccess;
   readonly owner: RequestOwner;
   readonly isAuthor: boolean;
 }
 
-/**
- * `GET /v1/traces/{request_id}/body`, for the author and for admins. Everybody else gets one and the same 403, whether or
- * not there is such a request, in their workspace or in another. Then, for those who may: 404 below the floor or without
- * a body, 422 where somebody who is not the author does not say why. Source: decisions, "Bodies".
- */
-export async function getTraceBody(parts: CloudParts, context: Context<CloudEnv>): Promise<Response> {
-  const actor = context.get("actor");
-  const requestId = (context.req.param("request_id") ?? "").toLowerCase();
-  const found = await findReadable(parts, actor, requestId, context.req.query("workspace_id") ?? null);
-  const [request, another] = found;
-  if (request === undefined) return problem("forbidden");
-  if (another !== undefined) return problem("workspace_ambiguous");
-  const now = parts.clock.now();
-  const { workspace, owner } = request;
-  if (!isWithinReach(owner.requestedAt, "traces", reachOf(workspace, now))) return problem("body_unknown");
-  const access = readAccess(parts, context, requestId, request);
-  if (!access.ok) return access.refusal;
-  const read = await readBody(parts.db, workspace.workspaceId, requestId, access.value, parts.sha256);
-  return read.ok ? context.json(toTraceBody(requestId, read.row)) : problem(read.reason);
-}
+/** The route that reads a stored body. */
+export const traceBodyHandlers = {
+  /**
+   * For the author and for admins. Everyone else gets the same 403, whether or not the request exists, in their workspace or
+   * in another. For the author and admins: 404 below the retention floor or without a body, 422 if a reader who is not the
+   * author gives no reason. Source: docs/specification.md#bodies.
+   */
+  "GET /v1/traces/:request_id/body": async ({ parts, actor, params, context, answer }) => {
+    const requestId = params.request_id.toLowerCase();
+    const workspaceId = context.req.query("workspace_id") ?? null;
+    const [request, another] = await findReadableRequests(parts, actor, requestId, workspaceId);
+    if (request === undefined) return problem("forbidden");
+    if (another !== undefined) return problem("workspace_ambiguous");
+    const { workspace, owner } = request;
+    const reach = reachOf(workspace, parts.clock.now());
+    const isReadable = !owner.isDeleted && isWithinReach(owner.requestedAt, "traces", reach);
+    if (!isReadable) return problem("body_unknown");
+    const query = refuseInvalid(parseWire(traceBodyQuerySchema, context.req.query()));
+    if (!query.ok) return query.refusal;
+    const access = readAccess(parts, context, actor, requestId, request);
+    if (!access.ok) return access.refusal;
+    const versions = { request: query.value.request_version, response: query.value.response_version };
+    const read = await readBody(
+      parts.db,
+      workspace.workspaceId,
+      requestId,
+      versions,
+      access.value,
+      parts.sha256,
+    );
+    return read.ok ? answer(200, toTraceBody(requestId, read.body)) : problem(read.reason);
+  },
+} satisfies Partial<ApiHandlers>;
 
-/** The caller's workspaces that have the request, of those in which they may see its body. On Solo that is the author alone. */
-export async function findReadable(
+/** Finds the request in each workspace where the caller may read its body. On Solo, only the author may. */
+export async function findReadableRequests(
   parts: CloudParts,
   actor: Actor,
   requestId: string,
@@ -77,16 +91,16 @@ export async function findReadable(
   });
 }
 
-/** By what right the caller reads. A `view_id` is looked at before a reason: the view that it stands for is written down. */
+/** Returns why the caller may read the body. A `view_id` takes precedence over a reason: its view is already recorded. */
 function readAccess(
   parts: CloudParts,
   context: Context<CloudEnv>,
+  { userId: viewerUserId }: Actor,
   requestId: string,
   { workspace, owner, isAuthor }: ReadableRequest,
-): Reading<BodyAccess> {
+): OrRefusal<BodyAccess> {
   if (isAuthor) return { ok: true, value: { kind: "author" } };
   const now = parts.clock.now();
-  const viewerUserId = context.get("actor").userId;
   const viewId = context.req.query("view_id");
   if (viewId !== undefined) {
     if (!isUuid(viewId)) return { ok: false, refusal: problem("view_unknown") };
@@ -94,7 +108,7 @@ function readAccess(
   }
   const text = context.req.query("reason") ?? headerText(context.req.header("x-prompt-view-reason"));
   if (text === undefined || text.trim() === "") return { ok: true, value: { kind: "unexplained" } };
-  const reason = orRefusal(parseWire(promptViewReasonSchema, text));
+  const reason = refuseInvalid(parseWire(promptViewReasonSchema, text));
   if (!reason.ok) return { ok: false, refusal: problem("reason_missing") };
   const view = {
     workspaceId: workspace.workspaceId,
@@ -106,44 +120,52 @@ function readAccess(
     reason: reason.value,
     viewedAt: now,
     clientIp: parts.addressOf(context),
-    userAgent: cutUserAgent(context.req.header("user-agent") ?? null),
+    userAgent: truncateUserAgent(context.req.header("user-agent") ?? null),
   };
   return { ok: true, value: { kind: "view", view } };
 }
 
-/** A header's text. It comes as one character for each byte (RFC 9110, section 5.5); where those are UTF-8, that is meant. */
+/** Decodes a header's text, which arrives as one character per byte (RFC 9110, section 5.5), as UTF-8 if it is valid. */
 function headerText(value: string | undefined): string | undefined {
   if (value === undefined || /[^\0-\xff]/.test(value)) return value;
   return decodeStrictUtf8(Uint8Array.from(value, (character) => character.charCodeAt(0))) ?? value;
 }
 
-type StoredBody = Extract<BodyReading, { ok: true }>["row"];
-
-function toTraceBody(requestId: string, row: StoredBody): TraceBody {
-  const storedAt = [row.request_stored_at, row.response_stored_at].filter((at) => at !== null);
+function toTraceBody(requestId: string, { request, response, earlier }: StoredBody): TraceBody {
+  const sides = [request, response].filter((side) => side !== null);
+  const storedAt = [...sides, ...earlier].flatMap((each) => each.storedAt ?? []);
   return {
     request_id: requestId,
-    request: toLeg(row, "request"),
-    response: toLeg(row, "response"),
+    request: toTraceSide(request),
+    response: toTraceSide(response),
     ...mergeRedaction(
-      (["request", "response"] as const).map((direction) => ({
-        applied: row[`${direction}_redaction_applied`] ?? false,
-        summary: row[`${direction}_redaction_summary`] ?? [],
+      sides.map(({ redactionApplied, redactionSummary }) => ({
+        applied: redactionApplied,
+        summary: redactionSummary,
       })),
     ),
-    // Decision: when the first of the stored legs arrived; when a daemon captured it, no envelope says.
+    // Decision: when the first of the stored bodies arrived; when a daemon captured it, no envelope says.
     captured_at: formatInstant(Math.min(...storedAt)),
+    earlier_versions: earlier.map((each) => ({
+      direction: each.direction,
+      version: each.version,
+      sha256: each.sha256,
+      size_bytes: each.sizeBytes,
+      stored_at: each.storedAt === null ? null : formatInstant(each.storedAt),
+    })),
   };
 }
 
-function toLeg(row: StoredBody, direction: "request" | "response"): TraceBody["request"] {
-  const bytes = row[`${direction}_body`];
-  if (bytes === null) return null;
+function toTraceSide(side: StoredSide | null): TraceBody["request"] {
+  if (side === null) return null;
   return {
-    content_type: row[`${direction}_content_type`] ?? "",
+    content_type: side.contentType ?? "",
     // Only UTF-8 was stored.
-    text: decodeStrictUtf8(bytes) ?? "",
-    original_size_bytes: Number(row[`${direction}_original_size_bytes`]),
-    truncated: row[`${direction}_truncated`],
+    text: decodeStrictUtf8(side.body) ?? "",
+    original_size_bytes: side.originalSizeBytes,
+    truncated: side.truncated,
+    version: side.version,
+    sha256: side.sha256,
+    stored_at: side.storedAt === null ? null : formatInstant(side.storedAt),
   };
 }

@@ -1,18 +1,18 @@
 import type { Migration } from "../migration.ts";
 import { makeRole } from "./make-role.ts";
 
-/** The workspace that the transaction was opened for; null, which equals nothing, where it was opened for none. */
+/** The workspace of the transaction's scope; null, which equals nothing, if it has none. */
 const CURRENT_WORKSPACE = "nullif(current_setting('meter.workspace_id', true), '')::uuid";
 
-/** The organisation whose member or administrator the caller was found to be. */
+/** The organisation of the transaction's scope. The caller was found to be its member or administrator. */
 const CURRENT_ORGANISATION = "nullif(current_setting('meter.organisation_id', true), '')::uuid";
 
-/** The person that the transaction was opened for. */
+/** The person of the transaction's scope. */
 const CURRENT_USER_ID = "nullif(current_setting('meter.user_id', true), '')";
 
 /**
- * The sums of a rollup. Counts are numeric too: a thousand records with the largest counts that the wire allows are more
- * than an int8 holds, and a sum that overflows would refuse every later record of its hour.
+ * The sums of a rollup. Counts are numeric too: the sum of a thousand records with the largest counts that the wire allows
+ * exceeds an int8, and an overflow would refuse every later record of its hour.
  */
 const SUMS = `
   requests bigint not null default 0,
@@ -27,7 +27,7 @@ const SUMS = `
   cost_pico_usd numeric not null default 0,
   reported_cost_pico_usd numeric not null default 0`;
 
-/** A rollup's key below workspace and time. `''` and the nil UUID stand for "none": a key's part can't be null. */
+/** A rollup's key besides workspace and time. `''` and the nil UUID mean "none", since a key cannot contain nulls. */
 const DIMENSIONS = `
   machine_id uuid not null,
   user_id text not null,
@@ -35,14 +35,14 @@ const DIMENSIONS = `
   provider text not null,
   model text not null`;
 
-const bodyLeg = (leg: string) => `
-  ${leg}_body bytea,
-  ${leg}_content_type text,
-  ${leg}_original_size_bytes bigint,
-  ${leg}_truncated boolean,
-  ${leg}_redaction_applied boolean,
-  ${leg}_redaction_summary jsonb,
-  ${leg}_stored_at timestamptz(3)`;
+const bodySide = (side: string) => `
+  ${side}_body bytea,
+  ${side}_content_type text,
+  ${side}_original_size_bytes bigint,
+  ${side}_truncated boolean,
+  ${side}_redaction_applied boolean,
+  ${side}_redaction_summary jsonb,
+  ${side}_stored_at timestamptz(3)`;
 
 const TABLES = [
   `create table organisations (
@@ -61,7 +61,7 @@ const TABLES = [
   )`,
   "create index organisation_members_by_user on organisation_members (user_id)",
 
-  // No foreign key to the organisation: organisations and workspaces may lie on different shards.
+  // No foreign key to the organisation: organisations and workspaces may be on different shards.
   `create table workspaces (
     workspace_id uuid primary key,
     organisation_id uuid not null,
@@ -111,11 +111,11 @@ const TABLES = [
     check ((scope = 'sync') = (machine_id is not null))
   )`,
   "create unique index sync_keys_by_token on sync_keys (workspace_id, token_hash)",
-  // The contract's "one active sync key per machine", held by the database too.
+  // One active sync key per machine (docs/specification.md#limits), enforced by the database too.
   `create unique index sync_keys_one_active on sync_keys (workspace_id, machine_id)
     where revoked_at is null and scope = 'sync'`,
 
-  // No tenant's until somebody approves it.
+  // Belongs to no tenant until a person approves it.
   `create table pairing_sessions (
     pairing_id uuid primary key,
     code text not null,
@@ -182,14 +182,14 @@ const TABLES = [
     primary key (workspace_id, request_id)
   )`,
   "create index requests_by_time on requests (workspace_id, requested_at, request_id)",
-  // For one question alone: whether another workspace has an id (404) or nobody (425).
+  // Used only to check whether another workspace has an id (404) or none has (425).
   "create index requests_by_id on requests (request_id)",
 
   `create table request_bodies (
     workspace_id uuid not null,
     request_id uuid not null,
-    ${bodyLeg("request")},
-    ${bodyLeg("response")},
+    ${bodySide("request")},
+    ${bodySide("response")},
     primary key (workspace_id, request_id),
     foreign key (workspace_id, request_id) references requests
   )`,
@@ -201,7 +201,7 @@ const TABLES = [
   )`,
   "create index body_first_sightings_by_time on body_first_sightings (workspace_id, first_seen_at)",
 
-  // Room on each page keeps an update of a sum on its page and out of the index.
+  // Free room on each page lets an update of a sum stay on its page and leave the index unchanged.
   `create table usage_hourly (
     workspace_id uuid not null,
     hour timestamptz(0) not null,
@@ -272,7 +272,7 @@ const TABLES = [
   "create index audit_events_by_time on audit_events (workspace_id, at, event_id)",
 ];
 
-/** What the application may do with each table; nothing is deleted but what is short-lived. */
+/** What the application can do with each table. It can delete only short-lived rows. */
 const GRANTS: Readonly<Record<string, string>> = {
   organisations: "select, insert, update",
   organisation_members: "select, insert, update",
@@ -287,7 +287,7 @@ const GRANTS: Readonly<Record<string, string>> = {
   usage_hourly: "select, insert, update",
   usage_daily: "select, insert, update",
   pricing_rates: "select",
-  // Evidence: what was written stays as it was written.
+  // Evidence: rows never change.
   checkout_consent_records: "select, insert",
   prompt_view_heads: "select, insert, update",
   prompt_views: "select, insert",
@@ -298,15 +298,15 @@ const TENANT = `workspace_id = ${CURRENT_WORKSPACE}`;
 const OWN = `user_id = ${CURRENT_USER_ID}`;
 const ORGANISATION = `organisation_id = ${CURRENT_ORGANISATION}`;
 
-/** Which rows a table shows, and which it lets be written where those are fewer. */
+/** The rows of a table that can be read, and those that can be written if they are fewer. */
 interface Policy {
   readonly read: string;
   readonly write?: string;
 }
 
 /**
- * The second lock: a query that forgets its `where workspace_id` finds no other tenant's rows. `pairing_sessions` and
- * `pricing_rates` are nobody's and have none.
+ * Row-level security, so that a query without `where workspace_id` finds no other tenant's rows. `pairing_sessions` and
+ * `pricing_rates` belong to no tenant and have none.
  */
 const POLICIES: Readonly<Record<string, Policy>> = {
   organisations: {
@@ -338,7 +338,7 @@ const POLICIES: Readonly<Record<string, Policy>> = {
 function policyStatements(table: string, { read, write = read }: Policy): string[] {
   return [
     `alter table ${table} enable row level security`,
-    // Forced, so that a forgotten `set role` shows its owner nothing instead of everything.
+    // Forced, so that without `set role` the owner sees no rows instead of all.
     `alter table ${table} force row level security`,
     `create policy ${table}_read on ${table} for select to meter_app using (${read})`,
     `create policy ${table}_insert on ${table} for insert to meter_app with check (${write})`,
@@ -347,7 +347,7 @@ function policyStatements(table: string, { read, write = read }: Policy): string
   ];
 }
 
-/** All tables, the two roles and what they may see. */
+/** Creates all tables, the two roles and their rights. */
 export const firstSchema: Migration = {
   name: "0001-first-schema",
   statements: [
@@ -356,7 +356,7 @@ export const firstSchema: Migration = {
     ...TABLES,
     ...Object.entries(GRANTS).map(([table, rights]) => `grant ${rights} on ${table} to meter_app`),
     ...Object.entries(POLICIES).flatMap(([table, policy]) => policyStatements(table, policy)),
-    // The lookup role learns that an id exists somewhere, and nothing else: neither where nor what.
+    // The lookup role can find out that an id exists in some workspace, and nothing else.
     "grant select (request_id) on requests to meter_lookup",
     "create policy requests_lookup on requests for select to meter_lookup using (true)",
   ],

@@ -6,9 +6,9 @@ const TENANT = "workspace_id = nullif(current_setting('meter.workspace_id', true
 const ACCOUNT_TABLES = ["people", "sessions", "credentials", "verifications"];
 
 /**
- * Accounts, in a schema and under a role of their own: the role that serves requests can't read a password's hash or a
- * session, and the role that signs people in sees nothing of what they meter. The columns are those that better-auth 1.6
- * reads and writes, in snake_case. Then invitations, which are a workspace's.
+ * Adds accounts, in their own schema and under their own role: the role that serves requests cannot read password hashes or
+ * sessions, and the role that signs people in cannot read their requests. The columns are those that better-auth 1.6 reads
+ * and writes, in snake_case. Also adds invitations, which belong to a workspace.
  */
 export const accounts: Migration = {
   name: "0002-accounts",
@@ -26,7 +26,7 @@ export const accounts: Migration = {
       deleted_at timestamptz(3),
       is_first boolean check (is_first)
     )`,
-    // At most one account is the server's first, however many are opened at the same moment.
+    // At most one account is the server's first, even if several are created at the same moment.
     "create unique index people_one_first on accounts.people (is_first)",
     `create table accounts.sessions (
       id text primary key,

@@ -3,8 +3,8 @@ import type { Migration } from "../migration.ts";
 const TENANT = "workspace_id = nullif(current_setting('meter.workspace_id', true), '')::uuid";
 
 /**
- * What a view that was announced beforehand (`POST /v1/audit/prompt-views`) is still good for. It can't stand in
- * `prompt_views`, whose rows never change.
+ * Adds tickets: what a view that was recorded beforehand (`POST /v1/audit/prompt-views`) still allows. They are not columns
+ * of `prompt_views`, whose rows never change.
  */
 export const promptViewTickets: Migration = {
   name: "0003-prompt-view-tickets",

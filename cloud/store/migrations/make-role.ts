@@ -1,8 +1,8 @@
 /**
- * Roles belong to the whole server, so another database may have made it, now or at the same moment. A role that may
- * not make roles finds it made by an administrator. The application's role logs in nowhere and owns nothing; whoever
- * migrates becomes a member of it, so that `set role` is allowed: since PostgreSQL 16 that is a right of its own, which
- * making a role does not give.
+ * Creates a role unless it exists. Roles belong to the whole server, so another database may have created it, even at the
+ * same moment; if the login cannot create roles, an administrator must have created it. The application's role cannot log
+ * in and owns nothing. The login that migrates becomes a member of it, so that `set role` is allowed: since PostgreSQL 16,
+ * creating a role does not include that right.
  */
 export const makeRole = (role: string) => `
 do $$

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from "kysely";
-import type { LedgerRow } from "../../../core/ledger/mod.ts";
+import type { LedgerRow } from "../../../core/privacy/ledger/prompt-view-chain.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { toLedgerRow } from "../prompt-view-ledger.ts";
 import type { CloudSchema } from "../schema.ts";
@@ -10,13 +10,13 @@ import type { Span } from "./usage-spans.ts";
 /** An audit event as stored. */
 export type AuditEventRow = Selectable<CloudSchema["audit_events"]>;
 
-/** Views of a period, the last of the chain first. Their place orders them: clocks of several instances differ. */
+/** Lists the views of a period, newest first by their position in the chain, since the clocks of several instances differ. */
 export async function listPromptViews(
   db: CloudDatabase,
   workspaceId: string,
-  question: Span & PageRequest & { readonly viewer: string | null; readonly subject: string | null },
+  options: Span & PageRequest & { readonly viewer: string | null; readonly subject: string | null },
 ): Promise<Page<LedgerRow>> {
-  const { from, to, after, limit, viewer, subject } = question;
+  const { from, to, after, limit, viewer, subject } = options;
   const rows = await inReadScope(db, { workspaceId }, async (trx) => {
     let query = trx
       .selectFrom("prompt_views")
@@ -36,13 +36,13 @@ export async function listPromptViews(
   return { ...page, rows: page.rows.map(toLedgerRow) };
 }
 
-/** Audit events of a period, newest first. */
+/** Lists the audit events of a period, newest first. */
 export async function listAuditEvents(
   db: CloudDatabase,
   workspaceId: string,
-  question: Span & PageRequest,
+  options: Span & PageRequest,
 ): Promise<Page<AuditEventRow>> {
-  const { from, to, after, limit } = question;
+  const { from, to, after, limit } = options;
   const rows = await inReadScope(db, { workspaceId }, async (trx) => {
     let query = trx
       .selectFrom("audit_events")

@@ -1,20 +1,20 @@
-import type { CursorPosition } from "../../../core/wire/mod.ts";
+import type { CursorPosition } from "../../../core/wire/cursor.ts";
 
-/** A part of a list, newest first. */
+/** A page of a list, newest first. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** Where the next part goes on; null where there is none. */
+  /** The position after which the next page starts; null if this is the last page. */
   readonly next: CursorPosition | null;
 }
 
-/** Which part is wanted. */
+/** Which page to read. */
 export interface PageRequest {
-  /** The last entry of the part before; null for the first. */
+  /** The last entry of the previous page; null for the first page. */
   readonly after: CursorPosition | null;
   readonly limit: number;
 }
 
-/** Makes a page of rows of which one more than the limit was read. */
+/** Creates a page from up to `limit + 1` rows; the extra one shows that there is a next page. */
 export function toPage<Row>(
   rows: readonly Row[],
   limit: number,

@@ -4,12 +4,12 @@ import type { CloudSchema } from "../schema.ts";
 import { inScope, type TenantScope } from "../transaction.ts";
 
 /**
- * Longest statement of a read, milliseconds; then 503. Decision: a third of what the adapter allows a statement, so that
- * questions can't keep the connections that ingest needs.
+ * Longest statement of a read, milliseconds; a longer one ends in 503. Decision: a third of the adapter's limit, so that reads
+ * cannot occupy the connections that ingest needs.
  */
 export const READ_TIMEOUT_MS = 5_000;
 
-/** Runs a read in a transaction that can't write and whose statements end in time. */
+/** Runs a read in a read-only transaction with a statement timeout. */
 export async function inReadScope<T>(
   db: CloudDatabase,
   scope: TenantScope,

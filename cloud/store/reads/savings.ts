@@ -1,13 +1,20 @@
-import { sql } from "kysely";
-import type { PriceBook } from "../../../core/pricing/mod.ts";
-import { findSavings, type RepeatedPrompts, type Saving } from "../../../core/savings/mod.ts";
+import { sql, type Transaction } from "kysely";
+import type { PriceBook } from "../../../core/pricing/price-book.ts";
+import {
+  findSavings,
+  type ModelUsage,
+  type RepeatedPrompts,
+  type Saving,
+} from "../../../core/pricing/savings/find-savings.ts";
+import type { Millis } from "../../../core/values/time.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
+import type { CloudSchema } from "../schema.ts";
 import { inReadScope } from "./read-scope.ts";
-import { readUsage } from "./usage.ts";
+import { readUsage, type UsageGroup } from "./usage.ts";
 import type { Span } from "./usage-spans.ts";
 
-/** Most projects and models that are looked at, the costliest: where there is little to spend there is little to save. */
+/** Most projects and models that are examined, the costliest first: low costs leave little to save. */
 const MAX_VALUES = 50;
 
 /**
@@ -16,7 +23,7 @@ const MAX_VALUES = 50;
  */
 export const REPEATS_SEARCHED = 20_000;
 
-/** Where money could have been saved in a period. */
+/** Finds where money could have been saved in a period. */
 export async function readSavings(
   db: CloudDatabase,
   workspaceId: string,
@@ -29,60 +36,70 @@ export async function readSavings(
       to,
       workspaceId,
       bucket: "day",
-      families: [[["provider", "model", "project"]]],
+      dimensionGroups: [[["provider", "model", "project"]]],
       maxValues: MAX_VALUES,
     });
-    const { rows } = await sql<{
-      provider: string;
-      model: string;
-      project: string | null;
-      requests: string;
-      cost: string;
-    }>`
-      with recent as (
-        select request_id, requested_at, provider, model, project, prompt_hash, cost_pico_usd, error_class, http_status
-        from requests
-        where workspace_id = ${workspaceId}::uuid
-          and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz
-        order by requested_at desc, request_id desc
-        limit ${REPEATS_SEARCHED}::bigint
-      ),
-      askings as (
-        select provider, model, project, cost_pico_usd, row_number() over (
-          partition by provider, model, project, prompt_hash order by requested_at, request_id
-        ) as asking
-        from recent
-        where prompt_hash is not null and ${sql.raw(FAILED)} is not true
-      )
-      select provider, model, project, count(*) as requests, coalesce(sum(cost_pico_usd), 0) as cost
-      from askings where asking > 1
-      group by provider, model, project`.execute(trx);
-    const repeated = rows.map(
-      ({ provider, model, project, requests, cost }): RepeatedPrompts => ({
-        provider,
-        model,
-        project,
-        requests: Number(requests),
-        costPicoUsd: BigInt(cost),
-      }),
-    );
-    const usage = groups.map((group) => {
-      const { provider, model } = group as { provider: string; model: string };
-      const { totals } = group;
-      return {
-        provider,
-        model,
-        project: group.project === "" ? null : group.project,
-        requests: totals.requests,
-        promptTokens: totals.prompt_tokens,
-        completionTokens: totals.completion_tokens,
-        cacheReadTokens: totals.cache_read_tokens,
-        cacheWriteTokens: totals.cache_write_tokens,
-        thinkingTokens: totals.thinking_tokens,
-        costPicoUsd: BigInt(totals.cost_pico_usd),
-        rates: book.findPublished({ provider, model, requestedModel: null, at: to })?.rates ?? null,
-      };
-    });
-    return findSavings(usage, repeated);
+    const usage = groups.map((group) => toGroupUsage(group, book, to));
+    return findSavings(usage, await readRepeatedPrompts(trx, workspaceId, { from, to }));
   });
+}
+
+function toGroupUsage(group: UsageGroup, book: PriceBook, at: Millis): ModelUsage {
+  const { provider, model } = group as { provider: string; model: string };
+  const { totals } = group;
+  return {
+    provider,
+    model,
+    project: group.project === "" ? null : group.project,
+    requests: totals.requests,
+    promptTokens: totals.prompt_tokens,
+    completionTokens: totals.completion_tokens,
+    cacheReadTokens: totals.cache_read_tokens,
+    cacheWriteTokens: totals.cache_write_tokens,
+    thinkingTokens: totals.thinking_tokens,
+    costPicoUsd: BigInt(totals.cost_pico_usd),
+    rates: book.findPublished({ provider, model, requestedModel: null, at })?.rates ?? null,
+  };
+}
+
+/** Counts, by provider, model and project, the newest requests whose prompt an earlier one of them had already sent. */
+async function readRepeatedPrompts(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  { from, to }: Span,
+): Promise<RepeatedPrompts[]> {
+  const { rows } = await sql<{
+    provider: string;
+    model: string;
+    project: string | null;
+    requests: string;
+    cost: string;
+  }>`
+    with recent as (
+      select request_id, requested_at, provider, model, project, prompt_hash, cost_pico_usd, error_class, http_status
+      from requests
+      where workspace_id = ${workspaceId}::uuid
+        and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz
+      order by requested_at desc, request_id desc
+      limit ${REPEATS_SEARCHED}::bigint
+    ),
+    occurrences as (
+      select provider, model, project, cost_pico_usd, row_number() over (
+        partition by provider, model, project, prompt_hash order by requested_at, request_id
+      ) as occurrence
+      from recent
+      where prompt_hash is not null and ${sql.raw(FAILED)} is not true
+    )
+    select provider, model, project, count(*) as requests, coalesce(sum(cost_pico_usd), 0) as cost
+    from occurrences where occurrence > 1
+    group by provider, model, project`.execute(trx);
+  return rows.map(
+    ({ provider, model, project, requests, cost }): RepeatedPrompts => ({
+      provider,
+      model,
+      project,
+      requests: Number(requests),
+      costPicoUsd: BigInt(cost),
+    }),
+  );
 }

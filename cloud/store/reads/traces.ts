@@ -1,5 +1,5 @@
 import { type Selectable, sql, type Transaction } from "kysely";
-import type { TracesQuery } from "../../../core/wire/mod.ts";
+import type { TracesQuery } from "../../../core/wire/queries.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
 import type { CloudSchema, RequestRow } from "../schema.ts";
@@ -10,10 +10,10 @@ import type { Span } from "./usage-spans.ts";
 /** A stored request with its machine's name. */
 export type TraceRow = Selectable<RequestRow> & { readonly hostname: string | null };
 
-/** What narrows a list of requests. An empty project stands for those without one. */
+/** The filters of a list of requests. An empty project selects requests without one. */
 export type TraceFilter = Pick<TracesQuery, "project" | "model" | "provider" | "status" | "user">;
 
-/** A workspace's requests, each with the name of its machine. */
+/** Selects a workspace's requests, with the names of their machines. */
 function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
   return trx
     .selectFrom("requests as r")
@@ -25,13 +25,13 @@ function selectTraces(trx: Transaction<CloudSchema>, workspaceId: string) {
     .where("r.workspace_id", "=", workspaceId);
 }
 
-/** Requests of a period, newest first; of the same millisecond, the greater id first. */
+/** Lists the requests of a period, newest first, then by descending id. */
 export async function listTraces(
   db: CloudDatabase,
   workspaceId: string,
-  question: Span & PageRequest & { readonly filter: TraceFilter },
+  options: Span & PageRequest & { readonly filter: TraceFilter },
 ): Promise<Page<TraceRow>> {
-  const { from, to, after, limit, filter } = question;
+  const { from, to, after, limit, filter } = options;
   const rows = await inReadScope(db, { workspaceId }, async (trx) => {
     let query = selectTraces(trx, workspaceId)
       .where("r.requested_at", ">=", from)
@@ -58,7 +58,7 @@ export async function listTraces(
   return toPage(rows, limit, (row) => ({ at: row.requested_at, id: row.request_id }));
 }
 
-/** One request; null where the workspace has no such. */
+/** Finds a request; null if the workspace has no request with this id. */
 export async function findTrace(
   db: CloudDatabase,
   workspaceId: string,

@@ -1,5 +1,7 @@
-import type { Millis } from "../../../core/time.ts";
-import { type Analytics, type AnalyticsQuery, formatInstant, type Overview } from "../../../core/wire/mod.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import { formatInstant } from "../../../core/wire/instant.ts";
+import type { AnalyticsQuery } from "../../../core/wire/queries.ts";
+import type { Analytics, Overview } from "../../../core/wire/reports.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { NO_MACHINE } from "../rollups.ts";
 import { inReadScope } from "./read-scope.ts";
@@ -15,10 +17,10 @@ export const ANALYTICS_MAX_GROUPS = 100;
 type OverviewSums = Pick<Overview, "totals" | "days" | "projects" | "models">;
 type AnalyticsSums = Pick<Analytics, "totals" | "groups">;
 
-/** How the values of a dimension are called; the value itself where it says nothing. */
+/** Reads display names of a dimension's values; a value without one is shown itself. */
 export type NameValues = (values: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-/** The rollups' key of each dimension that analytics are asked by. */
+/** The rollups' column of each analytics dimension. */
 const COLUMNS = {
   project: "project",
   model: "model",
@@ -27,13 +29,13 @@ const COLUMNS = {
   user: "user_id",
 } as const satisfies Record<AnalyticsQuery["by"], UsageDimension>;
 
-/** What stands in a rollup's key for "none", and how that is called. */
+/** The value and label of "none" in the rollups' keys. */
 const NONE: Partial<Record<UsageDimension, { readonly value: string; readonly label: string }>> = {
   project: { value: "", label: "no project" },
   machine_id: { value: NO_MACHINE, label: "no machine" },
 };
 
-/** Adds up a period: in all, by day, by project and by model. */
+/** Sums a period: in total, by day, by project and by model. */
 export async function readOverview(
   db: CloudDatabase,
   workspaceId: string,
@@ -44,7 +46,7 @@ export async function readOverview(
       ...period,
       workspaceId,
       bucket: "day",
-      families: [[["bucket"]], [[], ["project"], ["model"]]],
+      dimensionGroups: [[["bucket"]], [[], ["project"], ["model"]]],
       maxValues: OVERVIEW_MAX_GROUPS,
     }),
   );
@@ -61,21 +63,21 @@ export async function readOverview(
   };
 }
 
-/** Adds up a period by one dimension, and each of its values by hour or day. */
+/** Sums a period by one dimension, and each of its values by hour or day. */
 export async function readAnalytics(
   db: CloudDatabase,
   workspaceId: string,
-  question: Span & Pick<AnalyticsQuery, "by" | "bucket">,
+  options: Span & Pick<AnalyticsQuery, "by" | "bucket">,
   nameValues: NameValues,
 ): Promise<AnalyticsSums> {
-  const column = COLUMNS[question.by];
+  const column = COLUMNS[options.by];
   const groups = await inReadScope(db, { workspaceId }, (trx) =>
     readUsage(trx, {
-      from: question.from,
-      to: question.to,
+      from: options.from,
+      to: options.to,
       workspaceId,
-      bucket: question.bucket,
-      families: [[[], [column], [column, "bucket"]]],
+      bucket: options.bucket,
+      dimensionGroups: [[[], [column], [column, "bucket"]]],
       maxValues: ANALYTICS_MAX_GROUPS,
     }),
   );
@@ -96,7 +98,7 @@ export async function readAnalytics(
   };
 }
 
-/** The host names of machines. */
+/** Reads the host names of machines. */
 export async function readMachineNames(
   db: CloudDatabase,
   workspaceId: string,
@@ -133,7 +135,7 @@ function toBuckets(groups: readonly UsageGroup[]): Overview["days"] {
 
 type Costed = Pick<Overview["projects"][number], "label" | "requests" | "cost_pico_usd">;
 
-/** The costliest first; of equal ones the most used, then by name, so that the order is the same each time. */
+/** Orders by descending cost, then by descending requests, then by label, so that the order is stable. */
 function byCost(one: Costed, other: Costed): number {
   const difference = BigInt(other.cost_pico_usd) - BigInt(one.cost_pico_usd);
   if (difference !== 0n) return difference > 0n ? 1 : -1;

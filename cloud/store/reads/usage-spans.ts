@@ -1,4 +1,4 @@
-import type { Millis } from "../../../core/time.ts";
+import type { Millis } from "../../../core/values/time.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -9,7 +9,7 @@ export interface Span {
   readonly to: Millis;
 }
 
-/** What makes up a period: whole days, whole hours, and requests that are added (1) to them or taken from them (-1). */
+/** The parts of a period: whole days, whole hours, and requests to add (1) or subtract (-1). */
 export interface UsageSpans {
   readonly days: Span | null;
   readonly hours: readonly Span[];
@@ -17,10 +17,9 @@ export interface UsageSpans {
 }
 
 /**
- * Takes a period apart, so that it is answered to the millisecond and almost wholly from rollups: whole days from
- * `usage_daily`, the rest from `usage_hourly`. An edge within an hour costs the rows of its shorter side: they are added
- * to the hours, or taken from the hour that holds them. So at most half an hour's rows are read at either end, however
- * long the period is and however many requests it has.
+ * Splits a period so that sums are exact to the millisecond and come almost entirely from rollups: whole days from
+ * `usage_daily`, the rest from `usage_hourly`. At an edge within an hour, the rows on its shorter side are added to the
+ * hours or subtracted from them. So at most half an hour of rows is read at each end, however long the period is.
  */
 export function usageSpans({ from, to }: Span, bucket: "hour" | "day"): UsageSpans {
   if (from >= to) return { days: null, hours: [], rows: [] };

@@ -1,14 +1,15 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
-import type { Millis } from "../../../core/time.ts";
-import { formatCalendarDate, formatInstant, type UsageTotals } from "../../../core/wire/mod.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import { formatCalendarDate, formatInstant } from "../../../core/wire/instant.ts";
+import type { UsageTotals } from "../../../core/wire/usage-totals.ts";
 import { contributions, USAGE_SUMS } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { type Span, usageSpans } from "./usage-spans.ts";
 
-/** What the rollups keep usage apart by. */
+/** The dimensions of the rollups. */
 export type UsageDimension = "machine_id" | "user_id" | "project" | "provider" | "model";
 
-/** What a group is one value of each of; empty for the group of everything. */
+/** The dimensions that a grouping set groups by; empty for the grand total. */
 export type UsageSet = readonly (UsageDimension | "bucket")[];
 
 const TYPES: Readonly<Record<UsageSet[number], string>> = {
@@ -20,25 +21,25 @@ const TYPES: Readonly<Record<UsageSet[number], string>> = {
   model: "text",
 };
 
-/** A group's sums, as text: they may be larger than a double holds. */
+/** A group's sums as text, since they may exceed a double's integers. */
 type Sums = Record<(typeof USAGE_SUMS)[number], string>;
 
-/** What to add up. */
-export interface UsageQuestion extends Span {
+/** A usage query. */
+export interface UsageQuery extends Span {
   readonly workspaceId: string;
   readonly bucket: "hour" | "day";
   /**
-   * The groups wanted, each by these dimensions and, where `bucket` is among them, by time. The rollups' rows are added up
-   * once for each family, by all that its sets name, and its sets are made of that: what belongs together is of few values.
+   * Groups of grouping sets. The rollups' rows are first summed once per group, by all dimensions of its sets, and each set is
+   * summed from that. Put sets in one group if their dimensions together have few distinct values.
    */
-  readonly families: readonly (readonly UsageSet[])[];
-  /** Of each dimension only so many values, the costliest, get groups of their own. Sums over them all leave none out. */
+  readonly dimensionGroups: readonly (readonly UsageSet[])[];
+  /** How many values of each dimension, the costliest, are returned. Totals over a dimension include all its values. */
   readonly maxValues: number;
 }
 
-/** The sums of one group. A dimension by which it is not grouped is null, and so is the bucket. */
+/** The sums of one group. Dimensions that it is not grouped by are null, and so is the bucket. */
 export interface UsageGroup {
-  /** Which of the question's sets it is of, counted through all families. */
+  /** The index of its grouping set among all sets of the query. */
   readonly set: number;
   readonly bucket: Millis | null;
   readonly machine_id: string | null;
@@ -51,31 +52,31 @@ export interface UsageGroup {
 
 const SUMMED = USAGE_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", ");
 
-/** Adds up usage in one statement, so that all sums are of one moment. */
+/** Sums usage in one statement, so that all sums are from one snapshot. */
 export async function readUsage(
   trx: Transaction<CloudSchema>,
-  question: UsageQuestion,
+  query: UsageQuery,
 ): Promise<readonly UsageGroup[]> {
-  const { families, maxValues } = question;
-  const columns = [...new Set(families.flat(2))].sort();
-  const asked = families.map((sets) => {
+  const { dimensionGroups, maxValues } = query;
+  const columns = [...new Set(dimensionGroups.flat(2))].sort();
+  const groups = dimensionGroups.map((sets) => {
     const named = columns.filter((column) => sets.some((set) => set.includes(column)));
-    return { sets, named, family: maskOf(columns, named) };
+    return { sets, named, groupId: maskOf(columns, named) };
   });
   const { rows } = await sql<
-    { family: number; mask: number; bucket?: Millis } & Partial<Record<UsageDimension, string>> & Sums
+    { group_id: number; mask: number; bucket?: Millis } & Partial<Record<UsageDimension, string>> & Sums
   >`
-    with ${partsOf(question)},
+    with ${partsOf(query)},
     source as (
-      select ${sql.raw(`grouping(${columns.join(", ")}) as family, ${columns.join(", ")}, ${SUMMED}`)} from parts
-      group by ${sql.raw(groupingSets(asked.map(({ named }) => named)))}
+      select ${sql.raw(`grouping(${columns.join(", ")}) as group_id, ${columns.join(", ")}, ${SUMMED}`)} from parts
+      group by ${sql.raw(groupingSets(groups.map(({ named }) => named)))}
     )
-    ${sql.raw(asked.map((each) => groupsOf(each, columns, maxValues)).join(" union all "))}`.execute(trx);
-  const sets = asked.flatMap(({ sets, named, family }) =>
-    sets.map((set) => `${family} ${maskOf(named, set)}`),
+    ${sql.raw(groups.map((each) => groupsOf(each, columns, maxValues)).join(" union all "))}`.execute(trx);
+  const sets = groups.flatMap(({ sets, named, groupId }) =>
+    sets.map((set) => `${groupId} ${maskOf(named, set)}`),
   );
   return rows.map((row) => ({
-    set: sets.indexOf(`${row.family} ${row.mask}`),
+    set: sets.indexOf(`${row.group_id} ${row.mask}`),
     bucket: row.bucket ?? null,
     machine_id: row.machine_id ?? null,
     user_id: row.user_id ?? null,
@@ -86,15 +87,15 @@ export async function readUsage(
   }));
 }
 
-/** A family, all that its sets name, and the number by which its rows in `source` are told. */
-interface AskedFamily {
+/** A group of sets, all dimensions of its sets, and the number that identifies its rows in `source`. */
+interface DimensionGroup {
   readonly sets: readonly UsageSet[];
   readonly named: UsageSet;
-  readonly family: number;
+  readonly groupId: number;
 }
 
-/** The select of one family's groups from `source`, where its rows are told by what they are grouped by. */
-function groupsOf({ sets, named, family }: AskedFamily, columns: UsageSet, maxValues: number): string {
+/** Returns the select of one group's sets from `source`. */
+function groupsOf({ sets, named, groupId }: DimensionGroup, columns: UsageSet, maxValues: number): string {
   const list = columns.map((column) =>
     named.includes(column) ? column : `null::${TYPES[column]} as ${column}`,
   );
@@ -102,11 +103,11 @@ function groupsOf({ sets, named, family }: AskedFamily, columns: UsageSet, maxVa
     .filter((column) => column !== "bucket")
     .map(
       (column) => `and (grouping(${column}) = 1 or ${column} in (
-        select ${column} from source where family = ${family} group by ${column}
+        select ${column} from source where group_id = ${groupId} group by ${column}
         order by sum(cost_pico_usd) desc, sum(requests) desc, ${column} limit ${maxValues}))`,
     );
-  return `select ${family} as family, grouping(${named.join(", ")})::integer as mask, ${list.join(", ")}, ${SUMMED}
-    from source where family = ${family} group by ${groupingSets(sets)}
+  return `select ${groupId} as group_id, grouping(${named.join(", ")})::integer as mask, ${list.join(", ")}, ${SUMMED}
+    from source where group_id = ${groupId} group by ${groupingSets(sets)}
     having sum(requests) > 0 ${isTop.join(" ")}`;
 }
 
@@ -114,13 +115,13 @@ function groupingSets(sets: readonly UsageSet[]): string {
   return `grouping sets (${sets.map((set) => `(${set.join(", ")})`).join(", ")})`;
 }
 
-/** What PostgreSQL's `grouping()` of the columns says of a row of that set: a bit for each that it is not grouped by. */
+/** Returns PostgreSQL's `grouping()` of the columns for a row of that set: one bit for each column it is not grouped by. */
 function maskOf(columns: UsageSet, set: UsageSet): number {
   return columns.reduce((mask, column) => mask * 2 + (set.includes(column) ? 0 : 1), 0);
 }
 
-/** The common table expression `parts`: rows of the rollups, and what the period's edges add or take. */
-function partsOf({ workspaceId, from, to, bucket }: UsageQuestion): RawBuilder<unknown> {
+/** Returns the common table expression `parts`: rows of the rollups, plus or minus the requests at the period's edges. */
+function partsOf({ workspaceId, from, to, bucket }: UsageQuery): RawBuilder<unknown> {
   const { days, hours, rows } = usageSpans({ from, to }, bucket);
   const columns = (time: string) =>
     sql.raw(`${time} as bucket, machine_id, user_id, project, provider, model, ${USAGE_SUMS.join(", ")}`);
@@ -137,7 +138,7 @@ function partsOf({ workspaceId, from, to, bucket }: UsageQuestion): RawBuilder<u
     ), `,
   );
   const parts = [
-    // Always there, so that a period of nothing is a question too.
+    // Always present, so that an empty period is a valid query too.
     sql`select ${ofDays} from usage_daily ${within(
       "day",
       "date",
@@ -158,7 +159,7 @@ export const NO_USAGE: UsageTotals = toTotals(
 );
 
 function toTotals(sums: Sums): UsageTotals {
-  // Beyond 2^53 tokens the wire has no number; nobody has used as many.
+  // The wire has no number beyond 2^53.
   const count = (sum: string) => Math.min(Number(sum), Number.MAX_SAFE_INTEGER);
   return {
     requests: count(sums.requests),

@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
-import { type AccountsSettings, createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
-import { createRandomBytes } from "../../../adapters/crypto/mod.ts";
-import type { PostgresServerOptions } from "../../../adapters/postgres/mod.ts";
+import type { AccountsSettings } from "../../../adapters/accounts/auth-options.ts";
+import { createBetterAuthAccounts } from "../../../adapters/accounts/create-accounts.ts";
+import { createRandomBytes } from "../../../adapters/crypto/node-crypto.ts";
+import type { PostgresServerOptions } from "../../../adapters/postgres/postgres-server.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import type { Accounts } from "../../../core/ports/accounts.ts";
 import type { Mail } from "../../../core/ports/mail.ts";
-import { uuidV7 } from "../../../core/uuid.ts";
+import { uuidV7 } from "../../../core/values/uuid.ts";
 import { describeOnEngines, type Engine, type TestDatabase } from "../../cloud/kit/engines.ts";
-import { accountsContract } from "./accounts-contract.ts";
+import { accountsContract } from "./accounts-contract.rig.ts";
 
 const baseUrl = "https://cloud.meter.example";
 const secret = "a secret of the tests that is long enough 0123456789";
@@ -29,8 +30,8 @@ function openAccounts(test: TestDatabase, settings: Partial<AccountsSettings> = 
       mails.push(mail);
     },
     policy: {
-      admits: async ({ invitation }) => invitation === "please",
-      opened: async ({ email }, invitation) => {
+      allows: async ({ invitation }) => invitation === "please",
+      accountCreated: async ({ email }, invitation) => {
         opened.push([email, invitation]);
       },
     },
@@ -98,12 +99,12 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       { kind: "cookie", cookie: cookie.split(";")[0] ?? "" },
       { kind: "bearer", token },
     ] as const;
-    for (const proof of proofs) assert.equal((await accounts.sessionOf(proof))?.userId, made.userId);
+    for (const proof of proofs) assert.equal((await accounts.authenticate(proof))?.userId, made.userId);
 
     // What lies in the database is no session without the server's secret.
     const { rows } = await sql<{ token: string }>`select token from accounts.sessions`.execute(test.db);
     for (const row of rows)
-      assert.equal(await accounts.sessionOf({ kind: "bearer", token: row.token }), null);
+      assert.equal(await accounts.authenticate({ kind: "bearer", token: row.token }), null);
 
     const out = await accounts.handle(
       new Request(`${baseUrl}/api/auth/sign-out`, {
@@ -112,10 +113,10 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
       }),
     );
     assert.equal(out.status, 200);
-    for (const proof of proofs) assert.equal(await accounts.sessionOf(proof), null);
+    for (const proof of proofs) assert.equal(await accounts.authenticate(proof), null);
   });
 
-  it("gives every sign-in a session of its own, whatever cookie came along", async () => {
+  it("creates a new session for every sign-in, regardless of cookies", async () => {
     const { accounts } = rig;
     const email = "fixed@example.com";
     await accounts.createUser({ name: "Fixed", email, password });
@@ -128,13 +129,13 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
   });
 
   // Planted: calls not taken out of their context; Deno then answered one test's request from another's closed database.
-  it("knows nothing of the async context that a call comes in", async () => {
+  it("ignores the async context of the caller", async () => {
     const foreign = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const { accounts } = openAccounts(test, {
       policy: {
-        admits: async () => seen.push(foreign.getStore()) > 0,
-        opened: async () => void seen.push(foreign.getStore()),
+        allows: async () => seen.push(foreign.getStore()) > 0,
+        accountCreated: async () => void seen.push(foreign.getStore()),
       },
     });
     await accounts.createUser({ name: "First", email: "first@example.com", password });
@@ -144,7 +145,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.deepEqual(new Set(seen), new Set([undefined]));
   });
 
-  it("answers alike for a wrong password and for nobody, and never a deleted account", async () => {
+  it("responds identically to a wrong password, an unknown address and a deleted account", async () => {
     const { accounts } = rig;
     const email = "known@example.com";
     const made = await accounts.createUser({ name: "Known", email, password });
@@ -159,13 +160,13 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.ok(made.ok);
     await accounts.deleteUser(made.userId);
     assert.equal((await said({ email, password }))[0], 401);
-    // Stamped, not removed: nothing purges.
+    // The name goes with the purge; address and password go at once.
     const { rows } = await sql`select name, email, deleted_at is not null as deleted from accounts.people
       where id = ${made.userId}`.execute(test.db);
-    assert.deepEqual(rows, [{ name: "Known", email, deleted: true }]);
+    assert.deepEqual(rows, [{ name: "Known", email: `${made.userId}@deleted.invalid`, deleted: true }]);
   });
 
-  it("refuses a sign-in that another site's page makes, with a cookie or without", async () => {
+  it("rejects a sign-in from another site's page, with or without a cookie", async () => {
     const { accounts } = rig;
     const email = "csrf@example.com";
     await accounts.createUser({ name: "C", email, password });
@@ -182,7 +183,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     }
   });
 
-  it("takes a sign-in by Node's fetch, which says how it fetches and nothing of a page", async () => {
+  it("accepts a sign-in by Node's fetch, which sends only Sec-Fetch-Mode", async () => {
     const { accounts } = rig;
     const email = "program@example.com";
     await accounts.createUser({ name: "P", email, password });
@@ -192,7 +193,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.equal((await signIn({ "sec-fetch-site": "cross-site" })).status, 403);
   });
 
-  it("sets a new password by mail, ends all sessions with it, and says nothing of who has an account", async () => {
+  it("resets a password by email, ends all sessions, and does not reveal who has an account", async () => {
     const { accounts, mails } = rig;
     const email = "forgot@example.com";
     const made = await accounts.createUser({ name: "F", email, password: null });
@@ -214,11 +215,11 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.equal((await reset()).status, 400);
     // Nor is an earlier or later letter good after that.
     assert.equal((await reset(other)).status, 400);
-    assert.equal(await accounts.sessionOf({ kind: "bearer", token: session }), null);
+    assert.equal(await accounts.authenticate({ kind: "bearer", token: session }), null);
     assert.equal((await post(accounts, "/sign-in/email", { email, password })).status, 200);
   });
 
-  it("answers alike whether a letter goes out, is slow, can't be sent, or is nobody's", async () => {
+  it("responds identically if an email is sent, slow or fails, or the address is unknown", async () => {
     const { accounts } = rig;
     const [sent, gone] = ["sent@example.com", "gone@example.com"];
     await accounts.createUser({ name: "S", email: sent, password });
@@ -248,7 +249,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     );
   });
 
-  it("ends every session and letter when a password is changed, and begins a session for who changed it", async () => {
+  it("ends every session and open reset when a password is changed, and starts a session for the person who changed it", async () => {
     const { accounts, mails } = rig;
     const email = "changed@example.com";
     const made = await accounts.createUser({ name: "C", email, password });
@@ -268,18 +269,18 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
         { authorization: `Bearer ${mine}` },
       );
     assert.equal((await change({ currentPassword: "wrong wrong wrong" })).status, 400);
-    assert.notEqual(await accounts.sessionOf({ kind: "bearer", token: other }), null);
+    assert.notEqual(await accounts.authenticate({ kind: "bearer", token: other }), null);
     const answer = await change({ currentPassword: password, revokeOtherSessions: false });
     assert.equal(answer.status, 200);
     for (const token of [mine, other])
-      assert.equal(await accounts.sessionOf({ kind: "bearer", token }), null);
+      assert.equal(await accounts.authenticate({ kind: "bearer", token }), null);
     const token = answer.headers.get("set-auth-token") ?? "";
-    assert.equal((await accounts.sessionOf({ kind: "bearer", token }))?.userId, made.userId);
+    assert.equal((await accounts.authenticate({ kind: "bearer", token }))?.userId, made.userId);
     const reset = await post(accounts, "/reset-password", { newPassword: password, token: letter });
     assert.equal(reset.status, 400);
   });
 
-  it("sends no more than three letters within the hour that each is good for, and answers as ever", async () => {
+  it("sends at most three reset emails while they are valid, and responds as before", async () => {
     const { accounts, mails } = rig;
     const email = "flooded@example.com";
     await accounts.createUser({ name: "F", email, password });
@@ -297,7 +298,7 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     assert.equal(sent(), 4);
   });
 
-  it("keeps a session for a week and no longer", async () => {
+  it("ends a session after a week", async () => {
     const { accounts } = rig;
     const made = await accounts.createUser({ name: "W", email: "week@example.com", password: null });
     assert.ok(made.ok);
@@ -305,10 +306,10 @@ describeOnEngines("createBetterAuthAccounts()", (engine) => {
     await sql`update accounts.sessions set expires_at = now() - interval '1 second' where user_id = ${made.userId}`.execute(
       test.db,
     );
-    assert.equal(await accounts.sessionOf({ kind: "bearer", token }), null);
+    assert.equal(await accounts.authenticate({ kind: "bearer", token }), null);
   });
 
-  it("offers nothing but signing in and out and one's password", async () => {
+  it("offers only sign-in, sign-out and passwords", async () => {
     const { accounts } = rig;
     for (const path of ["/update-user", "/delete-user", "/change-email", "/link-social", "/list-sessions"]) {
       assert.equal((await post(accounts, path, {})).status, 404, path);
@@ -324,7 +325,7 @@ describeOnEngines("signing up", (engine) => {
   const signUp = (accounts: Accounts<Request, Response>, email: string, fields = {}) =>
     post(accounts, "/sign-up/email", { name: "N", email, password, ...fields });
 
-  it("is open for the first account, and then for those whom the policy admits", async () => {
+  it("allows the first account, and then those that the policy allows", async () => {
     const test = await open();
     const { accounts, opened } = openAccounts(test);
     // What an account is, nobody says of themselves.
@@ -337,7 +338,7 @@ describeOnEngines("signing up", (engine) => {
     );
     assert.deepEqual(rows, [{ email_verified: false, chosen: false }]);
     const token = first.headers.get("set-auth-token") ?? "";
-    assert.equal((await accounts.sessionOf({ kind: "bearer", token }))?.email, "first@example.com");
+    assert.equal((await accounts.authenticate({ kind: "bearer", token }))?.email, "first@example.com");
     // A known and an unknown address are refused alike.
     const refusals = await Promise.all(
       ["first@example.com", "second@example.com"].map(async (email) => {
@@ -355,7 +356,7 @@ describeOnEngines("signing up", (engine) => {
     ]);
   });
 
-  it("makes one first account when several people try at the same moment", async () => {
+  it("creates one first account if several people sign up at once", async () => {
     const test = await open();
     const { accounts, opened } = openAccounts(test);
     const answers = await Promise.all(
@@ -370,7 +371,7 @@ describeOnEngines("signing up", (engine) => {
     assert.deepEqual(rows, [{ n: "1" }]);
   });
 
-  it("is not open again once the first account was closed", async () => {
+  it("stays closed after the first account was deleted", async () => {
     const test = await open();
     const { accounts } = openAccounts(test);
     await signUp(accounts, "first@example.com");
@@ -379,7 +380,7 @@ describeOnEngines("signing up", (engine) => {
     assert.equal((await signUp(accounts, "second@example.com")).status, 403);
   });
 
-  it("refuses a short password, an address that is none, and a body that is no object", async () => {
+  it("rejects a short password, an invalid address, and a body that is not an object", async () => {
     const test = await open();
     const { accounts } = openAccounts(test);
     assert.equal((await signUp(accounts, "a@example.com", { password: "short" })).status, 400);
@@ -398,7 +399,7 @@ describeOnEngines("the accounts' tables", (engine) => {
   const { open, closeAll } = closing(engine);
   after(closeAll);
 
-  it("can't be read by the role that serves requests, nor the cloud's by the role that signs people in", async () => {
+  it("cannot be read by the role for requests, nor the cloud's tables by the role for accounts", async () => {
     const test = await open();
     const { accounts } = openAccounts(test);
     await accounts.createUser({ name: "A", email: "a@example.com", password });
@@ -419,7 +420,7 @@ describeOnEngines("the accounts' tables", (engine) => {
     }
   });
 
-  it("leave no role behind on the connections that they borrow", async () => {
+  it("reset the role on the connections that they use", async () => {
     const test = await open({ maxConnections: 1 });
     const { accounts } = openAccounts(test);
     const role = async () => (await sql<{ r: string }>`select current_user as r`.execute(test.db)).rows[0]?.r;
@@ -429,7 +430,7 @@ describeOnEngines("the accounts' tables", (engine) => {
     assert.equal(await role(), before);
   });
 
-  it("hold passwords as hashes and nothing of a reset's token", async () => {
+  it("store passwords as hashes, and no reset tokens", async () => {
     const test = await open();
     const { accounts, mails } = openAccounts(test);
     await accounts.createUser({ name: "A", email: "a@example.com", password });
@@ -443,9 +444,9 @@ describeOnEngines("the accounts' tables", (engine) => {
 });
 
 describe("createBetterAuthAccounts()", () => {
-  it("refuses a secret that is too short", async () => {
-    const { openPgliteInMemory } = await import("../../../adapters/postgres/mod.ts");
-    const { openCloudDatabase } = await import("../../../cloud/mod.ts");
+  it("rejects a secret that is too short", async () => {
+    const { openPgliteInMemory } = await import("../../../adapters/postgres/pglite.ts");
+    const { openCloudDatabase } = await import("../../../cloud/store/open-database.ts");
     const db = openCloudDatabase(openPgliteInMemory());
     assert.throws(() => openAccounts({ db } as TestDatabase, { secret: "short" }), RangeError);
   });

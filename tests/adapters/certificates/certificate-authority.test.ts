@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import {
   chmodSync,
   mkdirSync,
@@ -16,9 +16,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import {
   authorityDays,
-  CertificateStoreError,
   openCertificateAuthority,
-} from "../../../adapters/certificates/mod.ts";
+} from "../../../adapters/certificates/certificate-authority.ts";
+import { objectIdentifier } from "../../../adapters/certificates/der.ts";
+import { authorityExtensions, issueCertificate } from "../../../adapters/certificates/issue-certificate.ts";
+import { createLeafIssuer } from "../../../adapters/certificates/leaf-issuer.ts";
+import { CertificateStoreError } from "../../../core/ports/certificates.ts";
 
 const dayMs = 86_400_000;
 const now = Date.UTC(2026, 10, 21);
@@ -38,7 +41,7 @@ const open = (at = now, list: readonly string[] = hosts) =>
 const mode = (path: string) => statSync(path).mode & 0o777;
 
 describe("openCertificateAuthority()", () => {
-  it("makes a constrained authority on first use and finds it again", () => {
+  it("creates a constrained authority on first use and reopens it", () => {
     const first = open();
     assert.equal(first.issued, "first");
     const certificate = new X509Certificate(first.certificatePem);
@@ -56,7 +59,7 @@ describe("openCertificateAuthority()", () => {
     assert.deepEqual(readdirSync(directory).sort(), ["ca.pem", "key.pem"]);
   });
 
-  it("keeps the key to its owner, whatever the umask", { skip: posix }, () => {
+  it("makes the key readable only by its owner, regardless of the umask", { skip: posix }, () => {
     for (const mask of [0, 0o777]) {
       const before = process.umask(mask);
       try {
@@ -73,7 +76,7 @@ describe("openCertificateAuthority()", () => {
     }
   });
 
-  it("closes a folder and a key that stand open, and says so", { skip: posix }, () => {
+  it("restricts a folder and a key that others can read, and warns about it", { skip: posix }, () => {
     open();
     chmodSync(directory, 0o777);
     chmodSync(join(directory, "key.pem"), 0o644);
@@ -84,7 +87,7 @@ describe("openCertificateAuthority()", () => {
   });
 
   for (const planted of ["key.pem", "ca.pem"]) {
-    it(`refuses a symbolic link in the place of ${planted}`, { skip: posix }, () => {
+    it(`rejects a symbolic link instead of ${planted}`, { skip: posix }, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const target = join(home, "target");
       symlinkSync(target, join(directory, planted));
@@ -95,7 +98,7 @@ describe("openCertificateAuthority()", () => {
     });
   }
 
-  it("refuses a symbolic link in the place of the folder", { skip: posix }, () => {
+  it("rejects a symbolic link instead of the folder", { skip: posix }, () => {
     mkdirSync(join(home, "elsewhere"));
     mkdirSync(join(home, "deep"));
     symlinkSync(join(home, "elsewhere"), directory);
@@ -103,7 +106,7 @@ describe("openCertificateAuthority()", () => {
     assert.deepEqual(readdirSync(join(home, "elsewhere")), []);
   });
 
-  it("re-issues with the same key when the hosts change", () => {
+  it("reissues with the same key if the hosts change", () => {
     const first = open();
     const second = open(now, [...hosts, "*.openai.azure.com"]);
     assert.equal(second.issued, "hosts_changed");
@@ -116,7 +119,35 @@ describe("openCertificateAuthority()", () => {
     assert.equal(open(now, [...hosts, "*.openai.azure.com"]).issued, null);
   });
 
-  it("makes a new key and certificate when the end is near", () => {
+  it("reissues, with the same key, a certificate of an earlier version that was not limited to TLS servers", () => {
+    const first = open();
+    const key = createPrivateKey(first.keyPem);
+    const publicKey = createPublicKey(key);
+    const subject = new X509Certificate(first.certificatePem).subject.replace("CN=", "");
+    const usage = Buffer.from(objectIdentifier("2.5.29.37"));
+    const earlier = issueCertificate({
+      subject,
+      issuer: subject,
+      publicKey,
+      signingKey: key,
+      notBefore: now - dayMs,
+      notAfter: now + 1_000 * dayMs,
+      extensions: authorityExtensions(publicKey, hosts).filter((each) => !Buffer.from(each).includes(usage)),
+    });
+    writeFileSync(first.certificatePath, earlier);
+    const second = open();
+    assert.equal(second.issued, "outdated");
+    assert.equal(second.keyPem, first.keyPem);
+    // A leaf of a daemon that still runs with the earlier certificate is trusted by who reads the new one.
+    const leaf = new X509Certificate(
+      createLeafIssuer({ ...first, certificatePem: earlier }).issue("api.openai.com", now).certificatePem,
+    );
+    assert.ok(leaf.checkIssued(new X509Certificate(second.certificatePem)));
+    assert.ok(leaf.verify(publicKey));
+    assert.equal(open().issued, null);
+  });
+
+  it("creates a new key and certificate shortly before expiry", () => {
     const first = open();
     const second = open(now + (authorityDays - 30) * dayMs);
     assert.equal(second.issued, "expiring");
@@ -127,7 +158,7 @@ describe("openCertificateAuthority()", () => {
     );
   });
 
-  it("re-issues a certificate that is missing, damaged, of another key or from the future", () => {
+  it("reissues a certificate that is missing, damaged, of another key or from the future", () => {
     const first = open();
     for (const damage of [
       () => rmSync(first.certificatePath),
@@ -138,15 +169,15 @@ describe("openCertificateAuthority()", () => {
       },
     ]) {
       damage();
-      const mended = open();
-      assert.equal(mended.issued, "damaged");
-      assert.equal(mended.keyPem, first.keyPem);
+      const repaired = open();
+      assert.equal(repaired.issued, "damaged");
+      assert.equal(repaired.keyPem, first.keyPem);
       rmSync(join(home, "other"), { recursive: true, force: true });
     }
     assert.equal(open(now - 10 * dayMs).issued, "damaged");
   });
 
-  it("refuses a key that is no key, and leaves it as it is", () => {
+  it("rejects an invalid key file without changing it", () => {
     open();
     writeFileSync(join(directory, "key.pem"), "not a key");
     assert.throws(() => open(), CertificateStoreError);

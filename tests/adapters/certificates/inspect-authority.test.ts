@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import { inspectCertificateAuthority, openCertificateAuthority } from "../../../adapters/certificates/mod.ts";
+import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
+import { inspectCertificateAuthority } from "../../../adapters/certificates/inspect-authority.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -19,7 +20,7 @@ describe("inspectCertificateAuthority()", () => {
   after(() => rmSync(join(directory, ".."), { recursive: true, force: true }));
   const look = (more = {}) => inspectCertificateAuthority({ directory, hosts, now, ...more });
 
-  it("sees what opening it would do, and does nothing", () => {
+  it("reports what opening it would do, without changes", () => {
     assert.equal(look().state, "absent");
     const { certificatePem } = openCertificateAuthority({ directory, hosts, now });
     const found = look();
@@ -35,18 +36,18 @@ describe("inspectCertificateAuthority()", () => {
     assert.equal(openCertificateAuthority({ directory, hosts, now }).certificatePem, certificatePem);
   });
 
-  it("sees a key that others may read", { skip: process.platform === "win32" && "no modes" }, () => {
+  it("reports a key that others can read", { skip: process.platform === "win32" && "no modes" }, () => {
     chmodSync(join(directory, "key.pem"), 0o644);
     assert.equal(look().keyOpenToOthers, true);
     chmodSync(join(directory, "key.pem"), 0o600);
   });
 
-  it("sees damage", () => {
+  it("reports damage", () => {
     writeFileSync(join(directory, "ca.pem"), "no certificate");
     assert.equal(look().state, "damaged");
   });
 
-  it("takes what is no plain file for damage, and waits for nobody", {
+  it("reports a pipe or device as damage, without waiting for it", {
     skip: process.platform === "win32" && "has no pipes",
   }, () => {
     rmSync(join(directory, "ca.pem"));

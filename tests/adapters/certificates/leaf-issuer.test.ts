@@ -9,10 +9,9 @@ import { after, before, describe, it } from "node:test";
 import { connect, createServer, type Server } from "node:tls";
 import {
   type CertificateAuthority,
-  createLeafIssuer,
-  leafDays,
   openCertificateAuthority,
-} from "../../../adapters/certificates/mod.ts";
+} from "../../../adapters/certificates/certificate-authority.ts";
+import { createLeafIssuer, leafDays } from "../../../adapters/certificates/leaf-issuer.ts";
 
 const dayMs = 86_400_000;
 const now = Date.now();
@@ -50,7 +49,7 @@ describe("createLeafIssuer()", () => {
     assert.equal(Math.abs(Date.parse(certificate.validTo) - leaf.notAfter) < 1_000, true);
   });
 
-  it("issues for addresses, gives each certificate its own serial, and never outlives the authority", () => {
+  it("issues for addresses, with unique serial numbers, and never beyond the authority's expiry", () => {
     const issuer = createLeafIssuer(authority);
     assert.equal(
       new X509Certificate(issuer.issue("10.1.2.3", now).certificatePem).checkIP("10.1.2.3"),
@@ -69,7 +68,7 @@ describe("createLeafIssuer()", () => {
     assert.equal(issuer.issue("localhost", end - dayMs).notAfter, end);
   });
 
-  it("refuses what is no host", () => {
+  it("rejects an invalid host", () => {
     const issuer = createLeafIssuer(authority);
     for (const host of ["", "a b", "a\0b", "*.a.test", "-.", "a..b", "a/b", "x".repeat(254), "fe80::1%lo"]) {
       assert.throws(() => issuer.issue(host, now), RangeError, host);

@@ -7,11 +7,11 @@ import { after, before, describe, it } from "node:test";
 import { connect, createSecureContext, TLSSocket } from "node:tls";
 import {
   type CertificateAuthority,
-  createLeafIssuer,
   openCertificateAuthority,
-} from "../../../adapters/certificates/mod.ts";
-import { createRegistry } from "../../../core/usage/mod.ts";
-import { createHostMatcher } from "../../../daemon/proxy/mod.ts";
+} from "../../../adapters/certificates/certificate-authority.ts";
+import { createLeafIssuer } from "../../../adapters/certificates/leaf-issuer.ts";
+import { createRegistry } from "../../../core/metering/usage/registry.ts";
+import { createHostMatcher } from "../../../daemon/proxy/host-patterns.ts";
 
 describe("the local CA and the hosts of the clouds", () => {
   const registry = createRegistry();
@@ -73,7 +73,7 @@ describe("the local CA and the hosts of the clouds", () => {
     "s3.eu-west-1.amazonaws.com",
     "acme.blob.core.windows.net",
   ])
-    it(`leaves ${host} alone, and could not sign for it`, async () => {
+    it(`does not intercept ${host}, and cannot sign for it`, async () => {
       assert.equal(intercepts(host, 443), false);
       assert.equal(await handshake(host), "permitted subtree violation");
     });

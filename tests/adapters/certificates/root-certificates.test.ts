@@ -4,23 +4,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { rootCertificates } from "node:tls";
-import {
-  CertificateStoreError,
-  loadRootCertificates,
-  openCertificateAuthority,
-  readPemBundle,
-} from "../../../adapters/certificates/mod.ts";
+import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
+import { loadRootCertificates, readPemBundle } from "../../../adapters/certificates/root-certificates.ts";
+import { CertificateStoreError } from "../../../core/ports/certificates.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-roots-"));
 after(() => rmSync(folder, { recursive: true }));
 
 describe("loadRootCertificates()", () => {
-  it("holds the bundled roots", () => {
+  it("returns the bundled roots", () => {
     const roots = new Set(loadRootCertificates(null));
     assert.ok(rootCertificates.every((root) => roots.has(root)));
   });
 
-  it("adds the certificates of the extra file, whatever stands around them", () => {
+  it("adds the certificates of the extra file, ignoring text around them", () => {
     const { certificatePem } = openCertificateAuthority({
       directory: join(folder, "ca"),
       hosts: ["a.test"],
@@ -31,7 +28,7 @@ describe("loadRootCertificates()", () => {
     assert.ok(loadRootCertificates(path).includes(certificatePem.trim()));
   });
 
-  it("throws where the extra file is missing, empty or damaged", () => {
+  it("throws if the extra file is missing, empty or damaged", () => {
     assert.throws(() => loadRootCertificates(join(folder, "none.pem")), CertificateStoreError);
     assert.throws(() => readPemBundle("", "x"), /no certificate in x/);
     assert.throws(

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createManualClock, systemClock } from "../../../adapters/clock/mod.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
 
 describe("createManualClock()", () => {
-  it("stands still until it is moved", () => {
+  it("does not advance by itself", () => {
     const clock = createManualClock(1_000);
     assert.equal(clock.now(), 1_000);
     clock.advance(500);
     assert.equal(clock.now(), 1_500);
   });
 
-  it("fires in order of time, then of setting, at the very time, those set meanwhile included", () => {
+  it("runs timers at their exact time, in the order of time and then of setting, including new ones", () => {
     const clock = createManualClock(0);
     const fired: string[] = [];
     const note = (name: string) => () => void fired.push(`${name} ${clock.now()}`);
@@ -28,7 +29,7 @@ describe("createManualClock()", () => {
     assert.equal(clock.nextTimerMs(), 1);
   });
 
-  it("does not fire what was cancelled; cancelling twice, or too late, does nothing", () => {
+  it("does not run cancelled timers; cancelling twice or too late does nothing", () => {
     const clock = createManualClock(0);
     let fired = 0;
     const cancel = clock.setTimer(10, () => fired++);
@@ -41,7 +42,7 @@ describe("createManualClock()", () => {
     assert.equal(clock.nextTimerMs(), null);
   });
 
-  it("jumps without firing anything earlier or later", () => {
+  it("sets the time without affecting timers", () => {
     const clock = createManualClock(1_000);
     let firedAt = 0;
     clock.setTimer(100, () => {
@@ -55,12 +56,12 @@ describe("createManualClock()", () => {
 });
 
 describe("systemClock", () => {
-  it("tells the time and fires a timer once", async () => {
+  it("returns the time and runs a timer once", async () => {
     assert.ok(Math.abs(systemClock.now() - Date.now()) < 1_000);
     await new Promise<void>((resolve) => systemClock.setTimer(0, resolve));
   });
 
-  it("cuts a delay that the runtime's timers don't hold, rather than fire at once", async () => {
+  it("limits a delay to the runtime's maximum instead of firing at once", async () => {
     let fired = false;
     const cancel = systemClock.setTimer(1e12, () => {
       fired = true;

@@ -3,15 +3,16 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createSocketServer, type Server } from "node:net";
 import { after, describe, it, mock } from "node:test";
-import { systemClock } from "../../../adapters/clock/mod.ts";
-import { createCloudClient, transportReason } from "../../../adapters/cloud-client/mod.ts";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
+import { createCloudClient } from "../../../adapters/cloud-client/create-cloud-client.ts";
+import { transportReason } from "../../../adapters/cloud-client/transport-reason.ts";
 import type { CloudRequest } from "../../../core/ports/cloud-client.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
 
 const servers: Server[] = [];
 const client = createCloudClient({
   clock: systemClock,
-  roots: [],
+  roots: () => [],
   userAgent: "meter/test",
   timeouts: { connectMs: 500, headersMs: 300, bodyMs: 300 },
 });
@@ -33,7 +34,7 @@ const request = (url: string, given: Partial<CloudRequest> = {}): CloudRequest =
   url,
   bearer: null,
   body: null,
-  maxAnswerBytes: 1_000,
+  maxResponseBytes: 1_000,
   timeoutMs: 5_000,
   ...given,
 });
@@ -61,7 +62,7 @@ describe("createCloudClient()", () => {
     assert.equal(seen.length, 1);
   });
 
-  it("waits once for what gives many requests up, since a promise keeps whoever waits for it", async () => {
+  it("attaches one callback to a promise that cancels many requests", async () => {
     const port = await listen(createServer((_, response) => response.end("{}")));
     const cancelled = new Promise<void>(() => {});
     const waits = mock.method(cancelled, "then");
@@ -72,7 +73,7 @@ describe("createCloudClient()", () => {
     assert.equal(waits.mock.callCount(), 1);
   });
 
-  it("goes past every proxy of the environment", async () => {
+  it("ignores all proxies of the environment", async () => {
     const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "NODE_USE_ENV_PROXY"];
     const kept = names.map((name) => process.env[name]);
     for (const name of names) process.env[name] = name === "NODE_USE_ENV_PROXY" ? "1" : "http://127.0.0.1:9";
@@ -88,7 +89,7 @@ describe("createCloudClient()", () => {
     }
   });
 
-  it("verifies certificates whatever the environment says, and trusts the given roots", async () => {
+  it("verifies certificates regardless of the environment, and trusts the given roots", async () => {
     const authority = await createCertificateAuthority();
     const { key, cert } = await authority.mintLeaf("localhost");
     const port = await listen(createTlsServer({ key, cert }, (_, response) => response.end("{}")));
@@ -99,7 +100,7 @@ describe("createCloudClient()", () => {
       assert.deepEqual(untrusted, { kind: "transport", reason: "tls_failure" });
       const trusting = createCloudClient({
         clock: systemClock,
-        roots: [authority.certificatePem],
+        roots: () => [authority.certificatePem],
         userAgent: "t",
       });
       const trusted = await trusting.send(request(`https://localhost:${port}/`));
@@ -113,7 +114,7 @@ describe("createCloudClient()", () => {
     }
   });
 
-  it("bounds the whole exchange, however steadily an answer drips", async () => {
+  it("limits the duration of the whole exchange, even if the response trickles", async () => {
     const port = await listen(
       createServer((_, response) => {
         response.writeHead(200);
@@ -122,12 +123,12 @@ describe("createCloudClient()", () => {
       }),
     );
     const reply = await client.send(
-      request(`http://127.0.0.1:${port}/`, { timeoutMs: 400, maxAnswerBytes: 1e6 }),
+      request(`http://127.0.0.1:${port}/`, { timeoutMs: 400, maxResponseBytes: 1e6 }),
     );
     assert.deepEqual(reply, { kind: "transport", reason: "timeout" });
   });
 
-  it("gives up when it is told to, and reads no more than it may", async () => {
+  it("aborts when cancelled, and reads at most the maximum size", async () => {
     const silent = await listen(createServer(() => {}));
     const cancelled = Promise.withResolvers<void>();
     const waiting = client.send(request(`http://127.0.0.1:${silent}/`, { cancelled: cancelled.promise }));
@@ -144,7 +145,7 @@ describe("createCloudClient()", () => {
     });
   });
 
-  it("says why there was no answer", async () => {
+  it("returns why there was no response", async () => {
     const garbage = await listen(createSocketServer((socket) => socket.end("hello\r\n\r\n")));
     const reset = await listen(createSocketServer((socket) => socket.resetAndDestroy()));
     const closing = createSocketServer();

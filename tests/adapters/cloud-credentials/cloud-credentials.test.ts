@@ -16,9 +16,9 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import {
   CredentialsError,
   createCredentialStore,
-  createMachineIdentity,
-  createSecretBox,
-} from "../../../adapters/cloud-credentials/mod.ts";
+} from "../../../adapters/cloud-credentials/credential-store.ts";
+import { createMachineIdentity } from "../../../adapters/cloud-credentials/machine-identity.ts";
+import { createSecretBox } from "../../../adapters/cloud-credentials/secret-box.ts";
 
 let home: string;
 beforeEach(() => {
@@ -33,12 +33,13 @@ const credentials = {
   workspaceId: "w",
   workspaceName: "Wörk",
   machineId: null,
+  promptHashKey: "5e".repeat(32),
   createdAt: Date.UTC(2026, 10, 21),
 };
 const file = () => join(home, "cloud-credentials.json");
 
 describe("createCredentialStore()", () => {
-  it("gives back what was written, from a file that its owner alone can read", async () => {
+  it("returns what was saved, from a file that only its owner can read", async () => {
     const store = createCredentialStore(home);
     assert.equal(await store.read(), null);
     await store.write(credentials);
@@ -49,7 +50,15 @@ describe("createCredentialStore()", () => {
     assert.equal(await store.read(), null);
   });
 
-  it("refuses a file that others can read, a link, and what is no credentials, and repeats nothing of it", async () => {
+  it("reads a file without a key for prompt hashes", async () => {
+    const store = createCredentialStore(home);
+    await store.write(credentials);
+    const { prompt_hash_key: _key, ...older } = JSON.parse(readFileSync(file(), "utf8"));
+    writeFileSync(file(), JSON.stringify(older), { mode: 0o600 });
+    assert.deepEqual(await store.read(), { ...credentials, promptHashKey: null });
+  });
+
+  it("rejects a file that others can read, a link, and invalid contents, without quoting them", async () => {
     const store = createCredentialStore(home);
     const tricks: (() => void)[] = [
       () => chmodSync(file(), 0o644),
@@ -73,10 +82,11 @@ describe("createCredentialStore()", () => {
     }
   });
 
-  it("seals the mirror so that nothing but its own key opens it", async () => {
+  it("seals the mirror so that only its own key opens it", async () => {
     const store = createCredentialStore(home);
     const sealed = await store.seal(credentials);
     assert.equal(Buffer.from(sealed).includes("secret"), false);
+    assert.equal(Buffer.from(sealed).includes("5e5e"), false);
     assert.deepEqual(await store.open(sealed), credentials);
     for (let at = 0; at < sealed.length; at += 7) {
       assert.equal(await store.open(sealed.with(at, (sealed[at] as number) ^ 1)), null, String(at));
@@ -89,10 +99,10 @@ describe("createCredentialStore()", () => {
 });
 
 describe("createSecretBox()", () => {
-  it("refuses a key file that is none", async () => {
+  it("rejects an invalid key file", async () => {
     const path = join(home, "key");
     writeFileSync(path, "short", { mode: 0o600 });
-    await assert.rejects(createSecretBox(path).seal("x"), /can't be used/);
+    await assert.rejects(createSecretBox(path).seal("x"), /could not use the key file/);
   });
 });
 
@@ -100,7 +110,7 @@ describe("createMachineIdentity()", () => {
   const ioreg = '  "IOPlatformUUID" = "4F2E2A1B-0000-1111-2222-333344445555"';
   const registry = "    MachineGuid    REG_SZ    8a4f1c1e-aaaa-bbbb-cccc-1234567890ab";
 
-  it("derives a fingerprint from each platform's id, once, and keeps it 0600", async () => {
+  it("derives a fingerprint from the platform's id once, and stores it with mode 0600", async () => {
     const asked: string[] = [];
     const run = async (program: string) => {
       asked.push(program);
@@ -116,7 +126,7 @@ describe("createMachineIdentity()", () => {
     assert.deepEqual(asked, ["/usr/sbin/ioreg", "reg"]);
   });
 
-  it("reads the second file where the first is empty", async () => {
+  it("reads the second file if the first is empty", async () => {
     const [empty, second] = [join(home, "a"), join(home, "b")];
     writeFileSync(empty, "\n");
     writeFileSync(second, "0123456789abcdef0123456789abcdef\n");
@@ -124,7 +134,7 @@ describe("createMachineIdentity()", () => {
     assert.match((await one.fingerprint()) ?? "", /^[0-9a-f]{32}$/);
   });
 
-  it("goes by host name and network card where the platform has no id", async (context) => {
+  it("uses host name and MAC address if the platform has no id", async (context) => {
     const cards = Object.values(networkInterfaces()).flatMap((card) => card ?? []);
     if (cards.every(({ internal }) => internal)) return context.skip("no network card here");
     const one = createMachineIdentity(home, { platform: "linux", idFiles: [] });

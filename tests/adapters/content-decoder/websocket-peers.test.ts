@@ -5,23 +5,25 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import { type PerMessageDeflateOptions, WebSocket, WebSocketServer } from "ws";
 import { createZlibMessageInflater } from "../../../adapters/content-decoder/message-inflater.ts";
+import { createExchangeReader } from "../../../core/metering/exchange/exchange-reader.ts";
 import {
-  createExchangeReader,
+  readWebSocketExtensions,
+  type WebSocketExtensions,
+} from "../../../core/metering/exchange/websocket-extensions.ts";
+import {
   createWebSocketReader,
-  readWebSocketAgreement,
-  type WebSocketAgreement,
   type WebSocketReader,
-} from "../../../core/exchange/mod.ts";
+} from "../../../core/metering/exchange/websocket-reader.ts";
 
 /** What was read of one conversation between two real peers, from the bytes that passed between them. */
 interface Reading {
-  agreement: WebSocketAgreement | null;
+  agreement: WebSocketExtensions | null;
   client: string[];
   server: string[];
 }
 
 /** Passes bytes between a client and the port, and reads a copy. */
-async function tapInFrontOf(port: number): Promise<{ port: number; reading: Reading; close(): void }> {
+async function startTap(port: number): Promise<{ port: number; reading: Reading; close(): void }> {
   const reading: Reading = { agreement: null, client: [], server: [] };
   const readers: Record<string, WebSocketReader> = {};
   const nothing = () => {};
@@ -31,15 +33,15 @@ async function tapInFrontOf(port: number): Promise<{ port: number; reading: Read
     requestEnd: nothing,
     informational: nothing,
     responseHead(_, head) {
-      const agreement = readWebSocketAgreement(head.headers);
+      const agreement = readWebSocketExtensions(head.headers);
       reading.agreement = agreement;
       for (const [sender, direction] of [
         ["client", "request"],
         ["server", "response"],
       ] as const) {
-        const sharesWindow =
+        const contextTakeover =
           agreement.kind === "deflate" &&
-          (sender === "client" ? agreement.clientSharesWindow : agreement.serverSharesWindow);
+          (sender === "client" ? agreement.clientContextTakeover : agreement.serverContextTakeover);
         const lines = reading[sender];
         readers[direction] = createWebSocketReader(
           {
@@ -52,8 +54,8 @@ async function tapInFrontOf(port: number): Promise<{ port: number; reading: Read
             deflate:
               agreement.kind === "deflate"
                 ? {
-                    sharesWindow,
-                    inflater: createZlibMessageInflater({ sharesWindow, maxBytes: 1 << 20 }),
+                    contextTakeover,
+                    inflater: createZlibMessageInflater({ contextTakeover, maxBytes: 1 << 20 }),
                   }
                 : null,
           },
@@ -100,28 +102,29 @@ const MESSAGES = [1, 100, 125, 126, 1000, 65_535, 65_536, 200_000, 3].map((lengt
   `${at}`.padEnd(length, "abcdefghij klmno"),
 );
 
-const AGREEMENTS: readonly [what: string, deflate: false | PerMessageDeflateOptions, WebSocketAgreement][] = [
-  ["no compression", false, { kind: "plain" }],
+const AGREEMENTS: readonly [what: string, deflate: false | PerMessageDeflateOptions, WebSocketExtensions][] =
   [
-    "context takeover both ways",
-    { threshold: 0 },
-    { kind: "deflate", clientSharesWindow: true, serverSharesWindow: true },
-  ],
-  [
-    "no takeover by the server, small messages plain",
-    { serverNoContextTakeover: true, threshold: 200 },
-    { kind: "deflate", clientSharesWindow: true, serverSharesWindow: false },
-  ],
-  [
-    "no takeover at all and a small window",
-    { serverNoContextTakeover: true, clientNoContextTakeover: true, threshold: 0, serverMaxWindowBits: 9 },
-    { kind: "deflate", clientSharesWindow: false, serverSharesWindow: false },
-  ],
-];
+    ["no compression", false, { kind: "plain" }],
+    [
+      "context takeover both ways",
+      { threshold: 0 },
+      { kind: "deflate", clientContextTakeover: true, serverContextTakeover: true },
+    ],
+    [
+      "no takeover by the server, small messages plain",
+      { serverNoContextTakeover: true, threshold: 200 },
+      { kind: "deflate", clientContextTakeover: true, serverContextTakeover: false },
+    ],
+    [
+      "no takeover at all and a small window",
+      { serverNoContextTakeover: true, clientNoContextTakeover: true, threshold: 0, serverMaxWindowBits: 9 },
+      { kind: "deflate", clientContextTakeover: false, serverContextTakeover: false },
+    ],
+  ];
 
-describe("a WebSocket between real peers, read in the middle", () => {
+describe("a WebSocket between real peers, read in between", () => {
   for (const [what, perMessageDeflate, agreement] of AGREEMENTS) {
-    it(`is read whole with ${what}`, async () => {
+    it(`is read completely with ${what}`, async () => {
       const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate });
       await once(server, "listening");
       server.on("connection", (peer) =>
@@ -130,7 +133,7 @@ describe("a WebSocket between real peers, read in the middle", () => {
           else peer.send(`got ${data}`);
         }),
       );
-      const tap = await tapInFrontOf((server.address() as AddressInfo).port);
+      const tap = await startTap((server.address() as AddressInfo).port);
       const client = new WebSocket(`ws://127.0.0.1:${tap.port}`, { perMessageDeflate });
       try {
         await once(client, "open");

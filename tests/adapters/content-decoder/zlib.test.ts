@@ -47,29 +47,29 @@ function endings(encoding: string): DecodingEnd[] {
 
 describe("createZlibDecoder()", () => {
   for (const [encoding, encoded] of encodings) {
-    it(`undoes ${encoding} in one piece, in pieces of 7 bytes and byte by byte`, async () => {
+    it(`decodes ${encoding} in one piece, in pieces of 7 bytes and byte by byte`, async () => {
       for (const size of [encoded.length, 7, 1]) {
         assert.deepEqual(await decode(encoding, encoded, size), { text, bytes: plain.length, how: "whole" });
       }
     });
 
-    it(`delivers what a cut ${encoding} body holds and says that it was cut`, async () => {
+    it(`decodes a truncated ${encoding} body and reports that it was cut`, async () => {
       const { how } = await decode(encoding, encoded.subarray(0, encoded.length - 9), 5);
       assert.ok(endings(encoding).includes(how), how);
     });
   }
 
-  it("calls garbage damaged", async () => {
+  it("reports invalid data as damaged", async () => {
     for (const encoding of ["gzip", "br", "zstd"]) {
       assert.equal((await decode(encoding, Buffer.alloc(200, 0xfe))).how, "damaged");
     }
   });
 
-  it("takes an empty body as whole", async () => {
+  it("treats an empty body as whole", async () => {
     assert.deepEqual(await decode("gzip", Buffer.alloc(0)), { text: "", bytes: 0, how: "whole" });
   });
 
-  it("stops a bomb at its bound", async () => {
+  it("stops a decompression bomb at the limit", async () => {
     // A middling quality: the best one takes seconds for so many zeros.
     const params = { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 };
     const bomb = zlib.brotliCompressSync(Buffer.alloc(MAX_DECODED_BYTES + 1), { params });
@@ -79,7 +79,7 @@ describe("createZlibDecoder()", () => {
     assert.ok(bytes <= MAX_DECODED_BYTES);
   });
 
-  it("has no decoder for unknown codings, none at all, or a chain of three", () => {
+  it("returns null for unknown encodings, no encoding, and a chain of three", () => {
     const sink = { bytes() {}, ended() {} };
     for (const encoding of ["compress", "gzip, magic", "", "identity", "gzip, gzip, gzip"]) {
       assert.equal(createZlibDecoder(encoding, sink), null);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createManualClock } from "../../../adapters/clock/mod.ts";
-import { createDriver, inBackground } from "../../../adapters/driver/mod.ts";
-import { createMemoryStateStore } from "../../../adapters/memory/mod.ts";
-import type { ClearTimerEffect, SetTimerEffect, Step } from "../../../core/machine.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { createDriver, inBackground } from "../../../adapters/driver/create-driver.ts";
+import { createMemoryStateStore } from "../../../adapters/memory/state-store.ts";
 import type { DriverParts, Handled } from "../../../core/ports/driver.ts";
+import type { ClearTimerEffect, SetTimerEffect, Step } from "../../../core/values/machine.ts";
 
 /** A machine that does what its events say, and counts them. */
 interface State {
@@ -58,7 +58,7 @@ function build(handle: (name: string) => Handled<Event> = () => undefined) {
 }
 
 describe("createDriver()", () => {
-  it("saves before it acts, and takes one event at a time, in order", async () => {
+  it("saves before running effects, and handles one event at a time, in order", async () => {
     const { driver, log } = build();
     const ended = driver.run({ kind: "started", effects: [work("a"), work("b")] });
     driver.dispatch({ kind: "second", effects: [work("c")] });
@@ -70,7 +70,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("takes the first event before those that were dispatched before the run", async () => {
+  it("handles the first event before those dispatched earlier", async () => {
     const { driver } = build();
     driver.dispatch({ kind: "early" });
     const ended = driver.run({ kind: "started" });
@@ -80,7 +80,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("starts from what was saved", async () => {
+  it("starts from the saved state", async () => {
     const { parts, memory } = build();
     await memory.save({ taken: ["before"] });
     const driver = createDriver(parts);
@@ -92,7 +92,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("waits for a handler's promise, and feeds answers back as events", async () => {
+  it("waits for a handler's promise, and dispatches its result", async () => {
     const { driver, log } = build((name) =>
       name === "ask" ? Promise.resolve({ kind: "answered", effects: [work("use")] }) : undefined,
     );
@@ -103,7 +103,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("feeds back an answer that is there at once", async () => {
+  it("dispatches a synchronous result", async () => {
     const { driver } = build((name) => (name === "ask" ? { kind: "answered" } : undefined));
     const ended = driver.run({ kind: "started", effects: [work("ask")] });
     await driver.idle();
@@ -112,7 +112,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("takes events while work goes on in the background, and is idle only after it", async () => {
+  it("handles events while background work runs, and is idle only after it", async () => {
     const slow = Promise.withResolvers<Event | undefined>();
     const { driver } = build(() => inBackground(slow.promise));
     const ended = driver.run({ kind: "started", effects: [work("slow")] });
@@ -131,7 +131,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("takes work in the background that ends without an event", async () => {
+  it("accepts background work without a resulting event", async () => {
     const { driver } = build(() => inBackground<Event>(Promise.resolve(undefined)));
     const ended = driver.run({ kind: "started", effects: [work("slow")] });
     await driver.idle();
@@ -140,7 +140,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("keeps one timer under a name: a new one replaces it, clearing twice does nothing", async () => {
+  it("keeps one timer per name: a new one replaces it, and clearing twice does nothing", async () => {
     const { driver, clock } = build();
     const clear: Effect = { kind: "clear_timer", timer: "bell" };
     const ended = driver.run({ kind: "started", effects: [bell(10), bell(20)] });
@@ -158,7 +158,7 @@ describe("createDriver()", () => {
     await ended;
   });
 
-  it("ends when stopped: timers cleared, events and late answers dropped, stopping twice harmless", async () => {
+  it("ends when stopped: timers are cleared, events and late results are dropped, and stopping twice is safe", async () => {
     const slow = Promise.withResolvers<Event | undefined>();
     const { driver, clock } = build(() => inBackground(slow.promise));
     const ended = driver.run({ kind: "started", effects: [bell(5), work("slow")] });
@@ -174,7 +174,7 @@ describe("createDriver()", () => {
     assert.deepEqual(driver.state.taken, ["started", "second"]);
   });
 
-  it("does nothing of a step's effects after a stop in between", async () => {
+  it("skips the remaining effects of a step after a stop", async () => {
     const { driver, log } = build(() => {
       driver.stop();
       return undefined;
@@ -183,7 +183,7 @@ describe("createDriver()", () => {
     assert.deepEqual(log, ["load", "save started", "do a"]);
   });
 
-  it("does nothing at all when stopped while it loads", async () => {
+  it("does nothing if stopped while loading", async () => {
     const { driver, log } = build();
     const ended = driver.run({ kind: "started" });
     driver.stop();
@@ -191,7 +191,7 @@ describe("createDriver()", () => {
     assert.deepEqual(log, ["load"]);
   });
 
-  it("ends with what a handler, background work or the store threw, and acts on nothing further", async () => {
+  it("rejects with the error of a handler, background work or the store, and does nothing further", async () => {
     const boom = new Error("boom");
     const rows: readonly [name: string, handle: () => Handled<Event>][] = [
       ["a handler that throws", () => assert.fail(boom)],
@@ -216,10 +216,10 @@ describe("createDriver()", () => {
     }
   });
 
-  it("runs once", async () => {
+  it("runs only once", async () => {
     const { driver } = build();
     const ended = driver.run({ kind: "started" });
-    await assert.rejects(driver.run({ kind: "started" }), /a driver runs once: loading/);
+    await assert.rejects(driver.run({ kind: "started" }), /a driver runs only once: its phase is loading/);
     driver.stop();
     await ended;
   });

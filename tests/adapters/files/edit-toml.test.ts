@@ -97,7 +97,7 @@ describe("editToml()", () => {
     it(name, () => assert.equal(edited(text, path, value), expected));
   }
 
-  it("refuses what is no TOML, and a value where a table is needed", () => {
+  it("rejects invalid TOML, and a value in the place of a table", () => {
     assert.deepEqual(editToml("a = ", ["a"], 1), { ok: false, reason: "not_toml" });
     assert.deepEqual(editToml("cloud = 3\n", ["cloud", "enabled"], true), { ok: false, reason: "no_place" });
     assert.deepEqual(editToml("[[cloud]]\n", ["cloud", "enabled"], true), { ok: false, reason: "no_place" });
@@ -170,7 +170,7 @@ describe("editToml()", () => {
 
   // Seen to fail with each of these bugs planted: new lines that end in LF whatever the file does, a dotted key that
   // loses its first names, comments whose brackets are read.
-  it("changes one value or adds one key, means that alone, and touches no other byte", () => {
+  it("changes one value or adds one key, and keeps every other byte", () => {
     let placed = 0;
     fc.assert(
       fc.property(texts, change, (text, [path, value]) => {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { makeFolder } from "../../../adapters/files/mod.ts";
+import { makeFolder } from "../../../adapters/files/make-folder.ts";
 
 describe("makeFolder()", () => {
   let root: string;
@@ -12,7 +12,7 @@ describe("makeFolder()", () => {
   });
   after(() => rmSync(root, { recursive: true, force: true }));
 
-  it("makes what is missing, for this user alone, and leaves what is there", () => {
+  it("creates missing folders for this user only, and keeps existing ones", () => {
     const deep = join(root, "one", "two", "three");
     makeFolder(deep);
     makeFolder(deep);
@@ -23,7 +23,7 @@ describe("makeFolder()", () => {
     assert.ok(existsSync(join(deep, "four")));
   });
 
-  it("refuses what stands on a file or a link that leads nowhere", () => {
+  it("rejects a path below a file or a dangling link", () => {
     writeFileSync(join(root, "file"), "");
     symlinkSync(join(root, "nowhere"), join(root, "dangling"));
     for (const path of ["file", "file/below", "dangling", "dangling/below"]) {
@@ -33,7 +33,7 @@ describe("makeFolder()", () => {
   });
 
   // Node's own recursion goes on for ever there.
-  it("ends where nothing can be made", { skip: !existsSync("/proc/self") }, () => {
+  it("throws if nothing can be created", { skip: !existsSync("/proc/self") }, () => {
     assert.throws(() => makeFolder("/proc/nope/deep"), { code: "ENOENT" });
   });
 });

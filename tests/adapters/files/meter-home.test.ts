@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
-import { meterHome } from "../../../adapters/files/mod.ts";
+import { meterHome } from "../../../adapters/files/meter-home.ts";
 
 describe("meterHome()", () => {
   const cases: readonly [home: string | undefined, path: string][] = [
@@ -12,6 +12,6 @@ describe("meterHome()", () => {
     ["relative/meter", resolve("relative/meter")],
   ];
   for (const [home, path] of cases) {
-    it(`of METER_HOME=${home} is ${path}`, () => assert.equal(meterHome({ METER_HOME: home }), path));
+    it(`returns ${path} for METER_HOME=${home}`, () => assert.equal(meterHome({ METER_HOME: home }), path));
   }
 });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { createProjectFiles } from "../../../adapters/files/mod.ts";
+import { createProjectFiles } from "../../../adapters/files/project-files.ts";
 
 const files = createProjectFiles();
 let folder = "";
@@ -33,7 +33,7 @@ describe("createProjectFiles()", () => {
     assert.equal((await files.find(folder)).projectFile, null);
   });
 
-  it("lets any file on the way refuse body capture, and none allow it", async () => {
+  it("lets any file refuse body capture, and none allow it", async () => {
     write("a/.meter.toml", "body_capture = false\n");
     write("a/b/.meter.toml", 'project = "cloned"\nbody_capture = true\n');
     assert.equal((await files.find(join(folder, "a/b"))).bodyCaptureRefused, true);
@@ -45,14 +45,14 @@ describe("createProjectFiles()", () => {
     ["is too large", `# ${"x".repeat(70_000)}\n`],
   ];
   for (const [why, content] of refusing) {
-    it(`takes a file for a refusal that ${why}`, async () => {
+    it(`treats a file as a refusal that ${why}`, async () => {
       write("a/.meter.toml", content);
       const found = await files.find(join(folder, "a"));
       assert.deepEqual([found.bodyCaptureRefused, found.projectFile], [true, null]);
     });
   }
 
-  it("takes a linked file for a refusal, and no name from it", {
+  it("treats a linked file as a refusal, and reads no name from it", {
     skip: process.platform === "win32",
   }, async () => {
     write("elsewhere", 'project = "taken"\n');
@@ -62,7 +62,7 @@ describe("createProjectFiles()", () => {
     assert.deepEqual([found.bodyCaptureRefused, found.projectFile], [true, null]);
   });
 
-  it("takes no name that is no text", async () => {
+  it("ignores a name that is not a text", async () => {
     write("a/.meter.toml", "project = 5\n");
     assert.equal((await files.find(join(folder, "a"))).projectFile, null);
   });
@@ -85,13 +85,13 @@ describe("createProjectFiles()", () => {
     });
   }
 
-  it("takes the nearest repository", async () => {
+  it("uses the nearest repository", async () => {
     mkdirSync(join(folder, "a/.git"), { recursive: true });
     mkdirSync(join(folder, "a/b/.git"), { recursive: true });
     assert.equal((await files.find(join(folder, "a/b"))).gitRoot, join(folder, "a/b"));
   });
 
-  it("says nothing of a folder that is gone", async () => {
+  it("returns nothing for a folder that no longer exists", async () => {
     const found = await files.find(join(folder, "gone/for/good"));
     assert.deepEqual(found, { projectFile: null, bodyCaptureRefused: false, gitRoot: null });
   });

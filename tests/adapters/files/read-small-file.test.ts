@@ -13,7 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { readSmallFile, readTomlFile } from "../../../adapters/files/mod.ts";
+import { readSmallFile } from "../../../adapters/files/read-small-file.ts";
+import { readTomlFile } from "../../../adapters/files/read-toml-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-files-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -28,21 +29,21 @@ const posix = process.platform === "win32" ? "Windows has neither modes nor owne
 const root = process.getuid?.() === 0 ? false : "only root can give files away";
 
 describe("readSmallFile()", () => {
-  it("reads a text up to the bound", async () => {
+  it("reads a text up to the limit", async () => {
     const path = write("text", "naïve");
     assert.deepEqual(await readSmallFile(path, { maxBytes: 6 }), { ok: true, text: "naïve" });
     assert.deepEqual(await readSmallFile(path, { maxBytes: 5 }), { ok: false, reason: "too_large" });
     assert.deepEqual(await readSmallFile(write("empty", ""), { maxBytes: 0 }), { ok: true, text: "" });
   });
 
-  it("refuses what is no text", async () => {
+  it("rejects invalid UTF-8", async () => {
     for (const bytes of [Uint8Array.of(0xff, 0xfe), Uint8Array.of(0x61, 0), Uint8Array.of(0xc3)]) {
       const read = await readSmallFile(write("binary", bytes), { maxBytes: 10 });
       assert.deepEqual(read, { ok: false, reason: "not_text" });
     }
   });
 
-  it("tells what is not there from what is no file", async () => {
+  it("distinguishes a missing file from other objects", async () => {
     mkdirSync(at("folder"));
     const cases: readonly [path: string, reason: string][] = [
       [at("absent"), "absent"],
@@ -55,7 +56,7 @@ describe("readSmallFile()", () => {
     }
   });
 
-  it("follows no symbolic link, waits for no pipe, reads no device", { skip: posix }, async () => {
+  it("rejects symbolic links, pipes and devices without waiting", { skip: posix }, async () => {
     symlinkSync(write("target", "x"), at("link"));
     assert.deepEqual(await readSmallFile(at("link"), { maxBytes: 10 }), { ok: false, reason: "symlink" });
     execFileSync("mkfifo", [at("pipe")]);
@@ -63,7 +64,7 @@ describe("readSmallFile()", () => {
     assert.deepEqual(await readSmallFile("/dev/zero", { maxBytes: 10 }), { ok: false, reason: "not_a_file" });
   });
 
-  it("asks of a secret that nobody else can reach it", { skip: posix }, async () => {
+  it("requires that no other user can read a secret", { skip: posix }, async () => {
     const rules = { maxBytes: 10, secret: true };
     assert.deepEqual(await readSmallFile(write("secret", "x"), rules), { ok: true, text: "x" });
     for (const mode of [0o640, 0o604, 0o620]) {
@@ -77,7 +78,7 @@ describe("readSmallFile()", () => {
     assert.deepEqual(await readSmallFile(at("secret"), { maxBytes: 10 }), { ok: true, text: "x" });
   });
 
-  it("does not believe another user's file", { skip: posix || root }, async () => {
+  it("rejects another user's file", { skip: posix || root }, async () => {
     const path = write("foreign", "x", 0o644);
     chownSync(path, 12_345, 12_345);
     assert.deepEqual(await readSmallFile(path, { maxBytes: 10 }), { ok: false, reason: "foreign_owner" });
@@ -94,22 +95,23 @@ describe("readTomlFile()", () => {
     assert.equal((c as Date).toISOString(), "2026-01-02");
   });
 
-  it("says in which line it stops being TOML, and quotes nothing of it", async () => {
+  it("returns the line and column of a syntax error, without quoting the text", async () => {
     const file = await readTomlFile(write("b.toml", 'a = 1\nkey = sk-secret"\n'), { maxBytes: 1_000 });
-    assert.deepEqual(file, { ok: false, reason: "not_toml", line: 2 });
+    assert.deepEqual(file, { ok: false, reason: "not_toml", line: 2, column: 7 });
   });
 
-  it("passes on why a file was not read, and bounds the nesting", async () => {
+  it("returns why a file was not read, and limits the nesting", async () => {
     assert.deepEqual(await readTomlFile(at("absent"), { maxBytes: 9 }), {
       ok: false,
       reason: "absent",
       line: 0,
+      column: 0,
     });
     const deep = write("deep.toml", `a = ${"[".repeat(5_000)}${"]".repeat(5_000)}`);
     assert.equal((await readTomlFile(deep, { maxBytes: 100_000 })).ok, false);
   });
 
-  it("makes no prototype of a key", async () => {
+  it("does not set a prototype from a key", async () => {
     const file = await readTomlFile(write("p.toml", '["__proto__"]\npolluted = true\n'), { maxBytes: 1_000 });
     assert.ok(!file.ok || (file.table as { polluted?: unknown }).polluted === undefined);
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);

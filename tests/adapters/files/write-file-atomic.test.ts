@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { writeFileAtomic } from "../../../adapters/files/mod.ts";
+import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-files-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,7 +17,7 @@ describe("writeFileAtomic()", () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  it("leaves nothing behind when it fails", () => {
+  it("leaves no files after a failure", () => {
     const path = join(folder, "occupied");
     mkdirSync(join(path, "inside"), { recursive: true });
     assert.throws(() => writeFileAtomic(path, "x", { mode: 0o600 }));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import { Agent, request } from "undici";
-import { type Peer, type Served, type ServeLimits, serve } from "../../../adapters/http/mod.ts";
+import { type Peer, type Served, type ServeLimits, serve } from "../../../adapters/http/serve.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
 
 const local = { host: "127.0.0.1", port: 0 };
@@ -40,7 +40,7 @@ const slow = { headersTimeoutMs: 200, requestTimeoutMs: 400 };
 const skip = "Deno" in globalThis || "Bun" in globalThis ? "limits of Node's server" : false;
 
 describe("serve()", () => {
-  it("says who is at the other end", async () => {
+  it("reports the address of the peer", async () => {
     await withServer(
       {},
       (_, { address }) => Response.json({ address }),
@@ -64,7 +64,7 @@ describe("serve()", () => {
     );
   });
 
-  it("closes a connection whose body never ends, and lets the others go on", { skip }, async () => {
+  it("closes a connection whose body never ends, and keeps the others open", { skip }, async () => {
     await withServer(
       slow,
       async (incoming) => new Response(incoming.method === "POST" ? await incoming.text() : "quick"),
@@ -77,7 +77,7 @@ describe("serve()", () => {
     );
   });
 
-  it("refuses headers beyond 16 KiB", { skip }, async () => {
+  it("rejects headers beyond 16 KiB", { skip }, async () => {
     await withServer(
       {},
       () => new Response("never"),
@@ -90,7 +90,7 @@ describe("serve()", () => {
     );
   });
 
-  it("holds no more connections than it was told", { skip }, async () => {
+  it("holds at most the maximum number of connections", { skip }, async () => {
     await withServer(
       { maxConnections: 1 },
       () => new Response("mine"),
@@ -106,7 +106,7 @@ describe("serve()", () => {
     );
   });
 
-  it("answers what is under way when it closes, tells the client so, and cuts what is late", {
+  it("finishes responses when it closes, tells the client, and cuts late ones", {
     skip,
   }, async () => {
     let answer = (_: Response) => {};
@@ -154,7 +154,7 @@ describe("serve()", () => {
     await served.close(0);
   });
 
-  it("rejects where the port is taken", async () => {
+  it("rejects if the port is in use", async () => {
     await withServer(
       {},
       () => new Response(""),
@@ -167,7 +167,7 @@ describe("serve()", () => {
     );
   });
 
-  it("rejects where the certificate is none", { skip }, async () => {
+  it("rejects an invalid certificate", { skip }, async () => {
     await assert.rejects(serve(() => new Response(""), local, { tls: { cert: "no", key: "no" } }));
   });
 });

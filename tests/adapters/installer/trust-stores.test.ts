@@ -4,13 +4,26 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { openCertificateAuthority, readPemBundle } from "../../../adapters/certificates/mod.ts";
-import { createRunWords, findMachine, takeSteps, undoEntries } from "../../../adapters/installer/mod.ts";
-import { mergePlan, planInstall, type TrustStore } from "../../../core/install/mod.ts";
-import { linuxFacts } from "../../core/install/sample-facts.ts";
-import { inFolder } from "./machine-kit.ts";
+import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
+import { readPemBundle } from "../../../adapters/certificates/root-certificates.ts";
+import { applySteps } from "../../../adapters/installer/apply-steps.ts";
+import { findMachine } from "../../../adapters/installer/find-machine.ts";
+import { createProgramRunner } from "../../../adapters/installer/run-program.ts";
+import { undoEntries } from "../../../adapters/installer/undo-entries.ts";
+import { mergePlan } from "../../../core/operations/install/merge-plan.ts";
+import { planInstall, type TrustStore } from "../../../core/operations/install/plan-install.ts";
+import type { InstallRecord } from "../../../core/operations/install/step.ts";
+import { linuxFacts } from "../../core/operations/install/sample-facts.rig.ts";
+import { inFolder } from "./machine.rig.ts";
 
-const run = createRunWords();
+const run = createProgramRunner();
+
+const fingerprintOf = (pem: string) => new X509Certificate(pem).fingerprint.replaceAll(":", "");
+
+const emptyRecord: InstallRecord = {
+  ...({ format: 1, meter_version: "0", name: "meter", apps: false } as const),
+  ...{ trusted_files: [], daemon_environment: {}, entries: [] },
+};
 
 /** Trusts a real authority in a store below a folder, looks, and takes it back. */
 async function tryStore(folder: string, store: TrustStore, look: () => void): Promise<void> {
@@ -26,19 +39,15 @@ async function tryStore(folder: string, store: TrustStore, look: () => void): Pr
     ca: {
       path: join(directory, "ca.pem"),
       pem,
-      sha1: new X509Certificate(pem).fingerprint.replaceAll(":", ""),
+      sha1: fingerprintOf(pem),
     },
     trustStores: [store],
   });
   const plan = mergePlan(planInstall(facts), [], new Set());
-  const record = {
-    ...({ format: 1, meter_version: "0", name: "meter", apps: false } as const),
-    ...{ trusted_files: [], daemon_environment: {}, entries: [] },
-  };
-  const done = await takeSteps(plan, record, { run, save: () => {} });
+  const done = await applySteps(plan, emptyRecord, { run, save: () => {} });
   look();
-  for (const { outcome, says } of await undoEntries(done.entries, run))
-    assert.equal(outcome, "undone", says ?? "");
+  for (const { outcome, problem } of await undoEntries(done.entries, run))
+    assert.equal(outcome, "undone", problem ?? "");
 }
 
 const noNss = spawnSync("certutil", ["-H"]).error === undefined ? false : "there is no NSS certutil here";
@@ -48,7 +57,7 @@ const noCollector =
     : "there is no update-ca-certificates here";
 
 describe("trust stores", () => {
-  it("of NSS take the authority and give it up again", { skip: noNss }, () =>
+  it("of NSS add the authority and remove it", { skip: noNss }, () =>
     inFolder(async (folder) => {
       const database = join(folder, "nssdb");
       mkdirSync(database);
@@ -62,7 +71,35 @@ describe("trust stores", () => {
     }),
   );
 
-  it("of update-ca-certificates take it into the bundle and give it up again", { skip: noCollector }, () =>
+  it("of NSS replace the earlier certificate with the reissued one", { skip: noNss }, () =>
+    inFolder(async (folder) => {
+      const database = join(folder, "nssdb");
+      mkdirSync(database);
+      execFileSync("certutil", ["-d", `sql:${database}`, "-N", "--empty-password"]);
+      const directory = join(folder, "ca");
+      let record = emptyRecord;
+      const trust = async (hosts: readonly string[]) => {
+        const { certificatePem: pem } = openCertificateAuthority({ directory, hosts, now: Date.now() });
+        const facts = linuxFacts({
+          program: { ...linuxFacts().program, meterHome: folder },
+          service: null,
+          ca: { path: join(directory, "ca.pem"), pem, sha1: fingerprintOf(pem) },
+          trustStores: [{ kind: "nss", folder: database }],
+        });
+        const plan = mergePlan(planInstall(facts), record.entries, new Set());
+        record = await applySteps(plan, record, { run, save: () => {} });
+        return pem;
+      };
+      await trust(["api.openai.com"]);
+      const present = await trust(["api.openai.com", "api.anthropic.com"]);
+      const list = execFileSync("certutil", ["-d", `sql:${database}`, "-L"], { encoding: "utf8" });
+      assert.equal(list.match(/local CA/g)?.length, 1);
+      const stored = execFileSync("certutil", ["-d", `sql:${database}`, "-L", "-a", "-n", "meter local CA"]);
+      assert.equal(fingerprintOf(String(stored)), fingerprintOf(present));
+    }),
+  );
+
+  it("of update-ca-certificates add it to the bundle and remove it", { skip: noCollector }, () =>
     inFolder(async (folder) => {
       const names = ["anchors", "certs", "none", "hooks"].map((name) => join(folder, name));
       for (const name of names) mkdirSync(name);
@@ -99,7 +136,7 @@ describe("trust stores", () => {
 });
 
 describe("findMachine()", () => {
-  it("finds databases that are there, and asks for nothing that needs root", () =>
+  it("finds existing databases, and plans nothing that needs root", () =>
     inFolder(async (folder) => {
       const bin = join(folder, "bin");
       mkdirSync(bin);
@@ -125,7 +162,7 @@ describe("findMachine()", () => {
       assert.equal(root.trustStores[0]?.kind, "update_ca_certificates");
     }));
 
-  it("knows macOS and Windows by their programs", () =>
+  it("detects macOS and Windows by their programs", () =>
     inFolder(async (folder) => {
       execFileSync("sh", [
         "-c",
@@ -146,7 +183,7 @@ describe("findMachine()", () => {
       assert.deepEqual([windows.trustStores, windows.startFiles], [[{ kind: "windows_user" }], []]);
     }));
 
-  it("takes systemd for this machine's only where it answers", () =>
+  it("detects systemd only if it responds", () =>
     inFolder(async (folder) => {
       for (const code of [0, 1]) {
         execFileSync("sh", [
@@ -156,7 +193,7 @@ describe("findMachine()", () => {
         const env = { HOME: "/home/u", PATH: folder, XDG_CONFIG_HOME: "/home/u/cfg" };
         const { service, sessionFolder } = await findMachine({
           env,
-          run: createRunWords(env),
+          run: createProgramRunner(env),
           platform: "linux",
         });
         assert.deepEqual(

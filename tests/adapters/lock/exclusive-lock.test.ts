@@ -5,8 +5,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { isLocked, LOOK_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
-import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
+import { isLocked, PROBE_WAIT_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
+import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-lock-"));
 chmodSync(folder, 0o700);
@@ -14,7 +14,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const opener = createSqliteOpener();
 
 describe("takeExclusiveLock()", () => {
-  it("gives the lock to one at a time", async () => {
+  it("grants the lock to one holder at a time", async () => {
     const path = join(folder, "one.lock");
     const first = await takeExclusiveLock(opener, path);
     assert.ok(first);
@@ -25,13 +25,13 @@ describe("takeExclusiveLock()", () => {
     second.release();
   });
 
-  it("is free again when its holder is killed", {
+  it("is released when its holder is killed", {
     skip: "Deno" in globalThis || "Bun" in globalThis,
   }, async () => {
     const path = join(folder, "killed.lock");
     const script = join(folder, "holder.ts");
     const lockModule = new URL("../../../adapters/lock/exclusive-lock.ts", import.meta.url).href;
-    const sqliteModule = new URL("../../../adapters/sqlite/mod.ts", import.meta.url).href;
+    const sqliteModule = new URL("../../../adapters/sqlite/open-sqlite.ts", import.meta.url).href;
     writeFileSync(
       script,
       `import { takeExclusiveLock } from ${JSON.stringify(lockModule)};
@@ -53,7 +53,7 @@ describe("takeExclusiveLock()", () => {
 });
 
 describe("isLocked()", () => {
-  it("says whether somebody holds the lock, and keeps nobody from it", async () => {
+  it("reports whether the lock is held, without blocking others", async () => {
     const path = join(folder, "looked-at.lock");
     assert.equal(await isLocked(opener, path), false);
     const lock = await takeExclusiveLock(opener, path);
@@ -61,7 +61,7 @@ describe("isLocked()", () => {
     lock?.release();
     assert.equal(await isLocked(opener, path), false);
     const looks = Array.from({ length: 20 }, () => isLocked(opener, path));
-    const again = await takeExclusiveLock(opener, path, LOOK_MS);
+    const again = await takeExclusiveLock(opener, path, PROBE_WAIT_MS);
     assert.ok(again);
     await Promise.all(looks);
     again.release();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createCloudLog } from "../../../adapters/log/mod.ts";
+import { createCloudLog } from "../../../adapters/log/create-cloud-log.ts";
 import type { LogLevel } from "../../../core/ports/log.ts";
 
 function logTo(level: LogLevel) {
@@ -19,7 +19,7 @@ const failed = {
 } as const;
 
 describe("createCloudLog()", () => {
-  it("writes one JSON object a line, with its time and level", () => {
+  it("writes one JSON object per line, with its time and level", () => {
     const { log, lines } = logTo("info");
     log(failed);
     assert.deepEqual(
@@ -29,7 +29,7 @@ describe("createCloudLog()", () => {
     assert.ok(lines[0]?.endsWith("}\n"));
   });
 
-  it("leaves out what is below the level", () => {
+  it("omits events below the level", () => {
     const { log, lines } = logTo("info");
     const answered = { request_id: "a", method: "GET", route: "/", status: 200, duration_ms: 1 };
     log({ event: "cloud.request_answered", ...answered });
@@ -40,7 +40,7 @@ describe("createCloudLog()", () => {
     );
   });
 
-  it("lets no second line, no sentence and no secret in", () => {
+  it("rejects line breaks, sentences and secrets", () => {
     const { log, lines } = logTo("info");
     for (const reason of [
       'x\n{"event":"forged"}',

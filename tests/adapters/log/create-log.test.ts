@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createLog, MAX_TEXT_LENGTH, MAX_WORD_LENGTH } from "../../../adapters/log/mod.ts";
+import { createLog } from "../../../adapters/log/create-log.ts";
+import { MAX_TEXT_LENGTH, MAX_WORD_LENGTH } from "../../../adapters/log/line-logger.ts";
 import { LOG_EVENTS, LOG_LEVELS, type LogLevel } from "../../../core/ports/log.ts";
 
 function capture(level: LogLevel = "debug") {
@@ -11,7 +12,7 @@ function capture(level: LogLevel = "debug") {
 }
 
 describe("createLog()", () => {
-  it("writes one JSON object a line: time, level, event, fields", () => {
+  it("writes one JSON object per line: time, level, event, fields", () => {
     const { lines, log } = capture();
     log.info("sync.paused", { reason: "paused_manual", http_status: null, last_request_id: "r-1" });
     assert.deepEqual(lines, [
@@ -30,7 +31,7 @@ describe("createLog()", () => {
     }
   });
 
-  it("leaves out what the event does not list, and events that nobody listed", () => {
+  it("omits fields and events that are not listed", () => {
     const { lines, log } = capture();
     const untyped = log.info as (event: string, fields: Record<string, unknown>) => void;
     untyped("proxy.restarted", { port: 1, body: "the prompt", message: "the prompt" });
@@ -49,7 +50,7 @@ describe("createLog()", () => {
     assert.deepEqual([first.task, first.degraded, second.port], ["?", null, null]);
   });
 
-  it("has no room for free text and no eye for secrets", () => {
+  it("replaces free text and redacts secrets", () => {
     const cases: readonly [word: string, written: string][] = [
       ["two words", "?"],
       ["line\nfeed", "?"],
@@ -68,7 +69,7 @@ describe("createLog()", () => {
     }
   });
 
-  it("keeps a text of ours on one line and short", () => {
+  it("keeps a text on one line and truncates it", () => {
     const { lines, log } = capture();
     log.warn("daemon.warning", { warning: `a\nb\u001b[31m\u2028 ann@example.com ${"x".repeat(1000)}` });
     const { warning } = JSON.parse(lines[0] as string);
@@ -79,7 +80,7 @@ describe("createLog()", () => {
   });
 
   // Seen to fail with the check of words left out, and with control characters left in texts: U+0085 came through.
-  it("makes one line without control characters of whatever it is given", () => {
+  it("writes one line without control characters for any input", () => {
     const unit = fc.constantFrom("a", " ", "\n", '"', "\u001b", "\u0085", "\u2028", "\ud800");
     const value = fc.oneof(
       fc.string({ unit, size: "max", maxLength: 20 }),

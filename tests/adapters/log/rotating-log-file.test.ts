@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { LOG_BACKUPS, MAX_LOG_FILE_MIB, openLogFile } from "../../../adapters/log/mod.ts";
+import { LOG_BACKUPS, MAX_LOG_FILE_MIB, openLogFile } from "../../../adapters/log/rotating-log-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-log-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -21,7 +21,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const isOpenToOthers = (path: string): boolean => (statSync(path).mode & 0o077) !== 0;
 
 describe("openLogFile()", () => {
-  it("appends lines to a file that only its owner can read, whatever its mode was", async () => {
+  it("appends lines to a file that only its owner can read, regardless of its earlier mode", async () => {
     const path = join(folder, "daemon.log");
     writeFileSync(path, "", { mode: 0o644 });
     for (const line of ["one\n", "two\n"]) {
@@ -33,7 +33,7 @@ describe("openLogFile()", () => {
     assert.ok(process.platform === "win32" || !isOpenToOthers(path));
   });
 
-  it("rotates as the contract says", async () => {
+  it("rotates as specified", async () => {
     assert.deepEqual([MAX_LOG_FILE_MIB, LOG_BACKUPS], [100, 5]);
     const place = join(folder, "full");
     mkdirSync(place);
@@ -53,7 +53,7 @@ describe("openLogFile()", () => {
     assert.deepEqual([statSync(join(place, "meter.1.log")).size, statSync(path).size], [104_857_600, 10]);
   });
 
-  it("closes a full file and keeps five, whole lines in each", async () => {
+  it("closes a full file and keeps five, with whole lines in each", async () => {
     const rotated = join(folder, "rotated");
     const line = `${"x".repeat(99)}\n`;
     for (let round = 0; round < LOG_BACKUPS + 3; round += 1) {
@@ -82,7 +82,7 @@ describe("openLogFile()", () => {
     assert.equal(file.lost(), 1);
   });
 
-  it("goes on with a later line once it can, and makes no folder that was removed", async () => {
+  it("continues with a later line, and does not recreate a removed folder", async () => {
     const place = join(folder, "blocked");
     const path = join(place, "meter.log");
     // A folder where the file should be.

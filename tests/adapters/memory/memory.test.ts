@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  createMemoryBodyStore,
-  createMemoryStateStore,
-  createMemorySyncStore,
-} from "../../../adapters/memory/mod.ts";
+import { createMemoryBodyStore } from "../../../adapters/memory/body-store.ts";
+import { createMemoryStateStore } from "../../../adapters/memory/state-store.ts";
+import { createMemorySyncStore } from "../../../adapters/memory/sync-store.ts";
 
 describe("createMemoryStateStore()", () => {
-  it("gives back the state saved last, as a value of its own, and null before that", async () => {
+  it("returns a copy of the last saved state, and null before", async () => {
     const store = createMemoryStateStore<{ list: number[] }>();
     assert.equal(await store.load(), null);
     const state = { list: [1] };
@@ -29,7 +27,7 @@ describe("createMemorySyncStore()", () => {
     assert.deepEqual(await store.selectPending(9), ["c", "d"]);
   });
 
-  it("is safe to run twice: the first stamp stays", async () => {
+  it("is safe to run twice, and keeps the first time", async () => {
     const store = createMemorySyncStore<number>();
     store.add("a", 0);
     const rejected = [
@@ -47,12 +45,12 @@ describe("createMemorySyncStore()", () => {
 
 describe("createMemoryBodyStore()", () => {
   const utf8 = new Uint8Array([104, 105]);
-  const leg = { direction: "request", project: "p", capturedAt: 1, utf8 } as const;
+  const body = { direction: "request", project: "p", capturedAt: 1, utf8 } as const;
 
-  it("selects behind a position, in order, also where the leg of that position is gone", async () => {
+  it("selects after a position, in order, even if the body at that position no longer exists", async () => {
     const store = createMemoryBodyStore();
-    for (const requestId of ["a", "b", "c", "d"]) store.add({ ...leg, requestId });
-    store.add({ ...leg, requestId: "a", project: "other" });
+    for (const requestId of ["a", "b", "c", "d"]) store.add({ ...body, requestId });
+    store.add({ ...body, requestId: "a", project: "other" });
     assert.deepEqual([store.read("a", "request")?.project, store.read("a", "response")], ["p", null]);
     const [first, second] = await store.selectPending(null, 2);
     assert.deepEqual(first, {
@@ -72,9 +70,9 @@ describe("createMemoryBodyStore()", () => {
     );
   });
 
-  it("is safe to run twice, and passes over what it does not know", async () => {
+  it("is safe to run twice, and ignores unknown bodies", async () => {
     const store = createMemoryBodyStore();
-    store.add({ ...leg, requestId: "a" });
+    store.add({ ...body, requestId: "a" });
     for (const at of [1, 2]) {
       await store.markUploaded("a", "request", at);
       await store.markUploaded("a", "response", at);

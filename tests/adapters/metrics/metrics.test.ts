@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createCloudMetrics } from "../../../adapters/metrics/create-cloud-metrics.ts";
 import { createCounter, createHistogram } from "../../../adapters/metrics/instruments.ts";
-import { createCloudMetrics } from "../../../adapters/metrics/mod.ts";
 
 describe("createCloudMetrics()", () => {
-  it("counts answers and times by route, method and status, and records by outcome", () => {
+  it("counts responses and times by route, method and status, and records by outcome", () => {
     const metrics = createCloudMetrics(() => ({ open: 3, idle: 1, max: 10, waiting: 2 }));
     const batch = { method: "POST", route: "/v1/requests/batch", status: 200 };
     metrics.requestAnswered({ ...batch, durationMs: 30 });
@@ -30,7 +30,7 @@ describe("createCloudMetrics()", () => {
     }
   });
 
-  it("is a page that a scraper reads: each metric named and typed once, every line a sample", () => {
+  it("formats a valid page: each metric has one name and type, and every line is a sample", () => {
     const metrics = createCloudMetrics(null);
     metrics.requestAnswered({ method: "GET", route: "/v1/daemon/whoami", status: 200, durationMs: 1 });
     const text = metrics.text();
@@ -45,7 +45,7 @@ describe("createCloudMetrics()", () => {
     }
   });
 
-  it("has one name for all methods that nobody knows", () => {
+  it("uses one label for all unknown methods", () => {
     const metrics = createCloudMetrics(null);
     for (const method of ["BREW", "WHEN"]) {
       metrics.requestAnswered({ method, route: "/*", status: 404, durationMs: 1 });
@@ -62,7 +62,7 @@ describe("an instrument", () => {
     assert.match(counter.text(), /a_total\{label="quote \\" slash \\\\ line \\n"\} 1$/);
   });
 
-  it("stops at a bound of series, so that it can't fill the memory", () => {
+  it("limits the number of series", () => {
     const histogram = createHistogram("a_seconds", "A.", [1]);
     for (let at = 0; at < 3_000; at += 1) histogram.observe({ label: String(at) }, 1);
     assert.equal(histogram.text().match(/_count/g)?.length, 2_000);

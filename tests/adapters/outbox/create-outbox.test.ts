@@ -15,7 +15,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createOutbox, OUTBOX_FILES } from "../../../adapters/outbox/mod.ts";
+import { createOutbox, OUTBOX_FILES } from "../../../adapters/outbox/create-outbox.ts";
 import type { OutboxItem } from "../../../core/ports/outbox.ts";
 
 let home: string;
@@ -43,7 +43,7 @@ async function seqs(): Promise<number[]> {
 }
 
 describe("createOutbox()", () => {
-  it("keeps what was appended, in order, for its owner alone, and the chain holds", async () => {
+  it("keeps entries in order, readable only by their owner, with an intact chain", async () => {
     const outbox = createOutbox(home);
     for (let n = 1; n <= 3; n += 1) await outbox.append(item(n));
     assert.deepEqual(await seqs(), [1, 2, 3]);
@@ -51,15 +51,15 @@ describe("createOutbox()", () => {
     assert.deepEqual(await outbox.verify(), { ok: true, entries: 3, firstSeq: 1, lastSeq: 3 });
   });
 
-  it("goes on with one chain in another process", async () => {
+  it("continues the chain in another process", async () => {
     const [one, other] = [createOutbox(home), createOutbox(home)];
     for (const [n, outbox] of [one, other, one, other].entries()) await outbox.append(item(n));
     assert.deepEqual(await one.verify(), { ok: true, entries: 4, firstSeq: 1, lastSeq: 4 });
   });
 
   // Planted: no lock around the write, upon which each of four runs had two entries of one number.
-  it("keeps one chain where three processes write at once, also over a rotation", async () => {
-    const script = fileURLToPath(new URL("./append-many.ts", import.meta.url));
+  it("keeps one chain if three processes write at once, also across a rotation", async () => {
+    const script = fileURLToPath(new URL("./append-many.rig.ts", import.meta.url));
     const runtime = "Deno" in globalThis ? ["run", "--allow-all"] : [];
     const writers = await Promise.all(
       ["a", "b", "c"].map(async (name) => {
@@ -80,19 +80,19 @@ describe("createOutbox()", () => {
     assert.ok(files().length > 1);
   });
 
-  it("lets appends of one process that nobody waits for follow each other", async () => {
+  it("serialises appends of one process", async () => {
     const [one, other] = [createOutbox(home), createOutbox(home)];
     await Promise.all([1, 2, 3, 4].map((n) => (n % 2 === 0 ? one : other).append(item(n))));
     assert.deepEqual(await one.verify(), { ok: true, entries: 4, firstSeq: 1, lastSeq: 4 });
   });
 
-  it("passes over a line that is just being written", async () => {
+  it("ignores a line that is being written", async () => {
     await createOutbox(home).append(item(1));
     appendFileSync(path(files()[0] as string), '{"seq":2,"prev');
     assert.deepEqual(await createOutbox(home).verify(), { ok: true, entries: 1, firstSeq: 1, lastSeq: 1 });
   });
 
-  it("rotates, keeps a bounded number of files, and verifies what is left", async () => {
+  it("rotates, keeps a limited number of files, and verifies the rest", async () => {
     const outbox = createOutbox(home, 500);
     for (let n = 1; n <= 40; n += 1) await outbox.append(item(n, 100));
     assert.equal(files().length, OUTBOX_FILES);
@@ -100,7 +100,7 @@ describe("createOutbox()", () => {
     assert.ok(verdict.ok && verdict.lastSeq === 40 && verdict.firstSeq > 1);
   });
 
-  it("cuts off a line that a killed process left torn", async () => {
+  it("cuts off an incomplete line of a killed process", async () => {
     await createOutbox(home).append(item(1));
     appendFileSync(path(files()[0] as string), '{"seq":2,"prev');
     await createOutbox(home).append(item(2));
@@ -111,7 +111,7 @@ describe("createOutbox()", () => {
     assert.deepEqual(await seqs(), [1]);
   });
 
-  it("finds a changed, a missing and a moved entry", async () => {
+  it("detects a changed, a missing and a moved entry", async () => {
     const outbox = createOutbox(home);
     for (let n = 1; n <= 5; n += 1) await outbox.append(item(n));
     const file = path(files()[0] as string);

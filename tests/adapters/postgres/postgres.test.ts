@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Kysely, sql } from "kysely";
-import { systemClock } from "../../../adapters/clock/mod.ts";
-import { openPgliteFolder, openPostgres } from "../../../adapters/postgres/mod.ts";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
+import { openPgliteFolder } from "../../../adapters/postgres/pglite.ts";
+import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
 import { describeOnEngines, describeOnPostgres, type TestDatabase } from "../../cloud/kit/engines.ts";
 
 /** One statement for each kind of failure that somebody can act on. */
@@ -29,7 +30,7 @@ describeOnEngines("a database behind the port", (engine) => {
   });
   after(() => test.close());
 
-  it("reads values as the port says, whatever the server's time zone", async () => {
+  it("reads values as the port states, in any time zone of the server", async () => {
     const { rows } = await sql`select
       9223372036854775807::bigint as int8,
       '12345678901234567890.5'::numeric as "numeric",
@@ -77,7 +78,7 @@ describeOnEngines("a database behind the port", (engine) => {
     ]);
   });
 
-  it("throws the port's error for every failure, without the statement's values", async () => {
+  it("throws the port's error for every failure, without the statement's parameters", async () => {
     for (const [statement, reason] of FAILURES) {
       await assert.rejects(
         sql.raw(statement).execute(test.db),
@@ -90,7 +91,7 @@ describeOnEngines("a database behind the port", (engine) => {
     });
   });
 
-  it("names the rule that refused a row", async () => {
+  it("names the violated rule", async () => {
     const insert = () =>
       test.db.insertInto("cloud_migrations").values({ name: "twice", applied_at: 0 }).execute();
     await insert();
@@ -99,7 +100,7 @@ describeOnEngines("a database behind the port", (engine) => {
 });
 
 describeOnPostgres("openPostgres()", (engine) => {
-  it("gives up on a connection that does not become free, and takes the next one when it does", async () => {
+  it("rejects if no connection becomes free in time, and uses one that does", async () => {
     const test = await engine.open({ maxConnections: 1, acquireTimeoutMs: 1_000 });
     let release = () => {};
     const held = test.db.connection().execute(() => new Promise<void>((resolve) => (release = resolve)));
@@ -117,7 +118,7 @@ describeOnPostgres("openPostgres()", (engine) => {
     await test.close();
   });
 
-  it("says unavailable while there is no server", async () => {
+  it("throws unavailable without a server", async () => {
     const { dialect } = openPostgres("postgres://127.0.0.1:1/nothing", systemClock, {
       acquireTimeoutMs: 1_000,
     });
@@ -128,7 +129,7 @@ describeOnPostgres("openPostgres()", (engine) => {
 });
 
 describe("openPgliteFolder()", () => {
-  it("keeps what was written, and lets nobody else in meanwhile", async () => {
+  it("keeps its data, and rejects a second process meanwhile", async () => {
     const folder = mkdtempSync(join(tmpdir(), "meter-pglite-"));
     const open = async () =>
       new Kysely<{ seen: { n: number } }>({ dialect: (await openPgliteFolder(folder)).dialect });

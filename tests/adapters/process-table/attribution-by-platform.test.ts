@@ -3,13 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createProjectFiles } from "../../../adapters/files/mod.ts";
-import {
-  createMacosProcessTable,
-  createWindowsProcessTable,
-  type RunCommand,
-} from "../../../adapters/process-table/mod.ts";
-import { attributeCall } from "../../../core/attribution/mod.ts";
+import { createProjectFiles } from "../../../adapters/files/project-files.ts";
+import { createMacosProcessTable } from "../../../adapters/process-table/macos.ts";
+import type { RunCommand } from "../../../adapters/process-table/run-command.ts";
+import { createWindowsProcessTable } from "../../../adapters/process-table/windows.ts";
+import { attributeCall } from "../../../core/metering/attribution/attribute-call.ts";
 import type { ProcessTable } from "../../../core/ports/process-table.ts";
 
 /** From what the system's programs print to the project of a call, as the daemon goes. */
@@ -42,13 +40,13 @@ describe("the project of a call on macOS", () => {
       if (asked.includes("ppid="))
         return `  900     1 ${parent}\n 2210   900 /opt/homebrew/bin/node agent.js\n`;
       if (asked.includes("comm=")) return " 2210 /opt/homebrew/bin/node\n";
-      if (asked.includes("-Eww")) return `/opt/homebrew/bin/node agent.js PATH=/bin ${variables}\n`;
-      return "/opt/homebrew/bin/node agent.js\n";
+      if (asked.includes("-Eww")) return `2210 /opt/homebrew/bin/node agent.js PATH=/bin ${variables}\n`;
+      return "2210 /opt/homebrew/bin/node agent.js\n";
     };
     return createMacosProcessTable(run);
   };
 
-  it("is the environment's, then the project file's, the editor's, the repository's, the folder's", async () => {
+  it("comes from the environment, then the project file, the editor, the repository and the folder", async () => {
     const shop = join(folder, "Shop/api");
     assert.deepEqual(await attribute(machine(shop, { variables: "METER_PROJECT=Billing" })), [
       "billing",
@@ -63,7 +61,7 @@ describe("the project of a call on macOS", () => {
     assert.deepEqual(await attribute(machine(loose)), ["loose-ends", "working_directory"]);
   });
 
-  it("is the default one for a process that only its folder would name, where that is switched off", async () => {
+  it("is the default project if only the folder has a name and that is disabled", async () => {
     assert.deepEqual(await attribute(machine(join(folder, "Loose Ends")), false), [
       "misc",
       "default_project",
@@ -96,13 +94,13 @@ describe("the project of a call on Windows", () => {
     ['"C:\\Programs\\Microsoft VS Code\\Code.exe" C:\\w\\team.code-workspace', "team"],
   ];
   for (const [line, project] of editors) {
-    it(`is the editor's: ${line}`, async () => {
+    it(`comes from the editor: ${line}`, async () => {
       assert.deepEqual(await attribute(machine(line)), [project, "ide_workspace"]);
       assert.deepEqual(await attribute(machine(line), false), [project, "ide_workspace"]);
     });
   }
 
-  it("is the default one without an editor: Windows tells nobody's folder or environment", async () => {
+  it("is the default project without an editor, because Windows does not expose folder or environment", async () => {
     for (const auto of [true, false])
       assert.deepEqual(await attribute(machine(null), auto), ["misc", "default_project"]);
   });

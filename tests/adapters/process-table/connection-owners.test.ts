@@ -6,8 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
-import { findOwner } from "../../../adapters/process-table/connection-owners.ts";
-import { createConnectionOwners, createLinuxConnectionOwners } from "../../../adapters/process-table/mod.ts";
+import type { MessagePort } from "node:worker_threads";
+import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
+import { findSocket, indexSockets } from "../../../adapters/process-table/kernel-sockets.ts";
+import { createLinuxConnectionOwners } from "../../../adapters/process-table/linux.ts";
+import { createPortBatch } from "../../../adapters/process-table/lookup-port.ts";
 
 const row = (local: string, remote: string, uid: number, inode: number): string =>
   `   0: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${uid}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
@@ -28,30 +31,32 @@ const at = (clientAddress: string, clientPort: number, serverPort = 8765) => ({
   serverPort,
 });
 
-describe("findOwner()", () => {
+const findOwner = (text: string, end: ReturnType<typeof at>): number | null =>
+  findSocket(indexSockets([text], new Set([end.clientPort])), end)?.uid ?? null;
+
+describe("findSocket()", () => {
   it("finds the user of the client's end", () => {
     assert.equal(findOwner(table, at("127.0.0.1", 0xcd22)), 1000);
     assert.equal(findOwner(table, at("127.0.0.1", 0xcd23)), 1001);
     assert.equal(findOwner(table, at("::1", 0xcd24)), 1002);
   });
 
-  it("is not misled by the same port at another address", () => {
+  it("ignores the same port at another address", () => {
     assert.equal(findOwner(table, at("127.0.0.2", 0xcd22)), 9);
     assert.equal(findOwner(table, at("127.0.0.3", 0xcd22)), null);
   });
 
-  it("finds none for other ports, for what nobody holds, for strange addresses and in a cut table", () => {
+  it("returns null for other ports, unknown addresses and a truncated table", () => {
     assert.equal(findOwner(table, at("127.0.0.1", 0xcd22, 8766)), null);
     assert.equal(findOwner(table, at("127.0.0.1", 1)), null);
-    assert.equal(findOwner(table, at("127.0.0.1", 0xcd25)), null);
     assert.equal(findOwner(table, at("fe80::1%lo", 0xcd22)), null);
     assert.equal(findOwner("   1: 0100007F:CD22 0100007F:223D 01", at("127.0.0.1", 0xcd22)), null);
     assert.equal(findOwner("", at("127.0.0.1", 0xcd22)), null);
   });
 });
 
-describe("createConnectionOwners()", () => {
-  it("tells own users from others, and says when it can't", async () => {
+describe("createLinuxConnectionOwners()", () => {
+  it("distinguishes this user from others, and returns unknown if it cannot", async () => {
     const proc = mkdtempSync(join(tmpdir(), "meter-proc-"));
     try {
       mkdirSync(join(proc, "net"));
@@ -59,17 +64,19 @@ describe("createConnectionOwners()", () => {
       const owners = createLinuxConnectionOwners({ proc, ownUid: 1000 });
       assert.equal(await owners.ownerOf(at("127.0.0.1", 0xcd22)), "self");
       assert.equal(await owners.ownerOf(at("127.0.0.2", 0xcd22)), "other");
+      // Closed before the lookup: the kernel no longer says whose it was.
+      assert.equal(await owners.ownerOf(at("127.0.0.1", 0xcd25)), "other");
       assert.equal(await owners.ownerOf(at("127.0.0.1", 7)), "unknown");
       const nowhere = createLinuxConnectionOwners({ proc: join(proc, "none"), ownUid: 1000 });
       assert.equal(await nowhere.ownerOf(at("127.0.0.1", 0xcd22)), "unknown");
     } finally {
       rmSync(proc, { recursive: true, force: true });
     }
-    assert.equal(createConnectionOwners("darwin"), null);
-    assert.equal(createConnectionOwners("win32"), null);
+    assert.equal(createCallerLookup("darwin").owners, null);
+    assert.equal(createCallerLookup("win32").owners, null);
   });
 
-  it("knows a real connection of this process as our own", {
+  it("returns self for a real connection of this process", {
     skip: process.platform === "linux" ? false : "reads Linux's procfs",
   }, async () => {
     const server = createServer().listen(0, "127.0.0.1");
@@ -77,14 +84,50 @@ describe("createConnectionOwners()", () => {
     const { port } = server.address() as AddressInfo;
     const client = connect(port, "127.0.0.1");
     const [accepted] = await once(server, "connection");
+    const lookup = createCallerLookup();
     try {
-      const owner = await createConnectionOwners()?.ownerOf({
+      // The thread's start may take longer than a search for an owner is allowed to.
+      await lookup.processTable.lookup({ clientPort: accepted.remotePort, proxyPort: port });
+      const owner = await lookup.owners?.ownerOf({
         clientAddress: accepted.remoteAddress,
         clientPort: accepted.remotePort,
         serverPort: port,
       });
       assert.equal(owner, "self");
     } finally {
+      await lookup.close();
+      client.destroy();
+      accepted.destroy();
+      server.close();
+    }
+  });
+
+  it("answers through a port that was opened before its thread started", {
+    skip: process.platform === "linux" ? false : "reads Linux's procfs",
+  }, async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = connect(port, "127.0.0.1");
+    const [accepted] = await once(server, "connection");
+    const lookup = createCallerLookup();
+    const ports: MessagePort[] = [];
+    const disconnect = lookup.connect((opened) => ports.push(opened));
+    try {
+      const [opened] = ports;
+      assert.ok(opened !== undefined);
+      const query = {
+        clientAddress: accepted.remoteAddress,
+        clientPort: accepted.remotePort,
+        serverPort: port,
+        wantsProcess: false,
+      };
+      const [answer] = await createPortBatch(opened)([query]);
+      assert.equal(answer?.uid, process.geteuid?.());
+    } finally {
+      disconnect();
+      for (const opened of ports) opened.close();
+      await lookup.close();
       client.destroy();
       accepted.destroy();
       server.close();

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import {
+  listEstablishedConnections,
   plainAddress,
   readKernelAddress,
   readLsofEstablished,
   readNetstatEstablished,
 } from "../../../adapters/process-table/established-connections.ts";
-import { listEstablishedConnections } from "../../../adapters/process-table/mod.ts";
 
 describe("listEstablishedConnections()", () => {
-  it("reads Linux's tables and finds who holds the sockets", {
+  it("reads Linux's tables and finds the processes of the sockets", {
     skip: process.platform === "win32" && "links",
   }, async () => {
     const proc = mkdtempSync(join(tmpdir(), "meter-proc-"));
@@ -87,7 +87,7 @@ n127.0.0.1:8081->127.0.0.1:52514
     ]);
   });
 
-  it("lists nothing where nothing can be run, or the platform is another", async () => {
+  it("returns an empty list on another platform, or if nothing can be run", async () => {
     const run = () => Promise.reject(new Error("no"));
     for (const platform of ["darwin", "win32", "aix"])
       assert.deepEqual(await listEstablishedConnections(platform, { run }), []);
@@ -105,7 +105,7 @@ describe("plainAddress() and readKernelAddress()", () => {
   ];
   for (const [address, plain] of table) it(address, () => assert.equal(plainAddress(address), plain));
 
-  it("read the kernel's words", () => {
+  it("parse the kernel's format", () => {
     assert.equal(readKernelAddress("0100007F"), "127.0.0.1");
     assert.equal(readKernelAddress("00000000000000000000000001000000"), plainAddress("::1"));
     assert.equal(readKernelAddress("0000000000000000FFFF00000100007F"), "127.0.0.1");

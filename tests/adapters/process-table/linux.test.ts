@@ -1,17 +1,24 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { findSocket } from "../../../adapters/process-table/linux.ts";
-import { createLinuxProcessTable, createProcessTable } from "../../../adapters/process-table/mod.ts";
+import type { MessagePort } from "node:worker_threads";
+import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
+import { findSocket, indexSockets } from "../../../adapters/process-table/kernel-sockets.ts";
+import { createLinuxCallers, createLinuxProcessTable } from "../../../adapters/process-table/linux.ts";
+import { createPortBatch } from "../../../adapters/process-table/lookup-port.ts";
+import { createLookupQueue } from "../../../adapters/process-table/lookup-queue.ts";
 
 const header =
   "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
 const row = (local: string, remote: string, uid: number, inode: number): string =>
   `   0: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${uid}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
+
+const find = (table: string, clientPort: number, serverPort: number | null) =>
+  findSocket(indexSockets([table], new Set([clientPort])), { clientAddress: null, clientPort, serverPort });
 
 describe("findSocket()", () => {
   // 127.0.0.1:52514 -> 127.0.0.1:8081 and the proxy's end of it; then the same from an IPv6 socket.
@@ -21,20 +28,24 @@ describe("findSocket()", () => {
     header + row("0000000000000000FFFF00000100007F:CD23", "0000000000000000FFFF00000100007F:1F91", 5, 13);
 
   it("finds the client's end, not the proxy's", () => {
-    assert.deepEqual(findSocket(tcp, 52_514, 8081), { inode: "12", uid: 1000 });
-    assert.deepEqual(findSocket(tcp, 52_514, null), { inode: "12", uid: 1000 });
-    assert.deepEqual(findSocket(mapped, 52_515, 8081), { inode: "13", uid: 5 });
+    assert.deepEqual(find(tcp, 52_514, 8081), { inode: "12", uid: 1000 });
+    assert.deepEqual(find(tcp, 52_514, null), { inode: "12", uid: 1000 });
+    assert.deepEqual(find(mapped, 52_515, 8081), { inode: "13", uid: 5 });
   });
 
-  it("finds none for another port at either end, in an empty table and in a cut row", () => {
-    assert.equal(findSocket(tcp, 52_515, 8081), null);
-    assert.equal(findSocket(tcp, 52_514, 8082), null);
-    assert.equal(findSocket("", 52_514, 8081), null);
-    assert.equal(findSocket(`${header}   1: 0100007F:CD22 0100007F:1F91 01`, 52_514, 8081), null);
+  it("returns null for another port at either end, an empty table and a truncated row", () => {
+    assert.equal(find(tcp, 52_515, 8081), null);
+    assert.equal(find(tcp, 52_514, 8082), null);
+    assert.equal(find("", 52_514, 8081), null);
+    assert.equal(find(`${header}   1: 0100007F:CD22 0100007F:1F91 01`, 52_514, 8081), null);
   });
 
-  it("passes over a socket that nobody holds any more", () => {
-    assert.equal(findSocket(header + row("0100007F:CD22", "0100007F:1F91", 1000, 0), 52_514, 8081), null);
+  it("finds a closed socket only if there is no open one", () => {
+    const closed = row("0100007F:CD22", "0100007F:1F91", 0, 0);
+    const open = row("0100007F:CD22", "0100007F:1F91", 1000, 12);
+    assert.deepEqual(find(header + closed, 52_514, 8081), { inode: "0", uid: 0 });
+    assert.deepEqual(find(header + closed + open, 52_514, 8081), { inode: "12", uid: 1000 });
+    assert.deepEqual(find(header + open + closed, 52_514, 8081), { inode: "12", uid: 1000 });
   });
 });
 
@@ -69,7 +80,7 @@ describe("createLinuxProcessTable()", () => {
     return proc;
   }
 
-  it("reads name, words of the process and its parents, environment and working directory", async () => {
+  it("reads name, command lines, environment and working directory", async () => {
     const proc = makeProc();
     try {
       const table = createLinuxProcessTable({ proc });
@@ -89,26 +100,162 @@ describe("createLinuxProcessTable()", () => {
     }
   });
 
-  it("gives others a turn during a long scan", async () => {
+  it("answers a batch from one reading of the tables and one search of each process", () => {
     const proc = makeProc();
     try {
-      let turns = 0;
-      let clock = 0;
-      const table = createLinuxProcessTable({
-        proc,
-        monotonicMs: () => (clock += 10),
-        turn: async () => {
-          turns += 1;
-        },
-      });
-      assert.equal((await table.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.pid, 40);
-      assert.equal(turns, 1);
+      const reads: string[] = [];
+      const callers = createLinuxCallers({ proc, onRead: (what) => reads.push(what) });
+      const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: true };
+      const answers = callers(Array.from({ length: 500 }, () => query));
+      assert.ok(answers.every(({ uid, process: found }) => uid === process.getuid?.() && found?.pid === 40));
+      // Pid 50 is younger than the holder, and pids 30 to 1 are not reached.
+      assert.deepEqual(reads, ["tables", "descriptors", "descriptors"]);
+      reads.length = 0;
+      assert.equal(callers([query])[0]?.process?.pid, 40);
+      assert.deepEqual(reads, ["tables"]);
     } finally {
       rmSync(proc, { recursive: true });
     }
   });
 
-  it("knows nobody behind an unknown port, another user's socket, a socket without a holder, and no /proc", async () => {
+  it("forgets the holder of a socket if its pid now belongs to another process", () => {
+    const proc = makeProc();
+    try {
+      const callers = createLinuxCallers({ proc });
+      const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
+      assert.equal(callers([query])[0]?.process?.pid, 40);
+      writeFileSync(join(proc, "40/stat"), `40 (other) S 1 1 1 0${" 9".repeat(20)}`);
+      rmSync(join(proc, "40/fd/3"));
+      assert.equal(callers([query])[0]?.process, null);
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+
+  it("reads the tables again if a reading missed a socket, at most three times", () => {
+    const proc = makeProc();
+    try {
+      let tables = 0;
+      const callers = createLinuxCallers({ proc, onRead: (what) => (tables += what === "tables" ? 1 : 0) });
+      const query = { clientAddress: null, clientPort: 7, serverPort: 8081, wantsProcess: true };
+      assert.deepEqual(callers([query, query]), [
+        { uid: null, process: null },
+        { uid: null, process: null },
+      ]);
+      assert.equal(tables, 3);
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+
+  it("stops searching at the time limit", () => {
+    const proc = makeProc();
+    try {
+      let now = 0;
+      let searched = 0;
+      const callers = createLinuxCallers({
+        proc,
+        monotonicMs: () => (now += 1_500),
+        onRead: (what) => (searched += what === "descriptors" ? 1 : 0),
+      });
+      rmSync(join(proc, "40/fd/3"));
+      const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
+      assert.equal(callers([query])[0]?.process, null);
+      assert.equal(searched, 2);
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+
+  describe("and a client that closed its socket before the process is wanted", () => {
+    const onOpen = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: false };
+    const later = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
+    const close = (proc: string) => {
+      writeFileSync(join(proc, "net/tcp"), header + row("0100007F:CD22", "0100007F:1F91", 0, 0));
+      rmSync(join(proc, "40"), { recursive: true });
+    };
+
+    it("returns the process from the query at the time of the connection", () => {
+      const proc = makeProc();
+      try {
+        const steps: string[] = [];
+        const callers = createLinuxCallers({ proc, onRead: (what) => steps.push(what) });
+        const [answer] = callers([{ ...onOpen, storesProcess: true }], ([users]) =>
+          steps.push(`uid ${users?.uid}`),
+        );
+        assert.deepEqual(answer, { uid: process.getuid?.(), process: null });
+        assert.deepEqual(steps.slice(0, 3), ["tables", `uid ${process.getuid?.()}`, "descriptors"]);
+        close(proc);
+        assert.partialDeepStrictEqual(callers([later])[0], {
+          uid: null,
+          isClosed: true,
+          process: { pid: 40 },
+        });
+        writeFileSync(join(proc, "net/tcp"), header);
+        assert.equal(callers([later])[0]?.process?.cwd, "/gone/shop");
+      } finally {
+        rmSync(proc, { recursive: true });
+      }
+    });
+
+    it("returns none without that query, for other ports, and after ten seconds", () => {
+      const proc = makeProc();
+      try {
+        let now = 0;
+        const callers = createLinuxCallers({ proc, monotonicMs: () => now });
+        callers([onOpen]);
+        close(proc);
+        assert.equal(callers([later])[0]?.process, null);
+        rmSync(proc, { recursive: true });
+        const again = makeProc();
+        const others = createLinuxCallers({ proc: again, monotonicMs: () => now });
+        others([{ ...onOpen, storesProcess: true }]);
+        close(again);
+        assert.equal(others([{ ...later, clientPort: 52_515 }])[0]?.process, null);
+        assert.equal(others([{ ...later, serverPort: 8082 }])[0]?.process, null);
+        now = 10_000;
+        assert.equal(others([later])[0]?.process?.pid, 40);
+        now = 10_001;
+        assert.equal(others([later])[0]?.process, null);
+        rmSync(again, { recursive: true });
+      } finally {
+        rmSync(proc, { recursive: true, force: true });
+      }
+    });
+
+    it("returns none from an earlier connection with the same ports", () => {
+      const proc = makeProc();
+      try {
+        const callers = createLinuxCallers({ proc });
+        callers([{ ...onOpen, storesProcess: true }]);
+        close(proc);
+        callers([{ ...onOpen, storesProcess: true }]);
+        assert.equal(callers([later])[0]?.process, null);
+      } finally {
+        rmSync(proc, { recursive: true });
+      }
+    });
+
+    it("searches for at most 200 ms, because other connections wait", () => {
+      const proc = makeProc();
+      try {
+        let now = 0;
+        let searched = 0;
+        const callers = createLinuxCallers({
+          proc,
+          monotonicMs: () => (now += 120),
+          onRead: (what) => (searched += what === "descriptors" ? 1 : 0),
+        });
+        rmSync(join(proc, "40/fd/3"));
+        callers([{ ...onOpen, storesProcess: true }]);
+        assert.equal(searched, 2);
+      } finally {
+        rmSync(proc, { recursive: true });
+      }
+    });
+  });
+
+  it("returns null for an unknown port, another user's socket, a socket without a holder, and without /proc", async () => {
     const proc = makeProc();
     try {
       const table = createLinuxProcessTable({ proc });
@@ -123,7 +270,7 @@ describe("createLinuxProcessTable()", () => {
     }
   });
 
-  it("names a process without words by the kernel's name for it", async () => {
+  it("uses the kernel's name of a process without a command line", async () => {
     const proc = makeProc();
     try {
       writeFileSync(join(proc, "40/cmdline"), "");
@@ -137,7 +284,7 @@ describe("createLinuxProcessTable()", () => {
   });
 });
 
-describe("createProcessTable()", () => {
+describe("createCallerLookup()", () => {
   const onLinux = process.platform === "linux" ? false : "only Linux has a /proc";
 
   it("finds a real process behind a real connection", { skip: onLinux }, async () => {
@@ -152,9 +299,10 @@ describe("createProcessTable()", () => {
       env: { ...process.env, METER_PROJECT: "real" },
       stdio: "ignore",
     });
+    const lookup = createCallerLookup();
     try {
       const socket = await connected;
-      const facts = await createProcessTable().lookup({
+      const facts = await lookup.processTable.lookup({
         clientPort: socket.remotePort as number,
         proxyPort: port,
       });
@@ -162,16 +310,90 @@ describe("createProcessTable()", () => {
       assert.ok(facts?.commandLines[0]?.includes("x y"));
       socket.destroy();
     } finally {
+      await lookup.close();
       child.kill();
       server.close();
       rmSync(folder, { recursive: true });
     }
   });
 
-  it("knows nobody on a platform without one", async () => {
-    assert.equal(await createProcessTable("sunos").lookup({ clientPort: 1, proxyPort: null }), null);
-    for (const platform of ["linux", "darwin", "win32"]) {
-      assert.equal(typeof createProcessTable(platform).lookup, "function");
+  it("answers another thread through its own port", { skip: onLinux }, async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const lookup = createCallerLookup();
+    const client = connect(port, "127.0.0.1");
+    const accepted = await new Promise<Socket>((resolve) => server.once("connection", resolve));
+    try {
+      const asked = new Promise<MessagePort>((resolve) => lookup.connect(resolve));
+      const batch = createPortBatch(await asked);
+      const query = {
+        clientAddress: "127.0.0.1",
+        clientPort: accepted.remotePort as number,
+        serverPort: port,
+      };
+      const answers = batch([{ ...query, wantsProcess: false }]);
+      assert.deepEqual(await answers, [{ uid: process.getuid?.(), process: null }]);
+      const closed = lookup.close();
+      await assert.rejects(batch([{ ...query, wantsProcess: true }]));
+      await closed;
+      await assert.rejects(batch([]));
+      assert.equal(await lookup.processTable.lookup({ clientPort: query.clientPort, proxyPort: port }), null);
+    } finally {
+      client.destroy();
+      accepted.destroy();
+      server.close();
     }
+  });
+
+  it("returns unknown callers on an unsupported platform", async () => {
+    const lookup = createCallerLookup("sunos");
+    assert.equal(await lookup.processTable.lookup({ clientPort: 1, proxyPort: null }), null);
+    assert.equal(lookup.owners, null);
+    lookup.connect(() => assert.fail("no thread, no port"))();
+    await lookup.close();
+    for (const platform of ["darwin", "win32"]) {
+      assert.equal(typeof createCallerLookup(platform).processTable.lookup, "function");
+    }
+  });
+});
+
+describe("createLookupQueue()", () => {
+  const query = { clientAddress: null, clientPort: 1, serverPort: null, wantsProcess: true };
+
+  it("answers queries that arrive during a batch in the next one", async () => {
+    const sizes: number[] = [];
+    const gate = Promise.withResolvers<void>();
+    const ask = createLookupQueue(async (queries) => {
+      sizes.push(queries.length);
+      if (sizes.length === 1) await gate.promise;
+      return queries.map(({ clientPort }) => ({ uid: clientPort, process: null }));
+    });
+    const first = [ask({ ...query, clientPort: 1 }), ask({ ...query, clientPort: 2 })];
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const second = [3, 4, 5].map((clientPort) => ask({ ...query, clientPort }));
+    gate.resolve();
+    const answers = await Promise.all([...first, ...second]);
+    assert.deepEqual(
+      answers.map(({ uid }) => uid),
+      [1, 2, 3, 4, 5],
+    );
+    assert.deepEqual(sizes, [2, 3]);
+  });
+
+  it("returns unknown callers for a failed batch and beyond the limit", async () => {
+    const failing = createLookupQueue(() => Promise.reject(new Error("no")));
+    assert.deepEqual(await failing(query), { uid: null, process: null });
+    let asked = 0;
+    const bounded = createLookupQueue(async (queries) => {
+      asked += queries.length;
+      return queries.map(() => ({ uid: 7, process: null }));
+    }, 2);
+    const answers = await Promise.all([bounded(query), bounded(query), bounded(query)]);
+    assert.deepEqual(
+      answers.map(({ uid }) => uid),
+      [7, 7, null],
+    );
+    assert.equal(asked, 2);
   });
 });

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readLsofConnections, readPs, readPsEnvironment } from "../../../adapters/process-table/macos.ts";
-import { createMacosProcessTable, type RunCommand } from "../../../adapters/process-table/mod.ts";
+import {
+  createMacosProcessTable,
+  readLsofConnections,
+  readPs,
+  readPsEnvironment,
+} from "../../../adapters/process-table/macos.ts";
+import type { RunCommand } from "../../../adapters/process-table/run-command.ts";
 
 // Written after lsof(8), "Output for other programs", and ps(1) of macOS.
 const connections = `p410
@@ -39,12 +44,12 @@ const everything = {
   "lsof -a -p 2210 -d cwd -Fn": "p2210\nfcwd\nn/Users/u/my shop/api\n",
   "ps -axww -o pid=,ppid=,command=": commands,
   "ps -axww -o pid=,comm=": programs,
-  "ps -ww -o command= -p 2210": `${command}\n`,
-  "ps -Eww -o command= -p 2210": `${command} PATH=/usr/bin METER_PROJECT=My Shop HOME=/Users/u\n`,
+  "ps -ww -o pid=,command= -p 2210": ` 2210 ${command}\n`,
+  "ps -Eww -o pid=,command= -p 2210": ` 2210 ${command} PATH=/usr/bin\nA METER_PROJECT=My Shop HOME=/Users/u\n`,
 };
 
 describe("createMacosProcessTable()", () => {
-  it("reads what lsof and ps print", async () => {
+  it("reads the output of lsof and ps", async () => {
     const table = createMacosProcessTable(recorded(everything));
     assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), {
       pid: 2210,
@@ -60,7 +65,7 @@ describe("createMacosProcessTable()", () => {
     });
   });
 
-  it("goes on with what is left when a program fails", async () => {
+  it("uses the remaining output if a program fails", async () => {
     const only = "lsof -nP -iTCP:52514 -sTCP:ESTABLISHED -Fpn";
     const table = createMacosProcessTable(recorded({ [only]: connections }));
     assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), {
@@ -72,16 +77,45 @@ describe("createMacosProcessTable()", () => {
     });
   });
 
-  it("knows nobody where lsof does not run or shows nothing", async () => {
+  it("returns null if lsof fails or prints nothing", async () => {
     assert.equal(
       await createMacosProcessTable(recorded({})).lookup({ clientPort: 1, proxyPort: 8081 }),
       null,
     );
   });
+
+  it("runs each program once for all callers of a batch", async () => {
+    const asked: string[] = [];
+    const answers: Record<string, string> = {
+      "lsof -nP -iTCP:52514,52515 -sTCP:ESTABLISHED -Fpn": `${connections}p2211\nn127.0.0.1:52515->127.0.0.1:8081\n`,
+      "lsof -a -p 2210,2211 -d cwd -Fn": "p2210\nfcwd\nn/w/one\np2211\nfcwd\nn/w/two\n",
+      "ps -axww -o pid=,ppid=,command=": " 2210 1 node a\n 2211 1 node b\n",
+      "ps -axww -o pid=,comm=": " 2210 node\n 2211 node\n",
+      "ps -ww -o pid=,command= -p 2210,2211": " 2210 node a\n 2211 node b\n",
+      "ps -Eww -o pid=,command= -p 2210,2211":
+        " 2210 node a METER_PROJECT=one\n 2211 node b METER_PROJECT=two\n",
+    };
+    const table = createMacosProcessTable((program, words) => {
+      asked.push(program);
+      return recorded(answers)(program, words);
+    });
+    const found = await Promise.all(
+      [52_514, 52_515, 52_514].map((clientPort) => table.lookup({ clientPort, proxyPort: 8081 })),
+    );
+    assert.deepEqual(
+      found.map((facts) => [facts?.pid, facts?.cwd, facts?.environmentProject]),
+      [
+        [2210, "/w/one", "one"],
+        [2211, "/w/two", "two"],
+        [2210, "/w/one", "one"],
+      ],
+    );
+    assert.equal(asked.length, 6);
+  });
 });
 
 describe("readLsofConnections()", () => {
-  it("takes the client's end, not the proxy's", () => {
+  it("returns the client's process, not the proxy's", () => {
     assert.equal(readLsofConnections(connections, 52_514, 8081), 2210);
     assert.equal(readLsofConnections(connections, 52_514, null), 2210);
     assert.equal(readLsofConnections(connections, 52_514, 9), null);
@@ -90,7 +124,7 @@ describe("readLsofConnections()", () => {
 });
 
 describe("readPs()", () => {
-  it("cuts at spaces where the program is not known", () => {
+  it("splits at spaces if the program is unknown", () => {
     assert.deepEqual(readPs(" 7 1 a b\n", "").get(7), { pid: 7, parent: 1, words: ["a", "b"] });
     assert.deepEqual(readPs(" 7 1 node: worker\n", " 7 /bin/node\n").get(7)?.words, ["node:", "worker"]);
   });
@@ -105,11 +139,11 @@ describe("readPsEnvironment()", () => {
     ["cmd", null],
   ];
   for (const [output, project] of cases) {
-    it(`of ${JSON.stringify(output)} gives ${project}`, () =>
+    it(`returns ${project} for ${JSON.stringify(output)}`, () =>
       assert.equal(readPsEnvironment(output, "cmd"), project));
   }
 
-  it("does not take an argument for a variable", () => {
+  it("does not read an argument as a variable", () => {
     const line = "env METER_PROJECT=argument node";
     assert.equal(readPsEnvironment(`${line} METER_PROJECT=variable`, line), "variable");
     assert.equal(readPsEnvironment(`${line} HOME=/`, line), null);

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { readOpenFilesLimit } from "../../../adapters/process-table/mod.ts";
+import { readOpenFilesLimit } from "../../../adapters/process-table/open-files-limit.ts";
 
 describe("readOpenFilesLimit()", () => {
-  it("reads the soft limit as Linux writes it, and knows none elsewhere", () => {
+  it("reads the soft limit in Linux's format, and returns null elsewhere", () => {
     const folder = mkdtempSync(join(tmpdir(), "meter-limits-"));
     try {
       const file = join(folder, "limits");

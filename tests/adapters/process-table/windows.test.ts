@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createWindowsProcessTable, type RunCommand } from "../../../adapters/process-table/mod.ts";
-import { readNetstat, readProcessList, splitCommandLine } from "../../../adapters/process-table/windows.ts";
+import type { RunCommand } from "../../../adapters/process-table/run-command.ts";
+import {
+  createWindowsProcessTable,
+  readNetstat,
+  readProcessList,
+  splitCommandLine,
+} from "../../../adapters/process-table/windows.ts";
 
 // Written after the formats of netstat -ano (here in German) and of ConvertTo-Json.
 const netstat = `
@@ -31,7 +36,7 @@ const answering =
     program === "netstat" ? netstat : list;
 
 describe("createWindowsProcessTable()", () => {
-  it("reads what netstat and CIM print; directory and environment stay unknown", async () => {
+  it("reads the output of netstat and CIM; directory and environment stay unknown", async () => {
     const table = createWindowsProcessTable(answering(processes));
     assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), {
       pid: 2210,
@@ -46,13 +51,29 @@ describe("createWindowsProcessTable()", () => {
     });
   });
 
-  it("knows nobody behind an unknown port and where a program prints nonsense", async () => {
+  it("runs each program once for all callers of a batch", async () => {
+    const asked: string[] = [];
+    const table = createWindowsProcessTable((program, words) => {
+      asked.push(program);
+      return answering(processes)(program, words);
+    });
+    const found = await Promise.all(
+      [52_514, 1, 52_514].map((clientPort) => table.lookup({ clientPort, proxyPort: 8081 })),
+    );
+    assert.deepEqual(
+      found.map((facts) => facts?.pid),
+      [2210, undefined, 2210],
+    );
+    assert.deepEqual(asked, ["netstat", "powershell"]);
+  });
+
+  it("returns null for an unknown port and for invalid output", async () => {
     const table = createWindowsProcessTable(answering("nonsense"));
     assert.equal(await table.lookup({ clientPort: 1, proxyPort: 8081 }), null);
     assert.equal(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), null);
   });
 
-  it("knows the pid of a process that is not in the list", async () => {
+  it("returns the pid of a process that is not in the list", async () => {
     const facts = await createWindowsProcessTable(answering("[]")).lookup({
       clientPort: 52_514,
       proxyPort: null,
@@ -62,7 +83,7 @@ describe("createWindowsProcessTable()", () => {
 });
 
 describe("readNetstat()", () => {
-  it("takes the client's end, not the proxy's, in any language", () => {
+  it("returns the client's process, not the proxy's, in any language", () => {
     assert.equal(readNetstat(netstat, 52_514, 8081), 2210);
     assert.equal(readNetstat(netstat, 52_514, null), 2210);
     assert.equal(readNetstat(netstat, 52_514, 9), null);
@@ -71,7 +92,7 @@ describe("readNetstat()", () => {
 });
 
 describe("readProcessList()", () => {
-  it("takes a single process, which is printed without a list", () => {
+  it("reads a single process, which is printed without a list", () => {
     const rows = readProcessList('{"ProcessId":4,"ParentProcessId":0,"Name":null,"CommandLine":""}');
     assert.deepEqual(rows.get(4), { pid: 4, parent: 0, words: [] });
   });
@@ -90,6 +111,6 @@ describe("splitCommandLine()", () => {
     ["", []],
   ];
   for (const [line, words] of cases) {
-    it(`cuts ${line}`, () => assert.deepEqual(splitCommandLine(line), words));
+    it(`splits ${line}`, () => assert.deepEqual(splitCommandLine(line), words));
   }
 });

@@ -102,7 +102,7 @@ describe("a prepared statement", () => {
       assert.equal(second?.data?.length, 0);
     }));
 
-  it("says how many rows it changed, and gives null for no row", () =>
+  it("returns the number of changed rows, and null for no row", () =>
     withItems((connection) => {
       const insert = connection.prepare(insertItem);
       assert.equal(insert.run([1, "a", null]), 1);
@@ -129,7 +129,7 @@ describe("a prepared statement", () => {
       assert.deepEqual(pairs, ["11", "12", "13", "21", "22", "23", "31", "32", "33"]);
     }));
 
-  it("is found again, also after more statements than the cache holds and after a schema change", () =>
+  it("is reused, also after the cache overflowed and after a schema change", () =>
     withItems((connection) => {
       const first = connection.prepare("SELECT * FROM item");
       assert.equal(connection.prepare("SELECT * FROM item"), first);
@@ -141,7 +141,7 @@ describe("a prepared statement", () => {
 });
 
 describe("transaction()", () => {
-  it("commits, gives the work's result, and rolls back when the work throws", () =>
+  it("commits and returns the result, and rolls back if the work throws", () =>
     withItems((connection) => {
       const insert = connection.prepare(insertItem);
       const result = connection.transaction(() => insert.run([1, "kept", null]));
@@ -192,7 +192,7 @@ describe("the Kysely dialect", () => {
       assert.deepEqual(names, ["two", "big"]);
     }));
 
-  it("runs concurrent transactions one after the other, and rolls back alone what failed", () =>
+  it("runs concurrent transactions one after another, and rolls back only the failed one", () =>
     withItems(async (connection) => {
       const db = new Kysely<Tables>({ dialect: connection.dialect });
       const one = (id: number, fail: boolean) =>
@@ -219,7 +219,7 @@ describe("the Kysely dialect", () => {
       );
     }));
 
-  it("throws the port's errors and outlives destroy()", () =>
+  it("throws the port's errors, and keeps the connection open after destroy()", () =>
     withItems(async (connection) => {
       const db = new Kysely<Tables>({ dialect: connection.dialect });
       await db.insertInto("item").values({ id: 1, name: "a", data: null }).execute();
@@ -233,7 +233,7 @@ describe("the Kysely dialect", () => {
 });
 
 describe("errors", () => {
-  it("say constraint and invalid_value, with the driver's error as cause", () =>
+  it("have the reasons constraint and invalid_value, with the driver's error as cause", () =>
     withItems((connection) => {
       const insert = connection.prepare(insertItem);
       insert.run([1, "a", null]);
@@ -247,13 +247,13 @@ describe("errors", () => {
       assert.throws(() => insert.run([2n ** 63n, null, null]), fails("invalid_value"));
     }));
 
-  it("say other for wrong SQL", () =>
+  it("have the reason other for invalid SQL", () =>
     withItems((connection) => {
       assert.throws(() => connection.prepare("SELEC 1"), fails("other"));
       assert.throws(() => connection.execute("SELEC 1"), fails("other"));
     }));
 
-  it("say busy to a second writer, at once with a timeout of 0, while reading goes on", () =>
+  it("have the reason busy for a second writer, at once with a timeout of 0, while reads continue", () =>
     withItems(async (connection, path) => {
       const second = await opener.open(path, { busyTimeoutMs: 0 });
       connection.execute("BEGIN IMMEDIATE");
@@ -271,7 +271,7 @@ describe("errors", () => {
       second.close();
     }));
 
-  it("say disk_full when the file may not grow, and the connection recovers", () =>
+  it("have the reason disk_full if the file cannot grow, and the connection recovers", () =>
     withItems((connection) => {
       connection.execute("PRAGMA max_page_count = 8");
       const insert = connection.prepare(insertItem);
@@ -283,7 +283,7 @@ describe("errors", () => {
       assert.equal(connection.prepare("SELECT * FROM item").all([]).length, 1);
     }));
 
-  it("are read from SQLite's words where the driver gives no code, as Deno's exec() does", () => {
+  it("are derived from SQLite's message if the driver has no code, as in Deno's exec()", () => {
     const cases: [string, StoreErrorReason][] = [
       ["database is locked", "busy"],
       ["attempt to write a readonly database", "read_only"],
@@ -308,7 +308,7 @@ describe("errors", () => {
 });
 
 describe("open()", () => {
-  it("makes folder and file for the owner alone, in WAL mode", {
+  it("creates folder and file for their owner only, in WAL mode", {
     skip: process.platform === "win32",
   }, async () => {
     const path = join(folder, "new", "home", "meter.db");
@@ -324,7 +324,7 @@ describe("open()", () => {
     connection.close();
   });
 
-  it("sets what the options say", async () => {
+  it("applies the options", async () => {
     const path = newPath();
     const value = (connection: SqliteConnection<Dialect>, name: string) =>
       Object.values(connection.prepare<Record<string, unknown>>(`PRAGMA ${name}`).get([]) ?? {})[0];
@@ -340,7 +340,7 @@ describe("open()", () => {
     full.close();
   });
 
-  it("takes a mode that others can read back to 0600", { skip: process.platform === "win32" }, async () => {
+  it("resets a mode that others can read to 0600", { skip: process.platform === "win32" }, async () => {
     const path = newPath();
     (await opener.open(path)).close();
     chmodSync(path, 0o666);
@@ -348,7 +348,7 @@ describe("open()", () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  it("refuses links, folders and a place where others may write", {
+  it("rejects links, folders and a folder in which others may write", {
     skip: process.platform === "win32",
   }, async () => {
     const real = newPath();
@@ -371,7 +371,7 @@ describe("open()", () => {
     assert.equal(existsSync(join(open, "meter.db")), false);
   });
 
-  it("reads only when told so, beside a writer, and creates nothing", async () => {
+  it("opens read-only next to a writer, and creates nothing", async () => {
     const path = newPath();
     await assert.rejects(opener.open(path, { readOnly: true }), fails("missing"));
     await assert.rejects(opener.open(join(folder, "none", "x.db"), { readOnly: true }), fails("missing"));
@@ -393,7 +393,7 @@ describe("open()", () => {
     alone.close();
   });
 
-  it("says corrupt for an emptied file, and leaves none behind of a database that could not be made", async () => {
+  it("rejects an emptied file as corrupt, and leaves no file of a database that could not be created", async () => {
     const path = newPath();
     writeFileSync(path, "", { mode: 0o600 });
     await assert.rejects(opener.open(path), fails("corrupt"));
@@ -405,7 +405,7 @@ describe("open()", () => {
     assert.equal(existsSync(other), false);
   });
 
-  it("writes nothing into a file that is only to be locked", async () => {
+  it("writes nothing to a file that is only locked", async () => {
     const path = newPath();
     const connection = await opener.open(path, { lockOnly: true });
     connection.execute("BEGIN EXCLUSIVE");
@@ -415,7 +415,7 @@ describe("open()", () => {
     (await opener.open(path, { lockOnly: true })).close();
   });
 
-  it("says corrupt for a file that is no database, a damaged page, and a cut file", async () => {
+  it("rejects a file that is not a database, a damaged page, and a truncated file as corrupt", async () => {
     const garbage = newPath();
     writeFileSync(garbage, "not a database ".repeat(1_000));
     await assert.rejects(opener.open(garbage), fails("corrupt"));
@@ -446,7 +446,7 @@ describe("open()", () => {
 });
 
 describe("immutableAddress()", () => {
-  it("reads a quiet file without writing anything beside it, and is refused while there is a WAL", async () => {
+  it("reads a file without creating others, and returns null while there is a WAL", async () => {
     const path = join(folder, "with space #1.db");
     const writer = await opener.open(path);
     writer.execute("CREATE TABLE t (a INTEGER) STRICT; INSERT INTO t VALUES (9007199254740993)");
@@ -479,7 +479,7 @@ describe("setAside()", () => {
 });
 
 describe("fileIdentity()", () => {
-  it("stays through writes, changes with a copy, and is null for memory", async () => {
+  it("stays the same on writes, changes with a copy, and is null for memory", async () => {
     const path = newPath();
     const connection = await opener.open(path);
     const before = opener.fileIdentity(path);

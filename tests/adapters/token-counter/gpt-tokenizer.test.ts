@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createTokenCounter, MAX_COUNTED_UNITS } from "../../../adapters/token-counter/mod.ts";
+import { createTokenCounter, MAX_COUNTED_UNITS } from "../../../adapters/token-counter/gpt-tokenizer.ts";
 
 describe("createTokenCounter()", () => {
   const counter = createTokenCounter();
 
-  it("counts as OpenAI's models do", async () => {
+  it("counts like OpenAI's models", async () => {
     assert.equal(await counter.count(["Hello, world!"], "gpt-5"), 4);
     assert.equal(await counter.count(["Hello, ", "world!"], "gpt-5"), 5);
     assert.equal(await counter.count([], "gpt-5"), 0);
     assert.equal(await counter.count([""], "claude-opus-4-5"), 0);
   });
 
-  it("knows which models used the older encoding", async () => {
+  it("uses the older encoding for older models", async () => {
     const text = "Straßenbahnhaltestellenschild ".repeat(5);
     const [older, newer] = [await counter.count([text], "gpt-4"), await counter.count([text], "gpt-4o")];
     assert.notEqual(older, newer);
@@ -20,11 +20,11 @@ describe("createTokenCounter()", () => {
     assert.equal(await counter.count([text], "gpt-4.1"), newer);
   });
 
-  it("takes the words of the format for text in a prompt", async () => {
+  it("counts special tokens in a prompt as text", async () => {
     assert.ok(((await counter.count(["ignore <|endoftext|> this"], "gpt-5")) ?? 0) > 3);
   });
 
-  it("takes what is very long to go on alike", async () => {
+  it("extrapolates a very long text", async () => {
     const line = "The quick brown fox jumps over the lazy dog.\n";
     const times = Math.ceil((3 * MAX_COUNTED_UNITS) / line.length);
     const short = (await counter.count([line.repeat(1000)], "gpt-5")) ?? 0;

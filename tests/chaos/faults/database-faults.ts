@@ -14,12 +14,17 @@ import {
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
-import { createCredentialStore } from "../../../adapters/cloud-credentials/mod.ts";
-import { tokenFile } from "../../../cli/daemon-process.ts";
-import { databaseFile } from "../../../cli/database-file.ts";
-import { askDaemon } from "../../../cli/loopback-client.ts";
-import { type MeterProcess, plainEnvironment, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
-import type { LedgerEntry } from "../../simulation/mod.ts";
+import { createCredentialStore } from "../../../adapters/cloud-credentials/credential-store.ts";
+import { tokenFile } from "../../../cli/daemon/daemon-process.ts";
+import { requestDaemon } from "../../../cli/daemon/loopback-client.ts";
+import { databaseFile } from "../../../cli/home/database-file.ts";
+import {
+  type MeterProcess,
+  plainEnvironment,
+  runMeter,
+  waitFor,
+} from "../../end-to-end/meter-process.rig.ts";
+import type { SimulatedCall } from "../../simulation/mod.ts";
 import { assertRows, ended, type FaultRig, health, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { freePort } from "./inspect-worker.ts";
@@ -80,7 +85,7 @@ const busy = (name: string, lockedMs: number, isQuick: boolean): FaultScenario =
 });
 
 /** A home with 200 stored calls' worth of pages and no daemon. */
-async function usedHome(rig: FaultRig): Promise<{ home: string; entries: LedgerEntry[] }> {
+async function usedHome(rig: FaultRig): Promise<{ home: string; entries: SimulatedCall[] }> {
   const home = rig.home();
   const meter = await rig.start(home);
   const entries = [await rig.call(meter), await rig.call(meter), await rig.call(meter)];
@@ -155,6 +160,7 @@ export const databaseFaults: readonly FaultScenario[] = [
         workspaceId: "w",
         workspaceName: "Nowhere",
         machineId: null,
+        promptHashKey: null,
         createdAt: Date.now(),
       });
       const meter = await rig.start(home);
@@ -206,7 +212,7 @@ export const databaseFaults: readonly FaultScenario[] = [
     name: "stopped-while-locked",
     fault: "the daemon is told to stop while another process holds the database's lock",
     data: "stored where the lock goes within three seconds; what is lost otherwise is said with its number",
-    shown: "exit code 0; the log: 2 records and bodies could not be stored before the end",
+    shown: "exit code 0; the log: 2 records and bodies could not be stored before the daemon stopped.",
     isQuick: true,
     async run(rig) {
       const { home, entries } = await usedHome(rig);
@@ -317,19 +323,22 @@ export const databaseFaults: readonly FaultScenario[] = [
       const started = await runMeter(home, ["start"]);
       assert.equal((await runMeter(home, ["stop"])).code, 0);
       assert.equal(started.code, 1);
-      assert.match(started.stdout, /^Started, but DEGRADED: meter status says why\. Proxy: /);
+      assert.match(started.stdout, /^Started, but DEGRADED\. Proxy: /);
       const meter = await rig.start(home);
       entries.push(await rig.call(meter));
       const { stdout } = await statusUntil(home, 1);
       assert.match(stdout, /\nlast error {2}newer_schema: .*upgrade meter/);
       assert.ok(readFileSync(path).equals(evidence));
       const secret = readFileSync(tokenFile(home), "utf8").trim();
-      const paused = await askDaemon(meter.apiPort, "/v1/cloud/pause", secret, { method: "POST" });
+      const paused = await requestDaemon(meter.apiPort, "/v1/cloud/pause", secret, { method: "POST" });
       assert.deepEqual([paused.status, JSON.parse(paused.body).code], [503, "store_unavailable"]);
       const report = await runMeter(home, ["report"]);
       assert.deepEqual(
         [report.code, report.stderr],
-        [1, "meter: the database was written by a newer version of meter: update this one\n"],
+        [
+          1,
+          "meter: The database was written by a newer version of meter.\nUpdate meter: npm install -g @llm-meter/meter\n",
+        ],
       );
       setVersion(ours);
       await statusUntil(home, 0);

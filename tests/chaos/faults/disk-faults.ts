@@ -5,9 +5,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
-import { databaseFile } from "../../../cli/database-file.ts";
-import { meterWords, runMeter, waitFor } from "../../end-to-end/meter-process.ts";
-import type { LedgerEntry } from "../../simulation/mod.ts";
+import { databaseFile } from "../../../cli/home/database-file.ts";
+import { meterWords, runMeter, waitFor } from "../../end-to-end/meter-process.rig.ts";
+import type { SimulatedCall } from "../../simulation/mod.ts";
 import { assertRows, fillDisk, health, meterStatus, mountObstacle, rowOf, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { freePort } from "./inspect-worker.ts";
@@ -70,7 +70,7 @@ export const diskFaults: readonly FaultScenario[] = [
       const home = rig.home(folder);
       const meter = await rig.start(home);
       const entries = [await rig.call(meter)];
-      await rowOf(meter, entries[0] as LedgerEntry);
+      await rowOf(meter, entries[0] as SimulatedCall);
       const filler = join(home, "filler");
       fillDisk(filler);
       await waitFor("the store to fail", async () => {
@@ -135,7 +135,7 @@ export const diskFaults: readonly FaultScenario[] = [
     name: "full-disk-at-start",
     fault: "the daemon was killed and is started on a disk without a free byte; room comes later",
     data: "calls pass from the start and are rows once there is room",
-    shown: "a daemon holds this home, but can't be asked: is the disk full?; Metering. by itself",
+    shown: "a daemon is using this home but does not answer: is the disk full?; Metering. by itself",
     isQuick: true,
     obstacle: mountObstacle,
     async run(rig) {
@@ -164,7 +164,7 @@ export const diskFaults: readonly FaultScenario[] = [
       entries.push(first, await rig.call(early));
       const status = await meterStatus(home);
       assert.equal(status.code, 1);
-      assert.match(status.stdout, /^A daemon .*holds this home, but can't be asked/);
+      assert.match(status.stdout, /^A daemon .*is using this home but does not answer/);
       rmSync(filler);
       const meter = await starting;
       assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
@@ -192,7 +192,7 @@ export const diskFaults: readonly FaultScenario[] = [
       try {
         const started = await runMeter(home, ["start", "--foreground"]);
         assert.equal(started.code, 1);
-        assert.match(started.stderr, /^meter: the home .* can't be used: EROFS/);
+        assert.match(started.stderr, /^meter: The home .* can't be used: EROFS/);
         assert.equal((await runMeter(home, ["start"])).code, 1);
         const report = await runMeter(home, ["report", "--json"]);
         assert.deepEqual([report.code, report.stdout], [0, before.stdout]);

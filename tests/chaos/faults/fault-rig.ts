@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { isAlive } from "../../../cli/daemon-process.ts";
-import { askDaemon } from "../../../cli/loopback-client.ts";
-import type { StoredRequest } from "../../../daemon/store/mod.ts";
-import { expectedRow, inOrder, toComparable } from "../../end-to-end/expected-rows.ts";
+import { isAlive } from "../../../cli/daemon/daemon-process.ts";
+import { requestDaemon } from "../../../cli/daemon/loopback-client.ts";
+import type { StoredRequest } from "../../../daemon/store/port/records.ts";
+import { expectedRow, inOrder, toComparable } from "../../end-to-end/expected-rows.rig.ts";
 import {
   createHome,
   type Finished,
@@ -17,32 +17,32 @@ import {
   simulationConfig,
   startMeter,
   waitFor,
-} from "../../end-to-end/meter-process.ts";
-import { dialProvider, rawCalls, receive, writeRequest } from "../../end-to-end/raw-client.ts";
+} from "../../end-to-end/meter-process.rig.ts";
+import { dialProvider, rawCalls, receive, writeRequest } from "../../end-to-end/raw-client.rig.ts";
 import {
   createParentProxy,
   createProviderSimulation,
-  type LedgerEntry,
   type ParentProxy,
   type ProviderSimulation,
+  type SimulatedCall,
 } from "../../simulation/mod.ts";
 import { createSeededRandom } from "../../simulation/seeded-random.ts";
 
 type Meter = Pick<MeterProcess, "proxyPort" | "caPem">;
 
 /** A call that is on its way. */
-export interface OpenCall {
+interface OpenCall {
   /** What has come so far. */
   bytes(): Buffer;
   /** Resolves when the call is over and every byte of both ways was what the other side sent; else rejects. */
-  untouched(): Promise<LedgerEntry>;
+  untouched(): Promise<SimulatedCall>;
   /** Resolves when the connection is closed, however. */
   over: Promise<{ readonly error: string | null }>;
 }
 
 /** A call of which the client got every byte. */
 export interface WholeCall {
-  readonly entry: LedgerEntry;
+  readonly entry: SimulatedCall;
   /** By `performance.now()`. */
   readonly endedAt: number;
 }
@@ -61,7 +61,7 @@ export interface FaultRig {
   /** Sends a request whole. */
   open(meter: Meter, scenario?: string, streams?: boolean): Promise<OpenCall>;
   /** One call, of which every byte is held against the provider's: no trouble of the meter may touch it. */
-  call(meter: Meter, scenario?: string): Promise<LedgerEntry>;
+  call(meter: Meter, scenario?: string): Promise<SimulatedCall>;
   /** Calls one after the other on several connections at once until it is told to stop; gives those that went well. */
   traffic(
     meter: () => Meter,
@@ -114,7 +114,7 @@ export async function createFaultRig(seed: string): Promise<FaultRig> {
           return found < 0 ? null : { found };
         });
         const entry = await waitFor("the provider to have answered", () =>
-          simulation.ledger.find(({ connection }) => connection === index.found),
+          simulation.calls.find(({ connection }) => connection === index.found),
         );
         const connection = simulation.connections[index.found];
         assert.ok(
@@ -213,14 +213,14 @@ export function ended(meter: MeterProcess): Promise<unknown> {
 }
 
 /** The row of the call with this answer. */
-export function rowOf(meter: MeterProcess, entry: LedgerEntry): Promise<StoredRequest> {
+export function rowOf(meter: MeterProcess, entry: SimulatedCall): Promise<StoredRequest> {
   return waitFor(`the row of ${entry.responseId}`, async () =>
     (await meter.rows()).find((row) => row.providerResponseId === entry.responseId),
   );
 }
 
 /** Each of the calls is one row, equal to the provider's books to the last token and pico-USD. */
-export async function assertRows(meter: MeterProcess, entries: readonly LedgerEntry[]): Promise<void> {
+export async function assertRows(meter: MeterProcess, entries: readonly SimulatedCall[]): Promise<void> {
   const ids = new Set(entries.map(({ responseId }) => responseId));
   const found = await waitFor(`${entries.length} rows`, async () => {
     const rows = (await meter.rows()).filter((row) => ids.has(row.providerResponseId));
@@ -244,7 +244,7 @@ export function statusUntil(home: string, code: number): Promise<Finished> {
 
 /** The body of `GET /health`. */
 export async function health(meter: Pick<MeterProcess, "apiPort">): Promise<Record<string, unknown>> {
-  return JSON.parse((await askDaemon(meter.apiPort, "/health")).body) as Record<string, unknown>;
+  return JSON.parse((await requestDaemon(meter.apiPort, "/health")).body) as Record<string, unknown>;
 }
 
 /** Writes into the file until not one byte more fits. */

@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
-import { waitFor } from "../../end-to-end/meter-process.ts";
+import { type AddressInfo, createServer } from "node:net";
+import { waitFor } from "../../end-to-end/meter-process.rig.ts";
 
 /** A port that is free now. */
 export async function freePort(): Promise<number> {
@@ -15,15 +14,19 @@ export async function freePort(): Promise<number> {
 interface Message {
   id?: number;
   method?: string;
-  params?: { sessionId?: string };
+  params?: { sessionId?: string; workerInfo?: { title: string } };
 }
 
 /**
- * Runs an expression in each worker thread that the process has or starts, through Node's own inspector: a thread can
- * be made to hang from outside, so that the program needs no switch for it. The process was started with
+ * Runs an expression in each worker thread of that name that the process has or starts, through Node's own inspector: a
+ * thread can be made to hang from outside, so that the program needs no switch for it. The process was started with
  * `NODE_OPTIONS=--inspect=127.0.0.1:<port>`.
  */
-export async function evaluateInWorkers(inspectPort: number, expression: string): Promise<{ stop(): void }> {
+export async function evaluateInWorkers(
+  inspectPort: number,
+  name: string,
+  expression: string,
+): Promise<{ stop(): void }> {
   const target = await waitFor("the inspector", async () => {
     const answer = await fetch(`http://127.0.0.1:${inspectPort}/json/list`).catch(() => null);
     const [first] = answer === null ? [] : ((await answer.json()) as { webSocketDebuggerUrl: string }[]);
@@ -37,9 +40,9 @@ export async function evaluateInWorkers(inspectPort: number, expression: string)
   const attached = Promise.withResolvers<void>();
   socket.addEventListener("message", (event: { data: unknown }) => {
     const { method, params } = JSON.parse(String(event.data)) as Message;
-    if (method !== "NodeWorker.attachedToWorker") return;
+    if (method !== "NodeWorker.attachedToWorker" || !params?.workerInfo?.title.endsWith(name)) return;
     const message = JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression } });
-    send("NodeWorker.sendMessageToWorker", { sessionId: params?.sessionId, message });
+    send("NodeWorker.sendMessageToWorker", { sessionId: params.sessionId, message });
     attached.resolve();
   });
   await new Promise((resolve, reject) => {

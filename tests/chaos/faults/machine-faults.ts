@@ -4,8 +4,9 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { databaseFile } from "../../../cli/database-file.ts";
-import { type MeterProcess, meterWords, waitFor } from "../../end-to-end/meter-process.ts";
+import { databaseFile } from "../../../cli/home/database-file.ts";
+import { type MeterProcess, meterWords, waitFor } from "../../end-to-end/meter-process.rig.ts";
+import type { SimulatedCall } from "../../simulation/mod.ts";
 import { assertRows, type FaultRig, health, meterStatus, rowOf, statusUntil } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { evaluateInWorkers, freePort } from "./inspect-worker.ts";
@@ -89,12 +90,16 @@ const clockJump = (name: string, what: string, offset: string, offsetMs: number)
 });
 
 async function hangProxy(meter: MeterProcess, inspectPort: number, restarts: number): Promise<void> {
-  const inspector = await evaluateInWorkers(inspectPort, HANG);
-  await waitFor("the watchdog to restart the proxy", async () => {
-    const { proxy } = await meter.status();
-    return proxy.restarts === restarts || proxy.watchdog === "exhausted";
-  });
-  inspector.stop();
+  const inspector = await evaluateInWorkers(inspectPort, "meter proxy", HANG);
+  try {
+    await waitFor("the watchdog to restart the proxy", async () => {
+      const { proxy } = await meter.status();
+      return proxy.restarts === restarts || proxy.watchdog === "exhausted";
+    });
+  } finally {
+    // A process that is inspected does not end.
+    inspector.stop();
+  }
 }
 
 async function startInspected(rig: FaultRig, home: string) {
@@ -136,9 +141,7 @@ export const machineFaults: readonly FaultScenario[] = [
       // The proxy's thread tells its counters once in a while.
       const { stdout } = await waitFor("the count of those turned away", async () => {
         const status = await statusUntil(home, 0);
-        return /\nConnections that were turned away, since too many were open: [1-9]/.test(status.stdout)
-          ? status
-          : null;
+        return /\nConnections refused because too many were open: [1-9]/.test(status.stdout) ? status : null;
       });
       assert.match(stdout, /^Metering\.\n/);
       assert.ok(!meter.log().some(({ event }) => event === "daemon.task_crashed"));
@@ -196,6 +199,34 @@ export const machineFaults: readonly FaultScenario[] = [
     },
   },
   {
+    name: "stuck-lookup",
+    fault: "the event loop of the thread that looks callers up is held",
+    data: "calls pass at their speed and are exact rows, at most without their caller; the next ones have it again",
+    shown: "Metering.; the thread is replaced",
+    isQuick: true,
+    async run(rig) {
+      const home = rig.home();
+      const { meter, inspectPort } = await startInspected(rig, home);
+      const before = await rig.call(meter);
+      await assertRows(meter, [before]);
+      const inspector = await evaluateInWorkers(inspectPort, "meter lookup", HANG);
+      const during: SimulatedCall[] = [];
+      try {
+        during.push(await rig.call(meter), await rig.call(meter));
+        assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+      } finally {
+        inspector.stop();
+      }
+      await waitFor("a caller to be known", async () => {
+        const entry = await rig.call(meter);
+        during.push(entry);
+        await assertRows(meter, [entry]);
+        return (await rowOf(meter, entry)).client === (await rowOf(meter, before)).client;
+      });
+      await assertRows(meter, [before, ...during]);
+    },
+  },
+  {
     name: "stuck-proxy-four-times",
     fault: "the proxy thread's event loop is held four times within the hour",
     data: "calls before and between are exact",
@@ -209,7 +240,7 @@ export const machineFaults: readonly FaultScenario[] = [
         await hangProxy(meter, inspectPort, n);
       }
       await assertRows(meter, [await back(rig, meter)]);
-      const inspector = await evaluateInWorkers(inspectPort, HANG);
+      const inspector = await evaluateInWorkers(inspectPort, "meter proxy", HANG);
       await waitFor(
         "the watchdog to give up",
         async () => (await meter.status()).proxy.watchdog === "exhausted",

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { stateFile } from "../../../cli/daemon-process.ts";
-import { meterWords, runMeter, runProgram, waitFor } from "../../end-to-end/meter-process.ts";
+import { stateFile } from "../../../cli/daemon/daemon-process.ts";
+import { meterWords, runMeter, runProgram, waitFor } from "../../end-to-end/meter-process.rig.ts";
 import { assertRows, ended, meterStatus, rowOf, statusUntil, type WholeCall } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 
@@ -68,24 +68,24 @@ export const processFaults: readonly FaultScenario[] = [
     name: "two-daemons",
     fault: "a second daemon on the same home; then kill -9, and another one takes over",
     data: "the first goes on as if nothing had been",
-    shown: "the second ends with 1: another daemon runs in <home>",
+    shown: "the second ends with 1: Another daemon runs in <home>.",
     isQuick: true,
     async run(rig) {
       const home = rig.home();
       const first = await rig.start(home);
       const stream = await rig.open(first, "drip+events-200");
       const second = await runMeter(home, ["start", "--foreground"]);
-      assert.deepEqual([second.code, second.stderr], [1, `meter: another daemon runs in ${home}\n`]);
+      assert.deepEqual([second.code, second.stderr], [1, `meter: Another daemon runs in ${home}.\n`]);
       const third = await runMeter(home, ["start"]);
       assert.deepEqual(
         [third.code, third.stdout],
-        [0, `The daemon is running already: process ${first.pid}, proxy on port ${first.proxyPort}.\n`],
+        [0, `The daemon is already running: process ${first.pid}, proxy on port ${first.proxyPort}.\n`],
       );
       await assertRows(first, [await stream.untouched(), await rig.call(first)]);
       process.kill(first.pid, "SIGKILL");
       await first.stop();
-      const heir = await rig.start(home);
-      await assertRows(heir, [await rig.call(heir)]);
+      const nextDaemon = await rig.start(home);
+      await assertRows(nextDaemon, [await rig.call(nextDaemon)]);
       assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
     },
   },
@@ -194,7 +194,7 @@ export const processFaults: readonly FaultScenario[] = [
       assert.equal(frozen.code, 1);
       assert.match(
         frozen.stdout,
-        new RegExp(`^A daemon \\(process ${meter.pid}\\) holds this home, but can't be asked`),
+        new RegExp(`^A daemon \\(process ${meter.pid}\\) is using this home but does not answer`),
       );
       const { running, held_by: holder } = JSON.parse((await runMeter(home, ["status", "--json"])).stdout);
       assert.deepEqual([running, holder], [false, { pid: meter.pid }]);

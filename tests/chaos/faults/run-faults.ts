@@ -3,12 +3,14 @@ import { diskFaults } from "./disk-faults.ts";
 import { createFaultRig } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { machineFaults } from "./machine-faults.ts";
+import { powerCut } from "./power-cut.ts";
 import { processFaults } from "./process-faults.ts";
 
 /** All local rows of the fault table. */
 export const faultScenarios: readonly FaultScenario[] = [
   ...processFaults,
   ...diskFaults,
+  powerCut,
   ...databaseFaults,
   ...machineFaults,
 ];

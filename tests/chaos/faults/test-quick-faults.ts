@@ -1,5 +1,5 @@
 import { describe, it } from "node:test";
-import { onNodeOnly, SUITE_TIMEOUT_MS } from "../../end-to-end/meter-process.ts";
+import { onNodeOnly, SUITE_TIMEOUT_MS } from "../../end-to-end/meter-process.rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 import { runFault } from "./run-faults.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { reloadDaemon } from "../../../cli/cloud-control.ts";
+import { reloadDaemon } from "../../../cli/cloud/cloud-control.ts";
 import {
   createHome,
   type MeterProcess,
@@ -10,7 +10,7 @@ import {
   removeHome,
   SUITE_TIMEOUT_MS,
   startMeter,
-} from "../../end-to-end/meter-process.ts";
+} from "../../end-to-end/meter-process.rig.ts";
 
 const FREE_PORTS = ["[proxy]", "port = 0", "[api]", "port = 0"];
 
@@ -29,7 +29,7 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
     return (await meter.run(["status"])).stdout.match(/^warning {3}\S+/gm) ?? [];
   };
 
-  it("warns of a watermark that is none, in the status and once in the log, until it is mended", async () => {
+  it("warns about an invalid upload_from in the status, and once in the log, until it is fixed", async () => {
     const malformed = ["[cloud.bodies]", 'upload_from = "yesterday"'];
     const bodies = "warning   cloud.bodies.upload_from";
     assert.deepEqual(await warningsOf(malformed), ["warning   api.colour:", bodies]);
@@ -38,6 +38,50 @@ describe("config.toml, edited while a daemon runs", { skip: onNodeOnly, timeout:
     assert.deepEqual(await warningsOf([]), ["warning   api.colour:"]);
     const told = meter.log().filter(({ warning }) => String(warning).startsWith("cloud.bodies.upload_from"));
     assert.equal(told.length, 1);
-    assert.match((await meter.stop()).stderr, /^meter: cloud\.bodies\.upload_from is neither/m);
+    assert.match((await meter.stop()).stderr, /^meter: cloud\.bodies\.upload_from must be now, none/m);
+  });
+
+  it("keeps the settings in force while the file can't be read, and names the place in status, log and page", async () => {
+    const again = await startMeter(createHome([...FREE_PORTS]));
+    try {
+      const config = join(again.home, "config.toml");
+      writeFileSync(config, `${FREE_PORTS.join("\n")}\n[cloud]\nenabled = = true\n`);
+      await reloadDaemon(again.home);
+      const place = `${config} is not valid TOML. Fix line 6, column 11.`;
+      const status = await again.run(["status"]);
+      assert.deepEqual([status.code, status.stderr], [0, ""]);
+      const text = status.stdout.replaceAll(/\s+/g, " ");
+      assert.ok(text.includes(place), status.stdout);
+      assert.ok(text.includes("The previous settings stay in force"), status.stdout);
+      const logged = again.log().filter(({ warning }) => String(warning).includes("line 6, column 11"));
+      assert.equal(logged.length, 1);
+      assert.ok((await again.status()).warnings.some((warning) => warning.includes(place)));
+      const cloud = await again.run(["cloud", "status"]);
+      assert.equal(cloud.code, 1);
+      assert.ok(cloud.stdout.replaceAll(/\s+/g, " ").includes(place), cloud.stdout + cloud.stderr);
+      writeFileSync(config, `${FREE_PORTS.join("\n")}\n`);
+      await reloadDaemon(again.home);
+      assert.doesNotMatch((await again.run(["status"])).stdout, /^warning/m);
+    } finally {
+      await again.stop();
+      removeHome(again.home);
+    }
+  });
+
+  it("names a value of the wrong type with file, line and fix in status, doctor, log and API", async () => {
+    const wrong = await startMeter(createHome([...FREE_PORTS, "[bodies]", 'retention_days = "x"']));
+    try {
+      const place = `line 6 of ${join(wrong.home, "config.toml")}`;
+      const warning = `bodies.retention_days: must be a whole number; 90 is used. Fix ${place}.`;
+      const inOneLine = (text: string) => text.replaceAll(/\s+/g, " ");
+      assert.ok(inOneLine((await wrong.run(["status"])).stdout).includes(`warning ${warning}`));
+      assert.ok(inOneLine((await wrong.run(["doctor"])).stdout).includes(`check config ${warning}`));
+      assert.equal(wrong.log().filter((line) => line.warning === warning).length, 1);
+      assert.deepEqual((await wrong.status()).warnings, [warning]);
+      assert.ok((await wrong.stop()).stderr.includes(`meter: ${warning}\n`));
+    } finally {
+      await wrong.stop();
+      removeHome(wrong.home);
+    }
   });
 });

@@ -4,22 +4,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { sql } from "kysely";
-import { sha256 } from "../../../adapters/crypto/mod.ts";
-import { cloudExitCodeTable } from "../../../cli/meter-cloud/exit-codes.ts";
-import { version } from "../../../cli/version.ts";
-import { CLOUD_MIGRATIONS } from "../../../cloud/mod.ts";
-import { appendPromptView, emptyHead } from "../../../core/ledger/mod.ts";
-import { BUNDLED_RATES_DATE } from "../../../core/pricing/mod.ts";
+import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { cloudExitCodeTable } from "../../../cli/meter-cloud/cloud-exit-codes.ts";
+import { version } from "../../../cli/program/version.ts";
+import { setPlan } from "../../../cloud/accounts/admin.ts";
+import { CLOUD_MIGRATIONS } from "../../../cloud/store/migrate.ts";
+import { BUNDLED_RATES_DATE } from "../../../core/pricing/bundled-rates.data.ts";
+import { emptyHead } from "../../../core/privacy/ledger/chain.ts";
+import { appendPromptView } from "../../../core/privacy/ledger/prompt-view-chain.ts";
 import { createRig } from "../../cloud/kit/cloud-rig.ts";
-import { describeOnPostgres } from "../../cloud/kit/engines.ts";
-import { runCloudWords } from "./run-cloud-words.ts";
+import { describeOnPostgres, newDatabaseName } from "../../cloud/kit/engines.ts";
+import { runCloudWords } from "./run-cloud-command.rig.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "meter-cloud-words-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const commands = [
   ...["serve", "migrate", "admin create-user", "admin set-plan", "admin list"],
-  ...["rates seed", "rates publish", "ledger verify"],
+  ...["rates seed", "rates publish", "ledger verify", "purge"],
 ];
 
 describe("meter-cloud", () => {
@@ -33,7 +35,7 @@ describe("meter-cloud", () => {
   });
 
   for (const command of commands) {
-    it(`teaches by example: meter-cloud ${command} --help`, async () => {
+    it(`shows examples: meter-cloud ${command} --help`, async () => {
       const { code, stdout, stderr } = await runCloudWords([...command.split(" "), "--help"]);
       assert.deepEqual([code, stderr], [0, ""]);
       assert.match(stdout, new RegExp(`\nExamples\n[\\s\\S]*\n {2}\\$ meter-cloud ${command}`));
@@ -48,25 +50,25 @@ describe("meter-cloud", () => {
     ["ledger", "verify", "x"],
     ["rates", "publish"],
   ]) {
-    it(`ends with 2 and says why: meter-cloud ${words.join(" ")}`, async () => {
+    it(`exits with 2 and a reason: meter-cloud ${words.join(" ")}`, async () => {
       const { code, stdout, stderr } = await runCloudWords(words, { METER_CLOUD_HOME: folder });
       assert.deepEqual([code, stdout], [2, ""]);
       assert.match(stderr, /^meter-cloud: /);
     });
   }
 
-  it("ends with 3 where the configuration is wrong, without a stack", async () => {
+  it("exits with 3 if the configuration is invalid, without a stack trace", async () => {
     const { code, stderr } = await runCloudWords(["serve", "--port", "high"], { METER_CLOUD_HOME: folder });
     assert.deepEqual(
       [code, stderr],
       [
         3,
-        'meter-cloud: the configuration is wrong:\n  server.port: must be a whole number from 0 to 65535, and is "high"\n',
+        'meter-cloud: The configuration is invalid:\n  --port must be a whole number from 0 to 65535, but is "high".\n',
       ],
     );
   });
 
-  it("ends with 3 where the certificate is none", async () => {
+  it("exits with 3 if the certificate is invalid", async () => {
     const path = join(folder, "none.pem");
     writeFileSync(path, "no certificate");
     const env = { METER_CLOUD_HOME: folder };
@@ -75,27 +77,34 @@ describe("meter-cloud", () => {
     assert.match(none.stderr, /server\.tls_key: .*none\.pemx can't be read: ENOENT/);
     const bad = await runCloudWords(["serve", "--tls-cert", path, "--tls-key", path], env);
     assert.deepEqual([bad.code, bad.stdout], [3, ""]);
-    assert.match(bad.stderr, /server\.tls_cert, server\.tls_key: no certificate with its key: /);
+    assert.match(
+      bad.stderr,
+      /server\.tls_cert, server\.tls_key: the files are not a certificate and its key: /,
+    );
   });
 
-  it("says that the database can't be reached, and never its password", async () => {
+  it("reports an unreachable database without its password", async () => {
     const env = { METER_CLOUD_HOME: folder, DATABASE_URL: "postgres://meter:canary@127.0.0.1:1/meter" };
     const { code, stderr } = await runCloudWords(["migrate"], env);
     assert.equal(code, 1);
-    assert.match(stderr, /^meter-cloud: the database can't be reached: .*ECONNREFUSED/);
+    assert.match(stderr, /^meter-cloud: The database can't be reached: .*ECONNREFUSED/);
     assert.ok(!stderr.includes("canary"));
   });
 });
 
 describeOnPostgres("meter-cloud's commands", (engine) => {
-  it("migrate says what it did, and does nothing twice", async () => {
+  it("migrate lists the migrations it ran, and runs none twice", async () => {
     const { close, db } = await engine.open();
-    await sql`create database bare template template0`.execute(db);
-    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: engine.server()?.url("bare") ?? "" };
+    const name = newDatabaseName();
+    await sql.raw(`create database ${name} template template0`).execute(db);
+    const env = { METER_CLOUD_HOME: folder, DATABASE_URL: engine.server()?.url(name) ?? "" };
     const before = await runCloudWords(["rates", "seed"], env);
     assert.deepEqual(
       [before.code, before.stderr],
-      [1, "meter-cloud: the database has no tables of this version: run meter-cloud migrate\n"],
+      [
+        1,
+        "meter-cloud: The database has no tables of this version.\nCreate or update them: meter-cloud migrate\n",
+      ],
     );
     const first = await runCloudWords(["migrate", "--json"], env);
     assert.deepEqual(JSON.parse(first.stdout), { applied: CLOUD_MIGRATIONS.map(({ name }) => name) });
@@ -109,7 +118,7 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     await close();
   });
 
-  it("admin makes a person who can sign in, lists what they reach, and sets its plan", async () => {
+  it("admin creates an account that can sign in, lists its workspaces, and sets their plan", async () => {
     const { close, url } = await engine.open();
     const env = { METER_CLOUD_HOME: folder, DATABASE_URL: url ?? "" };
     const admin = (...words: string[]) => runCloudWords(["admin", ...words], env);
@@ -119,7 +128,7 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     assert.match(password, /^[\w-]{16}$/);
     assert.deepEqual(await admin("create-user", "--email", "ann@example.com"), {
       ...{ code: 1, stdout: "" },
-      stderr: "meter-cloud: there is an account of that address already\n",
+      stderr: "meter-cloud: An account with this email address already exists.\n",
     });
     const short = join(folder, "password");
     writeFileSync(short, "short\n");
@@ -143,7 +152,7 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     await close();
   });
 
-  it("rates publish takes all of a file or nothing, and one a day", async () => {
+  it("rates publish accepts a file as a whole or not at all, and one file per day", async () => {
     const rig = await createRig(engine);
     const env = { METER_CLOUD_HOME: folder, DATABASE_URL: rig.url ?? "" };
     const publish = async (published: unknown, ...words: string[]) => {
@@ -168,9 +177,12 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     assert.equal(wild.code, 1);
     assert.match(
       wild.stderr,
-      /refused, all of them:\n {2}openai gpt-4o input would move more than 10 times: 2\.5 to 250\n$/,
+      /invalid; nothing was published:\n {2}openai gpt-4o input would change by more than a factor of 10: 2\.5 to 250\n$/,
     );
-    assert.match((await publish({ unit: "x" })).stderr, /refused, all of them:\n {2}published_at: /);
+    assert.match(
+      (await publish({ unit: "x" })).stderr,
+      /invalid; nothing was published:\n {2}published_at: /,
+    );
     const dry = await publish(pull({}), "--dry-run", "--json");
     assert.deepEqual(JSON.parse(dry.stdout), { published: 1, dry_run: true });
     assert.deepEqual(await publish(pull({})), { code: 0, stdout: "Published 1 rates.\n", stderr: "" });
@@ -187,7 +199,7 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
     await rig.close();
   });
 
-  it("ledger verify proves rows against a saved head, and ends with 5 where one was changed", async () => {
+  it("ledger verify confirms rows with a saved head, and exits with 5 if one was changed", async () => {
     const rig = await createRig(engine);
     const env = { METER_CLOUD_HOME: folder, DATABASE_URL: rig.url ?? "" };
     const workspace = await rig.addWorkspace();
@@ -197,6 +209,7 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
         ...{ workspace_id: workspace.id, view_id: rig.uuid(), request_id: rig.uuid() },
         ...{ viewer_user_id: "ann", subject_user_id: "ben", consent_grant_id: null, reason },
         ...{ viewed_at: "2026-11-21T10:00:00.000Z", client_ip: null, user_agent: null },
+        ...{ request_sha256: null, response_sha256: "a".repeat(64) },
       };
       const appended = appendPromptView(head, view, sha256);
       head = appended.head;
@@ -206,21 +219,50 @@ describeOnPostgres("meter-cloud's commands", (engine) => {
         .execute();
     }
     await rig.db.insertInto("prompt_view_heads").values(head).execute();
+    await setPlan(rig, workspace.id, "team");
     const saved = join(folder, "head.json");
     const verify = (...words: string[]) => runCloudWords(["ledger", "verify", workspace.id, ...words], env);
     const first = await verify("--save-head", saved);
     assert.deepEqual([first.code, first.stderr], [0, ""]);
-    assert.match(first.stdout, /^Intact: 3 rows\.\n/);
-    assert.deepEqual(JSON.parse(readFileSync(saved, "utf8")), head);
-    assert.match((await verify("--head", saved)).stdout, /^Intact: 3 rows, the first 3 proven/);
+    assert.match(first.stdout, /^Prompt views: intact, 3 rows\.\n/);
+    assert.match(first.stdout, /^Audit events: intact, 1 row\.\n/m);
+    const { prompt_views: views } = JSON.parse(readFileSync(saved, "utf8"));
+    assert.deepEqual(views, { seq: head.seq, hash: head.hash, outside_chain: 0 });
+    const proven = (await verify("--head", saved)).stdout;
+    assert.match(proven, /^Prompt views: intact, 3 rows, 3 of them confirmed by the saved head\.\n/);
+    assert.match(proven, /^Audit events: intact, 1 row, 1 of them confirmed by the saved head\.\n/m);
+    // As versions saved it that verified prompt views alone.
+    writeFileSync(saved, JSON.stringify(head));
+    assert.match(
+      (await verify("--head", saved)).stdout,
+      /^Prompt views: intact, 3 rows, 3 of them confirmed/,
+    );
 
     const stranger = await runCloudWords(["ledger", "verify", rig.uuid(), "--head", saved], env);
-    assert.match(stranger.stderr, /is no saved head of this workspace/);
+    assert.match(stranger.stderr, /contains no saved heads of this workspace/);
 
     await sql`update prompt_views set reason = 'none' where seq = 2`.execute(rig.db);
     const changed = await verify("--json");
     assert.equal(changed.code, 5);
-    assert.deepEqual(JSON.parse(changed.stdout), { ok: false, fault: "row_changed", seq: 2 });
+    const verdict = JSON.parse(changed.stdout);
+    assert.deepEqual(
+      [verdict.ok, verdict.prompt_views, verdict.audit_events.ok],
+      [false, { ok: false, fault: "row_changed", seq: 2, outsideChain: 0 }, true],
+    );
+    await sql`update audit_events set actor_user_id = 'eve'`.execute(rig.db);
+    const both = await verify();
+    assert.deepEqual([both.code, both.stderr], [5, ""]);
+    assert.match(both.stdout, /^Prompt views: NOT INTACT, row changed at row 2\.\n/);
+    assert.match(both.stdout, /^Audit events: NOT INTACT, row changed at row 1\.\n/m);
+    assert.match(both.stdout, /^Costs: intact, 0 rows\.\n/m);
+    await sql`insert into usage_daily (workspace_id, day, machine_id, user_id, project, provider, model, requests)
+      values (${workspace.id}::uuid, '2026-11-21', ${rig.uuid()}::uuid, 'ann', 'web', 'openai', 'gpt-4o', 1)`.execute(
+      rig.db,
+    );
+    assert.match(
+      (await verify()).stdout,
+      /^Costs: NOT INTACT, totals differ: requests in usage_daily at 2026-11-21: machine \S+, user ann, project "web", openai\/gpt-4o\.$/m,
+    );
     await rig.close();
   });
 });

@@ -1,21 +1,23 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { Agent, request } from "undici";
-import { systemClock } from "../../../adapters/clock/mod.ts";
-import { openPgliteFolder, openPostgres } from "../../../adapters/postgres/mod.ts";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
+import { openPgliteFolder } from "../../../adapters/postgres/pglite.ts";
+import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
 import { makeBatches } from "../../../bench/ingest/records.ts";
-import { CLOUD_MIGRATIONS, type CloudDatabase, migrateCloud, openCloudDatabase } from "../../../cloud/mod.ts";
+import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
+import { findProgram } from "../../../tools/packages.ts";
 import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../../cloud/kit/cloud-process.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "../../cloud/kit/postgres-server.ts";
 import { addSender, addSenders, type Sender } from "../../cloud/kit/senders.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
-import { runCloudWords } from "./run-cloud-words.ts";
+import { runCloudWords } from "./run-cloud-command.rig.ts";
 
 /** Processes of Node's; the other runtimes have a test of their own. */
 const skip =
@@ -93,7 +95,10 @@ function expectedTotals(batches: readonly (readonly Readonly<Record<string, unkn
   };
 }
 
-/** Four senders send all batches; each one that is not answered with 200 goes back and `onFailure` is awaited. */
+/**
+ * Senders share the batches. One that is not answered with 200 is sent again by the same sender, to whom its records belong,
+ * once `onFailure` has resolved. Where one sender fails the test, the others stop.
+ */
 async function sendAll(
   batches: readonly (readonly object[])[],
   senders: readonly Sender[],
@@ -103,23 +108,29 @@ async function sendAll(
   const pending = [...batches];
   let acknowledged = 0;
   let failures = 0;
-  await Promise.all(
-    senders.map(async ({ token }) => {
-      for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-        const answer = await post(url(), token, next).catch(() => null);
-        if (answer?.status === 200) {
-          assert.equal((answer.body.accepted ?? 0) + (answer.body.duplicates ?? 0), BATCH_SIZE);
-          acknowledged += 1;
-          watch.onAcknowledged(acknowledged);
-        } else {
-          assert.ok(answer === null || answer.status === 503, `status ${answer?.status}`);
-          failures += 1;
-          pending.push(next);
-          await watch.onFailure();
-        }
+  let stopped = false;
+  async function sendShare({ token }: Sender): Promise<void> {
+    for (let next = pending.shift(); next !== undefined && !stopped; ) {
+      const answer = await post(url(), token, next).catch(() => null);
+      if (answer?.status === 200) {
+        assert.equal((answer.body.accepted ?? 0) + (answer.body.duplicates ?? 0), BATCH_SIZE);
+        acknowledged += 1;
+        watch.onAcknowledged(acknowledged);
+        next = pending.shift();
+      } else {
+        assert.ok(answer === null || answer.status === 503, `status ${answer?.status}`);
+        failures += 1;
+        await watch.onFailure();
       }
+    }
+  }
+  const shares = senders.map((sender) =>
+    sendShare(sender).catch((cause: unknown) => {
+      stopped = true;
+      throw cause;
     }),
   );
+  await Promise.all(shares);
   return failures;
 }
 
@@ -147,7 +158,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("migrates once where two instances start at once", async () => {
+  it("migrates once if two instances start at the same time", async () => {
     const env = await freshDatabase("twins");
     const twins = await Promise.all([startCloudProcess({ env }), startCloudProcess({ env })]);
     for (const { url } of twins) assert.equal((await ask(`${url}/readyz`)).status, 200);
@@ -161,7 +172,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     assert.deepEqual(await Promise.all(twins.map((twin) => twin.end("SIGTERM"))), [0, 0]);
   });
 
-  it("serves under a login that owns nothing, as docs/hosting.md sets it up", async () => {
+  it("serves with a database role that owns nothing, as docs/hosting.md describes", async () => {
     // A server of its own: the roles belong to the whole server, and must not be there yet.
     const server = await startPostgres(true);
     const connect = (name: string) => openCloudDatabase(openPostgres(server.url(name), systemClock));
@@ -204,7 +215,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     await server.stop();
   });
 
-  it("takes batches over TLS, and on SIGTERM answers what is under way before it ends", async () => {
+  it("accepts batches over TLS, and on SIGTERM answers the requests in flight before it exits", async () => {
     const env = await freshDatabase("drained");
     const authority = await createCertificateAuthority();
     const leaf = await authority.mintLeaf("127.0.0.1");
@@ -260,7 +271,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     await db.destroy();
   });
 
-  it("killed in the middle of ingest, lost nothing that it acknowledged, and takes the rest again", async () => {
+  it("loses no acknowledged record when it is killed during ingest, and accepts the others again", async () => {
     const env = await freshDatabase("killed");
     db = connect("killed");
     await migrateCloud(db, 0);
@@ -286,7 +297,7 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
     await db.destroy();
   });
 
-  it("outlives its database: after kill -9 of PostgreSQL nothing acknowledged is lost, and totals are exact", async () => {
+  it("survives kill -9 of PostgreSQL: no acknowledged record is lost, and totals are exact", async () => {
     const env = await freshDatabase("outlived");
     db = connect("outlived");
     await migrateCloud(db, 0);
@@ -322,14 +333,14 @@ describe("meter-cloud serve, on PostgreSQL 15", { skip, timeout, concurrency: fa
 });
 
 /** The runtime that the checkout brings. */
-const deno = fileURLToPath(new URL("../../../node_modules/.bin/deno", import.meta.url));
-const onDeno = [deno, "run", "-A", "--no-check"];
+const deno = findProgram("deno");
+const onDeno = [deno ?? "", "run", "-A", "--no-check"];
 
 describe("meter-cloud serve, on Deno", {
-  skip: skip || (existsSync(deno) ? false : "NOT TESTED: there is no Deno in node_modules"),
+  skip: skip || (deno === null && "NOT TESTED: Deno is not installed (npm run setup)"),
   timeout,
 }, () => {
-  it("takes batches into the embedded database, and drains on SIGTERM", async () => {
+  it("stores batches in the embedded database, and drains on SIGTERM", async () => {
     const home = mkdtempSync(join(tmpdir(), "meter-cloud-deno-"));
     const db = openCloudDatabase(await openPgliteFolder(join(home, "database")));
     await migrateCloud(db, 0);
@@ -339,7 +350,7 @@ describe("meter-cloud serve, on Deno", {
     rmSync(home, { recursive: true, force: true });
   });
 
-  it("takes batches into PostgreSQL, and drains on SIGTERM", async () => {
+  it("stores batches in PostgreSQL, and drains on SIGTERM", async () => {
     const server = await startPostgres();
     const db = openCloudDatabase(openPostgres(server.url("postgres"), systemClock));
     await migrateCloud(db, 0);
@@ -362,7 +373,7 @@ describe("meter-cloud serve, on Deno", {
 });
 
 describe("meter-cloud serve, with nothing configured", { skip: "Bun" in globalThis, timeout }, () => {
-  it("keeps what it acknowledged in a folder, also when it is killed, and lets nobody else in", async () => {
+  it("keeps acknowledged records in a folder when it is killed, and allows no second process", async () => {
     const home = mkdtempSync(join(tmpdir(), "meter-cloud-home-"));
     const folder = join(home, "database");
     const open = async () => openCloudDatabase(await openPgliteFolder(folder));

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { CommandFailure } from "../../../cli/exit-codes.ts";
-import { cloudExitCodes } from "../../../cli/meter-cloud/exit-codes.ts";
+import { cloudExitCodes } from "../../../cli/meter-cloud/cloud-exit-codes.ts";
 import { readCloudConfig } from "../../../cli/meter-cloud/read-cloud-config.ts";
 import { SETTING_NAMES, variableOf } from "../../../cli/meter-cloud/settings.ts";
+import { CommandFailure } from "../../../cli/program/exit-codes.ts";
 
 const home = mkdtempSync(join(tmpdir(), "meter-cloud-config-"));
 after(() => rmSync(home, { recursive: true, force: true }));
@@ -31,19 +31,19 @@ async function refusal(toml: string, more: Record<string, string> = {}): Promise
   assert.ok(failure instanceof CommandFailure, String(failure));
   assert.equal(failure.exitCode, cloudExitCodes.badConfig);
   const [title, ...problems] = failure.message.split("\n");
-  assert.equal(title, "the configuration is wrong:");
+  assert.equal(title, "The configuration is invalid:");
   return problems.map((problem) => problem.trim());
 }
 
 describe("readCloudConfig()", () => {
-  it("needs nothing: an embedded database in the home, on this machine alone", async () => {
+  it("defaults to an embedded database in the home, reachable from this machine only", async () => {
     const { settings, databaseUrl, databaseFolder, metricsToken } = await readCloudConfig(env());
     assert.deepEqual([settings.server.host, settings.server.port], ["127.0.0.1", 8787]);
     assert.deepEqual([databaseUrl, metricsToken, settings.people.open_sign_up], [null, null, false]);
     assert.equal(databaseFolder, join(home, "database"));
   });
 
-  it("takes a flag over a variable, and a variable over the file", async () => {
+  it("prefers a flag to a variable, and a variable to the file", async () => {
     const config = file('[server]\nport = 1\nhost = "10.0.0.1"\ntrusted_hops = 2\n');
     const { settings } = await readCloudConfig(
       env({
@@ -57,7 +57,7 @@ describe("readCloudConfig()", () => {
     assert.deepEqual([port, host, trusted_hops, settings.people.open_sign_up], [3, "10.0.0.2", 2, true]);
   });
 
-  it("takes secrets from a variable or a file", async () => {
+  it("reads secrets from a variable or a file", async () => {
     const secret = "s".repeat(32);
     const oidc = '[[oidc]]\nid = "my-idp"\nissuer = "https://id.example.com"\nclient_id = "meter"\n';
     const config = await readCloudConfig(
@@ -86,74 +86,88 @@ describe("readCloudConfig()", () => {
       '[server]\nport = "high"\n[log]\nlevel = "loud"\n',
       {},
       [
-        'server.port: must be a whole number from 0 to 65535, and is "high"',
-        'log.level: must be debug, info, warn or error, and is "loud"',
+        /^server\.port must be a whole number from 0 to 65535, but is "high"\. Fix line 2 of \S+file-\d+\.$/,
+        /^log\.level must be debug, info, warn or error, but is "loud"\. Fix line 4 of \S+file-\d+\.$/,
       ],
     ],
     [
       "a value that is out of bounds",
       "[server]\nport = 70000\ntrusted_hops = -1\n",
       {},
-      [/^server\.port: must be a whole number from 0 to 65535, and is 70000$/, /^server\.trusted_hops: /],
+      [
+        /^server\.port must be a whole number from 0 to 65535, but is 70000\. Fix line 2 of /,
+        /^server\.trusted_hops must be a whole number from 0 to 10, but is -1\. Fix line 3 of /,
+      ],
     ],
     [
       "a variable by its name",
       "",
       { METER_CLOUD_SERVER_PORT: "80a", METER_CLOUD_DATABASE_MIGRATE: "yes" },
       [
-        /^METER_CLOUD_SERVER_PORT: must be a whole number/,
-        /^METER_CLOUD_DATABASE_MIGRATE: must be true or false/,
+        /^METER_CLOUD_SERVER_PORT must be a whole number from 0 to 65535, but is "80a"\.$/,
+        /^METER_CLOUD_DATABASE_MIGRATE must be true or false/,
       ],
     ],
     [
       "names that are no settings",
       "[server]\nprot = 80\n[sever]\nport = 80\n",
       { METER_CLOUD_PORT: "80" },
-      ["METER_CLOUD_PORT is not a setting", "server.prot is not a setting", "sever is not a setting"],
+      [
+        "METER_CLOUD_PORT is not a setting. The settings are listed in docs/hosting.md.",
+        /^server\.prot is not a setting\. Fix line 2 of /,
+        /^sever is not a setting\. Fix line 3 of /,
+      ],
     ],
     [
       "an address with a path",
       '[server]\nbase_url = "https://example.com/meter"\n',
       {},
-      [/^server\.base_url: must be an address such as /],
+      [/^server\.base_url must be an address such as /],
     ],
     ["a certificate without its key", '[server]\ntls_cert = "c.pem"\n', {}, [/TLS needs both/]],
-    ["a section that is none", "server = 1\n", {}, ["server: must be a table"]],
+    ["a section that is none", "server = 1\n", {}, [/^server must be a table\. Fix line 1 of /]],
     [
       "two places for one secret",
       "",
       { DATABASE_URL: "postgres://x", DATABASE_URL_FILE: "y" },
-      [/only one can count$/],
+      [/both set\. Unset one of them\.$/],
     ],
     [
       "a secret's file that is not there",
       "",
       { METER_CLOUD_AUTH_SECRET_FILE: "/nowhere/x" },
-      [/can't be read: it is not there$/],
+      [/can't be read: it does not exist\.$/],
     ],
     [
       "a database's address that is none",
       "",
       { DATABASE_URL: "mysql://u:canary@h/d" },
-      [/^DATABASE_URL must be an address/],
+      [/^DATABASE_URL is not valid\. Expected: an address such as postgres:/],
     ],
-    ["a short secret", "", { METER_CLOUD_AUTH_SECRET: "canary" }, [/at least 32 characters, and has 6$/]],
+    [
+      "a short secret",
+      "",
+      { METER_CLOUD_AUTH_SECRET: "canary" },
+      [/has 6 characters; it needs at least 32\.$/],
+    ],
     [
       "a provider without a secret",
       '[[oidc]]\nid = "idp"\nissuer = "https://id.example.com"\nclient_id = "m"\n',
       {},
-      [/^METER_CLOUD_OIDC_IDP_SECRET or METER_CLOUD_OIDC_IDP_SECRET_FILE is needed/],
+      [
+        /^METER_CLOUD_OIDC_IDP_SECRET is not set\. The provider in \[\[oidc\]\] needs it, or METER_CLOUD_OIDC_IDP_SECRET_FILE\.$/,
+      ],
     ],
     [
       "the database's address in the file",
       '[database]\nurl = "postgres://u:canary@h/d"\n',
       {},
-      [/^database\.url is not a setting: .* DATABASE_URL$/],
+      [/^database\.url is not a setting\. .* DATABASE_URL in the environment\. Fix line 2 of /],
     ],
-    ["a file that is no TOML", "[server\n", {}, [/is no TOML: look at line 1$/]],
+    ["a file that is no TOML", "[server\n", {}, [/is not valid TOML\. Fix line 1, column \d+\.$/]],
   ];
   for (const [name, toml, more, expected] of wrong) {
-    it(`refuses ${name}, in words and without secrets`, async () => {
+    it(`rejects ${name}, with a message that contains no secret`, async () => {
       const problems = await refusal(toml, more);
       assert.equal(problems.length, expected.length, problems.join("\n"));
       for (const [at, problem] of expected.entries()) {
@@ -164,10 +178,10 @@ describe("readCloudConfig()", () => {
     });
   }
 
-  it("refuses a file that was named and is not there", async () => {
+  it("rejects a named file that does not exist", async () => {
     await assert.rejects(
       readCloudConfig(env(), { config: join(home, "none.toml") }),
-      /can't be read: it is not there/,
+      /can't be read: it does not exist/,
     );
   });
 });

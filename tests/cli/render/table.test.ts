@@ -12,7 +12,7 @@ const columns = [
 ];
 
 describe("renderTable()", () => {
-  it("lays columns out under their titles", () => {
+  it("aligns columns under their titles", () => {
     assert.equal(
       renderTable(
         columns,
@@ -47,39 +47,39 @@ describe("renderTable()", () => {
     );
   });
 
-  it("takes from the widest column that may give", () => {
+  it("truncates the widest shrinking column first", () => {
     const lines = renderTable(columns, [["p".repeat(30), "m".repeat(12), "$1,000.00"]], 40).split("\n");
     assert.equal(lines[2], `${"p".repeat(14)}…  ${"m".repeat(12)}  $1,000.00`);
     assert.equal(stringWidth(lines[2]!), 40);
   });
 
-  it("never cuts a number, nor a name to nothing, however narrow the terminal is", () => {
+  it("never truncates a number, or a name to nothing, however narrow the terminal is", () => {
     const lines = renderTable(columns, [["p".repeat(30), "m".repeat(30), "$1,000.00"]], 5).split("\n");
     assert.equal(lines[2], "ppppppp…  mmmmmmm…  $1,000.00");
   });
 
-  it("does not cut a wide character in half", () => {
+  it("does not split a wide character", () => {
     const [, , line] = renderTable([{ title: "a", shrink: true }], [["日".repeat(20)]], 10).split("\n");
     assert.equal(line, "日日日日…");
   });
 
-  it("has a line for titles where there are no rows", () => {
+  it("prints the titles if there are no rows", () => {
     assert.equal(renderTable([{ title: "a" }], [], 80), "a\n─");
   });
 
-  it("takes as many rows as there may be", () => {
+  it("renders any number of rows", () => {
     const rows = Array.from({ length: 200_000 }, (_, n) => [`client-${n}`, "m", "$1"]);
     const lines = renderTable(columns, rows, 80).split("\n");
     assert.equal(lines.length, 200_002);
     assert.equal(lines.at(-1), "client-199999  m        $1");
   });
 
-  it("fills in what a row lacks", () => {
+  it("fills in missing cells", () => {
     assert.equal(renderTable(columns, [["web"]], 80).split("\n")[2], "web");
   });
 
   // Planted: without `printable()`, a cell with a line feed makes one line more than there are rows.
-  it("is one line a row, none wider than asked for, whatever stands in the cells", () => {
+  it("prints one line per row, none wider than the given width, for any cell content", () => {
     const cell = fc.string({
       unit: fc.constantFrom("a", "日", "🧮", "\n", "\u001b", "[31m", " ", "e\u0301", "\u202e"),
       maxLength: 40,
@@ -102,7 +102,7 @@ describe("renderTable()", () => {
 });
 
 describe("printable()", () => {
-  it("leaves text alone and takes the place of what steers a terminal", () => {
+  it("keeps text and replaces control characters", () => {
     assert.equal(printable("Zürich 日本 🧮"), "Zürich 日本 🧮");
     assert.equal(
       printable("a\u001b[31mb\u0007\u009b\u2028\u202e\u2066\u007f\r\n\t"),

@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
-import {
-  API_ROUTES,
-  type ApiRoute,
-  CloudRefusal,
-  createCloudClient,
-  openApiDocument,
-} from "../../../cloud/api/mod.ts";
+import { API_ROUTES, type ApiRoute, refusalStatuses } from "../../../cloud/api/api-routes.ts";
+import { CloudApiError, createCloudClient } from "../../../cloud/api/client.ts";
+import { openApiDocument } from "../../../cloud/api/open-api.ts";
 import { type CloudRig, createRig, record } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
 import { sendBody, sendRequest } from "../kit/stored-body.ts";
@@ -19,7 +15,7 @@ describe("the table of the API", () => {
   });
   after(() => rig.close());
 
-  it("names every route that the app answers below /v1, and none besides", () => {
+  it("has every route that the app answers below /v1, and no others", () => {
     const answered = new Set(
       rig
         .app()
@@ -29,7 +25,7 @@ describe("the table of the API", () => {
     assert.deepEqual(Object.keys(API_ROUTES).toSorted(), [...answered].toSorted());
   });
 
-  it("is served as OpenAPI 3.1, in which every reference points at something", async () => {
+  it("is served as OpenAPI 3.1, in which every reference resolves", async () => {
     const answer = await rig.call("GET", "/openapi.json", null);
     assert.equal(answer.status, 200);
     const text = await answer.text();
@@ -68,7 +64,7 @@ describe("the table of the API", () => {
     );
   });
 
-  it("holds of real answers: a client of the table reads what the app says", async () => {
+  it("matches real answers: the typed client parses what the app returns", async () => {
     const workspace = await rig.addWorkspace({ plan: "business" });
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const app = rig.app();
@@ -147,11 +143,11 @@ describe("the table of the API", () => {
     await assert.rejects(
       daemon.call("GET /v1/daemon/whoami", {}),
       (error) =>
-        error instanceof CloudRefusal && error.status === 401 && error.problem?.code === "unauthorised",
+        error instanceof CloudApiError && error.status === 401 && error.problem?.code === "unauthorised",
     );
   });
 
-  it("takes what opens a teammate's body: the workspace, and a reason or an announced view", async () => {
+  it("lets the typed client read a teammate's body with a workspace and a reason or a recorded view", async () => {
     const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const app = rig.app();
@@ -165,7 +161,7 @@ describe("the table of the API", () => {
     const params = { request_id: requestId };
     await assert.rejects(
       person.call("GET /v1/traces/:request_id/body", { params, query: {} }),
-      (error) => error instanceof CloudRefusal && error.problem?.code === "reason_missing",
+      (error) => error instanceof CloudApiError && error.problem?.code === "reason_missing",
     );
     const announced = await person.call("POST /v1/audit/prompt-views", {
       body: {
@@ -185,18 +181,24 @@ describe("the table of the API", () => {
     };
     assert.deepEqual(
       paths["/v1/traces/{request_id}/body"]?.get.parameters.map((each) => `${each.in} ${each.name}`),
-      ["path request_id", "query workspace_id", "query reason", "query view_id"],
+      [
+        "path request_id",
+        ...["workspace_id", "reason", "view_id", "request_version", "response_version"].map(
+          (name) => `query ${name}`,
+        ),
+      ],
     );
   });
 
-  it("says that a cursor may be refused, wherever one is taken", () => {
-    for (const [name, { query, refusals }] of Object.entries<ApiRoute>(API_ROUTES)) {
+  it("lists 400 for every route that takes a cursor", () => {
+    for (const [name, route] of Object.entries<ApiRoute>(API_ROUTES)) {
+      const { query } = route;
       const takes = query !== undefined && "entries" in query && "cursor" in (query.entries as object);
-      if (takes) assert.ok(refusals.includes(400), name);
+      if (takes) assert.ok(refusalStatuses(route).includes(400), name);
     }
   });
 
-  it("gives each route that takes something a schema that refuses nonsense", () => {
+  it("has a body schema that rejects nonsense for every route that takes a body", () => {
     for (const [name, route] of Object.entries<ApiRoute>(API_ROUTES)) {
       if (route.body !== undefined) assert.equal(v.safeParse(route.body, "nonsense").success, false, name);
     }

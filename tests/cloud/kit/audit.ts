@@ -9,7 +9,7 @@ export async function auditOf(
     .selectFrom("audit_events")
     .select(["kind", "actor_user_id", "details"])
     .where("workspace_id", "=", workspaceId)
-    .orderBy("at")
+    .orderBy("seq")
     .execute();
   return rows.map((row) => [row.kind, row.actor_user_id, row.details]);
 }

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL("../../../cli/cloud-bin.js", import.meta.u
 const STARTS_WITHIN_MS = 120_000;
 
 /** How it is started. */
-export interface CloudProcessOptions {
+interface CloudProcessOptions {
   readonly words?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The runtime and its flags. Default: the present Node. */
@@ -112,7 +112,7 @@ async function addressOf(
       let said = "";
       child.stdout?.on("data", (chunk) => {
         said += String(chunk);
-        const [, found] = /answers at (\S+)/.exec(said) ?? [];
+        const [, found] = /is running at (\S+)/.exec(said) ?? [];
         if (found !== undefined) resolve(found);
       });
       void exited.then((code) => reject(new Error(`meter-cloud ended with ${code}: ${said}${logged()}`)));

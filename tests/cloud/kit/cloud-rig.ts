@@ -1,57 +1,59 @@
-import { createManualClock, type ManualClock } from "../../../adapters/clock/mod.ts";
-import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
-import { createMemoryAccounts } from "../../../adapters/memory/mod.ts";
-import type { PostgresServerOptions } from "../../../adapters/postgres/mod.ts";
-import { type CloudPorts, type CloudSettings, createCloud, seedRates } from "../../../cloud/mod.ts";
+import { createManualClock, type ManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { createMemoryAccounts } from "../../../adapters/memory/accounts.ts";
+import type { PostgresServerOptions } from "../../../adapters/postgres/postgres-server.ts";
+import { mintToken } from "../../../cloud/access/token.ts";
+import { createCloud } from "../../../cloud/create-cloud.ts";
+import type { CloudPorts, CloudSettings } from "../../../cloud/ports.ts";
 import { insertKey } from "../../../cloud/store/keys.ts";
+import { seedRates } from "../../../cloud/store/rates.ts";
 import type { KeyScope } from "../../../cloud/store/schema.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
-import { mintToken } from "../../../cloud/sync-token.ts";
-import type { Plan } from "../../../core/plans/mod.ts";
 import type { Accounts } from "../../../core/ports/accounts.ts";
 import type { CloudLogEvent } from "../../../core/ports/cloud-log.ts";
 import type { Mail } from "../../../core/ports/mail.ts";
-import { loadBundledRates } from "../../../core/pricing/mod.ts";
-import { uuidV7 } from "../../../core/uuid.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import type { Plan } from "../../../core/values/plan.ts";
+import { uuidV7 } from "../../../core/values/uuid.ts";
 import type { Engine, TestDatabase } from "./engines.ts";
 
 /** When the tests' clock starts. */
 export const START = Date.UTC(2026, 10, 21, 12);
 
-/** A workspace of its own for a test, so that tests share one database. */
+/** A workspace for one test, so that tests can share a database. */
 export interface TestWorkspace {
   readonly id: string;
   readonly organisationId: string;
   readonly userId: string;
   readonly machineId: string;
-  /** A sync key's. */
+  /** The token of a sync key. */
   readonly token: string;
 }
 
-/** How somebody may stand to a workspace. */
+/** A person's relation to a workspace. */
 export type Standing =
   | "stranger"
   | "member"
   | "workspaceAdmin"
   | "organisationAdmin"
   | "organisationOwner"
-  /** A member of the organisation alone, who does not reach the workspace. */
+  /** A member of the organisation who cannot access the workspace. */
   | "organisationMember";
 
-/** Somebody with a session. */
+/** A person with a session. */
 export interface TestPerson {
   readonly userId: string;
   readonly token: string;
 }
 
-/** A cloud on a database of its own. */
+/** A cloud on its own database. */
 export interface CloudRig extends TestDatabase {
   readonly clock: ManualClock;
   readonly log: CloudLogEvent[];
   readonly accounts: Accounts<Request, Response>;
-  /** What was sent, the oldest first. */
+  /** The emails that were sent, oldest first. */
   readonly mails: Mail[];
-  /** A fresh app on the same database: another instance. */
+  /** Creates another app on the same database, as another instance. */
   app(config?: CloudSettings): ReturnType<typeof createCloud>;
   uuid(): string;
   addWorkspace(settings?: { plan?: Plan; storePromptContent?: boolean }): Promise<TestWorkspace>;
@@ -61,15 +63,15 @@ export interface CloudRig extends TestDatabase {
   ): Promise<string>;
   addMachine(workspace: TestWorkspace, hostname?: string): Promise<string>;
   addMember(workspace: TestWorkspace, userId: string, role?: "admin" | "member"): Promise<void>;
-  /** An account with nothing but a name; its id. */
+  /** Adds an account that has only a name. Returns its id. */
   addPerson(name?: string): Promise<string>;
-  /** Someone new in that standing, with a bearer session token. */
+  /** Adds a person in that relation to the workspace, with a bearer session token. */
   personIn(workspace: TestWorkspace, standing: Standing): Promise<TestPerson>;
-  /** A new bearer session token of a person, such as `workspace.userId`. */
+  /** Creates a bearer session token of a person, such as `workspace.userId`. */
   sessionFor(userId: string): Promise<string>;
-  /** What the administration's functions take. */
+  /** The dependencies of the administration's functions. */
   readonly parts: Pick<CloudPorts, "db" | "clock" | "randomBytes" | "accounts">;
-  /** Calls the first instance with headers of one's own; a body is sent as JSON. */
+  /** Calls the first instance with the given headers. A body is sent as JSON. */
   main(
     method: string,
     path: string,
@@ -234,6 +236,7 @@ export async function createRig(
         platform: "linux",
         daemon_version: "0.4.0",
         created_at: clock.now(),
+        user_id: workspace.userId,
       })
       .execute();
   }

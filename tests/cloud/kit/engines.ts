@@ -1,17 +1,15 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe } from "node:test";
 import { type Dialect, sql } from "kysely";
-import { systemClock } from "../../../adapters/clock/mod.ts";
-import {
-  openPgliteInMemory,
-  openPostgres,
-  type PostgresServerOptions,
-} from "../../../adapters/postgres/mod.ts";
-import { CLOUD_MIGRATIONS, type CloudDatabase, migrateCloud, openCloudDatabase } from "../../../cloud/mod.ts";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
+import { openPgliteInMemory } from "../../../adapters/postgres/pglite.ts";
+import { openPostgres, type PostgresServerOptions } from "../../../adapters/postgres/postgres-server.ts";
+import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import type { PostgresDatabase } from "../../../core/ports/postgres.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "./postgres-server.ts";
 
@@ -30,56 +28,106 @@ export interface Engine {
   readonly name: "pglite" | "postgres15";
   open(options?: PostgresServerOptions): Promise<TestDatabase>;
   /** Null on PGlite. */
-  readonly server: () => PostgresServer | null;
+  readonly server: () => SuiteServer | null;
+}
+
+/** The server that a suite runs on. */
+type SuiteServer = Pick<PostgresServer, "url" | "stop"> & {
+  /** Null for a server that another process started. */
+  readonly folder: string | null;
+};
+
+/** `ownServer`: for a suite that changes what belongs to the whole server, such as roles. */
+interface EngineOptions {
+  ownServer?: boolean;
 }
 
 /** Runs a suite on PGlite and on PostgreSQL 15; where the latter can't be had, says so and why. */
-export function describeOnEngines(name: string, suite: (engine: Engine) => void): void {
+export function describeOnEngines(
+  name: string,
+  suite: (engine: Engine) => void,
+  options: EngineOptions = {},
+): void {
   describe(`${name}, on PGlite`, () => suite(pgliteEngine()));
-  describeOnPostgres(name, suite);
+  describeOnPostgres(name, suite, options);
 }
 
 /** Runs a suite on PostgreSQL 15 alone: what needs several connections at once. */
-export function describeOnPostgres(name: string, suite: (engine: Engine) => void): void {
+export function describeOnPostgres(
+  name: string,
+  suite: (engine: Engine) => void,
+  { ownServer = false }: EngineOptions = {},
+): void {
   const missing = missingPostgres();
   if (missing !== null) {
     // In the name, since Deno shows no reason for a skip.
     describe(`${name}, on PostgreSQL 15: NOT TESTED: ${missing}`, { skip: true }, () => {});
     return;
   }
-  suitesLeft += 1;
+  const servers = ownServer ? ownServers : sharedServers;
+  servers.suitesLeft += 1;
   describe(`${name}, on PostgreSQL 15`, () => {
-    let server: PostgresServer | null = null;
+    let server: SuiteServer | null = null;
     before(async () => {
-      server = await (shared ??= startMigrated());
+      server = await (servers.started ??= ownServer ? startMigrated() : takeRunningServer());
     });
     after(async () => {
-      suitesLeft -= 1;
-      if (suitesLeft === 0) await server?.stop();
+      servers.suitesLeft -= 1;
+      if (servers.suitesLeft === 0) await server?.stop();
     });
     suite({
       name: "postgres15",
       server: () => server,
       open: async (options) => {
         if (server === null) throw new Error("the server is not started");
-        const admin = await connect(server.url("postgres"));
-        opened += 1;
-        const name = `cloud_${opened}`;
-        await sql.raw(`create database ${name}`).execute(admin.db);
-        await admin.close();
-        return await connect(server.url(name), options);
+        const name = newDatabaseName();
+        const asAdmin = async (statement: string, running: SuiteServer) => {
+          const admin = await connect(running.url("postgres"));
+          await sql.raw(statement).execute(admin.db);
+          await admin.close();
+        };
+        const running = server;
+        await asAdmin(`create database ${name}`, running);
+        const database = await connect(running.url(name), options);
+        return {
+          ...database,
+          close: async () => {
+            await database.close();
+            // Clusters lie in memory. Without `force` since a connection may still be closing: then the database stays.
+            await asAdmin(`drop database ${name}`, running).catch(() => {});
+          },
+        };
       },
     });
   });
 }
 
-/** One server serves all suites of a file; the last one stops it. */
-let shared: Promise<PostgresServer> | null = null;
-let suitesLeft = 0;
-let opened = 0;
+/** Servers of the suites in this process; the last suite stops its server. */
+interface Servers {
+  started: Promise<SuiteServer> | null;
+  suitesLeft: number;
+}
+const sharedServers: Servers = { started: null, suitesLeft: 0 };
+const ownServers: Servers = { started: null, suitesLeft: 0 };
+
+/** The port of a server that `startMigrated` started for many processes; `tools/run-tests.ts` sets it. */
+const SERVER_PORT = "METER_TEST_POSTGRES_PORT";
+
+/** A name that no other database of the server has. */
+export function newDatabaseName(): string {
+  return `cloud_${randomUUID().replaceAll("-", "")}`;
+}
+
+/** The server that runs for all test processes, or one of this process where there is none. */
+async function takeRunningServer(): Promise<SuiteServer> {
+  const port = process.env[SERVER_PORT];
+  if (port === undefined) return await startMigrated();
+  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  return { url, stop: async () => {}, folder: null };
+}
 
 /** A server whose new databases are migrated. Kept between runs, by what it holds. */
-async function startMigrated(): Promise<PostgresServer> {
+export async function startMigrated(): Promise<PostgresServer> {
   const path = join(tmpdir(), `meter-postgres-15-${schemaHash()}.tar`);
   if (existsSync(path)) return await startPostgres(false, path);
   const server = await startPostgres();
@@ -114,27 +162,38 @@ export function pgliteEngine(): Engine {
   };
 }
 
-let snapshot: Promise<Blob> | null = null;
+const snapshots = new Map<string, Promise<Blob>>();
 
-/** A migrated PGlite, to be loaded: a tenth of the time that a new one takes. Kept between runs, by what it holds. */
-function migratedSnapshot(): Promise<Blob> {
-  return (snapshot ??= (async () => {
-    const { version } = JSON.parse(
-      readFileSync(
-        new URL("../../../node_modules/@electric-sql/pglite/package.json", import.meta.url),
-        "utf8",
-      ),
-    );
-    const path = join(tmpdir(), `meter-pglite-${version}-${schemaHash()}.tar`);
-    if (!existsSync(path)) {
-      const database = openPgliteInMemory();
-      const db = openCloudDatabase(database);
-      await migrateCloud(db, 0);
-      const made = `${path}.${process.pid}`;
-      writeFileSync(made, new Uint8Array(await (await database.dump()).arrayBuffer()), { mode: 0o600 });
-      await db.destroy();
-      renameSync(made, path);
-    }
-    return new Blob([readFileSync(path)]);
-  })());
+/** A migrated PGlite, to be loaded: a tenth of the time that a new one takes. Kept between runs, by its schema. */
+export function migratedSnapshot(): Promise<Blob> {
+  return savedSnapshot("migrated", (db) => migrateCloud(db, 0));
+}
+
+/** A PGlite that `prepare` filled, to be loaded. Kept between runs, by its name and the cloud's migrations. */
+export function savedSnapshot(name: string, prepare: (db: CloudDatabase) => Promise<unknown>): Promise<Blob> {
+  const found = snapshots.get(name);
+  if (found !== undefined) return found;
+  const made = readOrMakeSnapshot(name, prepare);
+  snapshots.set(name, made);
+  return made;
+}
+
+async function readOrMakeSnapshot(
+  name: string,
+  prepare: (db: CloudDatabase) => Promise<unknown>,
+): Promise<Blob> {
+  const { version } = JSON.parse(
+    readFileSync(new URL("../../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
+  );
+  const path = join(tmpdir(), `meter-pglite-${version}-${schemaHash()}-${name}.tar`);
+  if (!existsSync(path)) {
+    const database = openPgliteInMemory();
+    const db = openCloudDatabase(database);
+    await prepare(db);
+    const made = `${path}.${randomUUID()}`;
+    writeFileSync(made, new Uint8Array(await (await database.dump()).arrayBuffer()), { mode: 0o600 });
+    await db.destroy();
+    renameSync(made, path);
+  }
+  return new Blob([readFileSync(path)]);
 }

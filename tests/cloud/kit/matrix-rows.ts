@@ -1,6 +1,6 @@
-import { sha256 } from "../../../adapters/crypto/mod.ts";
-import { hashToken } from "../../../cloud/sync-token.ts";
-import { checkPlan, type PlanFeature } from "../../../core/plans/mod.ts";
+import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { hashToken } from "../../../cloud/access/token.ts";
+import { checkPlan, type PlanFeature } from "../../../core/privacy/plans/plan-table.ts";
 import { batch, type CloudRig, record } from "./cloud-rig.ts";
 import { type ActorName, startPairing, type TokenKind, type World } from "./matrix-world.ts";
 
@@ -20,7 +20,7 @@ export interface Sent {
   readonly body?: unknown;
 }
 
-/** What a route asks of its callers, in words of the contract and not of the code, and what it says to those who may. */
+/** What a route asks of its callers, in words of the specification and not of the code, and what it says to those who may. */
 export interface Row {
   /** `service`: a key whose workspace, machine and owner are in service. `key`: any valid key. */
   readonly needs: "nothing" | "service" | "key" | "person" | "inPerson";
@@ -50,7 +50,7 @@ const UNREAD = 422;
 const NOT_OF_IT = ["nobody", "stranger", "member", "author", "workspaceAdmin"] as const;
 
 /** Everybody whom the organisation knows. */
-export const inOrganisation = (actor: ActorName) => !(NOT_OF_IT as readonly ActorName[]).includes(actor);
+const inOrganisation = (actor: ActorName) => !(NOT_OF_IT as readonly ActorName[]).includes(actor);
 
 const member = { needs: "person", workspace: {} } as const;
 const admin = { needs: "person", workspace: { role: "admin" } } as const;
@@ -85,8 +85,11 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
         original_size_bytes: 1,
       },
     }),
-    // The same id in another workspace is not theirs.
-    answer: ({ actor }) => (actor === "stranger" ? 404 : 204),
+    // The same id in another workspace is unknown to a stranger's; in this one only the author's machine may send it.
+    answer: ({ actor, token }) => {
+      if (actor === "stranger") return 404;
+      return actor === "author" && token === "sync" ? 204 : 403;
+    },
   },
   "GET /v1/daemon/whoami": { needs: "service", send: at("/v1/daemon/whoami"), answer: 200 },
   "DELETE /v1/daemon/key": { needs: "key", send: at("/v1/daemon/key"), answer: 204, consumes: true },
@@ -267,6 +270,14 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
     answer: UNREAD,
   },
   "GET /v1/workspaces/:ws/machines": { ...member, send: ws("/machines"), answer: 200 },
+  "PATCH /v1/workspaces/:ws/machines/:id": {
+    ...admin,
+    send: (_, { workspace }) => ({
+      path: `/v1/workspaces/${workspace.id}/machines/${workspace.machineId}`,
+      body: { user_id: workspace.userId },
+    }),
+    answer: 204,
+  },
   ...Object.fromEntries(
     ["block", "invite"].map((verb): [string, Row] => [
       `POST /v1/workspaces/:ws/machines/:id/${verb}`,

@@ -1,6 +1,5 @@
-import { PLANS, type Plan } from "../../../core/plans/mod.ts";
-import type { CloudRig, Standing, TestWorkspace } from "./cloud-rig.ts";
-import { batch, json, record } from "./cloud-rig.ts";
+import { PLANS, type Plan } from "../../../core/values/plan.ts";
+import { batch, type CloudRig, json, record, type Standing, type TestWorkspace } from "./cloud-rig.ts";
 
 /** Who asks. `author` is a member whose request and body the workspace holds. */
 export const ACTORS = [
@@ -30,7 +29,7 @@ export const STRAY_TOKENS = {
 export type TokenKind = (typeof TOKEN_KINDS)[number] | keyof typeof STRAY_TOKENS;
 
 /** Somebody with all their tokens. */
-export interface WorldPerson {
+interface WorldPerson {
   readonly userId: string;
   readonly tokens: Readonly<Record<(typeof TOKEN_KINDS)[number], string>>;
 }

@@ -1,7 +1,7 @@
 import { Agent, request } from "undici";
 
 /** What the cloud answered; the body is its JSON, or null where there is none. */
-export interface PersonAnswer {
+interface PersonAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a caller says what it expects, field by field.
   readonly body: any;

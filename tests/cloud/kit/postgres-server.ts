@@ -1,29 +1,32 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-/** Where Debian's package puts the programs of PostgreSQL 15. */
+/** The folder of the programs in Debian's package of PostgreSQL 15. */
 const PROGRAMS = "/usr/lib/postgresql/15/bin";
 
-/** A server of our own on a temporary folder. */
+/** A PostgreSQL server in a temporary folder. */
 export interface PostgresServer {
   readonly port: number;
+  /** The folder of its files. */
+  readonly folder: string;
   /** `postgres://…/<database>`, as the superuser. */
   url(database: string): string;
-  /** As `pg_ctl -m immediate`: no shutdown checkpoint, as after a crash. */
+  /** Like `pg_ctl -m immediate`: without a shutdown checkpoint, as after a crash. */
   crash(): Promise<void>;
-  /** As `kill -9`: nobody tells the server's other processes. */
+  /** Like `kill -9`: the server's other processes are not told. */
   kill(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
-  /** Writes the cluster into a file that `startPostgres` can begin from; the server is away meanwhile. */
+  /** Writes the cluster to a file that `startPostgres` can start from. The server is stopped meanwhile. */
   save(path: string): Promise<void>;
 }
 
-/** Why there is no server here, or null where there can be one. Tries to install the package where that is possible. */
+/** Returns why no server can run here; null if one can. Installs the package if possible. */
 export function missingPostgres(): string | null {
   if (process.platform !== "linux") return "PostgreSQL 15 is looked for on Linux only";
   if (existsSync(`${PROGRAMS}/initdb`)) return accountProblem();
@@ -51,7 +54,7 @@ function accountProblem(): string | null {
     : null;
 }
 
-/** The account that the server runs as; null for the present one. PostgreSQL refuses to run as root. */
+/** Returns the account that the server runs as; null for the current one. PostgreSQL refuses to run as root. */
 function account(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
@@ -59,7 +62,7 @@ function account(): { uid: number; gid: number } | null {
   return uid > 0 ? { uid, gid } : null;
 }
 
-/** Where clusters of tests lie: in memory where there is room, since a cluster is a thousand files. */
+/** The folder of test clusters: in memory if there is room, since a cluster is a thousand files. */
 const MEMORY = "/dev/shm";
 const ROOM_BYTES = 2 ** 30;
 
@@ -70,7 +73,7 @@ function parentFolder(durable: boolean): string {
 }
 
 /**
- * Makes a cluster, or takes one that `save` wrote, and starts it. Nothing of it is synced to the disk unless `durable`: a
+ * Creates a cluster, or restores one that `save` wrote, and starts it. Unless `durable`, nothing is synced to the disk: a
  * test's data may be lost.
  */
 export async function startPostgres(durable = false, from: string | null = null): Promise<PostgresServer> {
@@ -90,13 +93,10 @@ export async function startPostgres(durable = false, from: string | null = null)
   if (made.status !== 0) throw new Error(`${program} failed: exit status ${made.status}`);
   const port = await freePort();
   let server: ChildProcess | null = null;
+  // For a process that ends without `stop`: its hooks do not run if a name pattern leaves out some of its suites.
   const kill = () => {
-    server?.kill("SIGKILL");
-    try {
-      rmSync(folder, { recursive: true, force: true });
-    } catch {
-      // The server's own processes end a moment later, and may still have been writing.
-    }
+    if (server !== null) spawnSync(`${PROGRAMS}/pg_ctl`, ["stop", "-m", "immediate", "-D", data], options);
+    rmSync(folder, { recursive: true, force: true });
   };
   process.on("exit", kill);
 
@@ -105,7 +105,7 @@ export async function startPostgres(durable = false, from: string | null = null)
       `port=${port}`,
       "listen_addresses=127.0.0.1",
       `unix_socket_directories=${folder}`,
-      "max_connections=60",
+      "max_connections=200",
       "shared_buffers=64MB",
       ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
     ];
@@ -113,10 +113,14 @@ export async function startPostgres(durable = false, from: string | null = null)
       spawn(`${PROGRAMS}/postgres`, ["-D", data, ...parameters.flatMap((each) => ["-c", each])], options);
     server = run();
     for (let attempt = 0; attempt < 1_200; attempt += 1) {
-      // It gives up where processes of one that was killed still use the folder's memory; they are about to end.
+      // It exits if processes of a killed server still use the folder's memory. They are about to end.
       if (server.exitCode !== null) server = run();
       const ready = spawnSync(`${PROGRAMS}/pg_isready`, ["-q", "-h", "127.0.0.1", "-p", String(port)]);
-      if (ready.status === 0) return;
+      if (ready.status === 0) {
+        // Does not keep this process running.
+        server.unref();
+        return;
+      }
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     throw new Error("PostgreSQL did not start within thirty seconds");
@@ -126,6 +130,8 @@ export async function startPostgres(durable = false, from: string | null = null)
     if (running === null) return;
     server = null;
     const exited = new Promise<void>((resolve) => running.once("exit", () => resolve()));
+    // Waits for it even if nothing else keeps this process running.
+    running.ref();
     running.kill(signal);
     await exited;
   }
@@ -133,13 +139,14 @@ export async function startPostgres(durable = false, from: string | null = null)
   await start();
   return {
     port,
+    folder: data,
     url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
     crash: () => end("SIGQUIT"),
     kill: () => end("SIGKILL"),
     restart: start,
     save: async (path) => {
       await end("SIGINT");
-      const whole = `${path}.${process.pid}`;
+      const whole = `${path}.${randomUUID()}`;
       const { status } = spawnSync("tar", ["-cf", whole, "-C", folder, "data"]);
       if (status !== 0) throw new Error(`tar failed: exit status ${status}`);
       renameSync(whole, path);

@@ -1,9 +1,9 @@
-import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
-import type { CloudDatabase } from "../../../cloud/mod.ts";
+import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { mintToken } from "../../../cloud/access/token.ts";
 import { insertKey } from "../../../cloud/store/keys.ts";
+import type { CloudDatabase } from "../../../cloud/store/open-database.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
-import { mintToken } from "../../../cloud/sync-token.ts";
-import { uuidV7 } from "../../../core/uuid.ts";
+import { uuidV7 } from "../../../core/values/uuid.ts";
 
 /** A machine with its key. */
 export interface Sender {

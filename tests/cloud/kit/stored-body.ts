@@ -1,4 +1,4 @@
-import { encodeBase64 } from "../../../core/wire/mod.ts";
+import { encodeBase64 } from "../../../core/wire/base64.ts";
 import { batch, type CloudRig, record, type TestWorkspace } from "./cloud-rig.ts";
 
 /** Sends a request's metadata; its id. */
@@ -13,7 +13,7 @@ export async function sendRequest(
   return requestId;
 }
 
-/** Sends one leg of a body. */
+/** Sends one body. */
 export async function sendBody(
   rig: CloudRig,
   workspace: TestWorkspace,

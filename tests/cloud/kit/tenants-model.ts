@@ -54,7 +54,7 @@ export type Operation =
   | { readonly kind: "delete"; readonly person: number; readonly workspace: number };
 
 /** A request as its workspace has it. */
-export interface ModelRequest {
+interface ModelRequest {
   readonly key: number;
   body: string | null;
 }
@@ -139,6 +139,7 @@ export function createTenantsModel(): TenantsModel {
     if (!of(workspace).stores) return { status: 200, shows: { stored: false } };
     const own = of(workspace).requests.get(request);
     if (own !== undefined) {
+      if (own.key !== key) return { status: 403 };
       own.body = `${markOf(workspace)} ${text}`;
       return { status: 204 };
     }
@@ -168,9 +169,11 @@ export function createTenantsModel(): TenantsModel {
         const refused = refusal(key, operation.stale);
         if (refused !== null) return refused;
         const { requests } = of(owned(key).workspace);
-        const isNew = !requests.has(request);
-        if (isNew) requests.set(request, { key, body: null });
-        return { status: 200, shows: isNew ? "accepted" : "duplicates" };
+        const known = requests.get(request);
+        if (known !== undefined)
+          return { status: 200, shows: known.key === key ? "duplicates" : "not_the_sender" };
+        requests.set(request, { key, body: null });
+        return { status: 200, shows: "accepted" };
       }
       case "upload":
         return refusal(operation.key, operation.stale) ?? upload(operation.key, operation.request, text);

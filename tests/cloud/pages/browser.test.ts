@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { createBetterAuthAccounts } from "../../../adapters/accounts/mod.ts";
-import { createManualClock } from "../../../adapters/clock/mod.ts";
-import { createRandomBytes, sha256 } from "../../../adapters/crypto/mod.ts";
-import { type Served, serve } from "../../../adapters/http/mod.ts";
-import { createSignUpPolicy } from "../../../cloud/sign-up-policy.ts";
-import { launchChromium, withoutChromium } from "../../browser/chromium.ts";
+import { createBetterAuthAccounts } from "../../../adapters/accounts/create-accounts.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { createRandomBytes, sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { createSignUpPolicy } from "../../../cloud/accounts/sign-up-policy.ts";
+import { launchChromium, withoutChromium } from "../../browser/chromium.rig.ts";
 import { batch, type CloudRig, createRig, json, record, START } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
-import { look } from "./look.ts";
+import { look } from "./look-at-page.rig.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -68,7 +68,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await look(page, "sign-in");
     await page.getByRole("link", { name: "Create an account" }).click();
     await page.getByLabel("Name").fill("Ann O'Hara");
-    await page.getByLabel("E-mail").fill("ann@example.com");
+    await page.getByLabel("Email").fill("ann@example.com");
     await page.getByLabel("Password").fill("x".repeat(200));
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
@@ -90,7 +90,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     const key = await json(rig.call("POST", "/v1/pairing/poll", null, { poll_token: ticket.poll_token }));
     assert.equal(key.status, "approved");
     await page.getByRole("link", { name: /^Go to / }).click();
-    await page.getByText("Nothing in this period").waitFor();
+    await page.getByText("No requests in this period").waitFor();
     await look(page, "empty");
 
     const models = ["gpt-4o", "gpt-4o-mini", "a-model-that-nobody-prices"];
@@ -134,11 +134,11 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.waitForURL(`${baseUrl}/sign-in`);
     await page.goto(baseUrl);
     assert.equal(new URL(page.url()).pathname, "/sign-in");
-    await page.getByLabel("E-mail").fill("ann@example.com");
+    await page.getByLabel("Email").fill("ann@example.com");
     await page.getByLabel("Password").fill("wrong horse battery staple");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    assert.equal(await page.getByLabel("E-mail").inputValue(), "ann@example.com");
+    assert.equal(await page.getByLabel("Email").inputValue(), "ann@example.com");
     await page.getByLabel("Password").fill("correct horse battery staple");
     await page.keyboard.press("Enter");
     await page.getByRole("img", { name: /Cost per day/ }).waitFor();

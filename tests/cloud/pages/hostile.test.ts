@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { type Served, serve } from "../../../adapters/http/mod.ts";
-import { launchChromium, withoutChromium } from "../../browser/chromium.ts";
+import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { launchChromium, withoutChromium } from "../../browser/chromium.rig.ts";
 import { batch, json, record } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
-import { HOSTILE_TEXTS } from "./hostile-texts.ts";
-import { createPeopleRig, PASSWORD, type PeopleRig } from "./people-rig.ts";
+import { HOSTILE_TEXTS } from "./hostile-texts.rig.ts";
+import { createPeopleRig, PASSWORD, type PeopleRig } from "./people.rig.ts";
 
 /** Generous: the machine may be busy with other suites. */
 const SLOW_MS = 120_000;
@@ -84,12 +84,12 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
     assert.equal(new URL(page.url()).origin, baseUrl, where);
   };
 
-  it("has the corpus that it should have", () => {
+  it("uses the complete corpus", () => {
     assert.ok(HOSTILE_TEXTS.length >= 180, String(HOSTILE_TEXTS.length));
     assert.equal(new Set(HOSTILE_TEXTS).size, HOSTILE_TEXTS.length);
   });
 
-  it("are shown as they are: workspaces, models and projects", { timeout: 8 * SLOW_MS }, async () => {
+  it("are shown literally: workspaces, models and projects", { timeout: 8 * SLOW_MS }, async () => {
     const { rig } = people;
     const { userId } = await people.addOwner("owner@example.com");
     const token = await rig.sessionFor(userId);
@@ -137,7 +137,7 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
   });
 
   // Planted: with the machine's name as raw markup on the page of a pairing, this failed at the first text.
-  it("are shown as they are: people, organisations, machines and invitations", {
+  it("are shown literally: people, organisations, machines and invitations", {
     timeout: 8 * SLOW_MS,
   }, async () => {
     const { rig } = people;

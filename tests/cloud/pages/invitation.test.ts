@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { INVITATION_TTL_MS } from "../../../cloud/store/invitations.ts";
 import { json } from "../kit/cloud-rig.ts";
 import { describeOnEngines, pgliteEngine } from "../kit/engines.ts";
-import { createPeopleRig, PASSWORD, type PeopleRig, type Visitor } from "./people-rig.ts";
+import { createPeopleRig, PASSWORD, type PeopleRig, type Visitor } from "./people.rig.ts";
 
 const COOKIE = "meter.invitation";
 
@@ -33,7 +33,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     return items.map((item: { email: string; role: string }) => `${item.email} ${item.role}`);
   };
 
-  it("asks for the link where there is none, and says which link is none of an invitation", async () => {
+  it("asks for the link if there is none, and says if a link is not an invitation's", async () => {
     const visitor = people.visitor();
     assert.match(await (await visitor.get("/invitation")).text(), /<h1>Open an invitation<\/h1>/);
     for (const link of [
@@ -44,12 +44,12 @@ describeOnEngines("the page of an invitation", (engine) => {
     ]) {
       const answer = await visitor.post("/invitation", { link });
       assert.equal(answer.status, 422, link);
-      assert.match(await answer.text(), /not the whole link/);
+      assert.match(await answer.text(), /not a complete invitation link/);
       assert.equal(visitor.cookies.size, 0);
     }
   });
 
-  it("shows somebody who is not signed in what they are invited to, and has the token in no page and no address", async () => {
+  it("shows a visitor who is not signed in what they are invited to, with the token in no page and no address", async () => {
     const { token } = await invite("new@example.com", "admin");
     const visitor = people.visitor();
     const taken = await visitor.post("/invitation", { link: `${people.baseUrl}/invitation#${token}` });
@@ -63,8 +63,8 @@ describeOnEngines("the page of an invitation", (engine) => {
       ["Workspace", "Main"],
       ["Organisation", "Olga&#39;s organisation"],
       ["Role", "Admin"],
-      ["For", "new@example.com"],
-      ["Good until", "2026-11-28"],
+      ["Email", "new@example.com"],
+      ["Expires", "2026-11-28"],
     ])
       assert.ok(shown.includes(`<dt>${name}</dt><dd>${value}</dd>`), name);
 
@@ -88,7 +88,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     assert.ok(!JSON.stringify(people.rig.log).includes(token));
   });
 
-  it("is accepted by somebody who has an account, after they signed in", async () => {
+  it("can be accepted by a person with an account after signing in", async () => {
     await people.addOwner("has@example.com");
     const { token } = await invite("Has@example.com");
     const visitor = people.visitor();
@@ -107,7 +107,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     assert.equal(visitor.cookies.has(COOKIE), false);
   });
 
-  it("tells somebody else that it is not theirs, changes nothing, and has them come back as another", async () => {
+  it("tells another person that it is not for them, changes nothing, and offers to sign in with another account", async () => {
     await people.addOwner("other@example.com");
     await people.addOwner("right@example.com");
     const { token } = await invite("right@example.com");
@@ -126,7 +126,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     assert.equal((await visitor.post("/invitation/accept", {})).status, 303);
   });
 
-  it("is not good after it was used, taken back or a week old, and then says so", async () => {
+  it("is refused, with the reason, once it was used, revoked or is a week old", async () => {
     const { rig } = people;
     const used = await invite("used@example.com");
     const first = people.visitor();
@@ -155,7 +155,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     assert.doesNotMatch((await visitor.follow("/invitation")).text, /You are invited/);
   });
 
-  it("says at the sign-up whom it is for, when another address is typed", async () => {
+  it("names its address at the sign-up if another one is typed", async () => {
     const { token } = await invite("meant@example.com");
     const visitor = people.visitor();
     await visitor.post("/invitation", { link: token });
@@ -163,13 +163,13 @@ describeOnEngines("the page of an invitation", (engine) => {
     const refused = await visitor.post("/sign-up", typed);
     assert.equal(refused.status, 403);
     const text = await refused.text();
-    assert.match(text, /this one is for meant@example\.com/);
+    assert.match(text, /your invitation is for meant@example\.com/);
     assert.match(text, /value="Eve"/);
     assert.match(text, /value="eve@example.com"/);
     assert.ok(!text.includes(PASSWORD));
   });
 
-  it("takes no token from an address: not the sign-up's, not its own", async () => {
+  it("reads no token from a URL, neither the sign-up page's nor its own", async () => {
     const { token } = await invite("query@example.com");
     for (const path of ["/sign-up", "/invitation"]) {
       const visitor = people.visitor();
@@ -203,7 +203,7 @@ describeOnEngines("the page of an invitation", (engine) => {
 });
 
 describe("the invitation's cookie over https", () => {
-  it("is bound to this host, and read back", async () => {
+  it("is bound to this host, and can be read back", async () => {
     const people = await createPeopleRig(pgliteEngine(), { baseUrl: "https://cloud.meter.example" });
     try {
       const owner = await people.addOwner("owner@example.com");

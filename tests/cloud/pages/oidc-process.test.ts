@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Agent, request } from "undici";
-import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.ts";
+import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.rig.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
 import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../kit/cloud-process.ts";
 
@@ -63,7 +63,7 @@ describe("meter-cloud serve with a provider of OpenID Connect", () => {
     };
   };
 
-  it("makes the first account by the provider's button, with a workspace of its own", async () => {
+  it("creates the first account with the provider's button, with its own workspace", async () => {
     assert.match((await send(`${cloud.url}/sign-up`)).text, /Continue with Example Company/);
     provider.claims = { sub: "1", email: "ann@example.com", email_verified: true, name: "Ann" };
     const onward = await send(`${cloud.url}/sign-in/provider`, { provider: "company", next: "/" });
@@ -75,7 +75,7 @@ describe("meter-cloud serve with a provider of OpenID Connect", () => {
     assert.equal(entered.location, `${cloud.url}/`);
     const home = await send(entered.location);
     assert.match(home.location, /^\/w\//);
-    assert.match((await send(cloud.url + home.location)).text, /Nothing in this period/);
+    assert.match((await send(cloud.url + home.location)).text, /No requests in this period/);
     assert.doesNotMatch(cloud.output(), /canary/);
   });
 });

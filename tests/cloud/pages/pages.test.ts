@@ -75,14 +75,14 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
-  it("have one stylesheet, which may be kept", async () => {
+  it("have one stylesheet, which may be cached", async () => {
     const answer = await get("/pages.css", {});
     assert.equal(answer.headers.get("content-type"), "text/css; charset=utf-8");
     assert.match(answer.headers.get("cache-control") ?? "", /^public, max-age=\d+$/);
     assert.match(await answer.text(), /prefers-color-scheme: dark/);
   });
 
-  it("send strangers to sign in, and say where they were going", async () => {
+  it("redirect visitors without a session to the sign-in, with the page they requested", async () => {
     for (const path of ["/", "/connect?code=ABCD-EFGH", `/w/${workspace.id}?from=2026-11-01`]) {
       const answer = await get(path, {});
       assert.equal(answer.status, 303);
@@ -90,21 +90,21 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
-  it("read a session from the cookie alone", async () => {
+  it("read a session only from the cookie", async () => {
     const token = await rig.sessionFor(workspace.userId);
     const answer = await get(`/w/${workspace.id}`, { authorization: `Bearer ${token}` });
     assert.equal(answer.status, 303);
   });
 
-  it("lead to no other site after signing in or out", async () => {
+  it("redirect to no other site after signing in or out", async () => {
     const answer = await get("/sign-in?next=/\\evil.test");
     assert.equal(answer.headers.get("location"), "/");
   });
 
-  it("offer no form where people come in elsewhere", async () => {
+  it("offer no form if people sign in elsewhere", async () => {
     for (const path of ["/sign-in", "/sign-up"]) {
       const text = await (await get(path, {})).text();
-      assert.match(text, /no way to sign in on this page/);
+      assert.match(text, /This page has no sign-in method/);
       assert.doesNotMatch(text, /<form/);
     }
     for (const path of ["/forgot-password", "/reset-password"])
@@ -125,10 +125,10 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
-  it("say in a browser that there is nothing at an address, and to programs as a problem", async () => {
+  it("answer an unknown address with a page in a browser, and with a problem for programs", async () => {
     const page = await get("/nowhere", { accept: "text/html,application/xhtml+xml" });
     assert.equal(page.status, 404);
-    assert.match(await page.text(), /<h1>Nothing here<\/h1>/);
+    assert.match(await page.text(), /<h1>Page not found<\/h1>/);
     assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
     for (const accept of ["*/*", "application/json"]) {
       const answer = await get("/v1/nowhere", { accept });
@@ -143,11 +143,11 @@ describeOnEngines("the pages", (engine) => {
     assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
   });
 
-  it("go straight to somebody's only workspace, and list several", async () => {
+  it("open a person's only workspace directly, and list several", async () => {
     assert.equal((await get("/")).headers.get("location"), `/w/${workspace.id}`);
     const userId = await rig.addPerson("Bo");
     const own = { cookie: `session=${await rig.sessionFor(userId)}` };
-    assert.match(await (await get("/", own)).text(), /in no workspace yet/);
+    assert.match(await (await get("/", own)).text(), /not a member of any workspace yet/);
     await rig.addMember(workspace, userId);
     await rig.addMember(await rig.addWorkspace(), userId);
     const text = await (await get("/", own)).text();
@@ -156,7 +156,7 @@ describeOnEngines("the pages", (engine) => {
 
   it("show a workspace's usage to its members, and 404 to others", async () => {
     const empty = await (await get(`/w/${workspace.id}`)).text();
-    assert.match(empty, /Nothing in this period/);
+    assert.match(empty, /No requests in this period/);
     assert.match(empty, /<a href="[^"]*from=2026-10-23" aria-current="true">30 days<\/a>/);
     assert.match(empty, /<code>meter cloud connect --base-url https?:\/\/[^<]+<\/code>/);
     const used = record(rig.uuid(), {
@@ -181,7 +181,7 @@ describeOnEngines("the pages", (engine) => {
     assert.equal((await get(`/w/${workspace.id}?from=tomorrow`)).status, 422);
   });
 
-  it("escape what machines and people call themselves", async () => {
+  it("escape the names of machines and people", async () => {
     const own = await rig.addWorkspace();
     await rig.db
       .updateTable("workspaces")
@@ -209,11 +209,11 @@ describeOnEngines("the pages", (engine) => {
     for (const typed of ["ZZZZ-ZZZZ", "nonsense"]) {
       const answer = await get(`/connect?code=${typed}`);
       assert.equal(answer.status, 404);
-      assert.match(await answer.text(), /unknown, used or expired/);
+      assert.match(await answer.text(), /unknown, already used or expired/);
     }
   });
 
-  it("count wrong codes by the API's own lock", async () => {
+  it("count wrong codes with the API's lock", async () => {
     const other = rig.app(config);
     const code = await startPairing("anns-laptop");
     const mine = { cookie: `session=${await rig.sessionFor(workspace.userId)}` };
@@ -229,7 +229,7 @@ describeOnEngines("the pages", (engine) => {
     assert.equal((await get(`/connect?code=${code}`)).status, 200);
   });
 
-  it("approve and deny through the API, for a workspace of one's own", async () => {
+  it("approve and deny through the API, for one of the person's workspaces", async () => {
     const approved = await startPairing("one");
     const stranger = await rig.addWorkspace();
     const elsewhere = { code: approved, workspace_id: stranger.id, decision: "approve" };
@@ -243,7 +243,28 @@ describeOnEngines("the pages", (engine) => {
     assert.match(await (await post("/connect", denied)).text(), /Denied/);
   });
 
-  it("show the wording as it is hashed, need both ticks, and record the consent", async () => {
+  it("ask an admin who uses the machine, and show every approver who will own its prompts", async () => {
+    const home = await rig.addWorkspace();
+    const admin = await rig.personIn(home, "workspaceAdmin");
+    const member = await rig.personIn(home, "member");
+    const as = ({ token }: { token: string }) => ({ cookie: `session=${token}` });
+    const code = await startPairing("bens-laptop");
+    const asked = await (await get(`/connect?code=${code}`, as(admin))).text();
+    assert.match(asked, /Who uses this machine\?/);
+    assert.match(asked, new RegExp(`<option value="${member.userId}">member`));
+    const told = await (await get(`/connect?code=${code}`, as(member))).text();
+    assert.doesNotMatch(told, /Who uses this machine/);
+    assert.match(told, /will belong to you, member/);
+    const decision = { code, workspace_id: home.id, decision: "approve", user_id: member.userId };
+    const elsewhere = { ...decision, user_id: (await rig.personIn(home, "stranger")).userId };
+    const refused = await post("/connect", elsewhere, as(admin));
+    assert.equal(refused.status, 422);
+    assert.match(await refused.text(), /not a member of the workspace you chose\. Nothing was approved/);
+    const done = await (await post("/connect", decision, as(admin))).text();
+    assert.match(done, /belong to <strong>member/);
+  });
+
+  it("show the hashed wording, require both ticks, and record the consent", async () => {
     const path = `/w/${workspace.id}/subscribe`;
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const own = { cookie: `session=${admin.token}` };
@@ -275,7 +296,7 @@ describeOnEngines("the pages", (engine) => {
     assert.equal(rows[0]?.user_agent, "a browser");
   });
 
-  it("offer a plan to admins alone", async () => {
+  it("offer plans only to admins", async () => {
     const member = await rig.personIn(workspace, "member");
     const own = { cookie: `session=${member.token}` };
     assert.equal((await get(`/w/${workspace.id}/subscribe`, own)).status, 403);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { PASSWORD_MAX, PASSWORD_MIN } from "../../../adapters/accounts/mod.ts";
+import { PASSWORD_MAX, PASSWORD_MIN } from "../../../adapters/accounts/auth-options.ts";
 import { describeOnEngines } from "../kit/engines.ts";
-import { createPeopleRig, PASSWORD, type PeopleRig } from "./people-rig.ts";
+import { createPeopleRig, PASSWORD, type PeopleRig } from "./people.rig.ts";
 
 const NEW_PASSWORD = "a staple of correct batteries";
 
@@ -25,7 +25,7 @@ describeOnEngines("the pages of passwords", (engine) => {
     return { secret, link: `${people.baseUrl}/reset-password#${secret}` };
   };
 
-  it("lead from a forgotten password by letter to a new one, and end every session of before", async () => {
+  it("set a new password through an emailed link, and end all earlier sessions", async () => {
     await people.addOwner("forgot@example.com");
     const { visitor: before } = await signIn("forgot@example.com", PASSWORD);
     assert.equal((await before.get("/")).status, 303);
@@ -36,7 +36,7 @@ describeOnEngines("the pages of passwords", (engine) => {
     const { link, secret } = lastSecret();
     const form = await (await visitor.get("/reset-password")).text();
     assert.match(form, new RegExp(`autocomplete="new-password" [^>]*minlength="${PASSWORD_MIN}"`));
-    assert.match(form, new RegExp(`${PASSWORD_MIN} characters or more`));
+    assert.match(form, new RegExp(`At least ${PASSWORD_MIN} characters`));
 
     const set = await visitor.post("/reset-password", { link, password: NEW_PASSWORD });
     assert.equal(set.headers.get("location"), "/sign-in?done=password-set");
@@ -47,11 +47,11 @@ describeOnEngines("the pages of passwords", (engine) => {
     // Once.
     const again = await visitor.post("/reset-password", { link, password: PASSWORD });
     assert.equal(again.status, 400);
-    assert.match(await again.text(), /used, older than an hour, or not whole/);
+    assert.match(await again.text(), /already used, expired or incomplete/);
     assert.ok(!JSON.stringify(people.rig.log).includes(secret));
   });
 
-  it("say the same to everybody who forgot a password, whoever has an account", async () => {
+  it("answer a forgotten password in the same way whether or not an account exists", async () => {
     await people.addOwner("known@example.com");
     const gone = await people.addOwner("closed@example.com");
     await people.rig.accounts.deleteUser(gone.userId);
@@ -76,8 +76,8 @@ describeOnEngines("the pages of passwords", (engine) => {
     await visitor.post("/forgot-password", { email: "again@example.com" });
     const { secret } = lastSecret();
     for (const [password, message] of [
-      ["short pass", `A password has ${PASSWORD_MIN} characters or more.`],
-      ["long pass ".repeat(13), `A password has ${PASSWORD_MAX} characters at most.`],
+      ["short pass", `A password must have at least ${PASSWORD_MIN} characters.`],
+      ["long pass ".repeat(13), `A password can have at most ${PASSWORD_MAX} characters.`],
     ] as const) {
       const answer = await visitor.post("/reset-password", { link: secret, password });
       assert.equal(answer.status, 400);
@@ -93,18 +93,18 @@ describeOnEngines("the pages of passwords", (engine) => {
     );
   });
 
-  it("refuse a link of nobody, an address that is none, and who tries too often, in words", async () => {
+  it("reject an unknown link, an invalid address and too many attempts, with a message", async () => {
     const visitor = people.visitor();
     for (const link of ["", "x", "A".repeat(24), "https://evil.example/#AAAAAAAAAAAAAAAAAAAAAAAA"]) {
       const answer = await visitor.post("/reset-password", { link, password: NEW_PASSWORD });
       assert.equal(answer.status, 400, link);
-      assert.match(await answer.text(), /used, older than an hour, or not whole/);
+      assert.match(await answer.text(), /already used, expired or incomplete/);
     }
     const wrong = await visitor.post("/forgot-password", { email: "<b>nowhere" });
     assert.equal(wrong.status, 400);
     const text = await wrong.text();
     assert.match(text, /value="&lt;b&gt;nowhere"/);
-    assert.match(text, /This is no address for mail/);
+    assert.match(text, /Enter a valid email address/);
 
     const slow = people.rig.app({ baseUrl: people.baseUrl, rateLimits: { signInPerAddress: 1 } });
     const ask = async (path: string) =>
@@ -122,7 +122,7 @@ describeOnEngines("the pages of passwords", (engine) => {
     }
   });
 
-  it("end no session where a letter was asked for and not used", async () => {
+  it("keep all sessions if an emailed link is not used", async () => {
     await people.addOwner("calm@example.com");
     const { visitor } = await signIn("calm@example.com", PASSWORD);
     await people.visitor().post("/forgot-password", { email: "calm@example.com" });

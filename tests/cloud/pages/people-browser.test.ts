@@ -3,18 +3,18 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { type Served, serve } from "../../../adapters/http/mod.ts";
-import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.ts";
-import { launchChromium, withoutChromium } from "../../browser/chromium.ts";
+import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.rig.ts";
+import { launchChromium, withoutChromium } from "../../browser/chromium.rig.ts";
 import { batch, json, record, START } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
-import { look } from "./look.ts";
-import { createPeopleRig, PASSWORD, type PeopleRig } from "./people-rig.ts";
+import { look } from "./look-at-page.rig.ts";
+import { createPeopleRig, PASSWORD, type PeopleRig } from "./people.rig.ts";
 
 /** Generous: the machine may be busy with other suites. */
 const SLOW_MS = 120_000;
 
-describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
+describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
   let provider: OidcRig;
   let people: PeopleRig;
   let served: Served;
@@ -88,7 +88,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
   };
   const at = (path: string) => page.waitForURL(baseUrl + path);
 
-  it("an invitation is taken from the letter's link, out of the address, and into no request but one body", {
+  it("an invitation's secret is read from the emailed link, removed from the address, and sent only in one request body", {
     timeout: 4 * SLOW_MS,
   }, async () => {
     const { link, token } = await invite("new@example.com");
@@ -99,7 +99,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await tabTo("Create an account");
     await page.keyboard.press("Enter");
     await at("/sign-up?next=%2Finvitation");
-    assert.equal(await page.getByLabel("E-mail").inputValue(), "new@example.com");
+    assert.equal(await page.getByLabel("Email").inputValue(), "new@example.com");
     await look(page, "sign-up-invited");
     // The focus is on the first empty field.
     await page.keyboard.type("Noor Haddad");
@@ -128,7 +128,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     assert.equal(page.url(), `${baseUrl}/invitation`);
   });
 
-  it("without scripts the link can be pasted", { timeout: 2 * SLOW_MS }, async () => {
+  it("an invitation link can be pasted without scripts", { timeout: 2 * SLOW_MS }, async () => {
     await context.close();
     await open(false);
     const { link } = await invite("pasted@example.com");
@@ -139,14 +139,14 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await page.getByRole("heading", { name: "You are invited" }).waitFor();
 
     await page.goto(`${baseUrl}/reset-password#AAAAAAAAAAAAAAAAAAAAAAAA`);
-    await page.getByLabel("Link of the letter").waitFor();
+    await page.getByLabel("Link from the email").waitFor();
     await look(page, "reset-paste");
   });
 
-  it("somebody else's invitation is not accepted, and says so", { timeout: 2 * SLOW_MS }, async () => {
+  it("an invitation for another address is refused with a message", { timeout: 2 * SLOW_MS }, async () => {
     await page.goto(`${baseUrl}/sign-in`);
     await look(page, "sign-in-provider");
-    await page.getByLabel("E-mail").fill("owner@example.com");
+    await page.getByLabel("Email").fill("owner@example.com");
     await page.getByLabel("Password").fill(PASSWORD);
     await page.keyboard.press("Enter");
     await at(`/w/${owner.workspaceId}`);
@@ -166,7 +166,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await look(page, "invitation-refused");
   });
 
-  it("a new password is set by keyboard alone, from the letter's link", {
+  it("a new password can be set from the emailed link by keyboard alone", {
     timeout: 4 * SLOW_MS,
   }, async () => {
     await people.addOwner("forgot@example.com");
@@ -182,7 +182,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     const [, secret = ""] = /#([\w-]+)/.exec(people.letters.at(-1)?.text ?? "") ?? [];
     await page.goto(`${baseUrl}/reset-password#${secret}`);
     assert.equal(page.url(), `${baseUrl}/reset-password`);
-    await page.getByLabel("Link of the letter").waitFor({ state: "hidden" });
+    await page.getByLabel("Link from the email").waitFor({ state: "hidden" });
     await look(page, "reset");
     await page.keyboard.type("short");
     await page.keyboard.press("Enter");
@@ -192,10 +192,10 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await page.keyboard.press("Enter");
     await page.getByText("Your new password is set").waitFor();
     await look(page, "sign-in-done");
-    await page.getByLabel("E-mail").fill("forgot@example.com");
+    await page.getByLabel("Email").fill("forgot@example.com");
     await page.getByLabel("Password").fill("short and then long enough");
     await page.keyboard.press("Enter");
-    await page.getByText("Nothing in this period").waitFor();
+    await page.getByText("No requests in this period").waitFor();
     assert.deepEqual(
       seen.filter((text) => text.includes(secret)),
       [],
@@ -209,7 +209,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await look(page, "reset-refused");
   });
 
-  it("a provider's button leads there and back, into the invitation's workspace", {
+  it("signing in by a provider's button joins the invitation's workspace", {
     timeout: 4 * SLOW_MS,
   }, async () => {
     const { link, token } = await invite("guest@example.com");
@@ -219,7 +219,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await tabTo("Continue with Example Corp");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    await page.getByText("The provider has not verified your address").waitFor();
+    await page.getByText("The provider has not verified your email address").waitFor();
     await look(page, "sign-in-refused-provider");
     provider.claims = { ...provider.claims, email_verified: true };
     await page.getByRole("button", { name: "Continue with Example Corp" }).click();
@@ -231,7 +231,7 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it("whoever has nothing, much, or a wrong address sees a whole page", {
+  it("every page is complete without data, with much data and at a wrong address", {
     timeout: 4 * SLOW_MS,
   }, async () => {
     const { rig } = people;
@@ -248,9 +248,32 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
     await look(page, "connect-wrong");
+    // The choice of who uses the machine, with long names.
+    const home = {
+      ...(await rig.addWorkspace()),
+      id: workspaces[0].id,
+      organisationId: organisations[0].id,
+    };
+    for (const name of ["Ben", "Maximiliane-Theodora von Hohenstauffen-Rappoltsweiler the Second"]) {
+      await rig.addMember(home, await rig.addPerson(name));
+    }
+    const machine = {
+      hostname: "a-build-machine-with-a-long-name.example.com",
+      platform: "linux",
+      daemon_version: "1",
+    };
+    const ticket = await json(rig.call("POST", "/v1/pairing/start", null, machine));
+    await page.goto(`${baseUrl}/connect?code=${ticket.code}`);
+    await look(page, "connect-choice");
+    const choice = page.getByLabel("Who uses this machine?");
+    const ben = await choice.locator("option", { hasText: "Ben" }).getAttribute("value");
+    await choice.selectOption(ben);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText(/belong to Ben/).waitFor();
+    await look(page, "connect-approved-for-another");
     for (const path of ["/w/nothing", `/w/${owner.workspaceId}`, "/nowhere"]) {
       await page.goto(baseUrl + path);
-      await page.getByRole("heading", { name: "Nothing here" }).waitFor();
+      await page.getByRole("heading", { name: "Page not found" }).waitFor();
       await look(page, "not-found");
     }
     const names = [
@@ -295,11 +318,11 @@ describe("coming in, in a browser", { skip: await withoutChromium() }, () => {
     await look(page, "home-none");
   });
 
-  it("another site's page neither frames ours nor signs anybody in or out", {
+  it("another site's page cannot frame ours, or sign a visitor in or out", {
     timeout: 4 * SLOW_MS,
   }, async () => {
     await page.goto(`${baseUrl}/sign-in`);
-    await page.getByLabel("E-mail").fill("owner@example.com");
+    await page.getByLabel("Email").fill("owner@example.com");
     await page.getByLabel("Password").fill(PASSWORD);
     await page.keyboard.press("Enter");
     await at(`/w/${owner.workspaceId}`);

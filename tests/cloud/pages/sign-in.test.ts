@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { PASSWORD_MIN } from "../../../adapters/accounts/mod.ts";
-import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.ts";
+import { PASSWORD_MIN } from "../../../adapters/accounts/auth-options.ts";
+import { type OidcRig, startOidcProvider } from "../../adapters/accounts/oidc-provider.rig.ts";
 import { json } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
-import { createPeopleRig, PASSWORD, type PeopleRig, type Visitor } from "./people-rig.ts";
+import { createPeopleRig, PASSWORD, type PeopleRig, type Visitor } from "./people.rig.ts";
 
 describeOnEngines("the pages of signing in", (engine) => {
   let provider: OidcRig;
@@ -32,15 +32,15 @@ describeOnEngines("the pages of signing in", (engine) => {
     return answer.headers.get("location") ?? "";
   };
 
-  it("state the least length of a new password, and let the browser hold to it", async () => {
+  it("state the minimum length of a new password, which the browser enforces", async () => {
     const visitor = people.visitor();
     const text = await (await visitor.get("/sign-up")).text();
     assert.match(text, new RegExp(`minlength="${PASSWORD_MIN}"`));
-    assert.match(text, new RegExp(`${PASSWORD_MIN} characters or more`));
+    assert.match(text, new RegExp(`At least ${PASSWORD_MIN} characters`));
     assert.doesNotMatch(await (await visitor.get("/sign-in")).text(), /minlength/);
   });
 
-  it("offer the providers of the host by name, beside the password, on both ways in", async () => {
+  it("offer the host's providers by name beside the password, on sign-in and sign-up", async () => {
     for (const path of ["/sign-in?next=%2Fconnect", "/sign-up?next=%2Fconnect"]) {
       const text = await (await people.visitor().get(path)).text();
       assert.match(
@@ -51,7 +51,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     }
   });
 
-  it("lead by a provider into the account, and on to where somebody was going", async () => {
+  it("lead through a provider to the account, and on to the page that was requested", async () => {
     provider.claims = { sub: "o", email: "owner@example.com", email_verified: true, name: "Olga" };
     const visitor = people.visitor();
     const location = await byProvider(visitor, "/connect?code=ABCD-EFGH");
@@ -59,7 +59,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     assert.match((await visitor.follow("/")).path, /^\/w\//);
   });
 
-  it("lead by a provider with an invitation into its workspace, and nobody without one", async () => {
+  it("lead through a provider to the invitation's workspace, and refuse sign-up without an invitation", async () => {
     const { rig } = people;
     const owner = await rig.accounts.findByEmail("owner@example.com");
     const token = await rig.sessionFor(owner?.userId ?? "");
@@ -72,7 +72,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     const refused = await byProvider(uninvited, "/invitation");
     assert.equal(refused, `${people.baseUrl}/sign-in?next=%2Finvitation&error=sign_up_closed`);
     const { text } = await uninvited.follow(refused.slice(people.baseUrl.length));
-    assert.match(text, /role="alert">Accounts are by invitation here/);
+    assert.match(text, /role="alert">Sign-up is by invitation only/);
 
     const visitor = people.visitor();
     await visitor.post("/invitation", { link });
@@ -80,7 +80,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     assert.equal((await visitor.follow("/invitation")).path, `/w/${items[0].id}`);
   });
 
-  it("say what went wrong at a provider in their own words, never in those of the address", async () => {
+  it("describe a provider's error in their own words, never with text from the URL", async () => {
     for (const error of ["account_not_linked", "<b>x", "constructor", "__proto__", "toString", ""]) {
       const query = new URLSearchParams({
         error,
@@ -93,12 +93,12 @@ describeOnEngines("the pages of signing in", (engine) => {
     }
   });
 
-  it("say that a provider can't be reached, and refuse one that there is none of", async () => {
+  it("report an unreachable provider, and reject an unknown one", async () => {
     const visitor = people.visitor();
     const unknown = await visitor.post("/sign-in/provider", { provider: "<b>other", next: "//evil.example" });
     assert.equal(unknown.status, 502);
     const text = await unknown.text();
-    assert.match(text, /&lt;b&gt;other can’t be reached/);
+    assert.match(text, /&lt;b&gt;other cannot be reached/);
     assert.match(text, /href="\/sign-in\?next=%2F"/);
   });
 
@@ -109,7 +109,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     "/\t/evil.example",
     "javascript:alert(1)",
   ]) {
-    it(`lead to no other site, whatever next says: ${JSON.stringify(next)}`, async () => {
+    it(`redirect to no other site for next = ${JSON.stringify(next)}`, async () => {
       const visitor = people.visitor();
       const signIn = { email: "owner@example.com", password: PASSWORD, next };
       assert.equal((await visitor.post("/sign-in", signIn)).headers.get("location"), "/");
@@ -121,7 +121,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     });
   }
 
-  it("begin a session of their own, whatever cookie a browser came with, and end it on the server", async () => {
+  it("start a new session whatever cookie the browser sent, and end it on the server", async () => {
     const [mine, planted] = [people.visitor(), people.visitor()];
     const signIn = { email: "owner@example.com", password: PASSWORD, next: "/" };
     await mine.post("/sign-in", signIn);
@@ -145,7 +145,7 @@ describeOnEngines("the pages of signing in", (engine) => {
     assert.match((await planted.get("/")).headers.get("location") ?? "", /^\/sign-in/);
   });
 
-  it("refuse in words, with what was typed but the password", async () => {
+  it("refuse with a message, and repeat what was typed except the password", async () => {
     const visitor = people.visitor();
     const cases: readonly (readonly [
       path: string,
@@ -157,17 +157,22 @@ describeOnEngines("the pages of signing in", (engine) => {
         "/sign-in",
         { email: "owner@example.com", password: "wrong wrong wrong" },
         401,
-        /address or the password is wrong/,
+        /The email address or the password is wrong/,
       ],
       [
         "/sign-in",
         { email: "nobody@example.com", password: PASSWORD },
         401,
-        /address or the password is wrong/,
+        /The email address or the password is wrong/,
       ],
-      ["/sign-in", { email: "nowhere", password: PASSWORD }, 400, /no address for mail/],
-      ["/sign-in", { email: "", password: "" }, 400, /no address for mail/],
-      ["/sign-up", { name: "N", email: "n@example.com", password: PASSWORD }, 403, /by invitation here/],
+      ["/sign-in", { email: "nowhere", password: PASSWORD }, 400, /Enter a valid email address/],
+      ["/sign-in", { email: "", password: "" }, 400, /Enter a valid email address/],
+      [
+        "/sign-up",
+        { name: "N", email: "n@example.com", password: PASSWORD },
+        403,
+        /Sign-up is by invitation only/,
+      ],
       ["/sign-up", { name: "", email: "n@example.com", password: PASSWORD }, 400, /name has 1 to 100/],
     ];
     for (const [path, fields, status, said] of cases) {
@@ -186,7 +191,7 @@ describeOnEngines("the pages of signing in", (engine) => {
 });
 
 describeOnEngines("open sign-up", (engine) => {
-  it("says in words what a form lacks, and that an address is taken", async () => {
+  it("reports missing fields, and that an address is taken", async () => {
     const people = await createPeopleRig(engine, { openSignUp: true });
     try {
       await people.addOwner("taken@example.com");
@@ -200,10 +205,10 @@ describeOnEngines("open sign-up", (engine) => {
           ...fields,
         });
       const table: readonly (readonly [Record<string, string>, number, RegExp])[] = [
-        [{ password: "short" }, 400, /12 characters or more\.</],
-        [{ password: "x".repeat(129) }, 400, /128 characters at most/],
-        [{ email: "nowhere" }, 400, /no address for mail/],
-        [{ email: "Taken@example.com" }, 422, /sign in instead/],
+        [{ password: "short" }, 400, /at least 12 characters\.</],
+        [{ password: "x".repeat(129) }, 400, /at most 128 characters/],
+        [{ email: "nowhere" }, 400, /Enter a valid email address/],
+        [{ email: "Taken@example.com" }, 422, /already exists\. Sign in instead/],
       ];
       for (const [fields, status, said] of table) {
         const answer = await post(fields);

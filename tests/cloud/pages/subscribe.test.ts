@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { sha256 } from "../../../adapters/crypto/mod.ts";
-import { createCloud, setPlan } from "../../../cloud/mod.ts";
+import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { setPlan } from "../../../cloud/accounts/admin.ts";
+import { createCloud } from "../../../cloud/create-cloud.ts";
 import type { CheckoutOrder, OpenCheckout } from "../../../core/ports/checkout.ts";
 import { type CloudRig, createRig, type TestPerson, type TestWorkspace } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
@@ -59,18 +60,18 @@ describeOnEngines("after the two ticks", (engine) => {
     return await app.request(path, { method: "POST", headers, body });
   };
 
-  it("nothing is changed where the host has no checkout, and the page says who changes it", async () => {
+  it("without a checkout the plan stays, and the page says that the operator changes it", async () => {
     const answer = await subscribe(null);
     assert.equal(answer.status, 200);
     const text = await answer.text();
     const [record] = await consents();
-    assert.match(text, /Whoever runs this server puts the workspace on Team/);
+    assert.match(text, /The operator of this server will change the workspace to Team/);
     assert.ok(text.includes(`<dd>${record?.consent_id}</dd>`));
     assert.ok(text.includes(`<dd>${workspace.id}</dd>`));
     assert.equal(await planOf(), "solo");
   });
 
-  it("the host's checkout is opened with what was agreed to, once the consent is recorded", async () => {
+  it("the host's checkout opens with the agreed order, after the consent is recorded", async () => {
     const orders: CheckoutOrder[] = [];
     const answer = await subscribe(async (order) => {
       orders.push(order);
@@ -100,7 +101,7 @@ describeOnEngines("after the two ticks", (engine) => {
     assert.equal(await planOf(), "solo");
   });
 
-  it("it is opened for nobody who did not tick both boxes", async () => {
+  it("the checkout does not open unless both boxes are ticked", async () => {
     let opened = 0;
     for (const ticks of [[], ["agreed_terms"], ["agreed_immediate"]]) {
       const answer = await subscribe(async () => {
@@ -138,7 +139,7 @@ describeOnEngines("after the two ticks", (engine) => {
     }
   });
 
-  it("a failure of it, or an address that is no page's, is an error, and the consent stays", async () => {
+  it("a failed checkout, or one without a web address, is an error, and the consent stays", async () => {
     const before = (await consents()).length;
     const failing: readonly OpenCheckout[] = [
       async () => Promise.reject(new Error("the provider is away")),

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { sql } from "kysely";
-import { systemClock } from "../../../adapters/clock/mod.ts";
-import { openPgliteInMemory, openPostgres } from "../../../adapters/postgres/mod.ts";
-import { CLOUD_MIGRATIONS, type CloudDatabase, migrateCloud, openCloudDatabase } from "../../../cloud/mod.ts";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
+import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
+import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
+import { openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
-import { describeOnEngines, describeOnPostgres, type Engine } from "../kit/engines.ts";
+import { describeOnEngines, describeOnPostgres, newDatabaseName } from "../kit/engines.ts";
+import { openAsLogins } from "../kit/logins.ts";
 
 /** Tables of no single tenant: an organisation's, everybody's. People's accounts have a schema of their own. */
 const NOT_TENANT = [
+  "account_deletions",
   "checkout_consent_records",
   "cloud_migrations",
   "organisation_members",
@@ -42,7 +45,7 @@ describeOnEngines("the cloud's schema", (engine) => {
     await close();
   });
 
-  it("makes a workspace on the least plan that stores no prompts, and keeps a year", async () => {
+  it("creates a workspace on the Solo plan that stores no prompts and retains a year", async () => {
     const { db, close } = await engine.open();
     const [workspace_id, organisation_id] = [
       "0193a1b2-0000-7000-8000-000000000001",
@@ -62,6 +65,8 @@ describeOnEngines("the cloud's schema", (engine) => {
       audit_log_retention_days: 365,
       created_at: 1_000,
       deleted_at: null,
+      purged_at: null,
+      prompt_hash_key: null,
     });
     await close();
   });
@@ -73,7 +78,7 @@ describeOnEngines("the cloud's schema", (engine) => {
     await close();
   });
 
-  it("gives the application's roles nothing to own, no log-in and no way past row-level security", async () => {
+  it("gives the application's roles no ownership, no login and no bypass of row-level security", async () => {
     const { db, close } = await engine.open();
     const { rows } = await sql<Record<string, unknown>>`
       select rolname, rolsuper, rolbypassrls, rolcanlogin, rolcreaterole,
@@ -90,11 +95,12 @@ describeOnEngines("the cloud's schema", (engine) => {
       { rolname: "meter_accounts", ...none },
       { rolname: "meter_app", ...none },
       { rolname: "meter_lookup", ...none },
+      { rolname: "meter_purge", ...none },
     ]);
     await close();
   });
 
-  it("runs nothing the second time, and leaves the steps of a newer version alone", async () => {
+  it("runs nothing the second time, and ignores the migrations of a newer version", async () => {
     const { db, close } = await engine.open();
     const newer = { name: "0099-newer", statements: ["alter table machines add column colour text"] };
     assert.deepEqual(await migrateCloud(db, 1, [...CLOUD_MIGRATIONS, newer]), ["0099-newer"]);
@@ -115,53 +121,90 @@ describeOnEngines("the cloud's schema", (engine) => {
   });
 });
 
-/** What the guide asks for at least: a log-in that owns the database and may make roles. */
-async function openAsHost(engine: Engine): Promise<CloudDatabase> {
-  const server = engine.server();
-  if (server === null) {
-    // The only database that PGlite has, of a newer PostgreSQL, in a session that stays the host's.
-    const db = openCloudDatabase(openPgliteInMemory());
-    await sql.raw("create role host login createrole").execute(db);
-    await sql.raw("alter database postgres owner to host").execute(db);
-    await sql.raw("set session authorization host").execute(db);
-    return db;
-  }
-  const admin = await engine.open();
-  await sql.raw("create role host login createrole").execute(admin.db);
-  await sql.raw("create database hosted owner host template template0").execute(admin.db);
-  await admin.close();
-  return openCloudDatabase(openPostgres(server.url("hosted").replace("//postgres@", "//host@"), systemClock));
-}
+describeOnEngines(
+  "a log-in that owns the database and may make roles",
+  (engine) => {
+    // Planted: membership by any right to a role. From PostgreSQL 16 on, who made a role has it without the right to become it.
+    it("migrates, and then serves in roles that own nothing", async () => {
+      const { owner: db, close } = await openAsLogins(engine, "one");
+      for (const role of ["meter_app", "meter_lookup", "meter_accounts", "meter_purge"]) {
+        const became = await db.transaction().execute(async (trx) => {
+          await sql`select set_config('role', ${role}, true)`.execute(trx);
+          return (await sql<{ role: string }>`select current_user as role`.execute(trx)).rows;
+        });
+        assert.deepEqual(became, [{ role }]);
+      }
+      const { rows } = await inScope(db, {}, (trx) =>
+        sql`select count(*)::integer as n from workspaces`.execute(trx),
+      );
+      assert.deepEqual(rows, [{ n: 0 }]);
+      await close();
+    });
+  },
+  { ownServer: true },
+);
 
-describeOnEngines("a log-in that owns the database and may make roles", (engine) => {
-  // Planted: membership by any right to a role. From PostgreSQL 16 on, who made a role has it without the right to become it.
-  it("migrates, and then serves in roles that own nothing", async () => {
-    const db = await openAsHost(engine);
-    await migrateCloud(db, 1);
-    for (const role of ["meter_app", "meter_lookup", "meter_accounts"]) {
-      const became = await db.transaction().execute(async (trx) => {
-        await sql`select set_config('role', ${role}, true)`.execute(trx);
-        return (await sql<{ role: string }>`select current_user as role`.execute(trx)).rows;
+describeOnEngines(
+  "machines from before they had a person",
+  (engine) => {
+    const WORKSPACE = "0193a1b2-0000-7000-8000-000000000001";
+    const [MACHINE, KEYLESS] = [
+      "0193a1b2-0000-7000-8000-00000000000a",
+      "0193a1b2-0000-7000-8000-00000000000b",
+    ];
+
+    it("belong to the person of their latest key, also where the log-in that migrates is under the policies", async () => {
+      const at = CLOUD_MIGRATIONS.findIndex(({ name }) => name === "0006-machine-people");
+      const { owner: db, close } = await openAsLogins(engine, "one", CLOUD_MIGRATIONS.slice(0, at));
+      const key = (id: string, user: string, created: string, revoked: string | null) =>
+        `insert into sync_keys values ('${WORKSPACE}', '0193a1b2-0000-7000-8000-0000000000${id}', '\\x${id}', 'mtr_', 'sync',
+        '${MACHINE}', '${user}', '${created}', ${revoked === null ? "null" : `'${revoked}'`})`;
+      await inScope(db, { workspaceId: WORKSPACE }, async (trx) => {
+        for (const statement of [
+          `insert into workspaces (workspace_id, organisation_id, name, created_at)
+          values ('${WORKSPACE}', '${WORKSPACE}', 'n', now())`,
+          ...[MACHINE, KEYLESS].map(
+            (
+              id,
+              nth,
+            ) => `insert into machines (workspace_id, machine_id, fingerprint, hostname, platform, daemon_version, created_at)
+            values ('${WORKSPACE}', '${id}', 'f${nth}', 'h', 'p', 'v', now())`,
+          ),
+          key("1a", "ann", "2026-01-01", "2026-01-02"),
+          key("1b", "ben", "2026-01-02", null),
+        ]) {
+          await sql.raw(statement).execute(trx);
+        }
       });
-      assert.deepEqual(became, [{ role }]);
-    }
-    const { rows } = await inScope(db, {}, (trx) =>
-      sql`select count(*)::integer as n from workspaces`.execute(trx),
-    );
-    assert.deepEqual(rows, [{ n: 0 }]);
-    await db.destroy();
-  });
-});
+      await migrateCloud(db, 2);
+      const read = (trx: Parameters<Parameters<typeof inScope>[2]>[0]) =>
+        trx
+          .selectFrom("machines")
+          .select(["machine_id", "user_id", "approved_by"])
+          .orderBy("machine_id")
+          .execute();
+      assert.deepEqual(await inScope(db, { workspaceId: WORKSPACE }, read), [
+        { machine_id: MACHINE, user_id: "ben", approved_by: "ben" },
+        { machine_id: KEYLESS, user_id: null, approved_by: null },
+      ]);
+      // The owner is under the policies again.
+      assert.deepEqual(await db.transaction().execute(read), []);
+      await close();
+    });
+  },
+  { ownServer: true },
+);
 
 describeOnPostgres("migrateCloud()", (engine) => {
   it("runs each step once when eight instances start together on an empty database", async () => {
     const server = engine.server();
     assert.ok(server !== null);
     const admin = await engine.open();
-    await sql.raw("create database fresh template template0").execute(admin.db);
+    const name = newDatabaseName();
+    await sql.raw(`create database ${name} template template0`).execute(admin.db);
     await admin.close();
     const instances = Array.from({ length: 8 }, () => {
-      return openCloudDatabase(openPostgres(server.url("fresh"), systemClock, { maxConnections: 1 }));
+      return openCloudDatabase(openPostgres(server.url(name), systemClock, { maxConnections: 1 }));
     });
     const ran = await Promise.all(instances.map((db) => migrateCloud(db, 1)));
     assert.deepEqual(

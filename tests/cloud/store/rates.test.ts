@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { publishRates } from "../../../cloud/mod.ts";
+import { publishRates } from "../../../cloud/store/rates.ts";
 import { createRig } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
 
@@ -19,7 +19,7 @@ const pull = (models: readonly string[], input: string) => ({
 
 describeOnEngines("publishRates()", (engine) => {
   // Planted: looked without the lock whether the day is taken.
-  it("takes one of several publications of a day that come at the same moment, whole and alone", async () => {
+  it("accepts exactly one of several simultaneous publications of a day, completely", async () => {
     const rig = await createRig(engine);
     try {
       const now = rig.clock.now();

@@ -3,69 +3,19 @@ import { it } from "node:test";
 import { sql } from "kysely";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import { describeOnEngines, type TestDatabase } from "../kit/engines.ts";
-
-const WORKSPACE = "01994b8e-7c00-7000-8000-00000000000a";
-const OTHER = "01994b8e-7c00-7000-8000-00000000000b";
-const ID = "01994b8e-7c00-7000-8000-000000000001";
-
-/** Every tenant table with an insert of one row; what a foreign key needs comes first. */
-const ROWS: readonly (readonly [table: string, insert: (workspace: string) => string])[] = [
-  [
-    "workspaces",
-    (w) =>
-      `insert into workspaces (workspace_id, organisation_id, name, created_at) values ('${w}', '${w}', 'n', now())`,
-  ],
-  ["memberships", (w) => `insert into memberships values ('${w}', 'ann', 'member', now(), null)`],
-  ["machines", (w) => `insert into machines values ('${w}', '${ID}', null, 'h', 'p', 'v', now(), null)`],
-  [
-    "sync_keys",
-    (w) =>
-      `insert into sync_keys values ('${w}', '${ID}', '\\x00', 'mtr_', 'sync', '${ID}', 'ann', now(), null)`,
-  ],
-  [
-    "requests",
-    (w) =>
-      `insert into requests (workspace_id, request_id, requested_at, received_at, clock_skewed, user_id, provider, model, cost_source)
-       values ('${w}', '${ID}', now(), now(), false, 'ann', 'openai', 'gpt-5', 'unpriced')`,
-  ],
-  ["request_bodies", (w) => `insert into request_bodies (workspace_id, request_id) values ('${w}', '${ID}')`],
-  [
-    "invitations",
-    (w) =>
-      `insert into invitations values ('${w}', '${ID}', '\\x00', 'a@example.com', 'member', 'ann', now(), now())`,
-  ],
-  ["body_first_sightings", (w) => `insert into body_first_sightings values ('${w}', '${ID}', now())`],
-  ...["usage_hourly", "usage_daily"].map(
-    (table) =>
-      [
-        table,
-        (w: string) => `insert into ${table} values ('${w}', now(), '${ID}', 'ann', '', 'openai', 'gpt-5')`,
-      ] as const,
-  ),
-  ["prompt_view_heads", (w) => `insert into prompt_view_heads values ('${w}', 0, '')`],
-  [
-    "prompt_views",
-    (w) =>
-      `insert into prompt_views values ('${w}', 1, '${ID}', '${ID}', 'ann', 'ben', null, 'why', now(), null, null, '', '')`,
-  ],
-  [
-    "prompt_view_tickets",
-    (w) => `insert into prompt_view_tickets values ('${w}', '${ID}', '${ID}', 'ann', now(), null)`,
-  ],
-  ["audit_events", (w) => `insert into audit_events values ('${w}', '${ID}', now(), 'k', null, '{}', now())`],
-];
+import { OTHER, TENANT_ROWS, WORKSPACE } from "../kit/tenant-rows.ts";
 
 /** Written once, as evidence. */
 const APPEND_ONLY = ["prompt_views", "audit_events", "checkout_consent_records"];
 
 async function fill({ db }: TestDatabase): Promise<void> {
   for (const workspace of [WORKSPACE, OTHER]) {
-    for (const [, insert] of ROWS) await sql.raw(insert(workspace)).execute(db);
+    for (const [, insert] of TENANT_ROWS) await sql.raw(insert(workspace)).execute(db);
   }
 }
 
 describeOnEngines("row-level security", (engine) => {
-  it("covers every table with a workspace_id but the pairing sessions", async () => {
+  it("covers every table with a workspace_id except the pairing sessions", async () => {
     const { db, close } = await engine.open();
     const { rows } = await sql<{ relname: string; forced: boolean }>`
       select relname, relrowsecurity and relforcerowsecurity as forced from pg_class
@@ -75,7 +25,7 @@ describeOnEngines("row-level security", (engine) => {
     const covered = rows.filter(({ relname }) => relname !== "pairing_sessions");
     assert.deepEqual(
       covered.map(({ relname }) => relname),
-      ROWS.map(([table]) => table).sort(),
+      TENANT_ROWS.map(([table]) => table).sort(),
     );
     assert.deepEqual(
       covered.filter(({ forced }) => !forced),
@@ -84,10 +34,10 @@ describeOnEngines("row-level security", (engine) => {
     await close();
   });
 
-  it("shows a query without any condition the rows of the scope's workspace alone", async () => {
+  it("shows a query without conditions only the rows of the scope's workspace", async () => {
     const test = await engine.open();
     await fill(test);
-    for (const [table] of ROWS) {
+    for (const [table] of TENANT_ROWS) {
       const seen = await inScope(test.db, { workspaceId: WORKSPACE }, async (trx) => {
         return (
           await sql<{ workspace_id: string }>`select workspace_id from ${sql.table(table)}`.execute(trx)
@@ -104,7 +54,7 @@ describeOnEngines("row-level security", (engine) => {
 
   it("refuses a row for another workspace, and changes none", async () => {
     const test = await engine.open();
-    for (const [table, insert] of ROWS) {
+    for (const [table, insert] of TENANT_ROWS) {
       // One insert a transaction: a refusal ends it.
       await assert.rejects(
         inScope(test.db, { workspaceId: WORKSPACE }, (trx) => sql.raw(insert(OTHER)).execute(trx)),
@@ -120,7 +70,7 @@ describeOnEngines("row-level security", (engine) => {
     await test.close();
   });
 
-  it("lets the application neither change nor delete a row of the ledger, the events or the consents", async () => {
+  it("does not let the application change or delete a row of the ledger, the events or the consents", async () => {
     const test = await engine.open();
     await fill(test);
     for (const table of APPEND_ONLY) {
@@ -140,7 +90,7 @@ describeOnEngines("row-level security", (engine) => {
     await test.close();
   });
 
-  it("leaves nothing of a scope behind, also when the work fails", async () => {
+  it("resets the scope after the transaction, even if the work fails", async () => {
     const test = await engine.open();
     await fill(test);
     const before = await sql`select current_user as role`.execute(test.db);
@@ -158,7 +108,7 @@ describeOnEngines("row-level security", (engine) => {
     await test.close();
   });
 
-  it("lets the lookup role ask for ids and for nothing else", async () => {
+  it("lets the lookup role read ids and nothing else", async () => {
     const test = await engine.open();
     await fill(test);
     const asLookup = (statement: string) =>

@@ -49,7 +49,7 @@ export interface RecordSpec {
   provider?: string;
 }
 
-export interface CaseOptions {
+interface CaseOptions {
   source?: DocumentSource;
   method?: string;
   path?: string;
@@ -80,9 +80,9 @@ export interface ApiSpec {
 }
 
 /** The day on which the cases of the suite are priced, where a case does not say otherwise. */
-export const PRICED_AT = "2026-11-21T12:00:00.000Z";
+const PRICED_AT = "2026-11-21T12:00:00.000Z";
 
-export interface ApiCases {
+interface ApiCases {
   readonly cases: readonly WireCase[];
   /** Adds a case of one exchange. `records` is null where nothing is billed. */
   add(
@@ -107,7 +107,8 @@ export function defineApi(api: ApiSpec): ApiCases {
 
   const addBytes: ApiCases["addBytes"] = (name, about, bytes, records, options = {}) => {
     const body = requestOf(api, options);
-    const asked = typeof body === "object" && typeof body.model === "string" ? body.model : api.pathModel;
+    const requestedModel =
+      typeof body === "object" && typeof body.model === "string" ? body.model : api.pathModel;
     const specs = records === null ? [] : "length" in records ? records : [records];
     cases.push({
       folder: api.folder,
@@ -120,7 +121,7 @@ export function defineApi(api: ApiSpec): ApiCases {
         at: options.at ?? PRICED_AT,
         ended: options.ended ?? "closed",
         configuration: options.configuration ?? null,
-        records: specs.map((spec) => recordOf(api, asked ?? null, body, spec)),
+        records: specs.map((spec) => recordOf(api, requestedModel ?? null, body, spec)),
       },
     });
   };

@@ -415,7 +415,7 @@ c.add(
 
 const DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
 
-for (const [name, about, sharesWindow] of [
+for (const [name, about, contextTakeover] of [
   [
     "websocket-deflate",
     "Responses over a WebSocket, each message deflated with the window of those before it.",
@@ -425,7 +425,7 @@ for (const [name, about, sharesWindow] of [
 ] as const) {
   const sent = deflateMessages(
     [jsonText({ type: "response.create", model: "gpt-5.3-codex", input: [] })],
-    sharesWindow,
+    contextTakeover,
   );
   const received = deflateMessages(
     [
@@ -433,9 +433,9 @@ for (const [name, about, sharesWindow] of [
       jsonText({ type: "response.output_text.delta", delta: "Water. Water. Water. Water." }),
       jsonText({ type: "response.completed", response: codexResponse("completed", codexUsage) }),
     ],
-    sharesWindow,
+    contextTakeover,
   );
-  const agreed = sharesWindow
+  const agreed = contextTakeover
     ? DEFLATE
     : "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n";
   c.addBytes(

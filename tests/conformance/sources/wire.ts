@@ -206,10 +206,10 @@ export function webSocketFrame(
 }
 
 /** The messages of one direction under permessage-deflate (RFC 7692), with one window for all of them or one for each. */
-export function deflateMessages(messages: readonly Uint8Array[], sharesWindow: boolean): Uint8Array[] {
+export function deflateMessages(messages: readonly Uint8Array[], contextTakeover: boolean): Uint8Array[] {
   return messages.map((message, index) => {
     // In raw DEFLATE a preset dictionary is just what the window holds: here the messages before.
-    const before = sharesWindow ? concat(...messages.slice(0, index)) : new Uint8Array();
+    const before = contextTakeover ? concat(...messages.slice(0, index)) : new Uint8Array();
     const deflated = zlib.deflateRawSync(message, {
       finishFlush: zlib.constants.Z_SYNC_FLUSH,
       ...(before.length > 0 && { dictionary: before }),

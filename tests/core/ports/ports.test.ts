@@ -9,13 +9,13 @@ import { StoreError } from "../../../core/ports/sqlite.ts";
 describe("the errors of the ports", () => {
   const cause = new Error("the vendor's");
 
-  it("say what failed and keep the vendor's error as their cause", () => {
+  it("state what failed and keep the vendor's error as their cause", () => {
     const error = new StoreError("busy", "the store is full", { cause });
     assert.deepEqual([error.name, error.reason, error.cause], ["StoreError", "busy", cause]);
     assert.equal(new CertificateStoreError("no certificate", { cause }).name, "CertificateStoreError");
   });
 
-  it("name the database's own code where it gave one, and have a sentence of their own where nobody gave one", () => {
+  it("contain the database's code if there is one, and have a default message", () => {
     const bare = new DatabaseError("unavailable");
     assert.equal(bare.message, "the database failed: unavailable");
     assert.deepEqual([bare.code, bare.constraint, bare.cause], [null, null, undefined]);
@@ -27,7 +27,7 @@ describe("the errors of the ports", () => {
 });
 
 describe("the names of log events", () => {
-  /** Contract, "Events", 4. */
+  /** docs/specification.md#log-events, 4. */
   const names = [
     ...["cloud.supervisor.spawned", "cloud.supervisor.skip", "cloud.supervisor.worker_exited"],
     ...["cloud.worker.sync_paused", "sync.paused", "cloud.body_uploader.policy_rejected_tick"],
@@ -36,10 +36,10 @@ describe("the names of log events", () => {
     "attribution.tier_hit",
   ];
   for (const name of names) {
-    it(`have the contract's ${name}`, () => assert.ok(Object.hasOwn(LOG_EVENTS, name)));
+    it(`include the specification's ${name}`, () => assert.ok(Object.hasOwn(LOG_EVENTS, name)));
   }
 
-  it("have the fields that the contract states", () => {
+  it("have the fields that the specification states", () => {
     const fields = (name: keyof typeof LOG_EVENTS) => Object.keys(LOG_EVENTS[name]).sort();
     assert.deepEqual(fields("bodies.retention_sweep"), ["deleted", "elapsed_ms", "retention_days"]);
     assert.deepEqual(fields("addon.body_capture.skip"), ["gate_bytes", "reason", "size_bytes"]);
@@ -47,10 +47,11 @@ describe("the names of log events", () => {
     assert.deepEqual(fields("cloud.body_uploader.policy_rejected_tick"), ["count", "hint"]);
   });
 
-  it("of the cloud are errors where a request failed, and quiet where one was answered", () => {
+  it("of the cloud are errors if a request, an email or the purge failed, and debug for an answered request", () => {
     assert.deepEqual(CLOUD_LOG_LEVELS, {
       "cloud.request_failed": "error",
       "cloud.mail_failed": "error",
+      "cloud.purge_failed": "error",
       "cloud.request_answered": "debug",
     });
   });

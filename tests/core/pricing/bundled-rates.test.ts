@@ -2,14 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { calcPrice, type MatchLogic, type Provider } from "@pydantic/genai-prices";
-import {
-  BUNDLED_RATES_DATE,
-  createPriceBook,
-  loadBundledRates,
-  priceUsage,
-  ROUNDED_RATES,
-  type UsageToPrice,
-} from "../../../core/pricing/mod.ts";
+import { BUNDLED_RATES_DATE, ROUNDED_RATES } from "../../../core/pricing/bundled-rates.data.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
 import { FALLBACK_PRICE_LISTS } from "../../../core/pricing/provider-names.ts";
 import {
   convertMatch,
@@ -59,7 +55,7 @@ function usageOf(provider: string, model: string, at: number, counts: readonly n
 }
 
 /** The same usage in the words of the source, whose totals include their parts, priced by its own calculator. */
-function theirPicoUsd(usage: UsageToPrice): bigint {
+function referencePicoUsd(usage: UsageToPrice): bigint {
   const {
     promptTokens,
     cacheReadTokens,
@@ -84,7 +80,7 @@ function theirPicoUsd(usage: UsageToPrice): bigint {
 }
 
 describe("bundled-rates.data.ts", () => {
-  it("is what the generator makes of the installed source: run npm run rates:generate when it is not", () => {
+  it("matches the generator's output for the installed source (else run: npm run rates:generate)", () => {
     assert.equal(
       readFileSync(RATES_FILE, "utf8") === ratesFile(providers, installedVersion(), BUNDLED_RATES_DATE),
       true,
@@ -116,7 +112,7 @@ describe("bundled-rates.data.ts", () => {
 });
 
 describe("FALLBACK_PRICE_LISTS", () => {
-  it("is the source's", () => {
+  it("matches the source", () => {
     const theirs = providers.flatMap(({ id, fallback_model_providers: lists }: Provider) =>
       lists ? [[id, lists]] : [],
     );
@@ -125,9 +121,9 @@ describe("FALLBACK_PRICE_LISTS", () => {
 });
 
 describe("convertMatch()", () => {
-  it("refuses a regular expression that a rule cannot say", () => {
+  it("rejects a regular expression that a rule cannot express", () => {
     for (const regex of ["^a.*b$", "a-\\d", "^(a|b)$", "^[ab]$", "^a+$"]) {
-      assert.throws(() => convertMatch({ regex }), /regular expression is none that a rule can say/);
+      assert.throws(() => convertMatch({ regex }), /a rule cannot express this regular expression/);
     }
   });
 });
@@ -199,7 +195,7 @@ describe("priceUsage() against the source's own calculator", () => {
     Date.UTC(2027, 0, 1),
   ];
 
-  it("agrees to the pico-USD on the grid, but for the reasons listed", () => {
+  it("agrees to the pico-USD on the grid, except for the listed reasons", () => {
     const used = new Set<string>();
     let priced = 0;
     for (const provider of providers) {
@@ -219,7 +215,7 @@ describe("priceUsage() against the source's own calculator", () => {
               continue;
             }
             priced++;
-            if (ours.costPicoUsd === theirPicoUsd(usage)) continue;
+            if (ours.costPicoUsd === referencePicoUsd(usage)) continue;
             const explained = reasons.filter(([, explains]) => explains(usage));
             assert.ok(explained.length > 0, `${provider.id} ${model.id} ${counts} at ${at}`);
             for (const [reason] of explained) used.add(reason);

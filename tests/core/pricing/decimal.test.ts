@@ -43,7 +43,7 @@ describe("parseDecimalToPico()", () => {
     });
   }
 
-  it("reads what it would be as a plain decimal, wherever the exponent puts the point", () => {
+  it("agrees with the plain decimal for any exponent", () => {
     // Planted: the exponent's sign dropped; seen to fail.
     const digits = fc.stringMatching(/^[0-9]{1,12}$/);
     fc.assert(
@@ -57,7 +57,7 @@ describe("parseDecimalToPico()", () => {
 });
 
 describe("divideHalfEven()", () => {
-  it("is never further than half from the quotient, and even at exactly half", () => {
+  it("is within half of the quotient, and even at exactly half", () => {
     // Planted: rounding half up; seen to fail.
     fc.assert(
       fc.property(
@@ -73,7 +73,7 @@ describe("divideHalfEven()", () => {
     );
   });
 
-  it("refuses a denominator that is not positive", () => {
+  it("rejects a denominator that is not positive", () => {
     assert.throws(() => divideHalfEven(1n, 0n), /denominator must be positive: current value is 0/);
   });
 });

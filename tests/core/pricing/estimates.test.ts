@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  createPriceBook,
-  loadBundledRates,
-  priceUsage,
-  type UsageToPrice,
-} from "../../../core/pricing/mod.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
 
 const book = createPriceBook(loadBundledRates());
 const usage: UsageToPrice = {
@@ -27,13 +24,13 @@ const usage: UsageToPrice = {
   requestKind: "chat",
 };
 
-describe("priceUsage() of counts that were estimated", () => {
+describe("priceUsage() of estimated counts", () => {
   for (const extras of [
     { estimated_input: 1 },
     { estimated_output: 1 },
     { estimated_input: 1, estimated_output: 1 },
   ]) {
-    it(`costs the same with ${Object.keys(extras).join(" and ")}, but says that it is an estimate`, () => {
+    it(`returns the same cost with ${Object.keys(extras).join(" and ")}, marked as an estimate`, () => {
       const computed = priceUsage(usage, book);
       const estimated = priceUsage({ ...usage, extras }, book);
       assert.equal(computed.costSource, "computed");
@@ -41,7 +38,7 @@ describe("priceUsage() of counts that were estimated", () => {
     });
   }
 
-  it("yields to the cost that the provider states", () => {
+  it("uses the cost stated by the provider instead", () => {
     const priced = priceUsage({ ...usage, extras: { estimated_input: 1 }, providerCostPicoUsd: 5n }, book);
     assert.deepEqual([priced.costSource, priced.costPicoUsd], ["provider", 5n]);
   });

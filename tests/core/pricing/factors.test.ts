@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { EXTRA_FEES, PRICE_FACTORS } from "../../../core/pricing/factors.data.ts";
 import { applyFactors, findFactors, findFee, normaliseServiceTier } from "../../../core/pricing/factors.ts";
-import { loadBundledRates } from "../../../core/pricing/mod.ts";
 import { matchesRule } from "../../../core/pricing/model-match.ts";
 import { FALLBACK_PRICE_LISTS } from "../../../core/pricing/provider-names.ts";
 
@@ -32,7 +32,7 @@ describe("normaliseServiceTier()", () => {
 });
 
 describe("PRICE_FACTORS", () => {
-  it("cites a page over https for every line, with the date on which it was read", () => {
+  it("cite an https page for every line, with the date on which it was read", () => {
     for (const { page, readOn, numerator, denominator } of PRICE_FACTORS) {
       assert.match(page, /^https:\/\//);
       assert.ok(readOn === null || /^2026-\d\d-\d\d$/.test(readOn));
@@ -42,7 +42,7 @@ describe("PRICE_FACTORS", () => {
     }
   });
 
-  it("is for models that the bundled list has", () => {
+  it("refer to models in the bundled list", () => {
     const rows = loadBundledRates();
     for (const { provider, models } of PRICE_FACTORS) {
       const lists = [provider, ...(FALLBACK_PRICE_LISTS[provider] ?? [])];
@@ -83,7 +83,7 @@ describe("PRICE_FACTORS", () => {
     ["google", "gemini-2.5-flash", "flex", null, "0.15", "1.25"],
   ];
   for (const [provider, model, tier, flag, input, output] of published) {
-    it(`makes ${provider} ${model} ${flag ?? tier} ${input} / ${output} USD`, () => {
+    it(`price ${provider} ${model} ${flag ?? tier} at ${input} / ${output} USD`, () => {
       const row = loadBundledRates().find(
         (candidate) => candidate.provider === provider && candidate.model === model,
       );
@@ -97,14 +97,14 @@ describe("PRICE_FACTORS", () => {
 });
 
 describe("findFactors()", () => {
-  it("finds none, and misses none, for the standard tier", () => {
+  it("finds no factor and no unknown condition for the standard tier", () => {
     assert.deepEqual(findFactors("openai", ["gpt-5"], "default", { fast_mode: 0 }, false, NOW), {
       factors: [],
       unknown: null,
     });
   });
 
-  it("multiplies a tier with a mode of inference", () => {
+  it("multiplies the factors of a tier and a mode of inference", () => {
     const { factors } = findFactors("anthropic", ["claude-opus-5"], "batch", { us_inference: 1 }, false, NOW);
     assert.equal(applyFactors(5_000_000, factors), 2_750_000);
   });
@@ -134,7 +134,7 @@ describe("findFactors()", () => {
     ["aws", "amazon.nova-lite-v1:0", null, "regional_endpoint", false, /regional endpoint/],
   ];
   for (const [provider, model, tier, flag, inTier, reason] of unknowns) {
-    it(`knows no price for ${provider} ${model} ${tier ?? flag}${inTier ? " in a context tier" : ""}`, () => {
+    it(`returns an unknown condition for ${provider} ${model} ${tier ?? flag}${inTier ? " in a context tier" : ""}`, () => {
       assert.match(findFactors(provider, [model], tier, { [flag]: 1 }, inTier, NOW).unknown ?? "", reason);
     });
   }
@@ -157,7 +157,7 @@ describe("findFactors()", () => {
 });
 
 describe("findFee()", () => {
-  it("knows the fees of Google's searches by the generation of the model", () => {
+  it("returns the fees of Google's searches by the model's generation", () => {
     assert.equal(findFee("google", ["gemini-3-flash-preview"], "web_search_requests"), 14_000_000_000);
     assert.equal(findFee("google", ["gemini-2.5-pro"], "web_search_requests"), 35_000_000_000);
     assert.equal(findFee("google", ["gemma-3"], "web_search_requests"), null);
@@ -165,7 +165,7 @@ describe("findFee()", () => {
     assert.equal(findFee("openai", ["gemini-2.5-pro"], "web_search_requests"), null);
   });
 
-  it("cites a page for every fee, and is for models that the bundled list has", () => {
+  it("cites a page for every fee, and refers to models in the bundled list", () => {
     const rows = loadBundledRates();
     for (const { provider, models, rate, page } of EXTRA_FEES) {
       assert.match(page, /^https:\/\//);

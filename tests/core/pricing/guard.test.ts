@@ -1,22 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import {
   clampPullInterval,
-  createPriceBook,
   DEFAULT_PULL_INTERVAL_MS,
   isPullUrlAllowed,
   judgePull,
-  loadBundledRates,
   MAX_RATE_MOVE,
   MIN_PULL_INTERVAL_MS,
-  type PublishedRate,
   RATE_CEILING_MICRO_USD,
-  type RatePull,
-  type RateRow,
-  toPublishedRate,
-} from "../../../core/pricing/mod.ts";
-import { NO_RATES } from "../../../core/pricing/rates.ts";
+} from "../../../core/pricing/guard.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { toPublishedRate } from "../../../core/pricing/published-rates.ts";
+import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
+import type { PublishedRate, RatePull } from "../../../core/wire/pricing-rates.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -52,8 +50,8 @@ function judge(pull: RatePull, rows: readonly RateRow[] = [row()]) {
   return judgePull(pull, createPriceBook(rows), NOW);
 }
 
-describe("numbers of the contract", () => {
-  it("are those of its Limits table", () => {
+describe("numbers of the specification", () => {
+  it("match its Limits table", () => {
     assert.equal(RATE_CEILING_MICRO_USD, 1000 * 1e6);
     assert.equal(MAX_RATE_MOVE, 10);
     assert.equal(DEFAULT_PULL_INTERVAL_MS, 6 * 60 * 60 * 1000);
@@ -65,17 +63,25 @@ describe("judgePull() on a known model at 1 USD input, 5 output, 0 cache read an
   const cases: [what: string, change: Partial<PublishedRate>, problem: RegExp | null][] = [
     ["the same", {}, null],
     ["10 times up", { input: "10" }, null],
-    ["a hair more than 10 times up", { input: "10.000001" }, /input.* more than 10 times: 1 to 10.000001/],
+    [
+      "a hair more than 10 times up",
+      { input: "10.000001" },
+      /input.* by more than a factor of 10: 1 to 10.000001/,
+    ],
     ["10 times down", { input: "0.1" }, null],
-    ["a hair more than 10 times down", { input: "0.099999" }, /input.* more than 10 times: 1 to 0.099999/],
+    [
+      "a hair more than 10 times down",
+      { input: "0.099999" },
+      /input.* by more than a factor of 10: 1 to 0.099999/,
+    ],
     ["zero to nonzero", { cache_read: "0.000001" }, /cacheRead.* between free and paid: 0 to 0.000001/],
     ["nonzero to zero", { output: "0" }, /output.* between free and paid: 5 to 0/],
     ["nonzero to what rounds to zero", { output: "0.0000001" }, /output.* between free and paid: 5 to 0/],
-    ["null to a number", { cache_write: "1" }, /cacheWrite.* appear on a known model: none to 1/],
-    ["null to zero", { cache_write: "0" }, /cacheWrite.* appear on a known model: none to 0/],
-    ["a number to null", { input: null }, /input.* vanish from a known model: 1 to none/],
-    ["a new one-hour rate", { cache_write_1h: "2" }, /cacheWrite1h.* appear/],
-    ["a new tier", { tiers: [{ ...known, above_tokens: 9 }] }, /above 9 tokens: input.* appear/],
+    ["null to a number", { cache_write: "1" }, /cacheWrite.* be added to a known model: none to 1/],
+    ["null to zero", { cache_write: "0" }, /cacheWrite.* be added to a known model: none to 0/],
+    ["a number to null", { input: null }, /input.* be removed from a known model: 1 to none/],
+    ["a new one-hour rate", { cache_write_1h: "2" }, /cacheWrite1h.* be added/],
+    ["a new tier", { tiers: [{ ...known, above_tokens: 9 }] }, /above 9 tokens: input.* be added/],
     ["a known model by another of its names", { model: "GPT-X", input: "11" }, /input/],
     ["a price from a coming day", { effective_from: "2027-01-01", input: "11" }, /input/],
     ["not a number", { input: "NaN" }, /input.* must be a decimal text/],
@@ -114,14 +120,14 @@ describe("judgePull() on a known model at 1 USD input, 5 output, 0 cache read an
     });
   }
 
-  it("compares with the row that a pull left, not with the operator's", () => {
+  it("compares with the pulled row, not with the operator's", () => {
     const pulled = row({ source: "auto", provenanceDate: "2026-11-01" }, { input: 8_000_000 });
     const operator = row({ source: "operator" }, { input: 80_000_000 });
     assert.equal(judge(pullOf({ ...known, input: "80" }), [row(), pulled, operator]).ok, true);
     assert.equal(judge(pullOf({ ...known, input: "0.5" }), [row(), pulled, operator]).ok, false);
   });
 
-  it("keeps tiers and one-hour rates that the pull does not speak of, and judges those it does", () => {
+  it("keeps tiers and one-hour rates that the pull omits, and judges those that it states", () => {
     const tier = { ...NO_RATES, aboveTokens: 200, input: 2_000_000, output: 7_000_000 };
     const rows = [row({}, { cacheWrite1h: 2_000_000, tiers: [tier] })];
     const silent = judge(pullOf({ ...known, input: "2" }), rows);
@@ -151,7 +157,7 @@ describe("judgePull() on a new model", () => {
 });
 
 describe("judgePull() on the pull as a whole", () => {
-  it("makes rows with the source auto and the day of publication", () => {
+  it("creates rows with the source auto and the day of publication", () => {
     const verdict = judge({
       ...pullOf({ ...known, effective_from: "2026-12-01" }),
       published_at: "2026-11-20T23:30:00-05:00",
@@ -167,7 +173,7 @@ describe("judgePull() on the pull as a whole", () => {
     assert.equal(judge(pullOf(known, { ...known, effective_from: "2026-12-01" })).ok, true);
   });
 
-  it("rejects all for one, and says everything that is wrong", () => {
+  it("rejects the whole pull for one rate, and lists all problems", () => {
     const verdict = judge(
       pullOf(
         known,
@@ -183,12 +189,12 @@ describe("judgePull() on the pull as a whole", () => {
   });
 
   for (const published_at of ["2026-11-22T12:00:00.001Z", "2026-11-20T08:00:00", "soon", ""]) {
-    it(`rejects one that was published at ${JSON.stringify(published_at)}`, () => {
+    it(`rejects a pull published at ${JSON.stringify(published_at)}`, () => {
       assert.equal(judge({ ...pullOf(known), published_at }).ok, false);
     });
   }
 
-  it("takes a day's lead of the publisher's clock, and a plain date", () => {
+  it("accepts a publisher's clock that is a day ahead, and a plain date", () => {
     assert.equal(judge({ ...pullOf(known), published_at: "2026-11-22T12:00:00Z" }).ok, true);
     assert.equal(judge({ ...pullOf(known), published_at: "2026-11-20" }).ok, true);
   });
@@ -198,7 +204,7 @@ describe("judgePull() on the pull as a whole", () => {
     assert.ok(!verdict.ok && verdict.problems[0]?.field === "unit");
   });
 
-  it("takes what we publish ourselves, whole", () => {
+  it("accepts the rates that the cloud publishes", () => {
     const bundled = loadBundledRates().filter(
       (item) => item.source === "bundled" && item.provider === "anthropic",
     );
@@ -208,7 +214,7 @@ describe("judgePull() on the pull as a whole", () => {
     assert.deepEqual(verdict.ok ? [] : verdict.problems, []);
   });
 
-  it("changes nothing when it rejects: any pull with one bad rate gives no rows", () => {
+  it("returns no rows for any pull with one bad rate", () => {
     // Planted: problems heeded only where the last rate has one; seen to fail.
     const rate = fc.constantFrom("0.5", "1", "2", "9.5");
     const good = fc.record({ input: rate, name: fc.constantFrom("a", "b", "c", "d", "e") });
@@ -245,7 +251,7 @@ describe("clampPullInterval()", () => {
     [Number.POSITIVE_INFINITY, 21_600_000],
   ];
   for (const [intervalMs, clampedMs] of cases) {
-    it(`makes ${intervalMs} ms ${clampedMs} ms`, () =>
+    it(`clamps ${intervalMs} ms to ${clampedMs} ms`, () =>
       assert.equal(clampPullInterval(intervalMs), clampedMs));
   }
 });
@@ -275,14 +281,14 @@ describe("isPullUrlAllowed()", () => {
   }
 });
 
-describe("what judgePull() says", () => {
+describe("the problems of judgePull()", () => {
   const problemsOf = (pull: RatePull, rows?: readonly RateRow[]) => {
     const verdict = judge(pull, rows);
     assert.ok(!verdict.ok);
     return verdict.problems;
   };
 
-  it("names the pull's own fields without a model", () => {
+  it("name the pull's own fields without a model", () => {
     assert.deepEqual(problemsOf({ ...pullOf(known), unit: "eur" }), [
       {
         provider: "",
@@ -297,24 +303,24 @@ describe("what judgePull() says", () => {
           provider: "",
           model: "",
           field: "published_at",
-          problem: `must be a time that has come: current value is "${published_at}"`,
+          problem: `must not be in the future: current value is "${published_at}"`,
         },
       ]);
     }
   });
 
-  it("takes names that differ in case and spaces for one", () => {
+  it("treat names that differ in case and spaces as equal", () => {
     const twice = {
       provider: " OpenAI",
       model: "GPT-X ",
       field: "model",
-      problem: "stands in the pull twice",
+      problem: "is listed twice",
     };
     const again = { ...known, provider: twice.provider, model: twice.model };
     assert.deepEqual(problemsOf(pullOf(known, again)), [twice]);
   });
 
-  it("names the ceiling and the rate above it, and the tier that a rate is of", () => {
+  it("name the ceiling, the rate above it, and the rate's tier", () => {
     const [problem] = problemsOf(pullOf({ ...known, model: "gpt-new", input: "1000.5" }));
     assert.equal(problem?.problem, "is above the ceiling of 1000 USD: 1000.5");
     const tiered = row({}, { tiers: [{ ...NO_RATES, input: 2_000_000, aboveTokens: 200_000 }] });
@@ -325,7 +331,7 @@ describe("what judgePull() says", () => {
     );
   });
 
-  it("compares a rate that begins later with the one that it follows then", () => {
+  it("compare a future rate with the one that it will replace", () => {
     const rows = [
       row({ effectiveTo: "2027-01-01" }),
       row({ effectiveFrom: "2027-01-01" }, { input: 50_000_000 }),
@@ -335,7 +341,7 @@ describe("what judgePull() says", () => {
     assert.equal(judge(pullOf({ ...later, effective_from: "2026-12-01" }), rows).ok, false);
   });
 
-  it("judges a rate that began in the past by what applies now", () => {
+  it("compare a past rate with the one that applies now", () => {
     const rows = [
       row({ effectiveTo: "2026-01-01" }),
       row({ effectiveFrom: "2026-01-01" }, { input: 50_000_000 }),

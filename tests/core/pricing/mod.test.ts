@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPriceBook, formatUsd, loadBundledRates, priceUsage } from "../../../core/pricing/mod.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { formatUsd } from "../../../core/pricing/money.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { priceUsage } from "../../../core/pricing/price-usage.ts";
 
 describe("core/pricing", () => {
   it("prices the example of its documentation", () => {

@@ -27,7 +27,7 @@ describe("matchesRule()", () => {
     [[], [], ["a"]],
   ];
   for (const [rule, yes, no] of cases) {
-    it(`holds ${JSON.stringify(rule)} for ${yes.join(", ") || "nothing"}`, () => {
+    it(`matches ${JSON.stringify(rule)} with ${yes.join(", ") || "nothing"}`, () => {
       assert.deepEqual(
         yes.filter((name) => !matchesRule(rule, name)),
         [],
@@ -39,7 +39,7 @@ describe("matchesRule()", () => {
     });
   }
 
-  it("refuses a rule of no known kind", () => {
+  it("rejects a rule of an unknown kind", () => {
     assert.throws(
       () => matchesRule("gpt-5", "gpt-5"),
       /match rule must start with one of .*: current value is "gpt-5"/,
@@ -47,7 +47,7 @@ describe("matchesRule()", () => {
   });
 });
 
-describe("names of snapshots", () => {
+describe("functions for the names of snapshots", () => {
   const cases: [read: (name: string) => string, name: string, becomes: string][] = [
     [normaliseModelName, " GPT-5 ", "gpt-5"],
     [normaliseModelName, "x".repeat(257), ""],
@@ -66,7 +66,7 @@ describe("names of snapshots", () => {
     [withoutResourcePath, "anthropic/claude-opus-5", "anthropic/claude-opus-5"],
   ];
   for (const [read, name, becomes] of cases) {
-    it(`${read.name}() makes ${name.slice(0, 50)} ${becomes === "" ? "nothing" : becomes}`, () => {
+    it(`${read.name}() converts ${name.slice(0, 50)} to ${becomes === "" ? "nothing" : becomes}`, () => {
       assert.equal(read(name), becomes);
     });
   }

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { parseDecimalToPico } from "../../../core/pricing/decimal.ts";
 import {
+  formatFixedUsd,
   formatPicoUsd,
   formatRateText,
   formatUsd,
   fromMinorUnits,
-  parseDecimalToPico,
   parseRateText,
   toMinorUnits,
-} from "../../../core/pricing/mod.ts";
+} from "../../../core/pricing/money.ts";
 
 describe("toMinorUnits()", () => {
   const cases: [picoUsd: bigint, minorUnits: bigint][] = [
@@ -28,7 +29,7 @@ describe("toMinorUnits()", () => {
     });
   }
 
-  it("undoes fromMinorUnits()", () => {
+  it("is the inverse of fromMinorUnits()", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (units) =>
         assert.equal(toMinorUnits(fromMinorUnits(units)), BigInt(units)),
@@ -55,12 +56,30 @@ describe("formatUsd()", () => {
     [-5n, "-$0.000000000005"],
   ];
   for (const [picoUsd, text] of cases) {
-    it(`writes ${picoUsd} pico-USD as ${text}`, () => assert.equal(formatUsd(picoUsd), text));
+    it(`formats ${picoUsd} pico-USD as ${text}`, () => assert.equal(formatUsd(picoUsd), text));
+  }
+});
+
+describe("formatFixedUsd()", () => {
+  const cases: [picoUsd: bigint, places: number, text: string][] = [
+    [0n, 4, "$0.0000"],
+    [1n, 4, "<$0.0001"],
+    [50_000_000n, 4, "<$0.0001"],
+    [50_000_001n, 4, "$0.0001"],
+    [150_000_000n, 4, "$0.0002"],
+    [1n, 2, "<$0.01"],
+    [1_234_567_890_000_000_000n, 4, "$1,234,567.8900"],
+    [-2_500_000_000_000n, 2, "-$2.50"],
+    [-1n, 2, "$0.00"],
+  ];
+  for (const [picoUsd, places, text] of cases) {
+    it(`formats ${picoUsd} pico-USD with ${places} places as ${text}`, () =>
+      assert.equal(formatFixedUsd(picoUsd, places), text));
   }
 });
 
 describe("formatPicoUsd()", () => {
-  it("is read back exactly, whatever the amount", () => {
+  it("is read back exactly for any amount", () => {
     // Planted: `padStart(places - 1, …)`; seen to fail.
     fc.assert(
       fc.property(fc.bigInt(), (picoUsd) => {
@@ -87,7 +106,7 @@ describe("parseRateText()", () => {
     it(`reads ${text} USD per million tokens as ${rate}`, () => assert.equal(parseRateText(text), rate));
   }
 
-  it("reads what formatRateText() writes", () => {
+  it("reads the output of formatRateText()", () => {
     fc.assert(
       fc.property(fc.nat({ max: 2 ** 31 - 1 }), (rate) =>
         assert.equal(parseRateText(formatRateText(rate)), rate),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createPriceBook, loadBundledRates, type RateRow } from "../../../core/pricing/mod.ts";
-import { NO_RATES } from "../../../core/pricing/rates.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -71,12 +72,12 @@ describe("PriceBook.find() between sources", () => {
     it(`takes ${what}`, () => assert.deepEqual(find(rows, "gpt-5"), winner));
   }
 
-  it("takes the operator's row that is in effect later", () => {
+  it("uses the operator's row with the later effective date", () => {
     const later = { ...operator, effectiveFrom: "2026-11-01" };
     assert.equal(find([later, operator], "gpt-5"), later);
   });
 
-  it("findPublished() leaves the operator out, findBundled() pulled rows too", () => {
+  it("findPublished() ignores operator rows; findBundled() also ignores pulled rows", () => {
     const pulled = auto("2026-11-01");
     const book = createPriceBook([bundled, pulled, operator]);
     const query = { provider: "openai", model: "gpt-5", requestedModel: null, at: NOW };
@@ -84,7 +85,7 @@ describe("PriceBook.find() between sources", () => {
     assert.equal(book.findBundled(query), bundled);
   });
 
-  it("obeys the precedence for any rows in any order", () => {
+  it("applies the precedence for any rows in any order", () => {
     // Planted: pulls sorted newest first, then bundled over auto on the same date; both seen to fail.
     const anyRow = fc.record({
       source: fc.constantFrom("bundled" as const, "auto" as const, "operator" as const),
@@ -113,7 +114,7 @@ describe("PriceBook.find() between sources", () => {
 });
 
 describe("PriceBook.find() by time", () => {
-  it("takes the price of the day, from midnight UTC", () => {
+  it("uses the price of the day, from midnight UTC", () => {
     const old = row("gpt-5");
     const next = row("gpt-5", { effectiveFrom: "2027-01-01" });
     assert.equal(find([old, next], "gpt-5", { at: Date.UTC(2026, 11, 31, 23, 59, 59, 999) }), old);
@@ -137,7 +138,7 @@ describe("PriceBook.find() by time", () => {
     [22, 2, 2, false],
   ];
   for (const [from, to, hour, isIn] of hours) {
-    it(`takes the price of ${from} to ${to} o'clock ${isIn ? "" : "not "}at ${hour}`, () => {
+    it(`does ${isIn ? "" : "not "}use the price of ${from} to ${to} o'clock at ${hour}`, () => {
       const always = row("gpt-5");
       const daily = row("gpt-5", { daily: { fromSecond: from * 3600, toSecond: to * 3600 } });
       assert.equal(
@@ -151,7 +152,7 @@ describe("PriceBook.find() by time", () => {
     });
   }
 
-  it("refuses a date that is none", () => {
+  it("rejects an invalid date", () => {
     assert.throws(
       () => createPriceBook([row("a", { effectiveFrom: "soon" })]),
       /effective date must be YYYY-MM-DD/,
@@ -188,7 +189,7 @@ describe("PriceBook.find() by name", () => {
   ];
   const book = createPriceBook(list);
   for (const [provider, model, found] of cases) {
-    it(`knows ${provider} ${model.slice(0, 60)} as ${found}`, () => {
+    it(`finds ${found} for ${provider} ${model.slice(0, 60)}`, () => {
       assert.equal(book.find({ provider, model, requestedModel: null, at: NOW })?.model ?? null, found);
     });
   }
@@ -200,18 +201,18 @@ describe("PriceBook.find() by name", () => {
     ["chatgpt-z", "unheard-of", null],
   ];
   for (const [model, requestedModel, found] of requested) {
-    it(`prices ${model || "no model"} asked for as ${requestedModel} as ${found}`, () => {
+    it(`finds ${found} for ${model || "no model"} requested as ${requestedModel}`, () => {
       assert.equal(book.find({ provider: "openai", model, requestedModel, at: NOW })?.model ?? null, found);
     });
   }
 
-  it("prices a snapshot that no list knows as the model that was asked for", () => {
+  it("prices an unknown snapshot as the requested model", () => {
     const asked = row("nova", { match: "=nova" });
     assert.equal(find([asked], "nova-0725x", { requestedModel: "nova" }), asked);
     assert.equal(find([asked], "novation", { requestedModel: "nova" }), null);
   });
 
-  it("finds an auto or operator row by the snapshot, by its base and by the bundled name", () => {
+  it("finds a pulled or operator row by the snapshot, its base and the bundled name", () => {
     for (const source of ["auto", "operator"] as const) {
       const own = (model: string) => row(model, { source, provenanceDate: "2026-11-01" });
       assert.equal(find([own("gpt-7")], "gpt-7-2027-01-01")?.source, source);
@@ -227,13 +228,13 @@ describe("PriceBook.find() by name", () => {
     }
   });
 
-  it("does not give a snapshot with a price of its own the price of its base", () => {
+  it("does not use the base's price for a snapshot with its own price", () => {
     const pulled = row("gpt-4o", { source: "auto", provenanceDate: "2026-11-01" });
     assert.equal(find([...list, pulled], "gpt-4o-2024-05-13")?.source, "bundled");
     assert.equal(find([...list, pulled], "gpt-4o-2024-08-06")?.source, "auto");
   });
 
-  it("gives a reseller the pulled row of the maker whose list it falls back to", () => {
+  it("uses the maker's pulled row for a reseller that falls back to its list", () => {
     const claude = row("claude-opus-5", {
       provider: "anthropic",
       source: "auto",
@@ -242,7 +243,7 @@ describe("PriceBook.find() by name", () => {
     assert.equal(find([...list, claude], "claude-opus-5", { provider: "azure" })?.source, "auto");
   });
 
-  it("lets an operator price many models by the longest pattern, an exact name first", () => {
+  it("uses the operator's exact name first, then the longest pattern", () => {
     const own = (model: string) => row(model, { source: "operator" });
     const rows = [...list, own("gpt-*"), own("gpt-5*"), own("gpt-5-mini"), own("*")];
     assert.equal(find(rows, "gpt-5.1")?.model, "gpt-5*");
@@ -251,7 +252,7 @@ describe("PriceBook.find() by name", () => {
     assert.equal(find(rows, "o3")?.model, "*");
   });
 
-  it("stays right and bounded when a client invents names", () => {
+  it("stays correct and bounded if a client sends many names", () => {
     const crowd = createPriceBook([row("gpt-5")]);
     for (let index = 0; index < 10_050; index++) {
       crowd.find({ provider: "openai", model: `m${index}`, requestedModel: null, at: NOW });
@@ -269,23 +270,23 @@ describe("PriceBook.find() by the names of snapshots", () => {
   const own = (model: string, source: "auto" | "operator" = "operator") =>
     row(model, { source, provenanceDate: "2026-11-01" });
 
-  it("finds the operator's row for the very name, whatever is bundled", () => {
+  it("finds the operator's row for the exact name, regardless of bundled rows", () => {
     for (const name of ["gpt-5-2026-01-02", "gpt-5-20260102", "models/gpt-5-20260102"]) {
       assert.deepEqual(find([own("gpt-5-2026-01-02")], name), own("gpt-5-2026-01-02"), name);
     }
   });
 
-  it("does not take the base's own price for a snapshot that is bundled as a model of its own", () => {
+  it("does not use the base's price for a snapshot that is bundled separately", () => {
     assert.deepEqual(find([base, dated, own("gpt-5", "auto")], "gpt-5-2026-01-02"), dated);
   });
 
-  it("takes the base's price for a snapshot that nothing else is known of", () => {
+  it("uses the base's price for an otherwise unknown snapshot", () => {
     for (const rows of [[own("gpt-5", "auto")], [base, own("gpt-5", "auto")]]) {
       assert.deepEqual(find(rows, "gpt-5-2026-01-02"), own("gpt-5", "auto"));
     }
   });
 
-  it("takes the longest pattern, wherever it stands, and for a name in a path too", () => {
+  it("uses the longest pattern in any order, also for a name in a path", () => {
     const rows = [own("g*"), own("gpt-5*"), own("gpt*")];
     assert.equal(find(rows, "gpt-5-mini")?.model, "gpt-5*");
     assert.equal(find(rows, "publishers/x/models/gpt-5-mini")?.model, "gpt-5*");
@@ -299,7 +300,7 @@ describe("PriceBook.find() by the time", () => {
   const morning = { fromSecond: 3_600, toSecond: 16 * 3_600 };
   const rows = [row("m", { daily: night, provenanceDate: "2026-09-01" }), row("m", { daily: morning })];
 
-  it("begins a daily window at its first second and ends it before its last", () => {
+  it("starts a daily window at its first second and ends it before its last", () => {
     for (const [at, daily] of [
       [0, night],
       [1, morning],
@@ -312,7 +313,7 @@ describe("PriceBook.find() by the time", () => {
     assert.deepEqual(find([row("m", { daily: morning })], "m", { at: hour(16) }), null);
   });
 
-  it("takes the later of two pulled rates of one day, in whatever order they come", () => {
+  it("uses the later of two pulled rates of one day, in any order", () => {
     const early = row("m", { source: "auto", effectiveFrom: "2026-01-01" });
     const late = row("m", { source: "auto", effectiveFrom: "2026-06-01" });
     for (const both of [

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import {
-  createPriceBook,
-  loadBundledRates,
-  priceUsage,
-  type RateRow,
-  type UsageToPrice,
-} from "../../../core/pricing/mod.ts";
-import { NO_RATES } from "../../../core/pricing/rates.ts";
-import type { TokenCounts } from "../../../core/record.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
+import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
+import type { TokenCounts } from "../../../core/values/record.ts";
 
 const NO_TOKENS: TokenCounts = {
   promptTokens: 0,
@@ -84,7 +80,7 @@ describe("priceUsage() lines", () => {
     ]);
   });
 
-  it("say what was computed, with which row", () => {
+  it("show what was computed, and with which row", () => {
     const priced = price({ tokens: { promptTokens: 1_000_000 } });
     assert.equal(priced.costPicoUsd, 6_000_000_000_000n);
     assert.equal(priced.computedPicoUsd, priced.costPicoUsd);
@@ -95,7 +91,7 @@ describe("priceUsage() lines", () => {
     assert.equal(priced.unpricedReason, null);
   });
 
-  it("are none, and the cost 0, where nothing was used", () => {
+  it("are empty, with a cost of 0, if nothing was used", () => {
     assert.deepEqual(price({}).lines, []);
     assert.equal(price({}).costPicoUsd, 0n);
   });
@@ -118,7 +114,7 @@ describe("priceUsage() context tiers", () => {
     });
   }
 
-  it("keep the base rate for what a tier does not state", () => {
+  it("use the base rate for what a tier does not state", () => {
     const nothing = { input: null, output: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null };
     const rates = { input: 1, output: 5, tiers: [{ ...nothing, aboveTokens: 10, input: 2 }] };
     assert.deepEqual(sums({ tokens: { promptTokens: 11, completionTokens: 1 } }, [row(rates)]), [
@@ -127,7 +123,7 @@ describe("priceUsage() context tiers", () => {
     ]);
   });
 
-  it("take the highest tier that was passed", () => {
+  it("use the highest tier that was exceeded", () => {
     const tier = (aboveTokens: number, input: number) => ({ ...NO_RATES, aboveTokens, input });
     const rows = [row({ input: 1, output: 1, tiers: [tier(10, 2), tier(20, 3)] })];
     assert.deepEqual(sums({ tokens: { promptTokens: 20 } }, rows), [["input", 20, 2]]);
@@ -163,7 +159,7 @@ describe("priceUsage() where a rate is missing", () => {
     ]);
   });
 
-  it("has no cost where a line has none, and still shows the others", () => {
+  it("has no cost if a line has none, and still shows the others", () => {
     const priced = price({ tokens: all }, [row({ input: 4 })]);
     assert.equal(priced.costPicoUsd, null);
     assert.equal(priced.costSource, "unpriced");
@@ -177,7 +173,7 @@ describe("priceUsage() where a rate is missing", () => {
     );
   });
 
-  it("has no cost where no row applies", () => {
+  it("has no cost if no row applies", () => {
     const priced = price({ model: "claude-none", tokens: all });
     assert.equal(priced.costPicoUsd, null);
     assert.equal(priced.row, null);
@@ -192,7 +188,7 @@ describe("priceUsage() where a rate is missing", () => {
     });
     assert.equal(gemma.unpricedReason, "no rate for web search of groq llama-3.1-8b-instant");
   });
-  it("takes a cited fee for what the list has no price for", () => {
+  it("uses a cited fee if the list has no price", () => {
     const gemini = price({ provider: "vertex", model: "gemini-2.5-pro", extras: { web_search_requests: 2 } });
     const line = gemini.lines.find(({ label }) => label === "web search");
     assert.deepEqual([line?.quantity, line?.costPicoUsd], [2, 70_000_000_000n]);
@@ -201,7 +197,7 @@ describe("priceUsage() where a rate is missing", () => {
 });
 
 describe("priceUsage() counts that were not stated", () => {
-  it("are a reason to price nothing, but for cache counts, the part of an hour and thinking", () => {
+  it("make a request unpriced, except for cache counts, one-hour writes and thinking", () => {
     const unstated = {
       cacheReadTokens: null,
       cacheWriteTokens: null,
@@ -218,7 +214,7 @@ describe("priceUsage() counts that were not stated", () => {
     assert.equal(noOutput.lines.length, 1);
   });
 
-  it("are none for the output of an embedding", () => {
+  it("are not needed for the output of an embedding", () => {
     const change: Change = {
       provider: "openai",
       model: "text-embedding-3-small",
@@ -228,7 +224,7 @@ describe("priceUsage() counts that were not stated", () => {
     assert.equal(price(change).costPicoUsd, 20_000_000n);
   });
 
-  it("are none where time is billed", () => {
+  it("are not needed if time is billed", () => {
     const tokens = { promptTokens: null, completionTokens: null };
     const change: Change = {
       provider: "openai",
@@ -240,18 +236,18 @@ describe("priceUsage() counts that were not stated", () => {
   });
 
   for (const promptTokens of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
-    it(`are never ${promptTokens}: nothing is priced`, () => {
+    it(`make a request unpriced if the prompt is ${promptTokens}`, () => {
       assert.equal(
         price({ tokens: { promptTokens } }).unpricedReason,
-        `impossible count of input: ${promptTokens}`,
+        `invalid count of input: ${promptTokens}`,
       );
     });
   }
 
-  it("are never a fraction of a search", () => {
+  it("make a request unpriced for a fraction of a search", () => {
     assert.equal(
       price({ extras: { web_search_requests: 0.5 } }).unpricedReason,
-      "impossible count of web search: 0.5",
+      "invalid count of web search: 0.5",
     );
   });
 });
@@ -259,7 +255,7 @@ describe("priceUsage() counts that were not stated", () => {
 describe("priceUsage() modalities", () => {
   const realtime: Change = { provider: "openai", model: "gpt-4o-realtime-preview" };
 
-  it("take their tokens out of the text's", () => {
+  it("are subtracted from the text's tokens", () => {
     const tokens = { promptTokens: 100, cacheReadTokens: 50, completionTokens: 30 };
     const extras = { audio_input_tokens: 60, audio_cache_read_tokens: 50, audio_output_tokens: 10 };
     assert.deepEqual(sums({ ...realtime, tokens, extras }), [
@@ -271,13 +267,13 @@ describe("priceUsage() modalities", () => {
     ]);
   });
 
-  it("are never more than what they are a part of", () => {
+  it("never exceed the count that they are part of", () => {
     assert.deepEqual(sums({ ...realtime, tokens: { promptTokens: 5 }, extras: { audio_input_tokens: 9 } }), [
       ["audio input", 5, 40_000_000],
     ]);
   });
 
-  it("cost what text does where the list does not tell them apart", () => {
+  it("cost the same as text if the list has no rate for them", () => {
     assert.deepEqual(
       sums({ tokens: { promptTokens: 5 }, extras: { image_input_tokens: 4, unheard_of: 7 } }),
       [["input", 5, 3_000_000]],
@@ -306,7 +302,7 @@ describe("priceUsage() tiers of service", () => {
     );
   });
 
-  it("leave cache reads alone where the provider's discounts do not add up", () => {
+  it("do not apply to cache reads if the provider's discounts do not combine", () => {
     const tokens = { promptTokens: 2, cacheReadTokens: 3 };
     const change: Change = { provider: "google", model: "gemini-2.5-flash", tokens, serviceTier: "batch" };
     assert.deepEqual(sums(change), [
@@ -315,7 +311,7 @@ describe("priceUsage() tiers of service", () => {
     ]);
   });
 
-  it("leave a request unpriced where no factor is known", () => {
+  it("make a request unpriced if no factor is known", () => {
     const priced = price({ serviceTier: "priority", tokens: { promptTokens: 10 } });
     assert.equal(priced.costPicoUsd, null);
     assert.equal(priced.unpricedReason, 'no published price for service tier "priority"');
@@ -323,7 +319,7 @@ describe("priceUsage() tiers of service", () => {
 });
 
 describe("priceUsage() with a cost that the provider states", () => {
-  it("takes it, marked, and keeps the lines", () => {
+  it("uses it, marked, and keeps the lines", () => {
     const priced = price({ providerCostPicoUsd: 7n, tokens: { promptTokens: 2 } });
     assert.equal(priced.costPicoUsd, 7n);
     assert.equal(priced.costSource, "provider");
@@ -332,25 +328,25 @@ describe("priceUsage() with a cost that the provider states", () => {
     assert.equal(priced.lines.length, 1);
   });
 
-  it("takes it where nothing could be computed, and says why not", () => {
+  it("uses it if nothing could be computed, and states why", () => {
     const priced = price({ model: "claude-none", providerCostPicoUsd: 7n });
     assert.equal(priced.costPicoUsd, 7n);
     assert.equal(priced.costSource, "provider");
     assert.match(priced.unpricedReason ?? "", /no rate/);
   });
 
-  it("does not take a negative one", () => {
+  it("ignores a negative one", () => {
     assert.equal(price({ providerCostPicoUsd: -7n }).costSource, "computed");
   });
 });
 
-describe("priceUsage() beside an operator's or a pulled row", () => {
+describe("priceUsage() with an operator's or a pulled row", () => {
   const own = row(
     { input: 2_000_000, output: 10_000_000 },
     { source: "operator", model: "claude-sonnet-4-5" },
   );
 
-  it("takes fees from the bundled row, tokens from its own", () => {
+  it("uses the bundled row for fees, and its own for tokens", () => {
     const priced = price({ tokens: { promptTokens: 1 }, extras: { web_search_requests: 1 } }, [
       ...loadBundledRates(),
       own,
@@ -359,14 +355,14 @@ describe("priceUsage() beside an operator's or a pulled row", () => {
     assert.equal(priced.ratesSource, "operator");
   });
 
-  it("has no fees where the bundled list lacks the model", () => {
+  it("has no fees if the bundled list lacks the model", () => {
     assert.match(
       price({ extras: { web_search_requests: 1 } }, [own]).unpricedReason ?? "",
       /no rate for web search/,
     );
   });
 
-  it("charges what each request costs, once", () => {
+  it("charges the fee per request once", () => {
     const change: Change = { provider: "perplexity", model: "sonar", tokens: { promptTokens: 1 } };
     assert.deepEqual(sums(change).at(-1), ["request", 1, 12_000_000_000]);
   });
@@ -501,18 +497,18 @@ describe("priceUsage() always", () => {
 });
 
 describe("priceUsage() at its edges", () => {
-  it("takes a cost of nothing that the provider states", () => {
+  it("accepts a stated cost of 0", () => {
     const priced = price({ providerCostPicoUsd: 0n, tokens: { promptTokens: 5 } });
     assert.deepEqual([priced.costPicoUsd, priced.costSource, priced.ratesSource], [0n, "provider", null]);
   });
 
-  it("takes a row's own rate for a one-hour write", () => {
+  it("uses a row's own rate for a one-hour write", () => {
     const rows = [row({ input: 3, output: 15, cacheWrite: 4, cacheWrite1h: 7 })];
     const priced = price({ tokens: { cacheWriteTokens: 10, cacheWrite1hTokens: 4 } }, rows);
     assert.equal(priced.costPicoUsd, 6n * 4n + 4n * 7n);
   });
 
-  it("takes a flag for no count: it bills nothing by itself", () => {
+  it("bills nothing for a flag", () => {
     const tokens = { promptTokens: 10, completionTokens: 10 };
     const plain = price({ model: "claude-opus-4-6", tokens });
     const us = price({ model: "claude-opus-4-6", tokens, extras: { us_inference: 1 } });
@@ -523,7 +519,7 @@ describe("priceUsage() at its edges", () => {
     );
   });
 
-  it("has no line for what was not used", () => {
+  it("has no line for unused quantities", () => {
     assert.deepEqual(price({ tokens: { promptTokens: 3 } }).lines.length, 1);
   });
 
@@ -533,19 +529,19 @@ describe("priceUsage() at its edges", () => {
     assert.equal(priced.costPicoUsd, 9_007_199_251n * 1_000_000_007n);
   });
 
-  it("takes no cost that a store's 64 bits can't hold, computed or stated", () => {
+  it("rejects a cost beyond 64 bits, computed or stated", () => {
     const most = 2n ** 63n - 1n;
     const of = (rate: number, providerCostPicoUsd: bigint | null) =>
       price({ tokens: { promptTokens: 2 ** 40 }, providerCostPicoUsd }, [row({ input: rate, output: 1 })]);
     assert.equal(of(2 ** 23 - 1, null).costPicoUsd, 2n ** 40n * (2n ** 23n - 1n));
     const beyond = of(2 ** 23, null);
     assert.deepEqual([beyond.costPicoUsd, beyond.costSource], [null, "unpriced"]);
-    assert.match(String(beyond.unpricedReason), /beyond/);
+    assert.match(String(beyond.unpricedReason), /exceeds the maximum cost/);
     assert.equal(of(1, most).costPicoUsd, most);
     assert.equal(of(1, most + 1n).costPicoUsd, 2n ** 40n);
   });
 
-  it("says without a rate that nothing is known, and keeps no lines", () => {
+  it("returns a reason and no lines without a rate", () => {
     const { lines, factors, row: found, unpricedReason } = price({ model: "no-such-model" });
     assert.deepEqual([lines, factors, found], [[], [], null]);
     assert.match(String(unpricedReason), /^no rate for anthropic no-such-model/);

@@ -16,7 +16,7 @@ const none = {
 };
 
 describe("splitByCalls()", () => {
-  it("leaves the tokens together where nothing is said of calls", () => {
+  it("does not split the tokens without call extras", () => {
     for (const extras of [null, {}, { web_search_requests: 1 }]) {
       const split = splitByCalls(extras, tier(200_000));
       assert.equal(split.tier?.aboveTokens, 200_000);
@@ -26,13 +26,13 @@ describe("splitByCalls()", () => {
     assert.equal(splitByCalls({ model_calls: 2 }, null).tier, null);
   });
 
-  it("can't tell the calls above another tier than the one that is counted", () => {
+  it("returns a reason for a tier other than that of the call extras", () => {
     const split = splitByCalls({ model_calls: 2, above_200k_prompt_tokens: 5 }, tier(128_000));
     assert.equal(split.unknown, "no count of the tokens in calls above 128000 tokens");
     assert.equal(split.portionsOf(none).length, 1);
   });
 
-  it("takes output out of the completion first, then out of the thinking", () => {
+  it("subtracts output from the completion first, then from thinking", () => {
     const extras = { model_calls: 2, above_200k_cache_read_tokens: 1, above_200k_output_tokens: 7 };
     const [below, above] = splitByCalls(extras, tier(200_000)).portionsOf({
       ...none,
@@ -45,7 +45,7 @@ describe("splitByCalls()", () => {
   });
 
   // Planted once: the one-hour part above not bounded by the one-hour part at all, which made the rest negative.
-  it("spreads every token once, whatever the extras say", () => {
+  it("distributes every token once, for any extras", () => {
     const count = fc.nat(5);
     fc.assert(
       fc.property(
@@ -99,7 +99,7 @@ describe("splitByCalls() with every part", () => {
     thinkingTokens: 10,
   };
 
-  it("takes each part out of its own count", () => {
+  it("subtracts each part from its own count", () => {
     const [below, above] = splitByCalls(extras, tier(200_000)).portionsOf(tokens);
     assert.deepEqual(above, {
       tier: tier(200_000),
@@ -116,7 +116,7 @@ describe("splitByCalls() with every part", () => {
     assert.deepEqual([below?.tier, below?.suffix, below?.tokens.promptTokens], [null, "", 9]);
   });
 
-  it("is in the base tier where no call was above, and in the tier where any input was", () => {
+  it("is in the base tier if no call exceeded it, and in the tier if any input did", () => {
     const only = (part: object) => splitByCalls({ model_calls: 2, ...part }, tier(200_000)).tier?.aboveTokens;
     assert.equal(only({}), undefined);
     assert.equal(only({ above_200k_prompt_tokens: 1 }), 200_000);

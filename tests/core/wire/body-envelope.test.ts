@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   BODY_NOT_STORED,
-  bodyAnswerSchema,
   bodyEnvelopeSchema,
+  bodyUploadResponseSchema,
+  decodeBody,
   mergeRedaction,
-  openBody,
-  parseWire,
-} from "../../../core/wire/mod.ts";
+} from "../../../core/wire/body-envelope.ts";
+import { parseWire } from "../../../core/wire/parse.ts";
 
 const envelope = {
   request_id: "01994b8e-7c00-7000-8000-000000000000",
@@ -20,13 +20,13 @@ const envelope = {
 };
 
 describe("bodyEnvelopeSchema", () => {
-  it("takes what daemons send since v0.2.2, without `truncated`", () => {
+  it("accepts what daemons since v0.2.2 send, without `truncated`", () => {
     assert.deepEqual(parseWire(bodyEnvelopeSchema, envelope), {
       ok: true,
       value: { ...envelope, truncated: null },
     });
   });
-  it("drops fields that it does not know", () => {
+  it("drops unknown fields", () => {
     const parsed = parseWire(bodyEnvelopeSchema, { ...envelope, workspace_id: "w2", stored_at: 1 });
     assert.deepEqual(parsed, { ok: true, value: { ...envelope, truncated: null } });
   });
@@ -50,20 +50,21 @@ describe("bodyEnvelopeSchema", () => {
   }
 });
 
-describe("openBody()", () => {
-  it("gives the bytes", () =>
-    assert.deepEqual(openBody("e30="), { ok: true, utf8: Uint8Array.of(0x7b, 0x7d) }));
-  it("gives U+0000 as it is", () => assert.deepEqual(openBody("AA=="), { ok: true, utf8: Uint8Array.of(0) }));
-  it("says what is wrong, Base64 first", () => {
-    assert.deepEqual(openBody("e30"), { ok: false, reason: "invalid_base64" });
-    assert.deepEqual(openBody("/w=="), { ok: false, reason: "invalid_utf8" });
+describe("decodeBody()", () => {
+  it("returns the bytes", () =>
+    assert.deepEqual(decodeBody("e30="), { ok: true, utf8: Uint8Array.of(0x7b, 0x7d) }));
+  it("returns U+0000 unchanged", () =>
+    assert.deepEqual(decodeBody("AA=="), { ok: true, utf8: Uint8Array.of(0) }));
+  it("reports invalid Base64 before invalid UTF-8", () => {
+    assert.deepEqual(decodeBody("e30"), { ok: false, reason: "invalid_base64" });
+    assert.deepEqual(decodeBody("/w=="), { ok: false, reason: "invalid_utf8" });
   });
 });
 
-describe("bodyAnswerSchema", () => {
-  it("reads the contract's policy rejection", () => {
+describe("bodyUploadResponseSchema", () => {
+  it("reads the specification's policy rejection", () => {
     assert.deepEqual(BODY_NOT_STORED, { stored: false, reason: "store_prompt_content_disabled" });
-    assert.deepEqual(parseWire(bodyAnswerSchema, { ...BODY_NOT_STORED, hint: 1 }), {
+    assert.deepEqual(parseWire(bodyUploadResponseSchema, { ...BODY_NOT_STORED, hint: 1 }), {
       ok: true,
       value: BODY_NOT_STORED,
     });
@@ -74,14 +75,14 @@ describe("mergeRedaction()", () => {
   const none = { applied: false, summary: [] };
   const cases: readonly [
     why: string,
-    legs: Parameters<typeof mergeRedaction>[0],
+    bodies: Parameters<typeof mergeRedaction>[0],
     applied: boolean,
     summary: string[],
   ][] = [
-    ["no leg", [], false, []],
-    ["neither leg redacted", [none, none], false, []],
-    ["one leg redacted", [{ applied: true, summary: ["jwt"] }, none], true, ["jwt"]],
-    ["the other leg redacted", [none, { applied: true, summary: ["jwt"] }], true, ["jwt"]],
+    ["no body", [], false, []],
+    ["neither body redacted", [none, none], false, []],
+    ["one body redacted", [{ applied: true, summary: ["jwt"] }, none], true, ["jwt"]],
+    ["the other body redacted", [none, { applied: true, summary: ["jwt"] }], true, ["jwt"]],
     [
       "both, united once each",
       [
@@ -94,9 +95,9 @@ describe("mergeRedaction()", () => {
     ["a flag without a rule", [{ applied: true, summary: [] }, none], false, []],
     ["a rule without a flag", [{ applied: false, summary: ["jwt"] }], false, ["jwt"]],
   ];
-  for (const [why, legs, applied, summary] of cases) {
+  for (const [why, bodies, applied, summary] of cases) {
     it(`reads ${why}`, () => {
-      assert.deepEqual(mergeRedaction(legs), { redaction_applied: applied, redaction_summary: summary });
+      assert.deepEqual(mergeRedaction(bodies), { redaction_applied: applied, redaction_summary: summary });
     });
   }
 });

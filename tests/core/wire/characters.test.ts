@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { countCharacters, cutCharacters, isStorableText, toStorableText } from "../../../core/wire/mod.ts";
+import {
+  countCharacters,
+  isStorableText,
+  toStorableText,
+  truncateCharacters,
+} from "../../../core/wire/characters.ts";
 
 /** Characters of one and of two units, both halves alone, and what no store can hold. */
 const shaped = fc.string({
@@ -10,7 +15,7 @@ const shaped = fc.string({
   size: "max",
 });
 
-describe("cutCharacters()", () => {
+describe("truncateCharacters()", () => {
   const cases: readonly [text: string, max: number, cut: string][] = [
     ["abc", 3, "abc"],
     ["abcd", 3, "abc"],
@@ -21,14 +26,14 @@ describe("cutCharacters()", () => {
     ["", 5, ""],
   ];
   for (const [text, max, cut] of cases) {
-    it(`cuts ${JSON.stringify(text)} to ${max}`, () => assert.equal(cutCharacters(text, max), cut));
+    it(`cuts ${JSON.stringify(text)} to ${max}`, () => assert.equal(truncateCharacters(text, max), cut));
   }
 
   // Seen to fail with `text.slice(0, maxCharacters)`, which splits a pair.
-  it("keeps the first characters and splits none", () => {
+  it("keeps the first characters without splitting one", () => {
     fc.assert(
       fc.property(shaped, fc.nat(13), (text, max) => {
-        assert.deepEqual([...cutCharacters(text, max)], [...text].slice(0, max));
+        assert.deepEqual([...truncateCharacters(text, max)], [...text].slice(0, max));
         assert.equal(countCharacters(text), [...text].length);
       }),
     );
@@ -36,17 +41,17 @@ describe("cutCharacters()", () => {
 });
 
 describe("toStorableText()", () => {
-  it("puts U+FFFD in the place of what can't be kept", () => {
+  it("replaces what cannot be stored with U+FFFD", () => {
     assert.equal(toStorableText("a\0b\ud83dc", 10), "a\ufffdb\ufffdc");
   });
 
   // Seen to fail with the replacement made after the cut, of a pair that the cut had split.
-  it("gives what isStorableText() takes, and leaves that alone", () => {
+  it("returns storable text, and leaves storable text unchanged", () => {
     fc.assert(
       fc.property(shaped, fc.nat(13), (text, max) => {
         const stored = toStorableText(text, max);
         assert.ok(isStorableText(stored) && countCharacters(stored) <= max);
-        if (isStorableText(text)) assert.equal(stored, cutCharacters(text, max));
+        if (isStorableText(text)) assert.equal(stored, truncateCharacters(text, max));
       }),
       { numRuns: 2_000 },
     );

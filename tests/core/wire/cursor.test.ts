@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
-import { type CursorBinding, decodeCursor, encodeBase64Url, encodeCursor } from "../../../core/wire/mod.ts";
+import { encodeBase64Url } from "../../../core/wire/base64.ts";
+import { type CursorBinding, decodeCursor, encodeCursor } from "../../../core/wire/cursor.ts";
 
 const position = { at: 1_763_719_200_000, id: "01994b8e-7c00-7000-8000-000000000000" };
 const binding: CursorBinding = {
@@ -29,7 +30,7 @@ function forge(content: string | Uint8Array): string {
 }
 
 describe("decodeCursor()", () => {
-  it("gives the position back, whatever the order of the parameters, null being absent", () => {
+  it("returns the position for any order of parameters, with null equal to absent", () => {
     const same = {
       workspaceId: "w1",
       query: { from: 1, project: "shop", user: undefined, endpoint: "traces" },
@@ -37,7 +38,7 @@ describe("decodeCursor()", () => {
     assert.deepEqual(decodeCursor(cursor, same, sha256), position);
     assert.match(cursor, /^[\w-]+$/);
   });
-  it("reads its own form alone", () => {
+  it("rejects content that is not a position", () => {
     assert.deepEqual(
       decodeCursor(forge(JSON.stringify([position.at, position.id])), binding, sha256),
       position,
@@ -87,7 +88,7 @@ describe("decodeCursor()", () => {
   });
 
   // Texts chosen so that they run together wherever something is not quoted. Seen to fail with the parameters joined by commas.
-  it("keeps any two queries apart", () => {
+  it("distinguishes any two queries", () => {
     const workspace = fc.constantFrom("w", "w,m,a", "w,p,a");
     const text = fc.constantFrom("a", "a,p,a", 'a"', 'a","p","a');
     const query = fc.dictionary(fc.constantFrom("p", "m"), text);

@@ -9,7 +9,7 @@ import {
   nextMidnight,
   parseCalendarDate,
   parseInstant,
-} from "../../../core/wire/mod.ts";
+} from "../../../core/wire/instant.ts";
 
 describe("parseInstant()", () => {
   const noon = Date.UTC(2026, 10, 21, 12);
@@ -77,7 +77,7 @@ describe("parseInstant()", () => {
 
 describe("formatInstant()", () => {
   it("writes UTC with milliseconds", () => assert.equal(formatInstant(0), "1970-01-01T00:00:00.000Z"));
-  it("moves what lies outside the years 1 to 9999 to their nearest end", () => {
+  it("clamps times outside the years 1 to 9999", () => {
     assert.equal(formatInstant(MAX_INSTANT + 1), "9999-12-31T23:59:59.999Z");
     assert.equal(formatInstant(MIN_INSTANT - 1), "0001-01-01T00:00:00.000Z");
   });
@@ -113,7 +113,7 @@ describe("parseCalendarDate()", () => {
   for (const [text, at] of cases) {
     it(`reads ${JSON.stringify(text)} as ${at}`, () => assert.equal(parseCalendarDate(text), at));
   }
-  it("knows each day of four centuries, and no other", () => {
+  it("accepts every day of four centuries, and no other", () => {
     const days = Math.round((Date.UTC(2300, 0, 1) - Date.UTC(1900, 0, 1)) / 86_400_000);
     const known: number[] = [];
     for (let year = 1900; year < 2300; year += 1) {
@@ -128,7 +128,7 @@ describe("parseCalendarDate()", () => {
     assert.equal(known.length, days);
     assert.ok(known.every((at, index) => at === Date.UTC(1900, 0, 1 + index)));
   });
-  it("is the inverse of formatCalendarDate(), and nextMidnight() is a day on", () => {
+  it("is the inverse of formatCalendarDate(), and nextMidnight() is a day later", () => {
     const at = Date.UTC(2024, 1, 28);
     assert.equal(formatCalendarDate(at + 86_399_999), "2024-02-28");
     assert.equal(formatCalendarDate(nextMidnight(at)), "2024-02-29");

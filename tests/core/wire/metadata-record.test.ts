@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { BATCH_MAX_RECORDS } from "../../../core/sync/mod.ts";
+import { ERROR_CLASSES } from "../../../core/values/record-fields.ts";
 import {
-  batchAnswerSchema,
+  BATCH_MAX_RECORDS,
   batchRequestSchema,
-  ERROR_CLASSES,
-  MAX_WIRE_PROBLEMS,
-  metadataRecordSchema,
-  parseMetadataRecord,
-  parseWire,
-} from "../../../core/wire/mod.ts";
+  batchResponseSchema,
+} from "../../../core/wire/metadata-batch.ts";
+import { metadataRecordSchema, parseMetadataRecord } from "../../../core/wire/metadata-record.ts";
+import { MAX_WIRE_PROBLEMS, parseWire } from "../../../core/wire/parse.ts";
 
 const oldest = {
   request_id: "01994b8e-7c00-7000-8000-000000000000",
@@ -47,15 +45,16 @@ const whole = {
   project: "shop",
   attribution_tier: "git_root",
   prompt_hash: "0".repeat(64),
+  prompt_hash_kind: "keyed",
   method: "POST",
   path: "/v1/chat/completions",
   source_workdir: "/home/ann/shop",
 };
 
 describe("parseMetadataRecord()", () => {
-  it("takes a record with every field", () =>
+  it("accepts a record with every field", () =>
     assert.deepEqual(parseMetadataRecord(whole), { ok: true, value: whole }));
-  it("takes the least that a record is, as older daemons send it, the rest null", () => {
+  it("accepts a record with only the required fields, and sets the rest to null", () => {
     const parsed = parseMetadataRecord(oldest);
     assert.ok(parsed.ok);
     const { request_id, requested_at, provider, model, ...rest } = parsed.value;
@@ -68,12 +67,12 @@ describe("parseMetadataRecord()", () => {
     );
     assert.ok(Object.values(rest).every((value) => value === null));
   });
-  it("takes a daemon without the four error fields of v0.3.0", () => {
+  it("accepts a record without the four error fields of v0.3.0", () => {
     const { error_class: _1, provider_error_code: _2, http_status: _3, retryable: _4, ...before } = whole;
     const parsed = parseMetadataRecord(before);
     assert.ok(parsed.ok && parsed.value.error_class === null && parsed.value.http_status === null);
   });
-  it("drops what it does not know, names of columns among it", () => {
+  it("drops unknown fields, including column names", () => {
     const extra = {
       workspace_id: "w2",
       user_id: "u",
@@ -84,29 +83,29 @@ describe("parseMetadataRecord()", () => {
     assert.deepEqual(parseMetadataRecord({ ...whole, ...extra }), { ok: true, value: whole });
   });
   for (const word of ERROR_CLASSES) {
-    it(`takes error_class ${word}`, () =>
+    it(`accepts error_class ${word}`, () =>
       assert.ok(parseMetadataRecord({ ...oldest, error_class: word }).ok));
   }
 
   const wrong: readonly [field: string, value: unknown, problem: string][] = [
     ["request_id", undefined, "is missing"],
     ["request_id", "x", "must be a UUID"],
-    ["requested_at", "2026-11-21", "must be a date and time of ISO 8601"],
+    ["requested_at", "2026-11-21", "must be an ISO 8601 date and time"],
     ["requested_at", 1_763_719_200_000, "must be string"],
     ["provider", "", "must not be empty"],
     ["provider", null, "must be string"],
     ["model", "m".repeat(257), "must have at most 256 characters"],
-    ["model", "a\0b", "must hold no U+0000 and no half of a surrogate pair"],
-    ["model", "a\ud800", "must hold no U+0000 and no half of a surrogate pair"],
+    ["model", "a\0b", "must not contain U+0000 or an unpaired surrogate"],
+    ["model", "a\ud800", "must not contain U+0000 or an unpaired surrogate"],
     ["request_kind", "video", 'must be ("chat" | "embedding" | "image" | "audio" | "other")'],
     ["prompt_tokens", -1, "must not be negative"],
     ["prompt_tokens", 1.5, "must be a whole number below 2^53"],
     ["prompt_tokens", 2 ** 53, "must be a whole number below 2^53"],
     ["prompt_tokens", "5", "must be number"],
-    ["cost_pico_usd", "1.5", "must be the digits of an integer, at most 22"],
-    ["cost_pico_usd", "007", "must be the digits of an integer, at most 22"],
-    ["cost_pico_usd", "-1", "must be the digits of an integer, at most 22"],
-    ["cost_pico_usd", "1".repeat(23), "must be the digits of an integer, at most 22"],
+    ["cost_pico_usd", "1.5", "must be an integer of at most 22 digits"],
+    ["cost_pico_usd", "007", "must be an integer of at most 22 digits"],
+    ["cost_pico_usd", "-1", "must be an integer of at most 22 digits"],
+    ["cost_pico_usd", "1".repeat(23), "must be an integer of at most 22 digits"],
     ["http_status", 99, "must be a whole number from 100 to 999"],
     ["http_status", 1000, "must be a whole number from 100 to 999"],
     ["http_status", 200.5, "must be a whole number from 100 to 999"],
@@ -116,7 +115,7 @@ describe("parseMetadataRecord()", () => {
     [
       "usage_extras",
       Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`n${at}`, 1])),
-      "must hold at most 64 counts",
+      "must contain at most 64 counts",
     ],
   ];
   for (const [field, value, problem] of wrong) {
@@ -127,7 +126,7 @@ describe("parseMetadataRecord()", () => {
       assert.equal(parsed.problems[0]?.field.split(".")[0], field);
     });
   }
-  it("counts characters, not units", () => {
+  it("counts characters, not UTF-16 code units", () => {
     assert.ok(parseMetadataRecord({ ...oldest, model: "\u{1F600}".repeat(256) }).ok);
     assert.ok(!parseMetadataRecord({ ...oldest, model: "\u{1F600}".repeat(257) }).ok);
   });
@@ -135,7 +134,7 @@ describe("parseMetadataRecord()", () => {
     it(`refuses ${JSON.stringify(value)} in the place of a record`, () =>
       assert.ok(!parseMetadataRecord(value).ok));
   }
-  it("repeats no name of usage_extras that could be any text", () => {
+  it("does not repeat names of usage_extras, which may be any text", () => {
     const parsed = parseMetadataRecord({ ...oldest, usage_extras: { "My Secret": -1 } });
     assert.deepEqual(parsed, {
       ok: false,
@@ -143,13 +142,13 @@ describe("parseMetadataRecord()", () => {
     });
   });
 
-  it("keeps names that reach for a prototype out of usage_extras", () => {
+  it("keeps prototype names out of usage_extras", () => {
     const parsed = parseMetadataRecord({ ...oldest, usage_extras: JSON.parse('{"__proto__":1,"pages":2}') });
     assert.deepEqual(parsed.ok && parsed.value.usage_extras, { pages: 2 });
   });
 
   // Seen to fail with valibot's own messages passed on, which quote the value, and with the names in paths passed on.
-  it("never repeats what was sent", () => {
+  it("never repeats the sent values", () => {
     const secret = "sk-canary-123";
     const leaf = fc.constantFrom<unknown>(secret, [secret], { [secret]: secret }, { [secret]: 1.5 }, 5, null);
     const fields = fc.constantFrom(...Object.keys(whole));
@@ -164,50 +163,50 @@ describe("parseMetadataRecord()", () => {
 
 describe("batchRequestSchema", () => {
   const batch = (records: unknown) => parseWire(batchRequestSchema, { daemon_version: "0.4.0", records });
-  it("leaves the records unread, so that each can be judged by itself", () => {
+  it("does not parse the records, so that each is accepted or rejected individually", () => {
     const odd = { request_id: oldest.request_id, model: 5, anything: [1] };
     assert.deepEqual(batch([odd]), {
       ok: true,
       value: { daemon_version: "0.4.0", machine_id: null, records: [odd] },
     });
   });
-  it(`takes 1 to ${BATCH_MAX_RECORDS} records`, () => {
+  it(`accepts 1 to ${BATCH_MAX_RECORDS} records`, () => {
     const many = (length: number) => Array.from({ length }, () => oldest);
     assert.ok(!batch([]).ok);
     assert.ok(batch(many(1)).ok);
     assert.ok(batch(many(BATCH_MAX_RECORDS)).ok);
     assert.ok(!batch(many(BATCH_MAX_RECORDS + 1)).ok);
   });
-  it("refuses a record that no outcome could name", () => {
+  it("rejects a record that no outcome could refer to", () => {
     assert.ok(!batch([{ model: "m" }]).ok);
     assert.ok(!batch([{ request_id: 5 }]).ok);
     assert.ok(!batch([null]).ok);
   });
-  it("refuses what is no batch", () => {
+  it("rejects a body that is not a batch", () => {
     for (const records of [undefined, null, {}, "x"]) assert.ok(!batch(records).ok);
     assert.ok(!parseWire(batchRequestSchema, { records: [oldest] }).ok);
   });
-  it(`tells at most ${MAX_WIRE_PROBLEMS} problems`, () => {
+  it(`reports at most ${MAX_WIRE_PROBLEMS} problems`, () => {
     const parsed = batch(Array.from({ length: 100 }, () => ({})));
     assert.ok(!parsed.ok && parsed.problems.length === MAX_WIRE_PROBLEMS);
     assert.deepEqual(parsed.problems[0], { field: "records.0.request_id", problem: "is missing" });
   });
 });
 
-describe("batchAnswerSchema", () => {
-  it("tolerates what a newer cloud adds", () => {
+describe("batchResponseSchema", () => {
+  it("accepts fields that a newer cloud adds", () => {
     const answer = {
       accepted: 1,
       duplicates: 0,
       rejected: [{ request_id: "a", code: "invalid", message: "no" }],
     };
     const newer = { ...answer, server_time: "x", rejected: [{ ...answer.rejected[0], hint: "y" }] };
-    assert.deepEqual(parseWire(batchAnswerSchema, newer), { ok: true, value: answer });
+    assert.deepEqual(parseWire(batchResponseSchema, newer), { ok: true, value: answer });
   });
 });
 
 describe("metadataRecordSchema", () => {
-  it("has no field for what may never leave", () => {
+  it("has no field for data that must never be sent", () => {
     const names = Object.keys(metadataRecordSchema.entries);
     for (const never of ["error_message_hash", "body", "prompt", "completion", "host", "client"]) {
       assert.ok(!names.includes(never), never);

@@ -1,7 +1,57 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { WireSchema } from "../../../core/wire/mod.ts";
-import * as wire from "../../../core/wire/mod.ts";
+import {
+  auditEventsSchema,
+  promptViewReasonSchema,
+  promptViewRequestSchema,
+  promptViewResponseSchema,
+  promptViewSchema,
+  promptViewsSchema,
+} from "../../../core/wire/audit.ts";
+import { checkoutConsentResponseSchema, checkoutConsentSchema } from "../../../core/wire/consent.ts";
+import { whoamiSchema } from "../../../core/wire/daemon.ts";
+import { daemonTotalsSchema } from "../../../core/wire/daemon-totals.ts";
+import {
+  cloudStateSchema,
+  connectRequestSchema,
+  connectResponseSchema,
+  connectStatusSchema,
+  healthSchema,
+  statusSchema,
+} from "../../../core/wire/loopback.ts";
+import {
+  formatPairingCode,
+  normalisePairingCode,
+  pairingDecisionSchema,
+  pairingPollRequestSchema,
+  pairingPollResponseSchema,
+  pairingStartRequestSchema,
+  pairingStartResponseSchema,
+} from "../../../core/wire/pairing.ts";
+import { parseWire, type WireSchema } from "../../../core/wire/parse.ts";
+import { publishedRatesSchema } from "../../../core/wire/pricing-rates.ts";
+import { problemSchema } from "../../../core/wire/problem-details.ts";
+import {
+  analyticsQuerySchema,
+  auditEventsQuerySchema,
+  daemonTotalsQuerySchema,
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  periodQuerySchema,
+  promptViewsQuerySchema,
+  traceBodyQuerySchema,
+  tracesQuerySchema,
+} from "../../../core/wire/queries.ts";
+import { analyticsSchema, optimisationSchema, overviewSchema } from "../../../core/wire/reports.ts";
+import {
+  advancedSettingsPatchSchema,
+  advancedSettingsSchema,
+  deletionResponseSchema,
+  settingsPatchSchema,
+  settingsSchema,
+} from "../../../core/wire/settings.ts";
+import { traceBodySchema, traceSchema, tracesSchema } from "../../../core/wire/traces.ts";
+import { deliveredTotalsSchema } from "../../../core/wire/usage-totals.ts";
 
 const id = "01994b8e-7c00-7000-8000-000000000000";
 const at = "2026-11-21T10:00:00.000Z";
@@ -57,6 +107,7 @@ const trace = {
   retryable: null,
   attribution_tier: "git_root",
   prompt_hash: hash,
+  prompt_hash_kind: "plain",
   method: null,
   path: null,
   source_workdir: null,
@@ -73,31 +124,34 @@ const promptView = {
   viewed_at: at,
   client_ip: "192.0.2.1",
   user_agent: "browser",
+  request_sha256: hash,
+  response_sha256: null,
   prev_hash: hash,
   hash,
 };
 const rate = { input: "1.25", output: "10", cache_read: null, cache_write: null, cache_write_1h: null };
 
-/** Each payload as decisions spells it: the name of the endpoint, the schema, and one that is read unchanged. */
+/** Each payload as the specification spells it: the name of the endpoint, the schema, and one that is read unchanged. */
 const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Record<string, unknown>][] = [
   [
     "GET /v1/daemon/whoami",
-    wire.whoamiSchema,
+    whoamiSchema,
     {
       workspace: { id: "w1", name: "Acme", plan: "solo", store_prompt_content: false },
       machine: { id: "m1", hostname: "laptop" },
+      user: { id: "u1", name: "Ann" },
       key: { prefix: "mtr_sync_ab", scope: "sync", created_at: at },
       server_time: at,
     },
   ],
   [
     "POST /v1/pairing/start",
-    wire.pairingStartSchema,
+    pairingStartRequestSchema,
     { fingerprint: "0".repeat(32), hostname: "laptop", platform: "linux", daemon_version: "0.4.0" },
   ],
   [
     "201 of pairing start",
-    wire.pairingTicketSchema,
+    pairingStartResponseSchema,
     {
       code: "ABCD-2345",
       poll_token: "t",
@@ -106,18 +160,28 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
       interval: 2,
     },
   ],
-  ["POST /v1/pairing/poll", wire.pairingPollSchema, { poll_token: "t" }],
-  ["200 of a poll, pending", wire.pairingResultSchema, { status: "pending" }],
-  ["200 of a poll, failed", wire.pairingResultSchema, { status: "failed" }],
+  ["POST /v1/pairing/poll", pairingPollRequestSchema, { poll_token: "t" }],
+  ["200 of a poll, pending", pairingPollResponseSchema, { status: "pending" }],
+  ["200 of a poll, failed", pairingPollResponseSchema, { status: "failed" }],
   [
     "200 of a poll, approved",
-    wire.pairingResultSchema,
-    { status: "approved", sync_token: "mtr_sync_x", workspace: { id: "w1", name: "Acme" } },
+    pairingPollResponseSchema,
+    {
+      status: "approved",
+      sync_token: "mtr_sync_x",
+      workspace: { id: "w1", name: "Acme" },
+      user: { id: "u1", name: "Ann" },
+      prompt_hash_key: hash,
+    },
   ],
-  ["POST /v1/pairing/approve", wire.pairingDecisionSchema, { code: "ABCD-2345", workspace_id: "w1" }],
+  [
+    "POST /v1/pairing/approve",
+    pairingDecisionSchema,
+    { code: "ABCD-2345", workspace_id: "w1", user_id: null },
+  ],
   [
     "GET /v1/pricing/rates",
-    wire.publishedRatesSchema,
+    publishedRatesSchema,
     {
       published_at: at,
       unit: "usd_per_million_tokens",
@@ -134,7 +198,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
   ],
   [
     "GET /v1/reconciliation/daemon-totals",
-    wire.daemonTotalsSchema,
+    daemonTotalsSchema,
     {
       from_date: "2026-11-20",
       to_date: "2026-11-21",
@@ -146,7 +210,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
   ],
   [
     "GET …/overview",
-    wire.overviewSchema,
+    overviewSchema,
     {
       ...period,
       clamped_from: at,
@@ -158,7 +222,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
   ],
   [
     "GET …/analytics",
-    wire.analyticsSchema,
+    analyticsSchema,
     {
       ...period,
       by: "user",
@@ -169,7 +233,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
   ],
   [
     "GET …/optimisation",
-    wire.optimisationSchema,
+    optimisationSchema,
     {
       ...period,
       findings: [
@@ -186,36 +250,36 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
       ],
     },
   ],
-  ["GET …/traces", wire.tracesSchema, { ...period, items: [summary], next_cursor: "abc" }],
-  ["GET …/traces/{request_id}", wire.traceSchema, trace],
+  ["GET …/traces", tracesSchema, { ...period, items: [summary], next_cursor: "abc" }],
+  ["GET …/traces/{request_id}", traceSchema, trace],
   [
     "GET /v1/traces/{request_id}/body",
-    wire.traceBodySchema,
+    traceBodySchema,
     {
       request_id: id,
-      request: { content_type: "application/json", text: "{}", original_size_bytes: 2, truncated: false },
+      request: {
+        ...{ content_type: "application/json", text: "{}", original_size_bytes: 2, truncated: false },
+        ...{ version: 2, sha256: hash, stored_at: at },
+      },
       response: null,
       redaction_applied: true,
       redaction_summary: ["jwt"],
       captured_at: at,
+      earlier_versions: [{ direction: "request", version: 1, sha256: hash, size_bytes: 2, stored_at: at }],
     },
   ],
-  [
-    "GET …/settings",
-    wire.settingsSchema,
-    { id: "w1", name: "Acme", plan: "team", store_prompt_content: true },
-  ],
-  ["200 of a deletion", wire.deletionAnswerSchema, { deleted_at: at, purge_due_at: at }],
-  ["PATCH …/settings", wire.settingsPatchSchema, { store_prompt_content: true }],
+  ["GET …/settings", settingsSchema, { id: "w1", name: "Acme", plan: "team", store_prompt_content: true }],
+  ["200 of a deletion", deletionResponseSchema, { deleted_at: at, purge_due_at: at }],
+  ["PATCH …/settings", settingsPatchSchema, { store_prompt_content: true }],
   [
     "GET …/settings/advanced",
-    wire.advancedSettingsSchema,
+    advancedSettingsSchema,
     { data_retention_days: 365, audit_log_retention_days: 3650 },
   ],
-  ["PATCH …/settings/advanced", wire.advancedSettingsPatchSchema, { data_retention_days: 1 }],
+  ["PATCH …/settings/advanced", advancedSettingsPatchSchema, { data_retention_days: 1 }],
   [
     "POST /v1/audit/prompt-views",
-    wire.promptViewRequestSchema,
+    promptViewRequestSchema,
     {
       workspace_id: "w1",
       request_id: id,
@@ -228,16 +292,16 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
       user_agent: "browser",
     },
   ],
-  ["201 of a prompt view", wire.promptViewAnswerSchema, { view_id: "v1", viewed_at: at }],
-  ["one row of the ledger", wire.promptViewSchema, promptView],
+  ["201 of a prompt view", promptViewResponseSchema, { view_id: "v1", viewed_at: at }],
+  ["one row of the ledger", promptViewSchema, promptView],
   [
     "GET …/audit/prompt-views",
-    wire.promptViewsSchema,
+    promptViewsSchema,
     { clamped_from: null, items: [promptView], next_cursor: null },
   ],
   [
     "GET …/audit/events",
-    wire.auditEventsSchema,
+    auditEventsSchema,
     {
       clamped_from: null,
       items: [
@@ -255,26 +319,26 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
   ],
   [
     "POST /v1/consent/checkout",
-    wire.checkoutConsentSchema,
+    checkoutConsentSchema,
     { plan: "team", period: "annual", wording_hash: hash, agreed_terms: true, agreed_immediate: true },
   ],
-  ["201 of a consent", wire.checkoutConsentAnswerSchema, { id: "c1", timestamp: at }],
-  ["loopback GET /health", wire.healthSchema, { status: "ok", version: "0.4.0", started_at: at }],
+  ["201 of a consent", checkoutConsentResponseSchema, { id: "c1", timestamp: at }],
+  ["loopback GET /health", healthSchema, { status: "ok", version: "0.4.0", started_at: at }],
   [
     "loopback GET /health of a daemon in trouble",
-    wire.healthSchema,
+    healthSchema,
     { status: "degraded", version: "0.4.0", started_at: at },
   ],
   [
     "loopback GET /v1/cloud/state",
-    wire.cloudStateSchema,
+    cloudStateSchema,
     { paired: true, version: "0.4.0", hostname: "laptop", port: 8765 },
   ],
-  ["loopback POST /v1/cloud/connect", wire.connectRequestSchema, { force: true }],
-  ["200 of connect", wire.connectAnswerSchema, { code: "ABCD-2345", verification_url: null }],
+  ["loopback POST /v1/cloud/connect", connectRequestSchema, { force: true }],
+  ["200 of connect", connectResponseSchema, { code: "ABCD-2345", verification_url: null }],
   [
     "loopback GET /v1/cloud/connect/status",
-    wire.connectStatusSchema,
+    connectStatusSchema,
     {
       status: "polling",
       code: "ABCD-2345",
@@ -285,7 +349,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
   ],
   [
     "a problem (RFC 9457)",
-    wire.problemSchema,
+    problemSchema,
     {
       type: "about:blank",
       title: "Forbidden",
@@ -302,61 +366,57 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
 describe("the payloads", () => {
   for (const [what, schema, payload] of payloads) {
     it(`${what} is read unchanged`, () => {
-      assert.deepEqual(wire.parseWire(schema, payload), { ok: true, value: payload });
+      assert.deepEqual(parseWire(schema, payload), { ok: true, value: payload });
     });
     it(`${what} is read without what a newer sender adds`, () => {
-      const parsed = wire.parseWire(schema, { ...payload, added_later: 1, workspace_secret: "x" });
+      const parsed = parseWire(schema, { ...payload, added_later: 1, workspace_secret: "x" });
       assert.deepEqual(parsed, { ok: true, value: payload });
     });
     it(`${what} survives JSON`, () => {
-      assert.deepEqual(wire.parseWire(schema, JSON.parse(JSON.stringify(payload))), {
+      assert.deepEqual(parseWire(schema, JSON.parse(JSON.stringify(payload))), {
         ok: true,
         value: payload,
       });
     });
     for (const odd of [null, 5, "text"]) {
-      it(`${what} is not ${JSON.stringify(odd)}`, () => assert.ok(!wire.parseWire(schema, odd).ok));
+      it(`${what} is not ${JSON.stringify(odd)}`, () => assert.ok(!parseWire(schema, odd).ok));
     }
   }
 });
 
-describe("a field of the wrong form", () => {
+describe("a field with an invalid format", () => {
   const wrong: readonly [what: string, schema: WireSchema<unknown>, payload: unknown][] = [
-    ["retention days below 1", wire.advancedSettingsPatchSchema, { data_retention_days: 0 }],
-    ["retention days above 3650", wire.advancedSettingsPatchSchema, { audit_log_retention_days: 3651 }],
-    ["retention days in halves", wire.advancedSettingsPatchSchema, { data_retention_days: 1.5 }],
-    ["a change of nothing", wire.advancedSettingsPatchSchema, {}],
-    ["a change of what is unknown", wire.advancedSettingsPatchSchema, { plan: "enterprise" }],
-    ["an approval without a token", wire.pairingResultSchema, { status: "approved" }],
-    ["an unknown status", wire.pairingResultSchema, { status: "maybe" }],
+    ["retention days below 1", advancedSettingsPatchSchema, { data_retention_days: 0 }],
+    ["retention days above 3650", advancedSettingsPatchSchema, { audit_log_retention_days: 3651 }],
+    ["retention days in halves", advancedSettingsPatchSchema, { data_retention_days: 1.5 }],
+    ["a change of nothing", advancedSettingsPatchSchema, {}],
+    ["a change of what is unknown", advancedSettingsPatchSchema, { plan: "enterprise" }],
+    ["an approval without a token", pairingPollResponseSchema, { status: "approved" }],
+    ["an unknown status", pairingPollResponseSchema, { status: "maybe" }],
     [
       "a fingerprint of 31 digits",
-      wire.pairingStartSchema,
+      pairingStartRequestSchema,
       { fingerprint: "0".repeat(31), hostname: "h", platform: "p", daemon_version: "0" },
     ],
-    ["an unknown plan", wire.checkoutConsentSchema, { plan: "gold", period: "annual", wording_hash: hash }],
-    ["an unknown period", wire.checkoutConsentSchema, { plan: "solo", period: "weekly", wording_hash: hash }],
-    ["a cost with a point", wire.deliveredTotalsSchema, { ...delivered, cost_pico_usd: "1.0" }],
-    ["minus zero", wire.deliveredTotalsSchema, { ...delivered, cost_pico_usd: "-0" }],
+    ["an unknown plan", checkoutConsentSchema, { plan: "gold", period: "annual", wording_hash: hash }],
+    ["an unknown period", checkoutConsentSchema, { plan: "solo", period: "weekly", wording_hash: hash }],
+    ["a cost with a point", deliveredTotalsSchema, { ...delivered, cost_pico_usd: "1.0" }],
+    ["minus zero", deliveredTotalsSchema, { ...delivered, cost_pico_usd: "-0" }],
     [
       "a date that does not exist",
-      wire.daemonTotalsSchema,
+      daemonTotalsSchema,
       { from_date: "2026-02-30", to_date: "2026-03-01", days: [], totals: delivered },
     ],
-    [
-      "a port beyond 65535",
-      wire.cloudStateSchema,
-      { paired: true, version: "0", hostname: "h", port: 65_536 },
-    ],
+    ["a port beyond 65535", cloudStateSchema, { paired: true, version: "0", hostname: "h", port: 65_536 }],
   ];
   for (const [what, schema, payload] of wrong) {
-    it(`refuses ${what}`, () => assert.equal(wire.parseWire(schema, payload).ok, false));
+    it(`refuses ${what}`, () => assert.equal(parseWire(schema, payload).ok, false));
   }
 });
 
-describe("what may be absent", () => {
+describe("optional fields", () => {
   it("an older daemon's pairing start has no fingerprint", () => {
-    const parsed = wire.parseWire(wire.pairingStartSchema, {
+    const parsed = parseWire(pairingStartRequestSchema, {
       hostname: "h",
       platform: "linux",
       daemon_version: "0.2.2",
@@ -366,7 +426,7 @@ describe("what may be absent", () => {
   it("a fingerprint may be null, and its digits of either case are the same machine's", () => {
     const start = { hostname: "h", platform: "linux", daemon_version: "0.2.13" };
     const read = (fingerprint: string | null) => {
-      const parsed = wire.parseWire(wire.pairingStartSchema, { ...start, fingerprint });
+      const parsed = parseWire(pairingStartRequestSchema, { ...start, fingerprint });
       return parsed.ok ? parsed.value.fingerprint : "refused";
     };
     assert.equal(read(null), null);
@@ -377,31 +437,31 @@ describe("what may be absent", () => {
   it("a plan that this daemon does not know leaves whoami valid", () => {
     const [, schema, payload] = payloads[0] as (typeof payloads)[number];
     const workspace = { id: "w1", name: "Acme", plan: "galactic", store_prompt_content: false };
-    assert.ok(wire.parseWire(schema, { ...payload, workspace, machine: undefined }).ok);
+    assert.ok(parseWire(schema, { ...payload, workspace, machine: undefined }).ok);
   });
-  it("an absent tick is no tick", () => {
-    const parsed = wire.parseWire(wire.checkoutConsentSchema, {
+  it("an absent tick counts as not ticked", () => {
+    const parsed = parseWire(checkoutConsentSchema, {
       plan: "solo",
       period: "monthly",
       wording_hash: hash,
     });
     assert.ok(parsed.ok && !parsed.value.agreed_terms && !parsed.value.agreed_immediate);
   });
-  it("the ids, time and address of a view and of a consent are not the caller's to state", () => {
+  it("the ids, time and address of a view and a consent are not read from the request", () => {
     const asked = { workspace_id: "w1", request_id: id, subject_user_id: "u2", reason: " why " };
-    const parsed = wire.parseWire(wire.promptViewRequestSchema, asked);
+    const parsed = parseWire(promptViewRequestSchema, asked);
     assert.ok(parsed.ok && parsed.value.viewer_user_id === null && parsed.value.viewed_at === null);
     const [, schema, consent] = payloads.find(
       ([what]) => what === "POST /v1/consent/checkout",
     ) as (typeof payloads)[number];
     const forged = { ...consent, user_id: "u9", ip: "1.2.3.4", timestamp: at, user_agent: "x" };
-    assert.deepEqual(wire.parseWire(schema, forged), { ok: true, value: consent });
+    assert.deepEqual(parseWire(schema, forged), { ok: true, value: consent });
   });
-  it("a problem says at least its status and code", () => {
-    const parsed = wire.parseWire(wire.problemSchema, { status: 404, code: "not_found" });
+  it("a problem has at least a status and a code", () => {
+    const parsed = parseWire(problemSchema, { status: 404, code: "not_found" });
     assert.ok(parsed.ok && parsed.value.type === "about:blank" && parsed.value.errors === null);
   });
-  it("the daemon's status keeps what it knows more of", () => {
+  it("the daemon's status keeps additional fields", () => {
     const status = {
       version: "0",
       started_at: at,
@@ -410,7 +470,7 @@ describe("what may be absent", () => {
       warnings: [],
       store: {},
     };
-    assert.deepEqual(wire.parseWire(wire.statusSchema, status), { ok: true, value: status });
+    assert.deepEqual(parseWire(statusSchema, status), { ok: true, value: status });
   });
 });
 
@@ -428,17 +488,17 @@ describe("the reason of a prompt view", () => {
   ];
   for (const [why, reason, ok] of reasons) {
     it(`${ok ? "takes" : "refuses"} ${why}`, () => {
-      assert.equal(wire.parseWire(wire.promptViewReasonSchema, reason).ok, ok);
+      assert.equal(parseWire(promptViewReasonSchema, reason).ok, ok);
     });
   }
   it("is trimmed", () => {
-    assert.deepEqual(wire.parseWire(wire.promptViewReasonSchema, "  why "), { ok: true, value: "why" });
+    assert.deepEqual(parseWire(promptViewReasonSchema, "  why "), { ok: true, value: "why" });
   });
 });
 
 describe("the queries", () => {
   it("have their defaults", () => {
-    assert.deepEqual(wire.parseWire(wire.tracesQuerySchema, {}), {
+    assert.deepEqual(parseWire(tracesQuerySchema, {}), {
       ok: true,
       value: {
         from: null,
@@ -449,26 +509,30 @@ describe("the queries", () => {
         status: null,
         user: null,
         cursor: null,
-        limit: wire.PAGE_SIZE_DEFAULT,
+        limit: PAGE_SIZE_DEFAULT,
       },
     });
-    const analytics = wire.parseWire(wire.analyticsQuerySchema, { by: "model" });
+    const analytics = parseWire(analyticsQuerySchema, { by: "model" });
     assert.ok(analytics.ok && analytics.value.bucket === "day");
-    assert.ok(wire.parseWire(wire.periodQuerySchema, {}).ok);
-    assert.deepEqual(wire.parseWire(wire.traceBodyQuerySchema, {}), {
+    assert.ok(parseWire(periodQuerySchema, {}).ok);
+    assert.deepEqual(parseWire(traceBodyQuerySchema, {}), {
       ok: true,
-      value: { workspace_id: null, reason: null, view_id: null },
+      value: {
+        workspace_id: null,
+        reason: null,
+        view_id: null,
+        request_version: null,
+        response_version: null,
+      },
     });
-    assert.ok(wire.parseWire(wire.promptViewsQuerySchema, { viewer: "u1" }).ok);
-    assert.ok(wire.parseWire(wire.auditEventsQuerySchema, { limit: "200" }).ok);
-    assert.ok(
-      wire.parseWire(wire.daemonTotalsQuerySchema, { from_date: "2026-01-01", to_date: "2026-01-02" }).ok,
-    );
+    assert.ok(parseWire(promptViewsQuerySchema, { viewer: "u1" }).ok);
+    assert.ok(parseWire(auditEventsQuerySchema, { limit: "200" }).ok);
+    assert.ok(parseWire(daemonTotalsQuerySchema, { from_date: "2026-01-01", to_date: "2026-01-02" }).ok);
   });
   const limits: readonly [limit: string, read: number | null][] = [
     ["1", 1],
-    [String(wire.PAGE_SIZE_MAX), wire.PAGE_SIZE_MAX],
-    [String(wire.PAGE_SIZE_MAX + 1), null],
+    [String(PAGE_SIZE_MAX), PAGE_SIZE_MAX],
+    [String(PAGE_SIZE_MAX + 1), null],
     ["0", null],
     ["-1", null],
     ["1e2", null],
@@ -477,7 +541,7 @@ describe("the queries", () => {
   ];
   for (const [limit, read] of limits) {
     it(`read limit ${JSON.stringify(limit)} as ${read}`, () => {
-      const parsed = wire.parseWire(wire.tracesQuerySchema, { limit });
+      const parsed = parseWire(tracesQuerySchema, { limit });
       assert.equal(parsed.ok ? parsed.value.limit : null, read);
     });
   }
@@ -489,11 +553,11 @@ describe("the queries", () => {
     ["all", false],
   ] as const) {
     it(`${ok ? "take" : "refuse"} status ${status}`, () => {
-      assert.equal(wire.parseWire(wire.tracesQuerySchema, { status }).ok, ok);
+      assert.equal(parseWire(tracesQuerySchema, { status }).ok, ok);
     });
   }
-  it("refuse to take analytics apart by anything else", () => {
-    assert.ok(!wire.parseWire(wire.analyticsQuerySchema, { by: "prompt_hash" }).ok);
+  it("reject analytics by any other dimension", () => {
+    assert.ok(!parseWire(analyticsQuerySchema, { by: "prompt_hash" }).ok);
   });
 });
 
@@ -511,10 +575,10 @@ describe("normalisePairingCode()", () => {
   ];
   for (const [typed, code] of cases) {
     it(`reads ${JSON.stringify(typed.trim())} as ${code}`, () =>
-      assert.equal(wire.normalisePairingCode(typed), code));
+      assert.equal(normalisePairingCode(typed), code));
   }
-  it("is shown in two groups", () => assert.equal(wire.formatPairingCode("ABCD2345"), "ABCD-2345"));
+  it("is shown in two groups", () => assert.equal(formatPairingCode("ABCD2345"), "ABCD-2345"));
   it("is checked in an approval", () => {
-    assert.ok(!wire.parseWire(wire.pairingDecisionSchema, { code: "12", workspace_id: "w1" }).ok);
+    assert.ok(!parseWire(pairingDecisionSchema, { code: "12", workspace_id: "w1" }).ok);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { isWithinDepth, MAX_JSON_DEPTH, readJson } from "../../../core/wire/mod.ts";
+import { isWithinDepth, MAX_JSON_DEPTH, readJson } from "../../../core/wire/read-json.ts";
 
 const read = (text: string) => readJson(new TextEncoder().encode(text));
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
@@ -34,16 +34,16 @@ describe("readJson()", () => {
       assert.deepEqual(read(text), expected ?? { ok: true, value: JSON.parse(text) });
     });
   }
-  it("refuses what is no UTF-8 before anything else", () => {
+  it("rejects invalid UTF-8 first", () => {
     assert.deepEqual(readJson(Uint8Array.of(0x22, 0xff, 0x22)), { ok: false, reason: "invalid_utf8" });
   });
-  it("can't set a prototype", () => {
+  it("cannot set a prototype", () => {
     const reading = read('{"__proto__":{"admin":true}}');
     assert.ok(reading.ok && (reading.value as { admin?: boolean }).admin === undefined);
   });
 
   // Seen to fail with strings not skipped, with escapes not skipped, and with closing braces not counted.
-  it("finds the depth of any JSON", () => {
+  it("measures the depth of any JSON", () => {
     const key = fc.string({ unit: fc.constantFrom("a", '"', "\\", "[", "}"), maxLength: 4 });
     const json = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { decodeStrictUtf8, isUtf8 } from "../../../core/wire/mod.ts";
+import { decodeStrictUtf8, isUtf8 } from "../../../core/wire/utf8.ts";
 
 /** What is replaced where it is no UTF-8 does not come back as it was. */
-function comesBack(bytes: Uint8Array): boolean {
+function isPreserved(bytes: Uint8Array): boolean {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   return String(new TextEncoder().encode(text)) === String(bytes);
 }
@@ -47,7 +47,7 @@ describe("isUtf8()", () => {
   }
 
   // Every sequence of up to three bytes from the edges of all ranges, and those of four that begin as four would.
-  it("takes at the edges of every range what comes back from a text", () => {
+  it("agrees with the runtime at the edges of every range", () => {
     const edges = [
       ...[
         0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
@@ -56,7 +56,7 @@ describe("isUtf8()", () => {
     ];
     const check = (...bytes: number[]) => {
       const some = Uint8Array.from(bytes);
-      if (isUtf8(some) !== comesBack(some))
+      if (isUtf8(some) !== isPreserved(some))
         assert.fail(`differs on ${bytes.map((byte) => byte.toString(16))}`);
     };
     for (const one of edges) {
@@ -73,8 +73,8 @@ describe("isUtf8()", () => {
 });
 
 describe("decodeStrictUtf8()", () => {
-  it("keeps a byte order mark, so that the same bytes come back", () => {
+  it("keeps a byte order mark", () => {
     assert.equal(decodeStrictUtf8(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)), "\ufeffa");
   });
-  it("gives null for what is no UTF-8", () => assert.equal(decodeStrictUtf8(Uint8Array.of(0xff)), null));
+  it("returns null for invalid UTF-8", () => assert.equal(decodeStrictUtf8(Uint8Array.of(0xff)), null));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { ConnectionOwner } from "../../../core/ports/connection-owner.ts";
-import { judgeAccess } from "../../../daemon/api/access.ts";
+import { checkAccess } from "../../../daemon/api/access.ts";
 
 const HOST = "127.0.0.1:8765";
 const DASHBOARD = "https://dashboard.meter.cloud";
@@ -23,7 +23,7 @@ interface Ask {
 /** `ok`, `ok <origin>`, or the code of the refusal. */
 function judge({ method = "GET", path = "/v1/stats", headers = {}, authority, ...rest }: Ask): string {
   const all: Record<string, string> = { host: HOST, ...headers };
-  const verdict = judgeAccess(
+  const verdict = checkAccess(
     {
       method,
       path,
@@ -44,7 +44,7 @@ const own = { "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fe
 const dashboard = { origin: DASHBOARD, "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" };
 const connect = { method: "POST", path: "/v1/cloud/connect" };
 
-describe("judgeAccess()", () => {
+describe("checkAccess()", () => {
   const table: readonly (readonly [what: string, ask: Ask, verdict: string])[] = [
     ["a program of this user reads", {}, "ok"],
     ["a program of nobody knows whom does not", { owner: "unknown" }, "unauthorised"],
@@ -169,7 +169,7 @@ describe("judgeAccess()", () => {
   }
 
   // Planted once: `isOpen()` also for "/v1/" let a dashboard read /v1/events; found after 48 runs.
-  it("lets no page of another origin read what was metered or change anything, whatever it sends", () => {
+  it("never lets a page of another origin read metered data or change state", () => {
     const header = (name: string, values: readonly string[]) =>
       fc.constantFrom(...values, null).map((value) => (value === null ? {} : { [name]: value }));
     fc.assert(

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Hono } from "hono";
 import { MAX_BODY_BYTES } from "../../../daemon/api/app.ts";
-import { sampleRecord } from "../store/sample-records.ts";
-import { type ApiRig, DASHBOARD, openApi } from "./api-rig.ts";
+import { sampleRecord } from "../store/sample-records.rig.ts";
+import { type ApiRig, DASHBOARD, openApi } from "./api.rig.ts";
 
 const bearer = { authorization: "Bearer right" };
 
@@ -20,7 +20,7 @@ describe("createApi()", () => {
   });
   after(() => rig.close());
 
-  it("tells that it lives, and keeps every answer to itself", async () => {
+  it("serves /health, and forbids caching, framing and cross-origin use of every response", async () => {
     const answer = await rig.ask("/health");
     assert.deepEqual(
       [answer.status, await answer.json()],
@@ -36,12 +36,12 @@ describe("createApi()", () => {
     assert.equal(headers.get("access-control-allow-private-network"), "true");
   });
 
-  it("says in its status how the cloud stands", async () => {
+  it("includes the cloud banner in the status", async () => {
     const { cloud: stands } = (await (await rig.ask("/v1/status")).json()) as { cloud: unknown };
     assert.deepEqual(stands, { banner: "ACTIVE", sentence: "All is sent." });
   });
 
-  it("lets an allowed dashboard read the answer, and no other", async () => {
+  it("lets only an allowed dashboard read the response", async () => {
     const answer = await rig.ask("/v1/cloud/state", { headers: { origin: DASHBOARD } });
     assert.deepEqual([answer.status, await answer.json()], [200, { paired: false }]);
     assert.equal(answer.headers.get("access-control-allow-origin"), DASHBOARD);
@@ -56,7 +56,7 @@ describe("createApi()", () => {
     assert.equal(refused.headers.get("cache-control"), "no-store");
   });
 
-  it("puts its headers on whatever a route answers", async () => {
+  it("sets its headers on every response of a route", async () => {
     const answer = await rig.ask("/v1/cloud/raw", { headers: { origin: DASHBOARD } });
     assert.equal(answer.status, 409);
     assert.equal(answer.headers.get("access-control-allow-origin"), DASHBOARD);
@@ -64,7 +64,7 @@ describe("createApi()", () => {
     assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
   });
 
-  it("answers a dashboard's preflight, and no other's", async () => {
+  it("answers preflights of allowed dashboards only", async () => {
     const asking = {
       "access-control-request-method": "POST",
       "access-control-request-headers": "x-meter-request",
@@ -86,7 +86,7 @@ describe("createApi()", () => {
     assert.equal(refused.headers.get("access-control-allow-methods"), null);
   });
 
-  it("shows how to ask where the secret is missing", async () => {
+  it("names the authentication scheme in a 401 response", async () => {
     const closed = await openApi({ owner: null });
     try {
       for (const authorization of [
@@ -116,7 +116,7 @@ describe("createApi()", () => {
     }
   });
 
-  it("asks whose a connection is once", async () => {
+  it("looks up the owner of a connection once", async () => {
     let asked = 0;
     const counting = await openApi({
       owners: {
@@ -141,7 +141,7 @@ describe("createApi()", () => {
     }
   });
 
-  it("takes JSON alone, and not much of it", async () => {
+  it("accepts only JSON bodies up to the size limit", async () => {
     const post = (headers: Record<string, string>, body: string) =>
       rig.ask("/v1/cloud/connect", {
         method: "POST",
@@ -159,14 +159,14 @@ describe("createApi()", () => {
     );
   });
 
-  it("answers problems as RFC 9457 has them, also to what is not there and what goes wrong", async () => {
+  it("returns RFC 9457 problems, also for unknown paths and internal errors", async () => {
     const missing = await rig.ask("/v1/nothing");
     assert.equal(missing.headers.get("content-type"), "application/problem+json");
     assert.deepEqual(await missing.json(), {
       type: "about:blank",
       status: 404,
       code: "not_found",
-      detail: "There is nothing at this address.",
+      detail: "There is no resource at this path.",
     });
     assert.equal((await rig.ask("/health", { method: "POST", headers: bearer })).status, 404);
     const seen: unknown[] = [];
@@ -183,10 +183,10 @@ describe("createApi()", () => {
     assert.equal(seen.length, 1);
   });
 
-  it("takes it for no failure of its own that nobody waits for the answer any more", async () => {
+  it("does not report an error when the client has disconnected", async () => {
     const seen: unknown[] = [];
     const left = await openApi({ onError: (error) => seen.push(error) });
-    left.store.insertRecords([sampleRecord()]);
+    left.store.records.insert([sampleRecord()]);
     await left.ask("/v1/requests", { signal: AbortSignal.abort() });
     left.close();
     assert.deepEqual(seen, []);

@@ -8,8 +8,8 @@ import {
   type ScriptedCloud,
   startScriptedCloud,
   TOKEN,
-} from "../cloud/cloud-kit.ts";
-import { sampleRecord } from "../store/sample-records.ts";
+} from "../cloud/cloud.rig.ts";
+import { sampleRecord } from "../store/sample-records.rig.ts";
 
 let cloud: ScriptedCloud;
 let machine: Machine;
@@ -56,7 +56,7 @@ const get = async (path: string, headers: Record<string, string> = {}) =>
   read(await routes.request(path, { headers }));
 
 describe("createCloudRoutes()", () => {
-  it("tells the dashboard whether this machine is paired, in the contract's four fields", async () => {
+  it("returns the four fields of the specification at /state", async () => {
     const state = { paired: false, version: "0.4.0", hostname: "laptop", port: 8765 };
     assert.deepEqual(await get("/state"), state);
     assert.equal((await post("/connect", undefined, {})).status, 200);
@@ -66,7 +66,7 @@ describe("createCloudRoutes()", () => {
     assert.deepEqual(await get("/state"), state);
   });
 
-  it("mints a code, tells how far it is, and shows no secret", async () => {
+  it("starts pairing, reports its status, and shows no secret", async () => {
     const answer = await read(await post("/connect"));
     assert.deepEqual(answer, { code: ticket.code, verification_url: ticket.verification_url });
     await machine.service.connectSettled();
@@ -76,33 +76,36 @@ describe("createCloudRoutes()", () => {
     assert.equal((await post("/connect")).status, 409);
   });
 
-  it("reads nothing that a page sends: neither address nor force, and its history stays", async () => {
-    machine.store.insertRecords([sampleRecord()]);
+  it("ignores the options that a page sends, and keeps earlier records local", async () => {
+    machine.store.records.insert([sampleRecord()]);
     const evil = { base_url: "https://evil.company", force: true, from_now: false };
     assert.equal((await post("/connect", evil, {})).status, 200);
     await machine.service.connectSettled();
     assert.equal((await machine.service.state()).baseUrl, cloud.url);
-    assert.equal(machine.store.countPending(), 0);
+    assert.equal(machine.store.delivery.countPending(), 0);
     assert.equal((await post("/connect", evil, {})).status, 409);
     assert.equal((await post("/connect", { force: true })).status, 200);
   });
 
-  it("keeps pause, resume, sync, reload and status for the owner", async () => {
+  it("requires the secret for pause, resume, sync, reload and status", async () => {
     for (const path of ["/connect/cancel", "/pause", "/resume", "/sync", "/reload"]) {
       assert.equal((await post(path, undefined, {})).status, 401, path);
     }
     const refused = await routes.request("/status");
     assert.deepEqual([refused.status, refused.headers.get("www-authenticate")], [401, "Bearer"]);
     assert.equal(cloud.seen.length, 0);
-    await machine.ports.credentials.clear();
+    assert.equal((await read(await post("/pause"))).kind, "not_connected");
+    assert.equal((await post("/connect")).status, 200);
+    await machine.service.connectSettled();
     assert.equal((await read(await post("/pause"))).kind, "paused");
     assert.equal((await get("/status", owner)).sync.pausedReason, "paused_manual");
     assert.equal((await read(await post("/resume"))).ok, true);
     assert.deepEqual(await read(await post("/reload")), { reloaded: true });
+    await machine.ports.credentials.clear();
     assert.equal((await read(await post("/sync"))).kind, "not_connected");
   });
 
-  it("gives up a handshake: what is approved later connects nothing", async () => {
+  it("cancels a pairing, so that a later approval has no effect", async () => {
     await machine.ports.credentials.clear();
     cloud.otherwise("/v1/pairing/poll", { status: 200, body: { status: "pending" } });
     assert.equal((await post("/connect")).status, 200);
@@ -115,7 +118,7 @@ describe("createCloudRoutes()", () => {
     assert.equal((await read(await post("/connect/cancel"))).status, status);
   });
 
-  it("says why it can't connect", async () => {
+  it("returns the reason why it can't connect", async () => {
     cloud.script("/v1/pairing/start", { status: 500 });
     assert.equal((await post("/connect")).status, 502);
     assert.equal((await post("/connect", "no object")).status, 422);

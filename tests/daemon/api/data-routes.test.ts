@@ -7,10 +7,10 @@ import {
   requestItemSchema,
   requestListSchema,
   statisticsSchema,
-} from "../../../core/wire/mod.ts";
+} from "../../../core/wire/loopback-data.ts";
 import { HEARTBEAT_MS } from "../../../daemon/api/event-stream.ts";
-import { noon, sampleRecord } from "../store/sample-records.ts";
-import { type ApiRig, openApi } from "./api-rig.ts";
+import { noon, sampleRecord } from "../store/sample-records.rig.ts";
+import { type ApiRig, openApi } from "./api.rig.ts";
 
 async function withApi(work: (rig: ApiRig) => Promise<void>, change: Parameters<typeof openApi>[0] = {}) {
   const rig = await openApi(change);
@@ -24,7 +24,7 @@ async function withApi(work: (rig: ApiRig) => Promise<void>, change: Parameters<
 const codeOf = async (answer: Response) => [answer.status, ((await answer.json()) as { code: string }).code];
 
 describe("GET /v1/stats", () => {
-  it("sums a period in exact money, by day, project and model, with what the sums lack", () =>
+  it("sums a period exactly by day, project and model, with counts of what the sums lack", () =>
     withApi(async ({ store, ask }) => {
       store.insertBatch({
         records: [
@@ -67,6 +67,7 @@ describe("GET /v1/stats", () => {
         seen: 4,
         permille: 750,
         without_usage: 0,
+        not_kept: [],
         missing: [{ kind: "websocket", count: 1 }],
       });
       assert.deepEqual(
@@ -75,9 +76,9 @@ describe("GET /v1/stats", () => {
       );
     }));
 
-  it("is half-open, and refuses what it can't read and what is too long", () =>
+  it("uses a half-open period, and rejects invalid and too long ones", () =>
     withApi(async ({ store, ask }) => {
-      store.insertRecords([sampleRecord({ requestedAt: noon }), sampleRecord({ requestedAt: noon + 1000 })]);
+      store.records.insert([sampleRecord({ requestedAt: noon }), sampleRecord({ requestedAt: noon + 1000 })]);
       const requests = async (query: string) =>
         v.parse(statisticsSchema, await (await ask(`/v1/stats?days=utc&${query}`)).json()).totals.requests;
       assert.equal(await requests("from=2026-05-12T12:00:00Z&to=2026-05-12T12:00:01Z"), 1);
@@ -95,13 +96,13 @@ describe("GET /v1/stats", () => {
 });
 
 describe("GET /v1/projects", () => {
-  it("lists what was used, with what is captured", () =>
+  it("lists projects with their usage and body capture setting", () =>
     withApi(async ({ store, ask }) => {
-      store.insertRecords([
+      store.records.insert([
         sampleRecord({ project: "a", requestedAt: noon }),
         sampleRecord({ project: "b", costPicoUsd: 1n }),
       ]);
-      store.setBodyCapture("a", true, noon);
+      store.settings.setBodyCapture("a", true, noon);
       const { items } = v.parse(projectListSchema, await (await ask("/v1/projects")).json());
       assert.deepEqual(
         items.map(({ project, body_capture }) => [project, body_capture]),
@@ -115,10 +116,10 @@ describe("GET /v1/projects", () => {
 });
 
 describe("GET /v1/requests", () => {
-  it("lists the latest first, page by page, unknown as null", () =>
+  it("lists the newest first in pages, with null for unknown values", () =>
     withApi(async ({ store, ask }) => {
       const records = Array.from({ length: 5 }, () => sampleRecord({ costPicoUsd: null, client: null }));
-      store.insertRecords(records);
+      store.records.insert(records);
       const seen: string[] = [];
       let cursor = "";
       for (let page = 0; page < 3; page++) {
@@ -133,9 +134,9 @@ describe("GET /v1/requests", () => {
       assert.deepEqual(seen, records.map(({ requestId }) => requestId).toReversed());
     }));
 
-  it("filters, and says which parameter it can't read", () =>
+  it("filters, and names an invalid parameter", () =>
     withApi(async ({ store, ask }) => {
-      store.insertRecords([sampleRecord({ project: "a&b" }), sampleRecord({ errorClass: "timeout" })]);
+      store.records.insert([sampleRecord({ project: "a&b" }), sampleRecord({ errorClass: "timeout" })]);
       const count = async (query: string) =>
         v.parse(requestListSchema, await (await ask(`/v1/requests?${query}`)).json()).items.length;
       assert.equal(await count("project=a%26b"), 1);
@@ -154,9 +155,9 @@ describe("GET /v1/requests", () => {
         assert.deepEqual(await codeOf(await ask(`/v1/requests?${query}`)), [400, "invalid_query"], query);
     }));
 
-  it("gives CSV by header or query, and no formula to a spreadsheet", () =>
+  it("returns CSV by header or query, with formulas escaped", () =>
     withApi(async ({ store, ask }) => {
-      store.insertRecords([
+      store.records.insert([
         sampleRecord({
           model: '=HYPERLINK("http://evil.test")',
           project: "a,b",
@@ -178,7 +179,7 @@ describe("GET /v1/requests", () => {
       }
       const json = await ask("/v1/requests?format=json", { headers: { accept: "text/csv" } });
       assert.match(json.headers.get("content-type") ?? "", /^application\/json/);
-      store.insertRecords([sampleRecord()]);
+      store.records.insert([sampleRecord()]);
       assert.match(
         (await ask("/v1/requests?format=csv&limit=1")).headers.get("x-next-cursor") ?? "",
         /^\d+$/,
@@ -187,10 +188,10 @@ describe("GET /v1/requests", () => {
 });
 
 describe("GET /v1/requests/{id}", () => {
-  it("explains a cost by its lines", () =>
+  it("returns the lines of a cost", () =>
     withApi(async ({ store, ask }) => {
       const record = sampleRecord({ costPicoUsd: 1n });
-      store.insertRecords([record]);
+      store.records.insert([record]);
       const explanation = v.parse(
         requestExplanationSchema,
         await (await ask(`/v1/requests/${record.requestId}`)).json(),
@@ -216,7 +217,7 @@ describe("GET /v1/events", () => {
   const itemOf = (event: string) =>
     v.parse(requestItemSchema, JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? ""));
 
-  it("tells of each record as it is stored, and beats in between", () =>
+  it("sends each record as it is stored, and heartbeats in between", () =>
     withApi(async (rig) => {
       const reader = await open(rig);
       assert.equal(await readText(reader), "retry: 3000\n\n");
@@ -234,10 +235,10 @@ describe("GET /v1/events", () => {
       assert.equal(rig.clock.nextTimerMs(), null, "no timer outlives its reader");
     }));
 
-  it("gives again what was missed", () =>
+  it("resends missed records", () =>
     withApi(async (rig) => {
       const records = [sampleRecord(), sampleRecord(), sampleRecord()];
-      rig.store.insertRecords(records);
+      rig.store.records.insert(records);
       const reader = await open(rig, { "last-event-id": records[0]?.requestId ?? "" });
       await readText(reader);
       for (const record of records.slice(1))
@@ -245,7 +246,7 @@ describe("GET /v1/events", () => {
       await reader.cancel();
     }));
 
-  it("cuts off who falls behind, ends with the daemon, and has room for so many", () =>
+  it("disconnects slow readers, ends with the daemon, and limits the number of readers", () =>
     withApi(async (rig) => {
       const slow = await open(rig);
       for (let n = 0; n < 300; n++) rig.ports.feed.publish([sampleRecord()]);
@@ -267,7 +268,7 @@ describe("GET /v1/events", () => {
 });
 
 describe("GET /metrics", () => {
-  it("counts in Prometheus' text form, with so many lines and no more", () =>
+  it("renders the Prometheus text format with a bounded number of series", () =>
     withApi(async ({ ports, ask }) => {
       ports.counters.addRecords([
         sampleRecord({ model: 'a"b\\c\nd', costPicoUsd: 1_500_000_000_000n }),

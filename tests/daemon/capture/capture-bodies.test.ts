@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { createRedact } from "../../../core/redaction/mod.ts";
+import { createRedact } from "../../../core/privacy/redaction/redact.ts";
 import type { BodyPorts, CallAttribution } from "../../../daemon/capture/ports.ts";
-import type { CapturedBody } from "../../../daemon/store/mod.ts";
-import { createCaptureRig, rigStart } from "./capture-rig.ts";
+import type { CapturedBody } from "../../../daemon/store/port/bodies.ts";
+import { createCaptureRig, rigStart } from "./capture.rig.ts";
 
 const host = "api.anthropic.com";
 const request = '{"model":"claude-haiku-4-5","messages":[{"role":"user","content":"Zürich"}]}';
@@ -18,7 +18,7 @@ interface Options {
   answerHeaders?: string;
 }
 
-/** One call of the project `web`; what was captured of it, what was counted, what was logged. */
+/** Runs one call of the project `web`. Returns its captured bodies, the counts and the log. */
 async function capture(options: Options) {
   const kept: CapturedBody[] = [];
   const logged: object[] = [];
@@ -34,8 +34,8 @@ async function capture(options: Options) {
     ports: {
       attribution: () => ({ attribute: async () => attribution }),
       bodies: {
-        wantedAnywhere: () => true,
-        wantedFor: (project) => project === "web",
+        isEnabledAnywhere: () => true,
+        isEnabledFor: (project) => project === "web",
         maxBytes: 524_288,
         redact: createRedact(),
         add: (body) => void kept.push(body),
@@ -66,7 +66,7 @@ async function capture(options: Options) {
     connection.pass("response", Buffer.concat([Buffer.from(head), body]));
   }
   connection.close();
-  await rig.capture.idle();
+  await rig.capture.settled();
   assert.equal(rig.records.length, 1, "the record does not depend on its bodies");
   return { kept, logged, counts: rig.counts, requestId: rig.records[0]!.requestId };
 }
@@ -74,7 +74,7 @@ async function capture(options: Options) {
 const textOf = (body: CapturedBody | undefined) => new TextDecoder().decode(body?.content);
 
 describe("captured bodies", () => {
-  it("are kept decoded, for both directions, as they were where nothing is secret", async () => {
+  it("are stored decoded, in both directions, unchanged if they contain no secret", async () => {
     const { kept, requestId } = await capture({
       answer: gzipSync(answer),
       answerHeaders: "Content-Encoding: gzip\r\n",
@@ -105,7 +105,7 @@ describe("captured bodies", () => {
     ]);
   });
 
-  it("have the type alone, without parameters", async () => {
+  it("have a content type without parameters", async () => {
     for (const [type, kept] of [
       ["Text/HTML; charset=utf-8; note=dear-diary", "text/html"],
       ["application/problem+json", "application/problem+json"],
@@ -116,7 +116,7 @@ describe("captured bodies", () => {
     }
   });
 
-  it("are redacted first and cut then, on a character's boundary", async () => {
+  it("are redacted, then truncated at a character boundary", async () => {
     const secret = `sk-ant-api03-${"A".repeat(80)}`;
     const text = `{"a":"${secret}","b":"${"ü".repeat(100)}"}`;
     const { kept } = await capture({ request: text, bodies: { maxBytes: 60 } });
@@ -131,23 +131,23 @@ describe("captured bodies", () => {
     assert.match(textOf(stored), /ü$/);
   });
 
-  it("are not kept where no project has capture on", async () => {
+  it("are not stored if no project has capture on", async () => {
     let asked = 0;
     const { kept } = await capture({
-      bodies: { wantedAnywhere: () => false, wantedFor: () => ++asked > 0 },
+      bodies: { isEnabledAnywhere: () => false, isEnabledFor: () => ++asked > 0 },
     });
     assert.deepEqual([kept, asked], [[], 0]);
   });
 
-  it("are not kept for a project that has it off", async () => {
-    assert.deepEqual((await capture({ bodies: { wantedFor: () => false } })).kept, []);
+  it("are not stored for a project that has capture off", async () => {
+    assert.deepEqual((await capture({ bodies: { isEnabledFor: () => false } })).kept, []);
   });
 
-  it("are not kept where the project's own file refuses, whatever its switch says", async () => {
+  it("are not stored if the project's file refuses, even if capture is on", async () => {
     assert.deepEqual((await capture({ refused: true })).kept, []);
   });
 
-  it("are left out whole above the threshold, with the contract's event", async () => {
+  it("are not stored above the threshold, which logs the specified event", async () => {
     const big = `{"model":"claude-haiku-4-5","pad":"${"x".repeat(4 * 1024 * 1024)}"}`;
     const { kept, logged, counts } = await capture({ request: big });
     assert.deepEqual(
@@ -165,7 +165,7 @@ describe("captured bodies", () => {
     assert.equal(counts.body_too_large, 1);
   });
 
-  it("are left out whole above the threshold where it is the answer, too", async () => {
+  it("are not stored above the threshold if the response is too large", async () => {
     const big = `"${"x".repeat(4 * 1024 * 1024 - 1)}"`;
     const { kept, logged, counts } = await capture({ answer: big });
     assert.deepEqual(
@@ -183,7 +183,7 @@ describe("captured bodies", () => {
     assert.equal(counts.body_too_large, 1);
   });
 
-  it("are kept up to the threshold itself", async () => {
+  it("are stored at exactly the threshold", async () => {
     const most = `"${"x".repeat(4 * 1024 * 1024 - 2)}"`;
     const { kept, counts } = await capture({ request: most, answer: most });
     assert.deepEqual(
@@ -196,7 +196,7 @@ describe("captured bodies", () => {
     assert.equal(counts.body_too_large, undefined);
   });
 
-  it("are counted where they are no UTF-8", async () => {
+  it("are counted if they are not UTF-8", async () => {
     const { kept, counts } = await capture({ request: new Uint8Array([0x7b, 0xff, 0x7d]) });
     assert.deepEqual(
       kept.map(({ direction }) => direction),
@@ -205,12 +205,12 @@ describe("captured bodies", () => {
     assert.equal(counts.body_not_utf8, 1);
   });
 
-  it("keep a byte order mark, which is text", async () => {
+  it("keep a byte order mark", async () => {
     const { kept } = await capture({ request: "\ufeff{}" });
     assert.deepEqual([...kept[0]!.content.slice(0, 3)], [0xef, 0xbb, 0xbf]);
   });
 
-  it("are not stored where they can't be redacted", async () => {
+  it("are not stored if they can't be redacted", async () => {
     const { kept, counts } = await capture({
       bodies: { redact: () => ({ ok: false, reason: "too_large" }) as never },
     });
@@ -218,7 +218,7 @@ describe("captured bodies", () => {
     assert.equal(counts.body_not_redactable, 2);
   });
 
-  it("are the request's alone where there was no answer, and none where it was empty", async () => {
+  it("are only the request's if there was no response, and none if it was empty", async () => {
     assert.deepEqual(
       (await capture({ answer: null })).kept.map(({ direction }) => direction),
       ["request"],

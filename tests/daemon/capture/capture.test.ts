@@ -3,11 +3,13 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
 import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib";
+import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import type { LogEvent } from "../../../core/ports/log.ts";
-import { createRegistry } from "../../../core/usage/mod.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
 import type { CallAttribution, CapturePorts } from "../../../daemon/capture/ports.ts";
 import type { CloseReason, TapFrame } from "../../../daemon/proxy/tap-frames.ts";
-import { call, createCaptureRig, type RigConnection, rigStart } from "./capture-rig.ts";
+import { ATTRIBUTION_DUE_MS } from "../../../daemon/store/port/delivery.ts";
+import { type CaptureRig, call, createCaptureRig, type RigConnection, rigStart } from "./capture.rig.ts";
 
 const host = "api.anthropic.com";
 const path = "/v1/messages";
@@ -62,7 +64,7 @@ function answerBytes(body: string | Uint8Array = message, headers = "", status =
   ]);
 }
 
-/** A log that keeps what it is told. */
+/** A log that records its lines. */
 function createHeardLog() {
   const heard: Record<string, unknown>[] = [];
   const write = (event: LogEvent, fields: object) => void heard.push({ event, ...fields });
@@ -77,8 +79,8 @@ const nobody: CallAttribution = {
   bodyCaptureRefused: true,
 };
 
-describe("createCapture() and one call", () => {
-  it("makes the record of an answer in one piece, with every field", async () => {
+describe("createCapture() with one call", () => {
+  it("records a complete response with every field", async () => {
     const rig = createCaptureRig({
       ports: {
         monotonicMs: () => 1_500,
@@ -90,10 +92,10 @@ describe("createCapture() and one call", () => {
     const connection = rig.connect(host);
     connection.pass("request", requestBytes(JSON.stringify(request), "", `${path}?beta=true`), 1_000.25);
     connection.pass("response", answerBytes(), 1_100.5);
-    await rig.capture.idle();
+    await rig.capture.settled();
     const [record] = rig.records;
     assert.deepEqual(record, {
-      // 499.75 ms before now on the clock that never jumps, whole milliseconds on the calendar.
+      // 499.75 ms before now on the monotonic clock, rounded to whole milliseconds.
       requestId: record!.requestId,
       requestedAt: rigStart - 500,
       provider: "anthropic",
@@ -110,7 +112,7 @@ describe("createCapture() and one call", () => {
         thinkingTokens: null,
       },
       tokensComplete: true,
-      // 100 at $3, 10 at $0.30 and 20 at $15 for a million.
+      // 100 at $3, 10 at $0.30 and 20 at $15 per million.
       costPicoUsd: 300_000_000n + 3_000_000n + 300_000_000n,
       costSource: "computed",
       providerCostPicoUsd: null,
@@ -140,7 +142,7 @@ describe("createCapture() and one call", () => {
   });
 
   for (const size of [1, 2, 3, 7, 64, 1_000]) {
-    it(`makes the same record of a stream in pieces of ${size} bytes`, async () => {
+    it(`makes the same record of a stream in chunks of ${size} bytes`, async () => {
       const rig = createCaptureRig();
       const connection = rig.connect(host);
       const pass = (direction: "request" | "response", bytes: Buffer) => {
@@ -150,7 +152,7 @@ describe("createCapture() and one call", () => {
       };
       pass("request", requestBytes(JSON.stringify({ ...request, stream: true })));
       pass("response", answerBytes(stream, "Content-Type: text/event-stream\r\n"));
-      await rig.capture.idle();
+      await rig.capture.settled();
       const [record] = rig.records;
       assert.equal(rig.records.length, 1);
       assert.deepEqual(
@@ -166,7 +168,7 @@ describe("createCapture() and one call", () => {
     });
   }
 
-  it("measures to the first byte and to the last one", async () => {
+  it("measures the time to the first byte and to the last", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     const answer = answerBytes(stream, "Content-Type: text/event-stream\r\n");
@@ -175,18 +177,18 @@ describe("createCapture() and one call", () => {
     connection.pass("response", answer.subarray(0, 10), 210.5);
     connection.pass("response", answer.subarray(10, 200), 250);
     connection.pass("response", answer.subarray(200), 999.75);
-    await rig.capture.idle();
+    await rig.capture.settled();
     const { latencyMs, ttfbMs } = rig.records[0]!;
     assert.equal(latencyMs, 989.75);
     assert.equal(ttfbMs, 200.5);
   });
 
-  it("goes by the answer's type where the request does not say whether it streams", async () => {
+  it("detects streaming by the response's type if the request does not state it", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     connection.pass("request", requestBytes("no JSON"));
     connection.pass("response", answerBytes(stream, "Content-Type: text/event-stream; charset=utf-8\r\n"));
-    await rig.capture.idle();
+    await rig.capture.settled();
     const { streaming, promptHash: hash, requestedModel, model } = rig.records[0]!;
     assert.deepEqual(
       [streaming, hash, requestedModel, model],
@@ -204,13 +206,13 @@ describe("createCapture() and one call", () => {
     ["a list with empty members", "identity, ,", (text) => Buffer.from(text)],
   ];
   for (const [name, header, encode] of encoded) {
-    it(`reads what is encoded both ways: ${name}`, async () => {
+    it(`decodes requests and responses: ${name}`, async () => {
       const rig = createCaptureRig();
       const connection = rig.connect(host);
       const headers = `Content-Encoding: ${header}\r\n`;
       connection.pass("request", requestBytes(encode(JSON.stringify(request)), headers));
       connection.pass("response", answerBytes(encode(message), headers));
-      await rig.capture.idle();
+      await rig.capture.settled();
       assert.equal(rig.records[0]!.promptHash, promptHash);
       assert.equal(rig.records[0]!.tokens.promptTokens, 100);
     });
@@ -223,12 +225,12 @@ describe("createCapture() and one call", () => {
     ["gzip that is cut", "gzip", gzipSync(message).subarray(0, 40)],
   ];
   for (const [name, header, body] of unreadableBodies) {
-    it(`has a record without counts for ${name}`, async () => {
+    it(`makes a record without counts for ${name}`, async () => {
       const rig = createCaptureRig();
       const connection = rig.connect(host);
       connection.pass("request", requestBytes());
       connection.pass("response", answerBytes(body, `Content-Encoding: ${header}\r\n`));
-      await rig.capture.idle();
+      await rig.capture.settled();
       const { tokensComplete, tokens, httpStatus, model, costSource, errorClass } = rig.records[0]!;
       assert.deepEqual(
         [tokensComplete, tokens.promptTokens, httpStatus, model, costSource, errorClass],
@@ -238,7 +240,7 @@ describe("createCapture() and one call", () => {
     });
   }
 
-  it("takes an answer that comes before its request is over", async () => {
+  it("reads a response that arrives before the request has ended", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     const asked = requestBytes();
@@ -249,12 +251,12 @@ describe("createCapture() and one call", () => {
       5,
     );
     connection.close("clean", 9);
-    await rig.capture.idle();
+    await rig.capture.settled();
     const { httpStatus, errorClass, latencyMs, promptHash: hash } = rig.records[0]!;
     assert.deepEqual([httpStatus, errorClass, latencyMs, hash], [413, "bad_request", 5, null]);
   });
 
-  it("skips interim answers", async () => {
+  it("skips interim responses", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     connection.pass("request", requestBytes(), 0);
@@ -264,16 +266,16 @@ describe("createCapture() and one call", () => {
       1,
     );
     connection.pass("response", answerBytes(), 8);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual([rig.records[0]!.httpStatus, rig.records[0]!.ttfbMs], [200, 8]);
   });
 
-  it("makes one record for each of several requests sent at once", async () => {
+  it("makes one record for each of several pipelined requests", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     connection.pass("request", Buffer.concat([requestBytes(), requestBytes(), requestBytes()]));
     for (const n of [1, 2, 3]) connection.pass("response", answerBytes(message.replace(id, `${id}${n}`)), n);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map(({ providerResponseId, latencyMs }) => [providerResponseId, latencyMs]),
       [1, 2, 3].map((n) => [`${id}${n}`, n]),
@@ -296,16 +298,185 @@ describe("createCapture() and one call", () => {
     );
   });
 
-  it("keeps no more of a request than it reads, and reads its answer all the same", async () => {
+  it("hashes no prompt beyond the limit, but reads the model and the response", async () => {
     const rig = createCaptureRig();
     const body = { ...request, messages: [{ role: "user", content: "x".repeat(5 * 1024 * 1024) }] };
     await call(rig, { host, path, body }, { body: message });
     const { promptHash: hash, requestedModel, tokens } = rig.records[0]!;
-    assert.deepEqual([hash, requestedModel, tokens.promptTokens], [null, null, 100]);
+    assert.deepEqual([hash, requestedModel, tokens.promptTokens], [null, request.model, 100]);
   });
 });
 
-describe("createCapture() and how a call ends", () => {
+describe("the memory for bodies", () => {
+  const body = { ...request, stream: false, messages: [{ role: "user", content: "x".repeat(9_000) }] };
+
+  /** Begins `count` calls at once, with all but the end of each request, then ends them all. */
+  async function callTogether(count: number, options: Parameters<typeof createCaptureRig>[0]) {
+    const rig = createCaptureRig({ limits: { maxHeldBodyBytes: 50_000 }, ...options });
+    const bytes = requestBytes(JSON.stringify(body));
+    const connections = Array.from({ length: count }, () => rig.connect(host));
+    for (const connection of connections) {
+      connection.pass("request", bytes.subarray(0, 4_000));
+      connection.pass("request", bytes.subarray(4_000, -1));
+    }
+    for (const connection of connections) {
+      connection.pass("request", bytes.subarray(-1));
+      connection.pass(
+        "response",
+        answerBytes(message.replace(id, `${id}${connections.indexOf(connection)}`)),
+      );
+      connection.close("clean");
+    }
+    await rig.capture.settled();
+    return rig;
+  }
+
+  it("is shared by all calls: a body that does not fit is read without its prompt hash, and counted", async () => {
+    const rig = await callTogether(100, {});
+    const hashed = rig.records.filter(({ promptHash: hash }) => hash !== null).length;
+    assert.ok(hashed >= 3 && hashed <= 5, `${hashed} have a hash`);
+    assert.equal(rig.counts.prompt_not_kept, 100 - hashed);
+    assert.equal(rig.counts.metered, 100);
+    for (const { requestedModel, streaming, tokens } of rig.records) {
+      assert.deepEqual([requestedModel, streaming, tokens.promptTokens], [request.model, false, 100]);
+    }
+  });
+
+  it("is returned when calls end, however they end", async () => {
+    const bodies: CapturePorts["bodies"] = {
+      isEnabledAnywhere: () => true,
+      isEnabledFor: () => false,
+      maxBytes: 100_000,
+      redact: (text) => ({ ok: true, text, summary: [] }),
+      add() {},
+    };
+    const rig = createCaptureRig({ limits: { maxHeldBodyBytes: 50_000 }, ports: { bodies } });
+    const bytes = requestBytes(JSON.stringify(body));
+    for (let at = 0; at < 30; at++) {
+      const aborted = rig.connect(host);
+      aborted.pass("request", bytes.subarray(0, -1));
+      aborted.close("client_aborted");
+      const whole = rig.connect(host);
+      whole.pass("request", requestBytes());
+      whole.pass("response", answerBytes(" ".repeat(9_000) + message));
+      whole.close("clean");
+      await rig.capture.settled();
+    }
+    const last = rig.connect(host);
+    last.pass("request", requestBytes(JSON.stringify({ ...body, pad: "x".repeat(30_000) })));
+    last.close("clean");
+    await rig.capture.settled();
+    assert.equal(rig.counts.prompt_not_kept, undefined);
+  });
+
+  it("is returned once a request is read if no body is captured", () => {
+    const rig = createCaptureRig({ limits: { maxHeldBodyBytes: 50_000 } });
+    for (let at = 0; at < 100; at++) rig.connect(host).pass("request", requestBytes(JSON.stringify(body)));
+    assert.equal(rig.counts.prompt_not_kept, undefined);
+  });
+
+  it("also limits captured bodies, which are then counted and not stored", async () => {
+    const kept: string[] = [];
+    const bodies: CapturePorts["bodies"] = {
+      isEnabledAnywhere: () => true,
+      isEnabledFor: () => true,
+      maxBytes: 100_000,
+      redact: (text) => ({ ok: true, text, summary: [] }),
+      add: ({ direction }) => void kept.push(direction),
+    };
+    const attribution = () => ({ attribute: async () => ({ ...nobody, bodyCaptureRefused: false }) });
+    const rig = await callTogether(20, { ports: { bodies, attribution } });
+    const requests = kept.filter((direction) => direction === "request").length;
+    assert.equal(rig.counts.prompt_not_kept, 20 - requests);
+    assert.equal(rig.counts.body_not_kept, 40 - kept.length);
+    assert.ok(requests > 0 && requests < 20);
+  });
+});
+
+describe("the memory for incomplete messages", () => {
+  const target = "/v1/responses";
+  const openai = "api.openai.com";
+  const calls = 50;
+  const limits = { maxHeldMessageBytes: 1_000_000 };
+  const totals = { input_tokens: 100, output_tokens: 30, total_tokens: 130 };
+  /** A stream whose last event repeats the whole response of 200 kB, with its usage. */
+  const streamOf = (at: number) => {
+    const response = {
+      id: `resp_${String(at).padStart(32, "0")}`,
+      model: "gpt-5-mini",
+      output: "x".repeat(200_000),
+      usage: totals,
+    };
+    const event = JSON.stringify({ type: "response.completed", response });
+    return Buffer.from(`event: response.completed\ndata: ${event}\n\n`);
+  };
+  const begin = (rig: CaptureRig, at: number) => {
+    const connection = rig.connect(openai);
+    connection.pass(
+      "request",
+      requestBytes(JSON.stringify({ model: "gpt-5-mini", stream: true }), "", target),
+    );
+    const bytes = answerBytes(streamOf(at), "Content-Type: text/event-stream\r\n");
+    for (let from = 0; from < bytes.length - 10; from += 16_384)
+      connection.pass("response", bytes.subarray(from, Math.min(from + 16_384, bytes.length - 10)));
+    return { connection, end: () => connection.pass("response", bytes.subarray(-10)) };
+  };
+
+  it("is shared by all calls: each call has a record, and calls without usage due to the limit are counted", async () => {
+    const rig = createCaptureRig({ limits });
+    for (const { connection, end } of Array.from({ length: calls }, (_, at) => begin(rig, at))) {
+      end();
+      connection.close("clean");
+    }
+    await rig.capture.settled();
+    const read = rig.records.filter(({ tokens }) => tokens.promptTokens === 100).length;
+    assert.ok(read >= 2 && read <= 5, `${read} of ${calls} were read`);
+    assert.equal(rig.records.length, calls);
+    assert.equal(rig.counts.usage_not_kept, calls - read);
+    assert.deepEqual(
+      [
+        ...new Set(
+          rig.records.filter(({ tokensComplete }) => !tokensComplete).map(({ errorClass }) => errorClass),
+        ),
+      ],
+      [null],
+    );
+  });
+
+  it("is returned when calls end, however they end", async () => {
+    const rig = createCaptureRig({ limits });
+    for (let at = 0; at < calls; at++) {
+      const { connection, end } = begin(rig, at);
+      if (at % 2 === 0) end();
+      connection.close(at % 2 === 0 ? "clean" : "client_aborted");
+      await rig.capture.settled();
+    }
+    assert.equal(rig.counts.usage_not_kept, undefined);
+    assert.equal(rig.records.filter(({ tokens }) => tokens.promptTokens === 100).length, calls / 2);
+  });
+
+  it("is returned when meter itself fails", async () => {
+    const known = createRegistry();
+    const registry: CapturePorts["registry"] = {
+      ...known,
+      match(endpoint) {
+        if (endpoint.path === "/fails") throw new Error("planted");
+        return known.match(endpoint);
+      },
+    };
+    const rig = createCaptureRig({ limits, ports: { registry, log: createHeardLog().log } });
+    for (let at = 0; at < calls; at++)
+      begin(rig, at).connection.pass("request", requestBytes("", "", "/fails"));
+    const last = begin(rig, calls);
+    last.end();
+    last.connection.close("clean");
+    await rig.capture.settled();
+    assert.deepEqual([rig.counts.capture_failed, rig.counts.usage_not_kept], [calls, undefined]);
+    assert.equal(rig.records.at(-1)?.tokens.promptTokens, 100);
+  });
+});
+
+describe("the end of a call", () => {
   const withoutAnswer: [CloseReason, errorClass: string, retryable: boolean][] = [
     ["clean", "network", true],
     ["client_aborted", "network", false],
@@ -316,12 +487,12 @@ describe("createCapture() and how a call ends", () => {
     ["proxy_lost", "network", true],
   ];
   for (const [reason, errorClass, retryable] of withoutAnswer) {
-    it(`has a record of a call without an answer: ${reason}`, async () => {
+    it(`makes a record of a call without a response: ${reason}`, async () => {
       const rig = createCaptureRig();
       const connection = rig.connect(host);
       connection.pass("request", requestBytes(), 5);
       connection.close(reason, 65);
-      await rig.capture.idle();
+      await rig.capture.settled();
       const record = rig.records[0]!;
       assert.deepEqual(
         [record.errorClass, record.retryable, record.httpStatus, record.ttfbMs, record.latencyMs],
@@ -336,14 +507,14 @@ describe("createCapture() and how a call ends", () => {
   }
 
   for (const reason of ["client_aborted", "upstream_reset", "clean"] as const) {
-    it(`keeps what a stream told until it broke off: ${reason}`, async () => {
+    it(`keeps the usage of a stream that breaks off: ${reason}`, async () => {
       const rig = createCaptureRig();
       const connection = rig.connect(host);
       connection.pass("request", requestBytes());
       const answer = answerBytes(stream, "Content-Type: text/event-stream\r\n");
       connection.pass("response", answer.subarray(0, answer.length - 150), 1);
       connection.close(reason, 2);
-      await rig.capture.idle();
+      await rig.capture.settled();
       const { tokens, tokensComplete, errorClass, retryable } = rig.records[0]!;
       assert.deepEqual(
         [tokens.promptTokens, tokensComplete, errorClass, retryable],
@@ -352,7 +523,75 @@ describe("createCapture() and how a call ends", () => {
     });
   }
 
-  it("takes an answer without framing for whole when the provider says that it is done", async () => {
+  // A client that closes with FIN or close_notify aborts its call, like one that resets.
+  const clientFin = { kind: "ended", connection: 1, direction: "request", atMs: 2 } as const;
+  const answerSoFar = answerBytes(stream, "Content-Type: text/event-stream\r\n").subarray(0, -150);
+  const abandoned = [
+    ["before the answer", null, "ended"],
+    ["before the answer", null, "clean"],
+    ["before the answer", null, "upstream_reset"],
+    ["before the answer", null, "client_aborted"],
+    ["inside the answer", answerSoFar, "ended"],
+    ["inside the answer", answerSoFar, "clean"],
+    ["inside the answer", answerSoFar, "upstream_reset"],
+    ["inside the answer", answerSoFar, "client_aborted"],
+  ] as const;
+  for (const [when, answered, then] of abandoned) {
+    it(`treats a client's FIN ${when}, then ${then}, as an abort by the client`, async () => {
+      const rig = createCaptureRig();
+      const connection = rig.connect(host);
+      connection.pass("request", requestBytes());
+      if (answered !== null) connection.pass("response", answered, 1);
+      rig.capture.frames([clientFin]);
+      if (then === "ended") rig.capture.frames([{ ...clientFin, direction: "response", atMs: 3 }]);
+      connection.close(then === "ended" ? "clean" : then, 4);
+      await rig.capture.settled();
+      const [{ tokens, errorClass, retryable }] = rig.records as [RequestRecord];
+      assert.deepEqual(
+        [rig.records.length, tokens.promptTokens, errorClass, retryable],
+        [1, answered === null ? null : 100, "network", false],
+      );
+    });
+  }
+
+  it("treats a response as complete that ends after the client's FIN", async () => {
+    const rig = createCaptureRig();
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    rig.capture.frames([clientFin]);
+    connection.pass("response", answerBytes(), 3);
+    connection.close("clean", 4);
+    await rig.capture.settled();
+    assert.deepEqual([rig.records[0]!.errorClass, rig.records[0]!.tokensComplete], [null, true]);
+  });
+
+  it("treats a response as cut off if the upstream ends before the client's FIN", async () => {
+    const rig = createCaptureRig();
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    connection.pass("response", answerSoFar, 1);
+    rig.capture.frames([{ ...clientFin, direction: "response" }, clientFin]);
+    connection.close("clean", 4);
+    await rig.capture.settled();
+    assert.deepEqual([rig.records[0]!.errorClass, rig.records[0]!.retryable], ["network", true]);
+  });
+
+  it("records a call that was queued behind an upgrade request, and before a FIN", async () => {
+    const rig = createCaptureRig();
+    const connection = rig.connect(host);
+    const upgrade = `GET /v1/models HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`;
+    connection.pass("request", Buffer.concat([Buffer.from(upgrade), requestBytes()]));
+    rig.capture.frames([clientFin]);
+    connection.pass("response", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", 3);
+    connection.pass("response", answerBytes(), 3);
+    await rig.capture.settled();
+    assert.deepEqual(
+      rig.records.map(({ errorClass, tokensComplete }) => [errorClass, tokensComplete]),
+      [[null, true]],
+    );
+  });
+
+  it("treats a response without framing as complete if the provider reports its end", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     rig.capture.frames([]);
@@ -360,21 +599,21 @@ describe("createCapture() and how a call ends", () => {
     connection.pass("response", `HTTP/1.1 200 OK\r\n\r\n${message}`, 3);
     assert.equal(rig.records.length, 0);
     rig.capture.frames([{ kind: "ended", connection: 1, direction: "response", atMs: 4 }]);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual([rig.records[0]!.tokensComplete, rig.records[0]!.latencyMs], [true, 4]);
   });
 
-  it("takes the end of a side for a cut where the framing says that more comes", async () => {
+  it("treats the end of a side as a cut if the framing announces more", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     connection.pass("request", requestBytes());
     connection.pass("response", `HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n${message}`, 3);
     rig.capture.frames([{ kind: "ended", connection: 1, direction: "response", atMs: 4 }]);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual([rig.records[0]!.errorClass, rig.records[0]!.retryable], ["network", true]);
   });
 
-  it("counts what the log lost and leaves the rest of the connection alone", async () => {
+  it("counts lost frames and ignores the rest of the connection", async () => {
     const rig = createCaptureRig({ ports: { monotonicMs: () => 40 } });
     const connection = rig.connect(host);
     connection.pass("request", requestBytes(), 0);
@@ -382,13 +621,13 @@ describe("createCapture() and how a call ends", () => {
     rig.capture.frames([{ kind: "lost", connection: 1 }]);
     connection.pass("response", answerBytes().subarray(120), 2);
     connection.close();
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.equal(rig.records.length, 1);
     assert.deepEqual([rig.records[0]!.tokensComplete, rig.records[0]!.latencyMs], [false, 40]);
     assert.equal(rig.counts.lost, 1);
   });
 
-  it("counts what can't be read, ends its calls, and says why", async () => {
+  it("counts an unreadable connection, ends its calls and logs the reason", async () => {
     const { heard, log } = createHeardLog();
     const rig = createCaptureRig({ ports: { log } });
     const connection = rig.connect(host);
@@ -399,7 +638,7 @@ describe("createCapture() and how a call ends", () => {
     );
     connection.pass("response", answerBytes());
     connection.close();
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.equal(rig.counts.unreadable, 1);
     assert.equal(rig.records.length, 1);
     assert.deepEqual([rig.records[0]!.errorClass, rig.records[0]!.tokensComplete], ["network", false]);
@@ -410,8 +649,8 @@ describe("createCapture() and how a call ends", () => {
   });
 });
 
-describe("createCapture() and what is not metered", () => {
-  it("counts what carries no usage and what nobody knows, each without a record", async () => {
+describe("unmetered traffic", () => {
+  it("counts calls without usage and unknown calls, without records", async () => {
     const rig = createCaptureRig();
     const ask = (target: string, method = "POST") =>
       call(rig, { host, path: target, method, body: {} }, { body: "{}" });
@@ -422,13 +661,13 @@ describe("createCapture() and what is not metered", () => {
     assert.equal(rig.records.length, 0);
   });
 
-  it("says nothing of a host that is no provider's, were it ever opened", async () => {
+  it("ignores a connection to a host that is not a provider's", async () => {
     const rig = createCaptureRig();
     await call(rig, { host: "example.test", path: "/", body: {} }, { body: "{}" });
     assert.deepEqual(rig.counts, { connections: 1 });
   });
 
-  it("counts tunnels by their reason, with the host's name only where it is a provider's", () => {
+  it("counts tunnels by reason, with the host only if it is a provider's", () => {
     const counted: [string | null, string][] = [];
     const rig = createCaptureRig({
       ports: { coverage: { count: (named, what) => counted.push([named, what]), begin: () => () => {} } },
@@ -454,7 +693,7 @@ describe("createCapture() and what is not metered", () => {
     ]);
   });
 
-  it("counts a WebSocket that it can't read, and its bytes are nobody's", async () => {
+  it("counts a WebSocket that it can't read, and ignores its bytes", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect("api.openai.com");
     const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
@@ -465,23 +704,23 @@ describe("createCapture() and what is not metered", () => {
     );
     connection.pass("request", "\u0001\u0002");
     connection.close();
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.equal(rig.counts.websocket, 1);
     assert.equal(rig.records.length, 0);
   });
 
-  it("passes over an upgrade on a path that is not metered", async () => {
+  it("ignores an upgrade on a path that is not metered", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     const upgrade = "Connection: Upgrade\r\nUpgrade: something\r\n";
     connection.pass("request", `GET /v9/new HTTP/1.1\r\nHost: ${host}\r\n${upgrade}\r\n`);
     connection.pass("response", `HTTP/1.1 101 Switching\r\n${upgrade}\r\n`);
     connection.close();
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(rig.counts, { connections: 1, unknown_path: 1 });
   });
 
-  it("passes over frames of connections that it does not know", () => {
+  it("ignores frames of unknown connections", () => {
     const rig = createCaptureRig();
     const connection = 99;
     rig.capture.frames([
@@ -495,8 +734,8 @@ describe("createCapture() and what is not metered", () => {
   });
 });
 
-describe("createCapture() and whose call it is", () => {
-  /** Notes who was looked up and with which header. */
+describe("attribution", () => {
+  /** Records the lookups and their headers. */
   function createLookUps() {
     const lookedUp: (number | string | null)[][] = [];
     const attribution: CapturePorts["attribution"] = ({ clientPort, proxyUser }) => {
@@ -516,13 +755,13 @@ describe("createCapture() and whose call it is", () => {
     connection.pass("response", answerBytes(message.replace(id, `${id}${Math.random()}`)));
   };
 
-  it("looks the client up once, when its connection opens", async () => {
+  it("looks up the client once, when its connection opens", async () => {
     const { lookedUp, attribution } = createLookUps();
     const rig = createCaptureRig({ ports: { attribution } });
     const connection = rig.connect(host);
     ask(connection);
     ask(connection);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(lookedUp, [[50_001, null]]);
     assert.deepEqual(
       rig.records.map(({ project }) => project),
@@ -530,7 +769,7 @@ describe("createCapture() and whose call it is", () => {
     );
   });
 
-  it("uses the look-up that began when the client asked, for that connection alone", async () => {
+  it("uses the lookup that began with the CONNECT, for that connection only", async () => {
     const { lookedUp, attribution } = createLookUps();
     const rig = createCaptureRig({ ports: { attribution } });
     rig.capture.frames([calling(50_001), calling(50_009)]);
@@ -541,10 +780,10 @@ describe("createCapture() and whose call it is", () => {
     ]);
     const tunnelled = { kind: "tunnelled", connection: 7, atMs: 0, port: 443, reason: "not_tls" } as const;
     rig.capture.frames([{ ...tunnelled, host, clientPort: 50_009 }]);
-    await rig.capture.idle();
+    await rig.capture.settled();
   });
 
-  it("keeps a bounded number of look-ups for clients that never come", () => {
+  it("limits the lookups of clients that never open a connection", () => {
     const { lookedUp, attribution } = createLookUps();
     const rig = createCaptureRig({ ports: { attribution } });
     rig.capture.frames(Array.from({ length: 300 }, (_, n) => calling(n === 0 ? 50_001 : n)));
@@ -552,7 +791,7 @@ describe("createCapture() and whose call it is", () => {
     assert.equal(lookedUp.length, 301, "the oldest was let go, so its client is looked up again");
   });
 
-  it("takes the label of the gateway for the next request alone, and a header before it", async () => {
+  it("applies the gateway's label to the next request only, after the request's own header", async () => {
     const { attribution } = createLookUps();
     const rig = createCaptureRig({ ports: { attribution } });
     const connection = rig.connect(host);
@@ -562,7 +801,7 @@ describe("createCapture() and whose call it is", () => {
     ask(connection);
     label("second");
     ask(connection, "X-Meter-Project: header\r\n");
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map(({ project }) => project),
       ["50001 first", "50001 null", "50001 header"],
@@ -570,14 +809,14 @@ describe("createCapture() and whose call it is", () => {
   });
 });
 
-describe("createCapture() and its own faults", () => {
+describe("failures of capture itself", () => {
   function createFailing(ports: Partial<CapturePorts>) {
     const { heard, log } = createHeardLog();
     return { heard, rig: createCaptureRig({ ports: { log, ...ports } }) };
   }
   const failure = (error: string) => [{ event: "capture.failed", host, error }];
 
-  it("loses the calls of one connection, no more, when a frame can't be taken", async () => {
+  it("loses only the calls of one connection if a frame can't be handled", async () => {
     const registry = createRegistry();
     let calls = 0;
     const { rig, heard } = createFailing({
@@ -596,13 +835,13 @@ describe("createCapture() and its own faults", () => {
     broken.close();
     whole.pass("request", requestBytes());
     whole.pass("response", answerBytes());
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(heard, failure("RangeError"));
     assert.equal(rig.counts.capture_failed, 1);
     assert.equal(rig.records.length, 1);
   });
 
-  it("loses a call whose caller can't be found out", async () => {
+  it("loses a call whose attribution rejects", async () => {
     const thrown = "not even an error";
     const { rig, heard } = createFailing({
       attribution: () => ({ attribute: () => Promise.reject(thrown) }),
@@ -612,7 +851,7 @@ describe("createCapture() and its own faults", () => {
     assert.deepEqual(rig.counts, { connections: 1, capture_failed: 1 });
   });
 
-  it("loses a call whose reader fails, also in a decoder's own turn", async () => {
+  it("loses a call whose reader fails, also in a decoder's callback", async () => {
     const { rig, heard } = createFailing({
       createDecoder: (_, sink) => ({
         push() {
@@ -634,12 +873,12 @@ describe("createCapture() and its own faults", () => {
     connection.pass("request", requestBytes());
     connection.pass("response", answerBytes("x", "Content-Encoding: gzip\r\n"));
     connection.close();
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(heard, failure("TypeError"));
     assert.equal(rig.records.length, 0);
   });
 
-  it("drops a frame of no connection that can't be taken", () => {
+  it("drops a frame without a connection that can't be handled", () => {
     const { rig, heard } = createFailing({
       attribution() {
         throw new Error("no look-up");
@@ -650,8 +889,99 @@ describe("createCapture() and its own faults", () => {
   });
 });
 
-describe("createCapture() and stopping", () => {
-  it("names the connections that are between requests", async () => {
+describe("a slow lookup of the caller", () => {
+  const early: CallAttribution = { ...nobody, project: "early", tier: "default_project", client: null };
+  const late: CallAttribution = {
+    ...nobody,
+    project: "late",
+    tier: "git_root",
+    client: "claude",
+    workdir: "/w/late",
+  };
+
+  function setUp(more: Partial<CapturePorts> = {}) {
+    const lookup = Promise.withResolvers<CallAttribution>();
+    const source = { attribute: () => lookup.promise, provisional: () => early };
+    const heard: string[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (event: LogEvent) => void heard.push(event) };
+    const rig = createCaptureRig({ ports: { attribution: () => source, log, ...more } });
+    return { rig, lookup, heard };
+  }
+  const known = ({ project, attributionTier, client, sourceWorkdir, attributionDueAt }: RequestRecord) => [
+    project,
+    attributionTier,
+    client,
+    sourceWorkdir,
+    attributionDueAt,
+  ];
+
+  it("stores the record at once, and its caller once it is known", async () => {
+    const { rig, lookup } = setUp();
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    connection.pass("response", answerBytes());
+    await new Promise(setImmediate);
+    const [record] = rig.records;
+    assert.deepEqual(record && known(record), [
+      "early",
+      "default_project",
+      null,
+      null,
+      rigStart + ATTRIBUTION_DUE_MS,
+    ]);
+    assert.equal(rig.unfinished.count, 0);
+    let isIdle = false;
+    const idle = rig.capture.settled().then(() => {
+      isIdle = true;
+    });
+    await new Promise(setImmediate);
+    assert.equal(isIdle, false);
+    lookup.resolve(late);
+    await idle;
+    assert.equal(rig.records.length, 1);
+    const [stored] = rig.stored.values();
+    assert.deepEqual(stored && known(stored), ["late", "git_root", "claude", "/w/late", undefined]);
+  });
+
+  it("stores bodies for a project that is found only after the call", async () => {
+    const bodies: CapturePorts["bodies"] = {
+      isEnabledAnywhere: () => true,
+      isEnabledFor: (project) => project === "late",
+      maxBytes: 100_000,
+      redact: (text) => ({ ok: true, text, summary: [] }),
+      add: ({ direction, originalSizeBytes }) => void stored.push([direction, originalSizeBytes]),
+    };
+    const stored: unknown[] = [];
+    const { rig, lookup } = setUp({ bodies });
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    connection.pass("response", answerBytes());
+    await new Promise(setImmediate);
+    assert.deepEqual(stored, []);
+    lookup.resolve({ ...late, bodyCaptureRefused: false });
+    await rig.capture.settled();
+    assert.deepEqual(stored, [
+      ["request", Buffer.byteLength(JSON.stringify(request))],
+      ["response", Buffer.byteLength(message)],
+    ]);
+  });
+
+  it("leaves the record unchanged if the lookup fails", async () => {
+    const { rig, lookup, heard } = setUp();
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    connection.pass("response", answerBytes());
+    await new Promise(setImmediate);
+    lookup.reject(new TypeError("no"));
+    await rig.capture.settled();
+    const [stored] = rig.stored.values();
+    assert.equal(stored?.project, "early");
+    assert.deepEqual(heard, ["capture.failed"]);
+  });
+});
+
+describe("stopping capture", () => {
+  it("lists the connections that are between requests", async () => {
     const rig = createCaptureRig();
     const [idle, asking, answered, unreadable] = [host, host, host, host].map((name) => rig.connect(name));
     asking!.pass("request", requestBytes(), 5);
@@ -660,7 +990,7 @@ describe("createCapture() and stopping", () => {
     unreadable!.pass("request", "\u0000\u0001 nonsense\r\n\r\n", 8);
     await new Promise(setImmediate);
     assert.deepEqual(
-      rig.capture.quiet().map(({ connection, lastAtMs }) => [connection, lastAtMs]),
+      rig.capture.idleConnections().map(({ connection, lastAtMs }) => [connection, lastAtMs]),
       [
         [1, 0],
         [3, 7],
@@ -668,21 +998,21 @@ describe("createCapture() and stopping", () => {
     );
     idle!.close();
     assert.deepEqual(
-      rig.capture.quiet().map(({ connection }) => connection),
+      rig.capture.idleConnections().map(({ connection }) => connection),
       [3],
     );
   });
 
-  it("is idle at once where nothing is under way, else when the last record is there", async () => {
+  it("settles at once if no call is in progress, otherwise with the last record", async () => {
     let found = (_: CallAttribution) => {};
     const attribute = () => new Promise<CallAttribution>((resolve) => (found = resolve));
     const rig = createCaptureRig({ ports: { attribution: () => ({ attribute }) } });
-    await rig.capture.idle();
+    await rig.capture.settled();
     const connection = rig.connect(host);
     connection.pass("request", requestBytes());
     connection.pass("response", answerBytes());
     let idle = 0;
-    const waiting = [rig.capture.idle(), rig.capture.idle()].map((each) => each.then(() => idle++));
+    const waiting = [rig.capture.settled(), rig.capture.settled()].map((each) => each.then(() => idle++));
     await new Promise(setImmediate);
     assert.equal(idle, 0);
     found(nobody);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { TokenCounter } from "../../../core/ports/token-counter.ts";
-import { call, createCaptureRig } from "./capture-rig.ts";
+import { call, createCaptureRig } from "./capture.rig.ts";
 
-/** Counts words, and remembers for which models it was asked. */
+/** Counts words, and records the models. */
 function createWordCounter(): TokenCounter & { models: string[] } {
   const models: string[] = [];
   return {
@@ -37,7 +37,7 @@ describe("a Chat stream without usage", () => {
     ["that ended", ended, false],
     ["that was cut", stream, true],
   ] as const) {
-    it(`${what} is estimated with it, and marked as such`, async () => {
+    it(`${what} is estimated with the option, and marked as an estimate`, async () => {
       const tokenCounter = createWordCounter();
       const rig = createCaptureRig({ tokenCounter });
       await call(rig, request, { body, cut });
@@ -46,7 +46,7 @@ describe("a Chat stream without usage", () => {
       assert.deepEqual([record?.tokens.promptTokens, record?.tokens.completionTokens], [7, 2]);
       assert.deepEqual(record?.usageExtras, { estimated_input: 1, estimated_output: 1 });
       assert.equal(record?.tokensComplete, false);
-      // $0.25 and $2 for a million.
+      // $0.25 and $2 per million.
       assert.deepEqual(
         [record?.costPicoUsd, record?.costSource],
         [7n * 250_000n + 2n * 2_000_000n, "estimated"],
@@ -55,15 +55,15 @@ describe("a Chat stream without usage", () => {
     });
   }
 
-  it("is not estimated where the provider failed", async () => {
+  it("is not estimated if the provider failed", async () => {
     const rig = createCaptureRig({ tokenCounter: createWordCounter() });
     await call(rig, request, { status: 500, body: '{"error":{"message":"down"}}' });
     assert.deepEqual(rig.records[0]?.usageExtras, null);
   });
 });
 
-describe("a Messages stream that was cut", () => {
-  it("keeps the stated input, and its output is what was seen to come", async () => {
+describe("a Messages stream that was cut off", () => {
+  it("keeps the reported input, and estimates the output that arrived", async () => {
     const rig = createCaptureRig({ tokenCounter: createWordCounter() });
     const start = {
       type: "message_start",
@@ -88,8 +88,8 @@ describe("a Messages stream that was cut", () => {
   });
 });
 
-describe("usage that is stated", () => {
-  it("is never counted by us", async () => {
+describe("reported usage", () => {
+  it("is never replaced by an estimate", async () => {
     const tokenCounter = createWordCounter();
     const rig = createCaptureRig({ tokenCounter });
     const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };

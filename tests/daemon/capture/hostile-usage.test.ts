@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
-import { createSqliteOpener } from "../../../adapters/sqlite/mod.ts";
-import { openStore, type Store } from "../../../daemon/store/mod.ts";
-import { call, createCaptureRig } from "./capture-rig.ts";
+import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
+import { openStore } from "../../../daemon/store/open-store.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { call, createCaptureRig } from "./capture.rig.ts";
 
-/** What may stand where a provider states a count or a cost, as JSON's own text, which has no bounds. */
+/** Possible JSON values of a count or a cost. JSON numbers have no limits. */
 const figure = fc.oneof(
   { arbitrary: fc.nat(1_000_000).map(String), weight: 3 },
   fc.constantFrom("0", "-1", "-0", "1.5", "1e1", "1e15", "1e18", "1e308", "1e999", "-1e308", "0.1e-400"),
@@ -72,7 +73,7 @@ const apis = [
   },
 ];
 
-describe("a provider that states figures which can't be", () => {
+describe("a provider that reports impossible numbers", () => {
   let store: Store;
   before(async () => {
     store = await openStore(createSqliteOpener(), ":memory:");
@@ -80,7 +81,7 @@ describe("a provider that states figures which can't be", () => {
   after(() => store?.close());
 
   for (const { host, path, model, usage, member } of apis) {
-    // Planted: a cost beyond 64 bits, which the store refuses, and unknown members written without a look at their depth.
+    // Planted bugs that this found: a cost beyond 64 bits, which the store refuses, and unknown members stored at any depth.
     it(`loses no record: ${host}`, async () => {
       await fc.assert(
         fc.asyncProperty(usage, fc.boolean(), async (text, streaming) => {

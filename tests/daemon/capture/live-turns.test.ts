@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { describe, it } from "node:test";
 import type { TapDirection } from "../../../daemon/proxy/tap-frames.ts";
-import { frameBytes } from "../../core/exchange/websocket-frames.ts";
-import { createCaptureRig } from "./capture-rig.ts";
+import { frameBytes } from "../../core/metering/exchange/websocket-frames.rig.ts";
+import { createCaptureRig } from "./capture.rig.ts";
 
 const HOST = "generativelanguage.googleapis.com";
 const TARGET = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=secret";
@@ -42,7 +42,7 @@ const complete = { serverContent: { turnComplete: true } };
 const usageMetadata = { promptTokenCount: 10, responseTokenCount: 5 };
 
 describe("Gemini Live", () => {
-  it("makes a record of each turn, timed from the client's message to the usage, with the model set up", async () => {
+  it("records each turn, timed from the client's message to the usage, with the model of the setup", async () => {
     const live = openLive();
     live.sent(setup, 10);
     live.received({ setupComplete: {} }, 20);
@@ -53,7 +53,7 @@ describe("Gemini Live", () => {
     live.sent({ tool_response: { function_responses: [] } }, 400);
     live.received({ toolCall: { functionCalls: [] }, usageMetadata }, 480);
     live.close("clean", 500);
-    await live.capture.idle();
+    await live.capture.settled();
     assert.deepEqual(
       live.records.map(({ model, requestedModel, latencyMs, ttfbMs, tokensComplete, errorClass }) => [
         ...[model, requestedModel, latencyMs, ttfbMs, tokensComplete, errorClass],
@@ -72,7 +72,7 @@ describe("Gemini Live", () => {
     assert.deepEqual(live.counts, { connections: 1, metered: 2 });
   });
 
-  it("times a turn of streamed sound from the answer's first message, or from usage that stands alone", async () => {
+  it("times a turn of streamed audio from the first message of the response, or from a usage message", async () => {
     const live = openLive();
     live.sent(setup, 10);
     live.sent({ realtimeInput: { audio: { data: "AAAA" } } }, 50);
@@ -80,7 +80,7 @@ describe("Gemini Live", () => {
     live.received({ usageMetadata }, 250);
     live.received({ usageMetadata }, 300);
     live.close("clean", 400);
-    await live.capture.idle();
+    await live.capture.settled();
     assert.deepEqual(
       live.records.map(({ latencyMs, ttfbMs }) => [latencyMs, ttfbMs]),
       [
@@ -90,7 +90,7 @@ describe("Gemini Live", () => {
     );
   });
 
-  it("leaves a record without counts of a turn that ended without usage", async () => {
+  it("records a turn that ended without usage, without counts", async () => {
     const live = openLive();
     live.sent(setup, 10);
     live.received(sound, 100);
@@ -101,7 +101,7 @@ describe("Gemini Live", () => {
     live.received(sound, 300);
     live.received(complete, 350);
     live.close("client_aborted", 900);
-    await live.capture.idle();
+    await live.capture.settled();
     assert.deepEqual(
       live.records.map(({ tokens, latencyMs, errorClass }) => [tokens.promptTokens, latencyMs, errorClass]),
       [
@@ -113,14 +113,14 @@ describe("Gemini Live", () => {
     assert.deepEqual(live.counts, { connections: 1, metered: 3, without_usage: 2 });
   });
 
-  it("says of a turn that the connection's end cut short who gave up", async () => {
+  it("records which side ended a turn that was cut off", async () => {
     const live = openLive();
     live.sent({ setup: {} }, 10);
     live.sent(setup, 11);
     live.sent({ setup: {} }, 12);
     live.received(sound, 100);
     live.close("client_aborted", 180);
-    await live.capture.idle();
+    await live.capture.settled();
     assert.deepEqual(
       live.records.map(({ model, tokensComplete, latencyMs, errorClass }) => [
         ...[model, tokensComplete, latencyMs, errorClass],
@@ -129,16 +129,16 @@ describe("Gemini Live", () => {
     );
   });
 
-  it("does without a model that was never set up, and counts a silent session as free", async () => {
+  it("accepts a session without a model, and counts an unused session as free", async () => {
     const live = openLive();
     live.received({ usageMetadata }, 100);
-    await live.capture.idle();
+    await live.capture.settled();
     assert.deepEqual([live.records[0]?.model, live.records[0]?.requestedModel], ["unknown", null]);
     const silent = openLive();
     silent.sent(setup, 10);
     silent.received(complete, 20);
     silent.close("clean", 30);
-    await silent.capture.idle();
+    await silent.capture.settled();
     assert.deepEqual(silent.counts, { connections: 1, free: 1 });
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { call, createCaptureRig } from "./capture-rig.ts";
+import { call, createCaptureRig } from "./capture.rig.ts";
 
 const responseId = "resp_67ccd2bed1ec8190b14f964abc054267";
 const path = `/v1/responses/${responseId}`;
@@ -25,7 +25,7 @@ const ask = { path: "/v1/responses", body: asked };
 const done = JSON.stringify(response("completed", { usage }));
 
 describe("a response in the background", () => {
-  it("is one record, made by the first poll that finds it finished", async () => {
+  it("makes one record, with the first poll that finds it complete", async () => {
     const rig = createCaptureRig();
     await call(rig, ask, { body: JSON.stringify(response("queued")) });
     await call(rig, { path }, { body: JSON.stringify(response("in_progress")) });
@@ -37,7 +37,7 @@ describe("a response in the background", () => {
     assert.deepEqual(rig.counts, { connections: 5, free: 2, metered: 1, repeated: 2 });
   });
 
-  it("is one record after a restart too", async () => {
+  it("makes one record also after a restart", async () => {
     const rig = createCaptureRig();
     await call(rig, { path }, { body: done });
     const later = rig.restart();
@@ -50,7 +50,7 @@ describe("a response in the background", () => {
     events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
   const created = { type: "response.created", response: response("in_progress") };
 
-  it("that was streamed makes none when it is polled", async () => {
+  it("makes no record when polled if it was streamed", async () => {
     const rig = createCaptureRig();
     const completed = { type: "response.completed", response: response("completed", { usage }) };
     await call(rig, { ...ask, body: { ...asked, stream: true } }, { body: stream(created, completed) });
@@ -59,7 +59,7 @@ describe("a response in the background", () => {
     assert.deepEqual([rig.records.length, later.records.length], [1, 0]);
   });
 
-  it("whose stream was cut is filled in by the poll that finds it finished", async () => {
+  it("completes the record of a stream that was cut off with the poll that finds it complete", async () => {
     const rig = createCaptureRig();
     await call(rig, { ...ask, body: { ...asked, stream: true } }, { body: stream(created), cut: true });
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe("a response in the background", () => {
   });
 });
 
-describe("a stored response that ran at once", () => {
+describe("a stored response that did not run in the background", () => {
   it("makes no record when it is fetched", async () => {
     const rig = createCaptureRig();
     const body = JSON.stringify(response("completed", { usage, background: false }));
@@ -87,7 +87,7 @@ describe("a stored response that ran at once", () => {
     assert.equal(rig.counts.metered, 1);
   });
 
-  it("makes one, incomplete, when its stream is cut", async () => {
+  it("makes an incomplete record if its stream is cut off", async () => {
     const rig = createCaptureRig();
     const created = { type: "response.created", response: response("in_progress", { background: false }) };
     await call(
@@ -109,7 +109,7 @@ describe("a fetch that fails", () => {
     const connection = rig.connect("api.openai.com");
     connection.pass("request", `GET ${path} HTTP/1.1\r\nHost: api.openai.com\r\n\r\n`);
     connection.close("upstream_reset", 5);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.equal(rig.records.length, 0);
     assert.equal(rig.counts.free, 2);
   });
@@ -134,7 +134,7 @@ describe("the results of a batch", () => {
   const lines = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, at) => `${line(from + at)}\n`).join("");
 
-  it("are one record each, at the batch's price", async () => {
+  it("make one record each, at the batch price", async () => {
     const rig = createCaptureRig();
     await call(rig, results, { body: lines(0, 3) });
     assert.deepEqual(
@@ -143,13 +143,13 @@ describe("the results of a batch", () => {
         serviceTier,
         costPicoUsd,
       ]),
-      // Haiku 4.5: $1 and $5 for a million, half of it for a batch.
+      // Haiku 4.5: $1 and $5 per million, half of that for a batch.
       [10, 11, 12].map((input) => [input, "batch", BigInt(input) * 500_000n + 5n * 2_500_000n]),
     );
     assert.deepEqual(rig.counts, { connections: 1, metered: 1 });
   });
 
-  it("are one record each however often they are fetched, also after a restart", async () => {
+  it("make one record each, even if fetched repeatedly and after a restart", async () => {
     const rig = createCaptureRig();
     await call(rig, results, { body: lines(0, 3) });
     await call(rig, results, { body: lines(0, 3) });
@@ -159,7 +159,7 @@ describe("the results of a batch", () => {
     assert.deepEqual(rig.counts, { connections: 2, metered: 1, repeated: 1 });
   });
 
-  it("are handed on over several turns where they are many", async () => {
+  it("are recorded over several turns of the event loop if there are many", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect(host);
     const body = lines(0, 1200);
@@ -167,7 +167,7 @@ describe("the results of a batch", () => {
     connection.pass("response", `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     let turns = 0;
     let idle = false;
-    rig.capture.idle().then(() => {
+    rig.capture.settled().then(() => {
       idle = true;
     });
     for (let before = 0; !idle; before = rig.records.length, turns++) {
@@ -180,7 +180,7 @@ describe("the results of a batch", () => {
 });
 
 describe("a client's retry", () => {
-  it("has an id of its own, and is a record of its own", async () => {
+  it("has its own response ID and its own record", async () => {
     const rig = createCaptureRig();
     for (const n of [1, 2]) {
       await call(
@@ -199,8 +199,8 @@ describe("a client's retry", () => {
   });
 });
 
-describe("a response that passes on two ways at once", () => {
-  it("is one record: the one that ended first", async () => {
+describe("a response on two connections at once", () => {
+  it("makes one record, from the one that ended first", async () => {
     const rig = createCaptureRig();
     const body = JSON.stringify({
       id: "msg_0123456789abcdefghijklmn",

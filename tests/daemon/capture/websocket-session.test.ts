@@ -3,8 +3,8 @@ import { Buffer } from "node:buffer";
 import { describe, it } from "node:test";
 import { constants, createDeflateRaw } from "node:zlib";
 import type { TapDirection } from "../../../daemon/proxy/tap-frames.ts";
-import { frameBytes } from "../../core/exchange/websocket-frames.ts";
-import { type CaptureRig, createCaptureRig, type RigConnection } from "./capture-rig.ts";
+import { frameBytes } from "../../core/metering/exchange/websocket-frames.rig.ts";
+import { type CaptureRig, createCaptureRig, type RigConnection } from "./capture.rig.ts";
 
 const MASK = Uint8Array.of(1, 2, 3, 4);
 
@@ -53,7 +53,7 @@ const completed = (n: number) => ({
 const create = { type: "response.create", model: "gpt-5-mini", input: "hi", service_tier: "priority" };
 
 describe("Responses over a WebSocket", () => {
-  it("make a record each, timed from the client's request to the end", async () => {
+  it("make one record each, timed from the client's request to the end", async () => {
     const rig = createCaptureRig();
     const { connection, send } = upgrade(rig, "/v1/responses");
     for (const [n, at] of [
@@ -65,7 +65,7 @@ describe("Responses over a WebSocket", () => {
       send("response", { type: "response.output_text.delta", delta: "hello" }, at + 60);
       send("response", completed(n), at + 200);
     }
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map((record) => [
         record.providerResponseId,
@@ -88,19 +88,19 @@ describe("Responses over a WebSocket", () => {
     assert.deepEqual([record?.requestedModel, record?.errorClass], ["gpt-5-mini", null]);
     assert.match(record?.promptHash ?? "", /^[0-9a-f]{64}$/);
     connection.close("clean", 2000);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.equal(rig.records.length, 2);
     assert.deepEqual(rig.counts, { connections: 1, metered: 2 });
   });
 
-  it("leave a record of what was asked and not answered when the connection ends", async () => {
+  it("make a record of an unanswered request when the connection ends", async () => {
     const rig = createCaptureRig();
     const { connection, send } = upgrade(rig, "/v1/responses");
     send("request", create, 100);
     send("response", created(1), 150);
     send("request", create, 160);
     connection.close("client_aborted", 300);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map(({ httpStatus, errorClass, retryable, tokensComplete, latencyMs, ttfbMs }) => [
         ...[httpStatus, errorClass, retryable, tokensComplete, latencyMs, ttfbMs],
@@ -112,7 +112,7 @@ describe("Responses over a WebSocket", () => {
     );
   });
 
-  it("leave a record of a request that was refused", async () => {
+  it("make a record of a refused request", async () => {
     const rig = createCaptureRig();
     const { send } = upgrade(rig, "/v1/responses");
     send("request", create, 100);
@@ -124,7 +124,7 @@ describe("Responses over a WebSocket", () => {
     send("request", create, 200);
     send("response", created(1), 210);
     send("response", completed(1), 300);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map(({ errorClass, providerErrorCode, latencyMs }) => [
         errorClass,
@@ -138,10 +138,40 @@ describe("Responses over a WebSocket", () => {
     );
   });
 
-  it("are counted as free where nothing was asked", async () => {
+  it("share their memory with all other responses: a message that exceeds it is skipped and counted", async () => {
+    const rig = createCaptureRig({ limits: { maxHeldMessageBytes: 100_000 } });
+    const sessions = Array.from({ length: 20 }, (_, n) => ({ n, ...upgrade(rig, "/v1/responses") }));
+    const large = (n: number) => {
+      const message = completed(n);
+      const text = JSON.stringify({
+        ...message,
+        response: { ...message.response, output: "x".repeat(20_000) },
+      });
+      return frameBytes({ opcode: 1, payload: Buffer.from(text) });
+    };
+    for (const { n, connection, send } of sessions) {
+      send("request", create, 100);
+      send("response", created(n), 150);
+      connection.pass("response", large(n).subarray(0, 15_000), 160);
+    }
+    for (const { n, connection, send } of sessions) {
+      connection.pass("response", large(n).subarray(15_000), 170);
+      send("response", { type: "response.output_text.delta", delta: "still read" }, 180);
+      connection.close("clean", 200);
+    }
+    await rig.capture.settled();
+    const read = rig.records.filter(({ tokens }) => tokens.promptTokens !== null).length;
+    assert.ok(read >= 2 && read < 20, `${read} were read`);
+    assert.deepEqual(
+      [rig.records.length, rig.counts.usage_not_kept, rig.counts.unreadable],
+      [20, 20 - read, undefined],
+    );
+  });
+
+  it("are counted as free if nothing was requested", async () => {
     const rig = createCaptureRig();
     upgrade(rig, "/v1/responses").connection.close();
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(rig.counts, { connections: 1, free: 1 });
   });
 });
@@ -162,7 +192,7 @@ describe("Realtime", () => {
     },
   });
 
-  it("makes a record for each response, asked for or begun by the provider itself", async () => {
+  it("makes a record for each response, whether the client or the provider started it", async () => {
     const rig = createCaptureRig();
     const { send } = upgrade(rig, "/v1/realtime?model=gpt-realtime");
     send("response", { type: "session.created", session: { model: "gpt-realtime" } }, 10);
@@ -173,7 +203,7 @@ describe("Realtime", () => {
     send("request", { type: "input_audio_buffer.append", audio: "AAAA" }, 400);
     send("response", { type: "response.created", response: { id: id(2) } }, 500);
     send("response", done(2), 700);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map(({ model, requestedModel, latencyMs, tokens, usageExtras }) => [
         ...[model, requestedModel, latencyMs, tokens.promptTokens, tokens.completionTokens],
@@ -187,7 +217,7 @@ describe("Realtime", () => {
     assert.ok(rig.records.every(({ costSource }) => costSource === "computed"));
   });
 
-  it("forgets a request that an error refuses, by its name or without one", async () => {
+  it("removes a request that an error refuses, with or without its event ID", async () => {
     const rig = createCaptureRig();
     const { connection, send } = upgrade(rig, "/v1/realtime?model=gpt-realtime");
     send("request", { type: "response.create", event_id: "mine" }, 100);
@@ -199,7 +229,7 @@ describe("Realtime", () => {
     send("response", { type: "response.created", response: { id: id(1) } }, 220);
     send("response", done(1), 300);
     connection.close();
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map(({ latencyMs }) => latencyMs),
       [100],
@@ -222,7 +252,7 @@ describe("a compressed WebSocket", () => {
     });
   const agreed = "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n";
 
-  it("is read, each message with those before it as its window", async () => {
+  it("is read with a window of the earlier messages", async () => {
     const rig = createCaptureRig();
     const { connection, send } = upgrade(rig, "/v1/responses", agreed);
     for (const n of [1, 2, 3]) {
@@ -232,14 +262,14 @@ describe("a compressed WebSocket", () => {
         connection.pass("response", frameBytes({ opcode: 1, payload, compressed: true }), n * 100 + 10);
       }
     }
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(
       rig.records.map(({ providerResponseId }) => providerResponseId),
       [1, 2, 3].map(id),
     );
   });
 
-  it("that holds a bomb is given up, counted and logged", async () => {
+  it("with a decompression bomb is abandoned, counted and logged", async () => {
     const rig = createCaptureRig();
     const { connection, send } = upgrade(rig, "/v1/responses", agreed);
     send("request", create, 100);
@@ -249,7 +279,7 @@ describe("a compressed WebSocket", () => {
     connection.pass("response", frameBytes({ opcode: 1, payload, compressed: true }), 110);
     send("response", completed(1), 120);
     connection.close("clean", 200);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.equal(rig.counts.unreadable, 1);
     assert.equal(rig.counts["capture.unreadable"], 1);
     assert.deepEqual(
@@ -258,11 +288,11 @@ describe("a compressed WebSocket", () => {
     );
   });
 
-  it("with an extension that is not known passes unread, and is counted so", async () => {
+  it("with an unknown extension passes unread, and is counted as unread", async () => {
     const rig = createCaptureRig();
     const { send } = upgrade(rig, "/v1/responses", "Sec-WebSocket-Extensions: mux\r\n");
     send("response", completed(1), 120);
-    await rig.capture.idle();
+    await rig.capture.settled();
     assert.deepEqual(rig.counts, { connections: 1, websocket: 1 });
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bannerOf, type CloudSnapshot } from "../../../daemon/cloud/mod.ts";
+import { describeBanner } from "../../../daemon/cloud/cloud-banner.ts";
+import type { CloudSnapshot } from "../../../daemon/cloud/results.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const healthy: CloudSnapshot = {
@@ -14,6 +15,7 @@ const healthy: CloudSnapshot = {
   lastConnectedAt: NOW,
   sync: {
     pausedReason: null,
+    pausedCode: null,
     consecutiveFailures: 2,
     lastError: null,
     lastErrorAt: null,
@@ -25,12 +27,14 @@ const healthy: CloudSnapshot = {
   bodies: {
     enabled: true,
     pausedReason: null,
+    pausedCode: null,
     consecutiveFailures: 9,
     lastError: null,
     lastErrorAt: null,
     lastTickAt: NOW - 300_000,
     lastUploadAt: null,
     pending: 0,
+    heldBack: 0,
     recordsPolicyRejected: 0,
     uploadFrom: null,
   },
@@ -94,18 +98,52 @@ const rows: readonly [
   ["capture fails", {}, { captureFailing: true }, "DEGRADED", ["capture_failing"]],
 ];
 
-describe("bannerOf()", () => {
+describe("describeBanner()", () => {
   for (const [what, change, surroundings, banner, reasons] of rows) {
-    it(`says ${banner} where ${what}`, () => {
-      const found = bannerOf({ ...healthy, ...change }, { ...long, ...surroundings }, NOW);
+    it(`returns ${banner}: ${what}`, () => {
+      const found = describeBanner({ ...healthy, ...change }, { ...long, ...surroundings }, NOW);
       assert.deepEqual([found.banner, found.reasons], [banner, reasons]);
       assert.notEqual(found.sentence, "");
     });
   }
 
-  it("names the workspace and what waits, or what to do", () => {
-    assert.equal(bannerOf(healthy, long, NOW).sentence, "Connected to Work; 4 requests wait to be sent.");
-    const paused = bannerOf({ ...healthy, ...sync({ pausedReason: "paused_manual" }) }, long, NOW);
-    assert.equal(paused.sentence, "Nothing is sent. To go on: meter cloud resume");
+  const pauses: readonly [pausedReason: string, pausedCode: string | null, sentence: RegExp][] = [
+    ["paused_manual", null, /^Sending was paused by meter cloud pause\. Continue: meter cloud resume$/],
+    [
+      "paused_unauthorised",
+      "invalid_token",
+      /no longer accepts this machine's key\. Pair this machine again: meter cloud connect$/,
+    ],
+    [
+      "paused_forbidden",
+      "machine_blocked",
+      /^The workspace does not permit this machine\. .*: meter cloud resume$/,
+    ],
+    ["paused_forbidden", "workspace_deleted", /^The workspace was deleted\. .*: meter cloud connect$/],
+    ["paused_database_replaced", null, /^The database was damaged .*: meter cloud resume$/],
+    ["quota", null, /^Sending is paused \(quota\)\. Continue: meter cloud resume$/],
+  ];
+  for (const [pausedReason, pausedCode, sentence] of pauses) {
+    it(`names the command that ends ${pausedReason}${pausedCode === null ? "" : ` by ${pausedCode}`}, for requests and bodies`, () => {
+      const pause = { pausedReason, pausedCode };
+      assert.match(describeBanner({ ...healthy, ...sync(pause) }, long, NOW).sentence, sentence);
+      const { sentence: ofBodies } = describeBanner({ ...healthy, ...bodies(pause) }, long, NOW);
+      assert.ok(ofBodies.startsWith("Bodies are not sent. "));
+      assert.match(ofBodies.slice("Bodies are not sent. ".length), sentence);
+    });
+  }
+
+  it("names the workspace and the pending requests, or what to do", () => {
+    assert.equal(
+      describeBanner(healthy, long, NOW).sentence,
+      "Connected to Work; 4 requests wait to be sent.",
+    );
+    const failing = { consecutiveFailures: 3, lastError: "HTTP 503" };
+    assert.equal(
+      describeBanner({ ...healthy, ...sync(failing) }, long, NOW).sentence,
+      "Sending failed and will be retried. Last error: HTTP 503",
+    );
+    const one = describeBanner({ ...healthy, ...sync({ pending: 1 }) }, long, NOW);
+    assert.equal(one.sentence, "Connected to Work; 1 request waits to be sent.");
   });
 });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { createManualClock } from "../../../adapters/clock/mod.ts";
-import { createCloudService } from "../../../daemon/cloud/mod.ts";
-import { sampleRecord } from "../store/sample-records.ts";
-import { createMachine, type ScriptedCloud, startScriptedCloud, until } from "./cloud-kit.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { createCloudService } from "../../../daemon/cloud/create-cloud-service.ts";
+import { sampleRecord } from "../store/sample-records.rig.ts";
+import { createMachine, type ScriptedCloud, startScriptedCloud, until } from "./cloud.rig.ts";
 
 let cloud: ScriptedCloud;
 beforeEach(async () => {
@@ -16,7 +16,7 @@ afterEach(() => cloud.close());
 const bodiesOn = { cloud: { bodies: { enabled: true, upload_from: "2020-01-01" } } };
 
 describe("resume()", () => {
-  it("tries both workers at once that have degraded", async () => {
+  it("restarts both degraded workers at once", async () => {
     const clock = createManualClock(Date.UTC(2026, 10, 21));
     const machine = await createMachine(cloud.url, { clock, config: bodiesOn });
     let broken = true;
@@ -30,8 +30,8 @@ describe("resume()", () => {
       ...machine.ports,
       store: {
         ...store,
-        pendingProjects: failing(store.pendingProjects),
-        pendingBodies: failing(store.pendingBodies),
+        delivery: { ...store.delivery, pendingProjects: failing(store.delivery.pendingProjects) },
+        bodyDelivery: { ...store.bodyDelivery, pending: failing(store.bodyDelivery.pending) },
       },
     });
     try {
@@ -57,7 +57,7 @@ describe("resume()", () => {
 });
 
 describe("disconnect()", () => {
-  it("has the key until the cloud has revoked it: killed in between, it can be asked again", async () => {
+  it("keeps the key until the cloud has revoked it, so that it can be repeated after a kill", async () => {
     const machine = await createMachine(cloud.url);
     try {
       let hadKey = false;
@@ -75,13 +75,13 @@ describe("disconnect()", () => {
 });
 
 describe("syncNow()", () => {
-  it("sends neither a batch nor a body that can't be written into the outbox first", async () => {
+  it("sends no batch and no body that can't be recorded in the outbox", async () => {
     const machine = await createMachine(cloud.url, { config: bodiesOn });
     try {
       const [known, waiting] = [sampleRecord(), sampleRecord()];
-      machine.store.insertRecords([known, waiting]);
-      machine.store.settleRequests({ synced: [known.requestId], skipped: [], quarantined: [], at: 1 });
-      machine.store.insertBodies([
+      machine.store.records.insert([known, waiting]);
+      machine.store.delivery.settle({ synced: [known.requestId], skipped: [], quarantined: [], at: 1 });
+      machine.store.bodies.insert([
         {
           requestId: known.requestId,
           direction: "request",
@@ -105,14 +105,18 @@ describe("syncNow()", () => {
         },
       });
       assert.equal((await service.syncNow()).kind, "not_synced");
-      assert.deepEqual(cloud.seen, []);
+      // The question whether the workspace stores bodies holds nothing that was metered.
+      assert.deepEqual(
+        cloud.seen.map(({ path }) => path),
+        ["/v1/daemon/whoami"],
+      );
       assert.deepEqual(
         [...new Set(machine.notices.filter((each) => each.includes("outbox")))],
-        ["the outbox can't be written, so nothing is sent"],
+        ["The outbox can't be written, so nothing is sent. Free disk space or check its permissions."],
       );
       full = false;
       const { kind, bodies } = await service.syncNow();
-      assert.deepEqual([kind, bodies?.pending, cloud.seen.length], ["synced", 0, 2]);
+      assert.deepEqual([kind, bodies?.pending, cloud.seen.length], ["synced", 0, 4]);
     } finally {
       await machine.close();
     }
@@ -120,21 +124,21 @@ describe("syncNow()", () => {
 });
 
 describe("start()", () => {
-  it("notices that a person has switched body sync on in the file: stamped with now, and told", async () => {
+  it("notices that the user switched body sync on in the file, stamps it with now and prints a notice", async () => {
     const machine = await createMachine(cloud.url);
-    const stamp = () => machine.store.readCloudState("cloud_body_sync_state").upload_from;
+    const stamp = () => machine.store.delivery.readState("cloud_body_sync_state").upload_from;
     try {
       await machine.service.start();
       assert.equal(stamp(), null);
       const before = Date.now();
       machine.config.cloud = {
         ...(machine.config.cloud as object),
-        bodies: { enabled: true, upload_from: "none" },
+        bodies: { enabled: true },
       };
       await machine.service.reload();
       await until("the stamp", () => stamp() !== null);
       assert.ok((stamp() ?? 0) >= before);
-      await until("the notice", () => machine.notices.some((each) => each.startsWith("body sync is on")));
+      await until("the notice", () => machine.notices.some((each) => each.startsWith("Body sync is on")));
     } finally {
       await machine.close();
     }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { createManualClock } from "../../../adapters/clock/mod.ts";
-import { sampleRecord } from "../store/sample-records.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { sampleRecord } from "../store/sample-records.rig.ts";
 import {
   createMachine,
   type Machine,
@@ -12,7 +12,7 @@ import {
   TOKEN,
   until,
   WHOAMI,
-} from "./cloud-kit.ts";
+} from "./cloud.rig.ts";
 
 let cloud: ScriptedCloud;
 let machine: Machine;
@@ -35,7 +35,13 @@ const ticket = {
   expires_in: 600,
   interval: 0,
 };
-const approved = { status: "approved", sync_token: TOKEN, workspace: { id: "w1", name: "Work" } };
+const HASH_KEY = "5e".repeat(32);
+const approved = {
+  status: "approved",
+  sync_token: TOKEN,
+  workspace: { id: "w1", name: "Work" },
+  prompt_hash_key: HASH_KEY,
+};
 
 describe("pairing", () => {
   it("shows the code, polls, stores the token with its origin, 0600, and its mirror encrypted", async () => {
@@ -58,10 +64,11 @@ describe("pairing", () => {
     assert.equal(start?.authorization, undefined);
     const credentials = await machine.ports.credentials.read();
     assert.deepEqual([credentials?.token, credentials?.origin], [TOKEN, cloud.url]);
+    assert.equal(credentials?.promptHashKey, HASH_KEY);
     for (const file of ["cloud-credentials.json", "cloud-credentials.key"]) {
       assert.equal(statSync(join(machine.home, file)).mode & 0o777, 0o600, file);
     }
-    const { api_key_mirror: mirror, ...row } = machine.store.readCloudState("cloud_state");
+    const { api_key_mirror: mirror, ...row } = machine.store.delivery.readState("cloud_state");
     assert.ok((row.last_connected_at ?? 0) >= before);
     assert.deepEqual(
       { ...row, last_connected_at: 0 },
@@ -96,7 +103,7 @@ describe("pairing", () => {
     });
   }
 
-  it("says why it could not begin", async () => {
+  it("reports why it could not start", async () => {
     cloud.script("/v1/pairing/start", { status: 429 });
     assert.deepEqual(await machine.service.connect(), {
       kind: "failed",
@@ -110,7 +117,7 @@ describe("pairing", () => {
     assert.equal((await machine.service.state()).baseUrl, cloud.url);
   });
 
-  it("reports credentials that still hold instead of pairing again, unless it is forced", async () => {
+  it("reports valid credentials instead of pairing again, unless forced", async () => {
     await machine.service.connect();
     await machine.service.connectSettled();
     const again = await machine.service.connect();
@@ -124,7 +131,7 @@ describe("pairing", () => {
     assert.equal((await machine.service.connect()).kind, "code");
   });
 
-  it("keeps the address of a connection that holds, and switches it on", async () => {
+  it("saves the base URL of a connection that is still valid, and enables it", async () => {
     await machine.service.connect();
     await machine.service.connectSettled();
     machine.config.cloud = { enabled: false, base_url: "https://other.dev" };
@@ -136,7 +143,7 @@ describe("pairing", () => {
     assert.equal((await machine.service.state()).enabled, false);
   });
 
-  it("cancels the handshake under way before it begins another", async () => {
+  it("cancels the handshake in progress before it starts another", async () => {
     let gone = 0;
     cloud.script("/v1/pairing/poll", (_, response) => response.on("close", () => (gone += 1)));
     await machine.service.connect();
@@ -146,7 +153,7 @@ describe("pairing", () => {
     assert.equal((await machine.service.connectSettled()).status, "approved");
   });
 
-  it("answers who asked before, where somebody asks anew before there is a code", async () => {
+  it("answers an earlier request if a newer one arrives before there is a code", async () => {
     cloud.script("/v1/pairing/start", () => {});
     const first = machine.service.connect();
     await until("the start to arrive", () => cloud.to("/v1/pairing/start").length === 1);
@@ -157,7 +164,7 @@ describe("pairing", () => {
     });
   });
 
-  it("answers who waits for a code when it is stopped", async () => {
+  it("answers a request that waits for a code when it is stopped", async () => {
     cloud.script("/v1/pairing/start", () => {});
     const connecting = machine.service.connect();
     await until("the start to arrive", () => cloud.to("/v1/pairing/start").length === 1);
@@ -165,7 +172,7 @@ describe("pairing", () => {
     assert.deepEqual(await connecting, { kind: "failed", message: "the daemon is stopping" });
   });
 
-  it("gives up when it is cancelled", async () => {
+  it("ends when it is cancelled", async () => {
     cloud.script("/v1/pairing/poll", () => {});
     await machine.service.connect();
     await machine.service.cancelConnect();
@@ -174,20 +181,20 @@ describe("pairing", () => {
   });
 
   // Planted: a new driver at once. On a full disk it failed as well, and the next one, without a turn for anybody else.
-  it("waits before it goes on where neither the credentials nor its own state can be stored", async () => {
+  it("waits before it retries if neither the credentials nor its state can be stored", async () => {
     const clock = createManualClock(Date.UTC(2026, 10, 21));
     const own = await createMachine(cloud.url, { paired: false, clock });
     try {
       let tries = 0;
-      const { saveMachine } = own.store;
+      const { saveMachineState } = own.store.delivery;
       const fail = () => {
         tries += 1;
-        if (tries === 20) Object.assign(own.store, { saveMachine });
+        if (tries === 20) Object.assign(own.store.delivery, { saveMachineState });
         throw new Error("the disk is full");
       };
       Object.assign(own.ports.credentials, {
         write: async () => {
-          Object.assign(own.store, { saveMachine: fail });
+          Object.assign(own.store.delivery, { saveMachineState: fail });
           throw new Error("the disk is full");
         },
       });
@@ -197,7 +204,7 @@ describe("pairing", () => {
       for (const count of [1, 2, 3]) {
         await until("the failure", () => crashes() === count);
         assert.deepEqual([clock.nextTimerMs(), tries], [1_000, count - 1]);
-        if (count === 3) Object.assign(own.store, { saveMachine });
+        if (count === 3) Object.assign(own.store.delivery, { saveMachineState });
         clock.advance(1_000);
       }
       assert.equal((await settled).status, "failed");
@@ -216,25 +223,25 @@ describe("pairing", () => {
       const connect = async (force: boolean) => {
         await machine.service.connect({ ...options, force });
         await machine.service.connectSettled();
-        return machine.store.countPending();
+        return machine.store.delivery.countPending();
       };
-      machine.store.insertRecords([sampleRecord(), sampleRecord()]);
+      machine.store.records.insert([sampleRecord(), sampleRecord()]);
       assert.equal(await connect(false), first);
-      machine.store.insertRecords([sampleRecord()]);
+      machine.store.records.insert([sampleRecord()]);
       assert.equal((await machine.service.syncNow()).report.accepted, first + 1);
-      machine.store.insertRecords([sampleRecord()]);
+      machine.store.records.insert([sampleRecord()]);
       assert.equal(await connect(true), again);
       await machine.service.syncNow();
       await machine.service.disconnect();
-      machine.store.insertRecords([sampleRecord(), sampleRecord()]);
+      machine.store.records.insert([sampleRecord(), sampleRecord()]);
       assert.equal(await connect(false), anew);
     });
   }
 
-  it("wakes a sync that was paused for an invalid key", async () => {
+  it("resumes a sync that was paused because of an invalid key", async () => {
     await machine.service.connect();
     await machine.service.connectSettled();
-    machine.store.insertRecords([sampleRecord()]);
+    machine.store.records.insert([sampleRecord()]);
     cloud.script("/v1/requests/batch", { status: 401 });
     await machine.service.syncNow();
     await machine.service.connect({ force: true });
@@ -249,7 +256,7 @@ describe("disconnect()", () => {
     await machine.service.connectSettled();
   });
 
-  it("revokes at the cloud, deletes here, and switches off", async () => {
+  it("revokes the key in the cloud, deletes the credentials and disables the cloud", async () => {
     assert.deepEqual(await machine.service.disconnect(), {
       kind: "disconnected",
       revoked: true,
@@ -258,19 +265,19 @@ describe("disconnect()", () => {
     assert.equal(cloud.to("/v1/daemon/key")[0]?.method, "DELETE");
     const { enabled, paired } = await machine.service.state();
     assert.deepEqual([enabled, paired], [false, false]);
-    const row = machine.store.readCloudState("cloud_state");
+    const row = machine.store.delivery.readState("cloud_state");
     assert.deepEqual([row.enabled, row.api_key_mirror], [0, null]);
     assert.deepEqual(await machine.service.disconnect(), { kind: "not_connected" });
   });
 
-  it("takes a key that the cloud does not know any more for revoked", async () => {
+  it("treats a key that the cloud no longer knows as revoked", async () => {
     cloud.script("/v1/daemon/key", { status: 401 });
     const { kind, ...result } = await machine.service.disconnect();
     assert.deepEqual([kind, result], ["disconnected", { revoked: true, error: null }]);
     assert.equal(await machine.ports.credentials.read(), null);
   });
 
-  it("deletes here and warns where the cloud can't be told", async () => {
+  it("deletes the credentials and warns if the cloud can't be reached", async () => {
     cloud.script("/v1/daemon/key", (_, response) => void response.destroy());
     assert.deepEqual(await machine.service.disconnect(), {
       kind: "disconnected",
@@ -282,15 +289,15 @@ describe("disconnect()", () => {
 });
 
 describe("whoami()", () => {
-  it("tells a valid key, an invalid one, a blocked machine and a failure apart", async () => {
+  it("distinguishes a valid key, an invalid one, a blocked machine and a failure", async () => {
     assert.deepEqual(await machine.service.whoami(), { kind: "not_connected" });
     await machine.service.connect();
     await machine.service.connectSettled();
-    machine.store.updateCloudState("cloud_state", { last_connected_at: null });
+    machine.store.delivery.updateState("cloud_state", { last_connected_at: null });
     const renamed = { ...WHOAMI, workspace: { ...WHOAMI.workspace, name: "Play" } };
     cloud.script("/v1/daemon/whoami", { status: 200, body: renamed });
     assert.deepEqual(await machine.service.whoami(), { kind: "valid", whoami: renamed });
-    const { last_connected_at, workspace_name } = machine.store.readCloudState("cloud_state");
+    const { last_connected_at, workspace_name } = machine.store.delivery.readState("cloud_state");
     assert.deepEqual([last_connected_at !== null, workspace_name], [true, "Play"]);
     assert.equal((await machine.service.state()).workspaceName, "Play");
     const problem = { type: "about:blank", status: 403, code: "machine_blocked" };

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { createManualClock } from "../../../adapters/clock/mod.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { nextPullAt, readPullHistory } from "../../../daemon/cloud/pull-state.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
-import { createMachine, type Machine, TOKEN, until } from "./cloud-kit.ts";
+import { createMachine, type Machine, TOKEN, until } from "./cloud.rig.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const HOUR = 3_600_000;
@@ -70,12 +70,12 @@ describe("the pull of rates", () => {
   });
   afterEach(() => machine.close());
 
-  it("takes them from the cloud with the token, and not again while nothing changed", async () => {
+  it("gets rates from the cloud with the token, and not again while nothing has changed", async () => {
     let changed = 0;
     Object.assign(machine.ports, { ratesChanged: () => (changed += 1) });
     const { kind } = await machine.service.refreshRates();
     assert.equal(kind, "updated");
-    const [row] = machine.store.readRates();
+    const [row] = machine.store.rates.read();
     assert.deepEqual([row?.source, row?.provenanceDate, row?.rates.input], ["auto", "2026-11-21", 1_000_000]);
     assert.deepEqual(await machine.service.refreshRates(), { kind: "not_modified", from: "cloud" });
     assert.deepEqual(asked, [
@@ -85,14 +85,14 @@ describe("the pull of rates", () => {
     assert.equal(changed, 1);
   });
 
-  it("takes them from pull_url without any token", async () => {
+  it("gets rates from pull_url without a token", async () => {
     machine.config.pricing = { pull_url: `${url}/public.json` };
     const result = await machine.service.refreshRates();
     assert.deepEqual([result.kind, "from" in result && result.from], ["updated", "pull_url"]);
     assert.deepEqual(asked, [{ path: "/public.json", authorization: undefined, etag: undefined }]);
   });
 
-  it("sends no byte where the address is not https, or where nothing is configured", async () => {
+  it("sends nothing if the URL is not https, or if nothing is configured", async () => {
     const plain = await createMachine("http://127.0.0.1:9", { clock });
     try {
       assert.deepEqual(await plain.service.refreshRates(), { kind: "not_https" });
@@ -110,9 +110,9 @@ describe("the pull of rates", () => {
     }
   });
 
-  it("takes all or nothing: what the guard rejects changes no row", async () => {
+  it("takes all rates or none: a rejected pull changes no row", async () => {
     await machine.service.refreshRates();
-    const kept = machine.store.readRates();
+    const kept = machine.store.rates.read();
     const bad: unknown[] = [
       published(rate("m", "11"), rate("n", "1")),
       published(rate("m", "0")),
@@ -126,17 +126,17 @@ describe("the pull of rates", () => {
       answer = { status: 200, body };
       const result = await machine.service.refreshRates();
       assert.equal(result.kind, "invalid", JSON.stringify(body));
-      assert.deepEqual(machine.store.readRates(), kept);
+      assert.deepEqual(machine.store.rates.read(), kept);
     }
     assert.equal(machine.logged.filter(({ event }) => event === "pricing.pull_invalid").length, bad.length);
   });
 
-  it("counts every other answer as failed and changes nothing", async () => {
+  it("counts every other response as a failure and changes nothing", async () => {
     for (const given of [{ status: 500 }, { status: 401 }, { status: 302 }, { status: 200, body: "hello" }]) {
       answer = given;
       assert.equal((await machine.service.refreshRates()).kind, "failed");
     }
-    assert.deepEqual(machine.store.readRates(), []);
+    assert.deepEqual(machine.store.rates.read(), []);
     assert.deepEqual(
       machine.logged
         .filter(({ event }) => event === "pricing.pull_failed")
@@ -151,7 +151,7 @@ describe("the pull of rates", () => {
     );
   });
 
-  it("keeps why the last pull failed until one is taken, and begins again an hour after it", async () => {
+  it("stores why the last pull failed until one succeeds, and retries after an hour", async () => {
     const failures: (string | undefined)[] = [];
     const given = [
       { status: 503 },
@@ -162,23 +162,23 @@ describe("the pull of rates", () => {
     for (answer of given) {
       clock.advance(1);
       await machine.service.refreshRates();
-      const { failure } = readPullHistory(machine.store);
+      const { failure } = readPullHistory(machine.store.notes);
       if (failure !== null) assert.equal(failure.at, clock.now());
       failures.push(failure?.error);
     }
     assert.match(failures[1] ?? "", /^rejected: acme m, input: .+, and 1 more$/);
     assert.deepEqual([failures[0], failures[2], failures[3]], ["HTTP 503", undefined, "HTTP 500"]);
-    const history = readPullHistory(machine.store);
+    const history = readPullHistory(machine.store.notes);
     assert.equal(history.pulledAt, clock.now() - 1);
     assert.equal(nextPullAt(history, 6 * HOUR), clock.now() + HOUR);
     assert.equal(nextPullAt({ ...history, failure: null }, 6 * HOUR), clock.now() - 1 + 6 * HOUR);
     // Unchanged rates are as good as new ones.
     answer = { status: 200, etag: '"one"' };
     await machine.service.refreshRates();
-    assert.equal(readPullHistory(machine.store).failure, null);
+    assert.equal(readPullHistory(machine.store.notes).failure, null);
   });
 
-  it("goes on where the configuration could not be read when a pull had ended", async () => {
+  it("continues if the configuration could not be read after a pull", async () => {
     machine.config.pricing = { auto_pull: true };
     const { settings } = machine.ports;
     let isBroken = false;
@@ -200,14 +200,14 @@ describe("the pull of rates", () => {
     });
   });
 
-  it("pulls by itself while auto_pull is on, at its interval, never below the floor, and after a failure in an hour", async () => {
+  it("pulls at its interval while auto_pull is on, at least an hour apart, and an hour after a failure", async () => {
     machine.config.pricing = { auto_pull: true, pull_interval: "2h" };
     await machine.service.start();
     // The other timers of the service do not matter here, so that only small steps of time are taken.
     const pulls = () => asked.length;
     clock.advance(1);
     await until("the first pull", () => pulls() === 1);
-    await until("it to be kept", () => machine.store.readMeta("rates_pulled_at") !== null);
+    await until("it to be kept", () => machine.store.notes.read("rates_pulled_at") !== null);
     answer = { status: 500 };
     await turnOf(2 * HOUR - 2_000);
     assert.equal(pulls(), 1);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
-import { type Served, serve } from "../../../adapters/http/mod.ts";
-import { toOutgoingRecord } from "../../../core/policy/mod.ts";
-import { judgeVariance } from "../../../core/reconcile/mod.ts";
-import type { RequestRecord } from "../../../core/record.ts";
+import { type Served, serve } from "../../../adapters/http/serve.ts";
+import { judgeVariance } from "../../../core/pricing/reconcile/variance.ts";
+import { toOutgoingRecord } from "../../../core/privacy/policy/outgoing-record.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
 import { type CloudRig, createRig, START, type TestWorkspace } from "../../cloud/kit/cloud-rig.ts";
 import { describeOnEngines } from "../../cloud/kit/engines.ts";
-import { sampleRecord } from "../store/sample-records.ts";
-import { createMachine, type Machine } from "./cloud-kit.ts";
+import { sampleRecord } from "../store/sample-records.rig.ts";
+import { createMachine, type Machine } from "./cloud.rig.ts";
 
 const DAY = "2026-11-21";
 
@@ -58,10 +58,10 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     return result.reconciliation;
   }
 
-  it("delivers a backlog of 1,203, and reconcile is exact", async () => {
+  it("delivers a backlog of 1,203 requests, and both totals agree exactly", async () => {
     const { machine } = await connected();
     try {
-      machine.store.insertRecords(Array.from({ length: 1_203 }, () => priced()));
+      machine.store.records.insert(Array.from({ length: 1_203 }, () => priced()));
       const { report } = await machine.service.syncNow();
       assert.deepEqual([report.ok, report.accepted], [true, 1_203]);
       const found = await reconciled(machine);
@@ -73,12 +73,12 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     }
   });
 
-  it("names what is pending, skipped and in quarantine when it reconciles", async () => {
+  it("counts pending, skipped and quarantined requests in a comparison", async () => {
     const { machine } = await connected({}, { upload: { per_project: { secret: false } } });
     try {
-      machine.store.insertRecords([priced(), priced({ project: "secret" })]);
+      machine.store.records.insert([priced(), priced({ project: "secret" })]);
       await machine.service.syncNow();
-      machine.store.insertRecords([priced()]);
+      machine.store.records.insert([priced()]);
       const found = await reconciled(machine);
       assert.deepEqual([found.pendingRequests, found.skippedRequests, found.cloud.requests], [1, 1, 1]);
       assert.equal(found.isDeliveryExact, true);
@@ -87,7 +87,7 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     }
   });
 
-  it("agrees again after a record whose usage came later was filled in on both sides", async () => {
+  it("agrees after the usage of a record was completed on both sides", async () => {
     const { machine } = await connected();
     try {
       const whole = priced();
@@ -98,9 +98,9 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
         ...{ cacheReadTokens, cacheWriteTokens, cacheWrite1hTokens },
       };
       const unpriced = { costPicoUsd: null, costSource: "unpriced", ratesSource: null } as const;
-      machine.store.insertRecords([{ ...whole, ...unpriced, tokens, tokensComplete: false }]);
+      machine.store.records.insert([{ ...whole, ...unpriced, tokens, tokensComplete: false }]);
       await machine.service.syncNow();
-      machine.store.insertRecords([whole]);
+      machine.store.records.insert([whole]);
       const { report } = await machine.service.syncNow();
       assert.deepEqual([report.accepted, report.duplicates], [0, 1]);
       const found = await reconciled(machine);
@@ -111,13 +111,36 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     }
   });
 
-  it("tells a held-back field from a lost one when it reconciles", async () => {
+  it("compares the fields that were sent, even if the policy has changed", async () => {
+    const { machine } = await connected();
+    const setUpload = (upload: Record<string, unknown>) => {
+      machine.config.cloud = { ...(machine.config.cloud as object), upload };
+    };
+    try {
+      machine.store.records.insert([priced()]);
+      await machine.service.syncNow();
+      const counts = { prompt_tokens: false, completion_tokens: false, cost_pico_usd: false };
+      setUpload({ preset: "minimal", ...counts, cost_usd_minor_units: false });
+      machine.store.records.insert([priced(), priced()]);
+      await machine.service.syncNow();
+      assert.equal((await reconciled(machine)).isDeliveryExact, true);
+      setUpload({ preset: "full" });
+      const found = await reconciled(machine);
+      assert.deepEqual([found.isDeliveryExact, found.cloud.requests], [true, 3]);
+      assert.equal(found.cloud.promptTokens, priced().tokens.promptTokens);
+      assert.equal(typeof found.variancePercent, "string");
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it("distinguishes a field that was not sent from a lost one in a comparison", async () => {
     const { machine } = await connected(
       {},
       { upload: { preset: "minimal", cost_pico_usd: false, prompt_tokens: false } },
     );
     try {
-      machine.store.insertRecords([priced(), priced({ costPicoUsd: 15_000_000n })]);
+      machine.store.records.insert([priced(), priced({ costPicoUsd: 15_000_000n })]);
       await machine.service.syncNow();
       assert.equal((await reconciled(machine)).isDeliveryExact, true);
     } finally {
@@ -125,7 +148,7 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     }
   });
 
-  it("leaves bodies pending while the workspace's gate is off, and stores them once it is on", async () => {
+  it("keeps bodies pending while the workspace's gate is off, and uploads them once it is on", async () => {
     const { machine, workspace } = await connected(
       {},
       { bodies: { enabled: true, upload_from: "2020-01-01" } },
@@ -137,8 +160,8 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
         bodies: { enabled: true, upload_from: "none" },
       };
       const record = priced();
-      machine.store.insertRecords([record]);
-      const leg = {
+      machine.store.records.insert([record]);
+      const body = {
         requestId: record.requestId,
         capturedAt: START,
         contentType: "application/json",
@@ -148,27 +171,31 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
         redactionApplied: false,
         redactionSummary: [],
       };
-      machine.store.insertBodies([
-        { ...leg, direction: "request" },
-        { ...leg, direction: "response" },
+      machine.store.bodies.insert([
+        { ...body, direction: "request" },
+        { ...body, direction: "response" },
       ]);
       const off = await machine.service.syncNow();
-      assert.deepEqual([off.bodies?.uploaded, off.bodies?.policyRejected, off.bodies?.pending], [0, 1, 2]);
+      assert.deepEqual(
+        [off.kind, off.bodies?.uploaded, off.bodies?.policyRejected, off.bodies?.pending],
+        ["synced", 0, 2, 2],
+      );
+      assert.equal((await machine.service.state()).bodies.recordsPolicyRejected, 2);
       assert.equal((await machine.service.whoami()).kind, "valid");
       await rig.db
         .updateTable("workspaces")
         .set({ store_prompt_content: true })
         .where("workspace_id", "=", workspace.id)
         .execute();
-      // The first pass begins behind the leg that was refused, the second comes to it.
       const on = await machine.service.syncNow();
-      assert.deepEqual([on.bodies?.uploaded, on.bodies?.pending], [2, 0]);
+      assert.deepEqual([on.bodies?.uploaded, on.bodies?.pending, on.bodies?.policyRejected], [2, 0, 0]);
+      assert.equal((await machine.service.state()).bodies.recordsPolicyRejected, 0);
     } finally {
       await machine.close();
     }
   });
 
-  it("takes rates with their tag only over https: this cloud is not", async () => {
+  it("pulls rates only over https, which this cloud does not use", async () => {
     const { machine } = await connected();
     try {
       assert.deepEqual(await machine.service.refreshRates(), { kind: "not_https" });
@@ -177,7 +204,7 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
     }
   });
 
-  it("pauses when its key is revoked, and says so on resume", async () => {
+  it("pauses if its key is revoked, and reports that on resume", async () => {
     const { machine } = await connected();
     try {
       assert.deepEqual((await machine.service.whoami()).kind, "valid");
@@ -186,7 +213,7 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
       assert.ok(kept);
       await machine.ports.credentials.write(kept);
       machine.config.cloud = { ...(machine.config.cloud as object), enabled: true };
-      machine.store.insertRecords([priced()]);
+      machine.store.records.insert([priced()]);
       assert.equal((await machine.service.syncNow()).report.message, "sync is paused: paused_unauthorised");
       assert.equal((await machine.service.resume()).reason, "key_invalid");
     } finally {
@@ -210,10 +237,10 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
             const records = times.map((_, index) =>
               priced({ project: `p${index % 3}`, costPicoUsd: BigInt(index) * 10_000_000n }),
             );
-            machine.store.insertRecords(records);
+            machine.store.records.insert(records);
             network.splice(0, network.length, ...losses);
             // By the daemon, again and again as its answers are lost …
-            for (let tries = 0; machine.store.countPending() > 0 && tries < 100; tries += 1) {
+            for (let tries = 0; machine.store.delivery.countPending() > 0 && tries < 100; tries += 1) {
               await machine.service.syncNow();
             }
             network.length = 0;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createManualClock } from "../../../adapters/clock/mod.ts";
-import { createDriver } from "../../../adapters/driver/mod.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { createDriver } from "../../../adapters/driver/create-driver.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { createSupervisor } from "../../../daemon/cloud/supervise.ts";
-import { createMachine, startScriptedCloud, until } from "./cloud-kit.ts";
+import { createMachine, startScriptedCloud, until } from "./cloud.rig.ts";
 
 function supervised(run: (n: number) => Promise<void>) {
   const clock = createManualClock(0);
@@ -28,24 +28,24 @@ function supervised(run: (n: number) => Promise<void>) {
 }
 
 describe("createSupervisor()", () => {
-  it("starts a crashed worker again, later each time, degrades after eight, and goes on every 300 s", async () => {
-    const one = supervised(() => Promise.reject(new TypeError("secret words")));
+  it("restarts a crashed worker after growing delays, degrades after eight restarts, then retries every 300 s", async () => {
+    const one = supervised(() => Promise.reject(new TypeError("no such table")));
     one.supervisor.enable(true);
-    for (let end = 1; end <= 8; end += 1) {
+    for (let end = 1; end <= 9; end += 1) {
       await until(`end ${end}`, () => exits().length === end);
       one.clock.advance(Math.min(60_000, 1_000 * 2 ** (end - 1)));
     }
     assert.equal(one.supervisor.status, "degraded");
     assert.deepEqual(
       exits().map(({ fields }) => fields.restart_in_ms),
-      [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 300_000],
+      [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 300_000],
     );
-    const { task, cause, error } = exits()[0]?.fields ?? {};
-    assert.deepEqual([task, cause, error], ["sync", "error", "TypeError"]);
+    const { task, cause, error, message } = exits()[0]?.fields ?? {};
+    assert.deepEqual([task, cause, error, message], ["sync", "error", "TypeError", "no such table"]);
     one.clock.advance(300_000);
-    await until("the ninth end", () => exits().length === 9);
-    one.supervisor.resume();
     await until("the tenth end", () => exits().length === 10);
+    one.supervisor.resume();
+    await until("the eleventh end", () => exits().length === 11);
     await one.supervisor.stop();
 
     function exits() {
@@ -53,7 +53,7 @@ describe("createSupervisor()", () => {
     }
   });
 
-  it("does not count a worker that was told to end, and says why it starts none", async () => {
+  it("does not count a worker that was stopped, and logs why it starts none", async () => {
     const one = supervised(() => new Promise<void>((resolve) => one.onStop(resolve)));
     one.supervisor.enable(false);
     await until("the skip", () => one.logged.some(({ event }) => event === "cloud.supervisor.skip"));
@@ -69,12 +69,12 @@ describe("createSupervisor()", () => {
   });
 });
 
-describe("the cloud's side, stopped while it reads its configuration", () => {
+describe("the cloud service, stopped while it reads its configuration", () => {
   for (const [what, readings] of [
     ["at the start", 0],
     ["for the pull of rates", 1],
   ] as const) {
-    it(`${what}: asks for nothing and leaves no timer`, async () => {
+    it(`${what}: sends nothing and leaves no timer`, async () => {
       const cloud = await startScriptedCloud();
       const clock = createManualClock(Date.UTC(2026, 10, 21));
       const machine = await createMachine(cloud.url, { clock, config: { pricing: { auto_pull: true } } });

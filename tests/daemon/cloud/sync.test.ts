@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { REFUSALS_PER_ROUND } from "../../../core/delivery/sync/sync-run.ts";
 import type { OutboxEntry } from "../../../core/ports/outbox.ts";
-import { createCloudService } from "../../../daemon/cloud/mod.ts";
-import { sampleRecord } from "../store/sample-records.ts";
+import { createCloudService } from "../../../daemon/cloud/create-cloud-service.ts";
+import { sampleRecord } from "../store/sample-records.rig.ts";
 import {
   type Answer,
   createMachine,
+  credentialsFor,
   type Machine,
   type ScriptedCloud,
   startScriptedCloud,
   TOKEN,
+  takeAll,
   until,
-} from "./cloud-kit.ts";
+} from "./cloud.rig.ts";
 
 let cloud: ScriptedCloud;
 let machine: Machine;
@@ -26,16 +30,16 @@ afterEach(async () => {
 });
 
 const BATCH = "/v1/requests/batch";
-const row = () => machine.store.readCloudState("cloud_sync_state");
+const row = () => machine.store.delivery.readState("cloud_sync_state");
 const add = (count: number) => {
   const records = Array.from({ length: count }, () => sampleRecord());
-  machine.store.insertRecords(records);
+  machine.store.records.insert(records);
   return records.map((record) => record.requestId);
 };
 const idsOf = (batch: { records: { request_id: string }[] }) => batch.records.map((one) => one.request_id);
 
-describe("metadata sync, row by row of the contract's table", () => {
-  it("sends oldest first, with the token, and stamps what the cloud has", async () => {
+describe("metadata sync, row by row of the specification's table", () => {
+  it("sends the oldest first, with the token, and stamps synced requests", async () => {
     const ids = add(3);
     const result = await machine.service.syncNow();
     assert.equal(result.kind, "synced");
@@ -44,7 +48,7 @@ describe("metadata sync, row by row of the contract's table", () => {
     assert.equal(seen?.authorization, `Bearer ${TOKEN}`);
     assert.deepEqual(idsOf(seen?.body), ids);
     assert.equal(seen?.body.daemon_version, "0.4.0");
-    assert.equal(machine.store.countPending(), 0);
+    assert.equal(machine.store.delivery.countPending(), 0);
     assert.equal((await machine.service.syncNow()).report.accepted, 0);
     assert.equal(cloud.to(BATCH).length, 1);
   });
@@ -53,14 +57,14 @@ describe("metadata sync, row by row of the contract's table", () => {
     [401, "paused_unauthorised"],
     [403, "paused_forbidden"],
   ] as const) {
-    it(`pauses on ${status}, says so in the tables and the log, and stays so after a restart`, async () => {
+    it(`pauses on ${status}, records it in the tables and the log, and stays paused after a restart`, async () => {
       const ids = add(2);
       const before = Date.now();
       cloud.script(BATCH, { status });
       const { kind, report } = await machine.service.syncNow();
       assert.deepEqual([kind, report.reason], ["not_synced", "paused"]);
       assert.equal(row().paused_reason, reason);
-      assert.equal(machine.store.readCloudState("cloud_state").paused_reason, reason);
+      assert.equal(machine.store.delivery.readState("cloud_state").paused_reason, reason);
       assert.equal(row().last_error, `HTTP ${status}`);
       assert.ok((row().last_tick_at ?? 0) >= before && (row().last_error_at ?? 0) >= before);
       assert.deepEqual(machine.logged.find(({ event }) => event === "sync.paused")?.fields, {
@@ -71,7 +75,7 @@ describe("metadata sync, row by row of the contract's table", () => {
       });
       assert.equal((await machine.service.syncNow()).report.reason, "paused");
       assert.equal(cloud.to(BATCH).length, 1);
-      assert.equal(machine.store.countPending(), 2);
+      assert.equal(machine.store.delivery.countPending(), 2);
     });
   }
 
@@ -103,7 +107,7 @@ describe("metadata sync, row by row of the contract's table", () => {
     ],
   ];
   for (const [name, answer, error] of failures) {
-    it(`counts ${name} as transient: nothing marked, no pause, sent again`, async () => {
+    it(`treats ${name} as transient: marks nothing, does not pause, sends again`, async () => {
       add(1);
       cloud.script(BATCH, answer);
       const { report } = await machine.service.syncNow();
@@ -111,14 +115,14 @@ describe("metadata sync, row by row of the contract's table", () => {
       const { consecutive_failures, last_error, last_error_at, paused_reason } = row();
       assert.deepEqual([consecutive_failures, last_error, paused_reason], [1, error, null]);
       assert.notEqual(last_error_at, null);
-      assert.equal(machine.store.countPending(), 1);
+      assert.equal(machine.store.delivery.countPending(), 1);
       assert.equal((await machine.service.syncNow()).report.ok, true);
       assert.equal(row().consecutive_failures, 0);
-      assert.equal(machine.store.countPending(), 0);
+      assert.equal(machine.store.delivery.countPending(), 0);
     });
   }
 
-  it("counts an address where nobody listens as transient", async () => {
+  it("treats a refused connection as transient", async () => {
     add(1);
     const { url } = cloud;
     await cloud.close();
@@ -131,7 +135,7 @@ describe("metadata sync, row by row of the contract's table", () => {
     assert.ok(url);
   });
 
-  it("sends again what the cloud has committed when its answer was lost, and takes the duplicate", async () => {
+  it("resends a committed batch whose response was lost, and accepts the duplicates", async () => {
     const ids = add(2);
     cloud.script(BATCH, (_, response) => void response.destroy(), {
       status: 200,
@@ -141,10 +145,10 @@ describe("metadata sync, row by row of the contract's table", () => {
     const { report } = await machine.service.syncNow();
     assert.deepEqual([report.ok, report.duplicates], [true, 2]);
     assert.deepEqual(idsOf(cloud.to(BATCH)[1]?.body), ids);
-    assert.equal(machine.store.countPending(), 0);
+    assert.equal(machine.store.delivery.countPending(), 0);
   });
 
-  it("honours Retry-After in all its forms, and goes before the own backoff alone", async () => {
+  it("honours Retry-After in all its forms, and sends before its end only after a shorter backoff", async () => {
     const soon = new Date(Date.now() + 90_000).toUTCString();
     const forms: readonly [header: string, waits: boolean][] = [
       ["120", true],
@@ -159,7 +163,7 @@ describe("metadata sync, row by row of the contract's table", () => {
     for (const [header, waits] of forms) {
       const own = await createMachine(cloud.url);
       try {
-        own.store.insertRecords([sampleRecord()]);
+        own.store.records.insert([sampleRecord()]);
         cloud.script(BATCH, { status: 429, headers: { "retry-after": header } });
         await own.service.syncNow();
         const { report } = await own.service.syncNow();
@@ -170,7 +174,7 @@ describe("metadata sync, row by row of the contract's table", () => {
     }
   });
 
-  it("puts a record that is rejected by name into quarantine, and the others land", async () => {
+  it("quarantines a record that the cloud rejects, and syncs the others", async () => {
     const ids = add(3);
     cloud.script(BATCH, {
       status: 200,
@@ -182,21 +186,21 @@ describe("metadata sync, row by row of the contract's table", () => {
     });
     const { report } = await machine.service.syncNow();
     assert.deepEqual([report.accepted, report.quarantined], [2, 1]);
-    const [entry] = machine.store.listQuarantine();
+    const [entry] = machine.store.quarantine.list();
     assert.deepEqual([entry?.requestId, entry?.reason], [ids[1], "invalid_record: provider: is missing"]);
-    assert.equal(machine.store.countPending(), 0);
+    assert.equal(machine.store.delivery.countPending(), 0);
   });
 
-  it("keeps of the cloud's words one bounded line", async () => {
+  it("stores the cloud's message as one limited line", async () => {
     const ids = add(1);
     const rejected = [{ request_id: ids[0], code: "odd", message: `a\u001b[2Jé\n${"x".repeat(1_000)}` }];
     cloud.script(BATCH, { status: 200, body: { accepted: 0, duplicates: 0, rejected } });
     await machine.service.syncNow();
-    assert.equal(machine.store.listQuarantine()[0]?.reason, `odd: a [2J  ${"x".repeat(288)}`);
+    assert.equal(machine.store.quarantine.list()[0]?.reason, `odd: a [2J  ${"x".repeat(288)}`);
   });
 
   for (const status of [400, 413, 422]) {
-    it(`halves a batch that is refused with ${status} until one record is left, which goes to quarantine`, async () => {
+    it(`halves a batch that is refused with ${status} until one record is left, and quarantines it`, async () => {
       const ids = add(9);
       const poison = ids[4] as string;
       cloud.otherwise(BATCH, (seen, response) => {
@@ -207,8 +211,8 @@ describe("metadata sync, row by row of the contract's table", () => {
         }
       });
       await machine.service.start();
-      await until("everything to be settled", () => machine.store.countPending() === 0);
-      const quarantine = machine.store.listQuarantine();
+      await until("everything to be settled", () => machine.store.delivery.countPending() === 0);
+      const quarantine = machine.store.quarantine.list();
       assert.deepEqual(
         quarantine.map((entry) => [entry.requestId, entry.httpStatus]),
         [[poison, status]],
@@ -217,7 +221,63 @@ describe("metadata sync, row by row of the contract's table", () => {
     });
   }
 
-  it("pauses and resumes at the operator's word, at once and without asking the cloud", async () => {
+  /** Refuses every batch that holds one of these records, with a problem. */
+  const refuse = (poison: readonly string[]): Answer => {
+    const code = "invalid_batch";
+    return (seen, response) => {
+      if (!idsOf(seen.body).some((id) => poison.includes(id))) return void takeAnswer(seen, response);
+      response.writeHead(422, { "content-type": "application/problem+json" });
+      response.end(JSON.stringify({ type: "about:blank", title: "Refused", status: 422, code }));
+    };
+  };
+  const takeAnswer = takeAll as Extract<Answer, (...given: never[]) => unknown>;
+
+  it("ends a requested sync after a limited number of batches if the cloud refuses everything, and loses nothing", async () => {
+    for (const waiting of [10, 490]) {
+      add(waiting);
+      cloud.otherwise(
+        BATCH,
+        refuse(machine.store.delivery.pendingProjects(1_000, Date.now()).map(({ requestId }) => requestId)),
+      );
+      const before = cloud.to(BATCH).length;
+      const { kind, report } = await machine.service.syncNow();
+      assert.deepEqual(
+        [kind, report.reason, report.message],
+        ["not_synced", "refused", "HTTP 422 invalid_batch"],
+      );
+      assert.ok(cloud.to(BATCH).length - before <= REFUSALS_PER_ROUND);
+    }
+    assert.equal(machine.store.delivery.countPending(), 500);
+    assert.equal(machine.store.quarantine.count(), 0);
+    assert.equal(row().last_error, "HTTP 422 invalid_batch");
+  });
+
+  it("reaches a new record behind 600 old ones that the cloud refuses, then quarantines those with its code", async () => {
+    const poison = add(600);
+    const [good] = add(1);
+    cloud.otherwise(BATCH, refuse(poison));
+    await machine.service.start();
+    const isTaken = () => machine.store.delivery.requestsById([good as string])[0]?.syncedAt !== null;
+    await until("the new record to be taken", isTaken);
+    assert.ok(cloud.to(BATCH).length <= REFUSALS_PER_ROUND);
+    await until("a refused record in quarantine", () => machine.store.quarantine.count() > 0);
+    const [entry] = machine.store.quarantine.list();
+    assert.deepEqual(
+      [entry?.reason, entry?.httpStatus],
+      ["HTTP 422 invalid_batch, refused alone while another record was taken", 422],
+    );
+  });
+
+  it("clears the last error once a batch is accepted", async () => {
+    add(1);
+    cloud.script(BATCH, { status: 503 });
+    await machine.service.syncNow();
+    assert.equal(row().last_error, "HTTP 503");
+    await machine.service.syncNow();
+    assert.deepEqual([row().last_error, row().last_error_at, row().consecutive_failures], [null, null, 0]);
+  });
+
+  it("pauses and resumes by command, at once and without a request to the cloud", async () => {
     add(1);
     assert.deepEqual(await machine.service.pause(), { kind: "paused", pausedReason: "paused_manual" });
     assert.deepEqual(await machine.service.pause(), {
@@ -225,11 +285,11 @@ describe("metadata sync, row by row of the contract's table", () => {
       pausedReason: "paused_manual",
     });
     assert.equal(row().paused_reason, "paused_manual");
-    assert.equal(machine.store.readCloudState("cloud_body_sync_state").paused_reason, "paused_manual");
+    assert.equal(machine.store.delivery.readState("cloud_body_sync_state").paused_reason, "paused_manual");
     assert.equal((await machine.service.syncNow()).report.reason, "paused");
     const report = await machine.service.resume();
     assert.deepEqual([report.ok, report.httpStatus], [true, null]);
-    assert.equal(machine.store.readCloudState("cloud_body_sync_state").paused_reason, null);
+    assert.equal(machine.store.delivery.readState("cloud_body_sync_state").paused_reason, null);
     assert.equal(cloud.seen.length, 0);
     assert.equal((await machine.service.syncNow()).report.accepted, 1);
   });
@@ -242,7 +302,7 @@ describe("metadata sync, row by row of the contract's table", () => {
     [{ status: 302, headers: { location: "/" } }, "unconfirmed", 302],
   ];
   for (const [answer, reason, httpStatus] of resumes) {
-    it(`stays paused when resume finds ${reason} ${httpStatus}`, async () => {
+    it(`stays paused if resume finds ${reason} ${httpStatus}`, async () => {
       add(1);
       cloud.script(BATCH, { status: 401 });
       await machine.service.syncNow();
@@ -253,23 +313,23 @@ describe("metadata sync, row by row of the contract's table", () => {
     });
   }
 
-  it("goes by a reason that a person or another version wrote into the table", async () => {
+  it("applies a pause that the user or another version wrote into the table", async () => {
     add(1);
     await machine.service.syncNow();
     add(1);
-    machine.store.updateCloudState("cloud_sync_state", { paused_reason: "paused_for_lunch" });
+    machine.store.delivery.updateState("cloud_sync_state", { paused_reason: "paused_for_lunch" });
     assert.equal((await machine.service.syncNow()).report.reason, "paused");
     assert.equal(cloud.to(BATCH).length, 1);
     assert.equal((await machine.service.resume()).httpStatus, 200);
     assert.equal((await machine.service.syncNow()).report.accepted, 1);
   });
 
-  it("resumes when whoami answers 200, and clears pause, counters and errors in both tables", async () => {
+  it("resumes if whoami returns 200, and clears pause, counters and errors in both tables", async () => {
     add(1);
     cloud.script(BATCH, { status: 500 }, { status: 401 });
     await machine.service.syncNow();
     await machine.service.syncNow();
-    machine.store.updateCloudState("cloud_body_sync_state", {
+    machine.store.delivery.updateState("cloud_body_sync_state", {
       paused_reason: "paused_unauthorised",
       consecutive_failures: 4,
       last_error: "HTTP 401",
@@ -279,7 +339,7 @@ describe("metadata sync, row by row of the contract's table", () => {
     assert.deepEqual([report.ok, report.reason], [true, "resumed"]);
     for (const table of ["cloud_sync_state", "cloud_body_sync_state"] as const) {
       const { paused_reason, consecutive_failures, last_error, last_error_at } =
-        machine.store.readCloudState(table);
+        machine.store.delivery.readState(table);
       assert.deepEqual(
         [paused_reason, consecutive_failures, last_error, last_error_at],
         [null, 0, null, null],
@@ -289,8 +349,8 @@ describe("metadata sync, row by row of the contract's table", () => {
   });
 });
 
-describe("what leaves the machine", () => {
-  it("follows the preset, overrides win over it, and what is held back is null", async () => {
+describe("the sent data", () => {
+  it("follows the preset and its overrides, with null for fields that are not sent", async () => {
     machine.config.cloud = {
       ...(machine.config.cloud as object),
       upload: { preset: "minimal", path: true, project: false },
@@ -306,16 +366,47 @@ describe("what leaves the machine", () => {
     assert.equal("error_message_hash" in sent, false);
   });
 
-  it("leaves a local-only project here, stamped as skipped for good, however many there are", async () => {
+  it("contains the prompt hash keyed if the workspace has a key, unless plain is configured; the local hash stays plain", async () => {
+    const plain = "a1".repeat(32);
+    const key = "5e".repeat(32);
+    const keyed = createHmac("sha256", Buffer.from(key, "hex"))
+      .update(Buffer.from(plain, "hex"))
+      .digest("hex");
+    const credentials = credentialsFor(cloud.url);
+    const rows = [
+      [key, undefined, keyed, "keyed"],
+      [key, "plain", plain, "plain"],
+      [null, undefined, plain, "plain"],
+      [null, "keyed", null, null],
+    ] as const;
+    for (const [at, [promptHashKey, setting, hash, kind]] of rows.entries()) {
+      await machine.ports.credentials.write({ ...credentials, promptHashKey });
+      const upload = setting === undefined ? {} : { prompt_hash_kind: setting };
+      machine.config.cloud = { ...(machine.config.cloud as object), upload };
+      const local = { ...sampleRecord(), promptHash: plain };
+      machine.store.records.insert([local]);
+      await machine.service.syncNow();
+      const [sent] = cloud.to(BATCH)[at]?.body.records ?? [];
+      assert.deepEqual(
+        [sent.prompt_hash, sent.prompt_hash_kind],
+        [hash, kind],
+        `${promptHashKey} ${setting}`,
+      );
+      assert.equal(machine.store.delivery.requestsById([local.requestId])[0]?.promptHash, plain);
+    }
+    assert.ok(!JSON.stringify(machine.logged).includes(key));
+  });
+
+  it("excludes a local-only project, whose requests are all marked as skipped", async () => {
     machine.config.cloud = {
       ...(machine.config.cloud as object),
       upload: { per_project: { secret: { upload: false } } },
     };
     const kept = Array.from({ length: 1200 }, () => sampleRecord({ project: "secret" }));
-    machine.store.insertRecords(kept);
+    machine.store.records.insert(kept);
     const [open] = add(1);
     // Each stamping waits for the disk: other work of the daemon has its turn in between.
-    const { settleRequests } = machine.store;
+    const { settle } = machine.store.delivery;
     let turns = 0;
     const stampedInTurn: number[] = [];
     let next: NodeJS.Immediate;
@@ -324,10 +415,10 @@ describe("what leaves the machine", () => {
       next = setImmediate(countTurn);
     };
     countTurn();
-    Object.assign(machine.store, {
-      settleRequests(settled: Parameters<typeof settleRequests>[0]) {
+    Object.assign(machine.store.delivery, {
+      settle(settled: Parameters<typeof settle>[0]) {
         if (settled.skipped.length > 0) stampedInTurn.push(turns);
-        settleRequests(settled);
+        settle(settled);
       },
     });
     const { report } = await machine.service.syncNow();
@@ -338,28 +429,28 @@ describe("what leaves the machine", () => {
     machine.config.cloud = { ...(machine.config.cloud as object), upload: {} };
     await machine.service.syncNow();
     assert.equal(cloud.to(BATCH).length, 1);
-    assert.equal(machine.store.countPending(), 0);
+    assert.equal(machine.store.delivery.countPending(), 0);
   });
 
-  it("is nothing of a project that became local-only since its records were selected", async () => {
+  it("excludes a project that became local-only after its records were selected", async () => {
     const [kept, sent] = [sampleRecord({ project: "secret" }), sampleRecord({ project: "open" })];
-    machine.store.insertRecords([kept, sent]);
-    const { pendingProjects } = machine.store;
-    Object.assign(machine.store, {
-      pendingProjects(limit: number) {
+    machine.store.records.insert([kept, sent]);
+    const { pendingProjects } = machine.store.delivery;
+    Object.assign(machine.store.delivery, {
+      pendingProjects(limit: number, now: number) {
         const upload = { per_project: { secret: { upload: false } } };
         machine.config.cloud = { ...(machine.config.cloud as object), upload };
-        return pendingProjects(limit);
+        return pendingProjects(limit, now);
       },
     });
     assert.equal((await machine.service.syncNow()).report.accepted, 1);
     assert.deepEqual(idsOf(cloud.to(BATCH)[0]?.body), [sent.requestId]);
-    const [found] = machine.store.requestsById([kept.requestId]);
+    const [found] = machine.store.delivery.requestsById([kept.requestId]);
     assert.deepEqual([found?.syncedAt, found?.syncSkippedAt !== null], [null, true]);
-    assert.equal(machine.store.countPending(), 0);
+    assert.equal(machine.store.delivery.countPending(), 0);
   });
 
-  it("goes to the origin that minted the token and to no other", async () => {
+  it("goes only to the origin that issued the token", async () => {
     add(1);
     const other = await startScriptedCloud();
     try {
@@ -373,7 +464,7 @@ describe("what leaves the machine", () => {
     }
   });
 
-  it("is nothing where the configuration was switched off meanwhile", async () => {
+  it("is empty if the cloud was disabled in the meantime", async () => {
     add(1);
     const { settings } = machine.ports;
     let readings = 0;
@@ -389,7 +480,7 @@ describe("what leaves the machine", () => {
     assert.deepEqual(cloud.seen, []);
   });
 
-  it("is written to the outbox before, as it was sent, in a chain that holds", async () => {
+  it("is first written to the outbox unchanged, in a valid chain", async () => {
     const ids = add(2);
     await machine.service.syncNow();
     const entries: OutboxEntry[] = [];
@@ -402,7 +493,7 @@ describe("what leaves the machine", () => {
   });
 });
 
-describe("a record that is filled in after it was sent", () => {
+describe("a record that is completed after it was sent", () => {
   const incomplete = sampleRecord({ tokensComplete: false, costPicoUsd: null, costSource: "unpriced" });
   const complete = { ...incomplete, tokensComplete: true, costPicoUsd: 5n, costSource: "computed" as const };
   const sent = () =>
@@ -410,19 +501,19 @@ describe("a record that is filled in after it was sent", () => {
       .to(BATCH)
       .flatMap(({ body }) => body.records.map((one: { cost_pico_usd: unknown }) => one.cost_pico_usd));
 
-  it("goes again, with what was lacking", async () => {
-    machine.store.insertRecords([incomplete]);
+  it("is sent again with the missing fields", async () => {
+    machine.store.records.insert([incomplete]);
     await machine.service.syncNow();
-    machine.store.insertRecords([complete]);
+    machine.store.records.insert([complete]);
     await machine.service.syncNow();
     await machine.service.syncNow();
     assert.deepEqual(sent(), [null, "5"]);
   });
 
-  it("goes again where the answer to the incomplete one came only after", async () => {
-    machine.store.insertRecords([incomplete]);
+  it("is sent again even if the response to the incomplete one arrives later", async () => {
+    machine.store.records.insert([incomplete]);
     cloud.script(BATCH, (seen, response) => {
-      machine.store.insertRecords([complete]);
+      machine.store.records.insert([complete]);
       response
         .writeHead(200)
         .end(JSON.stringify({ accepted: seen.body.records.length, duplicates: 0, rejected: [] }));
@@ -430,42 +521,42 @@ describe("a record that is filled in after it was sent", () => {
     await machine.service.syncNow();
     await machine.service.syncNow();
     assert.deepEqual(sent(), [null, "5"]);
-    assert.equal(machine.store.countPending(), 0);
+    assert.equal(machine.store.delivery.countPending(), 0);
   });
 });
 
 describe("cloud_state", () => {
-  it("holds the connection in a database that did not see the pairing, and follows the configuration", async () => {
+  it("contains the connection even in a new database, and follows the configuration", async () => {
     const own = await createMachine(cloud.url);
     try {
       await own.service.start();
-      const row = own.store.readCloudState("cloud_state");
+      const row = own.store.delivery.readState("cloud_state");
       assert.deepEqual(
         [row.enabled, row.workspace_name, row.machine_id, row.hostname],
         [1, "Work", "0".repeat(32), "laptop"],
       );
       const mirrored = await own.ports.credentials.open(row.api_key_mirror ?? new Uint8Array());
       assert.deepEqual(mirrored, await own.ports.credentials.read());
-      own.store.updateCloudState("cloud_state", { workspace_id: "another", workspace_name: "Another" });
+      own.store.delivery.updateState("cloud_state", { workspace_id: "another", workspace_name: "Another" });
       await own.service.reload();
-      const { workspace_id, workspace_name } = own.store.readCloudState("cloud_state");
+      const { workspace_id, workspace_name } = own.store.delivery.readState("cloud_state");
       assert.deepEqual([workspace_id, workspace_name], ["w1", "Work"]);
       own.config.cloud = { ...(own.config.cloud as object), enabled: false };
       await own.service.reload();
-      assert.equal(own.store.readCloudState("cloud_state").enabled, 0);
+      assert.equal(own.store.delivery.readState("cloud_state").enabled, 0);
     } finally {
       await own.close();
     }
   });
 
-  it("says when the cloud last took something", async () => {
+  it("contains when the cloud last accepted data", async () => {
     const own = await createMachine(cloud.url);
     try {
-      own.store.insertRecords([sampleRecord({})]);
-      assert.equal(own.store.readCloudState("cloud_state").last_connected_at, null);
+      own.store.records.insert([sampleRecord({})]);
+      assert.equal(own.store.delivery.readState("cloud_state").last_connected_at, null);
       const before = Date.now();
       await own.service.syncNow();
-      const { last_connected_at } = own.store.readCloudState("cloud_state");
+      const { last_connected_at } = own.store.delivery.readState("cloud_state");
       assert.ok((last_connected_at ?? 0) >= before);
     } finally {
       await own.close();

@@ -36,13 +36,13 @@ function createBench() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("createWorker() of a machine", { timeout: 60_000 }, () => {
+describe("createWorker()", { timeout: 60_000 }, () => {
   // Planted: an errand that does not wait for the driver in the making began a second one on the same state, and a daemon
   // with body sync on printed its notice twice at the start.
-  it("tells the driver that is just being made, not one of its own beside it", async () => {
+  it("dispatches to the driver that is being created, and creates no second one", async () => {
     const { worker, made, make } = createBench();
     const run = worker.run();
-    const told = worker.tell("resume_requested");
+    const told = worker.dispatch("resume_requested");
     const used = worker.use(async (driver) => driver.dispatch("sync_requested"));
     make();
     await Promise.all([told, used]);
@@ -54,16 +54,16 @@ describe("createWorker() of a machine", { timeout: 60_000 }, () => {
     await run;
   });
 
-  it("makes one for an errand where none runs, and ends it", async () => {
+  it("creates a driver for a task if none runs, and ends it", async () => {
     const { worker, made, make } = createBench();
-    const told = worker.tell("pause_requested");
+    const told = worker.dispatch("pause_requested");
     make();
     await told;
     assert.deepEqual([made.length, made[0]?.events], [1, ["started", "pause_requested"]]);
     assert.equal(await made[0]?.ended, undefined);
   });
 
-  it("does errands for which none runs one after another, and a run behind them", async () => {
+  it("runs tasks without a running driver one after another, and then a run", async () => {
     const { worker, made, make } = createBench();
     make();
     const log: string[] = [];
@@ -83,7 +83,7 @@ describe("createWorker() of a machine", { timeout: 60_000 }, () => {
     await run;
   });
 
-  it("ends an errand's driver too when it is told to stop, and begins no run that waited for it", async () => {
+  it("ends a task's driver when stopped, and does not start a run that waited for it", async () => {
     const { worker, made, make } = createBench();
     make();
     const errand = worker.use((_, ended) => ended);
@@ -94,7 +94,7 @@ describe("createWorker() of a machine", { timeout: 60_000 }, () => {
     assert.equal(made.length, 1);
   });
 
-  it("says why the driver could not be made, and makes another the next time", async () => {
+  it("rejects if the driver could not be created, and creates another the next time", async () => {
     let problem: Error | null = new Error("the configuration can't be read");
     const inner = createBench();
     const worker = createWorker<State, string>(async () => {
@@ -102,17 +102,17 @@ describe("createWorker() of a machine", { timeout: 60_000 }, () => {
       return await inner.worker.use(async (driver) => ({ driver, first: "started" }));
     });
     const run = worker.run();
-    const told = worker.tell("resume_requested");
+    const told = worker.dispatch("resume_requested");
     await assert.rejects(run, /can't be read/);
     await assert.rejects(told, /can't be read/);
     problem = null;
-    const again = worker.tell("resume_requested");
+    const again = worker.dispatch("resume_requested");
     inner.make();
     await again;
     assert.deepEqual(inner.made[0]?.events, ["started", "started", "resume_requested"]);
   });
 
-  it("ends a driver that was told to stop while it was made", async () => {
+  it("ends a driver that was stopped while it was being created", async () => {
     const { worker, make } = createBench();
     const run = worker.run();
     worker.stop();

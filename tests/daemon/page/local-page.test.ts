@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { niceCeiling } from "../../../daemon/page/cost-chart.ts";
-import { duration, shortCount, shortUsd } from "../../../daemon/page/formats.ts";
-import { openApi } from "../api/api-rig.ts";
-import { noon, sampleRecord } from "../store/sample-records.ts";
+import { openApi } from "../api/api.rig.ts";
+import { noon, sampleRecord } from "../store/sample-records.rig.ts";
 
 async function pageOf(
   fill: (store: Awaited<ReturnType<typeof openApi>>["store"]) => void,
@@ -21,7 +19,7 @@ async function pageOf(
 }
 
 describe("the local page", () => {
-  it("says how to begin where nothing was metered", async () => {
+  it("shows how to start before anything is metered", async () => {
     const { answer, text } = await pageOf(() => {});
     assert.equal(answer.status, 200);
     assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
@@ -30,7 +28,7 @@ describe("the local page", () => {
     assert.match(text, /Not connected to a cloud/);
   });
 
-  it("shows sums, groups, what is missing and what is wrong", async () => {
+  it("shows totals, groups, coverage gaps and problems", async () => {
     const { text } = await pageOf((store) => {
       store.insertBatch({
         records: [
@@ -50,14 +48,14 @@ describe("the local page", () => {
       });
     });
     assert.match(text, /\$2\.50/);
-    assert.match(text, /1 request has no known price and is not in the cost\./);
-    assert.match(text, /2 of 4 calls seen on providers' hosts were metered: 50%\./);
+    assert.match(text, /1 request has no known price; its cost is not included\./);
+    assert.match(text, /2 of 4 calls to providers were metered: 50%\./);
     assert.match(text, /Not metered: 2 WebSocket sessions/);
-    assert.match(text, /2 records were lost since the start\./);
+    assert.match(text, /2 records have been lost since the daemon started\./);
     assert.doesNotMatch(text, /Nothing metered yet/);
   });
 
-  it("takes everything stored for text", async () => {
+  it("escapes every stored value", async () => {
     const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script>`;
     const record = sampleRecord({
       model: evil,
@@ -69,15 +67,15 @@ describe("the local page", () => {
       requestedAt: noon,
     });
     for (const path of ["/", `/requests/${record.requestId}`]) {
-      const { answer, text } = await pageOf((store) => store.insertRecords([record]), path);
+      const { answer, text } = await pageOf((store) => store.records.insert([record]), path);
       assert.equal(answer.status, 200);
       assert.ok(text.includes("&lt;img src=x"));
       assert.doesNotMatch(text, /<img|<script>|onerror=alert\(1\)>/);
     }
   });
 
-  it("allows itself its own style and script, and nobody anything else", async () => {
-    const { answer, text } = await pageOf((store) => store.insertRecords([sampleRecord()]));
+  it("allows only its own stylesheet and script by its content security policy", async () => {
+    const { answer, text } = await pageOf((store) => store.records.insert([sampleRecord()]));
     const policy = answer.headers.get("content-security-policy") ?? "";
     assert.match(policy, /default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'/);
     assert.match(policy, /frame-ancestors 'none'/);
@@ -93,7 +91,7 @@ describe("the local page", () => {
     }
   });
 
-  it("shows how the cloud stands, a year at most, and what is no request", async () => {
+  it("shows the cloud banner, offers at most a year, and returns 404 for an unknown request", async () => {
     const cloud = {
       routes: new (await import("hono")).Hono(),
       banner: async () => ({ banner: "PAUSED", sentence: "The key is invalid." }) as const,
@@ -104,53 +102,6 @@ describe("the local page", () => {
     assert.match((await pageOf(() => {}, "/?days=1e9")).text, /<a href="\/\?days=30" aria-current="page">/);
     const missing = await pageOf(() => {}, `/requests/${crypto.randomUUID()}`);
     assert.equal(missing.answer.status, 404);
-    assert.match(missing.text, /There is no request of this id/);
-  });
-});
-
-describe("shortUsd()", () => {
-  const table: readonly [bigint | null, string][] = [
-    [null, "–"],
-    [0n, "$0.00"],
-    [1n, "<$0.0001"],
-    [49_999_999n, "<$0.0001"],
-    [100_000_000n, "$0.0001"],
-    [820_950_000_000n, "$0.8210"],
-    [999_999_999_999n, "$1.0000"],
-    [1_234_567_890_000_000n, "$1,234.57"],
-  ];
-  for (const [value, text] of table) it(`${value} as ${text}`, () => assert.equal(shortUsd(value), text));
-});
-
-describe("niceCeiling()", () => {
-  it("is the next of 1, 2, 5 and their tens", () => {
-    const values = [0n, 1n, 2n, 3n, 5n, 6n, 10n, 11n, 21n, 51n, 99n, 100n];
-    assert.deepEqual(values.map(niceCeiling), [
-      1_000_000_000_000n,
-      1n,
-      2n,
-      5n,
-      5n,
-      10n,
-      10n,
-      20n,
-      50n,
-      100n,
-      100n,
-      100n,
-    ]);
-  });
-});
-
-describe("duration() and shortCount()", () => {
-  it("are short", () => {
-    assert.deepEqual([0, 999, 1_000, 59_949, 61_000].map(duration), [
-      "0 ms",
-      "999 ms",
-      "1.0 s",
-      "59.9 s",
-      "1 min 1 s",
-    ]);
-    assert.deepEqual([null, 0, 999n, 1_234, 5_678_901n].map(shortCount), ["–", "0", "999", "1.23K", "5.68M"]);
+    assert.match(missing.text, /There is no request with this ID/);
   });
 });

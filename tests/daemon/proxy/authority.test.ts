@@ -36,13 +36,13 @@ describe("parseAuthority()", () => {
     });
   }
 
-  it("takes the default port where one is given", () => {
+  it("uses the default port if one is given", () => {
     assert.deepEqual(parseAuthority("host", 80), { host: "host", port: 80 });
   });
 });
 
 describe("formatAuthority()", () => {
-  it("puts IPv6 addresses in brackets and leaves a default port out", () => {
+  it("puts IPv6 addresses in brackets and omits the default port", () => {
     assert.equal(formatAuthority({ host: "::1", port: 443 }), "[::1]:443");
     assert.equal(formatAuthority({ host: "a", port: 80 }, 80), "a");
     assert.equal(formatAuthority({ host: "a", port: 80 }, 443), "a:80");

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
+import { hostname } from "node:os";
 import { after, describe, it } from "node:test";
-import { connect as connectTls } from "node:tls";
-import type { ParentProxy } from "../../../daemon/proxy/mod.ts";
-import { noParentProxies } from "../../../daemon/proxy/mod.ts";
+import { connect as connectTls, createSecureContext } from "node:tls";
+import { classifyAddress } from "../../../daemon/proxy/classify-address.ts";
+import { type ClientLocation, createDial, type DialResult } from "../../../daemon/proxy/dial.ts";
+import { noParentProxies, type ParentProxy } from "../../../daemon/proxy/parent-proxy.ts";
 import {
   collect,
   connectThrough,
@@ -17,12 +20,12 @@ import {
   providerName,
   testLeaf,
   tlsThrough,
-} from "./proxy-kit.ts";
+} from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
 
-/** Spellings of loopback and the unspecified address. Those that the system's resolver doesn't know are fine too. */
+/** Spellings of loopback and the unspecified address. Some resolvers reject some of them. */
 const spellings = [
   "127.0.0.1",
   "127.0.0.2",
@@ -46,7 +49,7 @@ const spellings = [
   "[::ffff:0.0.0.0]",
 ] as const;
 
-/** Where loopback goes, however the daemon's port is asked for; resolvers that refuse a spelling answer 502. */
+/** The expected status for each way to request the daemon's port: 403, or 502 if the resolver rejects the spelling. */
 async function ask(proxyPort: number, request: string): Promise<string> {
   const client = await dialLocal(proxyPort);
   const got = collect(client);
@@ -57,7 +60,7 @@ async function ask(proxyPort: number, request: string): Promise<string> {
 }
 
 describe("createDial()", () => {
-  it("reaches the daemon's own ports in no spelling, by no way in, with and without a parent proxy", async () => {
+  it("refuses the daemon's own ports in every spelling and proxy mode, with and without a parent proxy", async () => {
     let reached = 0;
     const api = await listenTcp(cleanup, (socket) => {
       reached += 1;
@@ -112,13 +115,23 @@ describe("createDial()", () => {
     assert.equal(atParent, 0);
   });
 
-  it("reaches no link-local and no unspecified address on any port", async () => {
+  it("refuses metadata services in every form, link-local addresses and the unspecified address", async () => {
     const proxy = await openProxy(cleanup);
     for (const host of [
       "169.254.169.254",
       "[fe80::1]",
       "[::ffff:169.254.169.254]",
       "[fd00:ec2::254]",
+      "[fd00:ec2::23]",
+      "[fd20:ce::254]",
+      "100.100.100.200",
+      "168.63.129.16",
+      "192.0.0.192",
+      "[64:ff9b::a9fe:a9fe]",
+      "[64:ff9b:1::a9fe:a9fe]",
+      "[2002:a9fe:a9fe::1]",
+      "[::a9fe:a9fe]",
+      "[::ffff:0:a9fe:a9fe]",
       "0.0.0.0",
     ]) {
       assert.equal(await ask(proxy.port, `CONNECT ${host}:80 HTTP/1.1\r\nHost: x\r\n\r\n`), "403", host);
@@ -141,7 +154,7 @@ describe("createDial()", () => {
     socket.destroy();
   });
 
-  it("gives up on an upstream that does not answer within the time", async () => {
+  it("fails if the upstream does not answer in time", async () => {
     const mute = await listenTcp(cleanup, () => {});
     const parent: ParentProxy = { host: "127.0.0.1", port: mute, tls: false, authorization: null };
     const proxy = await openProxy(cleanup, {
@@ -153,7 +166,7 @@ describe("createDial()", () => {
 });
 
 describe("createDial() with a parent proxy", () => {
-  /** A parent that joins what follows CONNECT with the given local port, whatever host was asked for. */
+  /** A parent proxy that tunnels every CONNECT to the given local port. */
   async function openParent(target: number, tls: boolean, answer = "HTTP/1.1 200 OK\r\nVia: x\r\n\r\n") {
     const heads: string[] = [];
     const serve = (socket: import("node:net").Socket) => {
@@ -208,7 +221,7 @@ describe("createDial() with a parent proxy", () => {
     });
   }
 
-  it("says what a parent answered that refuses", async () => {
+  it("reports the status of a parent proxy that refuses", async () => {
     const { parent } = await openParent(1, false, "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     const proxy = await openProxy(cleanup, { parentProxies: { https: parent, http: null, noProxy: [] } });
     const { head, socket } = await connectThrough(proxy.port, "api.provider.test:443");
@@ -219,7 +232,7 @@ describe("createDial() with a parent proxy", () => {
     socket.destroy();
   });
 
-  it("sends plain http in absolute form, with credentials that do not enter the log", async () => {
+  it("sends plain http in absolute form, with credentials that are not logged", async () => {
     const heads: string[] = [];
     const port = await listenTcp(cleanup, (socket) => {
       socket.on("data", (bytes: Buffer) => {
@@ -247,7 +260,7 @@ describe("createDial() with a parent proxy", () => {
     assert.equal(proxy.logged("request").toString(), "GET /api/tags HTTP/1.1\r\nHost: ollama.test\r\n\r\n");
   });
 
-  it("leaves out hosts of NO_PROXY and loopback", async () => {
+  it("connects directly to hosts of NO_PROXY and to loopback", async () => {
     let atParent = 0;
     const parentPort = await listenTcp(cleanup, () => (atParent += 1));
     const parent: ParentProxy = { host: "127.0.0.1", port: parentPort, tls: false, authorization: null };
@@ -264,5 +277,39 @@ describe("createDial() with a parent proxy", () => {
     client.destroy();
     assert.equal(await ask(proxy.port, "CONNECT direct.invalid:443 HTTP/1.1\r\nHost: x\r\n\r\n"), "502");
     assert.equal(atParent, 0);
+  });
+});
+
+describe("createDial() for a client on another machine", () => {
+  it("resolves a name before it uses a parent proxy, which may be on this machine or in its network", async (t) => {
+    const host = hostname(); // a name of this machine that is not `localhost`
+    const resolves = await lookup(host).catch(() => null);
+    if (resolves === null || classifyAddress(resolves.address) === "public")
+      return t.skip("this machine's own name has no private address");
+    let asked = 0;
+    const parentPort = await listenTcp(cleanup, (socket) => {
+      asked += 1;
+      socket.end("HTTP/1.1 200 OK\r\n\r\n");
+    });
+    const parent: ParentProxy = { host: "127.0.0.1", port: parentPort, tls: false, authorization: null };
+    const dial = (isSharedTarget: () => boolean) =>
+      createDial({
+        ownPorts: new Set(),
+        parents: { https: parent, http: parent, noProxy: [] },
+        isSharedTarget,
+        timeoutMs: 10_000,
+        secureContext: createSecureContext(),
+      });
+    const dialled = (place: ClientLocation, isShared = false) =>
+      new Promise<DialResult>((resolve) => {
+        dial(() => isShared)({ host, port: 443 }, "tunnel", place, resolve);
+      });
+    assert.partialDeepStrictEqual(await dialled("remote"), { ok: false, reason: "forbidden_target" });
+    assert.equal(asked, 0);
+    for (const reached of [await dialled("local"), await dialled("remote", true)]) {
+      assert.ok(reached.ok);
+      reached.socket.destroy();
+    }
+    assert.equal(asked, 2);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createHostMatcher, normaliseHost } from "../../../daemon/proxy/mod.ts";
+import { createHostMatcher, normaliseHost } from "../../../daemon/proxy/host-patterns.ts";
 
 describe("createHostMatcher()", () => {
   const matches = createHostMatcher([
@@ -40,7 +40,7 @@ describe("createHostMatcher()", () => {
 });
 
 describe("normaliseHost()", () => {
-  it("lower-cases and takes one trailing dot off", () => {
+  it("lower-cases and removes one trailing dot", () => {
     assert.equal(normaliseHost("Api.OpenAI.com."), "api.openai.com");
     assert.equal(normaliseHost("a.."), "a.");
   });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import {
@@ -15,23 +14,23 @@ import {
   testAuthority,
   testLeaf,
   tlsThrough,
-} from "./proxy-kit.ts";
+} from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
 
 const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-const _echoOnce = (socket: Socket) => {
-  socket.on("data", (bytes: Buffer) => socket.end(bytes));
-  socket.on("end", () => socket.end());
-};
-const stranger = testAuthority("nobody", ["localhost"]);
+const untrustedAuthority = testAuthority("nobody", ["localhost"]);
 
 describe("intercept()", () => {
   const untrusted = [
     ["expired", testLeaf(providerAuthority, providerName, "localhost", true), "CERT_HAS_EXPIRED"],
-    ["an authority's own", stranger, "INVALID_PURPOSE"],
-    ["signed by a stranger", testLeaf(stranger, "nobody", "localhost"), "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+    ["an authority's own", untrustedAuthority, "INVALID_PURPOSE"],
+    [
+      "signed by a untrustedAuthority",
+      testLeaf(untrustedAuthority, "nobody", "localhost"),
+      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    ],
     [
       "for another host",
       testLeaf(providerAuthority, providerName, "other.localhost"),
@@ -62,11 +61,11 @@ describe("intercept()", () => {
     });
   }
 
-  it("verifies upstream although the environment says not to", async () => {
+  it("verifies the upstream even if NODE_TLS_REJECT_UNAUTHORIZED is 0", async () => {
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     try {
-      const port = await listenTls(cleanup, (socket) => socket.end(answer), stranger);
+      const port = await listenTls(cleanup, (socket) => socket.end(answer), untrustedAuthority);
       const proxy = await openProxy(cleanup);
       const client = await tlsThrough(proxy.port, port);
       const got = collect(client);
@@ -79,7 +78,7 @@ describe("intercept()", () => {
     }
   });
 
-  it("answers 502 when the upstream does not speak TLS or hangs in the handshake", async () => {
+  it("answers 502 if the upstream does not speak TLS or hangs in the handshake", async () => {
     const proxy = await openProxy(cleanup, { limits: { handshakeTimeoutMs: 150 } });
     const talker = await listenTcp(cleanup, (socket) => socket.end("220 smtp ready\r\n"));
     const mute = await listenTcp(cleanup, () => {});
@@ -93,7 +92,7 @@ describe("intercept()", () => {
     assert.ok(await proxy.seen((frame) => frame.kind === "closed" && frame.reason === "upstream_timeout"));
   });
 
-  it("shows the client a certificate of its own authority and offers HTTP/1.1 alone", async () => {
+  it("presents a certificate of its own authority and offers only HTTP/1.1", async () => {
     const port = await listenTls(cleanup, () => {});
     const proxy = await openProxy(cleanup);
     const client = await tlsThrough(proxy.port, port, { ALPNProtocols: ["h2", "http/1.1"] });
@@ -131,7 +130,7 @@ describe("intercept()", () => {
     assert.deepEqual(reused, [false, true, true]);
   });
 
-  it("counts a client that does not trust the authority and so sends no request", async () => {
+  it("counts a client that sends no request because it does not trust the authority", async () => {
     const port = await listenTls(cleanup, (socket) => socket.on("end", () => socket.end()));
     const proxy = await openProxy(cleanup);
     const { socket } = await connectThrough(proxy.port, `localhost:${port}`);
@@ -143,8 +142,8 @@ describe("intercept()", () => {
     assert.equal(proxy.counters().endedUnused, 1);
   });
 
-  it("does not count a client that leaves because the upstream can't be trusted", async () => {
-    const port = await listenTls(cleanup, () => {}, stranger);
+  it("does not count a client that disconnects because the upstream can't be trusted", async () => {
+    const port = await listenTls(cleanup, () => {}, untrustedAuthority);
     const proxy = await openProxy(cleanup, { limits: { handshakeTimeoutMs: 500 } });
     const client = await tlsThrough(proxy.port, port);
     const got = collect(client);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { NonLoopbackHostError, resolveListenHost } from "../../../daemon/proxy/mod.ts";
+import { NonLoopbackHostError, resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
 
 describe("resolveListenHost()", () => {
   const rows: readonly (readonly [addresses: readonly string[], address: string | null])[] = [
@@ -21,7 +21,7 @@ describe("resolveListenHost()", () => {
     });
   }
 
-  it("lets other hosts pass under the override, and says so", async () => {
+  it("accepts other hosts under the override, with loopback false", async () => {
     assert.deepEqual(await resolveListenHost("h", true, async () => ["10.0.0.1"]), {
       address: "10.0.0.1",
       loopback: false,
@@ -32,14 +32,14 @@ describe("resolveListenHost()", () => {
     });
   });
 
-  it("refuses a name that does not resolve, also under the override", async () => {
+  it("rejects a name that does not resolve, also under the override", async () => {
     const fail = async () => {
       throw new Error("ENOTFOUND");
     };
     await assert.rejects(resolveListenHost("h", true, fail), NonLoopbackHostError);
   });
 
-  it("asks the system by default", async () => {
+  it("uses the system's resolver by default", async () => {
     assert.deepEqual(await resolveListenHost("127.0.0.1", false), { address: "127.0.0.1", loopback: true });
     await assert.rejects(resolveListenHost("0.0.0.0", false), /is not loopback: it resolves to 0\.0\.0\.0/);
   });

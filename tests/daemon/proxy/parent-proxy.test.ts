@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { noParentProxies, resolveParentProxies } from "../../../daemon/proxy/mod.ts";
-import { createDirectMatcher, readProxyUrl } from "../../../daemon/proxy/parent-proxy.ts";
+import {
+  createDirectMatcher,
+  noParentProxies,
+  readProxyUrl,
+  resolveParentProxies,
+} from "../../../daemon/proxy/parent-proxy.ts";
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 const own = new Set([8081]);
@@ -28,12 +32,12 @@ describe("readProxyUrl()", () => {
 });
 
 describe("resolveParentProxies()", () => {
-  it("is none by default, whatever the environment says", async () => {
+  it("ignores the environment by default", async () => {
     const resolved = await resolveParentProxies({ kind: "none" }, { HTTPS_PROXY: "http://a:1" }, own);
     assert.deepEqual(resolved, { proxies: noParentProxies, warnings: [] });
   });
 
-  it("uses a configured proxy for everything but NO_PROXY", async () => {
+  it("uses a configured proxy for all hosts except NO_PROXY", async () => {
     const setting = { kind: "url", url: "http://a.test:1", noProxy: " b.test, c.test" } as const;
     const { proxies } = await resolveParentProxies(setting, {}, own);
     const proxy = { host: "a.test", port: 1, tls: false, authorization: null };
@@ -60,7 +64,7 @@ describe("resolveParentProxies()", () => {
     assert.equal(all.proxies.http?.host, "d.test");
   });
 
-  it("never goes through the daemon itself, in any spelling, and warns without the password", async () => {
+  it("ignores the daemon itself in every spelling, with a warning that omits the password", async () => {
     for (const host of ["127.0.0.1", "localhost", "127.1", "[::1]", "0.0.0.0"]) {
       const url = `http://me:secret@${host}:8081`;
       const { proxies, warnings } = await resolveParentProxies(
@@ -69,7 +73,7 @@ describe("resolveParentProxies()", () => {
         own,
       );
       assert.equal(proxies.https, null, host);
-      assert.match(warnings.join(), /is this daemon$/);
+      assert.match(warnings.join(), /is this daemon\.$/);
       assert.doesNotMatch(warnings.join(), /secret/);
     }
     const other = await resolveParentProxies(
@@ -80,7 +84,7 @@ describe("resolveParentProxies()", () => {
     assert.equal(other.proxies.https?.port, 3128);
   });
 
-  it("leaves out what it can't speak, with a warning without the password", async () => {
+  it("ignores other protocols, with a warning that omits the password", async () => {
     const { proxies, warnings } = await resolveParentProxies(
       { kind: "url", url: "socks5://me:secret@a.test", noProxy: null },
       {},
@@ -127,5 +131,5 @@ describe("createDirectMatcher()", () => {
       assert.equal(isDirect(host, port), direct));
   }
 
-  it("takes * for everything", () => assert.equal(createDirectMatcher(["*"])("any.test", 1), true));
+  it("matches every host with *", () => assert.equal(createDirectMatcher(["*"])("any.test", 1), true));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
-import type { GatewayRoute } from "../../../daemon/proxy/mod.ts";
+import type { GatewayRoute } from "../../../daemon/proxy/proxy-config.ts";
 import {
   collect,
   createCleanup,
@@ -11,13 +11,14 @@ import {
   listenTls,
   openProxy,
   providerName,
+  type TestProxy,
   testAuthority,
-} from "./proxy-kit.ts";
+} from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
 
-/** A plain server that keeps what each connection sent and answers as the script has it. */
+/** A plain HTTP server that records what each connection sends and answers with `answer`. */
 function openServer(answer: (seen: string, socket: Socket) => void) {
   const connections: { seen: string; socket: Socket; closed: Promise<unknown> }[] = [];
   const serve = (socket: Socket) => {
@@ -32,7 +33,7 @@ function openServer(answer: (seen: string, socket: Socket) => void) {
   return { connections, serve };
 }
 
-/** Answers `ok <n>` to the n-th request of a connection, a request being whatever ends with an empty line. */
+/** Answers `ok <n>` to the n-th request of a connection. Every empty line ends a request. */
 const answerEach = () => {
   const answered = new WeakMap<Socket, number>();
   return (seen: string, socket: Socket) => {
@@ -45,7 +46,7 @@ const answerEach = () => {
 };
 
 describe("createPlainRelay() in absolute form", () => {
-  it("writes the origin form, takes Proxy-* lines out and changes nothing else", async () => {
+  it("rewrites the target to origin form, removes Proxy-* headers and changes nothing else", async () => {
     const server = openServer((seen, socket) => {
       if (seen.endsWith("0\r\nX-T: 1\r\n\r\n"))
         socket.write("HTTP/1.1 200 OK\r\nX-Odd:  a\r\nContent-Length: 2\r\n\r\nok");
@@ -79,7 +80,7 @@ describe("createPlainRelay() in absolute form", () => {
     });
   });
 
-  it("gives each place its own upstream connection, one after the other, and keeps the order of answers", async () => {
+  it("uses one upstream connection per target, one after the other, and keeps the order of responses", async () => {
     const one = openServer(answerEach());
     const two = openServer(answerEach());
     const first = await listenTcp(cleanup, one.serve);
@@ -100,7 +101,7 @@ describe("createPlainRelay() in absolute form", () => {
     await got.end();
   });
 
-  it("waits for an answer that is still coming before it goes elsewhere", async () => {
+  it("waits for the rest of a response before it connects to another target", async () => {
     const one = openServer((_, socket) => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsl");
     });
@@ -122,7 +123,7 @@ describe("createPlainRelay() in absolute form", () => {
     client.destroy();
   });
 
-  it("relays hosts that are no provider's unlogged and counts them once", async () => {
+  it("relays other hosts than a provider's unlogged and counts them once", async () => {
     const server = openServer(answerEach());
     const port = await listenTcp(cleanup, server.serve);
     const proxy = await openProxy(cleanup, { providerHosts: ["localhost:1"] });
@@ -142,7 +143,21 @@ describe("createPlainRelay() in absolute form", () => {
     );
   });
 
-  it("passes an upgrade on, and what the client says before it is granted", async () => {
+  it("relays a request that was queued behind an upgrade request, and before a FIN", async () => {
+    const server = openServer(answerEach());
+    const port = await listenTcp(cleanup, server.serve);
+    const proxy = await openProxy(cleanup);
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    const head = (more: string) =>
+      `GET http://localhost:${port}/ HTTP/1.1\r\nHost: localhost:${port}\r\n${more}\r\n`;
+    client.end(head("Upgrade: h2c\r\nConnection: Upgrade\r\n") + head(""));
+    assert.equal(await got.end(), "end");
+    assert.match(got.bytes().toString(), /ok 1.*ok 2$/s);
+    assert.equal(server.connections.length, 1);
+  });
+
+  it("relays an upgrade, and the bytes that the client sends before the 101", async () => {
     const server = openServer((seen, socket) => {
       if (seen.endsWith("\r\n\r\nearly"))
         socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nframe");
@@ -150,7 +165,7 @@ describe("createPlainRelay() in absolute form", () => {
     });
     const port = await listenTcp(cleanup, (socket) => {
       server.serve(socket);
-      // The grant comes on the head alone; what came early must not be needed for it.
+      // The server answers 101 to the head alone, without the early bytes.
       socket.once("data", () =>
         socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"),
       );
@@ -169,7 +184,7 @@ describe("createPlainRelay() in absolute form", () => {
     client.end();
   });
 
-  it("takes an answer that runs until the end of the connection for what it is", async () => {
+  it("relays a response that ends with the connection", async () => {
     const server = openServer((_, socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"));
     const port = await listenTcp(cleanup, server.serve);
     const proxy = await openProxy(cleanup);
@@ -182,7 +197,7 @@ describe("createPlainRelay() in absolute form", () => {
     assert.partialDeepStrictEqual(await proxy.seen((frame) => frame.kind === "closed"), { reason: "clean" });
   });
 
-  it("passes a reset on, each way", async () => {
+  it("relays a reset in both directions", async () => {
     const server = openServer((_, socket) =>
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart"),
     );
@@ -207,7 +222,7 @@ describe("createPlainRelay() in absolute form", () => {
     await proxy.seen((frame) => frame.kind === "closed" && frame.reason === "client_aborted");
   });
 
-  it("keeps what is known of a request whose server can't be reached", async () => {
+  it("logs the available part of a request whose server can't be reached", async () => {
     const brief = createCleanup();
     const port = await listenTcp(brief, () => {});
     await brief.run();
@@ -224,7 +239,7 @@ describe("createPlainRelay() in absolute form", () => {
     assert.match(proxy.logged("request").toString(), /^POST \/x HTTP\/1.1\r\n[\s\S]*\r\n\r\nab$/);
   });
 
-  it("stops reading the client while the server doesn't take bytes, and loses none", async () => {
+  it("stops reading the client while the server accepts no bytes, and loses none", async () => {
     let received = 0;
     const far = Promise.withResolvers<Socket>();
     const port = await listenTcp(cleanup, (socket) => {
@@ -260,7 +275,7 @@ describe("createPlainRelay() as gateway", () => {
     return { port, proxy };
   }
 
-  it("rewrites path and Host, takes the project out, and changes nothing else", async () => {
+  it("rewrites path and Host, removes the project header and changes nothing else", async () => {
     const server = openServer((seen, socket) => {
       if (seen.endsWith("}")) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     });
@@ -302,7 +317,7 @@ describe("createPlainRelay() as gateway", () => {
     });
   }
 
-  it("serves no web page, no other name for this machine and no other path", async () => {
+  it("refuses web pages, other names for this machine and other paths", async () => {
     const server = openServer(() => {});
     const { proxy } = await openGateway({}, server.serve, false);
     const own = `127.0.0.1:${proxy.port}`;
@@ -351,7 +366,7 @@ describe("createPlainRelay() as gateway", () => {
     client.destroy();
   });
 
-  it("serves Node's fetch, which says Sec-Fetch-Mode: cors and nothing else about a page", async () => {
+  it("serves Node's fetch, which sends Sec-Fetch-Mode: cors and no other header of a page", async () => {
     const server = openServer(answerEach());
     const { proxy } = await openGateway({}, server.serve, false);
     const response = await fetch(`http://127.0.0.1:${proxy.port}/anthropic/x`);
@@ -359,7 +374,7 @@ describe("createPlainRelay() as gateway", () => {
     assert.match(server.connections[0]?.seen ?? "", /sec-fetch-mode: cors/i);
   });
 
-  it("answers 502 where the upstream's certificate can't be trusted, and sends it nothing", async () => {
+  it("answers 502 if the upstream's certificate can't be trusted, and sends it nothing", async () => {
     let received = 0;
     const leaf = testAuthority(providerName, ["localhost"]);
     const port = await listenTls(
@@ -382,5 +397,53 @@ describe("createPlainRelay() as gateway", () => {
     });
     assert.equal(received, 0);
     client.destroy();
+  });
+
+  /** Aborts a call that the proxy can't send yet, and returns how its connection closed in the log. */
+  async function abortWhileConnecting(proxy: TestProxy, upstreamTried: Promise<unknown>) {
+    const client = await dialLocal(proxy.port);
+    client.write(
+      `POST /anthropic/v1/messages HTTP/1.1\r\nHost: localhost:${proxy.port}\r\nX-Meter-Project: shop\r\nContent-Length: 9\r\n\r\n{"a"`,
+    );
+    await upstreamTried;
+    await proxy.ping(5_000);
+    client.resetAndDestroy();
+    return await proxy.seen((frame) => frame.kind === "closed");
+  }
+
+  it("logs a request whose client aborts during the TLS handshake with the upstream", async () => {
+    const tried = Promise.withResolvers<void>();
+    const port = await listenTcp(cleanup, () => tried.resolve());
+    const proxy = await openProxy(cleanup, {
+      gatewayRoutes: [{ prefix: "/anthropic", host: "localhost", port, tls: true, basePath: "" }],
+    });
+    const closed = await abortWhileConnecting(proxy, tried.promise);
+    assert.partialDeepStrictEqual(closed, { reason: "client_aborted", code: "ECONNRESET" });
+    assert.equal(
+      proxy.logged("request").toString(),
+      `POST /v1/messages HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Length: 9\r\n\r\n{"a"`,
+    );
+    assert.deepEqual(
+      proxy.frames.map((frame) => frame.kind),
+      ["opened", "labelled", "data", "data", "closed"],
+    );
+  });
+
+  it("logs a request whose client aborts while a parent proxy opens the tunnel", async () => {
+    const tried = Promise.withResolvers<void>();
+    const parentPort = await listenTcp(cleanup, (socket) => socket.on("data", () => tried.resolve()));
+    const parent = { host: "127.0.0.1", port: parentPort, tls: false, authorization: null };
+    const proxy = await openProxy(cleanup, {
+      gatewayRoutes: [
+        { prefix: "/anthropic", host: "api.provider.test", port: 443, tls: true, basePath: "" },
+      ],
+      parentProxies: { https: parent, http: null, noProxy: [] },
+    });
+    const closed = await abortWhileConnecting(proxy, tried.promise);
+    assert.partialDeepStrictEqual(closed, { reason: "client_aborted", code: "ECONNRESET" });
+    assert.match(
+      proxy.logged("request").toString(),
+      /^POST \/v1\/messages HTTP\/1.1\r\nHost: api\.provider\.test\r\n/,
+    );
   });
 });

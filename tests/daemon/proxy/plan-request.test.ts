@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMessageReader, type RequestHead } from "../../../core/exchange/mod.ts";
-import { isPlanRefused, planRequest } from "../../../daemon/proxy/plan-request.ts";
+import type { RequestHead } from "../../../core/metering/exchange/head.ts";
+import { createMessageReader } from "../../../core/metering/exchange/message-reader.ts";
+import { isRefusal, planRequest } from "../../../daemon/proxy/plan-request.ts";
 
 function readHead(text: string): { head: RequestHead; raw: Uint8Array } {
   let found: { head: RequestHead; raw: Uint8Array } | null = null;
@@ -29,7 +30,7 @@ const options = {
 function written(text: string): string {
   const { head, raw } = readHead(text);
   const plan = planRequest(head, options);
-  if (isPlanRefused(plan)) return `${plan.status}`;
+  if (isRefusal(plan)) return `${plan.status}`;
   return Buffer.from(plan.upstreamHead(raw)).toString("latin1");
 }
 

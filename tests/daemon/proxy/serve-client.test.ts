@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
-import { collect, createCleanup, dialLocal, listenTcp, openProxy } from "./proxy-kit.ts";
+import { collect, createCleanup, dialLocal, listenTcp, openProxy } from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
 
-/** A plain server that keeps what each connection sent and answers as the script has it. */
+/** A plain HTTP server that records what each connection sends and answers with `answer`. */
 function openServer(answer: (seen: string, socket: Socket) => void) {
   const connections: { seen: string; socket: Socket; closed: Promise<unknown> }[] = [];
   const serve = (socket: Socket) => {
@@ -22,7 +22,7 @@ function openServer(answer: (seen: string, socket: Socket) => void) {
   return { connections, serve };
 }
 
-/** Answers `ok <n>` to the n-th request of a connection, a request being whatever ends with an empty line. */
+/** Answers `ok <n>` to the n-th request of a connection. Every empty line ends a request. */
 const answerEach = () => {
   const answered = new WeakMap<Socket, number>();
   return (seen: string, socket: Socket) => {
@@ -68,7 +68,7 @@ const refusals: readonly (readonly [name: string, request: string, status: numbe
 ];
 
 describe("serveClient()", () => {
-  it("answers what it does not serve plainly, closes, and dials nobody", async () => {
+  it("refuses invalid requests with a plain text, closes, and dials no upstream", async () => {
     const proxy = await openProxy(cleanup, { limits: { headTimeoutMs: 300 } });
     await Promise.all(
       refusals.map(async ([name, request, status]) => {
@@ -92,7 +92,7 @@ describe("serveClient()", () => {
     assert.deepEqual(proxy.frames, []);
   });
 
-  it("refuses a request that becomes ambiguous after others were served, in its turn", async () => {
+  it("refuses an ambiguous request after it has answered the earlier ones", async () => {
     const server = openServer(answerEach());
     const port = await listenTcp(cleanup, server.serve);
     const proxy = await openProxy(cleanup);
@@ -107,7 +107,7 @@ describe("serveClient()", () => {
     client.destroy();
   });
 
-  it("takes a broken body back from the server that was getting it", async () => {
+  it("resets the upstream that was receiving a broken body", async () => {
     const server = openServer(() => {});
     const port = await listenTcp(cleanup, server.serve);
     const proxy = await openProxy(cleanup);
@@ -125,7 +125,7 @@ describe("serveClient()", () => {
     client.destroy();
   });
 
-  it("asks for the password, if one is set, of every way in", async () => {
+  it("requires the password, if one is set, in every mode", async () => {
     const server = openServer(answerEach());
     const port = await listenTcp(cleanup, server.serve);
     const proxy = await openProxy(cleanup, {

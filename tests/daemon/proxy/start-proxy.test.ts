@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { noParentProxies, ProxyListenError, startProxy, type TapFrame } from "../../../daemon/proxy/mod.ts";
+import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
+import { ProxyListenError, startProxy } from "../../../daemon/proxy/start-proxy.ts";
+import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
 import {
   collect,
   connectThrough,
@@ -14,7 +16,7 @@ import {
   providerLeaf,
   providerRoots,
   tlsThrough,
-} from "./proxy-kit.ts";
+} from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
@@ -30,22 +32,22 @@ const config = {
   parentProxies: noParentProxies,
   proxyPassword: null,
 };
-const nobody = { frames: () => {}, event: () => {} };
+const ignoringSink = { frames: () => {}, event: () => {} };
 
 const answerOnce = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 describe("startProxy()", () => {
-  it("rejects with the system's code where the port is taken", async () => {
+  it("rejects with the system's code if the port is taken", async () => {
     const port = await listenTcp(cleanup, () => {});
     await assert.rejects(
-      startProxy({ ...config, port }, nobody),
+      startProxy({ ...config, port }, ignoringSink),
       (error) => error instanceof ProxyListenError && error.code === "EADDRINUSE",
     );
   });
 
-  it("rejects where the worker can't start", async () => {
+  it("rejects if the worker can't start", async () => {
     await assert.rejects(
-      startProxy({ ...config, authority: { certificatePem: "none", keyPem: "none" } }, nobody),
+      startProxy({ ...config, authority: { certificatePem: "none", keyPem: "none" } }, ignoringSink),
       /the proxy did not start/,
     );
   });
@@ -82,7 +84,7 @@ describe("startProxy()", () => {
     again.destroy();
   });
 
-  it("probe() answers for the worker, not for the port alone", async () => {
+  it("probe() tests the worker, not only the port", async () => {
     const proxy = await openProxy(cleanup);
     assert.equal(await proxy.probe(5_000), true);
     proxy.restart();
@@ -92,7 +94,7 @@ describe("startProxy()", () => {
     assert.equal(await proxy.probe(5_000), true);
   });
 
-  it("waits longer after each loss in a row", async () => {
+  it("waits longer after each consecutive loss", async () => {
     const failures: number[] = [];
     const third = Promise.withResolvers<void>();
     const proxy = await startProxy(
@@ -104,9 +106,11 @@ describe("startProxy()", () => {
           else if (event.kind === "worker_restarted") third.resolve();
         },
       },
-      (count) => {
-        failures.push(count);
-        return 0;
+      {
+        restartDelayMs: (count) => {
+          failures.push(count);
+          return 0;
+        },
       },
     );
     cleanup.add(() => proxy.stop(0));
@@ -115,7 +119,7 @@ describe("startProxy()", () => {
     assert.deepEqual(failures, [1, 2, 3]);
   });
 
-  it("goes on when the reader of the log throws", async () => {
+  it("keeps running if the reader of the log throws", async () => {
     const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.end(answerOnce)));
     const failed = Promise.withResolvers<unknown>();
     const proxy = await startProxy(
@@ -151,7 +155,7 @@ describe("startProxy()", () => {
         ...config,
         providerHosts: ["localhost"],
         roots: providerRoots,
-        // So small that one batch on its way is already too much: no need to block this thread.
+        // So small that one unread batch exceeds it, so the test need not block this thread.
         limits: { maxBacklogBytes: 1_000 },
       },
       { frames: (batch) => void frames.push(...batch), event: () => {} },
@@ -171,7 +175,7 @@ describe("startProxy()", () => {
     assert.equal(proxy.counters().lost, 1);
   });
 
-  it("stop() accepts nobody new, lets an open stream finish and then resolves", async () => {
+  it("stop() accepts no new clients, lets an open stream finish and then resolves", async () => {
     let server: TLSSocket | null = null;
     const port = await listenTls(cleanup, (socket) => {
       server = socket;
@@ -181,7 +185,7 @@ describe("startProxy()", () => {
       socket.on("end", () => socket.end());
     });
     const proxy = await openProxy(cleanup);
-    const idle = await dialLocal(proxy.port); // says nothing: closed at once
+    const idle = await dialLocal(proxy.port); // silent, so closed at once
     const idleEnd = collect(idle).end();
     const client = await tlsThrough(proxy.port, port);
     const got = collect(client);
@@ -203,7 +207,7 @@ describe("startProxy()", () => {
     assert.deepEqual(proxy.events, []);
   });
 
-  it("stop() cuts what is still open at the deadline", async () => {
+  it("stop() closes the remaining connections at the deadline", async () => {
     const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.write(answerOnce)));
     const proxy = await openProxy(cleanup);
     const client = await tlsThrough(proxy.port, port);
@@ -215,7 +219,7 @@ describe("startProxy()", () => {
     assert.partialDeepStrictEqual(proxy.frames.at(-1), { kind: "closed", code: "METER_STOPPED" });
   });
 
-  it("closeQuiet() closes a connection on which nothing has passed since, and no other", async () => {
+  it("closeIdle() closes a connection that has been idle since, and no other", async () => {
     const port = await listenTls(cleanup, (socket) => {
       socket.on("data", () => socket.write(answerOnce));
       socket.on("end", () => socket.end());
@@ -234,7 +238,7 @@ describe("startProxy()", () => {
         ),
       );
     await proxy.ping(5_000);
-    proxy.closeQuiet([
+    proxy.closeIdle([
       { connection: 1, lastAtMs: last(1) },
       { connection: 2, lastAtMs: last(2) - 1 },
     ]);
@@ -247,8 +251,8 @@ describe("startProxy()", () => {
     clients[1].destroy();
   });
 
-  it("holds no socket when all clients are gone, whatever they did", async () => {
-    // Like most servers it hangs up on a client that does, also in the middle of the handshake.
+  it("holds no socket once all clients have disconnected", async () => {
+    // Like most servers, it closes the connection if the client does, also during the handshake.
     const upstream = await listenTls(
       cleanup,
       (socket) => socket.on("data", () => socket.write(answerOnce)),
@@ -263,7 +267,7 @@ describe("startProxy()", () => {
       async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.destroy(),
       async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.resetAndDestroy(),
       async () => (await connectThrough(proxy.port, `localhost:${upstream}`)).socket.end(Buffer.of(0x16)),
-      // What is no TLS makes the server hang up while the FIN to it is still under way (reset during a shutdown).
+      // Plain text makes the server close while the FIN to it is still in flight (a reset during a shutdown).
       ...["\x16", "\x16\x03\x01", "ab"].map((start) => async () => {
         const client = await dialLocal(proxy.port);
         client.write(`CONNECT localhost:${upstream} HTTP/1.1\r\nHost: localhost\r\n\r\n${start}`, "latin1");
@@ -278,7 +282,7 @@ describe("startProxy()", () => {
       },
     ];
     await Promise.all([...ways, ...ways, ...ways].map((way) => way()));
-    // Stopping waits for every client; the deadline is never reached.
+    // The stop waits for every client, and ends before the deadline.
     await proxy.stop(60_000);
     assert.equal(proxy.connections(), 0);
     const opened = proxy.frames.filter((frame) => frame.kind === "opened").length;

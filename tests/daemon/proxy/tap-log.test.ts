@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { TapFrame } from "../../../daemon/proxy/mod.ts";
+import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
 import {
   createTapLog,
   type LoggedConnection,
@@ -59,7 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("flush" as const) }),
 );
 
-/** What was logged, with data of one connection and direction joined where nothing came between. */
+/** Formats frames, with consecutive data of one connection and direction joined. */
 function summary(frames: readonly TapFrame[]): string[] {
   const out: string[] = [];
   let openKey = "";
@@ -75,7 +75,7 @@ function summary(frames: readonly TapFrame[]): string[] {
 
 describe("createTapLog()", () => {
   // Planted bug that this found: a chunk's second piece copied from the chunk's start.
-  it("gives readTapBatch() what it was given, in order, however it falls into batches", () => {
+  it("returns the frames in order through readTapBatch(), across batches", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const { log, frames } = openLog();
@@ -118,7 +118,7 @@ describe("createTapLog()", () => {
     assert.deepEqual([...frame.bytes], [1, 2, 3]);
   });
 
-  it("holds many tiny frames within one buffer's room for records", () => {
+  it("limits many tiny frames to the buffer's space for records", () => {
     const { log, frames } = openLog();
     const one = connection(1);
     for (let index = 0; index < 5_000; index += 1) log.data(one, "response", Uint8Array.of(index % 251));
@@ -127,7 +127,7 @@ describe("createTapLog()", () => {
     assert.ok(bytes.every((byte, index) => byte === index % 251));
   });
 
-  it("drops data beyond the backlog, says so once for each connection, and stays silent about it", () => {
+  it("drops data beyond the backlog and reports each connection once", () => {
     const { log, acknowledged, batches, frames, lost } = openLog(100_000);
     const [one, two] = [connection(1), connection(2)];
     const chunk = new Uint8Array(60_000);
@@ -140,7 +140,7 @@ describe("createTapLog()", () => {
     assert.equal(lost(), 1);
     log.flush();
     // The reader catches up: other connections are logged again, this one is not.
-    for (const batch of batches) Atomics.add(acknowledged, 0, batch.weight);
+    for (const batch of batches) Atomics.add(acknowledged, 0, batch.memoryBytes);
     log.data(one, "response", chunk);
     log.data(two, "response", chunk);
     assert.deepEqual(
@@ -159,8 +159,8 @@ describe("createTapLog()", () => {
     for (let turn = 0; turn < 70_000 && !one.lost; turn += 1) {
       log.data(one, "request", chunk);
       for (const batch of batches.splice(0)) {
-        sent += batch.weight;
-        Atomics.add(acknowledged, 0, batch.weight);
+        sent += batch.memoryBytes;
+        Atomics.add(acknowledged, 0, batch.memoryBytes);
       }
     }
     assert.ok(sent > 2 ** 32);
@@ -168,7 +168,39 @@ describe("createTapLog()", () => {
   });
 });
 
-describe("createTapLog() in time", () => {
+describe("createTapLog() with a stalled reader", () => {
+  /** Waits until immediates, and timers of a few milliseconds, have run. */
+  const moment = () => new Promise((resolve) => setTimeout(resolve, 1));
+
+  it("sends only full batches, so that the backlog is limited by memory, not by bytes", async () => {
+    const { log, batches, acknowledged } = openLog(1e9, 0);
+    const open = connection(1);
+    for (let each = 0; each < 50; each += 1) {
+      log.data(open, "response", Uint8Array.of(each));
+      log.note({ kind: "labelled", connection: 1, project: "p" });
+      await moment();
+    }
+    assert.ok(batches.length <= 5, `${batches.length} batches of a few bytes each`);
+    for (const { memoryBytes } of batches) Atomics.add(acknowledged, 0, memoryBytes);
+    await moment();
+    await moment();
+    assert.equal(batches.flatMap(readTapBatch).length, 100, "nothing is lost, and it follows by itself");
+  });
+
+  it("counts whole buffers and notes in its backlog", () => {
+    const { log, batches, lost } = openLog(500_000);
+    log.data(connection(1), "response", Uint8Array.of(1));
+    log.flush();
+    assert.ok((batches[0]?.memoryBytes ?? 0) >= (batches[0]?.buffer.byteLength ?? 0));
+    for (let id = 2; id < 500; id += 1) {
+      log.note({ kind: "closed", connection: id, atMs: 0, reason: "clean", code: null });
+    }
+    log.data(connection(500), "response", Uint8Array.of(1));
+    assert.equal(lost(), 1);
+  });
+});
+
+describe("createTapLog() and its timers", () => {
   const bytes = new Uint8Array(10);
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -184,7 +216,7 @@ describe("createTapLog() in time", () => {
     );
   });
 
-  it("keeps what follows soon for the next batch, but nothing that can't wait", async () => {
+  it("delays frames that follow soon to the next batch, but no notes", async () => {
     const { log, batches } = openLog(1e9, 1_000_000);
     const open = connection(1);
     log.data(open, "request", bytes);

@@ -3,12 +3,12 @@ import type { Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
 import fc from "fast-check";
-import { collect, createCleanup, listenTls, openProxy, type TestProxy, tlsThrough } from "./proxy-kit.ts";
+import { collect, createCleanup, listenTls, openProxy, type TestProxy, tlsThrough } from "./proxy.rig.ts";
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
 
-/** A provider that hands each connection to whoever asked for the next one. */
+/** A provider whose connections `next()` returns in order. */
 async function openProvider(): Promise<{ port: number; next(): Promise<TLSSocket> }> {
   const ready: TLSSocket[] = [];
   const wanted: ((socket: TLSSocket) => void)[] = [];
@@ -54,7 +54,7 @@ async function closing(connection: number) {
   return frame.kind === "closed" ? frame.reason : "";
 }
 
-/** Writes bytes in the given cuts, one turn of the event loop apart, so that they travel apart. */
+/** Writes bytes in chunks, one turn of the event loop apart, so that they are sent separately. */
 async function writeCut(socket: Socket, bytes: Buffer, cuts: readonly number[]): Promise<void> {
   let from = 0;
   for (const cut of [...cuts].sort((a, b) => a - b)) {
@@ -68,7 +68,7 @@ async function writeCut(socket: Socket, bytes: Buffer, cuts: readonly number[]):
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 
-/** What travels on one connection, each way. The tap has to be blind to all of it. */
+/** Bytes of both directions of a connection. The tap must relay each of them unchanged. */
 const exchanges: readonly (readonly [name: string, request: string, response: string])[] = [
   [
     "a length",
@@ -137,7 +137,7 @@ describe("startTap()", () => {
   }
 
   // Planted bug that this found: logging a view from a wrong offset where a chunk spans two batches.
-  it("passes any bytes in any cuts on byte for byte, and logs the same", async () => {
+  it("relays and logs every byte unchanged, in chunks of any size", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 300 }),
@@ -163,12 +163,12 @@ describe("startTap()", () => {
     );
   });
 
-  it("stops reading from a side while the other doesn't take bytes", async () => {
+  it("stops reading one side while the other accepts no bytes", async () => {
     const { client, server, connection } = await openPair();
     client.pause();
     const piece = Buffer.alloc(65_536, "x");
     let sent = 0;
-    // More than all buffers on the way hold: the provider is stopped before it has sent everything.
+    // More than all buffers hold, so the provider can't send everything.
     const total = 64 * 1_048_576;
     while (sent < total && server.write(piece)) sent += piece.length;
     const stalled = await new Promise<boolean>((resolve) => {
@@ -198,7 +198,7 @@ describe("startTap()", () => {
     assert.equal(await closing(connection), "clean");
   });
 
-  it("passes a response on that comes before the request is complete", async () => {
+  it("relays a response that arrives before the request is complete", async () => {
     const { client, server, connection } = await openPair();
     const atClient = collect(client);
     const atServer = collect(server);
@@ -213,7 +213,7 @@ describe("startTap()", () => {
     assert.equal(await closing(connection), "clean");
   });
 
-  it("passes the client's half-close on and lets the answer come after it", async () => {
+  it("relays the client's half-close, and the response after it", async () => {
     const { client, server, connection } = await openPair();
     const atServer = collect(server);
     const atClient = collect(client);
@@ -225,7 +225,7 @@ describe("startTap()", () => {
     assert.equal(await closing(connection), "clean");
   });
 
-  it("ends the client's side abruptly when the provider resets, after what came before", async () => {
+  it("resets the client's side if the provider resets, after the earlier bytes", async () => {
     const { client, server, connection } = await openPair();
     const atClient = collect(client);
     server.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
@@ -235,7 +235,7 @@ describe("startTap()", () => {
     assert.equal(await closing(connection), "upstream_reset");
   });
 
-  it("cancels the provider's side when the client hangs up", async () => {
+  it("resets the provider's side if the client disconnects", async () => {
     const { client, server, connection } = await openPair();
     const atServer = collect(server);
     client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -245,7 +245,7 @@ describe("startTap()", () => {
     assert.equal(await closing(connection), "client_aborted");
   });
 
-  it("logs frames with times that never go back", () => {
+  it("logs frames with times that never decrease", () => {
     const times = new Map<number, number>();
     for (const frame of proxy.frames) {
       if (!("atMs" in frame)) continue;
@@ -255,7 +255,7 @@ describe("startTap()", () => {
     assert.ok(times.size > 10);
   });
 
-  it("keeps 1 MB uploads and downloads whole at the same time on many connections", async () => {
+  it("relays simultaneous 1 MB uploads and downloads on many connections completely", async () => {
     const body = Buffer.alloc(1_200_000);
     for (let at = 0; at < body.length; at += 4) body.writeUInt32LE(at, at);
     await Promise.all(
@@ -273,13 +273,13 @@ describe("startTap()", () => {
   });
 });
 
-/** A client and some server connection; with several at once they need not be each other's. */
+/** A client and a server connection. If several are opened at once, the two need not belong together. */
 async function openPairAny() {
   const client = await tlsThrough(proxy.port, provider.port);
   return { client, server: await provider.next() };
 }
 
-/** The TCP socket below a TLS socket: the only one that can be reset. */
+/** Returns the TCP socket below a TLS socket. Only a TCP socket can be reset. */
 function transportOf(socket: TLSSocket): Socket {
   return (socket as unknown as { _parent: Socket })._parent;
 }

@@ -4,11 +4,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createManualClock } from "../../../adapters/clock/mod.ts";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
-import { type FoundDamage, openLastingStore, openStore } from "../../../daemon/store/mod.ts";
-import { inNewFolder, opener } from "./open-sample-store.ts";
-import { sampleRecord } from "./sample-records.ts";
+import { openStore } from "../../../daemon/store/open-store.ts";
+import { type DatabaseDamage, openResilientStore } from "../../../daemon/store/resilient-store.ts";
+import { inNewFolder, opener } from "./open-sample-store.rig.ts";
+import { sampleRecord } from "./sample-records.rig.ts";
 
 /** Requests in the database, and requests of five more transactions that are in SQLite's log alone. */
 const STORED = 120;
@@ -48,10 +49,10 @@ function spoil(bytes: Buffer, { how, at, length }: Damage): Buffer {
 async function makeLeftovers(folder: string): Promise<{ db: Buffer; wal: Buffer }> {
   const path = join(folder, "source.db");
   const store = await openStore(opener, path);
-  for (let n = 0; n < STORED; n += 20) store.insertRecords(Array.from({ length: 20 }, () => sampleRecord()));
+  for (let n = 0; n < STORED; n += 20) store.records.insert(Array.from({ length: 20 }, () => sampleRecord()));
   const other = await opener.open(path);
   other.prepare("PRAGMA wal_checkpoint(RESTART)").all([]);
-  for (let n = 0; n < LOGGED; n += 1) store.insertRecords([sampleRecord()]);
+  for (let n = 0; n < LOGGED; n += 1) store.records.insert([sampleRecord()]);
   const left = { db: readFileSync(path), wal: readFileSync(`${path}-wal`) };
   other.close();
   store.close();
@@ -60,7 +61,7 @@ async function makeLeftovers(folder: string): Promise<{ db: Buffer; wal: Buffer 
 
 describe("a database that was damaged", () => {
   // Planted bugs: no check of the log at the start, and no reading of all pages; each was found within 40 runs.
-  it("is stored into again, and where rows are missing that is said", () =>
+  it("is replaced, and missing rows are reported", () =>
     inNewFolder(async (folder) => {
       const { db, wal } = await makeLeftovers(folder);
       let rounds = 0;
@@ -73,9 +74,12 @@ describe("a database that was damaged", () => {
           writeFileSync(path, of("db").reduce(spoil, db), { mode: 0o600 });
           writeFileSync(`${path}-wal`, of("wal").reduce(spoil, wal), { mode: 0o600 });
           const clock = createManualClock(Date.UTC(2026, 4, 12));
-          const found: FoundDamage[] = [];
+          const found: DatabaseDamage[] = [];
           const ports = { opener, clock, monotonicMs: () => clock.now() };
-          const store = await openLastingStore({ ...ports, opened: (one) => found.push(one) }, path);
+          const store = await openResilientStore(
+            { ...ports, opened: (one) => found.push(one), syncFailed: assert.ifError },
+            path,
+          );
           try {
             for (let turn = 0; ; turn += 1) {
               // What does not look like ours any more is left alone, and shown for as long as it is so.
@@ -91,7 +95,7 @@ describe("a database that was damaged", () => {
               await new Promise((resolve) => setImmediate(resolve));
             }
             // A walk through the table itself: an index may be well where its table is not.
-            const rows = store.pendingProjects(10_000).length - 1;
+            const rows = store.delivery.pendingProjects(10_000, 0).length - 1;
             const isSaid = found.some((one) => one.setAsidePath !== null || one.damagedLogPath !== null);
             // Damage that reaches to the log's end looks like one that ends earlier: that may hide two transactions here.
             assert.ok(isSaid || rows >= STORED + LOGGED - 2, `${rows} rows, and nobody says so`);

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type CapturedBody, openStore, type Store } from "../../../daemon/store/mod.ts";
-import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
-import { noon, sampleRecord } from "./sample-records.ts";
+import { openStore } from "../../../daemon/store/open-store.ts";
+import type { CapturedBody } from "../../../daemon/store/port/bodies.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
+import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const body = (requestId: string, capturedAt: number, text = "body"): CapturedBody => ({
   requestId,
@@ -21,7 +23,7 @@ const body = (requestId: string, capturedAt: number, text = "body"): CapturedBod
 function deleteAll(store: Store, before: number | null) {
   const total = { requests: 0, bodies: 0 };
   for (;;) {
-    const some = store.deleteSome(before);
+    const some = store.deletion.deleteSome(before);
     total.requests += some.requests;
     total.bodies += some.bodies;
     if (some.requests + some.bodies === 0) return total;
@@ -29,66 +31,66 @@ function deleteAll(store: Store, before: number | null) {
 }
 
 describe("the user's own deletions", () => {
-  it("take requests, bodies and coverage before an instant, and nothing else", () =>
+  it("delete requests, bodies and coverage before an instant, and nothing else", () =>
     withStore((store) => {
       const records = Array.from({ length: 1_200 }, (_, n) => sampleRecord({ requestedAt: noon + n }));
-      store.insertRecords(records);
-      store.insertBodies([
+      store.records.insert(records);
+      store.bodies.insert([
         body(records[0]?.requestId ?? "", noon),
         // Its request goes, though the body came after the instant.
         body(records[1]?.requestId ?? "", noon + 5_000),
         body(records[1_199]?.requestId ?? "", noon + 5_000),
       ]);
-      store.addCoverage([
+      store.coverage.add([
         { at: noon - 3_600_000, host: "h", kind: "metered", count: 1 },
         { at: noon + 3_600_000, host: "h", kind: "metered", count: 2 },
       ]);
-      assert.deepEqual(store.countDeletion(noon + 1_100), { requests: 1_100, bodies: 1, unsent: 0 });
+      assert.deepEqual(store.deletion.count(noon + 1_100), { requests: 1_100, bodies: 1, unsent: 0 });
       assert.deepEqual(deleteAll(store, noon + 1_100), { requests: 1_100, bodies: 2 });
-      store.finishDeletion(noon + 1_100, true);
-      assert.equal(store.countDeletion(null).requests, 100);
-      assert.equal(store.bodyStats().bodies, 1);
+      store.deletion.finish(noon + 1_100, true);
+      assert.equal(store.deletion.count(null).requests, 100);
+      assert.equal(store.bodies.stats().bodies, 1);
       assert.deepEqual(
-        store.readCoverage({ from: null, to: null }).map(({ count }) => count),
+        store.coverage.read({ from: null, to: null }).map(({ count }) => count),
         [2],
       );
     }));
 
-  it("leave what is captured next before no cursor", () =>
+  it("leave no cursor beyond the requests that are captured next", () =>
     withStore((store) => {
       const send = () => {
-        const ids = store.pendingProjects(10).map(({ requestId }) => requestId);
-        store.settleRequests({ synced: ids, skipped: [], quarantined: [], at: noon });
+        const ids = store.delivery.pendingProjects(10, 0).map(({ requestId }) => requestId);
+        store.delivery.settle({ synced: ids, skipped: [], quarantined: [], at: noon });
         return ids.length;
       };
-      store.insertRecords([sampleRecord(), sampleRecord(), sampleRecord()]);
+      store.records.insert([sampleRecord(), sampleRecord(), sampleRecord()]);
       assert.equal(send(), 3);
-      store.insertBodies([body("a", noon), body("b", noon)]);
-      store.updateCloudState("cloud_body_sync_state", { cursor_body_id: 2 });
+      store.bodies.insert([body("a", noon), body("b", noon)]);
+      store.delivery.updateState("cloud_body_sync_state", { cursor_body_id: 2 });
       deleteAll(store, null);
-      assert.equal(store.readCloudState("cloud_body_sync_state").cursor_body_id, 0);
-      store.insertRecords([sampleRecord()]);
-      assert.equal(store.countPending(), 1);
+      assert.equal(store.delivery.readState("cloud_body_sync_state").cursor_body_id, 0);
+      store.records.insert([sampleRecord()]);
+      assert.equal(store.delivery.countPending(), 1);
       assert.equal(send(), 1);
     }));
 
-  it("say how many requests were still to be sent, where a cloud is on", () =>
+  it("count the unsent requests if a cloud is enabled", () =>
     withStore((store) => {
       const [sent, waiting] = [sampleRecord(), sampleRecord()];
-      store.insertRecords([sent, waiting]);
-      store.settleRequests({ synced: [sent.requestId], skipped: [], quarantined: [], at: noon });
-      assert.equal(store.countDeletion(null).unsent, 0);
-      store.updateCloudState("cloud_state", { enabled: 1 });
-      assert.equal(store.countDeletion(null).unsent, 1);
+      store.records.insert([sent, waiting]);
+      store.delivery.settle({ synced: [sent.requestId], skipped: [], quarantined: [], at: noon });
+      assert.equal(store.deletion.count(null).unsent, 0);
+      store.delivery.updateState("cloud_state", { enabled: 1 });
+      assert.equal(store.deletion.count(null).unsent, 1);
     }));
 
-  it("leave nothing of it in any file", () =>
+  it("leave no copy in any file", () =>
     inNewFolder(async (folder) => {
       const store = await openStore(opener, join(folder, "meter.db"));
-      store.insertRecords([sampleRecord({ requestId: "gone", project: "CANARY-PROJECT" })]);
-      store.insertBodies([body("gone", noon, "CANARY-BODY ".repeat(2_000))]);
+      store.records.insert([sampleRecord({ requestId: "gone", project: "CANARY-PROJECT" })]);
+      store.bodies.insert([body("gone", noon, "CANARY-BODY ".repeat(2_000))]);
       deleteAll(store, null);
-      store.finishDeletion(null, false);
+      store.deletion.finish(null, false);
       const left = readdirSync(folder).filter((name) =>
         readFileSync(join(folder, name), "latin1").includes("CANARY"),
       );
@@ -96,19 +98,19 @@ describe("the user's own deletions", () => {
       store.close();
     }));
 
-  it("take out of quarantine what is gone", () =>
+  it("remove the quarantine entries of deleted requests", () =>
     withStore((store) => {
       const record = sampleRecord();
-      store.insertRecords([record]);
+      store.records.insert([record]);
       const entry = { direction: null, reason: "schema", httpStatus: 422, quarantinedAt: noon };
-      store.settleRequests({
+      store.delivery.settle({
         synced: [],
         skipped: [],
         quarantined: [{ ...entry, kind: "metadata", requestId: record.requestId }],
         at: noon,
       });
       deleteAll(store, null);
-      store.finishDeletion(null, false);
-      assert.deepEqual(store.listQuarantine(), []);
+      store.deletion.finish(null, false);
+      assert.deepEqual(store.quarantine.list(), []);
     }));
 });

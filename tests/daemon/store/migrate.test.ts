@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { type SqliteConnection, StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
 import { migrate, readSchemaVersion, requireLatestSchema } from "../../../daemon/store/migrate.ts";
 import { latestSchemaVersion, type Migration, migrations } from "../../../daemon/store/migrations.ts";
-import { inNewFolder, opener } from "./open-sample-store.ts";
+import { inNewFolder, opener } from "./open-sample-store.rig.ts";
 
 const fails = (reason: StoreErrorReason, text: RegExp) => (error: unknown) => {
   assert.ok(error instanceof StoreError, String(error));
@@ -66,12 +66,12 @@ function assertKept(before: ReturnType<typeof dump>, after: ReturnType<typeof du
 }
 
 describe("the chain of migrations", () => {
-  it("counts 1 to 15 without a gap", () => {
+  it("counts 1 to 17 without a gap", () => {
     assert.deepEqual(
       migrations.map(({ to }) => to),
       versions,
     );
-    assert.equal(latestSchemaVersion, 15);
+    assert.equal(latestSchemaVersion, 17);
   });
 
   it("is additive: no step drops, renames or rewrites", () => {
@@ -84,13 +84,13 @@ describe("the chain of migrations", () => {
     );
   });
 
-  it("makes strict tables alone", () => {
+  it("creates only strict tables", () => {
     for (const statement of migrations.flatMap(({ statements }) => statements)) {
       if (statement.startsWith("CREATE TABLE")) assert.match(statement, /\) STRICT(, WITHOUT ROWID)?$/);
     }
   });
 
-  // Contract, "Versioning", 4.
+  // docs/specification.md#versioning, 4.
   const contractSteps: [to: number, statement: RegExp][] = [
     [6, /ALTER TABLE request_bodies ADD COLUMN uploaded_at/],
     [7, /ALTER TABLE cloud_sync_state ADD COLUMN last_error_at/],
@@ -99,7 +99,7 @@ describe("the chain of migrations", () => {
     [14, /INDEX \w+ ON request_bodies \(captured_at, uploaded_at\)/],
   ];
   for (const [to, statement] of contractSteps) {
-    it(`has the contract's step to ${to}`, () => {
+    it(`has the specified step to ${to}`, () => {
       const step = migrations.find((candidate) => candidate.to === to);
       assert.match(step?.statements.join("\n") ?? "", statement);
     });
@@ -108,7 +108,7 @@ describe("the chain of migrations", () => {
 
 describe("migrate()", () => {
   for (const version of [0, ...versions]) {
-    it(`leads from version ${version} to 15 and keeps every row`, () =>
+    it(`migrates from version ${version} to 17 and keeps every row`, () =>
       inNewFolder(async (folder) => {
         const connection = await opener.open(join(folder, "meter.db"));
         migrate(connection, version);
@@ -116,7 +116,7 @@ describe("migrate()", () => {
         fill(connection);
         const before = dump(connection);
         migrate(connection);
-        assert.equal(readSchemaVersion(connection), 15);
+        assert.equal(readSchemaVersion(connection), 17);
         assertKept(before, dump(connection));
         requireLatestSchema(connection);
         assert.equal(
@@ -183,48 +183,48 @@ describe("migrate()", () => {
         seen.add(readSchemaVersion(connection));
         assertKept(before, dump(connection));
         migrate(connection);
-        assert.equal(readSchemaVersion(connection), 15);
+        assert.equal(readSchemaVersion(connection), 17);
         assertKept(before, dump(connection));
         connection.close();
       }
       assert.deepEqual(
         [...seen].sort((a, b) => a - b),
-        [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
       );
     }));
 
   const broken: [text: string, step: Migration, reason: StoreErrorReason, message: RegExp][] = [
     [
       "a statement that fails",
-      { to: 16, statements: ["CREATE TABLE more (a) STRICT", "SELEC 1"], expects: {} },
+      { to: 18, statements: ["CREATE TABLE more (a) STRICT", "SELEC 1"], expects: {} },
       "migration",
-      /step to schema version 16 failed and was undone/,
+      /migration to schema version 18 failed and was rolled back/,
     ],
     [
       "a result that is not there",
       {
-        to: 16,
+        to: 18,
         statements: ["CREATE TABLE more (a TEXT) STRICT"],
         expects: { columns: { more: ["a", "b"] } },
       },
       "migration",
-      /version 16 lacks more\.b/,
+      /version 18 lacks more\.b/,
     ],
     [
       "an index that is not there",
-      { to: 16, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: { indexes: ["more_a"] } },
+      { to: 18, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: { indexes: ["more_a"] } },
       "migration",
-      /version 16 lacks more_a/,
+      /version 18 lacks more_a/,
     ],
     [
       "a gap",
-      { to: 17, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: {} },
+      { to: 19, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: {} },
       "migration",
-      /from 15 to 17/,
+      /from 17 to 19/,
     ],
   ];
   for (const [text, step, reason, message] of broken) {
-    it(`undoes the step and stops at ${text}`, () =>
+    it(`rolls back the step and stops at ${text}`, () =>
       inNewFolder(async (folder) => {
         const connection = await opener.open(join(folder, "meter.db"));
         migrate(connection);
@@ -234,7 +234,7 @@ describe("migrate()", () => {
           expects: {},
         };
         assert.throws(() => migrate(connection, 99, [...migrations, step, after]), fails(reason, message));
-        assert.equal(readSchemaVersion(connection), 15);
+        assert.equal(readSchemaVersion(connection), 17);
         const names = Object.keys(dump(connection));
         assert.equal(names.includes("more"), false);
         assert.equal(names.includes("last"), false);
@@ -257,32 +257,32 @@ describe("migrate()", () => {
         },
       };
       migrate(late);
-      assert.equal(readSchemaVersion(second), 15);
+      assert.equal(readSchemaVersion(second), 17);
       first.close();
       second.close();
     }));
 
-  it("refuses a newer database, and leaves it as it is", () =>
+  it("refuses a newer database, and does not change it", () =>
     inNewFolder(async (folder) => {
       const connection = await opener.open(join(folder, "meter.db"));
       migrate(connection);
-      connection.execute("PRAGMA user_version = 16");
+      connection.execute("PRAGMA user_version = 18");
       assert.throws(
         () => migrate(connection),
-        fails("newer_schema", /schema 16, this one knows 15.*upgrade/),
+        fails("newer_schema", /schema 18, this one knows 17.*upgrade/),
       );
       assert.throws(() => requireLatestSchema(connection), fails("newer_schema", /upgrade/));
-      assert.equal(readSchemaVersion(connection), 16);
+      assert.equal(readSchemaVersion(connection), 18);
       connection.close();
     }));
 
-  it("refuses somebody else's database, and one with triggers", () =>
+  it("refuses a foreign database, and one with triggers", () =>
     inNewFolder(async (folder) => {
       const foreign = await opener.open(join(folder, "foreign.db"));
       foreign.execute("CREATE TABLE notes (a TEXT)");
-      assert.throws(() => migrate(foreign), fails("not_a_store", /not one of meter's/));
+      assert.throws(() => migrate(foreign), fails("not_a_store", /is not a meter database/));
       foreign.execute("PRAGMA user_version = 9");
-      assert.throws(() => migrate(foreign), fails("not_a_store", /not one of meter's/));
+      assert.throws(() => migrate(foreign), fails("not_a_store", /is not a meter database/));
       foreign.close();
       const ours = await opener.open(join(folder, "ours.db"));
       migrate(ours);
@@ -293,18 +293,18 @@ describe("migrate()", () => {
 });
 
 describe("requireLatestSchema()", () => {
-  it("refuses an older database with what to do", () =>
+  it("refuses an older database and names the fix", () =>
     inNewFolder(async (folder) => {
       const connection = await opener.open(join(folder, "meter.db"));
       migrate(connection, 13);
       assert.throws(
         () => requireLatestSchema(connection),
-        fails("older_schema", /schema 13 of 15: start the daemon/),
+        fails("older_schema", /schema 13 of 17: start the daemon/),
       );
       connection.close();
     }));
 
-  it("refuses a database whose tables are not what the version says", () =>
+  it("refuses a database whose tables do not match its version", () =>
     inNewFolder(async (folder) => {
       const connection = await opener.open(join(folder, "meter.db"));
       migrate(connection);

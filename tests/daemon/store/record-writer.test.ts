@@ -4,17 +4,16 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
 import { coverageSlotMs } from "../../../daemon/store/coverage.ts";
+import { openStore } from "../../../daemon/store/open-store.ts";
+import type { CapturedBody } from "../../../daemon/store/port/bodies.ts";
+import type { CaptureBatch, Store } from "../../../daemon/store/port/store.ts";
 import {
   type BacklogLimits,
-  type CaptureBatch,
-  type CapturedBody,
   createRecordWriter,
-  openStore,
   type RecordWriterEvent,
-  type Store,
-} from "../../../daemon/store/mod.ts";
-import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
-import { noon, sampleRecord } from "./sample-records.ts";
+} from "../../../daemon/store/record-writer.ts";
+import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
+import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const host = "api.anthropic.com";
 
@@ -76,7 +75,7 @@ function createBench(store: Pick<Store, "insertBatch">, limits?: BacklogLimits) 
 const nowhere: Pick<Store, "insertBatch"> = { insertBatch: () => {} };
 
 describe("createRecordWriter()", () => {
-  it("stores what a turn brought in one transaction at its end", () =>
+  it("stores everything captured in one turn in one transaction", () =>
     withStore((store) => {
       const bench = createBench(store);
       const records = [sampleRecord(), sampleRecord(), sampleRecord()];
@@ -86,12 +85,12 @@ describe("createRecordWriter()", () => {
       }
       bench.writer.addBody(sampleBody(records[0]?.requestId ?? ""));
       assert.equal(bench.turns.length, 1);
-      assert.equal(store.countRequests({ from: null, to: null }), 0);
+      assert.equal(store.records.count({ from: null, to: null }), 0);
       bench.endTurn();
       assert.equal(bench.batches.length, 1);
-      assert.equal(store.countRequests({ from: null, to: null }), 3);
-      assert.equal(store.bodyStats().bodies, 1);
-      assert.deepEqual(store.readCoverage({ from: null, to: null }), [{ host, kind: "metered", count: 3 }]);
+      assert.equal(store.records.count({ from: null, to: null }), 3);
+      assert.equal(store.bodies.stats().bodies, 1);
+      assert.deepEqual(store.coverage.read({ from: null, to: null }), [{ host, kind: "metered", count: 3 }]);
       assert.deepEqual(bench.writer.health(), {
         capturing: "ok",
         lastError: null,
@@ -101,6 +100,47 @@ describe("createRecordWriter()", () => {
       });
       assert.equal(bench.turns.length, 0);
     }));
+
+  it("stores attributions after their records, also if the store fails in between or refuses one", () =>
+    withStore((store) => {
+      const bench = createBench(store);
+      const records = Array.from({ length: 600 }, () =>
+        sampleRecord({ project: "misc", attributionDueAt: noon }),
+      );
+      const attributed = records.map((record) => ({ ...record, project: "shop" }));
+      const countOf = (project: string) =>
+        store.reassignments.count({ fromProject: project, toProject: "x", period: { from: null, to: null } })
+          .requests;
+      for (const record of records) bench.writer.add(record);
+      bench.writer.attribute(attributed);
+      bench.endTurn();
+      assert.deepEqual([countOf("misc"), countOf("shop")], [500, 0]);
+      bench.failWith("disk_full");
+      bench.endTurn();
+      bench.failWith(null);
+      bench.fireTimer();
+      assert.deepEqual([countOf("misc"), countOf("shop")], [0, 600]);
+
+      const last = sampleRecord({ project: "misc", attributionDueAt: noon });
+      const refused = sampleRecord({ requestedAt: -1 });
+      bench.writer.add(refused);
+      bench.writer.add(last);
+      bench.writer.attribute([{ ...last, project: "shop" }]);
+      bench.endTurn();
+      assert.equal(countOf("shop"), 601);
+      assert.equal(bench.writer.flush(), true);
+    }));
+
+  it("drops attributions that exceed the backlog", () => {
+    const bench = createBench(nowhere, { records: 2, bodyBytes: 0 });
+    const record = sampleRecord();
+    bench.writer.attribute([record, record, record]);
+    assert.equal(bench.turns.length, 0);
+    bench.writer.attribute([record, record]);
+    bench.writer.attribute([record]);
+    bench.endTurn();
+    assert.equal(bench.batches[0]?.attributed?.length, 2);
+  });
 
   it("spreads a large backlog over turns of 500", () => {
     const bench = createBench(nowhere);
@@ -116,7 +156,7 @@ describe("createRecordWriter()", () => {
   });
 
   for (const reason of ["busy", "disk_full", "io", "read_only", "corrupt", "cannot_open"] as const) {
-    it(`keeps everything while the store says ${reason}, tries again later and later, and recovers`, () =>
+    it(`keeps everything on ${reason}, retries after growing delays, and recovers`, () =>
       withStore((store) => {
         const bench = createBench(store);
         bench.failWith(reason);
@@ -132,7 +172,7 @@ describe("createRecordWriter()", () => {
         assert.equal(bench.timers[0]?.delayMs, reason === "busy" ? 100 : 2_000);
         bench.failWith(null);
         bench.fireTimer();
-        assert.equal(store.countRequests({ from: null, to: null }), 2);
+        assert.equal(store.records.count({ from: null, to: null }), 2);
         assert.equal(bench.writer.health().capturing, "ok");
         assert.equal(bench.writer.health().lastError?.reason, reason);
         assert.deepEqual(bench.events, [
@@ -143,7 +183,7 @@ describe("createRecordWriter()", () => {
       }));
   }
 
-  it("says nothing of a lock that is gone within five tries", () => {
+  it("reports no lock that is released within five attempts", () => {
     const bench = createBench(nowhere);
     bench.failWith("busy");
     bench.writer.add(sampleRecord());
@@ -157,7 +197,7 @@ describe("createRecordWriter()", () => {
     assert.equal(bench.writer.health().stored, 1);
   });
 
-  it("waits 10, 20, 40 ms between the first tries", () => {
+  it("waits 10, 20, 40 ms between the first attempts", () => {
     const bench = createBench(nowhere);
     bench.failWith("busy");
     bench.writer.add(sampleRecord());
@@ -170,7 +210,7 @@ describe("createRecordWriter()", () => {
     assert.deepEqual(delays, [10, 20, 40]);
   });
 
-  it("drops what the backlog can't hold, counted under the reason of the trouble and in the coverage", () =>
+  it("drops what exceeds the backlog, and counts it by reason and in the coverage", () =>
     withStore((store) => {
       const bench = createBench(store, { records: 2, bodyBytes: 100 });
       bench.failWith("disk_full");
@@ -184,23 +224,23 @@ describe("createRecordWriter()", () => {
       assert.deepEqual(bench.writer.health().dropped, { disk_full: 2 });
       bench.failWith(null);
       bench.fireTimer();
-      assert.equal(store.countRequests({ from: null, to: null }), 2);
-      assert.equal(store.bodyStats().bodies, 1);
-      assert.deepEqual(store.readCoverage({ from: null, to: null }), [{ host, kind: "dropped", count: 1 }]);
+      assert.equal(store.records.count({ from: null, to: null }), 2);
+      assert.equal(store.bodies.stats().bodies, 1);
+      assert.deepEqual(store.coverage.read({ from: null, to: null }), [{ host, kind: "dropped", count: 1 }]);
       assert.deepEqual(bench.events.at(-1), { kind: "recovered", pending: 0, dropped: 2 });
       bench.writer.addBody(sampleBody("c", 90));
       bench.endTurn();
-      assert.equal(store.bodyStats().bodies, 2, "room again after recovery");
+      assert.equal(store.bodies.stats().bodies, 2, "room again after recovery");
     }));
 
-  it("says backlog where the store is well and a turn brings too much", () => {
+  it("counts the reason backlog if the store works and one turn captures too much", () => {
     const bench = createBench(nowhere, { records: 1, bodyBytes: 0 });
     bench.writer.add(sampleRecord());
     bench.writer.add(sampleRecord());
     assert.deepEqual(bench.writer.health().dropped, { backlog: 1 });
   });
 
-  it("takes a record that can't be stored out alone", () =>
+  it("drops only the record that the store refuses", () =>
     withStore((store) => {
       const bench = createBench(store);
       const poison = sampleRecord({ providerCostPicoUsd: 2n ** 70n });
@@ -209,9 +249,9 @@ describe("createRecordWriter()", () => {
       bench.writer.addBody(sampleBody("y"));
       bench.writer.count("metered", host);
       bench.endTurn();
-      assert.equal(store.countRequests({ from: null, to: null }), 2);
-      assert.equal(store.bodyStats().bodies, 1);
-      assert.deepEqual(store.readCoverage({ from: null, to: null }), [
+      assert.equal(store.records.count({ from: null, to: null }), 2);
+      assert.equal(store.bodies.stats().bodies, 1);
+      assert.deepEqual(store.coverage.read({ from: null, to: null }), [
         { host, kind: "dropped", count: 1 },
         { host, kind: "metered", count: 1 },
       ]);
@@ -229,7 +269,7 @@ describe("createRecordWriter()", () => {
       assert.equal(bench.turns.length, 0);
     }));
 
-  it("refuses to loop over counters that can't be stored", () => {
+  it("does not retry counters that the store refuses", () => {
     const bench = createBench(nowhere);
     bench.failWith(new TypeError("planned"));
     bench.writer.count("metered", host);
@@ -238,7 +278,7 @@ describe("createRecordWriter()", () => {
     assert.equal(bench.writer.flush(), true);
   });
 
-  it("keeps the rest when the trouble begins between the single tries", () => {
+  it("keeps the rest if the store fails while it stores row by row", () => {
     let calls = 0;
     const bench = createBench({
       insertBatch: () => {
@@ -256,7 +296,7 @@ describe("createRecordWriter()", () => {
     assert.equal(bench.writer.health().stored, 3);
   });
 
-  it("flushes on demand, and on close stores what it can and counts the rest", () => {
+  it("flush() stores everything; close() stores what it can and counts the rest", () => {
     const bench = createBench(nowhere);
     bench.writer.add(sampleRecord());
     assert.equal(bench.writer.flush(), true);
@@ -275,7 +315,7 @@ describe("createRecordWriter()", () => {
     assert.equal(bench.batches.length, 1);
   });
 
-  it("outlives a log that throws", () => {
+  it("continues if the log throws", () => {
     const turns: (() => void)[] = [];
     const writer = createRecordWriter({
       store: {
@@ -295,7 +335,7 @@ describe("createRecordWriter()", () => {
     assert.equal(writer.health().capturing, "failing");
   });
 
-  it("gets through a lock that another process holds", () =>
+  it("stores everything after another process releases its lock", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path);
@@ -313,7 +353,7 @@ describe("createRecordWriter()", () => {
     }));
 
   // Planted: `records = []` instead of `records.slice(n)` after a full batch, which lost what was beyond 500.
-  it("accounts for every record: stored, waiting or dropped, in order and once", () => {
+  it("stores, keeps or drops every record exactly once, in order", () => {
     const step = fc.oneof(
       {
         weight: 4,
@@ -366,28 +406,28 @@ describe("createRecordWriter()", () => {
   });
 });
 
-describe("createRecordWriter() with calls under way", () => {
+describe("createRecordWriter() with calls in progress", () => {
   const ever = { from: null, to: null };
   const unfinished = (count: number) => [{ host, kind: "unfinished", count }];
 
-  it("leaves those that a kill cut off in the coverage of the time when they began", () =>
+  it("leaves killed calls in the coverage of the time when they started", () =>
     withStore((store) => {
       const bench = createBench(store);
       bench.writer.begin(host);
       bench.pass(60_000);
       const ended = bench.writer.begin(host);
       bench.endTurn();
-      assert.deepEqual(store.readCoverage(ever), unfinished(2));
+      assert.deepEqual(store.coverage.read(ever), unfinished(2));
       bench.pass(coverageSlotMs);
       bench.writer.add(sampleRecord());
       ended();
       bench.endTurn();
       // Here the process is killed: what it would have counted down is not.
-      assert.deepEqual(store.readCoverage({ from: noon, to: noon + coverageSlotMs }), unfinished(1));
-      assert.deepEqual(store.readCoverage(ever), unfinished(1));
+      assert.deepEqual(store.coverage.read({ from: noon, to: noon + coverageSlotMs }), unfinished(1));
+      assert.deepEqual(store.coverage.read(ever), unfinished(1));
     }));
 
-  it("says a record and the end of its call in one transaction", () =>
+  it("stores a record and the end of its call in one transaction", () =>
     withStore((store) => {
       const bench = createBench(store);
       const ended = bench.writer.begin(host);
@@ -398,17 +438,17 @@ describe("createRecordWriter() with calls under way", () => {
       ended();
       bench.endTurn();
       assert.equal(bench.batches.length, 2);
-      assert.deepEqual(store.readCoverage(ever), [{ host, kind: "metered", count: 1 }]);
+      assert.deepEqual(store.coverage.read(ever), [{ host, kind: "metered", count: 1 }]);
     }));
 
-  it("stores nothing of a call that is over when its turn ends", () => {
+  it("stores no start of a call that ends in the same turn", () => {
     const bench = createBench(nowhere);
     bench.writer.begin(host)();
     bench.endTurn();
     assert.deepEqual(bench.batches, []);
   });
 
-  it("gives beginnings a transaction of their own every 10 ms and no sooner", () => {
+  it("stores the starts of calls separately at most every 10 ms", () => {
     const bench = createBench(nowhere);
     bench.writer.begin(host);
     bench.endTurn();
@@ -431,7 +471,7 @@ describe("createRecordWriter() with calls under way", () => {
     assert.equal(bench.batches.length, 3);
   });
 
-  it("sends beginnings along with what is stored meanwhile", () => {
+  it("stores the starts of calls with other rows if there are any", () => {
     const bench = createBench(nowhere);
     bench.writer.count("connections", host);
     bench.endTurn();
@@ -451,6 +491,6 @@ describe("createRecordWriter() with calls under way", () => {
       writer.close();
       ended();
       writer.begin(host)();
-      assert.deepEqual(store.readCoverage(ever), unfinished(1));
+      assert.deepEqual(store.coverage.read(ever), unfinished(1));
     }));
 });

@@ -3,10 +3,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { CostSource, RequestRecord } from "../../../core/record.ts";
-import { dayOf, openStore, type ReportGrouping, type ReportRow } from "../../../daemon/store/mod.ts";
-import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
-import { noon, sampleRecord } from "./sample-records.ts";
+import type { CostSource, RequestRecord } from "../../../core/values/record.ts";
+import { dayOf } from "../../../daemon/store/days.ts";
+import { openStore } from "../../../daemon/store/open-store.ts";
+import type { ReportGrouping, ReportRow } from "../../../daemon/store/port/reports.ts";
+import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
+import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const ever = { from: null, to: null };
 const noTokens: RequestRecord["tokens"] = {
@@ -69,21 +71,21 @@ describe("report()", () => {
   for (const [by, query, expected] of tables) {
     it(`groups by ${by} with ${JSON.stringify(query)}`, () =>
       withStore(async (store) => {
-        store.insertRecords(records());
-        assert.deepEqual(keys(await store.report({ ...ever, ...query, by })), expected);
+        store.records.insert(records());
+        assert.deepEqual(keys(await store.reports.read({ ...ever, ...query, by })), expected);
       }));
   }
 
-  it("counts and sums, and keeps the sources apart", () =>
+  it("counts and sums, separately by cost source", () =>
     withStore(async (store) => {
-      store.insertRecords([
+      store.records.insert([
         ...records(),
         sampleRecord({ project: "a", costPicoUsd: 5n, costSource: "provider" }),
         sampleRecord({ project: "a", costPicoUsd: 7n, costSource: "estimated" }),
         // The failed one used nothing, so it is not missed in the cost; this one is.
         sampleRecord({ project: "a", costPicoUsd: null, costSource: "unpriced" }),
       ]);
-      const [row] = await store.report({ ...ever, by: "project", project: "a" });
+      const [row] = await store.reports.read({ ...ever, by: "project", project: "a" });
       assert.deepEqual(row, {
         key: "a",
         requests: 6,
@@ -112,31 +114,31 @@ describe("report()", () => {
     withStore(async (store) => {
       const largest = 2n ** 63n - 1n;
       const tokens = { ...noTokens, promptTokens: 2 ** 40 };
-      store.insertRecords(
+      store.records.insert(
         Array.from({ length: 10_000 }, () => sampleRecord({ costPicoUsd: largest, tokens })),
       );
-      const [row] = await store.report({ ...ever, by: "total" });
+      const [row] = await store.reports.read({ ...ever, by: "total" });
       assert.equal(row?.costPicoUsd, largest * 10_000n);
       assert.equal(row?.tokens.prompt, 2n ** 40n * 10_000n);
     }));
 
-  it("keeps cells that damage made senseless out of the groups' way", () =>
+  it("tolerates damaged cells", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path);
-      store.insertRecords([sampleRecord({ costPicoUsd: 3n }), sampleRecord({ costPicoUsd: 4n })]);
+      store.records.insert([sampleRecord({ costPicoUsd: 3n }), sampleRecord({ costPicoUsd: 4n })]);
       const other = await opener.open(path);
       other.execute("UPDATE requests SET cost_source = 'compted', requested_at = 1 << 62 WHERE seq = 1");
       other.close();
-      const [row] = await store.report({ ...ever, by: "total" });
+      const [row] = await store.reports.read({ ...ever, by: "total" });
       assert.equal(row?.costPicoUsd, 7n);
       assert.deepEqual(row?.bySource.estimated, { requests: 1, costPicoUsd: 3n });
-      assert.deepEqual(keys(await store.report({ ...ever, by: "day", days: "utc" })), ["2026-05-12 1"]);
+      assert.deepEqual(keys(await store.reports.read({ ...ever, by: "day", days: "utc" })), ["2026-05-12 1"]);
       store.close();
     }));
 
   // Planted: `cost_pico_usd % 1000000000` left out of the sum; and a filter `<=` on the end of the period.
-  it("agrees with adding up by hand, whatever the records and the period", async () => {
+  it("agrees with a naive sum for any records and period", async () => {
     const record = fc.record({
       at: fc.integer({ min: 0, max: 6 }),
       project: fc.constantFrom("a", "b"),
@@ -147,7 +149,7 @@ describe("report()", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 8 }), bound, bound, (given, from, to) =>
         withStore(async (store) => {
-          store.insertRecords(
+          store.records.insert(
             given.map(({ at, project, cost, prompt }) =>
               sampleRecord({
                 requestedAt: noon + at,
@@ -159,7 +161,7 @@ describe("report()", () => {
             ),
           );
           const inside = given.filter(({ at }) => (from === null || at >= from) && (to === null || at < to));
-          const rows = await store.report({
+          const rows = await store.reports.read({
             by: "project",
             from: from === null ? null : noon + from,
             to: to === null ? null : noon + to,
@@ -182,10 +184,10 @@ describe("report()", () => {
     );
   });
 
-  it("adds up: every grouping has the same total", () =>
+  it("has the same total for every grouping", () =>
     withStore(async (store) => {
       const sources: CostSource[] = ["computed", "provider", "estimated"];
-      store.insertRecords(
+      store.records.insert(
         Array.from({ length: 60 }, (_, n) =>
           sampleRecord({
             requestedAt: noon + n * 7_000_000,
@@ -198,7 +200,7 @@ describe("report()", () => {
       );
       const totals = [];
       for (const by of ["project", "model", "provider", "client", "day", "total"] as const) {
-        const rows = await store.report({ ...ever, by });
+        const rows = await store.reports.read({ ...ever, by });
         totals.push(rows.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n));
       }
       assert.equal(new Set(totals).size, 1);
@@ -228,7 +230,7 @@ describe("days", () => {
     ["Pacific/Apia", Date.UTC(2011, 11, 30, 10), "2011-12-31", 24, "after it"],
   ];
   for (const [zone, at, date, hours, text] of zones) {
-    it(`dayOf() knows ${text}: ${zone} ${date}`, () =>
+    it(`dayOf() handles ${text}: ${zone} ${date}`, () =>
       inZone(zone, () => {
         const day = dayOf(at, "local");
         assert.deepEqual({ date: day.date, hours: (day.to - day.from) / hour }, { date, hours });
@@ -239,7 +241,7 @@ describe("days", () => {
       }));
   }
 
-  it("dayOf() takes UTC's days in any zone", () =>
+  it("dayOf() returns UTC days in any zone", () =>
     inZone("Asia/Kathmandu", () => {
       assert.deepEqual(dayOf(Date.UTC(2026, 4, 12, 23, 59), "utc"), {
         date: "2026-05-12",
@@ -249,38 +251,38 @@ describe("days", () => {
       assert.equal(dayOf(-1, "utc").date, "1969-12-31");
     }));
 
-  it("report() splits local days where the clocks change, and cuts them at the period's ends", () =>
+  it("report() splits local days when the clocks change, and at the ends of the period", () =>
     inZone("Europe/Berlin", () =>
       withStore(async (store) => {
         // 2026-10-25 runs from 22:00 UTC the day before to 23:00 UTC.
         const from = Date.UTC(2026, 9, 24, 22);
         const to = Date.UTC(2026, 9, 25, 23);
-        store.insertRecords(
+        store.records.insert(
           [from - 1, from, from + 1, to - 1, to].map((requestedAt) => sampleRecord({ requestedAt })),
         );
-        assert.deepEqual(keys(await store.report({ ...ever, by: "day" })), [
+        assert.deepEqual(keys(await store.reports.read({ ...ever, by: "day" })), [
           "2026-10-24 1",
           "2026-10-25 3",
           "2026-10-26 1",
         ]);
-        assert.deepEqual(keys(await store.report({ by: "day", from: from + 1, to: to - 1 })), [
+        assert.deepEqual(keys(await store.reports.read({ by: "day", from: from + 1, to: to - 1 })), [
           "2026-10-25 1",
         ]);
-        assert.deepEqual(keys(await store.report({ ...ever, by: "day", days: "utc" })), [
+        assert.deepEqual(keys(await store.reports.read({ ...ever, by: "day", days: "utc" })), [
           "2026-10-24 3",
           "2026-10-25 2",
         ]);
       }),
     ));
 
-  it("report() is not held up by records from far away", () =>
+  it("report() is not slowed down by records from the distant future", () =>
     withStore(async (store) => {
-      store.insertRecords(
+      store.records.insert(
         [0, noon, Date.UTC(9999, 11, 30)].map((requestedAt, n) =>
           sampleRecord({ requestedAt, requestId: `id-${n}` }),
         ),
       );
-      assert.deepEqual(keys(await store.report({ ...ever, by: "day", days: "utc" })), [
+      assert.deepEqual(keys(await store.reports.read({ ...ever, by: "day", days: "utc" })), [
         "1970-01-01 1",
         "2026-05-12 1",
         "9999-12-30 1",

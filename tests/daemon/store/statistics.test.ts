@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { RequestRecord } from "../../../core/record.ts";
-import type { ReportRow, Store } from "../../../daemon/store/mod.ts";
-import { withStore } from "./open-sample-store.ts";
-import { noon, sampleRecord } from "./sample-records.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
+import type { ReportRow } from "../../../daemon/store/port/reports.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { withStore } from "./open-sample-store.rig.ts";
+import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const DAY_MS = 86_400_000;
 const turn = async () => {};
@@ -15,31 +16,31 @@ const plain = (row: ReportRow | undefined) => row && { ...row, key: null };
 /** What the reports, which ask once for everything, have to say of the same. */
 async function reportsOf(store: Store) {
   const period = { from: everything.from, to: everything.to };
-  const [total] = await store.report({ ...period, by: "total" });
+  const [total] = await store.reports.read({ ...period, by: "total" });
   return {
     total: plain(total),
-    days: await store.report({ ...period, by: "day", days: "utc" }),
-    projects: await store.report({ ...period, by: "project" }),
+    days: await store.reports.read({ ...period, by: "day", days: "utc" }),
+    projects: await store.reports.read({ ...period, by: "project" }),
   };
 }
 
-describe("readStatistics()", () => {
-  it("gives no lines and zeros where there is nothing", () =>
+describe("reports.readStatistics()", () => {
+  it("returns zeros and no rows without requests", () =>
     withStore(async (store) => {
-      const { total, days, projects, models } = await store.readStatistics(everything, turn);
+      const { total, days, projects, models } = await store.reports.readStatistics(everything, turn);
       assert.deepEqual([total.requests, total.costPicoUsd, total.tokens.prompt], [0, 0n, null]);
       assert.deepEqual([days, projects, models], [[], [], []]);
     }));
 
-  it("is half-open, and keeps models of two providers apart", () =>
+  it("uses a half-open period, and separates equal models of two providers", () =>
     withStore(async (store) => {
-      store.insertRecords([
+      store.records.insert([
         sampleRecord({ requestedAt: noon - 1 }),
         sampleRecord({ requestedAt: noon, provider: "a", model: "m", project: "p", costPicoUsd: 5n }),
         sampleRecord({ requestedAt: noon + 9, provider: "b", model: "m", project: "p", costPicoUsd: 7n }),
         sampleRecord({ requestedAt: noon + 10 }),
       ]);
-      const { total, models, projects } = await store.readStatistics(
+      const { total, models, projects } = await store.reports.readStatistics(
         { from: noon, to: noon + 10, days: "utc" },
         turn,
       );
@@ -59,17 +60,17 @@ describe("readStatistics()", () => {
 
   it("lets other work run between slices, also within one millisecond", () =>
     withStore(async (store) => {
-      store.insertRecords(
+      store.records.insert(
         Array.from({ length: 12_001 }, (_, n) => sampleRecord({ requestedAt: noon + (n >> 13) })),
       );
       let turns = 0;
-      const { total } = await store.readStatistics(everything, async () => void turns++);
+      const { total } = await store.reports.readStatistics(everything, async () => void turns++);
       assert.equal(total.requests, 12_001);
       assert.ok(turns >= 2, `${turns}`);
     }));
 
   // Planted once: slices that reach an hour into the next one; found after 4 runs.
-  it("says the same as the reports do", async () => {
+  it("agrees with the reports", async () => {
     const record = fc.record({
       requestedAt: fc.integer({ min: -3 * 24, max: 3 * 24 }).map((hours) => noon + hours * 3_600_000),
       project: fc.constantFrom("a", "b", "c"),
@@ -80,8 +81,8 @@ describe("readStatistics()", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 40 }), (records) =>
         withStore(async (store) => {
-          store.insertRecords(records.map((each) => sampleRecord(each as Partial<RequestRecord>)));
-          const statistics = await store.readStatistics(everything, turn);
+          store.records.insert(records.map((each) => sampleRecord(each as Partial<RequestRecord>)));
+          const statistics = await store.reports.readStatistics(everything, turn);
           const expected = await reportsOf(store);
           if (records.length > 0) assert.deepEqual(statistics.total, expected.total);
           assert.deepEqual(statistics.days, expected.days);
@@ -96,27 +97,27 @@ describe("readStatistics()", () => {
   });
 });
 
-describe("listRequests()", () => {
+describe("records.list()", () => {
   const all = { from: null, to: null, beforeSeq: null };
 
-  it("pages through all that arrived, the last first, once each, while more arrives", () =>
+  it("lists every request once in pages, the latest first, while more arrive", () =>
     withStore(async (store) => {
       const records = Array.from({ length: 25 }, (_, n) => sampleRecord({ requestedAt: noon - n }));
-      store.insertRecords(records);
+      store.records.insert(records);
       const seen: string[] = [];
       let beforeSeq: number | null = null;
       do {
-        const page = await store.listRequests({ ...all, beforeSeq, limit: 10 }, turn);
+        const page = await store.records.list({ ...all, beforeSeq, limit: 10 }, turn);
         seen.push(...page.requests.map(({ requestId }) => requestId));
         beforeSeq = page.nextBeforeSeq;
-        store.insertRecords([sampleRecord()]);
+        store.records.insert([sampleRecord()]);
       } while (beforeSeq !== null);
       assert.deepEqual(seen, records.map(({ requestId }) => requestId).toReversed());
     }));
 
   it("filters", () =>
     withStore(async (store) => {
-      store.insertRecords([
+      store.records.insert([
         sampleRecord({ project: "a", requestedAt: noon, client: null }),
         sampleRecord({
           project: "b",
@@ -128,7 +129,7 @@ describe("listRequests()", () => {
         sampleRecord({ project: "b", requestedAt: noon + 2, provider: "p", client: "codex" }),
       ]);
       const count = async (query: object) =>
-        (await store.listRequests({ ...all, limit: 10, ...query }, turn)).requests.map(
+        (await store.records.list({ ...all, limit: 10, ...query }, turn)).requests.map(
           ({ requestedAt }) => requestedAt - noon,
         );
       assert.deepEqual(await count({}), [2, 1, 0]);
@@ -143,16 +144,16 @@ describe("listRequests()", () => {
       assert.deepEqual(await count({ project: "none" }), []);
     }));
 
-  it("looks through everything in slices for what is rare, and stops when nobody waits", () =>
+  it("searches in slices for rare matches, and stops when aborted", () =>
     withStore(async (store) => {
       const [rare, ...rest] = Array.from({ length: 30_000 }, () => sampleRecord());
-      store.insertRecords([{ ...(rare as RequestRecord), project: "rare" }, ...rest]);
+      store.records.insert([{ ...(rare as RequestRecord), project: "rare" }, ...rest]);
       let turns = 0;
-      const found = await store.listRequests({ ...all, project: "rare", limit: 1 }, async () => void turns++);
+      const found = await store.records.list({ ...all, project: "rare", limit: 1 }, async () => void turns++);
       assert.deepEqual([found.requests.length, found.nextBeforeSeq, turns], [1, null, 3]);
       const gone = new AbortController();
       await assert.rejects(
-        store.listRequests(
+        store.records.list(
           { ...all, project: "rare", limit: 1 },
           async () => gone.abort(new Error("left")),
           gone.signal,
@@ -162,13 +163,13 @@ describe("listRequests()", () => {
     }));
 });
 
-describe("readRequest()", () => {
-  it("finds one by its whole id, in any case, and no other", () =>
+describe("records.get()", () => {
+  it("finds a request by its complete ID, in any case", () =>
     withStore(async (store) => {
       const record = sampleRecord();
-      store.insertRecords([record, sampleRecord()]);
-      assert.equal((await store.readRequest(record.requestId.toUpperCase()))?.requestId, record.requestId);
-      assert.equal(await store.readRequest(record.requestId.slice(0, 20)), null);
-      assert.equal(await store.readRequest("msg_1"), null);
+      store.records.insert([record, sampleRecord()]);
+      assert.equal((await store.records.get(record.requestId.toUpperCase()))?.requestId, record.requestId);
+      assert.equal(await store.records.get(record.requestId.slice(0, 20)), null);
+      assert.equal(await store.records.get("msg_1"), null);
     }));
 });

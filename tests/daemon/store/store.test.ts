@@ -4,18 +4,15 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
-import type { RequestRecord } from "../../../core/record.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
 import { migrate } from "../../../daemon/store/migrate.ts";
-import {
-  type CapturedBody,
-  openStore,
-  type QuarantineEntry,
-  type Store,
-  type StoredRequest,
-} from "../../../daemon/store/mod.ts";
-import { PAUSED_DATABASE_REPLACED } from "../../../daemon/store/store.ts";
-import { inNewFolder, opener, withStore } from "./open-sample-store.ts";
-import { noon, sampleRecord } from "./sample-records.ts";
+import { openStore, PAUSED_DATABASE_REPLACED } from "../../../daemon/store/open-store.ts";
+import type { CapturedBody } from "../../../daemon/store/port/bodies.ts";
+import { ATTRIBUTION_DUE_MS, type QuarantineEntry } from "../../../daemon/store/port/delivery.ts";
+import type { StoredRequest } from "../../../daemon/store/port/records.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
+import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const fails = (reason: StoreErrorReason) => (error: unknown) => {
   assert.ok(error instanceof StoreError, String(error));
@@ -25,7 +22,7 @@ const fails = (reason: StoreErrorReason) => (error: unknown) => {
 const ever = { from: null, to: null };
 
 async function stored(store: Store, requestId: string) {
-  const found = await store.findRequest(requestId);
+  const found = await store.records.find(requestId);
   assert.equal(found.kind, "found");
   return found.kind === "found" ? found.request : assert.fail();
 }
@@ -76,14 +73,14 @@ const nothing: RequestRecord = sampleRecord({
   client: null,
 });
 
-describe("insertRecords()", () => {
+describe("records.insert()", () => {
   for (const [text, record] of [
     ["every field filled", everything],
     ["every field empty that may be", nothing],
   ] as const) {
-    it(`gives back what it took: ${text}`, () =>
+    it(`returns the record that was inserted: ${text}`, () =>
       withStore(async (store) => {
-        store.insertRecords([record]);
+        store.records.insert([record]);
         assert.deepEqual(await stored(store, record.requestId), {
           ...record,
           seq: 1,
@@ -99,17 +96,17 @@ describe("insertRecords()", () => {
   it("rounds times to milliseconds", () =>
     withStore(async (store) => {
       const record = sampleRecord({ requestedAt: noon + 0.4, latencyMs: 12.6, ttfbMs: 1.2 });
-      store.insertRecords([record]);
+      store.records.insert([record]);
       const { requestedAt, latencyMs, ttfbMs } = await stored(store, record.requestId);
       assert.deepEqual({ requestedAt, latencyMs, ttfbMs }, { requestedAt: noon, latencyMs: 13, ttfbMs: 1 });
     }));
 
-  it("leaves a record that is there already as it is, so that a retry is safe", () =>
+  it("does not change a stored record, so that a retry is safe", () =>
     withStore(async (store) => {
       const record = sampleRecord();
-      store.insertRecords([record, record]);
-      store.insertRecords([{ ...record, project: "other" }, sampleRecord()]);
-      assert.equal(store.countRequests(ever), 2);
+      store.records.insert([record, record]);
+      store.records.insert([{ ...record, project: "other" }, sampleRecord()]);
+      assert.equal(store.records.count(ever), 2);
       assert.equal((await stored(store, record.requestId)).project, record.project);
     }));
 
@@ -129,23 +126,23 @@ describe("insertRecords()", () => {
   for (const [text, given, reason] of refused) {
     it(`refuses ${text}, and the whole batch with it`, () =>
       withStore((store) => {
-        assert.throws(() => store.insertRecords([sampleRecord(), sampleRecord(given)]), fails(reason));
-        assert.equal(store.countRequests(ever), 0);
-        store.insertRecords([sampleRecord()]);
-        assert.equal(store.countRequests(ever), 1);
+        assert.throws(() => store.records.insert([sampleRecord(), sampleRecord(given)]), fails(reason));
+        assert.equal(store.records.count(ever), 0);
+        store.records.insert([sampleRecord()]);
+        assert.equal(store.records.count(ever), 1);
       }));
   }
 });
 
-describe("findRequest()", () => {
-  it("finds by whole id, by unique beginning in any case, and by the provider's id", () =>
+describe("records.find()", () => {
+  it("finds by complete ID, by unique prefix in any case, and by the provider's ID", () =>
     withStore(async (store) => {
       const one = sampleRecord({ requestId: "0197aaaa-0000-7000-8000-000000000001" });
       const two = sampleRecord({
         requestId: "0197aabb-0000-7000-8000-000000000002",
         providerResponseId: "0197",
       });
-      store.insertRecords([one, two]);
+      store.records.insert([one, two]);
       for (const [text, id] of [
         [one.requestId, one.requestId],
         ["0197aaa", one.requestId],
@@ -154,35 +151,49 @@ describe("findRequest()", () => {
       ] as const) {
         assert.equal((await stored(store, text)).requestId, id);
       }
-      assert.deepEqual(await store.findRequest("0197"), {
+      assert.deepEqual(await store.records.find("0197"), {
         kind: "ambiguous",
         requestIds: [one.requestId, two.requestId],
       });
       for (const text of ["0198", "", "msg_none", "%", "'; DROP TABLE requests"]) {
-        assert.deepEqual(await store.findRequest(text), { kind: "not_found" });
+        assert.deepEqual(await store.records.find(text), { kind: "not_found" });
       }
     }));
 
   it("lists ten of many", () =>
     withStore(async (store) => {
-      store.insertRecords(Array.from({ length: 15 }, () => sampleRecord()));
-      const found = await store.findRequest("0");
+      store.records.insert(Array.from({ length: 15 }, () => sampleRecord()));
+      const found = await store.records.find("0");
       assert.equal(found.kind === "ambiguous" && found.requestIds.length, 10);
     }));
 });
 
-describe("findKeptResponse()", () => {
-  it("finds what its provider hands out again, however long ago, and nothing else", () =>
+describe("records.findStoredResponse()", () => {
+  it("finds only responses that their provider can return again, of any age", () =>
     withStore((store) => {
-      const kept = sampleRecord({ requestedAt: noon, providerResponseId: "resp_x", responseIsKept: true });
-      const cut = sampleRecord({ providerResponseId: "resp_y", responseIsKept: true, tokensComplete: false });
-      store.insertRecords([kept, cut, sampleRecord({ providerResponseId: "msg_x" })]);
-      assert.deepEqual(store.findKeptResponse("resp_x"), { requestId: kept.requestId, tokensComplete: true });
-      assert.deepEqual(store.findKeptResponse("resp_y"), { requestId: cut.requestId, tokensComplete: false });
-      assert.equal(store.findKeptResponse("msg_x"), null);
+      const kept = sampleRecord({
+        requestedAt: noon,
+        providerResponseId: "resp_x",
+        isResponseRefetchable: true,
+      });
+      const cut = sampleRecord({
+        providerResponseId: "resp_y",
+        isResponseRefetchable: true,
+        tokensComplete: false,
+      });
+      store.records.insert([kept, cut, sampleRecord({ providerResponseId: "msg_x" })]);
+      assert.deepEqual(store.records.findStoredResponse("resp_x"), {
+        requestId: kept.requestId,
+        tokensComplete: true,
+      });
+      assert.deepEqual(store.records.findStoredResponse("resp_y"), {
+        requestId: cut.requestId,
+        tokensComplete: false,
+      });
+      assert.equal(store.records.findStoredResponse("msg_x"), null);
     }));
 
-  it("needs no look at every row", () =>
+  it("uses an index", () =>
     inNewFolder(async (folder) => {
       const connection = await opener.open(join(folder, "meter.db"));
       migrate(connection);
@@ -196,7 +207,7 @@ describe("findKeptResponse()", () => {
     }));
 });
 
-describe("insertRecords() of an id that is there", () => {
+describe("records.insert() of a stored ID", () => {
   const first = sampleRecord({
     tokensComplete: false,
     costPicoUsd: null,
@@ -208,13 +219,13 @@ describe("insertRecords() of an id that is there", () => {
   const storedAfter = async (...records: (typeof first)[]) => {
     let request: StoredRequest | undefined;
     await withStore(async (store) => {
-      for (const record of records) store.insertRecords([record]);
+      for (const record of records) store.records.insert([record]);
       request = await stored(store, first.requestId);
     });
     return request ?? assert.fail();
   };
 
-  it("fills in what an incomplete usage cost, and leaves the call as it was", async () => {
+  it("completes usage and cost, and keeps the other fields", async () => {
     const request = await storedAfter(first, { ...second, latencyMs: 1, project: "other" });
     assert.deepEqual(
       [request.tokens, request.tokensComplete, request.costPicoUsd, request.costSource],
@@ -223,61 +234,61 @@ describe("insertRecords() of an id that is there", () => {
     assert.deepEqual([request.latencyMs, request.project], [first.latencyMs, first.project]);
   });
 
-  it("sends again what was sent incomplete, also from behind the cursor, and nothing else", () =>
+  it("makes only requests pending again that were sent incomplete, also before the cursor", () =>
     withStore((store) => {
       const [other, later] = [sampleRecord(), sampleRecord()];
-      store.insertRecords([other, first, later]);
+      store.records.insert([other, first, later]);
       const all = [other, first, later].map(({ requestId }) => requestId);
-      store.settleRequests({ synced: all, skipped: [], quarantined: [], at: noon });
-      assert.equal(store.countPending(), 0);
-      store.insertRecords([{ ...first, tokens }, other]);
-      assert.equal(store.countPending(), 0, "what fills nothing in is not sent");
-      store.insertRecords([second]);
+      store.delivery.settle({ synced: all, skipped: [], quarantined: [], at: noon });
+      assert.equal(store.delivery.countPending(), 0);
+      store.records.insert([{ ...first, tokens }, other]);
+      assert.equal(store.delivery.countPending(), 0, "what fills nothing in is not sent");
+      store.records.insert([second]);
       assert.deepEqual(
-        store.pendingProjects(10).map(({ requestId }) => requestId),
+        store.delivery.pendingProjects(10, 0).map(({ requestId }) => requestId),
         [first.requestId],
       );
-      store.settleRequests({ synced: [first.requestId], skipped: [], quarantined: [], at: noon });
-      assert.equal(store.countPending(), 0);
+      store.delivery.settle({ synced: [first.requestId], skipped: [], quarantined: [], at: noon });
+      assert.equal(store.delivery.countPending(), 0);
     }));
 
-  it("never sends what was passed over, also once it is complete", () =>
+  it("does not make a skipped request pending when it is completed", () =>
     withStore((store) => {
-      store.insertRecords([first]);
-      store.settleRequests({ synced: [], skipped: [first.requestId], quarantined: [], at: noon });
-      store.insertRecords([second]);
-      assert.equal(store.countPending(), 0);
+      store.records.insert([first]);
+      store.delivery.settle({ synced: [], skipped: [first.requestId], quarantined: [], at: noon });
+      store.records.insert([second]);
+      assert.equal(store.delivery.countPending(), 0);
     }));
 
-  it("leaves a complete one as it is", async () => {
+  it("does not change a complete record", async () => {
     const request = await storedAfter(second, { ...second, tokens: first.tokens, costPicoUsd: 9n });
     assert.deepEqual([request.tokens, request.costPicoUsd], [tokens, 5n]);
   });
 
-  it("does not put an incomplete one over another", async () => {
+  it("does not replace an incomplete record with another incomplete one", async () => {
     const request = await storedAfter(first, { ...first, tokens, costPicoUsd: 9n });
     assert.deepEqual([request.tokens, request.costPicoUsd], [first.tokens, null]);
   });
 });
 
 describe("recomputing", () => {
-  it("walks in the order of arrival within the period, and stamps what changed", () =>
+  it("reads in the order of arrival within the period, and stamps changed requests", () =>
     withStore(async (store) => {
       const records = [5, 3, 9, 1, 7].map((n) => sampleRecord({ requestedAt: noon + n }));
-      store.insertRecords(records);
+      store.records.insert(records);
       const period = { from: noon + 3, to: noon + 9 };
       const seen: number[] = [];
       let afterSeq = 0;
       for (;;) {
-        const batch = store.readRequests({ ...period, afterSeq, limit: 2 });
+        const batch = store.records.read({ ...period, afterSeq, limit: 2 });
         if (batch.length === 0) break;
         afterSeq = batch.at(-1)?.seq ?? 0;
         seen.push(...batch.map(({ requestedAt }) => requestedAt - noon));
       }
       assert.deepEqual(seen, [5, 3, 7]);
-      assert.equal(store.countRequests(period), 3);
+      assert.equal(store.records.count(period), 3);
       const [first, second] = records as [RequestRecord, RequestRecord];
-      const found = store.updateCosts(
+      const found = store.records.updateCosts(
         [
           {
             requestId: first.requestId,
@@ -299,14 +310,14 @@ describe("recomputing", () => {
       assert.equal((await stored(store, (records[2] as RequestRecord).requestId)).recomputedAt, null);
     }));
 
-  it("changes nothing when one update is refused", () =>
+  it("changes nothing if one update is refused", () =>
     withStore(async (store) => {
       const record = sampleRecord();
-      store.insertRecords([record]);
+      store.records.insert([record]);
       const update = { requestId: record.requestId, costSource: "computed", ratesSource: null } as const;
       assert.throws(
         () =>
-          store.updateCosts(
+          store.records.updateCosts(
             [
               { ...update, costPicoUsd: 1n },
               { ...update, costPicoUsd: 2n ** 64n },
@@ -333,7 +344,7 @@ describe("bodies", () => {
     ...given,
   });
 
-  it("come back byte for byte, both legs, U+0000 included", () =>
+  it("are read back byte for byte, in both directions, including U+0000", () =>
     withStore((store) => {
       const request = body();
       const response = body({
@@ -342,24 +353,26 @@ describe("bodies", () => {
         redactionSummary: [],
         truncated: false,
       });
-      store.insertBodies([response, request]);
-      const found = store.readBodies("r1").map((leg) => ({ ...leg, content: new Uint8Array(leg.content) }));
+      store.bodies.insert([response, request]);
+      const found = store.bodies
+        .read("r1")
+        .map((body) => ({ ...body, content: new Uint8Array(body.content) }));
       assert.deepEqual(found, [
         { ...request, uploadedAt: null },
         { ...response, uploadedAt: null },
       ]);
-      assert.deepEqual(store.readBodies("r2"), []);
+      assert.deepEqual(store.bodies.read("r2"), []);
     }));
 
-  it("are replaced by a second capture of the same leg", () =>
+  it("are replaced by a second capture of the same body", () =>
     withStore((store) => {
-      store.insertBodies([body()]);
-      store.markBodyUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 5);
-      assert.equal(store.readBodies("r1")[0]?.uploadedAt, 5);
-      store.insertBodies([body({ content: Uint8Array.of(65), capturedAt: noon + 1 })]);
+      store.bodies.insert([body()]);
+      store.bodyDelivery.markUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 5);
+      assert.equal(store.bodies.read("r1")[0]?.uploadedAt, 5);
+      store.bodies.insert([body({ content: Uint8Array.of(65), capturedAt: noon + 1 })]);
       // What was in flight meanwhile was the earlier one.
-      store.markBodyUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 6);
-      const [only, more] = store.readBodies("r1");
+      store.bodyDelivery.markUploaded({ requestId: "r1", direction: "request", capturedAt: noon }, 6);
+      const [only, more] = store.bodies.read("r1");
       assert.equal(only?.uploadedAt, null, "pending again");
       assert.equal(more, undefined);
       assert.deepEqual(new Uint8Array(only?.content ?? []), Uint8Array.of(65));
@@ -368,7 +381,7 @@ describe("bodies", () => {
 
   it("are counted", () =>
     withStore((store) => {
-      assert.deepEqual(store.bodyStats(), {
+      assert.deepEqual(store.bodies.stats(), {
         bodies: 0,
         requests: 0,
         sizeBytes: 0,
@@ -378,12 +391,12 @@ describe("bodies", () => {
         oldestAt: null,
         newestAt: null,
       });
-      store.insertBodies([
+      store.bodies.insert([
         body({ content: new Uint8Array(10) }),
         body({ direction: "response", truncated: false, content: new Uint8Array(5), capturedAt: noon + 5 }),
         body({ requestId: "r2", redactionApplied: false, content: new Uint8Array(1) }),
       ]);
-      assert.deepEqual(store.bodyStats(), {
+      assert.deepEqual(store.bodies.stats(), {
         bodies: 3,
         requests: 2,
         sizeBytes: 16,
@@ -395,73 +408,73 @@ describe("bodies", () => {
       });
     }));
 
-  it("are deleted before an instant, so that nothing of them stays in any file", () =>
+  it("are deleted before an instant, without a copy in any file", () =>
     inNewFolder(async (folder) => {
       const store = await openStore(opener, join(folder, "meter.db"));
       const canary = (n: number) => new TextEncoder().encode(`CANARY-${n}-`.repeat(3_000));
-      store.insertBodies(
+      store.bodies.insert(
         Array.from({ length: 250 }, (_, n) =>
           body({ requestId: `r${n}`, capturedAt: noon + n, content: canary(n) }),
         ),
       );
-      assert.equal(store.countBodies(noon + 249), 249);
+      assert.equal(store.bodies.countBefore(noon + 249), 249);
       assert.deepEqual(
-        [1, 2, 3, 4].map(() => store.deleteBodies(noon + 249)),
+        [1, 2, 3, 4].map(() => store.bodies.deleteSome(noon + 249)),
         [100, 100, 49, 0],
       );
       const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
       const left = new Set(files.flatMap((text) => text.match(/CANARY-\d+/g) ?? []));
       assert.deepEqual([...left], ["CANARY-249"]);
-      assert.equal(store.readBodies("r249").length, 1);
+      assert.equal(store.bodies.read("r249").length, 1);
       store.close();
     }));
 });
 
 describe("coverage", () => {
-  it("adds up by host and kind, per quarter of an hour", () =>
+  it("is summed by host, kind and quarter of an hour", () =>
     withStore((store) => {
       const quarter = 15 * 60_000;
-      store.addCoverage([
+      store.coverage.add([
         { at: noon, host: "api.openai.com", kind: "metered", count: 2 },
         { at: noon + 1, host: "api.openai.com", kind: "metered", count: 1 },
         { at: noon + quarter, host: "api.openai.com", kind: "free", count: 4 },
         { at: noon, host: null, kind: "tunnelled_not_provider", count: 5 },
       ]);
-      store.addCoverage([{ at: noon + quarter - 1, host: "api.openai.com", kind: "metered", count: 10 }]);
-      assert.deepEqual(store.readCoverage(ever), [
+      store.coverage.add([{ at: noon + quarter - 1, host: "api.openai.com", kind: "metered", count: 10 }]);
+      assert.deepEqual(store.coverage.read(ever), [
         { host: null, kind: "tunnelled_not_provider", count: 5 },
         { host: "api.openai.com", kind: "free", count: 4 },
         { host: "api.openai.com", kind: "metered", count: 13 },
       ]);
-      assert.deepEqual(store.readCoverage({ from: noon + quarter, to: null }), [
+      assert.deepEqual(store.coverage.read({ from: noon + quarter, to: null }), [
         { host: "api.openai.com", kind: "free", count: 4 },
       ]);
-      assert.equal(store.readCoverage({ from: null, to: noon }).length, 0);
+      assert.equal(store.coverage.read({ from: null, to: noon }).length, 0);
     }));
 });
 
 describe("settings", () => {
-  it("keep body capture per project, three-valued", () =>
+  it("store body capture per project as on, off or unset", () =>
     withStore((store) => {
-      assert.deepEqual(store.listProjectSettings(), []);
-      store.setBodyCapture("a", true, noon);
-      store.setBodyCapture("b", false, noon);
-      assert.deepEqual(store.listProjectSettings()[0], { project: "a", bodyCapture: true });
-      store.setBodyCapture("a", null, noon);
-      assert.deepEqual(store.listProjectSettings(), [
+      assert.deepEqual(store.settings.listProjects(), []);
+      store.settings.setBodyCapture("a", true, noon);
+      store.settings.setBodyCapture("b", false, noon);
+      assert.deepEqual(store.settings.listProjects()[0], { project: "a", bodyCapture: true });
+      store.settings.setBodyCapture("a", null, noon);
+      assert.deepEqual(store.settings.listProjects(), [
         { project: "a", bodyCapture: null },
         { project: "b", bodyCapture: false },
       ]);
     }));
 
-  it("keep notes", () =>
+  it("store notes", () =>
     withStore((store) => {
-      assert.equal(store.readMeta("k"), null);
-      store.writeMeta("k", "1");
-      store.writeMeta("k", "2");
-      assert.equal(store.readMeta("k"), "2");
-      store.writeMeta("k", null);
-      assert.equal(store.readMeta("k"), null);
+      assert.equal(store.notes.read("k"), null);
+      store.notes.write("k", "1");
+      store.notes.write("k", "2");
+      assert.equal(store.notes.read("k"), "2");
+      store.notes.write("k", null);
+      assert.equal(store.notes.read("k"), null);
     }));
 
   it("replace the rates of one source, or none", () =>
@@ -477,19 +490,19 @@ describe("settings", () => {
         provenanceDate: "2026-05-01",
         rates: { ...NO_RATES, input: 1_250_000 },
       });
-      store.replaceRates("auto", [row("auto", "a"), row("auto", "b")], noon);
-      store.replaceRates("operator", [row("operator", "c")], noon);
-      store.replaceRates("auto", [row("auto", "d")], noon);
-      assert.deepEqual(store.readRates(), [row("operator", "c"), row("auto", "d")]);
+      store.rates.replace("auto", [row("auto", "a"), row("auto", "b")], noon);
+      store.rates.replace("operator", [row("operator", "c")], noon);
+      store.rates.replace("auto", [row("auto", "d")], noon);
+      assert.deepEqual(store.rates.read(), [row("operator", "c"), row("auto", "d")]);
       assert.throws(
-        () => store.replaceRates("auto", [row("auto", "e"), row("operator", "f")], noon),
+        () => store.rates.replace("auto", [row("auto", "e"), row("operator", "f")], noon),
         RangeError,
       );
-      assert.equal(store.readRates().length, 2);
+      assert.equal(store.rates.read().length, 2);
     }));
 
   // Planted: the daemon could not start any more, nor pull others in their place.
-  it("leave out a stored rate that can't be read any more", () =>
+  it("skip a stored rate that can't be parsed", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path);
@@ -499,12 +512,12 @@ describe("settings", () => {
          VALUES ('auto', 'openai', 'a', '2026-05-01', 0, '{"provider":"openai","mod')`,
       );
       connection.close();
-      assert.deepEqual(store.readRates(), []);
+      assert.deepEqual(store.rates.read(), []);
       store.close();
     }));
 });
 
-describe("the sync's state", () => {
+describe("the state of the sync", () => {
   const entry = (requestId: string): QuarantineEntry => ({
     kind: "metadata",
     requestId,
@@ -514,12 +527,14 @@ describe("the sync's state", () => {
     quarantinedAt: noon,
   });
   const pending = (store: Store, limit = 10) =>
-    store.requestsById(store.pendingProjects(limit).map(({ requestId }) => requestId)).map(({ seq }) => seq);
-  const cursor = (store: Store) => store.readCloudState("cloud_sync_state").cursor_seq;
+    store.delivery
+      .requestsById(store.delivery.pendingProjects(limit, 0).map(({ requestId }) => requestId))
+      .map(({ seq }) => seq);
+  const cursor = (store: Store) => store.delivery.readState("cloud_sync_state").cursor_seq;
 
-  it("begins empty and keeps what is set", () =>
+  it("is empty at first and stores changes", () =>
     withStore((store) => {
-      assert.deepEqual(store.readCloudState("cloud_sync_state"), {
+      assert.deepEqual(store.delivery.readState("cloud_sync_state"), {
         paused_reason: null,
         consecutive_failures: 0,
         last_error: null,
@@ -527,36 +542,79 @@ describe("the sync's state", () => {
         last_error_at: null,
         last_tick_at: null,
       });
-      store.updateCloudState("cloud_sync_state", { paused_reason: "paused_manual", last_error_at: noon });
-      store.updateCloudState("cloud_sync_state", {});
-      const { paused_reason, last_error_at } = store.readCloudState("cloud_sync_state");
+      store.delivery.updateState("cloud_sync_state", { paused_reason: "paused_manual", last_error_at: noon });
+      store.delivery.updateState("cloud_sync_state", {});
+      const { paused_reason, last_error_at } = store.delivery.readState("cloud_sync_state");
       assert.deepEqual([paused_reason, last_error_at], ["paused_manual", noon]);
-      store.updateCloudState("cloud_state", { enabled: 1, api_key_mirror: Uint8Array.of(1, 2) });
-      assert.equal(store.readCloudState("cloud_state").enabled, 1);
-      assert.equal(store.readCloudState("cloud_body_sync_state").last_body_tick_at, null);
+      store.delivery.updateState("cloud_state", { enabled: 1, api_key_mirror: Uint8Array.of(1, 2) });
+      assert.equal(store.delivery.readState("cloud_state").enabled, 1);
+      assert.equal(store.delivery.readState("cloud_body_sync_state").last_body_tick_at, null);
     }));
 
-  it("gives pending requests in order, and moves the cursor over what is settled", () =>
+  it("holds back a request until its caller is known or it is due", () =>
+    withStore((store) => {
+      const due = noon + ATTRIBUTION_DUE_MS;
+      const [first, second, third] = [due, due, undefined].map((attributionDueAt) =>
+        sampleRecord({ project: "misc", ...(attributionDueAt !== undefined && { attributionDueAt }) }),
+      ) as [RequestRecord, RequestRecord, RequestRecord];
+      store.records.insert([first, second, third]);
+      const sendable = (now: number) => store.delivery.pendingProjects(10, now).map(({ project }) => project);
+      assert.deepEqual(sendable(noon), ["misc"]);
+      // Those that are held back are not passed over.
+      store.delivery.settle({ synced: [third.requestId], skipped: [], quarantined: [], at: noon });
+      assert.deepEqual([cursor(store), store.delivery.countPending()], [0, 2]);
+      const attributed = { ...first, project: "shop", attributionTier: "git_root", client: "claude" };
+      store.insertBatch({ records: [], bodies: [], coverage: [], attributed: [attributed] });
+      assert.deepEqual(store.delivery.pendingProjects(10, noon), [
+        { requestId: first.requestId, project: "shop" },
+      ]);
+      assert.partialDeepStrictEqual(store.delivery.requestsById([first.requestId])[0], {
+        attributionTier: "git_root",
+        client: "claude",
+      });
+      assert.deepEqual(sendable(due), ["shop"]);
+      assert.deepEqual(sendable(due + 1), ["shop", "misc"]);
+      // The clock went back by a day: nothing waits that long.
+      assert.deepEqual(sendable(noon - 86_400_000), ["shop", "misc"]);
+    }));
+
+  it("keeps the project of a request that was sent or moved in the meantime", () =>
+    withStore((store) => {
+      const records = [1, 2].map(() => sampleRecord({ project: "misc", attributionDueAt: noon }));
+      store.records.insert(records);
+      const [sent, moved] = records as [RequestRecord, RequestRecord];
+      store.delivery.settle({ synced: [sent.requestId], skipped: [], quarantined: [], at: noon });
+      const period = { from: moved.requestedAt, to: moved.requestedAt + 1 };
+      store.reassignments.move({ fromProject: "misc", toProject: "mine", period }, noon);
+      const attributed = records.map((record) => ({ ...record, project: "shop" }));
+      store.insertBatch({ records: [], bodies: [], coverage: [], attributed });
+      assert.deepEqual(
+        store.delivery.requestsById(records.map(({ requestId }) => requestId)).map(({ project }) => project),
+        ["misc", "mine"],
+      );
+    }));
+
+  it("returns pending requests in order, and moves the cursor past settled ones", () =>
     withStore((store) => {
       const records = Array.from({ length: 6 }, () => sampleRecord());
-      store.insertRecords(records);
+      store.records.insert(records);
       const id = (n: number) => (records[n - 1] as RequestRecord).requestId;
       assert.deepEqual(pending(store, 2), [1, 2]);
-      assert.equal(store.countPending(), 6);
-      store.settleRequests({ synced: [id(1), id(3)], skipped: [], quarantined: [], at: noon });
+      assert.equal(store.delivery.countPending(), 6);
+      store.delivery.settle({ synced: [id(1), id(3)], skipped: [], quarantined: [], at: noon });
       assert.deepEqual(pending(store), [2, 4, 5, 6]);
       assert.equal(cursor(store), 1);
-      store.settleRequests({ synced: [], skipped: [id(2)], quarantined: [entry(id(4))], at: noon });
+      store.delivery.settle({ synced: [], skipped: [id(2)], quarantined: [entry(id(4))], at: noon });
       assert.deepEqual(pending(store), [5, 6]);
       assert.equal(cursor(store), 4);
-      store.settleRequests({ synced: [id(5), id(6)], skipped: [], quarantined: [], at: noon });
-      assert.deepEqual([cursor(store), store.countPending()], [6, 0]);
-      assert.deepEqual(store.listQuarantine(), [entry(id(4))]);
-      store.settleRequests({ synced: [id(1)], skipped: [], quarantined: [entry(id(4))], at: noon + 9 });
-      assert.equal(store.readRequests({ ...ever, afterSeq: 0, limit: 1 })[0]?.syncedAt, noon);
-      assert.equal(store.releaseQuarantine("metadata", [id(4), id(5)]), 1);
+      store.delivery.settle({ synced: [id(5), id(6)], skipped: [], quarantined: [], at: noon });
+      assert.deepEqual([cursor(store), store.delivery.countPending()], [6, 0]);
+      assert.deepEqual(store.quarantine.list(), [entry(id(4))]);
+      store.delivery.settle({ synced: [id(1)], skipped: [], quarantined: [entry(id(4))], at: noon + 9 });
+      assert.equal(store.records.read({ ...ever, afterSeq: 0, limit: 1 })[0]?.syncedAt, noon);
+      assert.equal(store.quarantine.release("metadata", [id(4), id(5)]), 1);
       assert.deepEqual(pending(store), [4]);
-      assert.deepEqual(store.listQuarantine(), []);
+      assert.deepEqual(store.quarantine.list(), []);
     }));
 });
 
@@ -565,24 +623,24 @@ describe("openStore()", () => {
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path);
-      store.insertRecords([sampleRecord()]);
+      store.records.insert([sampleRecord()]);
       const reader = await openStore(opener, path, { readOnly: true });
-      store.insertRecords([sampleRecord()]);
-      assert.equal((await reader.report({ by: "total", ...ever }))[0]?.requests, 2);
-      assert.equal(reader.countRequests(ever), 2);
-      assert.equal((await store.report({ by: "total", ...ever }))[0]?.requests, 2);
-      assert.throws(() => reader.insertRecords([sampleRecord()]), fails("read_only"));
-      assert.throws(() => reader.setBodyCapture("a", true, noon), fails("read_only"));
+      store.records.insert([sampleRecord()]);
+      assert.equal((await reader.reports.read({ by: "total", ...ever }))[0]?.requests, 2);
+      assert.equal(reader.records.count(ever), 2);
+      assert.equal((await store.reports.read({ by: "total", ...ever }))[0]?.requests, 2);
+      assert.throws(() => reader.records.insert([sampleRecord()]), fails("read_only"));
+      assert.throws(() => reader.settings.setBodyCapture("a", true, noon), fails("read_only"));
       store.close();
       store.close();
-      assert.equal(reader.countRequests(ever), 2);
+      assert.equal(reader.records.count(ever), 2);
       reader.close();
       const alone = await openStore(opener, path, { readOnly: true });
-      assert.equal(alone.countRequests(ever), 2);
+      assert.equal(alone.records.count(ever), 2);
       alone.close();
     }));
 
-  it("reads nothing into being: missing, older and corrupt files stay as they are", () =>
+  it("changes nothing if read-only: missing, older and corrupt files stay as they are", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       await assert.rejects(openStore(opener, path, { readOnly: true }), fails("missing"));
@@ -598,7 +656,7 @@ describe("openStore()", () => {
       assert.equal(existsSync(`${garbage}.corrupt`), false);
     }));
 
-  it("moves a corrupt file aside whole, and goes on with a fresh one", () =>
+  it("moves a corrupt file aside completely, and continues with a new one", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const garbage = "garbage ".repeat(1_000);
@@ -606,27 +664,27 @@ describe("openStore()", () => {
       const store = await openStore(opener, path);
       assert.equal(store.setAsidePath, `${path}.corrupt`);
       for (const table of ["cloud_state", "cloud_sync_state", "cloud_body_sync_state"] as const)
-        assert.equal(store.readCloudState(table).paused_reason, PAUSED_DATABASE_REPLACED);
+        assert.equal(store.delivery.readState(table).paused_reason, PAUSED_DATABASE_REPLACED);
       assert.equal(readFileSync(`${path}.corrupt`, "utf8"), garbage);
-      store.insertRecords([sampleRecord()]);
+      store.records.insert([sampleRecord()]);
       store.close();
       const again = await openStore(opener, path);
       assert.equal(again.setAsidePath, null);
-      assert.equal(again.countRequests(ever), 1);
+      assert.equal(again.records.count(ever), 1);
       again.close();
     }));
 
-  it("checks every page of a file that it did not write itself, and no other", () =>
+  it("checks every page only of a file that it did not write", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       const store = await openStore(opener, path);
-      store.insertRecords(Array.from({ length: 500 }, () => sampleRecord()));
+      store.records.insert(Array.from({ length: 500 }, () => sampleRecord()));
       store.close();
       const copy = join(folder, "restored.db");
       copyFileSync(path, copy);
       const whole = await openStore(opener, copy);
       assert.equal(whole.setAsidePath, null);
-      assert.equal(whole.countRequests(ever), 500);
+      assert.equal(whole.records.count(ever), 500);
       whole.close();
       // Damage in the middle: nothing on the way of opening reads that page.
       const bytes = readFileSync(path);
@@ -636,7 +694,7 @@ describe("openStore()", () => {
       writeFileSync(damaged, bytes);
       const fresh = await openStore(opener, damaged);
       assert.equal(fresh.setAsidePath, `${damaged}.corrupt`);
-      assert.equal(fresh.countRequests(ever), 0);
+      assert.equal(fresh.records.count(ever), 0);
       fresh.close();
       writeFileSync(path, bytes);
       const trusted = await openStore(opener, path);
@@ -644,12 +702,12 @@ describe("openStore()", () => {
       trusted.close();
     }));
 
-  it("refuses a newer and a foreign database without touching it", () =>
+  it("refuses a newer and a foreign database without changing it", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
       (await openStore(opener, path)).close();
       const connection = await opener.open(path);
-      connection.execute("PRAGMA user_version = 16");
+      connection.execute("PRAGMA user_version = 18");
       connection.close();
       const before = readFileSync(path);
       await assert.rejects(openStore(opener, path), fails("newer_schema"));
@@ -663,7 +721,7 @@ describe("openStore()", () => {
       assert.equal(existsSync(`${foreign}.corrupt`), false);
     }));
 
-  it("commits captures as NORMAL and the sync's state as FULL", () =>
+  it("commits captures with synchronous=NORMAL and the state of the sync with FULL", () =>
     inNewFolder(async (folder) => {
       const levels: string[] = [];
       const watching = {
@@ -685,10 +743,10 @@ describe("openStore()", () => {
       const store = await openStore(watching, join(folder, "meter.db"));
       levels.length = 0;
       const record = sampleRecord();
-      store.insertRecords([record]);
+      store.records.insert([record]);
       store.insertBatch({ records: [sampleRecord()], bodies: [], coverage: [] });
-      store.settleRequests({ synced: [record.requestId], skipped: [], quarantined: [], at: noon });
-      store.releaseQuarantine("metadata", []);
+      store.delivery.settle({ synced: [record.requestId], skipped: [], quarantined: [], at: noon });
+      store.quarantine.release("metadata", []);
       assert.deepEqual(levels, ["normal", "normal", "full", "full"]);
       store.close();
     }));

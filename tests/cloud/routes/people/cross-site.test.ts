@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
-import { API_ROUTES } from "../../../../cloud/api/mod.ts";
+import { API_ROUTES } from "../../../../cloud/api/api-routes.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
 import { API_ROWS, type Sent } from "../../kit/matrix-rows.ts";
@@ -27,7 +27,9 @@ const FOREIGN: readonly Readonly<Record<string, string>>[] = [
   { origin: BASE, "sec-fetch-site": "same-site" },
 ];
 
-const ROUTES = Object.entries(API_ROUTES).filter(([, { caller }]) => caller === "person");
+const ROUTES = Object.entries(API_ROUTES).filter(
+  ([, { caller }]) => caller === "person" || caller === "session",
+);
 const changes = (route: string) => !route.startsWith("GET ");
 
 /** Payloads that would do something, where the matrix sends none such. */
@@ -40,7 +42,7 @@ const EFFECTIVE: Readonly<Record<string, (rig: CloudRig, world: World) => Promis
   },
   "POST /v1/invitations/accept": async (rig, { workspace, people }) => {
     const owner = people.organisationOwner;
-    const person = (await rig.accounts.people([owner?.userId ?? ""])).get(owner?.userId ?? "");
+    const person = (await rig.accounts.getPeople([owner?.userId ?? ""])).get(owner?.userId ?? "");
     const path = `/v1/workspaces/${workspace.id}/invitations`;
     const { link } = await json(
       rig.call("POST", path, owner?.tokens.session ?? null, { email: person?.email }),
@@ -111,13 +113,13 @@ describeOnEngines("a page of another site, with somebody's cookie", (engine) => 
         assert.equal((await json(answer)).code, "origin_refused");
       }
       assert.deepEqual(await snapshot(), before);
-      // Planted: with the test for the origin taken out of requireActor(), each of these routes failed above.
+      // Planted: without the origin check in authenticatePerson(), each of these routes failed above.
       const own = await send(method, sent, world, { origin: BASE, "sec-fetch-site": "same-origin" });
       assert.ok(String(own.status) in answers, `${own.status} ${await own.text()}`);
     });
   }
 
-  it("reads nothing by a link either, and so writes no view into the ledger", async () => {
+  it("reads nothing through a link either, and so records no view in the ledger", async () => {
     const world = await makeWorld(rig, "enterprise", false);
     const before = await snapshot();
     for (const [route] of ROUTES.filter(([name]) => !changes(name))) {

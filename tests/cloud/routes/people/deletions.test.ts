@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
-import { deletionAnswerSchema, parseWire } from "../../../../core/wire/mod.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import { deletionResponseSchema } from "../../../../core/wire/settings.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
 
@@ -25,7 +26,7 @@ describeOnEngines("deleting", (engine) => {
     return [rows[0]?.workspace, rows[0]?.organisation];
   }
 
-  it("a workspace is its organisation's owner's to do: out of service at once, and nothing removed", async () => {
+  it("an organisation's owner deletes a workspace: it stops serving at once, and is stored until the purge", async () => {
     const workspace = await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
     const path = `/v1/workspaces/${workspace.id}`;
@@ -37,7 +38,7 @@ describeOnEngines("deleting", (engine) => {
     assert.equal((await rig.call("DELETE", path, workspace.token)).status, 403);
     assert.deepEqual(await stamps(workspace), [null, null]);
     const answer = await json(rig.call("DELETE", path, owner.token));
-    assert.ok(parseWire(deletionAnswerSchema, answer).ok);
+    assert.ok(parseWire(deletionResponseSchema, answer).ok);
     assert.equal(answer.deleted_at, new Date(rig.clock.now()).toISOString());
     assert.deepEqual(await stamps(workspace), [rig.clock.now(), null]);
     assert.equal(Date.parse(answer.purge_due_at) - Date.parse(answer.deleted_at), PURGE_MS);
@@ -56,7 +57,7 @@ describeOnEngines("deleting", (engine) => {
     assert.equal(kept.length, 1);
   });
 
-  it("an account takes what was its owner's alone along, and ends sessions and keys", async () => {
+  it("deleting an account deletes the organisations without other members, and ends sessions and keys", async () => {
     const workspace = await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
     const elsewhere = await rig.addWorkspace();
@@ -65,11 +66,11 @@ describeOnEngines("deleting", (engine) => {
     const key = await rig.addKey(elsewhere, { userId: owner.userId, machineId });
     const answer = await rig.call("DELETE", "/v1/account", owner.token);
     assert.equal(answer.status, 200);
-    assert.ok(parseWire(deletionAnswerSchema, await answer.json()).ok);
+    assert.ok(parseWire(deletionResponseSchema, await answer.json()).ok);
     assert.deepEqual(await stamps(workspace), [rig.clock.now(), rig.clock.now()]);
     assert.deepEqual(await stamps(elsewhere), [null, null]);
     assert.equal((await rig.call("GET", "/v1/me", owner.token)).status, 401);
-    assert.equal((await json(rig.call("GET", "/v1/daemon/whoami", key))).code, "not_a_member");
+    assert.equal((await json(rig.call("GET", "/v1/daemon/whoami", key))).code, "unauthorised");
     assert.equal(
       (await json(rig.call("GET", "/v1/daemon/whoami", workspace.token))).code,
       "workspace_deleted",
@@ -77,7 +78,7 @@ describeOnEngines("deleting", (engine) => {
     assert.equal((await rig.call("GET", "/v1/daemon/whoami", elsewhere.token)).status, 200);
   });
 
-  it("an account is refused while it is the only owner of an organisation with others, and changes nothing", async () => {
+  it("deleting the only owner of an organisation with other members is refused and changes nothing", async () => {
     const workspace = await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
     const other = await rig.personIn(workspace, "organisationMember");

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
-import { keysSchema, machinesSchema, parseWire } from "../../../../core/wire/mod.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import { keysSchema, machinesSchema } from "../../../../core/wire/people.ts";
 import { auditOf } from "../../kit/audit.ts";
 import { batch, type CloudRig, createRig, json, record } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
+import { bodyPayload, sendRequest } from "../../kit/stored-body.ts";
 
 const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 
@@ -15,7 +17,7 @@ describeOnEngines("machines and keys", (engine) => {
   });
   after(() => rig.close());
 
-  it("a blocked machine's batches get 403 until it is invited again, by an admin alone", async () => {
+  it("a blocked machine's batches get 403 until an admin invites it again", async () => {
     const workspace = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const member = await rig.personIn(workspace, "member");
@@ -45,6 +47,80 @@ describeOnEngines("machines and keys", (engine) => {
       assert.equal((await rig.call("POST", `${path}/${id}/block`, admin.token)).status, 404);
   });
 
+  it("an admin gives a machine of their own to another member: what it sent before stays theirs", async () => {
+    const workspace = await rig.addWorkspace({ storePromptContent: true });
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const ben = await rig.personIn(workspace, "member");
+    const machineId = await rig.addMachine(workspace);
+    await rig.db
+      .updateTable("machines")
+      .set({ user_id: admin.userId })
+      .where("machine_id", "=", machineId)
+      .execute();
+    const key = await rig.addKey(workspace, { userId: admin.userId, machineId });
+    const before = await sendRequest(rig, workspace, {}, key);
+    const path = `/v1/workspaces/${workspace.id}/machines/${machineId}`;
+    assert.equal((await rig.call("PATCH", path, ben.token, { user_id: ben.userId })).status, 403);
+    assert.equal((await rig.call("PATCH", path, admin.token, { user_id: ben.userId })).status, 204);
+    const after = await sendRequest(rig, workspace, {}, key);
+    const author = async (requestId: string) =>
+      (await json(rig.call("GET", `/v1/workspaces/${workspace.id}/traces/${requestId}`, ben.token))).user.id;
+    assert.deepEqual([await author(before), await author(after)], [admin.userId, ben.userId]);
+    // The body of the earlier request is no longer this sender's to write.
+    const body = await rig.call("POST", `/v1/requests/${before}/body`, key, bodyPayload(before, "x"));
+    assert.equal((await json(body)).code, "not_the_sender");
+    const own = await json(rig.call("GET", `/v1/workspaces/${workspace.id}/keys`, ben.token));
+    assert.deepEqual(
+      own.items.map((each: { machine_id: string }) => each.machine_id),
+      [machineId],
+    );
+    assert.deepEqual(await auditOf(rig, workspace.id), [
+      [
+        "machine_user_changed",
+        admin.userId,
+        { machine_id: machineId, hostname: "desktop", from_user_id: admin.userId, to_user_id: ben.userId },
+      ],
+    ]);
+  });
+
+  it("a current member's machine cannot be given to another person; that of a member who left can", async () => {
+    const workspace = await rig.addWorkspace();
+    const [admin, ben, carl] = [
+      await rig.personIn(workspace, "workspaceAdmin"),
+      await rig.personIn(workspace, "member"),
+      await rig.personIn(workspace, "member"),
+    ];
+    const [machineId, twin] = [await rig.addMachine(workspace), await rig.addMachine(workspace)];
+    const change = async (id: string, userId: string) => {
+      const path = `/v1/workspaces/${workspace.id}/machines/${id}`;
+      const answer = await rig.call("PATCH", path, admin.token, { user_id: userId });
+      return answer.status === 204 ? 204 : (await json(answer)).code;
+    };
+    const set = async (id: string, user_id: string, fingerprint: string) =>
+      await rig.db
+        .updateTable("machines")
+        .set({ user_id, fingerprint })
+        .where("machine_id", "=", id)
+        .execute();
+    await set(machineId, ben.userId, "f");
+    await set(twin, carl.userId, "f");
+    assert.equal(await change(machineId, admin.userId), "machine_in_use");
+    assert.equal(await change(machineId, carl.userId), "machine_in_use");
+    assert.equal(await change(machineId, ben.userId), 204);
+    assert.equal(await change(rig.uuid(), carl.userId), "not_found");
+    assert.equal(
+      await change(machineId, (await rig.personIn(workspace, "stranger")).userId),
+      "member_unknown",
+    );
+    await rig.call("DELETE", `/v1/workspaces/${workspace.id}/members/${ben.userId}`, ben.token);
+    assert.equal(await change(machineId, carl.userId), "machine_exists");
+    assert.equal(await change(machineId, admin.userId), 204);
+    assert.deepEqual(
+      (await auditOf(rig, workspace.id)).map(([kind]) => kind),
+      ["member_removed", "machine_user_changed"],
+    );
+  });
+
   it("an admin key is made in person, shown once, stored as a hash, and may do what its owner may", async () => {
     const workspace = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");
@@ -71,7 +147,7 @@ describeOnEngines("machines and keys", (engine) => {
     );
   });
 
-  it("a member sees and revokes their own keys, an admin everybody's; no secret is in a list", async () => {
+  it("a member lists and revokes their own keys, an admin everyone's; lists contain no secrets", async () => {
     const workspace = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const member = await rig.personIn(workspace, "member");

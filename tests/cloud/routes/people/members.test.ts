@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { MAX_WORKSPACES } from "../../../../cloud/store/organisations.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
 import {
   invitationCreatedSchema,
   invitationsSchema,
   membersSchema,
   organisationMembersSchema,
-  parseWire,
-} from "../../../../core/wire/mod.ts";
+} from "../../../../core/wire/people.ts";
 import { auditOf } from "../../kit/audit.ts";
 import {
   batch,
@@ -25,7 +25,7 @@ const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
 const DAY_MS = 86_400_000;
 
 async function emailOf(rig: CloudRig, userId: string): Promise<string> {
-  return (await rig.accounts.people([userId])).get(userId)?.email ?? "";
+  return (await rig.accounts.getPeople([userId])).get(userId)?.email ?? "";
 }
 
 /** Invites somebody; gives the token of the link. */
@@ -72,7 +72,7 @@ describeOnEngines("members", (engine) => {
     };
   };
 
-  it("come by an invitation, which is good once and for its address alone", async () => {
+  it("join by an invitation, which works once and only for its address", async () => {
     const { workspace, admin, newcomer, members } = await setUp();
     const token = await invite(rig, workspace, admin, newcomer.email.toUpperCase());
     const mail = rig.mails.at(-1);
@@ -102,7 +102,7 @@ describeOnEngines("members", (engine) => {
     ]);
   });
 
-  it("do not come by an invitation that ended, was taken back, was replaced or changed by a letter", async () => {
+  it("cannot join by an invitation that expired, was revoked, was replaced or has one character changed", async () => {
     const { workspace, admin, newcomer } = await setUp();
     const refused = async (token: string) =>
       assert.equal((await json(accept(rig, token, newcomer.token))).code, "invitation_unknown");
@@ -122,7 +122,7 @@ describeOnEngines("members", (engine) => {
     assert.deepEqual((await json(rig.call("GET", path, admin.token))).items, []);
   });
 
-  it("are told nothing of who has an account by the answer to an invitation", async () => {
+  it("do not learn from the answer to an invitation who has an account", async () => {
     const { workspace, admin, newcomer } = await setUp();
     const path = `/v1/workspaces/${workspace.id}/invitations`;
     const shape = async (email: string) => {
@@ -137,7 +137,7 @@ describeOnEngines("members", (engine) => {
     }
   });
 
-  it("can be removed, whose keys then answer 403, and invited again, whose keys then go on", async () => {
+  it("get 403 for their keys after their removal, and can use the same keys after a new invitation", async () => {
     const { workspace, admin, newcomer, members } = await setUp();
     await accept(rig, await invite(rig, workspace, admin, newcomer.email, "admin"), newcomer.token);
     const machineId = await rig.addMachine(workspace);
@@ -173,7 +173,7 @@ describeOnEngines("members", (engine) => {
     assert.equal(items.find((one: { user_id: string }) => one.user_id === newcomer.userId).role, "admin");
   });
 
-  it("neither raise themselves nor remove others, but may leave", async () => {
+  it("cannot promote themselves or remove others, but can leave", async () => {
     const { workspace, admin, members } = await setUp();
     const [one, other] = [await rig.personIn(workspace, "member"), await rig.personIn(workspace, "member")];
     for (const [method, who, body] of [
@@ -190,7 +190,7 @@ describeOnEngines("members", (engine) => {
     assert.equal((await rig.call("DELETE", `${members}/${one.userId}`, one.token)).status, 204);
   });
 
-  it("are members of one workspace alone: an admin's word reaches no other", async () => {
+  it("have no access to other workspaces, even as admins", async () => {
     const { admin } = await setUp();
     const other = await rig.addWorkspace();
     const path = `/v1/workspaces/${other.id}/members/${other.userId}`;
@@ -206,7 +206,7 @@ describeOnEngines("an organisation's people", (engine) => {
   });
   after(() => rig.close());
 
-  it("are raised, lowered and removed by an owner, with an event in every workspace", async () => {
+  it("are promoted, demoted and removed by an owner, with an event in every workspace", async () => {
     const workspace = await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
     const admin = await rig.personIn(workspace, "organisationAdmin");
@@ -241,7 +241,7 @@ describeOnEngines("an organisation's people", (engine) => {
     );
   });
 
-  it("keep at least one owner", async () => {
+  it("always have at least one owner", async () => {
     const workspace = await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
     const path = `/v1/organisations/${workspace.organisationId}/members/${owner.userId}`;
@@ -255,7 +255,7 @@ describeOnEngines("an organisation's people", (engine) => {
     assert.equal((await rig.call("DELETE", path, second.token)).status, 204);
   });
 
-  it("come back as members after they were removed, whatever they were", async () => {
+  it("return as plain members after their removal", async () => {
     const workspace = await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
     const admin = await rig.personIn(workspace, "organisationAdmin");
@@ -272,7 +272,7 @@ describeOnEngines("an organisation's people", (engine) => {
     );
   });
 
-  it("make organisations and workspaces of their own, and none in other people's", async () => {
+  it("can create their own organisations and workspaces, and none in other people's", async () => {
     const token = await rig.sessionFor(await rig.addPerson());
     const made = await rig.call("POST", "/v1/organisations", token, {
       name: "  Acme  ",
@@ -306,7 +306,7 @@ describeOnEngines("an organisation's people", (engine) => {
     assert.equal((await rig.call("POST", "/v1/organisations", token, { name: "   " })).status, 422);
   });
 
-  it("make so many workspaces in an organisation and no more, those not counted that were deleted", async () => {
+  it("can create a limited number of workspaces per organisation, not counting deleted ones", async () => {
     const token = await rig.sessionFor(await rig.addPerson());
     const { organisation, workspace } = await json(
       rig.call("POST", "/v1/organisations", token, { name: "Acme" }),
@@ -327,7 +327,7 @@ describeOnEngines("an organisation's people", (engine) => {
 });
 
 describeOnPostgres("members, in parallel", (engine) => {
-  it("join once when an invitation is accepted twenty times at the same moment, and two owners who remove each other leave one", async () => {
+  it("join once when an invitation is accepted 20 times at once, and keep one of two owners who remove each other", async () => {
     const rig = await createRig(engine, { config, database: { maxConnections: 12 } });
     const workspace = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { pairingShownSchema, parseWire } from "../../../../core/wire/mod.ts";
+import { whoamiSchema } from "../../../../core/wire/daemon.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import { machinesSchema, pairingCodeViewSchema } from "../../../../core/wire/people.ts";
 import { auditOf } from "../../kit/audit.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
+import { bodyPayload, sendRequest } from "../../kit/stored-body.ts";
 
 const config = {
   rateLimits: { perUser: 1e6, perKey: 1e6, pairingPerAddress: 1e6, pollPerAddress: 1e6 },
@@ -20,7 +23,7 @@ describeOnEngines("deciding on a pairing", (engine) => {
 
   async function start(): Promise<{
     code: string;
-    poll: () => Promise<{ status: string; sync_token: string }>;
+    poll: () => Promise<{ status: string; sync_token: string; user: { id: string; name: string } }>;
   }> {
     const ticket = await json(rig.call("POST", "/v1/pairing/start", null, machine));
     return {
@@ -40,13 +43,13 @@ describeOnEngines("deciding on a pairing", (engine) => {
       });
   }
 
-  it("shows a member the machine, and mints for the workspace that they choose", async () => {
+  it("shows a member the machine, and creates a key for the chosen workspace", async () => {
     const workspace = await rig.addWorkspace();
     const member = await rig.personIn(workspace, "member");
     const { code, poll } = await start();
     const typed = code.toLowerCase().replace("-", " ");
     const shown = await json(rig.call("GET", `/v1/pairing/codes/${encodeURIComponent(typed)}`, member.token));
-    assert.ok(parseWire(pairingShownSchema, shown).ok);
+    assert.ok(parseWire(pairingCodeViewSchema, shown).ok);
     assert.deepEqual(shown, { code, hostname: "laptop", platform: "linux", address: null });
     const decision = { code: typed, workspace_id: workspace.id };
     assert.equal((await rig.call("POST", "/v1/pairing/approve", member.token, decision)).status, 204);
@@ -61,7 +64,67 @@ describeOnEngines("deciding on a pairing", (engine) => {
     );
   });
 
-  it("is denied by a member too, and by nobody for a workspace that is not theirs", async () => {
+  it("makes the member whom an admin names the author, and the admin only the one who approved", async () => {
+    const workspace = await rig.addWorkspace({ plan: "team", storePromptContent: true });
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const ben = await rig.personIn(workspace, "member");
+    const { code, poll } = await start();
+    const decision = { code, workspace_id: workspace.id, user_id: ben.userId };
+    assert.equal((await rig.call("POST", "/v1/pairing/approve", admin.token, decision)).status, 204);
+    const { sync_token, user } = await poll();
+    assert.deepEqual(user, { id: ben.userId, name: "member" });
+    const whoami = await json(rig.call("GET", "/v1/daemon/whoami", sync_token));
+    assert.ok(parseWire(whoamiSchema, whoami).ok);
+    assert.deepEqual(whoami.user, user);
+    const { items } = await json(rig.call("GET", `/v1/workspaces/${workspace.id}/machines`, ben.token));
+    assert.ok(parseWire(machinesSchema, { items }).ok);
+    const listed = items.find((each: { id: string }) => each.id === whoami.machine.id);
+    assert.deepEqual([listed.user.id, listed.approved_by.id], [ben.userId, admin.userId]);
+    const [event] = await auditOf(rig, workspace.id);
+    assert.deepEqual(
+      [event?.[0], event?.[1], event?.[2].user_id],
+      ["machine_paired", admin.userId, ben.userId],
+    );
+
+    // Its prompts are the member's: the admin reads them as a teammate's, with a reason and a row in the ledger.
+    const requestId = await sendRequest(rig, workspace, {}, sync_token);
+    await rig.call("POST", `/v1/requests/${requestId}/body`, sync_token, bodyPayload(requestId, "hello"));
+    const read = async (token: string, query = "") =>
+      (await rig.call("GET", `/v1/traces/${requestId}/body${query}`, token)).status;
+    assert.deepEqual([await read(ben.token), await read(admin.token)], [200, 422]);
+    assert.equal(await read(admin.token, "?reason=incident"), 200);
+    const views = await rig.db
+      .selectFrom("prompt_views")
+      .select(["viewer_user_id", "subject_user_id"])
+      .where("workspace_id", "=", workspace.id)
+      .execute();
+    assert.deepEqual(views, [{ viewer_user_id: admin.userId, subject_user_id: ben.userId }]);
+  });
+
+  it("lets a member name no other person, and an admin only members, with any code", async () => {
+    const workspace = await rig.addWorkspace();
+    const [admin, ann, ben] = [
+      await rig.personIn(workspace, "workspaceAdmin"),
+      await rig.personIn(workspace, "member"),
+      await rig.personIn(workspace, "member"),
+    ];
+    const stranger = await rig.personIn(workspace, "stranger");
+    const { code, poll } = await start();
+    const approve = async (token: string, user_id: string | null, typed = code) => {
+      const decision = { code: typed, workspace_id: workspace.id, user_id };
+      const answer = await rig.call("POST", "/v1/pairing/approve", token, decision);
+      return answer.status === 204 ? 204 : (await json(answer)).code;
+    };
+    for (const typed of [code, "0000-0000"]) {
+      assert.equal(await approve(ann.token, ben.userId, typed), "forbidden");
+      assert.equal(await approve(admin.token, stranger.userId, typed), "member_unknown");
+      assert.equal(await approve(admin.token, "nobody", typed), "member_unknown");
+    }
+    assert.equal(await approve(ann.token, ann.userId), 204);
+    assert.equal((await poll()).user.id, ann.userId);
+  });
+
+  it("can be denied by a member, and by no one for a workspace that is not theirs", async () => {
     const workspace = await rig.addWorkspace();
     const member = await rig.personIn(workspace, "member");
     const stranger = await rig.personIn(workspace, "stranger");
@@ -77,7 +140,7 @@ describeOnEngines("deciding on a pairing", (engine) => {
     }
   });
 
-  it("is locked for ten minutes after five wrong codes, by person and by address, while the code stays good", async () => {
+  it("is locked for ten minutes after five wrong codes, by person and by address, while the code stays valid", async () => {
     const workspace = await rig.addWorkspace();
     const guesser = await rig.personIn(workspace, "member");
     const honest = await rig.personIn(workspace, "member");
@@ -105,7 +168,7 @@ describeOnEngines("deciding on a pairing", (engine) => {
     assert.equal((await guess(guesser.token, "198.51.100.1")).status, 404);
   });
 
-  it("lets five wrong codes through that are sent at the same moment, and no sixth", async () => {
+  it("counts five simultaneous wrong codes, and refuses the sixth", async () => {
     const workspace = await rig.addWorkspace();
     const guesser = await rig.personIn(workspace, "member");
     const call = fromAddress();
@@ -121,7 +184,7 @@ describeOnEngines("deciding on a pairing", (engine) => {
     assert.equal(answers.filter(({ status }) => status === 429).length, 25);
   });
 
-  it("counts neither right codes nor what is no try", async () => {
+  it("counts neither correct codes nor malformed ones", async () => {
     const workspace = await rig.addWorkspace();
     const member = await rig.personIn(workspace, "member");
     const call = fromAddress();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { setPlan } from "../../../../cloud/mod.ts";
+import { setPlan } from "../../../../cloud/accounts/admin.ts";
 import { auditOf } from "../../kit/audit.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
@@ -33,7 +33,7 @@ describeOnEngines("a workspace's settings", (engine) => {
     assert.equal(whoami.workspace.store_prompt_content, true);
   });
 
-  it("take only what can be set: no plan, no name, no id of another workspace", async () => {
+  it("accept only settings: no plan, no name, no id of another workspace", async () => {
     const workspace = await rig.addWorkspace();
     const other = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");
@@ -67,7 +67,7 @@ describeOnEngines("a workspace's settings", (engine) => {
     }
   });
 
-  it("have advanced ones, two integers from 1 to 3650, from business up", async () => {
+  it("include two advanced integers from 1 to 3650, with Business and Enterprise", async () => {
     const workspace = await rig.addWorkspace({ plan: "team" });
     const path = `/v1/workspaces/${workspace.id}/settings/advanced`;
     const member = await rig.personIn(workspace, "member");
@@ -116,7 +116,7 @@ describeOnEngines("a workspace's settings", (engine) => {
     );
   });
 
-  it("leave no change without its event, nor an event without its change", async () => {
+  it("record every change with its event, and no event without its change", async () => {
     const workspace = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const path = `/v1/workspaces/${workspace.id}/settings`;
@@ -131,7 +131,7 @@ describeOnEngines("a workspace's settings", (engine) => {
     assert.deepEqual(await auditOf(rig, workspace.id), []);
   });
 
-  it("have their plan set by the host alone, at once, with an event and nothing deleted", async () => {
+  it("have a plan that only the host sets, at once, with an event, without deleting anything", async () => {
     const workspace = await rig.addWorkspace({ plan: "business" });
     const parts = { db: rig.db, clock: rig.clock };
     assert.deepEqual(await setPlan(parts, workspace.id, "solo"), { plan: "solo" });

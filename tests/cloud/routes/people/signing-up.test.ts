@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { createBetterAuthAccounts } from "../../../../adapters/accounts/mod.ts";
-import { createRandomBytes, sha256 } from "../../../../adapters/crypto/mod.ts";
-import { createSignUpPolicy, createUser, listWorkspacesOf } from "../../../../cloud/mod.ts";
+import { createBetterAuthAccounts } from "../../../../adapters/accounts/create-accounts.ts";
+import { createRandomBytes, sha256 } from "../../../../adapters/crypto/node-crypto.ts";
+import { createUser, listWorkspacesOf } from "../../../../cloud/accounts/admin.ts";
+import { createSignUpPolicy } from "../../../../cloud/accounts/sign-up-policy.ts";
 import type { Clock } from "../../../../core/ports/clock.ts";
-import { uuidV7 } from "../../../../core/uuid.ts";
+import { uuidV7 } from "../../../../core/values/uuid.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
 import { describeOnEngines, type Engine, type TestDatabase } from "../../kit/engines.ts";
 
@@ -81,7 +82,7 @@ describeOnEngines("signing up", (engine) => {
     });
   });
 
-  it("is everybody's where it is open, each with a workspace of their own", async () => {
+  it("is available to everyone if it is open, each with their own workspace", async () => {
     await withPeople(engine, true, async (rig) => {
       const tokens = [];
       for (const email of ["a@example.com", "b@example.com"]) tokens.push(tokenOf(await signUp(rig, email)));
@@ -140,7 +141,7 @@ describeOnEngines("signing up", (engine) => {
     );
   });
 
-  it("takes no more than a sign-in needs, and offers nothing else under its address", async () => {
+  it("accepts only what a sign-in needs, and offers nothing else at its address", async () => {
     await withPeople(engine, false, async (rig) => {
       const large = await rig.main("POST", "/api/auth/sign-in/email", { email: "x".repeat(20_000) });
       assert.equal(large.status, 413);

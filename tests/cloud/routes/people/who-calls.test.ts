@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { meSchema, parseWire } from "../../../../core/wire/mod.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import { meSchema } from "../../../../core/wire/people.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
 
@@ -14,7 +15,7 @@ describeOnEngines("who calls", (engine) => {
   });
   after(() => rig.close());
 
-  it("is told who they are, and where they may go", async () => {
+  it("gets their identity and workspaces", async () => {
     const workspace = await rig.addWorkspace({ plan: "team" });
     await rig.addWorkspace();
     const owner = await rig.personIn(workspace, "organisationOwner");
@@ -38,7 +39,7 @@ describeOnEngines("who calls", (engine) => {
     assert.deepEqual(await json(rig.call("GET", "/v1/workspaces", outside.token)), { items: [] });
   });
 
-  it("is nobody without a valid token: 401 with WWW-Authenticate, whatever else comes along", async () => {
+  it("gets 401 with WWW-Authenticate without a valid token, whatever else is sent", async () => {
     const workspace = await rig.addWorkspace();
     const session = await rig.sessionFor(workspace.userId);
     const app = rig.app(config);
@@ -62,7 +63,7 @@ describeOnEngines("who calls", (engine) => {
     }
   });
 
-  it("takes a cookie from a page of its own alone when something is to change", async () => {
+  it("can change something with a cookie only from our own page", async () => {
     const workspace = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const app = rig.app(config);
@@ -113,7 +114,7 @@ describeOnEngines("who calls", (engine) => {
     }
   });
 
-  it("has an admin key do no more than its owner may now", async () => {
+  it("can do no more with an admin key than its owner may do now", async () => {
     const workspace = await rig.addWorkspace();
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const key = await rig.addKey(workspace, { scope: "admin", userId: admin.userId });
@@ -127,7 +128,7 @@ describeOnEngines("who calls", (engine) => {
     assert.equal((await rig.call("GET", invitations, key)).status, 401);
   });
 
-  it("finds a workspace of others, a deleted, an unknown and a malformed one alike: nothing", async () => {
+  it("gets the same answer for another's, a deleted, an unknown and a malformed workspace", async () => {
     const workspace = await rig.addWorkspace();
     const gone = await rig.addWorkspace();
     await rig.db
@@ -155,7 +156,7 @@ describeOnEngines("who calls", (engine) => {
     assert.equal(answers[0]?.[0], 404);
   });
 
-  it("is slowed down by person: 429 with Retry-After, and nobody else with them", async () => {
+  it("is rate-limited by person: 429 with Retry-After, without affecting others", async () => {
     const workspace = await rig.addWorkspace();
     const [token, other] = [await rig.sessionFor(workspace.userId), await rig.sessionFor(workspace.userId)];
     const colleague = await rig.personIn(workspace, "member");

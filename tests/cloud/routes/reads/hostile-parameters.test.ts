@@ -41,7 +41,7 @@ describeOnEngines("what a client puts into an address", (engine) => {
   });
   after(() => rig.close());
 
-  it("is refused or answered, never a failure, and changes nothing", async () => {
+  it("is rejected or answered, causes no failure, and changes nothing", async () => {
     const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
     const requestId = await sendRequest(rig, workspace);
     await sendBody(rig, workspace, requestId, "{}");

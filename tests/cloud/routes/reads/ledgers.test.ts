@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
-import { sha256 } from "../../../../adapters/crypto/mod.ts";
-import { readLedgerHead, verifyPromptViewLedger } from "../../../../cloud/mod.ts";
-import { wordingHash } from "../../../../core/consent/mod.ts";
-import { auditEventsSchema, parseWire, promptViewsSchema } from "../../../../core/wire/mod.ts";
+import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
+import { readLedgerHead, verifyPromptViewLedger } from "../../../../cloud/ledger/verify-ledgers.ts";
+import { wordingHash } from "../../../../core/privacy/consent/checkout-consent.ts";
+import { hashText } from "../../../../core/values/hash-text.ts";
+import { auditEventsSchema, promptViewsSchema } from "../../../../core/wire/audit.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
 import { type CloudRig, createRig, json, START, type TestWorkspace } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
 import { sendBody, sendRequest } from "../../kit/stored-body.ts";
@@ -48,7 +50,7 @@ describeOnEngines("POST /v1/audit/prompt-views", (engine) => {
   const post = (token: string | null, body: unknown) =>
     rig.call("POST", "/v1/audit/prompt-views", token, body);
 
-  it("writes what session and server know, whatever the payload says", async () => {
+  it("records the facts of the session and the server, whatever the payload says", async () => {
     const opened = await open(rig, "team");
     const answer = await post(
       opened.admin.token,
@@ -70,7 +72,13 @@ describeOnEngines("POST /v1/audit/prompt-views", (engine) => {
     const { view_id, ...rest } = await json(answer);
     assert.deepEqual(rest, { viewed_at: iso(START) });
     const [row] = await ledgerOf(rig, opened.workspace);
-    const { hash: _hash, prev_hash: _prev, ...told } = row ?? assert.fail();
+    const {
+      hash: _,
+      prev_hash: _prev,
+      content_hash: _hash,
+      content_salt: _salt,
+      ...told
+    } = row ?? assert.fail();
     assert.deepEqual(told, {
       workspace_id: opened.workspace.id,
       seq: "1",
@@ -83,10 +91,13 @@ describeOnEngines("POST /v1/audit/prompt-views", (engine) => {
       viewed_at: START,
       client_ip: null,
       user_agent: null,
+      request_sha256: hashText("{}", sha256),
+      response_sha256: null,
+      erased_at: null,
     });
   });
 
-  it("writes from where and with what the view was announced, the user agent cut to 512 characters", async () => {
+  it("records the address and the user agent of the announcement, cut to 512 characters", async () => {
     const opened = await open(rig, "team");
     const answer = await rig.app({ ...config, trustedHops: 1 }).request("/v1/audit/prompt-views", {
       method: "POST",
@@ -103,7 +114,7 @@ describeOnEngines("POST /v1/audit/prompt-views", (engine) => {
     assert.deepEqual([row?.client_ip, row?.user_agent], ["203.0.113.9", `Test/1 ${"x".repeat(505)}`]);
   });
 
-  it("answers each who asks as the table says", async () => {
+  it("answers each caller as the table states", async () => {
     const team = await open(rig, "team");
     const solo = await open(rig, "solo");
     const old = await sendRequest(rig, team.workspace, { requested_at: iso(START - 31 * DAY) });
@@ -193,7 +204,7 @@ describeOnEngines("the Audit surface", (engine) => {
     assert.equal((await get(stranger, workspace, "prompt-views")).status, 404);
   });
 
-  it("reaches as far back as the audit log is kept, and says where it moved the beginning", async () => {
+  it("goes back as far as the audit log's retention, and states the clamped start", async () => {
     const opened = await open(rig);
     const { workspace, admin } = opened;
     await rig.call("POST", "/v1/audit/prompt-views", admin.token, view(opened));
@@ -249,7 +260,7 @@ describeOnEngines("verifyPromptViewLedger()", (engine) => {
   });
   after(() => rig.close());
 
-  it("finds what somebody with all rights did to the rows, as far as it can be seen", async () => {
+  it("finds every detectable change that a superuser makes to the rows", async () => {
     const rows: [what: string, statement: string, withoutHead: string | null, withHead: string][] = [
       ["a field", "update prompt_views set reason = 'x' where seq = 2", "row_changed 2", "row_changed 2"],
       [
@@ -310,7 +321,7 @@ describeOnEngines("verifyPromptViewLedger()", (engine) => {
     }
   });
 
-  it("is content with a workspace that nobody looked into", async () => {
+  it("accepts a workspace without views", async () => {
     const { id } = await rig.addWorkspace();
     assert.equal((await readLedgerHead(rig.db, id)).seq, 0);
     assert.ok((await verifyPromptViewLedger(rig.db, id, null, sha256)).ok);
@@ -333,12 +344,12 @@ describeOnEngines("/v1/consent/checkout", (engine) => {
     ...fields,
   });
 
-  it("shows the words and the hash of exactly those", async () => {
+  it("returns the wording and its hash", async () => {
     const shown = await json(rig.call("GET", "/v1/consent/checkout", null));
     assert.deepEqual(shown, { strings: STRINGS, wording_hash: hash });
   });
 
-  it("stores who, when and from where as session and server know it", async () => {
+  it("stores the person, time and address as known to the session and the server", async () => {
     const userId = await rig.addPerson();
     const token = await rig.sessionFor(userId);
     const forged = {
@@ -389,7 +400,7 @@ describeOnEngines("/v1/consent/checkout", (engine) => {
     }
   });
 
-  it("refuses a missing tick, a wording never shown, and whoever is not there in person", async () => {
+  it("rejects a missing tick, an unknown wording, and callers without a session", async () => {
     const workspace = await rig.addWorkspace();
     const token = await rig.sessionFor(workspace.userId);
     const rows: [what: string, token: string | null, body: unknown, status: number, code: string | null][] = [

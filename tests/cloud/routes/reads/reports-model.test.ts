@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
-import type { UsageTotals } from "../../../../core/wire/mod.ts";
+import type { UsageTotals } from "../../../../core/wire/usage-totals.ts";
 import {
   batch,
   type CloudRig,
@@ -59,7 +59,7 @@ const question = fc.record({
   bucket: fc.constantFrom("hour" as const, "day" as const),
 });
 
-describeOnEngines("overview and analytics, held against a model", (engine) => {
+describeOnEngines("overview and analytics, compared with a model", (engine) => {
   let rig: CloudRig;
   before(async () => {
     rig = await createRig(engine, { config });

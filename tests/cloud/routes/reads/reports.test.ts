@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { MAX_HOURLY_PERIOD_MS } from "../../../../cloud/routes/reads/reports.ts";
 import { ANALYTICS_MAX_GROUPS, OVERVIEW_MAX_GROUPS } from "../../../../cloud/store/reads/usage-reports.ts";
-import type { Plan } from "../../../../core/plans/mod.ts";
-import { analyticsSchema, optimisationSchema, overviewSchema, parseWire } from "../../../../core/wire/mod.ts";
+import type { Plan } from "../../../../core/values/plan.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import { analyticsSchema, optimisationSchema, overviewSchema } from "../../../../core/wire/reports.ts";
 import {
   batch,
   type CloudRig,
@@ -37,7 +38,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
   const send = (workspace: TestWorkspace, ...records: Record<string, unknown>[]) =>
     rig.call("POST", "/v1/requests/batch", workspace.token, batch(...records));
 
-  it("hold the period against the floor: overview and optimisation move it up, analytics refuse", async () => {
+  it("apply the retention floor: overview and optimisation move the period, analytics reject it", async () => {
     const year = START - 365 * DAY;
     const quarter = START - 90 * DAY;
     const month = START - 30 * DAY;
@@ -90,7 +91,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     }
   });
 
-  it("answer members alone, and nobody else's workspace", async () => {
+  it("answer only members of the workspace", async () => {
     const opened = await open();
     const stranger = (await rig.personIn(opened.workspace, "stranger")).token;
     const organisationMember = (await rig.personIn(opened.workspace, "organisationMember")).token;
@@ -108,7 +109,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     assert.equal((await get(opened, "overview")).status, 404);
   });
 
-  it("leave at nothing what nobody used, and call people and machines by name", async () => {
+  it("show zero for unused groups, and name people and machines", async () => {
     const opened = await open();
     const { workspace } = opened;
     const none = await json(get(opened, "overview"));
@@ -135,7 +136,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     assert.deepEqual(await labels("provider"), [["openai", "openai"]]);
   });
 
-  it("show the costliest groups alone, but count all", async () => {
+  it("show only the most expensive groups, but count all", async () => {
     const opened = await open();
     const count = ANALYTICS_MAX_GROUPS + 5;
     const records = Array.from({ length: count }, (_, index) =>
@@ -157,7 +158,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     assert.ok(analytics.groups.every(({ buckets }: { buckets: unknown[] }) => buckets.length === 1));
   });
 
-  it("find repeated prompts of this workspace, failed ones and its neighbours' left out", async () => {
+  it("find repeated prompts of this workspace, without failed requests", async () => {
     const opened = await open();
     const other = await open();
     const asked = {
@@ -189,12 +190,12 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
         cost_pico_usd: cost,
         saving_pico_usd: cost,
         summary:
-          "2 requests repeated an earlier prompt word for word; kept answers would have saved their cost.",
+          "2 requests repeated an earlier prompt word for word; cached responses would have saved their cost.",
       },
     ]);
   });
 
-  it("find what the rollups show of caches, at published rates", async () => {
+  it("compute the savings of caches from the rollups, at published rates", async () => {
     const opened = await open();
     const written = { provider: "anthropic", model: "claude-haiku-4-5", cache_write_tokens: 1_000_000 };
     await send(opened.workspace, record(rig.uuid(), { ...written, requested_at: iso(START - 40 * DAY) }));

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
-import { sha256 } from "../../../../adapters/crypto/mod.ts";
-import { verifyPromptViewLedger } from "../../../../cloud/mod.ts";
+import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
+import { verifyPromptViewLedger } from "../../../../cloud/ledger/verify-ledgers.ts";
 import { VIEW_TICKET_TTL_MS } from "../../../../cloud/store/trace-bodies.ts";
-import type { Plan } from "../../../../core/plans/mod.ts";
-import { parseWire, traceBodySchema } from "../../../../core/wire/mod.ts";
+import { hashText } from "../../../../core/values/hash-text.ts";
+import type { Plan } from "../../../../core/values/plan.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import { traceBodySchema } from "../../../../core/wire/traces.ts";
 import {
   batch,
   type CloudRig,
@@ -41,7 +43,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
   });
   after(() => rig.close());
 
-  it("gives the author what was stored, and writes nothing down", async () => {
+  it("returns the stored body to its author, and records no view", async () => {
     const { workspace, requestId, author } = await makeRequest(rig);
     const response = { direction: "response", content_type: "text/event-stream", truncated: true };
     const redacted = { redaction_applied: true, redaction_summary: ["email"], original_size_bytes: 90 };
@@ -52,22 +54,34 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     const body = await json(answer);
     assert.deepEqual(body, {
       request_id: requestId,
-      request: { content_type: "application/json", text: '{"q":1}', original_size_bytes: 7, truncated: null },
+      request: {
+        content_type: "application/json",
+        text: '{"q":1}',
+        original_size_bytes: 7,
+        truncated: null,
+        version: 1,
+        sha256: hashText('{"q":1}', sha256),
+        stored_at: new Date(START).toISOString(),
+      },
       response: {
         content_type: "text/event-stream",
         text: "\ufeffa\0é😀",
         original_size_bytes: 90,
         truncated: true,
+        version: 1,
+        sha256: hashText("\ufeffa\0é😀", sha256),
+        stored_at: new Date(START).toISOString(),
       },
       redaction_applied: true,
       redaction_summary: ["email"],
       captured_at: new Date(START).toISOString(),
+      earlier_versions: [],
     });
     assert.ok(parseWire(traceBodySchema, body).ok);
     assert.deepEqual(await ledgerOf(rig, workspace), []);
   });
 
-  it("answers each who asks as the table says", async () => {
+  it("answers every kind of caller as in the table", async () => {
     const { workspace, requestId, author } = await makeRequest(rig);
     const without = await sendRequest(rig, workspace);
     const old = await makeRequest(rig, "team", { requested_at: new Date(START - 31 * DAY).toISOString() });
@@ -174,7 +188,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     assert.equal((await ledgerOf(rig, solo.workspace)).length, 0);
   });
 
-  it("refuses all strangers in the same words, whatever there is", async () => {
+  it("gives everyone else the same 403, whether or not the request exists", async () => {
     const { workspace, requestId } = await makeRequest(rig);
     const without = await sendRequest(rig, workspace);
     const stranger = (await rig.personIn(workspace, "stranger")).token;
@@ -202,7 +216,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     assert.equal((await rig.call("GET", pathOf(requestId), author)).status, 403);
   });
 
-  it("asks which workspace is meant where several of the reader's have the id, and only then", async () => {
+  it("asks for the workspace only if several of the reader's have the id", async () => {
     const { workspace, requestId, author } = await makeRequest(rig);
     const other = await rig.addWorkspace({ plan: "team", storePromptContent: true });
     await rig.addMember(other, workspace.userId);
@@ -227,7 +241,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     assert.equal(there.status, 404);
   });
 
-  it("writes down who looked, at whose, why, when, from where and with what", async () => {
+  it("records the viewer, the author, the reason, the time, the address and the user agent", async () => {
     const { workspace, requestId } = await makeRequest(rig);
     const admin = await rig.personIn(workspace, "workspaceAdmin");
     const answer = await rig.app({ ...config, trustedHops: 1 }).request(pathOf(requestId), {
@@ -242,7 +256,9 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     assert.equal(answer.status, 200);
     const [row, ...rest] = await ledgerOf(rig, workspace);
     assert.deepEqual(rest, []);
-    const { view_id, prev_hash, hash, ...told } = row ?? assert.fail();
+    const { view_id, prev_hash, hash, content_salt, content_hash, ...told } = row ?? assert.fail();
+    assert.match(`${content_salt}`, /^[0-9a-f-]{36}$/);
+    assert.match(`${content_hash}`, /^[0-9a-f]{64}$/);
     assert.deepEqual(told, {
       workspace_id: workspace.id,
       seq: "1",
@@ -254,6 +270,9 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
       viewed_at: START,
       client_ip: "203.0.113.9",
       user_agent: `Test/1 ${"x".repeat(505)}`,
+      request_sha256: hashText('{"q":1}', sha256),
+      response_sha256: null,
+      erased_at: null,
     });
     assert.match(hash, /^[0-9a-f]{64}$/);
     assert.equal(prev_hash, "0".repeat(64));
@@ -262,7 +281,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     assert.equal(again.status, 422);
   });
 
-  it("shows no body that could not be written down, and writes down none that could not be shown", async () => {
+  it("returns no body without recording the view, and records no view without a body", async () => {
     const { workspace, requestId, author } = await makeRequest(rig);
     const admin = (await rig.personIn(workspace, "workspaceAdmin")).token;
     for (const right of ["insert on prompt_views", "update on prompt_view_heads"]) {
@@ -281,7 +300,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
     assert.equal((await rig.call("GET", pathOf(requestId), author)).status, 200);
   });
 
-  it("takes an announced view once, for that viewer and request, for five minutes", async () => {
+  it("accepts a view_id once, from its viewer, for its request, within five minutes", async () => {
     const { workspace, requestId } = await makeRequest(rig);
     const other = await sendRequest(rig, workspace);
     await sendBody(rig, workspace, other, "{}");
@@ -323,7 +342,7 @@ describeOnEngines("GET /v1/traces/{request_id}/body", (engine) => {
 });
 
 describeOnPostgres("parallel readings of bodies", (engine) => {
-  it("chain one after the other, a row for each, and an announced view is used once", async () => {
+  it("are chained one after the other, one row each, and an announced view is used once", async () => {
     const rig = await createRig(engine, { config, database: { maxConnections: 12 } });
     const { workspace, requestId } = await makeRequest(rig);
     const admin = (await rig.personIn(workspace, "workspaceAdmin")).token;
@@ -352,36 +371,40 @@ describeOnPostgres("parallel readings of bodies", (engine) => {
     await rig.close();
   });
 
-  it("show no body that came after the gate went off", async () => {
+  it("show no body that arrived after the setting was turned off", async () => {
     const rig = await createRig(engine, { config, database: { maxConnections: 16 } });
     const workspace = await rig.addWorkspace({ plan: "team", storePromptContent: true });
     const author = await rig.sessionFor(workspace.userId);
-    const ids = await Promise.all(Array.from({ length: 8 }, () => sendRequest(rig, workspace)));
+    // A side takes so many versions: each upload goes to the next request.
+    const ids = Array.from({ length: 500 }, () => rig.uuid());
+    await rig.call("POST", "/v1/requests/batch", workspace.token, batch(...ids.map((id) => record(id))));
     const setGate = (on: boolean) =>
       rig.db
         .updateTable("workspaces")
         .set({ store_prompt_content: on })
         .where("workspace_id", "=", workspace.id)
         .execute();
-    let running = true;
     let version = 0;
-    const uploads = ids.map(async (id) => {
-      while (running) await sendBody(rig, workspace, id, String(++version));
-    });
+    // Some uploads begin before the gate changes, and the others after it.
+    const startUploads = (count: number) =>
+      Array.from({ length: count }, async () => {
+        version += 1;
+        await sendBody(rig, workspace, ids[version % ids.length] ?? "", String(version));
+      });
     for (let round = 0; round < 12; round += 1) {
-      await setGate(true);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      const uploads = startUploads(4);
+      await Promise.all([setGate(true), ...startUploads(4)]);
+      uploads.push(...startUploads(6));
       await setGate(false);
       // What is sent from here on has a higher number.
       const last = version;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      for (const id of ids) {
+      await Promise.all([...uploads, ...startUploads(8)]);
+      for (let at = last - 14; at <= version; at += 1) {
+        const id = ids[(at + ids.length) % ids.length] ?? "";
         const answer = await rig.call("GET", pathOf(id), author);
         if (answer.status === 200) assert.ok(Number((await json(answer)).request.text) <= last);
       }
     }
-    running = false;
-    await Promise.all(uploads);
     await rig.close();
   });
 });

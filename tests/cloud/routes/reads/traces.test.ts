@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
-import type { Plan } from "../../../../core/plans/mod.ts";
-import { encodeBase64Url, parseWire, traceSchema, tracesSchema } from "../../../../core/wire/mod.ts";
+import type { Plan } from "../../../../core/values/plan.ts";
+import { encodeBase64Url } from "../../../../core/wire/base64.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import { traceSchema, tracesSchema } from "../../../../core/wire/traces.ts";
 import {
   batch,
   type CloudRig,
@@ -35,7 +37,7 @@ describeOnEngines("the lists of requests", (engine) => {
     rig.call("POST", "/v1/requests/batch", workspace.token, batch(...records));
   const at = (time: number, fields = {}) => record(rig.uuid(), { requested_at: iso(time), ...fields });
 
-  it("show a request as it was sent, with what the cloud knows besides", async () => {
+  it("show a request as sent, with the cloud's additional fields", async () => {
     const { workspace, session } = await open();
     const sent = {
       requested_model: "gpt-4o",
@@ -60,6 +62,7 @@ describeOnEngines("the lists of requests", (engine) => {
       project: "docs",
       attribution_tier: "git_root",
       prompt_hash: "a".repeat(64),
+      prompt_hash_kind: "plain",
       method: "POST",
       path: "/v1/chat/completions",
       source_workdir: "/home/ann",
@@ -111,7 +114,7 @@ describeOnEngines("the lists of requests", (engine) => {
     assert.deepEqual([...statuses.values()], [200, 404, 404, 404, 404, 404]);
   });
 
-  it("hold the period against the plan's window, the retention and the calendar", async () => {
+  it("check the period against the plan's window, the retention and the calendar", async () => {
     const rows: [
       plan: Plan,
       path: string,
@@ -228,7 +231,7 @@ describeOnEngines("the lists of requests", (engine) => {
   });
 
   // Planted: `<=` for `<` in the comparison with the cursor's position.
-  it("page through all of it once, in order, also while new requests arrive", async () => {
+  it("page through all requests once, in order, also while new ones arrive", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 40 }),
@@ -256,7 +259,7 @@ describeOnEngines("the lists of requests", (engine) => {
     );
   });
 
-  it("take no cursor that was changed, or belongs to another workspace, query or list", async () => {
+  it("reject a cursor that was changed, or that belongs to another workspace, query or list", async () => {
     const { workspace, session } = await open();
     const other = await open();
     for (const { workspace: each } of [{ workspace }, other]) await send(each, at(START - 5), at(START - 4));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { sql } from "kysely";
-import { problemOf } from "../../../../cloud/errors.ts";
+import { problemOf } from "../../../../cloud/http/problem.ts";
 import { inReadScope, READ_TIMEOUT_MS } from "../../../../cloud/store/reads/read-scope.ts";
 import { inScope } from "../../../../cloud/store/transaction.ts";
 import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
@@ -9,7 +9,7 @@ import { describeOnEngines, describeOnPostgres } from "../../kit/engines.ts";
 const WORKSPACE = "01994b8e-7c00-7000-8000-00000000000a";
 
 describeOnEngines("inReadScope()", (engine) => {
-  it("bounds each statement, lets nothing be written, and leaves neither behind", async () => {
+  it("limits each statement, allows no writes, and resets both settings", async () => {
     const { db, close } = await engine.open();
     const settings = sql<Record<string, string>>`select
       current_setting('statement_timeout') as timeout, current_setting('transaction_read_only') as read_only`;
@@ -30,7 +30,7 @@ describeOnEngines("inReadScope()", (engine) => {
 });
 
 describeOnPostgres("a read that takes too long", (engine) => {
-  it("is ended by the server, which is a 503 with Retry-After", async () => {
+  it("is cancelled by the server: 503 with Retry-After", async () => {
     const { db, close } = await engine.open();
     const read = inReadScope(db, {}, async (trx) => {
       await sql`set local statement_timeout = 20`.execute(trx);

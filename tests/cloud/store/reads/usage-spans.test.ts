@@ -8,13 +8,13 @@ const DAY = 24 * HOUR;
 const at = (text: string) => Date.parse(`2026-${text}Z`);
 
 describe("usageSpans()", () => {
-  it("takes whole days as days, and nothing else", () => {
+  it("uses days only for whole days", () => {
     const period = { from: at("11-01T00:00"), to: at("11-04T00:00") };
     assert.deepEqual(usageSpans(period, "day"), { days: period, hours: [], rows: [] });
     assert.deepEqual(usageSpans(period, "hour"), { days: null, hours: [period], rows: [] });
   });
 
-  it("takes hours on both sides of the days", () => {
+  it("uses hours on both sides of the days", () => {
     assert.deepEqual(usageSpans({ from: at("11-01T22:00"), to: at("11-03T05:00") }, "day"), {
       days: { from: at("11-02T00:00"), to: at("11-03T00:00") },
       hours: [
@@ -25,7 +25,7 @@ describe("usageSpans()", () => {
     });
   });
 
-  it("reads the shorter side of an edge within an hour: takes it away from the hour, or adds it", () => {
+  it("reads the shorter part of an hour at an edge, and subtracts it from the hour or adds it", () => {
     assert.deepEqual(usageSpans({ from: at("11-01T10:10"), to: at("11-01T15:20") }, "day"), {
       days: null,
       hours: [{ from: at("11-01T10:00"), to: at("11-01T15:00") }],
@@ -45,7 +45,7 @@ describe("usageSpans()", () => {
   });
 
   // Planted: rounding down instead of to the nearest hour; and days rounded up at the end.
-  it("covers each instant of the period once and no other, with at most half an hour of rows at each end", () => {
+  it("covers each instant of the period exactly once, with at most half an hour of rows at each end", () => {
     const anchor = at("11-01T00:00");
     const instant = fc.oneof(
       fc.integer({ min: 0, max: 5 * 24 }).map((hours) => anchor + hours * HOUR),

@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import process from "node:process";
+
+/** The result of running a program. `code` is null if it could not be run. */
+interface ProgramResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a system program without a shell. Never rejects. */
+export type RunProgram = (
+  words: readonly string[],
+  options?: { readonly timeoutMs?: number },
+) => Promise<ProgramResult>;
+
+/** Time limit of a command, in milliseconds. Long, because a person may have to type a password. */
+const COMMAND_TIMEOUT_MS = 120_000;
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+
+/** Creates a `RunProgram` with the given variables and the locale `C`, so that output can be parsed. */
+export function createProgramRunner(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): RunProgram {
+  return ([program = "", ...words], { timeoutMs = COMMAND_TIMEOUT_MS } = {}) =>
+    new Promise((resolve) => {
+      execFile(
+        program,
+        words,
+        {
+          timeout: timeoutMs,
+          killSignal: "SIGKILL",
+          maxBuffer: MAX_OUTPUT_BYTES,
+          windowsHide: true,
+          encoding: "utf8",
+          env: { ...env, LC_ALL: "C" },
+        },
+        (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
+          resolve({ code, stdout, stderr: stderr === "" && code === null ? String(error?.message) : stderr });
+        },
+      ).stdin?.end();
+    });
+}

@@ -1,0 +1,136 @@
+import process from "node:process";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
+import type { ProcessTable } from "../../core/ports/process-table.ts";
+import { withTimeout } from "../clock/with-timeout.ts";
+import { compileCacheEnvironment } from "../compile-cache/thread-compile-cache.ts";
+import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
+import { createPortBatch } from "./lookup-port.ts";
+import { createConnectionOwners, createLookupQueue, createProcessTable } from "./lookup-queue.ts";
+import { answerOnMacos } from "./macos.ts";
+import { runCommand } from "./run-command.ts";
+import { answerOnWindows } from "./windows.ts";
+
+/** Finds the processes at the client end of local connections, without blocking the calling threads. */
+export interface CallerLookup {
+  readonly processTable: ProcessTable;
+  /** Null if the platform has no fast way to find the owner. */
+  readonly owners: ConnectionOwnerLookup | null;
+  /**
+   * Opens a port to the lookup thread for another thread, which queries it with `createPortBatch()`. Delivers a new port
+   * each time the thread is restarted, and none if the platform needs no thread. Returns a function that ends the
+   * subscription.
+   */
+  connect(deliver: (port: MessagePort) => void): () => void;
+  close(): Promise<void>;
+}
+
+/**
+ * Minimum time between two starts of the lookup thread, in milliseconds. A thread that exited is restarted at the next
+ * query.
+ */
+const RESTART_AFTER_MS = 1_000;
+
+/** Time after which a lookup thread that has not answered a batch is replaced, in milliseconds. */
+const HANG_TIMEOUT_MS = 4_000;
+
+const workerUrl = () =>
+  new URL(`./lookup-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
+/** Creates the lookup on Linux: one thread that answers batches of queries from all threads. */
+function createLinuxLookup(monotonicMs: () => number): CallerLookup {
+  /** Each with the thread's end of a port that was opened before it started, in which queries wait; else null. */
+  const subscribers = new Map<(port: MessagePort) => void, MessagePort | null>();
+  let worker: Worker | null = null;
+  let batch: AnswerBatch | null = null;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let closed = false;
+
+  /** Opens a port to a subscriber and returns the thread's end of it. */
+  function openPort(deliver: (port: MessagePort) => void): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    deliver(port2);
+    return port1;
+  }
+
+  const give = (to: Worker, port: MessagePort) => to.postMessage({ port }, [port]);
+
+  function start(): void {
+    if (closed || worker !== null || monotonicMs() - startedAtMs < RESTART_AFTER_MS) return;
+    startedAtMs = monotonicMs();
+    const fresh = new Worker(workerUrl(), {
+      name: "meter lookup",
+      env: compileCacheEnvironment(),
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    });
+    worker = fresh;
+    batch = createPortBatch(fresh);
+    fresh.on("error", () => {}); // `exit` follows
+    fresh.on("exit", () => {
+      if (worker === fresh) [worker, batch] = [null, null];
+    });
+    for (const [deliver, waiting] of subscribers) {
+      give(fresh, waiting ?? openPort(deliver));
+      subscribers.set(deliver, null);
+    }
+  }
+
+  /** Rejects everything that waits for the thread, even if it cannot be terminated because it waits for the kernel. */
+  function replace(hung: Worker | null): void {
+    if (worker === hung) [worker, batch] = [null, null];
+    void hung?.terminate();
+  }
+
+  const lookUpCaller = createLookupQueue(async (queries) => {
+    start();
+    if (batch === null) return queries.map(() => UNKNOWN_CALLER);
+    const queried = worker;
+    return await withTimeout(batch(queries), HANG_TIMEOUT_MS, () => {
+      replace(queried);
+      throw new Error(`the lookup thread did not answer within ${HANG_TIMEOUT_MS} ms`);
+    });
+  });
+  /** The start that `connect()` asked for. */
+  let starting: NodeJS.Immediate | undefined;
+  return {
+    processTable: createProcessTable(lookUpCaller),
+    owners: createConnectionOwners(lookUpCaller),
+    connect(deliver) {
+      const port = openPort(deliver);
+      subscribers.set(deliver, worker === null ? port : null);
+      if (worker !== null) give(worker, port);
+      // Not at once: the program that connects is starting, and has more urgent work for the processor.
+      starting ??= setImmediate(start);
+      return () => {
+        subscribers.get(deliver)?.close();
+        subscribers.delete(deliver);
+      };
+    },
+    async close() {
+      closed = true;
+      clearImmediate(starting);
+      for (const waiting of subscribers.values()) waiting?.close();
+      await worker?.terminate();
+    },
+  };
+}
+
+/** Creates the lookup of this platform. On an unsupported platform, every caller is unknown. */
+export function createCallerLookup(
+  platform: string = process.platform,
+  monotonicMs: () => number = () => performance.now(),
+): CallerLookup {
+  if (platform === "linux" || platform === "android") return createLinuxLookup(monotonicMs);
+  const answer: AnswerBatch =
+    platform === "darwin"
+      ? answerOnMacos(runCommand)
+      : platform === "win32"
+        ? answerOnWindows(runCommand)
+        : async (queries) => queries.map(() => UNKNOWN_CALLER);
+  return {
+    processTable: createProcessTable(createLookupQueue(answer)),
+    owners: null,
+    connect: () => () => {},
+    close: async () => {},
+  };
+}

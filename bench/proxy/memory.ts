@@ -1,0 +1,71 @@
+// `npm run bench:memory`: resident memory after cancelled and after ordinary calls, and the peak during each. `--cancelled
+// N` and `--calls N` set their numbers (20,000 and 100,000), `--stall SECONDS` repeatedly stops the main thread for that
+// long while calls run, and `--plain` omits the allocator's limits.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { meter, openProvider } from "./contenders.ts";
+import type { Route, Workload } from "./load.ts";
+import { residentMiB } from "./process-figures.ts";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const option = (name: string, otherwise: number) =>
+  process.argv.includes(name) ? Number(process.argv[process.argv.indexOf(name) + 1]) : otherwise;
+
+/** Time for memory to settle after a load, in milliseconds. */
+const SETTLE_MS = 10_000;
+const SAMPLE_MS = 50;
+
+async function load(pid: number, route: Route, work: Workload): Promise<{ peak: number; after: number }> {
+  const client = fork(here("./load.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  let peak = 0;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, residentMiB(pid));
+  }, SAMPLE_MS);
+  try {
+    client.send({ route, work });
+    const [message] = (await once(client, "message")) as [{ failed?: string }];
+    if (message.failed !== undefined) throw new Error(message.failed);
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    return { peak, after: residentMiB(pid) };
+  } finally {
+    clearInterval(timer);
+    client.kill();
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), "meter-memory-"));
+const provider = await openProvider(folder);
+const contender = await meter(provider, {
+  hasMemoryLimits: !process.argv.includes("--plain"),
+  stallSeconds: option("--stall", 0),
+});
+try {
+  const pid = contender.pid as number;
+  console.log(`at the start: ${residentMiB(pid).toFixed(0)} MiB`);
+  const loads: [string, Workload][] = [
+    [
+      "cancelled",
+      { kind: "cancel", connections: 64, requests: option("--cancelled", 20_000), events: 500, bodyBytes: 0 },
+    ],
+    [
+      "calls",
+      { kind: "json", connections: 32, requests: option("--calls", 100_000), events: 0, bodyBytes: 0 },
+    ],
+  ];
+  for (const [name, work] of loads) {
+    if (work.requests === 0) continue;
+    const { peak, after } = await load(pid, contender.route, work);
+    console.log(
+      `${work.requests} ${name}: at most ${peak.toFixed(0)} MiB, ${after.toFixed(0)} MiB afterwards`,
+    );
+  }
+} finally {
+  await contender.stop();
+  provider.stop();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,9 @@
+// Preloaded into the daemon by `bench:memory -- --stall SECONDS`: stops its main thread in every other period.
+import process from "node:process";
+import { isMainThread } from "node:worker_threads";
+
+const stallMs = Number(process.env.BENCH_STALL_SECONDS ?? 0) * 1_000;
+if (isMainThread && stallMs > 0) {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  setInterval(() => Atomics.wait(cell, 0, 0, stallMs), stallMs * 2).unref();
+}

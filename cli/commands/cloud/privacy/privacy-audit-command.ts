@@ -1,0 +1,33 @@
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../../program/period-options.ts";
+
+export class CloudPrivacyAuditCommand extends MeterCommand {
+  static override paths = [["cloud", "privacy", "audit"]];
+  static override usage = Command.Usage({
+    category: "Privacy",
+    description: "List which fields have left this machine, by time and project",
+    details: `
+      Reads the local log of what was sent. The log is limited in size; its oldest entries are deleted first. Exits with
+      1 if the log was changed after it was written.
+    `,
+    examples: [
+      ["List everything in the log", "meter cloud privacy audit"],
+      ["List one project in the last week", "meter cloud privacy audit --project web --since 7d"],
+    ],
+  });
+
+  project = Option.String("--project", {
+    description: "Only batches and bodies with requests of this project",
+  });
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  json = Option.Boolean("--json", false, { description: "Print JSON" });
+
+  protected override async perform(): Promise<number> {
+    const { auditPrivacy } = await import("./audit-privacy.ts");
+    return await auditPrivacy(this.commandContext, this);
+  }
+}

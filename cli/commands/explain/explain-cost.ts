@@ -1,0 +1,32 @@
+import { explainRequest } from "../../../core/pricing/explain-request.ts";
+import { explanationJson } from "../../../daemon/api/explanation-json.ts";
+import { withStore } from "../../home/open-store.ts";
+import { readConfig } from "../../home/read-config.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { findRequest } from "../../records/find-request.ts";
+import { openPriceBook } from "../../records/price-book.ts";
+import { forPrograms } from "../../render/for-programs.ts";
+import { renderExplanation } from "./render-explanation.ts";
+
+/** The options of `meter explain`. */
+export interface ExplainCostOptions {
+  readonly id: string;
+  readonly json: boolean;
+}
+
+/** Shows how the cost of one request was calculated. */
+export async function explainCost(context: CommandContext, options: ExplainCostOptions): Promise<void> {
+  const { home } = context;
+  const { operator } = (await readConfig(home, context.env)).config.pricing;
+  await withStore(home, { readOnly: true }, async (store) => {
+    const request = await findRequest(store.records, options.id);
+    const explanation = explainRequest(request, openPriceBook(operator, store.rates));
+    if (options.json) {
+      context.printJson({
+        ...explanationJson(explanation),
+        cost_pico_usd: explanation.priced.costPicoUsd,
+        factors: forPrograms(explanation.priced.factors),
+      });
+    } else context.print(renderExplanation(explanation, context.width));
+  });
+}

@@ -1,0 +1,126 @@
+import {
+  type Explanation,
+  formatLineQuantity,
+  formatLineRate,
+} from "../../../core/pricing/explain-request.ts";
+import type { PriceFactor } from "../../../core/pricing/factors.data.ts";
+import { formatPicoUsd } from "../../../core/pricing/money.ts";
+import { USAGE_EXTRAS } from "../../../core/pricing/usage-extras.ts";
+import { printable } from "../../render/printable.ts";
+import { renderTable } from "../../render/table.ts";
+import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
+
+const right = "right" as const;
+
+/** Renders the explanation of one request: its facts, the counts, the rate, the calculation, and the stored cost. */
+export function renderExplanation(explanation: Explanation, width: number): string {
+  const { request, priced, agrees, rate } = explanation;
+  const lines = [
+    ...factLines(request),
+    "",
+    ...tokenCountLines(request, width),
+    "",
+    rate === null ? "No rate applied." : `Rate: ${rate}`,
+    ...priced.factors.map((factor) => `  ${formatFactor(factor)}`),
+    ...(priced.lines.length > 0 ? indented(renderCalculation(priced, width)) : []),
+    ...(priced.unpricedReason === null ? [] : [`  Not priced: ${priced.unpricedReason}.`]),
+    ...(request.providerCostPicoUsd === null
+      ? []
+      : [`The provider stated $${formatPicoUsd(request.providerCostPicoUsd)}, and that cost is used.`]),
+    "",
+    request.costPicoUsd === null
+      ? "Stored: no cost (unpriced)."
+      : `Stored: $${formatPicoUsd(request.costPicoUsd)} = ${request.costPicoUsd} pico-USD (${request.costSource}).`,
+  ];
+  if (!agrees)
+    lines.push("The current rates give a different cost. Update the stored cost: meter recompute-costs");
+  // Models, tiers and error codes come from the provider and may contain control characters.
+  return lines.map(printable).join("\n");
+}
+
+/** Renders what is known of the request, one fact per line. */
+function factLines(request: Explanation["request"]): string[] {
+  const facts: [name: string, value: string][] = [
+    ["request", request.requestId],
+    ["when", `${new Date(request.requestedAt).toISOString()}  (${Math.round(request.latencyMs)} ms)`],
+    ["what", `${request.method} ${request.host}${request.path}`],
+    ...(request.client === null ? [] : [["client", request.client] as [string, string]]),
+    ["model", formatModel(request.model, request.requestedModel)],
+    ["project", `${request.project}  (by ${request.attributionTier.replaceAll("_", " ")})`],
+    ["answer", formatAnswer(request)],
+  ];
+  if (request.providerResponseId !== null) facts.push(["response id", request.providerResponseId]);
+  if (request.serviceTier !== null) facts.push(["service tier", request.serviceTier]);
+  facts.push(...priceConditions(request));
+  return facts.map(([name, value]) => `${`${name} `.padEnd(14)}${value}`);
+}
+
+/** Renders the token counts, and what is missing from them. */
+function tokenCountLines(request: Explanation["request"], width: number): string[] {
+  const table = renderTable(
+    [{ title: "tokens" }, { title: "count", align: right }],
+    countLines(request),
+    width,
+  );
+  const estimate = estimateNote(request);
+  return [
+    "Counts (a dash means the provider did not state it)",
+    ...indented(table),
+    ...(estimate === null ? [] : [`  ${estimate}`]),
+    ...(request.tokensComplete
+      ? []
+      : ["  The usage is incomplete: the provider did not state all counts, or the answer was cut off."]),
+  ];
+}
+
+/** Renders each line of the calculation and the sum. The list rate has a column only if a factor changed it. */
+function renderCalculation(priced: Explanation["priced"], width: number): string {
+  const isFactored = priced.lines.some((line) => line.rate !== line.listRate);
+  const rows = priced.lines.map((line) => [
+    line.label,
+    formatLineQuantity(line),
+    ...(isFactored ? [formatLineRate(line, line.listRate)] : []),
+    formatLineRate(line, line.rate),
+    `$${formatPicoUsd(line.costPicoUsd)}`,
+  ]);
+  if (priced.computedPicoUsd !== null)
+    rows.push(["sum", "", ...(isFactored ? [""] : []), "", `$${formatPicoUsd(priced.computedPicoUsd)}`]);
+  return renderTable(
+    [
+      { title: "line" },
+      { title: "quantity", align: right },
+      ...(isFactored ? [{ title: "list rate", align: right }] : []),
+      { title: "rate", align: right },
+      { title: "cost", align: right },
+    ],
+    rows,
+    width,
+  );
+}
+
+function formatFactor({ when, numerator, denominator, exceptCacheReads, page, readOn }: PriceFactor): string {
+  const what = "serviceTier" in when ? `service tier ${when.serviceTier}` : USAGE_EXTRAS[when.extra].label;
+  const but = exceptCacheReads ? ", cache reads excepted" : "";
+  return `× ${numerator}/${denominator} for ${what}${but} (${page}${readOn === null ? "" : `, read on ${readOn}`})`;
+}
+
+function indented(text: string): string[] {
+  return text.split("\n").map((line) => `  ${line}`);
+}
+
+function formatModel(model: string, requested: string | null): string {
+  return requested === null || requested === model ? model : `${model}  (requested: ${requested})`;
+}
+
+function formatAnswer({
+  httpStatus,
+  errorClass,
+  retryable,
+  providerErrorCode,
+  streaming,
+}: Explanation["request"]): string {
+  const status = httpStatus === null ? "none" : `HTTP ${httpStatus}${streaming ? ", streamed" : ""}`;
+  if (errorClass === null) return status;
+  const again = retryable === null ? "" : retryable ? ", retryable" : ", not retryable";
+  return `${status}: ${errorClass}${again}${providerErrorCode === null ? "" : ` (${providerErrorCode})`}`;
+}

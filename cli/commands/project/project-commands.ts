@@ -1,0 +1,77 @@
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../program/period-options.ts";
+
+export class ProjectSetCommand extends MeterCommand {
+  static override paths = [["project"]];
+  static readonly restOfLine = "set body-capture on|off";
+  static override usage = Command.Usage({
+    category: "Captured bodies",
+    description: "Turn body capture on or off for a project",
+    details: `
+      Body capture is off by default. Captured bodies are redacted and stay on this machine. A project's own
+      \`.meter.toml\` can turn capture off, but not on.
+    `,
+    examples: [
+      ["Capture the bodies of a project's requests", "meter project web set body-capture on"],
+      ["Stop capturing", "meter project web set body-capture off"],
+    ],
+  });
+
+  slug = Option.String({ name: "slug" });
+  words = Option.Rest();
+
+  protected override async perform(): Promise<void> {
+    const { setBodyCapture } = await import("./set-body-capture.ts");
+    return await setBodyCapture(this.commandContext, this);
+  }
+}
+
+export class ProjectListCommand extends MeterCommand {
+  static override paths = [["project", "list"]];
+  static override usage = Command.Usage({
+    category: "Projects",
+    description: "List projects with their requests and costs",
+    examples: [["List all projects", "meter project list"]],
+  });
+
+  json = Option.Boolean("--json", false, {
+    description: "Print JSON, with money in pico-USD as decimal strings",
+  });
+
+  protected override async perform(): Promise<void> {
+    const { listProjects } = await import("./list-projects.ts");
+    return await listProjects(this.commandContext, this);
+  }
+}
+
+export class ProjectReassignCommand extends MeterCommand {
+  static override paths = [["project", "reassign"]];
+  static readonly restOfLine = "<project> <other-project>";
+  static override usage = Command.Usage({
+    category: "Projects",
+    description: "Move past requests to another project",
+    details: `
+      Future requests are not affected: set their project in \`.meter.toml\` or with \`X-Meter-Project\`. Requests already
+      sent to a cloud keep their old project there. The last move can be undone.
+    `,
+    examples: [
+      ["Move all requests of a project", "meter project reassign misc web"],
+      ["Move the requests of one week", "meter project reassign misc web --from 2026-11-01 --to 2026-11-07"],
+      ["Undo the last move", "meter project reassign --undo"],
+    ],
+  });
+
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  dryRun = Option.Boolean("--dry-run", false, { description: "Show what would be moved, without moving it" });
+  undo = Option.Boolean("--undo", false, { description: "Undo the last move" });
+  projects = Option.Rest();
+
+  protected override async perform(): Promise<void> {
+    const { reassignRequests } = await import("./reassign-requests.ts");
+    return await reassignRequests(this.commandContext, this);
+  }
+}

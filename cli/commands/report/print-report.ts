@@ -1,0 +1,72 @@
+import { UsageError } from "clipanion";
+import type { ReportRow } from "../../../daemon/store/port/reports.ts";
+import { withStore } from "../../home/open-store.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { renderCsv, renderReport } from "../../render/report.ts";
+import { groupings } from "./groupings.ts";
+
+/** The options of `meter report`. */
+export interface PrintReportOptions extends PeriodOptions {
+  readonly by: string;
+  readonly project: string | undefined;
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly utc: boolean;
+  readonly json: boolean;
+  readonly csv: boolean;
+}
+
+/** Shows what was used and what it cost. */
+export async function printReport(context: CommandContext, options: PrintReportOptions): Promise<void> {
+  const by = groupings.find((each) => each === options.by);
+  if (by === undefined)
+    throw new UsageError(`Invalid value for --by: ${options.by}. Expected: ${groupings.join(", ")}.`);
+  if (options.json && options.csv) throw new UsageError("--json and --csv can't be combined.");
+  const period = readPeriod(options, Date.now(), options.utc);
+  const filters = {
+    ...(options.project !== undefined && { project: options.project }),
+    ...(options.model !== undefined && { model: options.model }),
+    ...(options.provider !== undefined && { provider: options.provider }),
+  };
+  await withStore(context.home, { readOnly: true }, async (store) => {
+    const days = options.utc ? "utc" : "local";
+    const rows = await store.reports.read({ ...period, ...filters, by, days });
+    const coverage = Object.keys(filters).length === 0 ? store.coverage.read(period) : null;
+    if (options.json)
+      return context.printJson({ by, ...inIsoTime(period), rows: rows.map(toJson), coverage });
+    if (options.csv) return context.stdout.write(renderCsv(by, rows));
+    const [total] = by === "total" ? rows : await store.reports.read({ ...period, ...filters, by: "total" });
+    return context.print(renderReport(by, rows, total ?? null, coverage, context.width));
+  });
+}
+
+function inIsoTime({ from, to }: { from: number | null; to: number | null }) {
+  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return { from: iso(from), to: iso(to) };
+}
+
+/** Snake case and decimal strings, as on the wire. */
+function toJson(row: ReportRow) {
+  const { tokens, bySource } = row;
+  return {
+    key: row.key,
+    requests: row.requests,
+    errors: row.errors,
+    unpriced: row.unpriced,
+    incomplete: row.incomplete,
+    prompt_tokens: tokens.prompt,
+    cache_read_tokens: tokens.cacheRead,
+    cache_write_tokens: tokens.cacheWrite,
+    cache_write_1h_tokens: tokens.cacheWrite1h,
+    completion_tokens: tokens.completion,
+    thinking_tokens: tokens.thinking,
+    cost_pico_usd: row.costPicoUsd,
+    by_cost_source: Object.fromEntries(
+      Object.entries(bySource).map(([source, share]) => [
+        source,
+        { requests: share.requests, cost_pico_usd: share.costPicoUsd },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,43 @@
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import { groupings } from "./groupings.ts";
+
+export class ReportCommand extends MeterCommand {
+  static override paths = [["report"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "Show what was used and what it cost",
+    details: `
+      Costs are exact sums. Requests without a known price are counted as unpriced and are not in the sum. With --json,
+      costs stated by providers and computed costs are listed separately. Days are in local time unless --utc is given.
+    `,
+    examples: [
+      ["Show everything by project", "meter report"],
+      ["Show the last seven days by model", "meter report --by model --since 7d"],
+      [
+        "Show one project day by day in November",
+        "meter report --by day --project web --from 2026-11-01 --to 2026-11-30",
+      ],
+      ["Export a spreadsheet", "meter report --by day --csv"],
+    ],
+  });
+
+  by = Option.String("--by", "project", { description: `Group by ${groupings.join(", ")}` });
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  project = Option.String("--project", { description: "Only this project" });
+  model = Option.String("--model", { description: "Only this model" });
+  provider = Option.String("--provider", { description: "Only this provider" });
+  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  json = Option.Boolean("--json", false, {
+    description: "Print JSON, with money in pico-USD as decimal strings",
+  });
+  csv = Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
+
+  protected override async perform(): Promise<void> {
+    const { printReport } = await import("./print-report.ts");
+    return await printReport(this.commandContext, this);
+  }
+}

@@ -1,0 +1,105 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:os";
+import process from "node:process";
+import { UsageError } from "clipanion";
+import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
+import { listExemptHosts, readNoProxy } from "../../../core/values/text/no-proxy.ts";
+import { findDaemon } from "../../daemon/daemon-process.ts";
+import { authorityFiles } from "../../home/prepare-home.ts";
+import { knownToIgnoreProxy, runEnvironment, trustVariables } from "../../install/run-environment.ts";
+import { bundleFor } from "../../install/trust-bundle.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { daemonNotRunning } from "../../program/failures.ts";
+
+/** The options of `meter run`. */
+export interface RunMeteredOptions {
+  readonly project: string | undefined;
+  readonly program: string;
+  readonly words: readonly string[];
+}
+
+/** Runs one program through the meter. */
+export async function runMetered(context: CommandContext, options: RunMeteredOptions): Promise<number> {
+  const { program, words } = options;
+  if (program === "") throw new UsageError("The program to run is missing.");
+  if (options.project !== undefined && normaliseSlug(options.project) === "")
+    throw new UsageError(
+      `Invalid project name: ${JSON.stringify(options.project)}. Expected: at least one letter or digit.`,
+    );
+  const { home } = context;
+  const running = await findDaemon(home);
+  if (running === null) {
+    throw daemonNotRunning();
+  }
+  const { caFolder, caFile } = authorityFiles(home);
+  const trusted = trustVariables.flatMap((name) => context.env[name] ?? []);
+  const env = runEnvironment(context.env, {
+    proxyHost: running.proxy_host,
+    proxyPort: running.proxy_port,
+    caFile,
+    bundleFile: bundleFor(caFolder, caFile, trusted),
+    project: options.project ?? null,
+  });
+  const warning = knownToIgnoreProxy(program, nodeVersionOf(program, env));
+  if (warning !== null) context.notice(`This program will not be metered: ${warning}.`);
+  if (readNoProxy(context.env) !== "") await warnOfExemptHosts(context);
+  return await runChild(context, program, words, env);
+}
+
+/** Warns if the caller's NO_PROXY exempts hosts of providers. */
+async function warnOfExemptHosts(context: CommandContext): Promise<void> {
+  // Loaded only here, because most calls of `meter run` don't need them.
+  const { createRegistry } = await import("../../../core/metering/usage/registry.ts");
+  const { readConfig } = await import("../../home/read-config.ts");
+  const { config } = await readConfig(context.home, context.env);
+  const { hosts } = createRegistry(config.providers, { deployments: config.azureDeployments });
+  const exempt = listExemptHosts(readNoProxy(context.env), hosts);
+  const more = exempt.length > 3 ? ` and ${exempt.length - 3} more` : "";
+  if (exempt.length > 0)
+    context.notice(`NO_PROXY keeps calls to ${exempt.slice(0, 3).join(", ")}${more} from being metered.`);
+}
+
+/** Runs the program until it exits and returns its exit code, or 128 and the number of the signal that ended it. */
+async function runChild(
+  context: CommandContext,
+  program: string,
+  words: readonly string[],
+  env: Record<string, string | undefined>,
+): Promise<number> {
+  const child = spawn(program, words, { stdio: "inherit", env });
+  // The terminal sends its signals to the child too; signals sent only to this process are passed on.
+  const passOn = (signal: NodeJS.Signals) => child.kill(signal);
+  const ignore = () => {};
+  process.on("SIGTERM", passOn).on("SIGHUP", passOn).on("SIGINT", ignore);
+  try {
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    context.notice(
+      code === "ENOENT"
+        ? `The program ${program} was not found.`
+        : `The program ${program} could not be started: ${(cause as Error).message}.`,
+    );
+    return code === "ENOENT" ? 127 : 126;
+  } finally {
+    process.off("SIGTERM", passOn).off("SIGHUP", passOn).off("SIGINT", ignore);
+  }
+}
+
+/** Returns the version of the `node` that the program runs on; null if it is another program or prints no version. */
+function nodeVersionOf(program: string, env: Record<string, string | undefined>): string | null {
+  const name = program.split(/[\\/]/).pop() as string;
+  if (!/^(node|npm|npx|tsx|ts-node)(\.exe|\.cmd)?$/i.test(name)) return null;
+  try {
+    const node = /^node/i.test(name) ? program : "node";
+    return execFileSync(node, ["--version"], {
+      env,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
+  } catch {
+    return null;
+  }
+}

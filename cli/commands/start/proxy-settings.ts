@@ -1,0 +1,106 @@
+import process from "node:process";
+import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
+import { readExtraRoots } from "../../../adapters/certificates/root-certificates.ts";
+import { readOpenFilesLimit } from "../../../adapters/process-table/open-files-limit.ts";
+import type { Registry } from "../../../core/metering/usage/registry.ts";
+import type { Config } from "../../../core/operations/config/config.ts";
+import { readNoProxy } from "../../../core/values/text/no-proxy.ts";
+import { isLoopbackAddress } from "../../../daemon/proxy/forbidden-targets.ts";
+import { resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
+import { type ParentProxies, resolveParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
+import { defaultProxyLimits, type ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import { authorityFiles } from "../../home/prepare-home.ts";
+import { resolveProxyLogin } from "./proxy-login.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whether the override for addresses beyond loopback is set. Source: docs/specification.md#listening-address. */
+const allowsNonLoopback = (env: Environment) => env.HALTON_METER_ALLOW_NON_LOOPBACK === "1";
+
+/** Resolves a configured host to the address to listen on. Throws if it is not a loopback address and that is not allowed. */
+export async function resolveListenAddress(
+  host: string,
+  env: Environment,
+  warnings: string[],
+): Promise<string> {
+  const { address, loopback } = await resolveListenHost(host, allowsNonLoopback(env));
+  if (!loopback)
+    warnings.push(`Listening beyond this machine, on ${host}, because HALTON_METER_ALLOW_NON_LOOPBACK=1.`);
+  return address;
+}
+
+/** Creates the proxy's settings from the configuration and the environment. Adds warnings to `warnings`. */
+export async function createProxySettings(
+  home: string,
+  config: Config,
+  registry: Registry,
+  env: Environment,
+  warnings: string[],
+): Promise<ProxyConfig> {
+  const host = await resolveListenAddress(config.proxy.host, env, warnings);
+  const ownPorts = [config.proxy.port, config.api.port].filter((port) => port !== 0);
+  const parents = await findParentProxies(config, env, ownPorts);
+  warnings.push(...parents.warnings);
+  const { caFolder } = authorityFiles(home);
+  const authority = openCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now: Date.now() });
+  warnings.push(...authority.warnings);
+  const login = await resolveProxyLogin(home, config.proxy, host);
+  if (!isLoopbackAddress(host) && login.proxyPassword === null)
+    warnings.push(
+      "Anyone who reaches this machine can use the proxy, because require_authorization is false.",
+    );
+  const listenFd = inheritedSocket(env);
+  return {
+    host,
+    port: config.proxy.port,
+    ownPorts,
+    providerHosts: registry.hostPatterns,
+    gatewayRoutes: gatewayRoutesOf(registry),
+    authority: { certificatePem: authority.certificatePem, keyPem: authority.keyPem },
+    roots: readExtraRoots(config.proxy.extraCa),
+    systemRoots: true,
+    parentProxies: parents.proxies,
+    ...login,
+    sharedTargets: config.proxy.sharedTargets,
+    ownUid: process.geteuid?.(),
+    otherUsers: config.proxy.otherUsers,
+    limits: { maxConnections: maxConnectionsFor(readOpenFilesLimit()) },
+    ...(listenFd !== null && { listenFd }),
+  };
+}
+
+function findParentProxies(
+  { proxy: { parent, parentFromEnvironment } }: Config,
+  env: Environment,
+  ownPorts: readonly number[],
+): Promise<{ readonly proxies: ParentProxies; readonly warnings: readonly string[] }> {
+  const setting =
+    parent !== null
+      ? ({ kind: "url", url: parent, noProxy: readNoProxy(env) } as const)
+      : ({ kind: parentFromEnvironment ? "environment" : "none" } as const);
+  return resolveParentProxies(setting, env, new Set(ownPorts));
+}
+
+const gatewayRoutesOf = ({ gatewayPrefixes }: Registry): ProxyConfig["gatewayRoutes"] =>
+  [...gatewayPrefixes].map(([prefix, target]) => ({
+    prefix: `/${prefix}`,
+    host: target.host,
+    port: target.port,
+    tls: target.scheme === "https",
+    basePath: target.basePath,
+  }));
+
+/** Returns the socket passed on by a service manager, as sd_listen_fds(3) describes: one, the first after standard error. */
+function inheritedSocket(env: Environment): number | null {
+  return env.LISTEN_PID === `${process.pid}` && env.LISTEN_FDS === "1" ? 3 : null;
+}
+
+/** Files and sockets that the daemon itself needs: its database, log and API, and lookups of callers. */
+const OWN_DESCRIPTORS = 48;
+
+/** Returns how many client connections fit; each needs a second socket to its provider. */
+function maxConnectionsFor(openFilesLimit: number | null): number {
+  const { maxConnections } = defaultProxyLimits;
+  if (openFilesLimit === null) return maxConnections;
+  return Math.max(4, Math.min(maxConnections, Math.floor((openFilesLimit - OWN_DESCRIPTORS) / 2)));
+}

@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import process from "node:process";
+import type { Writable } from "node:stream";
+import { flushCompileCacheLater } from "../../../adapters/compile-cache/thread-compile-cache.ts";
+import { PROBE_WAIT_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
+import { createLog } from "../../../adapters/log/create-log.ts";
+import { openLogFile } from "../../../adapters/log/rotating-log-file.ts";
+import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
+import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
+import { createRegistry } from "../../../core/metering/usage/registry.ts";
+import { type EarlyProxy, startProxyEarly } from "../../../daemon/proxy/early-proxy.ts";
+import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
+import { startProxy } from "../../../daemon/proxy/start-proxy.ts";
+import { lockFile, stateFile } from "../../daemon/daemon-process.ts";
+import { prepareHome } from "../../home/prepare-home.ts";
+import { readConfig } from "../../home/read-config.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
+import { printableLines } from "../../render/printable.ts";
+import { announceDaemon } from "./announce-daemon.ts";
+import type { DaemonSetup, OpenedParts } from "./daemon-setup.ts";
+import { createDaemonWarnings } from "./daemon-warnings.ts";
+import { passwordNotice } from "./proxy-login.ts";
+import { createProxySettings, resolveListenAddress } from "./proxy-settings.ts";
+import type { Serving } from "./serve-daemon.ts";
+import { describeStartFailure } from "./start-failure.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How long calls in flight may continue after SIGTERM, in milliseconds. */
+const STOP_DEADLINE_MS = 10_000;
+
+/** Runs the daemon in this process until it is stopped. Throws a `CommandFailure` if it can't start. */
+export async function runDaemon(
+  home: string,
+  env: Environment,
+  stderr: Writable,
+  proxyThread?: ProxyThread,
+): Promise<number> {
+  prepareHome(home);
+  const { config, warnings: configWarnings } = await readConfig(home, env);
+  const opener = createSqliteOpener();
+  const lock = await takeExclusiveLock(opener, lockFile(home), PROBE_WAIT_MS);
+  if (lock === null) throw new CommandFailure(`Another daemon runs in ${home}.`);
+  const logFile = openLogFile(join(home, "logs", "daemon.log"));
+  const log = createLog(logFile, config.log.level);
+  const setup: DaemonSetup = {
+    ...{ home, env, stderr, config, logFile, log, opener },
+    warnings: createDaemonWarnings(stderr, log, configWarnings),
+    registry: createRegistry(config.providers, { deployments: config.azureDeployments }),
+    callers: createCallerLookup(),
+  };
+  const opened: OpenedParts = { earlyProxy: null, store: null };
+  try {
+    const proxy = await createProxySettings(home, config, setup.registry, env, setup.warnings.current);
+    opened.earlyProxy = await startProxyBeforeStore(setup, proxy, proxyThread);
+    const apiAddress = await resolveListenAddress(config.api.host, env, setup.warnings.current);
+    for (const warning of setup.warnings.current) setup.warnings.report(warning);
+    // Imported here, so that clients are served while the rest of the program loads.
+    const { serveDaemon } = await import("./serve-daemon.ts");
+    const serving = await serveDaemon(setup, { proxy, apiAddress }, opened);
+    const cause = await waitUntilStopped(setup, serving);
+    // The daemon closes the store.
+    opened.store = null;
+    await serving.daemon.stop(STOP_DEADLINE_MS);
+    await serving.cloudPorts.client.close();
+    // A failure, so that the service manager starts another daemon; meanwhile connections wait at its socket.
+    return cause === "port_lost" ? 1 : 0;
+  } catch (cause) {
+    throw describeStartFailure(cause, config);
+  } finally {
+    // Its timers would keep alive a process whose daemon did not start.
+    opened.store?.close();
+    await opened.earlyProxy?.abandon();
+    await setup.callers.close();
+    await logFile.close();
+    lock.release();
+  }
+}
+
+/**
+ * Starts the proxy, so that clients are served while the database is opened. Null if the API's port is not known yet: the
+ * proxy would then forward calls to it.
+ */
+async function startProxyBeforeStore(
+  { config, callers }: DaemonSetup,
+  proxy: ProxyConfig,
+  thread: ProxyThread | undefined,
+): Promise<EarlyProxy | null> {
+  if (config.api.port === 0) {
+    await thread?.terminate();
+    return null;
+  }
+  return startProxyEarly((sink) => startProxy(proxy, sink, { connectLookup: callers.connect, thread }));
+}
+
+/** Announces the daemon to commands and waits for a signal or the loss of its port. */
+async function waitUntilStopped(
+  { home, stderr, warnings }: DaemonSetup,
+  { running, portLost }: Pick<Serving, "running" | "portLost">,
+): Promise<"signal" | "port_lost"> {
+  if (running.password_file !== undefined)
+    stderr.write(`meter: ${printableLines(passwordNotice(running.password_file, stderr))}\n`);
+  // Before the announcement: a command that reads it may stop the daemon at once.
+  const stopped = stopSignal();
+  const withdraw = announceDaemon(stateFile(home), running, warnings.report);
+  flushCompileCacheLater();
+  const cause = await Promise.race([stopped, portLost]);
+  withdraw();
+  return cause;
+}
+
+/**
+ * Resolves at the first signal that asks to stop; a second one ends the process at once. One listener does both: Deno 2.9
+ * calls a listener that is added while a signal is being handled for that same signal.
+ */
+function stopSignal(): Promise<"signal"> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    const stop = () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      resolve("signal");
+    };
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, stop);
+  });
+}

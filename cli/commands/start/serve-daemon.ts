@@ -1,0 +1,180 @@
+import { timingSafeEqual } from "node:crypto";
+import process from "node:process";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
+import { createZlibMessageInflater } from "../../../adapters/content-decoder/message-inflater.ts";
+import { createZlibDecoder } from "../../../adapters/content-decoder/zlib.ts";
+import { createRandomBytes, sha256, sha256Hex } from "../../../adapters/crypto/node-crypto.ts";
+import { createDriver } from "../../../adapters/driver/create-driver.ts";
+import { createProjectFiles } from "../../../adapters/files/project-files.ts";
+import { serve } from "../../../adapters/http/serve.ts";
+import { createTokenCounter } from "../../../adapters/token-counter/gpt-tokenizer.ts";
+import type { Config } from "../../../core/operations/config/config.ts";
+import { createNameCheck } from "../../../core/privacy/redaction/name-check.ts";
+import { createRedact } from "../../../core/privacy/redaction/redact.ts";
+import { createAttributor } from "../../../daemon/capture/create-attributor.ts";
+import { createCloudService } from "../../../daemon/cloud/create-cloud-service.ts";
+import type { CloudServicePorts } from "../../../daemon/cloud/ports.ts";
+import type { Daemon, DaemonPorts } from "../../../daemon/daemon.ts";
+import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import { startDaemon } from "../../../daemon/start-daemon.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { createCloudPorts } from "../../cloud/cloud-ports.ts";
+import type { RunningDaemon } from "../../daemon/daemon-process.ts";
+import { reachableHost } from "../../daemon/own-address.ts";
+import { version } from "../../program/version.ts";
+import { openPriceBook } from "../../records/price-book.ts";
+import { processStart } from "./announce-daemon.ts";
+import type { DaemonSetup, OpenedParts } from "./daemon-setup.ts";
+import { readOrCreateToken } from "./loopback-token.ts";
+import { openDaemonStore } from "./open-daemon-store.ts";
+import { passwordFile } from "./proxy-login.ts";
+
+/** Limits of the loopback API, whose clients are the programs and pages of one person. */
+const API_LIMITS = { requestTimeoutMs: 30_000, keepAliveMs: 30_000, maxConnections: 256 };
+
+/** A daemon that serves, with what its end needs. */
+export interface Serving {
+  readonly daemon: Daemon;
+  readonly running: RunningDaemon;
+  readonly cloudPorts: CloudServicePorts;
+  /** Resolves if a port held by a service manager was lost. */
+  readonly portLost: Promise<"port_lost">;
+}
+
+/** The price book, which is read again when rates or the database change. */
+interface Prices {
+  current(): ReturnType<typeof openPriceBook>;
+  readFrom(store: Store): void;
+  /** Reads the rates again; does nothing before `readFrom()`. */
+  reload(): void;
+}
+
+function createPrices({ config }: DaemonSetup): Prices {
+  let source: Store | null = null;
+  let book: ReturnType<typeof openPriceBook> | null = null;
+  const reload = () => {
+    if (source !== null) book = openPriceBook(config.pricing.operator, source.rates);
+  };
+  return {
+    current() {
+      if (book === null) throw new Error("the price book was used before the store was opened");
+      return book;
+    },
+    readFrom(store) {
+      source = store;
+      reload();
+    },
+    reload,
+  };
+}
+
+/** Opens the store, starts everything on it and returns what runs. */
+export async function serveDaemon(
+  setup: DaemonSetup,
+  { proxy, apiAddress }: { readonly proxy: ProxyConfig; readonly apiAddress: string },
+  opened: OpenedParts,
+): Promise<Serving> {
+  const { home, config, warnings, opener } = setup;
+  const { earlyProxy } = opened;
+  const prices = createPrices(setup);
+  const store = await openDaemonStore(home, opener, warnings, prices.reload);
+  opened.store = store;
+  prices.readFrom(store);
+  const allowedOrigins = new Set(dashboardOrigins(config));
+  const cloudPorts = await openCloudPorts(setup, store, prices, allowedOrigins);
+  const portLost = Promise.withResolvers<"port_lost">();
+  let proxyPort: number | null = null;
+  const ports: DaemonPorts = {
+    ...createDaemonPorts(setup, store, prices, () => proxyPort),
+    ...(earlyProxy !== null && { earlyProxy }),
+    portLost: () => portLost.resolve("port_lost"),
+    cloud: createCloudService(cloudPorts),
+    hostname: cloudPorts.machine.hostname,
+  };
+  const daemon = await startDaemon(ports, {
+    proxy,
+    api: { host: apiAddress, name: config.api.host, port: config.api.port, allowedOrigins },
+    loopbackToken: await readOrCreateToken(home),
+    maxBodyBytes: config.bodies.maxBodyBytes,
+    bodyRetentionDays: config.bodies.retentionDays,
+    warnings: warnings.current,
+  });
+  proxyPort = daemon.proxyPort;
+  const running: RunningDaemon = {
+    pid: process.pid,
+    ...processStart(),
+    version,
+    proxy_host: reachableHost(proxy.host),
+    proxy_port: daemon.proxyPort,
+    api_host: reachableHost(apiAddress),
+    api_port: daemon.apiPort,
+    ...(proxy.passwordFor === "other_machines" && { password_file: passwordFile(home) }),
+    started_at: daemon.health().started_at,
+  };
+  return { daemon, running, cloudPorts, portLost: portLost.promise };
+}
+
+/** Creates the cloud service's ports. A change of the configuration updates the allowed origins and the warnings at once. */
+function openCloudPorts(
+  { home, env, log, warnings }: DaemonSetup,
+  store: Store,
+  prices: Prices,
+  allowedOrigins: Set<string>,
+): Promise<CloudServicePorts> {
+  return createCloudPorts({
+    home,
+    env,
+    store,
+    log,
+    configRead(config, configWarnings) {
+      allowedOrigins.clear();
+      for (const origin of dashboardOrigins(config)) allowedOrigins.add(origin);
+      warnings.replaceCloudWarnings(configWarnings);
+    },
+    ratesChanged: prices.reload,
+    notice: warnings.report,
+    credentialsRestored: warnings.add,
+  });
+}
+
+/** Creates the daemon's ports except for those of the proxy and the cloud. */
+function createDaemonPorts(
+  { config, log, logFile, registry, callers }: DaemonSetup,
+  store: Store,
+  prices: Prices,
+  proxyPort: () => number | null,
+): DaemonPorts {
+  return {
+    version,
+    log,
+    store,
+    registry,
+    prices: prices.current,
+    attribution: createAttributor(
+      { processTable: callers.processTable, projectFiles: createProjectFiles(), clock: systemClock, log },
+      { ...config.attribution, isSecret: createNameCheck(config.redactionRules), proxyPort },
+    ),
+    redact: createRedact(config.redactionRules),
+    createDecoder: createZlibDecoder,
+    createMessageInflater: createZlibMessageInflater,
+    tokenCounter: config.usage.estimateMissing ? createTokenCounter() : null,
+    sha256Hex,
+    randomBytes: createRandomBytes(),
+    now: Date.now,
+    clock: systemClock,
+    createDriver,
+    atTurnEnd: setImmediate,
+    later: (work, delayMs) => void setTimeout(work, delayMs),
+    owners: callers.owners,
+    connectLookup: callers.connect,
+    equalSecrets: (one, other) => timingSafeEqual(sha256(Buffer.from(one)), sha256(Buffer.from(other))),
+    serve: (fetch, address) => serve(fetch, address, { limits: API_LIMITS }),
+    logLinesLost: logFile.lost,
+  };
+}
+
+/** Returns the origins whose pages may call the API: the cloud's own, and those in the configuration. */
+function dashboardOrigins({ api, cloud }: Config): readonly string[] {
+  const own = cloud.baseUrl === null ? [] : [new URL(cloud.baseUrl).origin];
+  return [...own, ...api.dashboardOrigins];
+}

@@ -1,0 +1,35 @@
+import { resolve } from "node:path";
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../program/meter-command.ts";
+
+export class StartCommand extends MeterCommand {
+  static override paths = [["start"]];
+  static override usage = Command.Usage({
+    category: "Daemon",
+    description: "Start the daemon in the background",
+    details: `
+      The daemon runs the proxy and stores one record per request, until \`meter stop\`. Its addresses are set in
+      \`config.toml\` and shown by \`meter status\`.
+    `,
+    examples: [
+      ["Start in the background", "meter start"],
+      ["Stay in the foreground, for a service manager", "meter start --foreground"],
+    ],
+  });
+
+  foreground = Option.Boolean("--foreground", false, {
+    description: "Run in this process until it is stopped",
+  });
+
+  home = Option.String("--home", {
+    description: "The home, for callers that can't set METER_HOME",
+    hidden: true,
+  });
+
+  protected override async perform(): Promise<number> {
+    const context = this.commandContext;
+    const home = this.home === undefined ? context.home : resolve(this.home);
+    if (this.foreground) return (await import("./run-in-foreground.ts")).runInForeground(context, home);
+    return (await import("./start-in-background.ts")).startInBackground(context, home);
+  }
+}

@@ -1,0 +1,140 @@
+import { formatCount } from "../../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import { findDaemonFault, type StatusResponse } from "../../../daemon/api/daemon-status.ts";
+import type { RunningDaemon } from "../../daemon/daemon-process.ts";
+import { httpAddress } from "../../daemon/own-address.ts";
+import { coverageLines } from "../../render/coverage.ts";
+import { printable } from "../../render/printable.ts";
+
+/** The facts that `meter status` shows. */
+export interface StatusFacts {
+  home: string;
+  /** The version of this program. */
+  version: string;
+  running: RunningDaemon | null;
+  status: StatusResponse | null;
+  /** The service manager that runs the daemon; null if nothing is installed. */
+  service?: { readonly manager: string | null } | null;
+  databaseBytes: number;
+  /** A daemon that holds the home's lock but does not answer; null if there is none. */
+  holder?: { readonly pid: number | null } | null;
+  now: Millis;
+}
+
+const VERDICTS = {
+  store: "DEGRADED: calls pass, but records can't be stored.",
+  proxy: "DEGRADED: the proxy does not answer.",
+} as const;
+
+/** How many clients are listed at most. */
+const MAX_CLIENTS = 5;
+
+function ago(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return "just now";
+  return minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;
+}
+
+/** Renders `meter status`: the verdict first, then the facts, then the problems. */
+export function renderStatus(facts: StatusFacts): string {
+  const { home, running, status, databaseBytes, service } = facts;
+  const lines =
+    running === null || status === null
+      ? [describeMissingDaemon(facts), `home      ${home}`]
+      : [...daemonLines(facts, running, status), ...problemLines(facts, status)];
+  if (service !== undefined) lines.push(`service   ${describeService(service)}`);
+  if (databaseBytes > 0)
+    lines.push(`database  ${home}/meter.db, ${(databaseBytes / 1024 / 1024).toFixed(1)} MiB`);
+  return [...lines, ...(status === null ? [] : deliveryLines(facts, status))].join("\n");
+}
+
+function describeMissingDaemon({ holder = null }: StatusFacts): string {
+  if (holder === null) return "Not metering: the daemon is not running. Start it: meter start";
+  const which = holder.pid === null ? "A daemon" : `A daemon (process ${holder.pid})`;
+  return `${which} is using this home but does not answer: it hangs, or could not write daemon.json (is the disk full?).`;
+}
+
+function daemonLines({ home }: StatusFacts, running: RunningDaemon, status: StatusResponse): string[] {
+  const { proxy, store } = status;
+  const fault = findDaemonFault(status);
+  const waiting = store.pending > 0 ? `, ${formatCount(store.pending)} waiting` : "";
+  return [
+    fault === null ? "Metering." : VERDICTS[fault],
+    `proxy     ${httpAddress(running.proxy_host, proxy.port)}  (${formatQuantity(proxy.connections, "connection")} to providers open)`,
+    `api       ${httpAddress(running.api_host, status.api.port)}`,
+    `process   ${running.pid}, version ${status.version}, since ${status.started_at}`,
+    `home      ${home}`,
+    `stored    ${formatQuantity(store.stored, "request")} since it started${waiting}`,
+  ];
+}
+
+/** Renders what is wrong with the daemon, its connections, its configuration and its database. */
+function problemLines({ version }: StatusFacts, status: StatusResponse): string[] {
+  const lines: string[] = [];
+  if (status.version !== version)
+    lines.push(`The installed version is ${version}. Restart the daemon: meter stop && meter start`);
+  const { capturing, lastError, dropped, bodies_held, set_aside } = status.store;
+  if (capturing === "failing" && lastError !== null)
+    lines.push(`last error  ${lastError.reason}: ${lastError.message}`);
+  for (const [reason, lost] of Object.entries(dropped))
+    lines.push(`lost      ${formatCount(lost ?? 0)} records: ${reason}`);
+  lines.push(...proxyProblemLines(status.proxy));
+  for (const warning of status.warnings) lines.push(`warning   ${warning}`);
+  if (bodies_held !== null)
+    lines.push(
+      `${formatCount(bodies_held)} captured bodies passed their retention all at once; the clock may be wrong. Delete them: meter bodies sweep`,
+    );
+  if (set_aside !== null) lines.push(`A damaged database was moved to ${set_aside}.`);
+  return lines;
+}
+
+function proxyProblemLines({ restarts, watchdog, counters }: StatusResponse["proxy"]): string[] {
+  const lines: string[] = [];
+  if (restarts > 0)
+    lines.push(`The proxy was restarted ${restarts === 1 ? "once" : `${formatCount(restarts)} times`}.`);
+  if (watchdog !== "healthy")
+    lines.push(
+      watchdog === "exhausted"
+        ? "The proxy does not answer, and restarts did not help. Restart the daemon: meter stop && meter start. Then check it: meter doctor"
+        : "The proxy does not answer at the moment. The daemon will restart it if that continues.",
+    );
+  const { endedUnused, refused } = counters;
+  if (refused.too_many_connections > 0)
+    lines.push(
+      `Connections refused because too many were open: ${formatCount(refused.too_many_connections)}.`,
+    );
+  if (refused.upstream_unreachable > 0)
+    lines.push(
+      `Connections to hosts that could not be reached: ${formatCount(refused.upstream_unreachable)}. Is this machine online?`,
+    );
+  if (refused.upstream_tls > 0)
+    lines.push(`Connections to hosts without a trusted certificate: ${formatCount(refused.upstream_tls)}.`);
+  if (endedUnused > 0)
+    lines.push(
+      `Connections to providers that ended before a request: ${formatCount(endedUnused)}. The client may not trust the certificate. Run it with:`,
+      "          meter run -- <command>",
+    );
+  return lines;
+}
+
+function describeService(service: { readonly manager: string | null } | null): string {
+  if (service === null) return "none. Install one: meter init";
+  return service.manager === null
+    ? "this machine has no service manager. After a restart of the machine: meter start"
+    : `${service.manager} keeps the daemon running`;
+}
+
+/** Renders the cloud's state and what the last 24 hours brought. */
+function deliveryLines({ now }: StatusFacts, status: StatusResponse): string[] {
+  const { coverage, last_captures: captures } = status.last_24_hours;
+  const clients = captures
+    .slice(0, MAX_CLIENTS)
+    .map(({ client, at }) => `${printable(client ?? "unknown client")} ${ago(now - Date.parse(at))}`);
+  return [
+    // An older daemon may not report it.
+    ...(status.cloud ? [`cloud     ${status.cloud.banner}: ${status.cloud.sentence}`] : []),
+    ...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)),
+    ...(clients.length > 0 ? [`captured  ${clients.join(", ")}`] : []),
+  ];
+}

@@ -1,0 +1,62 @@
+import { findDaemonFault } from "../../../daemon/api/daemon-status.ts";
+import { findDaemon, findHolder, readToken } from "../../daemon/daemon-process.ts";
+import { keepConnection, requestDaemon } from "../../daemon/loopback-client.ts";
+import { databaseBytes } from "../../home/database-file.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { exitCodes } from "../../program/exit-codes.ts";
+import { unexpectedDaemonResponse } from "../../program/failures.ts";
+import { withProgramName } from "../../program/program-name.ts";
+import { version } from "../../program/version.ts";
+import { forPrograms } from "../../render/for-programs.ts";
+import { wrapLine } from "../../render/wrap.ts";
+import { installedService } from "./installed-service.ts";
+import { renderStatus } from "./render-status.ts";
+
+/** The options of `meter status`. */
+export interface ShowStatusOptions {
+  readonly json: boolean;
+}
+
+/** Shows whether metering works, and what is not metered. */
+export async function showStatus(context: CommandContext, options: ShowStatusOptions): Promise<number> {
+  const { home } = context;
+  const connection = keepConnection();
+  const running = await findDaemon(home, { connection });
+  const service = await installedService(home);
+  let status = null;
+  if (running !== null) {
+    const answer = await requestDaemon(running, "/v1/status", readToken(home), { connection });
+    connection.close();
+    if (answer.status !== 200)
+      throw unexpectedDaemonResponse(`The daemon answered ${answer.status}: ${answer.body}`);
+    status = JSON.parse(answer.body);
+  }
+  const holder = running === null ? await findHolder(home) : null;
+  if (options.json)
+    context.printJson({
+      running: status !== null,
+      // A daemon that holds this home and can't be asked.
+      held_by: holder,
+      installed_version: version,
+      home,
+      service: service?.manager ?? null,
+      daemon: forPrograms(status),
+      database_bytes: databaseBytes(home),
+    });
+  else {
+    const text = renderStatus({
+      home,
+      version,
+      running,
+      status,
+      service,
+      holder,
+      databaseBytes: databaseBytes(home),
+      now: Date.now(),
+    });
+    for (const line of withProgramName(text, context.env).split("\n"))
+      context.print(wrapLine(line, context.width));
+  }
+  if (status === null) return holder === null ? exitCodes.notRunning : exitCodes.failed;
+  return findDaemonFault(status) === null ? exitCodes.ok : exitCodes.failed;
+}

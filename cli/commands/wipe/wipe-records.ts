@@ -1,0 +1,15 @@
+import type { CommandContext } from "../../program/command-context.ts";
+import { askAndDelete } from "../../records/ask-and-delete.ts";
+
+/** The options of `meter wipe`. */
+export interface WipeRecordsOptions {
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+/** Deletes all records. */
+export async function wipeRecords(context: CommandContext, options: WipeRecordsOptions): Promise<void> {
+  const { dryRun, yes, json } = options;
+  await askAndDelete(context, { before: null, dryRun, yes, json }, (text) => context.print(text));
+}

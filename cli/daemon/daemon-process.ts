@@ -1,0 +1,135 @@
+import { spawn } from "node:child_process";
+import { openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import * as v from "valibot";
+import { readSmallFile } from "../../adapters/files/read-small-file.ts";
+import { withMemoryLimits } from "../../core/operations/install/memory-limits.ts";
+import type { DaemonHealth } from "../../daemon/api/daemon-status.ts";
+import { type LoopbackOptions, requestDaemon } from "./loopback-client.ts";
+
+/** The content of `<meter_home>/daemon.json`, by which commands find the running daemon. */
+export interface RunningDaemon {
+  pid: number;
+  /** Start of the process in clock ticks since boot (Linux). Shows whether the process id has been reused. */
+  process_start?: number | undefined;
+  version: string;
+  /** The address at which this machine reaches the proxy; 127.0.0.1 if absent. */
+  proxy_host?: string | undefined;
+  proxy_port: number;
+  api_host?: string | undefined;
+  api_port: number;
+  /** The file with the generated password for programs on other machines; absent if none was generated. */
+  password_file?: string | undefined;
+  started_at: string;
+}
+
+const runningDaemon = v.object({
+  pid: v.pipe(v.number(), v.integer()),
+  process_start: v.optional(v.number()),
+  version: v.string(),
+  proxy_host: v.optional(v.string()),
+  proxy_port: v.number(),
+  api_host: v.optional(v.string()),
+  api_port: v.number(),
+  password_file: v.optional(v.string()),
+  started_at: v.string(),
+});
+
+export const lockFile = (home: string) => join(home, "daemon.lock");
+export const stateFile = (home: string) => join(home, "daemon.json");
+export const tokenFile = (home: string) => join(home, "loopback-token");
+/** Reads the token with which commands authenticate to the loopback API. Throws if the file can't be read. */
+export const readToken = (home: string): string => readFileSync(tokenFile(home), "utf8").trim();
+
+export const bootLogFile = (home: string) => join(home, "logs", "start.log");
+
+/** Reads the output of a daemon that failed to start; empty if there is none. */
+export function readBootLog(home: string): string {
+  try {
+    return readFileSync(bootLogFile(home), "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+/** More than a daemon ever writes. */
+const MAX_STATE_BYTES = 4096;
+
+async function readState(home: string): Promise<RunningDaemon | null> {
+  const file = await readSmallFile(stateFile(home), { maxBytes: MAX_STATE_BYTES });
+  if (!file.ok) return null;
+  try {
+    return v.parse(runningDaemon, JSON.parse(file.text));
+  } catch {
+    return null;
+  }
+}
+
+/** A daemon that answers. */
+export interface FoundDaemon extends RunningDaemon {
+  /** Whether it reports itself as degraded. */
+  readonly isDegraded: boolean;
+}
+
+/** Finds the daemon of this home; null if it does not answer, even if a killed daemon left its file behind. */
+export async function findDaemon(home: string, options: LoopbackOptions = {}): Promise<FoundDaemon | null> {
+  const state = await readState(home);
+  if (state === null) return null;
+  try {
+    const { status, body } = await requestDaemon(state, "/health", null, options);
+    if (status !== 200) return null;
+    const health = JSON.parse(body) as Partial<DaemonHealth>;
+    // Another daemon may have the port, and even the process id, by now.
+    if (health.started_at !== state.started_at) return null;
+    return { ...state, isDegraded: health.status === "degraded" };
+  } catch {
+    return null;
+  }
+}
+
+/** Finds the daemon that holds the home's lock, whether it answers or not; null if the lock is free. */
+export async function findHolder(home: string): Promise<{ pid: number | null } | null> {
+  const { isLocked } = await import("../../adapters/lock/exclusive-lock.ts");
+  const { createSqliteOpener } = await import("../../adapters/sqlite/open-sqlite.ts");
+  if (!(await isLocked(createSqliteOpener(), lockFile(home)))) return null;
+  return { pid: (await readState(home))?.pid ?? null };
+}
+
+/** The path of `bin.js`: next to this file in a checkout, next to `dist/` in a package. */
+export const programFile = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../bin.js" : "../../../cli/bin.js", import.meta.url),
+);
+
+/** Starts a daemon that outlives this process. Its output goes to `logs/start.log`; see `waitForDaemon()`. */
+export function spawnDaemon(home: string): { pid: number; exited: Promise<number> } {
+  let output: number | "ignore" = "ignore";
+  try {
+    output = openSync(bootLogFile(home), "w", 0o600);
+  } catch {
+    // The daemon starts even if its log can't be written.
+  }
+  const child = spawn(process.execPath, [programFile, "start", "--foreground"], {
+    detached: true,
+    stdio: ["ignore", output, output],
+    env: { ...withMemoryLimits(process.env), METER_HOME: home },
+    cwd: home,
+  });
+  const exited = new Promise<number>((resolve) => {
+    child.once("exit", (code) => resolve(code ?? 1));
+    child.once("error", () => resolve(1));
+  });
+  child.unref();
+  return { pid: child.pid ?? -1, exited };
+}
+
+/** Whether a process with this id exists. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,111 @@
+import process from "node:process";
+import { readInstallRecord } from "../../adapters/installer/install-record.ts";
+import { createProgramRunner, type RunProgram } from "../../adapters/installer/run-program.ts";
+import { findServiceCommands } from "../../core/operations/install/service-commands.ts";
+import type { InstallRecord } from "../../core/operations/install/step.ts";
+import { prepareHome } from "../home/prepare-home.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
+import {
+  bootLogFile,
+  type FoundDaemon,
+  findDaemon,
+  findHolder,
+  isAlive,
+  type RunningDaemon,
+  readBootLog,
+  spawnDaemon,
+} from "./daemon-process.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How long a starting daemon may take to answer, in milliseconds. Generous, because the machine may be busy. */
+const READY_WITHIN_MS = 30_000;
+/** The daemon lets streams finish for 10 s; after this long, in milliseconds, something is wrong. */
+const STOPPED_WITHIN_MS = 15_000;
+const POLL_MS = 50;
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
+
+/**
+ * Waits until the daemon of a home answers. Fails at once if `exitCode` returns a code, unless another daemon that was
+ * started at the same moment holds the home.
+ */
+export async function waitForDaemon(
+  home: string,
+  exitCode: () => number | null = () => null,
+): Promise<FoundDaemon> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  while (performance.now() < deadline) {
+    const started = await findDaemon(home);
+    if (started !== null) return started;
+    if (exitCode() !== null && (await findHolder(home)) === null) {
+      throw didNotStart(home);
+    }
+    await pause();
+  }
+  if (exitCode() !== null) throw didNotStart(home);
+  throw new CommandFailure(
+    `The daemon did not answer within ${READY_WITHIN_MS / 1000} s. Its output is in ${bootLogFile(home)}.\nFind the cause: meter doctor`,
+  );
+}
+
+const didNotStart = (home: string): CommandFailure =>
+  new CommandFailure(`The daemon did not start. Its output:\n${readBootLog(home)}`);
+
+/** Starts a daemon that outlives this process and waits until it answers. */
+async function startInBackground(home: string): Promise<FoundDaemon> {
+  prepareHome(home);
+  const child = spawnDaemon(home);
+  let exitCode: number | null = null;
+  child.exited.then((code) => {
+    exitCode = code;
+  });
+  return waitForDaemon(home, () => exitCode);
+}
+
+/** Reads the install record of a home; null if there is none or it can't be read, which `doctor` reports. */
+async function findInstallRecord(home: string): Promise<InstallRecord | null> {
+  return readInstallRecord(home).catch(() => null);
+}
+
+async function runAll(run: RunProgram, commands: readonly (readonly string[])[]): Promise<boolean> {
+  for (const words of commands) if ((await run(words)).code !== 0) return false;
+  return commands.length > 0;
+}
+
+/** Starts the daemon of a home, through its service if one is installed and answers. */
+export async function startDaemonOf(
+  home: string,
+  env: Environment,
+): Promise<{ daemon: FoundDaemon; byService: boolean }> {
+  const words = findServiceCommands(await findInstallRecord(home));
+  if (words !== null && (await runAll(createProgramRunner(env), words.start)))
+    return { daemon: await waitForDaemon(home), byService: true };
+  return { daemon: await startInBackground(home), byService: false };
+}
+
+/** Asks a process to end and waits until it has. */
+export async function endProcess(pid: number): Promise<void> {
+  if (isAlive(pid)) process.kill(pid, "SIGTERM");
+  const deadline = performance.now() + STOPPED_WITHIN_MS;
+  while (isAlive(pid)) {
+    if (performance.now() > deadline)
+      throw new CommandFailure(
+        `Process ${pid} did not stop within ${STOPPED_WITHIN_MS / 1000} s.\nEnd it: kill -9 ${pid}`,
+      );
+    await pause();
+  }
+}
+
+/** Stops the service of a home, which would otherwise start the daemon again, then the daemon. */
+export async function stopDaemonOf(
+  home: string,
+  running: RunningDaemon | null,
+  env: Environment,
+): Promise<{ apps: boolean }> {
+  const record = await findInstallRecord(home);
+  const words = findServiceCommands(record);
+  if (words !== null) await runAll(createProgramRunner(env), words.stop);
+  if (running !== null) await endProcess(running.pid);
+  return { apps: record?.apps ?? false };
+}

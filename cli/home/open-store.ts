@@ -1,0 +1,62 @@
+import { existsSync } from "node:fs";
+import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
+import { StoreError } from "../../core/ports/sqlite.ts";
+import { openStore } from "../../daemon/store/open-store.ts";
+import type { Store } from "../../daemon/store/port/store.ts";
+import { CommandFailure, exitCodes } from "../program/exit-codes.ts";
+import { databaseFile } from "./database-file.ts";
+
+/** How long a writing command waits for other writers, in milliseconds; several may be working on a large database. */
+const WRITER_TIMEOUT_MS = 60_000;
+
+/**
+ * Opens the store, passes it to `work`, and closes it. Readers never wait for the daemon. If there is no database yet, it is
+ * created if `create` is set; otherwise the command fails because nothing has been metered.
+ */
+export async function withStore<T>(
+  home: string,
+  {
+    create = false,
+    busyTimeoutMs = WRITER_TIMEOUT_MS,
+    readOnly,
+  }: { readOnly: boolean; create?: boolean; busyTimeoutMs?: number },
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  let store: Store;
+  try {
+    if (!create && !readOnly && !existsSync(databaseFile(home)))
+      throw new StoreError("missing", "there is no database");
+    store = await openStore(createSqliteOpener(), databaseFile(home), { readOnly, busyTimeoutMs });
+  } catch (cause) {
+    if (cause instanceof StoreError)
+      throw new CommandFailure(describeStoreError(cause, home), exitCodeOf(cause));
+    throw cause;
+  }
+  try {
+    return await work(store);
+  } catch (cause) {
+    if (cause instanceof StoreError)
+      throw new CommandFailure(describeStoreError(cause, home), exitCodeOf(cause));
+    throw cause;
+  } finally {
+    store.close();
+  }
+}
+
+function describeStoreError(error: StoreError, home: string): string {
+  switch (error.reason) {
+    case "missing":
+      return `Nothing has been metered yet: there is no database in ${home}.\nStart metering: meter start`;
+    case "older_schema":
+      return "The database was written by an older version of meter.\nUpdate it: meter start";
+    case "newer_schema":
+      return "The database was written by a newer version of meter.\nUpdate meter: npm install -g @llm-meter/meter";
+    case "busy":
+      return `${databaseFile(home)} is locked by another process. Try again when it has finished.`;
+    default:
+      return `${databaseFile(home)} can't be used: ${error.message}.\nCheck it: meter doctor`;
+  }
+}
+
+const exitCodeOf = (error: StoreError): number =>
+  error.reason === "missing" ? exitCodes.notFound : exitCodes.failed;

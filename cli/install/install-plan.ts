@@ -1,0 +1,222 @@
+import { X509Certificate } from "node:crypto";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import process from "node:process";
+import { openCertificateAuthority } from "../../adapters/certificates/certificate-authority.ts";
+import { sha256Hex } from "../../adapters/crypto/node-crypto.ts";
+import { findDriftedSteps } from "../../adapters/installer/apply-steps.ts";
+import { findMachine, type Machine } from "../../adapters/installer/find-machine.ts";
+import type { RunProgram } from "../../adapters/installer/run-program.ts";
+import { createRegistry } from "../../core/metering/usage/registry.ts";
+import type { Config } from "../../core/operations/config/config.ts";
+import { mergePlan, type PlannedStep } from "../../core/operations/install/merge-plan.ts";
+import {
+  type InstallFacts,
+  planInstall,
+  trustCommandForUser,
+} from "../../core/operations/install/plan-install.ts";
+import type { InstallRecord } from "../../core/operations/install/step.ts";
+import { readNoProxy } from "../../core/values/text/no-proxy.ts";
+import { programFile } from "../daemon/daemon-process.ts";
+import { reachableHost } from "../daemon/own-address.ts";
+import { authorityFiles } from "../home/prepare-home.ts";
+import { readConfig } from "../home/read-config.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
+import { version } from "../program/version.ts";
+import { runEnvironment, trustVariables } from "./run-environment.ts";
+import { bundleFor } from "./trust-bundle.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The plan of `meter init`. */
+export interface InstallPlan {
+  readonly steps: readonly PlannedStep[];
+  /** The install record before the first step. */
+  readonly record: InstallRecord;
+  readonly machine: Machine;
+  readonly config: Config;
+  /** Notes to show, each with a command to run if there is one. */
+  readonly notes: readonly { readonly text: string; readonly command: string | null }[];
+}
+
+/** Proxy variables that the daemon reads, so the service needs them too. */
+const daemonVariables = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [
+  name,
+  name.toLowerCase(),
+]);
+
+/** Whether the value of a proxy variable is this proxy's own address. */
+export const isOwnProxy = (value: string, port: number): boolean =>
+  new RegExp(`^(?:http://)?(?:127(?:\\.\\d{1,3}){3}|localhost|\\[::1\\]):${port}/?$`).test(value);
+
+/** Returns the variables for the daemon, such as a company's proxy: from this shell, or as an earlier `init` recorded them. */
+function daemonEnvironment(
+  env: Environment,
+  caFolder: string,
+  port: number,
+  earlier: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const found: Record<string, string> = {};
+  let usesOwnProxy = false;
+  for (const name of daemonVariables) {
+    const value = env[name];
+    if (value === undefined || value === "") continue;
+    if (isOwnProxy(value, port)) usesOwnProxy = true;
+    else found[name] = value;
+  }
+  // In a shell that already uses this proxy, the original values are gone.
+  if (usesOwnProxy) return { ...earlier };
+  if (Object.keys(found).length > 0) {
+    for (const name of ["NO_PROXY", "no_proxy"]) {
+      const value = env[name];
+      if (value !== undefined && value !== "") found[name] = value;
+    }
+  }
+  const extra = env.NODE_EXTRA_CA_CERTS;
+  if (extra !== undefined && extra !== "" && !isBelow(extra, caFolder))
+    found.NODE_EXTRA_CA_CERTS = resolve(extra);
+  for (const name of ["HALTON_METER_CLOUD_URL", "HALTON_METER_ALLOW_NON_LOOPBACK"]) {
+    const value = env[name];
+    if (value !== undefined && value !== "") found[name] = value;
+  }
+  return found;
+}
+
+const isBelow = (path: string, folder: string) => resolve(path).startsWith(resolve(folder) + sep);
+
+/** Returns the variables that make programs use the proxy, without those specific to one `meter run`. */
+function appVariables(
+  env: Environment,
+  home: string,
+  proxy: { readonly host: string; readonly port: number },
+  trustedFiles: readonly string[],
+  write: boolean,
+): Record<string, string> {
+  const { caFolder, caFile } = authorityFiles(home);
+  const own = Object.fromEntries(
+    trustVariables.flatMap((name) => {
+      const value = env[name];
+      return value && !isBelow(value, caFolder) ? [[name, value]] : [];
+    }),
+  );
+  const variables = runEnvironment(
+    { ...own, no_proxy: readNoProxy(env) },
+    {
+      proxyHost: reachableHost(proxy.host),
+      proxyPort: proxy.port,
+      caFile,
+      bundleFile: bundleFor(caFolder, caFile, trustedFiles, { write }),
+      project: null,
+    },
+  );
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** Returns the name of an installation, unique per home of a user: `meter` for the default home. */
+export function installName(home: string, userHome: string): string {
+  const isDefault = home === join(userHome, ".meter");
+  return isDefault ? "meter" : `meter-${sha256Hex(home).slice(0, 6)}`;
+}
+
+/**
+ * Inspects the machine and plans what `init` does. With `create`, creates the certificate authority; without it nothing is
+ * written, and the plan assumes an authority that does not exist yet.
+ */
+export async function makeInstallPlan(
+  home: string,
+  env: Environment,
+  options: { readonly apps: boolean; readonly create: boolean },
+  earlier: InstallRecord | null,
+  run: RunProgram,
+): Promise<InstallPlan> {
+  const { config } = await readConfig(home, env);
+  const apps = options.apps || (earlier?.apps ?? false);
+  if (apps && config.proxy.port === 0) {
+    throw new CommandFailure(
+      "--apps needs a fixed proxy port, and config.toml sets port 0. In its section [proxy], set port to another value.",
+    );
+  }
+  const machine = await findMachine({ env, run });
+  const ca = readAuthority(home, config, options.create);
+  const { caFolder } = authorityFiles(home);
+  const trustedFiles = findTrustedFiles(env, caFolder, earlier?.trusted_files ?? []);
+  const environment = daemonEnvironment(env, caFolder, config.proxy.port, earlier?.daemon_environment ?? {});
+  const { host, port } = config.proxy;
+  const proxy = { host: host === "localhost" ? "127.0.0.1" : host, port };
+  const facts: InstallFacts = {
+    program: {
+      nodePath: realpathSync(process.execPath),
+      programPath: programFile,
+      meterHome: home,
+      environment,
+    },
+    name: earlier?.name ?? installName(home, machine.userHome),
+    proxy,
+    service: machine.service,
+    ca,
+    trustStores: machine.trustStores,
+    apps: apps
+      ? {
+          variables: appVariables(env, home, proxy, trustedFiles, options.create),
+          startFiles: machine.startFiles,
+          sessionFolder: machine.sessionFolder,
+        }
+      : null,
+  };
+  const entries = earlier?.entries ?? [];
+  return {
+    steps: mergePlan(planInstall(facts), entries, await findDriftedSteps(run, entries)),
+    record: {
+      format: 1,
+      meter_version: version,
+      name: facts.name,
+      apps,
+      trusted_files: trustedFiles,
+      daemon_environment: environment,
+      entries,
+    },
+    machine,
+    config,
+    notes: notesFor(machine, facts),
+  };
+}
+
+/** Reads the certificate authority, and creates it first with `create`. Its text is empty if there is none. */
+function readAuthority(home: string, config: Config, create: boolean): InstallFacts["ca"] {
+  const { caFolder, caFile } = authorityFiles(home);
+  const { hosts } = createRegistry(config.providers, { deployments: config.azureDeployments });
+  if (create) openCertificateAuthority({ directory: caFolder, hosts, now: Date.now() });
+  const pem = existsSync(caFile) ? readFileSync(caFile, "utf8") : "";
+  const sha1 = pem === "" ? "…" : new X509Certificate(pem).fingerprint.replaceAll(":", "");
+  return { path: caFile, pem, sha1 };
+}
+
+/** Returns the certificate files to trust: those of an earlier `init`, and those that this shell's variables name. */
+function findTrustedFiles(env: Environment, caFolder: string, earlier: readonly string[]): string[] {
+  const named = trustVariables.flatMap((name) => {
+    const value = env[name];
+    return value && !isBelow(value, caFolder) ? [resolve(value)] : [];
+  });
+  return [...new Set([...earlier, ...named])];
+}
+
+function notesFor(machine: Machine, facts: InstallFacts): InstallPlan["notes"] {
+  const notes: { text: string; command: string | null }[] = [];
+  if (machine.service === null) {
+    notes.push({
+      text: "This machine has no service manager for users. After each restart of the machine, start the daemon: meter start",
+      command: null,
+    });
+  }
+  const command = machine.platform === "linux" ? trustCommandForUser(facts, machine.tools) : null;
+  const isSystemWide = machine.trustStores.some(({ kind }) => kind !== "nss");
+  if (!isSystemWide && command !== null) {
+    notes.push({
+      text: "Only root can change the system's certificate list. meter run and --apps work without it. To add meter's authority to the list:",
+      command,
+    });
+  }
+  return notes;
+}

@@ -1,0 +1,75 @@
+import { meterHome } from "../../adapters/files/meter-home.ts";
+import { withStore } from "../home/open-store.ts";
+import { confirm } from "../program/confirm.ts";
+import { CommandFailure } from "../program/exit-codes.ts";
+import {
+  deleteOutbox,
+  deleteRecords,
+  deleteSetAside,
+  describeDeletion,
+  describeDeletionResult,
+} from "./delete-captured.ts";
+
+/** Options of `meter prune` and `meter wipe`. */
+export interface DeletionOptions {
+  /** `null` deletes everything, including the outbox and the damaged databases that were moved aside. */
+  readonly before: number | null;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+/** Shows what would be deleted, asks for confirmation, deletes it, and prints the result. Fails if the answer is no. */
+export async function askAndDelete(
+  context: Parameters<typeof confirm>[0] & { readonly env: Readonly<Record<string, string | undefined>> },
+  { before, dryRun, yes, json }: DeletionOptions,
+  print: (text: string) => void,
+): Promise<void> {
+  const home = meterHome(context.env);
+  await withStore(home, { readOnly: dryRun }, async (store) => {
+    const planned = store.deletion.count(before);
+    if (dryRun) {
+      print(
+        json
+          ? JSON.stringify({ dry_run: true, ...planned }, null, 2)
+          : `Would delete ${describeDeletion(planned)}.`,
+      );
+      return;
+    }
+    if (before !== null && planned.requests === 0 && planned.bodies === 0 && !yes)
+      return print(
+        json
+          ? JSON.stringify(
+              { dry_run: false, requests: 0, bodies: 0, freed_bytes: 0, keeps_size: true },
+              null,
+              2,
+            )
+          : "There are no records from before that date.",
+      );
+    if (
+      !yes &&
+      !(await confirm(context, `Permanently delete ${describeDeletion(planned)}?`, { isPermanent: true }))
+    )
+      throw new CommandFailure("Nothing was deleted.");
+    const freed = await deleteRecords(home, store, before);
+    if (before === null) {
+      deleteOutbox(home);
+      deleteSetAside(home);
+    }
+    print(
+      json
+        ? JSON.stringify(
+            {
+              dry_run: false,
+              requests: freed.requests,
+              bodies: freed.bodies,
+              freed_bytes: freed.freedBytes,
+              keeps_size: freed.keepsSize,
+            },
+            null,
+            2,
+          )
+        : describeDeletionResult(freed),
+    );
+  });
+}

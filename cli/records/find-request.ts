@@ -1,0 +1,18 @@
+import type { RecordStore, StoredRequest } from "../../daemon/store/port/records.ts";
+import { CommandFailure, exitCodes } from "../program/exit-codes.ts";
+
+/** Finds a request by a prefix of its id, the provider's own id, or `last`. Fails with `notFound` if there is not exactly one. */
+export async function findRequest(
+  records: Pick<RecordStore, "find" | "latestId">,
+  id: string,
+): Promise<StoredRequest> {
+  const found = await records.find(id === "last" ? (records.latestId() ?? "") : id);
+  if (found.kind === "found") return found.request;
+  const problem =
+    found.kind === "ambiguous"
+      ? `Several request ids begin with ${id}. Use a longer prefix:\n  ${found.requestIds.join("\n  ")}`
+      : id === "last"
+        ? "Nothing has been metered yet.\nMeter a program: meter run -- <command>"
+        : `There is no request with the id ${id}.`;
+  throw new CommandFailure(problem, exitCodes.notFound);
+}

@@ -1,0 +1,57 @@
+import { type Parsed, parseWire, type WireSchema } from "../../core/wire/parse.ts";
+import { readJson } from "../../core/wire/read-json.ts";
+import { problem } from "./problem.ts";
+
+/** Most bytes of a form, a sign-in or another small payload; most have a few hundred. */
+export const SMALL_PAYLOAD_BYTES = 16_384;
+
+/** A value, or the response that refuses the request. */
+export type OrRefusal<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Response };
+
+/** Reads a request's bytes up to a limit. Counts them as they arrive, since `Content-Length` can be missing or wrong. */
+export async function readBytes(request: Request, maxBytes: number): Promise<OrRefusal<Uint8Array>> {
+  const tooLarge = () => ({ ok: false, refusal: problem("too_large") }) as const;
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return tooLarge();
+  if (request.body === null) return { ok: true, value: new Uint8Array(0) };
+  const reader = request.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    if (size > maxBytes) {
+      // Not awaited: the server drops what the client still sends.
+      void reader.cancel().catch(() => {});
+      return tooLarge();
+    }
+    chunks.push(value);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return { ok: true, value: bytes };
+}
+
+/** Parses bytes as a payload: 400 if they are not a JSON object, 422 if it does not match the schema. */
+export function readPayload<T>(bytes: Uint8Array, schema: WireSchema<T>): OrRefusal<T> {
+  const json = readJson(bytes);
+  if (!json.ok) {
+    return { ok: false, refusal: problem(json.reason === "invalid_utf8" ? "invalid_utf8" : "not_json") };
+  }
+  if (typeof json.value !== "object" || json.value === null || Array.isArray(json.value)) {
+    return { ok: false, refusal: problem("not_an_object") };
+  }
+  return refuseInvalid(parseWire(schema, json.value));
+}
+
+/** Returns a parsed value, or a 422 that lists what is wrong with it. */
+export function refuseInvalid<T>(parsed: Parsed<T>): OrRefusal<T> {
+  if (parsed.ok) return parsed;
+  return { ok: false, refusal: problem("wrong_shape", { errors: parsed.problems }) };
+}

@@ -1,0 +1,25 @@
+import { PROBLEM_MEDIA_TYPE } from "../../core/wire/problem-details.ts";
+
+/** A page's messages by problem code, shown in place of the API's title. */
+export type ProblemMessages = Readonly<Record<string, string>>;
+
+/** Messages for problems whose API title mentions headers. */
+const COMMON_MESSAGES: ProblemMessages = {
+  rate_limited: "Too many attempts.",
+  too_many_wrong_codes: "Too many wrong codes.",
+};
+
+/** Describes a refusal to a person: the page's message for its code, else the problem's title, and when to try again. */
+export async function describeProblem(refusal: Response, messages: ProblemMessages = {}): Promise<string> {
+  const isProblem = refusal.headers.get("content-type") === PROBLEM_MEDIA_TYPE;
+  const { code, title } = (isProblem ? await refusal.json() : {}) as { code?: unknown; title?: unknown };
+  const known = typeof code === "string" ? (messages[code] ?? COMMON_MESSAGES[code]) : undefined;
+  const message = known ?? (typeof title === "string" ? title : "The request was refused.");
+  const seconds = Number(refusal.headers.get("retry-after") ?? 0);
+  return seconds > 0 ? `${message} Try again in ${formatWait(seconds)}.` : message;
+}
+
+function formatWait(seconds: number): string {
+  if (seconds === 1) return "1 second";
+  return seconds <= 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}

@@ -1,0 +1,49 @@
+import type { ApiHandlers } from "./api-call.ts";
+import { daemonKeyHandlers } from "./daemon/daemon-key.ts";
+import { daemonTotalsHandlers } from "./daemon/daemon-totals.ts";
+import { pairingHandlers } from "./daemon/pairing.ts";
+import { ratesHandlers } from "./daemon/pricing-rates.ts";
+import { requestBodyHandlers } from "./daemon/request-body.ts";
+import { batchHandlers } from "./daemon/requests-batch.ts";
+import { deletionHandlers } from "./people/deletions.ts";
+import { invitationHandlers } from "./people/invitations.ts";
+import { keyHandlers } from "./people/keys.ts";
+import { machineHandlers } from "./people/machines.ts";
+import { meHandlers } from "./people/me.ts";
+import { memberHandlers } from "./people/members.ts";
+import { organisationHandlers } from "./people/organisations.ts";
+import { pairingDecisionHandlers } from "./people/pairing-decisions.ts";
+import { settingsHandlers } from "./people/settings.ts";
+import { auditHandlers } from "./reads/audit.ts";
+import { consentHandlers } from "./reads/checkout-consent.ts";
+import { optimisationHandlers } from "./reads/optimisation.ts";
+import { promptViewHandlers } from "./reads/prompt-views.ts";
+import { reportHandlers } from "./reads/reports.ts";
+import { traceBodyHandlers } from "./reads/trace-body.ts";
+import { traceHandlers } from "./reads/traces.ts";
+
+/** The handlers of all routes of the table. */
+export const API_HANDLERS: ApiHandlers = {
+  ...batchHandlers,
+  ...requestBodyHandlers,
+  ...daemonKeyHandlers,
+  ...daemonTotalsHandlers,
+  ...ratesHandlers,
+  ...pairingHandlers,
+  ...pairingDecisionHandlers,
+  ...meHandlers,
+  ...deletionHandlers,
+  ...organisationHandlers,
+  ...settingsHandlers,
+  ...memberHandlers,
+  ...invitationHandlers,
+  ...machineHandlers,
+  ...keyHandlers,
+  ...reportHandlers,
+  ...optimisationHandlers,
+  ...traceHandlers,
+  ...traceBodyHandlers,
+  ...auditHandlers,
+  ...promptViewHandlers,
+  ...consentHandlers,
+};

@@ -1,0 +1,28 @@
+import { formatInstant } from "../../../core/wire/instant.ts";
+import { revokeKey } from "../../store/key-administration.ts";
+import type { ApiHandlers } from "../api-call.ts";
+import { readNames } from "../reads/read-names.ts";
+
+/** The routes about the calling key. */
+export const daemonKeyHandlers = {
+  "GET /v1/daemon/whoami": async ({ parts, key, answer }) => {
+    const names = await readNames(parts.accounts, [key.userId]);
+    return answer(200, {
+      workspace: {
+        id: key.workspaceId,
+        name: key.workspace.name,
+        plan: key.workspace.plan,
+        store_prompt_content: key.workspace.storePromptContent,
+      },
+      machine: key.machine === null ? null : { id: key.machine.id, hostname: key.machine.hostname },
+      user: { id: key.userId, name: names.get(key.userId) ?? "" },
+      key: { prefix: key.prefix, scope: key.scope, created_at: formatInstant(key.createdAt) },
+      server_time: formatInstant(parts.clock.now()),
+    });
+  },
+
+  "DELETE /v1/daemon/key": async ({ parts, key: { workspaceId, keyId, userId }, answer }) => {
+    await revokeKey(parts.db, workspaceId, keyId, null, { userId, now: parts.clock.now() });
+    return answer(204);
+  },
+} satisfies Partial<ApiHandlers>;

@@ -1,0 +1,29 @@
+import { hashText } from "../../../core/values/hash-text.ts";
+import type { CurrentRates } from "../../store/rates.ts";
+import type { ApiHandlers } from "../api-call.ts";
+
+/** The serialized published rates with their ETag, computed once per set. */
+const texts = new WeakMap<CurrentRates["published"], { readonly text: string; readonly etag: string }>();
+
+/** The route of the published rates; 304 if the client has the current ones (RFC 9110, section 13.1.2). */
+export const ratesHandlers = {
+  "GET /v1/pricing/rates": async ({ parts, context }) => {
+    const { published } = await parts.rates.current();
+    let entry = texts.get(published);
+    if (entry === undefined) {
+      const text = JSON.stringify(published);
+      entry = { text, etag: `"${hashText(text, parts.sha256)}"` };
+      texts.set(published, entry);
+    }
+    const { text, etag } = entry;
+    const headers = { etag, "cache-control": "private, no-cache" };
+    if (matches(context.req.header("if-none-match"), etag)) return context.body(null, 304, headers);
+    return context.body(text, 200, { ...headers, "content-type": "application/json" });
+  },
+} satisfies Partial<ApiHandlers>;
+
+/** Compares ETags weakly, as a conditional GET does: a compressing proxy may have made the tag weak. */
+function matches(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
+}

@@ -1,0 +1,364 @@
+import { type RawBuilder, sql, type Transaction } from "kysely";
+import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { CloudDatabase } from "./open-database.ts";
+import { PERSONAL_REQUEST_COLUMNS } from "./request-columns.ts";
+import type { CloudSchema } from "./schema.ts";
+import { enterOrganisation, inScope, type TenantScope } from "./transaction.ts";
+
+/** A deleted workspace, organisation or account that will be erased. */
+export interface PurgeSubject {
+  readonly kind: "workspace" | "organisation" | "account";
+  readonly id: string;
+  readonly deletedAt: Millis;
+}
+
+/** Most rows of one transaction. Decision: few enough that nothing else waits for them for long. */
+const BATCH_ROWS = 1_000;
+
+/** How long an ended invitation is stored, milliseconds. It holds an address that may belong to no account. */
+const INVITATION_KEPT_MS = PURGE_DELAY_MS;
+
+/**
+ * The tables from which a workspace's rows are deleted, in an order that foreign keys allow. What remains: the workspace's
+ * row without its name, the prompt views and audit events without their texts, and the cost seals without their digests.
+ */
+export const DELETED_WITH_WORKSPACE = [
+  "request_body_versions",
+  "request_bodies",
+  "requests",
+  "usage_hourly",
+  "usage_daily",
+  "body_first_sightings",
+  "prompt_view_tickets",
+  "sync_keys",
+  "machines",
+  "invitations",
+  "memberships",
+] as const;
+
+const asPurge = <T>(
+  db: CloudDatabase,
+  scope: TenantScope,
+  work: (trx: Transaction<CloudSchema>) => Promise<T>,
+): Promise<T> => inScope(db, scope, work, "meter_purge");
+
+/** Lists what was deleted before an instant and is not erased yet, the longest deleted first. */
+export async function listDeleted(db: CloudDatabase, before: Millis): Promise<readonly PurgeSubject[]> {
+  const { rows } = await asPurge(db, {}, (trx) =>
+    sql<{ kind: PurgeSubject["kind"]; id: string; at: Millis }>`
+      select 'workspace' as kind, workspace_id::text as id, deleted_at as at from workspaces
+        where deleted_at <= ${before}::timestamptz and purged_at is null
+      union all
+      select 'organisation', organisation_id::text, deleted_at from organisations
+        where deleted_at <= ${before}::timestamptz and purged_at is null
+      union all
+      select 'account', user_id, deleted_at from account_deletions
+        where deleted_at <= ${before}::timestamptz and purged_at is null
+      order by at, kind desc, id`.execute(trx),
+  );
+  return rows.map(({ kind, id, at }) => ({ kind, id, deletedAt: at }));
+}
+
+/** Lists the organisations that were deleted with an account because it was their only member, and their workspaces. */
+export async function listDeletedWithAccount(
+  db: CloudDatabase,
+  userId: string,
+): Promise<readonly PurgeSubject[]> {
+  const { rows } = await asPurge(db, { userId }, (trx) =>
+    sql<{ kind: PurgeSubject["kind"]; id: string; at: Millis }>`
+      with own as (
+        select o.organisation_id, o.deleted_at, o.purged_at from organisations o
+          join organisation_members m on m.organisation_id = o.organisation_id
+          join account_deletions a on a.user_id = m.user_id and a.deleted_at = o.deleted_at
+          where m.user_id = ${userId})
+      select 'workspace' as kind, w.workspace_id::text as id, w.deleted_at as at from workspaces w
+        join own on own.organisation_id = w.organisation_id
+        where w.deleted_at is not null and w.purged_at is null
+      union all
+      select 'organisation', organisation_id::text, deleted_at from own where purged_at is null
+      order by kind desc, id`.execute(trx),
+  );
+  return rows.map(({ kind, id, at }) => ({ kind, id, deletedAt: at }));
+}
+
+/** Lists accounts whose deletion began but was not confirmed as finished. */
+export async function listUnclosedAccounts(db: CloudDatabase): Promise<readonly string[]> {
+  const rows = await asPurge(db, {}, (trx) =>
+    trx
+      .selectFrom("account_deletions")
+      .select("user_id")
+      .where("closed_at", "is", null)
+      .orderBy("deleted_at")
+      .limit(BATCH_ROWS)
+      .execute(),
+  );
+  return rows.map(({ user_id }) => user_id);
+}
+
+/** Records that an account is closed. */
+export async function markClosed(db: CloudDatabase, userId: string, now: Millis): Promise<void> {
+  await asPurge(db, {}, (trx) =>
+    trx
+      .updateTable("account_deletions")
+      .set({ closed_at: now })
+      .where("user_id", "=", userId)
+      .where("closed_at", "is", null)
+      .execute(),
+  );
+}
+
+/** The result of one step: the rows it touched, and whether the subject is done or another process holds it. */
+export type PurgeStep =
+  | { readonly kind: "more"; readonly rows: number }
+  | { readonly kind: "done"; readonly rows: number }
+  | { readonly kind: "busy" };
+
+/** The row that says when a subject was deleted and when it was erased, and the column of its id. */
+const DELETION_ROWS = {
+  workspace: ["workspaces", "workspace_id"],
+  organisation: ["organisations", "organisation_id"],
+  account: ["account_deletions", "user_id"],
+} as const satisfies Record<PurgeSubject["kind"], readonly [table: string, id: string]>;
+
+/** Locks a deleted subject's row to the end of the transaction. False if another process holds it, or it is erased already. */
+async function holdDeleted(
+  trx: Transaction<CloudSchema>,
+  kind: PurgeSubject["kind"],
+  id: string,
+): Promise<boolean> {
+  const [table, key] = DELETION_ROWS[kind];
+  const { rows } = await sql`select 1 from ${sql.table(table)}
+    where ${sql.ref(key)} = ${id} and deleted_at is not null and purged_at is null
+    for update skip locked`.execute(trx);
+  return rows.length > 0;
+}
+
+/**
+ * Erases part of a deleted workspace: at most one batch of rows, in one transaction. Call it until it is done. A crash in
+ * between loses nothing, since each step deletes what is still there.
+ */
+export async function purgeWorkspace(
+  db: CloudDatabase,
+  workspaceId: string,
+  now: Millis,
+): Promise<PurgeStep> {
+  return await asPurge(db, { workspaceId }, async (trx): Promise<PurgeStep> => {
+    if (!(await holdDeleted(trx, "workspace", workspaceId))) return { kind: "busy" };
+    for (const table of DELETED_WITH_WORKSPACE) {
+      const rows = await deleteBatch(trx, table, sql`workspace_id = ${workspaceId}::uuid`);
+      if (rows > 0) return { kind: "more", rows };
+    }
+    const seals = await blankSeals(trx, workspaceId, now);
+    if (seals > 0) return { kind: "more", rows: seals };
+    await trx.deleteFrom("pairing_sessions").where("workspace_id", "=", workspaceId).execute();
+    const rows =
+      (await blankViews(trx, workspaceId, sql`true`, now)) +
+      (await blankEvents(trx, workspaceId, sql`true`, now));
+    await trx
+      .updateTable("workspaces")
+      .set({ name: "", prompt_hash_key: null, purged_at: now })
+      .where("workspace_id", "=", workspaceId)
+      .execute();
+    return { kind: "done", rows };
+  });
+}
+
+async function deleteBatch(
+  trx: Transaction<CloudSchema>,
+  table: (typeof DELETED_WITH_WORKSPACE)[number],
+  condition: RawBuilder<unknown>,
+): Promise<number> {
+  const { numAffectedRows } = await sql`delete from ${sql.table(table)} where ctid = any (array(
+    select ctid from ${sql.table(table)} where ${condition} limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Erases the digests of some seals. Their places in the chain remain, and the chain still verifies. */
+async function blankSeals(trx: Transaction<CloudSchema>, workspaceId: string, now: Millis): Promise<number> {
+  const { numAffectedRows } = await sql`update cost_seals set leaves = null, erased_at = ${now}::timestamptz
+    where ctid = any (array(select ctid from cost_seals
+      where workspace_id = ${workspaceId}::uuid and leaves is not null
+      limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Blanks the texts of prompt views. Their places in the chain, ids and times remain, and the chain still verifies. */
+async function blankViews(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  condition: RawBuilder<unknown>,
+  now: Millis,
+): Promise<number> {
+  const { numAffectedRows } = await sql`update prompt_views
+    set reason = '', consent_grant_id = null, content_salt = null, client_ip = null, user_agent = null, request_sha256 = null, response_sha256 = null,
+      erased_at = ${now}::timestamptz
+    where workspace_id = ${workspaceId}::uuid and erased_at is null and ${condition}`.execute(trx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Blanks the details of audit events: addresses, host names, names of workspaces. The chain still verifies. */
+async function blankEvents(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  condition: RawBuilder<unknown>,
+  now: Millis,
+): Promise<number> {
+  const { numAffectedRows } = await sql`update audit_events
+    set details = '{}'::jsonb, content_salt = null, erased_at = ${now}::timestamptz
+    where workspace_id = ${workspaceId}::uuid and erased_at is null and details <> '{}'::jsonb
+      and ${condition}`.execute(trx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Erases a deleted organisation's name and members. Its workspaces were deleted with it and are due too. */
+export async function purgeOrganisation(
+  db: CloudDatabase,
+  organisationId: string,
+  now: Millis,
+): Promise<PurgeStep> {
+  return await asPurge(db, { organisationId }, async (trx): Promise<PurgeStep> => {
+    if (!(await holdDeleted(trx, "organisation", organisationId))) return { kind: "busy" };
+    const { numDeletedRows } = await trx
+      .deleteFrom("organisation_members")
+      .where("organisation_id", "=", organisationId)
+      .executeTakeFirstOrThrow();
+    await trx
+      .updateTable("organisations")
+      .set({ name: "", purged_at: now })
+      .where("organisation_id", "=", organisationId)
+      .execute();
+    return { kind: "done", rows: Number(numDeletedRows) };
+  });
+}
+
+/** Lists every workspace that a person was ever a member of, directly or through an organisation. */
+export async function workspacesOfPerson(db: CloudDatabase, userId: string): Promise<readonly string[]> {
+  return await asPurge(db, { userId }, async (trx) => {
+    const own = await trx
+      .selectFrom("memberships")
+      .select("workspace_id")
+      .where("user_id", "=", userId)
+      .execute();
+    const found = new Set(own.map(({ workspace_id }) => workspace_id));
+    const organisations = await trx
+      .selectFrom("organisation_members")
+      .select("organisation_id")
+      .where("user_id", "=", userId)
+      .execute();
+    for (const { organisation_id } of organisations) {
+      await enterOrganisation(trx, organisation_id);
+      const workspaces = await trx
+        .selectFrom("workspaces")
+        .select("workspace_id")
+        .where("organisation_id", "=", organisation_id)
+        .execute();
+      for (const { workspace_id } of workspaces) found.add(workspace_id);
+    }
+    return [...found].sort();
+  });
+}
+
+/**
+ * Erases part of what a deleted account left in one workspace: the bodies of its requests, the columns of its requests that
+ * describe a person, its keys, machines and invitations, and texts in views and events. Tokens and costs remain, under an
+ * account id that no longer leads to a name. The membership is deleted last, since the workspace is found through it.
+ */
+export async function purgeAccountIn(
+  db: CloudDatabase,
+  userId: string,
+  workspaceId: string,
+  now: Millis,
+): Promise<PurgeStep> {
+  return await asPurge(db, { userId, workspaceId }, async (trx): Promise<PurgeStep> => {
+    if (!(await holdDeleted(trx, "account", userId))) return { kind: "busy" };
+    for (const table of ["request_body_versions", "request_bodies"] as const) {
+      const bodies = await deleteBatch(
+        trx,
+        table,
+        sql`workspace_id = ${workspaceId}::uuid and request_id in (select request_id from requests
+          where workspace_id = ${workspaceId}::uuid and user_id = ${userId})`,
+      );
+      if (bodies > 0) return { kind: "more", rows: bodies };
+    }
+    const described = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} is not null`).join(" or "));
+    const blanked = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} = null`).join(", "));
+    const { numAffectedRows: requests } = await sql`update requests set ${blanked}
+      where ctid = any (array(select ctid from requests
+        where workspace_id = ${workspaceId}::uuid and user_id = ${userId} and (${described})
+        limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
+    if (Number(requests) > 0) return { kind: "more", rows: Number(requests) };
+    return { kind: "done", rows: await purgePlace(trx, userId, workspaceId, now) };
+  });
+}
+
+async function purgePlace(
+  trx: Transaction<CloudSchema>,
+  userId: string,
+  workspaceId: string,
+  now: Millis,
+): Promise<number> {
+  const inWorkspace = sql`workspace_id = ${workspaceId}::uuid`;
+  const ownMachines = sql`select machine_id from machines
+    where workspace_id = ${workspaceId}::uuid and user_id = ${userId}`;
+  const views = await blankViews(
+    trx,
+    workspaceId,
+    sql`(viewer_user_id = ${userId} or subject_user_id = ${userId})`,
+    now,
+  );
+  const events = await blankEvents(
+    trx,
+    workspaceId,
+    sql`(details ->> 'email' in (select email from invitations where ${inWorkspace} and accepted_by = ${userId})
+      or (kind = 'body_replaced' and actor_user_id = ${userId})
+      or details ->> 'machine_id' in (select m.machine_id::text from (${ownMachines}) m))`,
+    now,
+  );
+  await sql`update machines set hostname = '', fingerprint = null
+    where ${inWorkspace} and user_id = ${userId}`.execute(trx);
+  for (const statement of [
+    sql`delete from sync_keys where ${inWorkspace} and user_id = ${userId}`,
+    sql`delete from invitations where ${inWorkspace} and accepted_by = ${userId}`,
+    sql`delete from prompt_view_tickets where ${inWorkspace} and viewer_user_id = ${userId}`,
+    sql`delete from memberships where ${inWorkspace} and user_id = ${userId}`,
+  ]) {
+    await statement.execute(trx);
+  }
+  return views + events;
+}
+
+/** Finishes erasing an account after all its workspaces: deletes what belongs to no workspace. */
+export async function finishAccount(db: CloudDatabase, userId: string, now: Millis): Promise<PurgeStep> {
+  return await asPurge(db, { userId }, async (trx): Promise<PurgeStep> => {
+    if (!(await holdDeleted(trx, "account", userId))) return { kind: "busy" };
+    await trx.deleteFrom("organisation_members").where("user_id", "=", userId).execute();
+    await trx.deleteFrom("pairing_sessions").where("user_id", "=", userId).execute();
+    await trx
+      .updateTable("checkout_consent_records")
+      .set({ ip: null, user_agent: null })
+      .where("user_id", "=", userId)
+      .execute();
+    await trx
+      .updateTable("account_deletions")
+      .set({ purged_at: now, closed_at: now })
+      .where("user_id", "=", userId)
+      .execute();
+    return { kind: "done", rows: 1 };
+  });
+}
+
+/** Deletes what ended long ago and names a person: pairings and invitations. Returns the number of rows. */
+export async function purgeEnded(db: CloudDatabase, now: Millis): Promise<number> {
+  return await asPurge(db, {}, async (trx) => {
+    const handshakes = await trx
+      .deleteFrom("pairing_sessions")
+      .where("expires_at", "<", now - 86_400_000)
+      .executeTakeFirstOrThrow();
+    const invitations = await trx
+      .deleteFrom("invitations")
+      .where("expires_at", "<", now - INVITATION_KEPT_MS)
+      .executeTakeFirstOrThrow();
+    return Number(handshakes.numDeletedRows + invitations.numDeletedRows);
+  });
+}

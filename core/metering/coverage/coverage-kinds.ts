@@ -1,0 +1,52 @@
+/**
+ * The coverage counters: what the meter saw, and what the totals lack.
+ *
+ * - `connections` counts connections to provider hosts. `tunnelled_*` counts those that were forwarded unread;
+ *   `tunnelled_other_user` belonged to another user of the machine.
+ * - Each exchange with a provider host is counted once, as `metered`, `free` (a known path without usage), `unknown_path`,
+ *   `unreadable`, `lost` (log frames were dropped), `dropped` (the record could not be stored), `websocket` (forwarded
+ *   unread), `repeated` (its responses had been metered before) or `capture_failed` (the meter itself failed). In a
+ *   WebSocket session that is read, each response is one exchange.
+ * - `without_usage`, `usage_not_kept`, `prompt_not_kept` and `body_not_kept` are parts of `metered`: the response stated no
+ *   tokens, or there was no memory for a message of the response, the prompt hash or the body. `body_*` counts bodies that
+ *   capture left out.
+ * - `unfinished` goes up when a metered exchange begins and down when it is counted as one of the others. After a daemon
+ *   was killed, the rest are calls without a record.
+ */
+export const coverageKinds = [
+  "connections",
+  "tunnelled_not_provider",
+  "tunnelled_other_user",
+  "tunnelled_http2_only",
+  "tunnelled_sni_mismatch",
+  "tunnelled_not_tls",
+  "tunnelled_no_certificate",
+  "metered",
+  "free",
+  "unknown_path",
+  "unreadable",
+  "lost",
+  "dropped",
+  "without_usage",
+  "websocket",
+  "repeated",
+  "capture_failed",
+  "unfinished",
+  "body_too_large",
+  "body_not_utf8",
+  "body_not_redactable",
+  "body_not_kept",
+  "prompt_not_kept",
+  "usage_not_kept",
+] as const;
+
+/** The name of a coverage counter. */
+export type CoverageKind = (typeof coverageKinds)[number];
+
+/** A coverage counter, summed over a period. */
+export interface CoverageTotal {
+  /** The provider's host. Null for all other hosts together, whose names are not stored. */
+  host: string | null;
+  kind: CoverageKind;
+  count: number;
+}

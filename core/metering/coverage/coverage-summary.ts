@@ -1,0 +1,94 @@
+import type { CoverageKind, CoverageTotal } from "./coverage-kinds.ts";
+
+/** Descriptions of what was not metered, or only in part: singular and plural. Each follows a number. */
+const descriptions: Readonly<Partial<Record<CoverageKind, readonly [one: string, many: string]>>> = {
+  tunnelled_http2_only: [
+    "connection whose client speaks only HTTP/2",
+    "connections whose client speaks only HTTP/2",
+  ],
+  tunnelled_sni_mismatch: [
+    "connection whose TLS server name differs from its target",
+    "connections whose TLS server name differs from their target",
+  ],
+  tunnelled_not_tls: ["connection that is not TLS", "connections that are not TLS"],
+  tunnelled_no_certificate: [
+    "connection for which no certificate could be issued",
+    "connections for which no certificate could be issued",
+  ],
+  unknown_path: ["request to an unknown path", "requests to unknown paths"],
+  websocket: ["WebSocket session", "WebSocket sessions"],
+  unreadable: ["connection with unreadable HTTP", "connections with unreadable HTTP"],
+  lost: [
+    "connection that the meter could not read in time",
+    "connections that the meter could not read in time",
+  ],
+  dropped: ["record that could not be stored", "records that could not be stored"],
+  capture_failed: ["call that the meter failed to record", "calls that the meter failed to record"],
+  unfinished: [
+    "call without a record: in progress, or cut off when the daemon was killed",
+    "calls without a record: in progress, or cut off when the daemon was killed",
+  ],
+  without_usage: ["response without usage", "responses without usage"],
+  prompt_not_kept: [
+    "without a prompt hash: too many large requests at once",
+    "without a prompt hash: too many large requests at once",
+  ],
+  usage_not_kept: [
+    "without its usage: too many large responses at once",
+    "without their usage: too many large responses at once",
+  ],
+  body_not_kept: [
+    "captured body left out: too many large bodies at once",
+    "captured bodies left out: too many large bodies at once",
+  ],
+};
+
+/** The kinds that count a subset of `metered`. */
+const partsOfMetered: readonly CoverageKind[] = [
+  "without_usage",
+  "usage_not_kept",
+  "prompt_not_kept",
+  "body_not_kept",
+];
+
+/** Describes a coverage kind. The text follows the count. */
+export function describeCoverageCount(kind: CoverageKind, count: number): string {
+  return descriptions[kind]?.[count === 1 ? 0 : 1] ?? kind;
+}
+
+/** How many connections and calls to providers were metered. */
+export interface CoverageSummary {
+  metered: number;
+  /** Metered or not. */
+  seen: number;
+  /** Tenths of a percent, rounded down (1000 is all); null if nothing was seen. */
+  permille: number | null;
+  /** What was not metered, by kind. Only kinds that occurred. */
+  missing: readonly { kind: CoverageKind; count: number }[];
+  /** Metered, but without token counts in the response. */
+  withoutUsage: number;
+  /** Parts of metered calls that did not fit in memory, by kind. Only kinds that occurred. */
+  notStored: readonly { kind: CoverageKind; count: number }[];
+}
+
+/** Adds up the counters of all hosts. */
+export function summariseCoverage(coverage: readonly CoverageTotal[]): CoverageSummary {
+  const sum = (kind: CoverageKind) =>
+    coverage.filter((each) => each.kind === kind).reduce((total, each) => total + each.count, 0);
+  const metered = sum("metered");
+  const missing = (Object.keys(descriptions) as CoverageKind[])
+    .filter((kind) => !partsOfMetered.includes(kind))
+    .map((kind) => ({ kind, count: sum(kind) }))
+    .filter(({ count }) => count > 0);
+  const seen = missing.reduce((total, { count }) => total + count, metered);
+  return {
+    metered,
+    seen,
+    permille: seen === 0 ? null : Math.floor((metered / seen) * 1000),
+    missing,
+    withoutUsage: sum("without_usage"),
+    notStored: (["usage_not_kept", "prompt_not_kept", "body_not_kept"] as const)
+      .map((kind) => ({ kind, count: sum(kind) }))
+      .filter(({ count }) => count > 0),
+  };
+}

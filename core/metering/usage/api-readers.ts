@@ -1,0 +1,59 @@
+import type { ApiReader } from "./api-reader.ts";
+import { anthropicMessages } from "./readers/anthropic-messages.ts";
+import {
+  anthropicBatchResults,
+  geminiBatch,
+  geminiBatchFile,
+  openaiFileContent,
+} from "./readers/batch-results.ts";
+import { bedrockConverse } from "./readers/bedrock-converse.ts";
+import { bedrockInvoke } from "./readers/bedrock-invoke.ts";
+import { cohereChat, cohereEmbed, cohereRerank } from "./readers/cohere.ts";
+import { geminiEmbed } from "./readers/gemini-embed.ts";
+import { geminiCodeAssist, geminiGenerate } from "./readers/gemini-generate.ts";
+import { geminiInteractions } from "./readers/gemini-interactions.ts";
+import { geminiLive } from "./readers/gemini-live.ts";
+import { mistralOcr } from "./readers/mistral-ocr.ts";
+import { ollamaChat, ollamaEmbed, ollamaGenerate } from "./readers/ollama.ts";
+import { openaiSpeech, openaiTranscriptions } from "./readers/openai-audio.ts";
+import { openaiChat, openaiCompletions } from "./readers/openai-chat.ts";
+import { openaiEmbeddings } from "./readers/openai-embeddings.ts";
+import { openaiImages } from "./readers/openai-images.ts";
+import { openaiRealtime } from "./readers/openai-realtime.ts";
+import { openaiResponses } from "./readers/openai-responses.ts";
+import { vertexPredict } from "./readers/vertex-predict.ts";
+
+/** Every supported API, by the id stored in records. */
+export const API_READERS = {
+  "anthropic.messages": anthropicMessages,
+  "anthropic.batch_results": anthropicBatchResults,
+  "openai.chat": openaiChat,
+  "openai.completions": openaiCompletions,
+  "openai.responses": openaiResponses,
+  "openai.embeddings": openaiEmbeddings,
+  "openai.images": openaiImages,
+  "openai.transcriptions": openaiTranscriptions,
+  "openai.speech": openaiSpeech,
+  "openai.realtime": openaiRealtime,
+  "openai.file_content": openaiFileContent,
+  "gemini.generate": geminiGenerate,
+  "gemini.code_assist": geminiCodeAssist,
+  "gemini.live": geminiLive,
+  "gemini.interactions": geminiInteractions,
+  "gemini.batch": geminiBatch,
+  "gemini.batch_file": geminiBatchFile,
+  "gemini.embed": geminiEmbed,
+  "vertex.predict": vertexPredict,
+  "mistral.ocr": mistralOcr,
+  "ollama.chat": ollamaChat,
+  "ollama.generate": ollamaGenerate,
+  "ollama.embed": ollamaEmbed,
+  "bedrock.converse": bedrockConverse,
+  "bedrock.invoke": bedrockInvoke,
+  "cohere.chat": cohereChat,
+  "cohere.embed": cohereEmbed,
+  "cohere.rerank": cohereRerank,
+} as const satisfies Record<string, ApiReader>;
+
+/** The id of a supported API. */
+export type ApiId = keyof typeof API_READERS;

@@ -1,0 +1,47 @@
+import { type AnswerFacts, type ApiReader, NO_HEADER } from "./api-reader.ts";
+import { API_READERS } from "./api-readers.ts";
+import { pickMembers } from "./member-picker.ts";
+import { readProviderError } from "./provider-error.ts";
+import type { MeteredRoute } from "./route.ts";
+import { MAX_MESSAGE_BYTES } from "./usage-reader.ts";
+import type { UsageReport } from "./usage-report.ts";
+
+/** Reads usage from the messages that a provider sends over one WebSocket. */
+export interface MessageUsageReader {
+  /**
+   * Reads one complete, decompressed text message from the provider. Returns a report if the message ends a response,
+   * otherwise null.
+   */
+  read(message: Uint8Array): UsageReport | null;
+}
+
+/**
+ * Creates a reader of the messages of one WebSocket, in order. A connection carries many responses, and each one makes a
+ * record. The reader never throws and keeps only what a record needs. Messages longer than `MAX_MESSAGE_BYTES` are skipped.
+ */
+export function createMessageUsageReader(route: MeteredRoute): MessageUsageReader {
+  const api: ApiReader = API_READERS[route.api];
+  const facts: AnswerFacts = {
+    provider: route.provider,
+    routeModel: route.model,
+    fetches: false,
+    header: NO_HEADER,
+  };
+  let messages = api.start(facts);
+  return {
+    read(message) {
+      if (message.length > MAX_MESSAGE_BYTES) return null;
+      if (api.findKeys(message) === 0 && messages.knowsModel()) return null;
+      const picked = pickMembers(message, api.members);
+      messages.read(picked, false);
+      if (!(messages.endsAnswer?.() ?? api.finishTypes.includes(picked.string("type") ?? ""))) return null;
+      const findings = messages.end(true);
+      messages = messages.next?.() ?? api.start(facts);
+      return {
+        ...findings,
+        extras: { ...findings.extras, ...route.extras },
+        error: readProviderError(picked, false),
+      };
+    },
+  };
+}

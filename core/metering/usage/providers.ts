@@ -1,0 +1,203 @@
+import {
+  AWS_REGIONS,
+  BEDROCK_FIPS_REGIONS,
+  VERTEX_LOCATIONS,
+  VERTEX_MULTI_REGIONS,
+} from "./cloud-regions.ts";
+import type { Dialect, PathDialect } from "./dialects.ts";
+
+/** A built-in provider. */
+export interface Provider {
+  /** The provider's name in records and reports. */
+  readonly provider: string;
+  /** Lower-case host names. `*.` matches one or more labels. The gateway uses the first one. */
+  readonly hosts: readonly string[];
+  readonly port: number;
+  readonly scheme: "https" | "http";
+  /** The supported dialects with their base paths. A group named `model` captures the model or deployment. */
+  readonly apis: readonly (readonly [dialect: PathDialect, basePath: RegExp])[];
+  /** Other paths that are not billed by usage: telemetry, accounts, a website on the same host. */
+  readonly free?: RegExp;
+  /** The first path segment that selects this provider in gateway mode; none if each customer has their own host. */
+  readonly gatewayPrefix?: string;
+  /** Extras added to every report. */
+  readonly extras?: Readonly<Record<string, number>>;
+}
+
+const openai = (basePath: RegExp) => ["openai", basePath] as const;
+const anthropic = (basePath: RegExp) => ["anthropic", basePath] as const;
+
+const V1 = /^\/v1(?=\/)/;
+
+/** Google's WebSocket paths have no version prefix. */
+const LIVE = /^(?=\/ws\/)/;
+
+/** Returns a provider with an OpenAI-compatible API over HTTPS. */
+const compatible = (provider: string, hosts: readonly string[], basePath: RegExp): Provider => ({
+  provider,
+  hosts,
+  port: 443,
+  scheme: "https",
+  apis: [openai(basePath)],
+  gatewayPrefix: provider,
+});
+
+/** Marks calls covered by a subscription. Their cost is the list price of the same call. */
+const SUBSCRIPTION = { subscription: 1 } as const;
+
+const AZURE_APIS: Provider["apis"] = [
+  openai(/^\/openai\/deployments\/(?<model>[^/]+)(?=\/)/),
+  openai(/^\/openai(\/v1)?(?=\/)/),
+  openai(/^\/models(?=\/)/),
+  openai(/^\/providers\/mistral\/azure(?=\/)/),
+  anthropic(/^\/anthropic\/v1(?=\/)/),
+];
+
+const VERTEX = {
+  provider: "vertex",
+  port: 443,
+  scheme: "https",
+  // The project is absent in express mode.
+  apis: [
+    ["vertex", /^\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/],
+    ["vertex", LIVE],
+  ],
+} as const satisfies Partial<Provider>;
+
+/** The built-in providers. */
+export const PROVIDERS: readonly Provider[] = [
+  {
+    ...compatible("anthropic", ["api.anthropic.com"], V1),
+    // Anthropic also offers an OpenAI-compatible Chat Completions API for evaluation.
+    apis: [anthropic(V1), openai(V1)],
+    // Claude Code's telemetry, profile and settings.
+    free: /^\/(api\/.*|v1\/oauth\/.*)?$/,
+  },
+  compatible("openai", ["api.openai.com", "*.api.openai.com"], V1),
+  {
+    provider: "gemini",
+    hosts: ["generativelanguage.googleapis.com"],
+    port: 443,
+    scheme: "https",
+    apis: [
+      openai(/^\/v1[a-z0-9]*\/openai(?=\/)/),
+      ["gemini", /^(\/download)?\/v1[a-z0-9]*(?=\/)/],
+      ["gemini", LIVE],
+    ],
+    free: /^\/(resumable\/)?upload\/.*$/,
+    gatewayPrefix: "gemini",
+  },
+  {
+    ...compatible("xai", ["api.x.ai", "*.api.x.ai"], V1),
+    apis: [openai(V1), anthropic(V1)],
+    free: /^\/v1\/(api-key|tokenize-text|language-models(\/.*)?)$/,
+  },
+  {
+    ...compatible("openrouter", ["openrouter.ai"], /^\/api\/v1(?=\/)/),
+    apis: [openai(/^\/api\/v1(?=\/)/), anthropic(/^\/api\/v1(?=\/)/)],
+    // Accounts, statistics about past generations, and the website.
+    free: /^\/(api\/v1\/(generation|credits|keys?|auth|providers|activity)(\/.*)?|(?!api\/).*)$/,
+  },
+  {
+    provider: "ollama",
+    hosts: ["localhost", "127.0.0.1", "::1", "host.docker.internal"],
+    port: 11434,
+    scheme: "http",
+    apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
+    free: /^\/$/,
+    gatewayPrefix: "ollama",
+  },
+  {
+    ...compatible("ollama", ["ollama.com"], V1),
+    apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
+    free: /^\/(?!api\/|v1\/).*$/,
+    gatewayPrefix: "ollama-cloud",
+  },
+  compatible("groq", ["api.groq.com"], /^\/openai\/v1(?=\/)/),
+  compatible("mistral", ["api.mistral.ai", "codestral.mistral.ai"], V1),
+  {
+    ...compatible("deepseek", ["api.deepseek.com"], /^(\/v1|\/beta)?(?=\/)/),
+    apis: [anthropic(/^\/anthropic(\/v1)?(?=\/)/), openai(/^(\/v1|\/beta)?(?=\/)/)],
+    free: /^\/user\/balance$/,
+  },
+  compatible("together", ["api.together.xyz", "api.together.ai"], V1),
+  {
+    ...compatible("fireworks", ["api.fireworks.ai"], /^\/inference\/v1(?=\/)/),
+    apis: [openai(/^\/inference\/v1(?=\/)/), anthropic(/^\/inference\/v1(?=\/)/)],
+  },
+  compatible("perplexity", ["api.perplexity.ai"], /^(\/v1)?(?=\/)/),
+  compatible("cerebras", ["api.cerebras.ai"], V1),
+  {
+    ...compatible("cohere", ["api.cohere.ai", "api.cohere.com"], /^\/compatibility\/v1(?=\/)/),
+    apis: [openai(/^\/compatibility\/v1(?=\/)/), ["cohere", /^(?=\/v[12]\/)/]],
+  },
+  {
+    provider: "codex",
+    hosts: ["chatgpt.com"],
+    port: 443,
+    scheme: "https",
+    apis: [openai(/^\/backend-api\/codex(?=\/)/)],
+    // Telemetry, settings, cloud tasks, and the website.
+    free: /^\/(?!backend-api\/codex\/(?!analytics-events\/)).*$/,
+    gatewayPrefix: "codex",
+    extras: SUBSCRIPTION,
+  },
+  {
+    provider: "code-assist",
+    hosts: ["cloudcode-pa.googleapis.com", "daily-cloudcode-pa.googleapis.com"],
+    port: 443,
+    scheme: "https",
+    apis: [["code-assist", /^\/v1internal(?=[:/])/]],
+    gatewayPrefix: "code-assist",
+    extras: SUBSCRIPTION,
+  },
+  { ...VERTEX, hosts: ["aiplatform.googleapis.com"], gatewayPrefix: "vertex" },
+  {
+    ...VERTEX,
+    hosts: [
+      ...VERTEX_LOCATIONS.map((location) => `${location}-aiplatform.googleapis.com`),
+      ...VERTEX_MULTI_REGIONS.map((region) => `aiplatform.${region}.rep.googleapis.com`),
+    ],
+    extras: { regional_endpoint: 1 },
+  },
+  {
+    provider: "bedrock",
+    hosts: [
+      ...AWS_REGIONS.map((region) => `bedrock-runtime.${region}.amazonaws.com`),
+      ...BEDROCK_FIPS_REGIONS.map((region) => `bedrock-runtime-fips.${region}.amazonaws.com`),
+      ...AWS_REGIONS.map((region) => `bedrock-mantle.${region}.api.aws`),
+    ],
+    port: 443,
+    scheme: "https",
+    apis: [["bedrock", /^(?=\/)/], openai(/^(\/openai)?\/v1(?=\/)/), anthropic(/^\/anthropic\/v1(?=\/)/)],
+  },
+  {
+    provider: "azure",
+    hosts: ["*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com"],
+    port: 443,
+    scheme: "https",
+    apis: AZURE_APIS,
+    // Speech, vision and the other services that share these hosts.
+    free: /^\/(?!openai\/|anthropic\/|models\/|providers\/).*$/,
+  },
+];
+
+/** The base paths of each dialect on a host that an operator adds. */
+export const EXTRA_HOST_APIS: Readonly<Record<Dialect, Provider["apis"]>> = {
+  anthropic: [anthropic(/^(\/.*)?\/v1(?=\/)/)],
+  // A gateway such as LiteLLM or vLLM may have its own path prefix.
+  openai: [openai(/^(\/.*)?\/v1(?=\/)/), openai(/^(?=\/)/)],
+  gemini: [
+    ["gemini", /^(\/.*)?\/v1[a-z0-9]*(?=\/)/],
+    ["gemini", LIVE],
+  ],
+  ollama: [["ollama", /^(\/.*)?\/api(?=\/)/], openai(V1), anthropic(V1)],
+  "code-assist": [["code-assist", /^(\/.*)?\/v1internal(?=[:/])/]],
+  vertex: [
+    ["vertex", /^(\/.*)?\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/],
+    ["vertex", LIVE],
+  ],
+  bedrock: [["bedrock", /^(\/.*)?(?=\/model\/)/], openai(/^(\/openai)?\/v1(?=\/)/)],
+  azure: AZURE_APIS,
+  cohere: [["cohere", /^(\/.*)?(?=\/v[12]\/)/]],
+};

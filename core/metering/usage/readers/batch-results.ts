@@ -1,0 +1,179 @@
+import { type AnswerFacts, type ApiReader, defineApiReader, type MessageReader } from "../api-reader.ts";
+import { membersUnder, type PickedMembers, pickedFromValue } from "../member-picker.ts";
+import { asObject, isObject, NO_TOKENS } from "../token-counts.ts";
+import type { UsageFindings, UsageReport } from "../usage-report.ts";
+import { anthropicMessages } from "./anthropic-messages.ts";
+import { geminiGenerate } from "./gemini-generate.ts";
+import { openaiChat } from "./openai-chat.ts";
+import { openaiEmbeddings } from "./openai-embeddings.ts";
+import { openaiImages } from "./openai-images.ts";
+import { openaiResponses } from "./openai-responses.ts";
+
+/**
+ * Maximum number of reported results per batch. Further results are dropped, and the report is then incomplete. Anthropic's
+ * batches have at most 100,000 requests, OpenAI's 50,000.
+ */
+export const MAX_BATCH_RESULTS = 100_000;
+
+/** Returns the findings of a response that only contains results. */
+function resultsOnly(results: readonly UsageReport[], tokensComplete: boolean): UsageFindings {
+  return {
+    tokens: NO_TOKENS,
+    tokensComplete,
+    model: null,
+    responseId: null,
+    serviceTier: null,
+    extras: {},
+    providerCostPicoUsd: null,
+    unknownUsage: null,
+    noRecord: "results",
+    results,
+  };
+}
+
+/** Reads one result of a batch with the reader of the batch's API. It is priced with the service tier `batch`. */
+function readBatchResult(
+  reader: ApiReader,
+  body: PickedMembers,
+  facts: AnswerFacts,
+  fallbackId: string | null,
+): UsageReport {
+  const messages = reader.start({ ...facts, fetches: false });
+  messages.read(body, true);
+  const { noRecord: _, ...findings } = messages.end(true);
+  const serviceTier = "batch";
+  return {
+    ...findings,
+    responseId: findings.responseId ?? fallbackId,
+    serviceTier,
+    unknownUsage: null,
+    error: null,
+    ...(findings.results === undefined
+      ? {}
+      : { results: findings.results.map((result) => ({ ...result, serviceTier })) }),
+  };
+}
+
+function startResults(readMessage: (message: PickedMembers) => readonly UsageReport[]): MessageReader {
+  const results: UsageReport[] = [];
+  let dropped = 0;
+  return {
+    knowsModel: () => true,
+    read(message) {
+      for (const result of readMessage(message)) {
+        if (results.length < MAX_BATCH_RESULTS) results.push(result);
+        else dropped++;
+      }
+    },
+    end: (ended) => resultsOnly(results, ended && dropped === 0),
+  };
+}
+
+/**
+ * The results of Anthropic's Message Batches: one line per result, in any order, `{custom_id, result: {type, message}}`.
+ * `message` is a Messages response with the `usage.service_tier` `batch`. Canceled, expired and failed requests have no
+ * message and are not billed.
+ */
+export const anthropicBatchResults = defineApiReader({
+  members: ["result.message.id", "result.message.model", "result.message.usage"],
+  keys: ["usage"],
+  framing: "results",
+  streamsByDefault: null,
+  promptMembers: [],
+  start: (facts) =>
+    startResults((line) => {
+      const body = membersUnder(line, "result.message");
+      return body.text("usage") === null ? [] : [readBatchResult(anthropicMessages, body, facts, null)];
+    }),
+});
+
+const OPENAI_BODY = "response.body";
+
+/**
+ * The content of an OpenAI file. Only the output file of a batch states usage: one line per result,
+ * `{id, custom_id, response: {status_code, body}, error}`, where `body` is a response of the batch's API. Any other file has
+ * no such lines and no results.
+ */
+export const openaiFileContent = defineApiReader({
+  members: [
+    "id",
+    "model",
+    "object",
+    "usage",
+    "choices",
+    "background",
+    "status",
+    "tool_usage",
+    "output",
+    "tools",
+  ]
+    .map((member) => `${OPENAI_BODY}.${member}`)
+    .concat("id"),
+  keys: ["usage"],
+  framing: "results",
+  streamsByDefault: null,
+  promptMembers: [],
+  start: (facts) =>
+    startResults((line) => {
+      const body = membersUnder(line, OPENAI_BODY);
+      if (body.text("usage") === null) return [];
+      return [readBatchResult(openaiReaderOf(body), body, facts, line.string("id"))];
+    }),
+});
+
+function openaiReaderOf(body: PickedMembers): ApiReader {
+  switch (body.string("object")) {
+    case "response":
+    case "response.compaction":
+      return openaiResponses;
+    case "list":
+      return openaiEmbeddings;
+    case null:
+      return openaiImages;
+    default:
+      return openaiChat;
+  }
+}
+
+/**
+ * The result file of a Gemini batch: one line per result, `{key, response}`, where `response` is a generateContent response.
+ */
+export const geminiBatchFile = defineApiReader({
+  members: ["response.usageMetadata", "response.modelVersion", "response.responseId"],
+  keys: ["usageMetadata"],
+  framing: "results",
+  streamsByDefault: null,
+  promptMembers: [],
+  start: (facts) =>
+    startResults((line) => {
+      const body = membersUnder(line, "response");
+      return body.text("usageMetadata") === null ? [] : [readBatchResult(geminiGenerate, body, facts, null)];
+    }),
+});
+
+/** Maximum size of inlined results, in bytes. Gemini accepts up to 20 MB of inlined requests. */
+const MAX_INLINED_BYTES = 8 * 1024 * 1024;
+
+const INLINED = [
+  "response.inlinedResponses.inlinedResponses",
+  "metadata.output.inlinedResponses.inlinedResponses",
+];
+
+/**
+ * A polled Gemini batch. It has no results while it runs. The results of inlined requests are then in
+ * `response.inlinedResponses.inlinedResponses[]`, each `{response}` or `{error}`; all others are in a file.
+ */
+export const geminiBatch = defineApiReader({
+  members: INLINED,
+  keys: ["usageMetadata"],
+  maxMemberBytes: MAX_INLINED_BYTES,
+  streamsByDefault: null,
+  promptMembers: [],
+  start: (facts) =>
+    startResults((message) =>
+      (INLINED.map((path) => message.value(path)).find(Array.isArray) ?? [])
+        .map((entry) => asObject(entry).response)
+        .filter((response) => isObject(asObject(response).usageMetadata))
+        .map((response) => readBatchResult(geminiGenerate, pickedFromValue(response), facts, null)),
+    ),
+});

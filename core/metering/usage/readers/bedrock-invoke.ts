@@ -1,0 +1,102 @@
+import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
+import { membersUnder } from "../member-picker.ts";
+import { isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import type { UsageFindings } from "../usage-report.ts";
+import { anthropicMessages } from "./anthropic-messages.ts";
+import { bedrockConverse, bedrockModel } from "./bedrock-converse.ts";
+import { openaiChat } from "./openai-chat.ts";
+
+const METRICS = "amazon-bedrock-invocationMetrics";
+
+/**
+ * Bedrock InvokeModel, as a single body or as an event stream of `chunk` events whose `bytes` (Base64) are events of the
+ * model's own API. The native usage is preferred if it is supported, because only it splits the cache:
+ *
+ * - Claude: the `usage` of Anthropic Messages. Nova: that of Converse. Open-weight models (OpenAI, DeepSeek and others): that
+ *   of Chat Completions.
+ * - Every other model (Titan, Llama, Cohere, …): Bedrock's own counts. They are in the headers
+ *   `x-amzn-bedrock-input-token-count` and `-output-token-count`, or in `amazon-bedrock-invocationMetrics` of the last stream
+ *   event. Bedrock's input count is **exclusive** of cache reads and writes, which have their own counts.
+ *
+ * The model is taken from the path, because it determines the price; see `bedrockModel`.
+ */
+export const bedrockInvoke = defineApiReader({
+  members: [
+    "id",
+    "model",
+    "usage",
+    "delta",
+    "choices",
+    "message.id",
+    "message.model",
+    "message.usage",
+    "metadata.usage",
+    METRICS,
+  ],
+  keys: ["usage", METRICS],
+  framing: "event_stream",
+  promptMembers: ["system", "messages", "prompt", "inputText"],
+  start: startInvoke,
+});
+
+function startInvoke(facts: AnswerFacts): MessageReader {
+  const { routeModel, header } = facts;
+  let native: MessageReader | null = null;
+  let metrics: Readonly<Record<string, unknown>> = {};
+  let answeredModel: string | null = null;
+  return {
+    knowsModel: () => true,
+    read(message, whole) {
+      answeredModel = message.string("message.model") ?? message.string("model") ?? answeredModel;
+      const stated = message.value(METRICS);
+      if (isObject(stated)) metrics = stated;
+      const inMetadata = message.value("metadata.usage");
+      const usage = message.value("message.usage") ?? message.value("usage") ?? inMetadata;
+      if (!isObject(usage)) return;
+      native ??= readerFor(usage)?.start(facts) ?? null;
+      native?.read(usage === inMetadata ? membersUnder(message, "metadata") : message, whole);
+    },
+    end(ended) {
+      const model = bedrockModel(routeModel) ?? answeredModel;
+      const found = native?.end(ended);
+      const counted = found?.tokens.promptTokens == null ? bedrockCounts(metrics, header) : found;
+      return { ...counted, model, responseId: counted.responseId ?? header("x-amzn-requestid") };
+    },
+  };
+}
+
+/** Returns the reader for a usage object, chosen by its members. */
+function readerFor(usage: Readonly<Record<string, unknown>>): typeof anthropicMessages | null {
+  if (usage.inputTokens !== undefined) return bedrockConverse;
+  if (usage.input_tokens !== undefined || usage.output_tokens !== undefined) return anthropicMessages;
+  return usage.prompt_tokens === undefined ? null : openaiChat;
+}
+
+function bedrockCounts(
+  metrics: Readonly<Record<string, unknown>>,
+  header: AnswerFacts["header"],
+): UsageFindings {
+  const count = (name: string, headerName: string): number | null => {
+    const text = header(`x-amzn-bedrock-${headerName}-token-count`) ?? "";
+    return readCount(metrics[name]) ?? (/^\d{1,15}$/.test(text) ? Number(text) : null);
+  };
+  const input = count("inputTokenCount", "input");
+  const output = count("outputTokenCount", "output");
+  return {
+    tokens: {
+      ...NO_TOKENS,
+      promptTokens: input,
+      cacheReadTokens: count("cacheReadInputTokenCount", "cache-read-input"),
+      cacheWriteTokens: count("cacheWriteInputTokenCount", "cache-write-input"),
+      // Embeddings have no output count, or an output count of 0.
+      completionTokens: output ?? (input === null ? null : 0),
+    },
+    tokensComplete: input !== null,
+    model: null,
+    responseId: null,
+    serviceTier: header("x-amzn-bedrock-service-tier"),
+    extras: {},
+    providerCostPicoUsd: null,
+    unknownUsage: null,
+  };
+}

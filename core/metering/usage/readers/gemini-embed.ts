@@ -1,0 +1,46 @@
+import { defineApiReader, type MessageReader } from "../api-reader.ts";
+import { firstCount, isObject, NO_TOKENS } from "../token-counts.ts";
+import { unknownUsage } from "../unknown-usage.ts";
+
+const KNOWN = { promptTokenCount: true, totalTokenCount: true, promptTokensDetails: true } as const;
+
+/**
+ * Gemini's embedContent and batchEmbedContents. Newer models state `usageMetadata.promptTokenCount`; older ones state no usage,
+ * and their counts are unknown. An embedding has no output, so the completion count is 0.
+ * Decision: the prompt hash covers `{content}` or `{requests}`, which correspond to `input` in other APIs.
+ */
+export const geminiEmbed = defineApiReader({
+  members: ["usageMetadata", "modelVersion", "responseId"],
+  keys: ["usageMetadata"],
+  streamsByDefault: null,
+  promptMembers: ["content", "requests"],
+  start: startEmbed,
+});
+
+function startEmbed(): MessageReader {
+  let model: string | null = null;
+  let responseId: string | null = null;
+  let usage: Readonly<Record<string, unknown>> = {};
+  return {
+    knowsModel: () => model !== null,
+    read(message) {
+      model = message.string("modelVersion") ?? model;
+      responseId = message.string("responseId") ?? responseId;
+      const stated = message.value("usageMetadata");
+      if (isObject(stated)) usage = stated;
+    },
+    end() {
+      const input = firstCount(usage.promptTokenCount, usage.totalTokenCount);
+      return {
+        tokens: input === null ? NO_TOKENS : { ...NO_TOKENS, promptTokens: input, completionTokens: 0 },
+        tokensComplete: input !== null,
+        model,
+        responseId,
+        serviceTier: null,
+        extras: {},
+        providerCostPicoUsd: null,
+        unknownUsage: unknownUsage(usage, KNOWN),
+      };
+    },
+  };
+}

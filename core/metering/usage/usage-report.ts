@@ -1,0 +1,48 @@
+import type { RequestKind, TokenCounts } from "../../values/record.ts";
+
+/** The error stated in a response. A field is null if it is absent. */
+export interface ProviderError {
+  type: string | null;
+  code: string | null;
+  message: string | null;
+  /** The error status stated in the body. After a 200, this is the only error status. */
+  status: number | null;
+}
+
+/**
+ * Why a response makes no record of its own. `unfinished`: the work is still in progress (a polled background response).
+ * `results`: it only contains the results of other requests (a batch). `not_new`: it repeats a response that was already
+ * metered, or it is a failed fetch.
+ */
+export type NoRecordReason = "unfinished" | "results" | "not_new";
+
+/** The usage stated in the body of a response. */
+export interface UsageFindings {
+  tokens: TokenCounts;
+  /** Whether the billed totals are known. A breakdown that the API never states is not required. */
+  tokensComplete: boolean;
+  /** The model named in the response. */
+  model: string | null;
+  responseId: string | null;
+  serviceTier: string | null;
+  /** Counts that affect the price in addition to the five token counts, by their names in `USAGE_EXTRAS` of `core/pricing`. Never 0. */
+  extras: Record<string, number>;
+  /** The cost stated by the provider, in pico-USD. */
+  providerCostPicoUsd: bigint | null;
+  /** Usage members that the reader does not support, as a JSON object of at most 2 KiB. */
+  unknownUsage: string | null;
+  /** Present if the response itself makes no record. Its `results` may still make records. */
+  noRecord?: NoRecordReason;
+  /**
+   * Reports that each make their own record, in addition to the response's record or instead of it: the results of a batch,
+   * or the usage of another model involved in the call. Each has its own `responseId`, so that it is counted once.
+   */
+  results?: readonly UsageReport[];
+  /** The kind of a result, if it differs from the request that fetched it. */
+  requestKind?: RequestKind;
+}
+
+/** Everything read from one response. */
+export interface UsageReport extends UsageFindings {
+  error: ProviderError | null;
+}

@@ -1,0 +1,74 @@
+import { quoteForShell } from "../install/environment-files.ts";
+import type { DoctorFacts } from "./doctor-facts.ts";
+import { broken, type Finding, inconsistent, note, ok, refresh, restart } from "./finding.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Checks the certificate authority: its files, its certificate, its key, and whether the system trusts it. */
+export function checkAuthority(facts: DoctorFacts): Finding[] {
+  const { authority, now, daemon } = facts;
+  const { state, validUntil } = authority;
+  const days = validUntil === null ? 0 : Math.floor((validUntil - now) / DAY_MS);
+  if (state === "absent")
+    return [
+      daemon === null
+        ? note("authority", "There is no certificate authority yet. The daemon creates it when it starts.")
+        : broken("authority", "The certificate authority's files are missing.", restart),
+    ];
+  const findings = [...checkCertificate(facts, days), ...checkKey(facts), ...checkTrust(facts)];
+  return findings.some(({ level }) => level !== "ok" && level !== "note")
+    ? findings
+    : [ok("authority", `The certificate authority is valid for another ${days} days.`), ...findings];
+}
+
+function checkCertificate({ authority: { state }, install }: DoctorFacts, days: number): Finding[] {
+  if (state === "damaged") return [broken("authority", "The authority's certificate is damaged.", restart)];
+  if (days <= 0) return [broken("authority", "The authority's certificate has expired.", restart)];
+  const isInstalled = install.record === "present";
+  switch (state) {
+    case "expiring": {
+      const message = `The authority's certificate expires in ${days} ${days === 1 ? "day" : "days"}. A restart renews it.`;
+      return [inconsistent("authority", message, restart)];
+    }
+    case "hosts_changed": {
+      const message = "The authority may not sign for all hosts that the configuration names.";
+      const fixCommand = isInstalled ? "meter stop && meter start && meter init --yes" : restart.fixCommand;
+      return [inconsistent("authority", message, { ...restart, fixCommand })];
+    }
+    case "outdated": {
+      const message =
+        "The authority's certificate was made by an earlier version. It is not limited to TLS servers and allows names below the providers' hosts.";
+      return [inconsistent("authority", message, isInstalled ? refresh : restart)];
+    }
+    default:
+      return [];
+  }
+}
+
+function checkKey({ authority, meterHome }: DoctorFacts): Finding[] {
+  if (!authority.keyOpenToOthers) return [];
+  return [
+    inconsistent("authority", "Other users can read the authority's private key.", {
+      fixCommand: `chmod 700 ${quoteForShell(`${meterHome}/ca`)} && chmod 600 ${quoteForShell(`${meterHome}/ca/key.pem`)}`,
+      automaticFix: "close_key",
+    }),
+  ];
+}
+
+function checkTrust({ authority }: DoctorFacts): Finding[] {
+  if (authority.systemTrusts === true) return [ok("trust", "Programs of this user trust the authority.")];
+  if (authority.systemTrusts !== false) return [];
+  return [
+    authority.trustRecorded
+      ? inconsistent(
+          "trust",
+          "meter init made the system trust the authority, but its current certificate is not trusted.",
+          refresh,
+        )
+      : note(
+          "trust",
+          "The system does not trust the meter's authority. meter run and meter init --apps do not need that.",
+          { fixCommand: authority.trustCommand },
+        ),
+  ];
+}

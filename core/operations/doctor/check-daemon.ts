@@ -1,0 +1,145 @@
+import type { DoctorFacts } from "./doctor-facts.ts";
+import { broken, type Finding, inconsistent, note, ok, refresh, restart, start } from "./finding.ts";
+
+/** Returns the command that lists the programs that listen on a port. */
+const listListenersCommand = (platform: string, port: number): string =>
+  platform === "win32"
+    ? `netstat -ano | findstr :${port}`
+    : platform === "darwin"
+      ? `lsof -nP -iTCP:${port} -sTCP:LISTEN`
+      : `ss -ltnp 'sport = :${port}'`;
+
+/** Checks the installed service and the record of the installation. */
+export function checkService({ install, daemon }: DoctorFacts): Finding[] {
+  if (install.record === "unreadable")
+    return [
+      broken(
+        "service",
+        "The record of what meter init changed cannot be read, so the changes cannot be undone automatically.",
+      ),
+    ];
+  if (install.record === "absent")
+    return [
+      note(
+        "service",
+        "No service is installed. The daemon does not start again when this machine restarts.",
+        {
+          fixCommand: "meter init",
+        },
+      ),
+    ];
+  const findings: Finding[] = [];
+  if (install.missingProgram !== null)
+    findings.push(
+      broken("service", `The service starts ${install.missingProgram}, which no longer exists.`, refresh),
+    );
+  if (install.unfinished > 0)
+    findings.push(
+      inconsistent(
+        "service",
+        `${install.unfinished} ${install.unfinished === 1 ? "step" : "steps"} of meter init did not finish.`,
+        refresh,
+      ),
+    );
+  for (const each of install.changed)
+    findings.push(inconsistent("service", `Changed since meter init: ${each}`, refresh));
+  if (findings.length > 0) return findings;
+  return [
+    install.manager === null
+      ? note(
+          "service",
+          "No service manager is available. Start the daemon yourself after this machine restarts.",
+        )
+      : ok(
+          "service",
+          daemon === null
+            ? `The installation record says that ${install.manager} keeps the daemon running.`
+            : `${install.manager} keeps the daemon running.`,
+        ),
+  ];
+}
+
+/** Checks whether the daemon runs, stores records and listens on the configured port. */
+export function checkDaemon({
+  daemon,
+  unresponsiveDaemon,
+  proxy,
+  version,
+  platform,
+}: DoctorFacts): Finding[] {
+  if (daemon === null && unresponsiveDaemon !== null) {
+    const { pid } = unresponsiveDaemon;
+    return [
+      broken(
+        "daemon",
+        `The daemon hangs${pid === null ? "" : ` (process ${pid})`}. It holds this home directory but does not respond.`,
+        { fixCommand: pid === null || platform === "win32" ? null : `kill -KILL ${pid} && meter start` },
+      ),
+    ];
+  }
+  if (daemon === null) {
+    return [
+      proxy.inUse
+        ? broken(
+            "daemon",
+            `The daemon is not running, and another program listens on its port ${proxy.configuredPort}. Stop that program, or set [proxy] port in config.toml. To find the program:`,
+            { fixCommand: listListenersCommand(platform, proxy.configuredPort) },
+          )
+        : broken(
+            "daemon",
+            "The daemon is not running. Nothing is metered, and programs that use the proxy fail.",
+            start,
+          ),
+    ];
+  }
+  const findings: Finding[] = [];
+  if (!daemon.capturing)
+    findings.push(
+      broken("daemon", "The daemon is running but cannot store what it meters. meter status shows why."),
+    );
+  if (daemon.watchdog !== "healthy") findings.push(broken("port", "The proxy does not respond.", restart));
+  if (daemon.version !== version)
+    findings.push(
+      inconsistent("daemon", `Version ${daemon.version} is running, but ${version} is installed.`, restart),
+    );
+  if (daemon.setAside !== null)
+    findings.push(note("database", `A damaged database was moved to ${daemon.setAside}`));
+  if (proxy.configuredPort !== 0 && proxy.configuredPort !== daemon.proxyPort)
+    findings.push(
+      inconsistent(
+        "port",
+        `The proxy listens on port ${daemon.proxyPort}, but the configuration says ${proxy.configuredPort}.`,
+        restart,
+      ),
+    );
+  return findings.length > 0
+    ? findings
+    : [ok("daemon", `The daemon is running. The proxy responds on port ${daemon.proxyPort}.`)];
+}
+
+/** Checks whether the proxy intercepts a connection to a provider. */
+export function checkMetering({ selfTest, interception }: DoctorFacts): Finding[] {
+  if (selfTest === null) return [];
+  const findings = [
+    selfTest.ok ? ok("self-test", selfTest.message) : broken("self-test", selfTest.message, restart),
+  ];
+  switch (interception) {
+    case "intercepted":
+      findings.push(ok("TLS", "A provider connection through the proxy presents the meter's certificate."));
+      break;
+    case "offline":
+      findings.push(note("TLS", "Not checked: no provider can be reached from this machine."));
+      break;
+    case null:
+      break;
+    default:
+      findings.push(
+        broken(
+          "TLS",
+          "A provider connection through the proxy does not present the meter's certificate.",
+          restart,
+        ),
+      );
+  }
+  return findings;
+}

@@ -1,0 +1,115 @@
+import type { CalendarDate, Millis } from "../../values/time.ts";
+
+/** What a client on this machine did when it called a provider through a stand-in for the proxy. */
+export type ClientOutcome =
+  /** The call used the proxy and trusted the authority, so its calls are metered. */
+  | "metered"
+  /** The call did not use the proxy. */
+  | "bypasses"
+  /** The call did not use the proxy, and no variable can change that: the version is too old. */
+  | "outdated"
+  /** The call used the proxy and rejected the certificate. */
+  | "distrusts"
+  /** Not run, because it would need a login. It has the variables that it needs. */
+  | "expected"
+  /** Not run, and it lacks variables that it needs. */
+  | "lacks_variables";
+
+/** A client that was found on this machine. */
+export interface ClientFacts {
+  readonly name: string;
+  /** The version that the client reports; null if it reports none. */
+  readonly version: string | null;
+  readonly outcome: ClientOutcome;
+  /** The cause, if known, such as a runtime that is too old. */
+  readonly why: string | null;
+}
+
+/** A connection from this machine to a provider that does not go through the meter. */
+export interface BypassingConnection {
+  readonly host: string;
+  readonly pid: number | null;
+  readonly program: string | null;
+}
+
+/** The input of `diagnose()`, as plain values. `null` means unknown unless stated otherwise. */
+export interface DoctorFacts {
+  readonly now: Millis;
+  readonly platform: string;
+  readonly meterHome: string;
+  readonly version: string;
+  readonly configWarnings: readonly string[];
+  /** Why the configuration cannot be read, with the place in the file; null if it can be read. */
+  readonly configProblem: string | null;
+  /** Checks that did not finish in time, by name, with their time limit in seconds. */
+  readonly overdue: Readonly<Record<string, number>>;
+  /** A daemon that holds the home directory but does not respond; null if there is none. */
+  readonly unresponsiveDaemon: { readonly pid: number | null } | null;
+  readonly install: {
+    readonly record: "absent" | "present" | "unreadable";
+    readonly manager: string | null;
+    readonly apps: boolean;
+    /** Files, lines and variables that have changed since `init`. */
+    readonly changed: readonly string[];
+    /** A program that the service starts but that no longer exists. */
+    readonly missingProgram: string | null;
+    /** The number of steps that were started but not finished. */
+    readonly unfinished: number;
+  };
+  /** Null if the daemon does not respond. */
+  readonly daemon: {
+    readonly version: string;
+    readonly proxyPort: number;
+    readonly capturing: boolean;
+    readonly watchdog: string;
+    readonly endedUnused: number;
+    readonly setAside: string | null;
+  } | null;
+  readonly proxy: {
+    readonly configuredPort: number;
+    /** Whether another program listens on the port. */
+    readonly inUse: boolean;
+  };
+  /** Null if there is no daemon to test. */
+  readonly selfTest: { readonly ok: boolean; readonly message: string } | null;
+  readonly interception: "intercepted" | "not_intercepted" | "untrusted" | "offline" | null;
+  readonly authority: {
+    readonly state: "absent" | "current" | "hosts_changed" | "outdated" | "expiring" | "damaged";
+    readonly validUntil: Millis | null;
+    readonly keyOpenToOthers: boolean;
+    /** Whether the trust stores of this user's programs contain the authority. */
+    readonly systemTrusts: boolean | null;
+    /** Whether `init` added it. */
+    readonly trustRecorded: boolean;
+    /** The command that adds it, with root privileges if this user may not; null if none is known. */
+    readonly trustCommand: string | null;
+  };
+  readonly shell: {
+    readonly proxy: "meter" | "other" | "none";
+    /** Providers' hosts that this shell's `NO_PROXY` excludes. */
+    readonly exemptHosts: readonly string[];
+    /** Variables that name a certificate file which is missing or lacks the authority. */
+    readonly badTrustVariables: readonly string[];
+    /** The variables file that `init --apps` wrote for this kind of shell; null if there is none. */
+    readonly variablesFile: string | null;
+  };
+  readonly clients: readonly ClientFacts[];
+  readonly bypassing: readonly BypassingConnection[];
+  /** Descriptions of traffic to providers in the last 24 hours that was not metered. */
+  readonly unmetered: readonly string[];
+  readonly newestRate: CalendarDate | null;
+  /** Whether a source of published rates is configured. */
+  readonly ratesHaveSource: boolean;
+  readonly database: {
+    readonly state: "absent" | "ok" | "corrupt" | "older_schema" | "newer_schema" | "unreadable";
+    readonly detail: string | null;
+    /** The time of the newest request. */
+    readonly newestRequestAt: Millis | null;
+    /** The total size of its files, in bytes. */
+    readonly bytes: number;
+    /** Whether every page was read. */
+    readonly pages: "read" | "unread";
+  };
+  readonly freeDiskBytes: number | null;
+  readonly cloud: { readonly banner: string; readonly reasons: readonly string[] } | null;
+}

@@ -1,0 +1,72 @@
+import type { RequestRecord } from "../values/record.ts";
+import { formatCount } from "../values/text/format-count.ts";
+import { formatPicoUsd, formatRateText } from "./money.ts";
+import type { PriceBook } from "./price-book.ts";
+import { type CostLine, type PricedUsage, priceUsage } from "./price-usage.ts";
+import { USAGE_EXTRAS } from "./usage-extras.ts";
+
+/** A request with the calculation of its cost. */
+export interface Explanation {
+  request: RequestRecord;
+  /** The price by the current price book, for the time of the request. */
+  priced: PricedUsage;
+  /** Whether that price equals the stored cost. If not, `recompute-costs` would change the cost. */
+  agrees: boolean;
+  /** A description of the rate that applied. */
+  rate: string | null;
+}
+
+/** Prices a stored request again and compares the result with the stored cost. */
+export function explainRequest(request: RequestRecord, book: PriceBook): Explanation {
+  const priced = priceUsage(
+    {
+      provider: request.provider,
+      model: request.model,
+      requestedModel: request.requestedModel,
+      requestKind: request.requestKind,
+      at: request.requestedAt,
+      tokens: request.tokens,
+      extras: request.usageExtras,
+      serviceTier: request.serviceTier,
+      providerCostPicoUsd: request.providerCostPicoUsd,
+    },
+    book,
+  );
+  const { row } = priced;
+  return {
+    request,
+    priced,
+    agrees: priced.costPicoUsd === request.costPicoUsd,
+    rate:
+      row === null
+        ? null
+        : `${row.provider} ${row.model}, ${row.source} rates of ${row.provenanceDate}` +
+          (priced.tier === null ? "" : `, above ${priced.tier.aboveTokens} input tokens`),
+  };
+}
+
+/** Milliseconds per hour, the `perUnit` of hourly rates. */
+const MS_PER_HOUR = 3_600_000;
+
+/** Formats the quantity of a cost line with thousands separators. */
+export function formatLineQuantity({ quantity, perUnit }: CostLine): string {
+  const text = formatCount(quantity);
+  return perUnit === MS_PER_HOUR ? `${text} ms` : text;
+}
+
+/** Formats a rate as price lists show it: per million tokens, per item, or per hour. */
+export function formatLineRate({ label, perUnit }: CostLine, rate: number): string {
+  // Micro-USD per million equals pico-USD per unit.
+  if (perUnit === MS_PER_HOUR) return `$${formatPicoUsd(BigInt(rate))} an hour`;
+  return labelsBilledEach.has(label)
+    ? `$${formatPicoUsd(BigInt(rate))} each`
+    : `$${formatRateText(rate)} / M`;
+}
+
+/** The labels of cost lines that are billed per item. */
+const labelsBilledEach: ReadonlySet<string> = new Set([
+  "request",
+  ...Object.entries(USAGE_EXTRAS)
+    .filter(([name, { partOf }]) => partOf === null && !name.endsWith("_tokens"))
+    .map(([, { label }]) => label),
+]);

@@ -1,0 +1,7 @@
+/** Shown for an unknown count or amount. */
+export const UNKNOWN = "–";
+
+/** Formats a count with thousands separators; a dash if it is unknown. A text is a count's digits. */
+export function formatCount(count: bigint | number | string | null): string {
+  return count === null ? UNKNOWN : count.toString().replace(/\B(?=(?:\d{3})+$)/g, ",");
+}

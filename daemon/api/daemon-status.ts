@@ -1,0 +1,63 @@
+import type { Banner } from "../../core/delivery/banner/status-banner.ts";
+import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { WatchdogStatus } from "../../core/operations/watchdog/watchdog-machine.ts";
+import type { ProxyCounters } from "../proxy/counters.ts";
+import type { RecordWriterHealth } from "../store/record-writer.ts";
+
+/** The daemon's status at `/v1/status`. Times are ISO 8601 in UTC. */
+export interface DaemonStatus {
+  version: string;
+  started_at: string;
+  proxy: {
+    port: number;
+    /** Open connections to providers. */
+    connections: number;
+    /** How often the proxy thread was replaced. */
+    restarts: number;
+    /** The watchdog's last result. */
+    watchdog: WatchdogStatus;
+    counters: ProxyCounters;
+  };
+  api: { port: number };
+  store: RecordWriterHealth & {
+    /** Where a corrupt database was moved since this daemon started, else null. */
+    set_aside: string | null;
+    /** Bodies past their retention that are kept because the clock may have jumped, else null. */
+    bodies_held: number | null;
+  };
+  last_24_hours: {
+    coverage: readonly CoverageTotal[];
+    /** When each client was metered last; the latest first. */
+    last_captures: readonly { readonly client: string | null; readonly at: string }[];
+  };
+  /** Warnings about the configuration, the log and the database, as text for people. */
+  warnings: readonly string[];
+}
+
+/** The response at `/health`. `started_at` tells two daemons on the same port apart. */
+export interface DaemonHealth {
+  readonly status: "ok" | "degraded";
+  readonly version: string;
+  readonly started_at: string;
+}
+
+/** Returns what is wrong with the daemon: `proxy` if the proxy does not answer, `store` if records can't be stored, or null. */
+export function findDaemonFault({
+  store,
+  proxy,
+}: {
+  readonly store: Pick<RecordWriterHealth, "capturing">;
+  readonly proxy: { readonly watchdog: WatchdogStatus };
+}): "store" | "proxy" | null {
+  if (proxy.watchdog === "unhealthy" || proxy.watchdog === "exhausted") return "proxy";
+  return store.capturing === "failing" ? "store" : null;
+}
+
+/** The state of delivery to the cloud: a banner and a sentence that explains it. */
+export interface CloudBanner {
+  readonly banner: Banner;
+  readonly sentence: string;
+}
+
+/** The response at `/v1/status`. `cloud` is null if the daemon was started without a cloud service. */
+export type StatusResponse = DaemonStatus & { readonly cloud: CloudBanner | null };

@@ -1,0 +1,124 @@
+import { createExchangeReader, type ExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
+import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
+import type { ConnectionFacts } from "./ports.ts";
+import type { Recording } from "./record-call.ts";
+import type { CallEnd } from "./to-record.ts";
+import type { UnfinishedWork } from "./unfinished-work.ts";
+import type { WebSocketSession } from "./websocket-session.ts";
+
+/** A logged connection and the calls in progress on it. */
+export interface TappedConnection {
+  readonly facts: ConnectionFacts;
+  readonly reader: ExchangeReader;
+  /** The metered calls in progress, by the reader's number of the exchange. */
+  readonly calls: Map<number, MeteredCall>;
+  /** Exchanges in progress, metered or not. An upgraded or unreadable one stays in progress until the connection closes. */
+  inProgress: number;
+  lastAtMs: number;
+  /** The project that a gateway request named in its head, until the reader reports that request. */
+  label: string | null;
+  /** The WebSocket session after an upgrade, if it can be read. */
+  session: WebSocketSession | null;
+  /** The direction that sent its FIN first. */
+  endedFirst: "request" | "response" | null;
+}
+
+/** What the connections of one capture share. */
+export interface CaptureContext {
+  readonly recording: Recording;
+  readonly work: UnfinishedWork;
+}
+
+export function openConnection(
+  context: CaptureContext,
+  facts: ConnectionFacts,
+  openedAtMs: number,
+): TappedConnection {
+  const { coverage, log } = context.recording.ports;
+  const connection: TappedConnection = {
+    facts,
+    calls: new Map(),
+    inProgress: 0,
+    lastAtMs: openedAtMs,
+    label: null,
+    session: null,
+    endedFirst: null,
+    reader: createExchangeReader({
+      requestHead: (id, head, atMs) => onRequestHead(context, connection, id, head, atMs),
+      requestBody: (id, bytes) => connection.calls.get(id)?.requestBody(bytes),
+      requestEnd: (id) => connection.calls.get(id)?.requestEnd(),
+      informational() {},
+      responseHead: (id, head, atMs) => connection.calls.get(id)?.responseHead(head, atMs),
+      responseBody: (id, bytes) => connection.calls.get(id)?.responseBody(bytes),
+      responseEnd(id, complete, atMs) {
+        connection.inProgress -= 1;
+        const call = connection.calls.get(id);
+        connection.calls.delete(id);
+        call?.end(complete ? "complete" : resolveEnd(connection, "cut"), atMs);
+      },
+      upgraded: (id) => onUpgraded(context, connection, id),
+      upgradedBytes: (direction, bytes, atMs) => connection.session?.push(direction, bytes, atMs),
+      unreadable(reason, atMs) {
+        coverage.count(facts.host, "unreadable");
+        connection.inProgress += 1;
+        log.warn("capture.unreadable", { host: facts.host, reason });
+        endCalls(connection, "unreadable", atMs);
+      },
+    }),
+  };
+  return connection;
+}
+
+/** Begins a metered call if the request's route is metered; otherwise counts the request. */
+function onRequestHead(
+  { recording, work }: CaptureContext,
+  connection: TappedConnection,
+  id: number,
+  head: RequestHead,
+  atMs: number,
+): void {
+  const { facts, calls, label } = connection;
+  connection.label = null;
+  connection.inProgress += 1;
+  const path = head.target.split("?", 1)[0] as string;
+  const { host, port } = facts;
+  const route = recording.ports.registry.match({ host, port, method: head.method, path });
+  if (route.kind === "not_provider") return;
+  if (route.kind !== "metered") {
+    recording.ports.coverage.count(host, route.kind);
+    return;
+  }
+  const headerProject = headerValue(head.headers, "x-meter-project") ?? label;
+  const start = { facts, route, head, path, headerProject, startedAtMs: atMs };
+  calls.set(id, createMeteredCall(recording, start, work.begin(host)));
+}
+
+function onUpgraded({ recording, work }: CaptureContext, connection: TappedConnection, id: number): void {
+  const { calls, facts } = connection;
+  const call = calls.get(id);
+  if (call === undefined) return;
+  calls.delete(id);
+  connection.session = call.upgrade(() => work.begin(facts.host));
+  if (connection.session === null) recording.ports.coverage.count(facts.host, "websocket");
+}
+
+/** Ends every call that is in progress, and the session. */
+export function endCalls(connection: TappedConnection, end: CallEnd, atMs: number): void {
+  for (const call of connection.calls.values()) call.end(end, atMs);
+  connection.calls.clear();
+  connection.session?.end(end, atMs);
+  connection.session = null;
+}
+
+/** Ends that may be the upstream's reaction to a client that hung up. */
+const endsAfterClientFin: ReadonlySet<CallEnd> = new Set(["cut", "clean", "upstream_reset"]);
+
+/**
+ * Returns how a call without a complete response ended. Decision: a client that sends its FIN before the upstream does
+ * has aborted the call, whatever the upstream does then. Clients that half-close and wait are rare, and upstreams often answer
+ * a FIN by closing.
+ */
+export function resolveEnd({ endedFirst }: TappedConnection, end: CallEnd): CallEnd {
+  return endedFirst === "request" && endsAfterClientFin.has(end) ? "client_aborted" : end;
+}

@@ -1,0 +1,70 @@
+import { createMeteredCounters, type MeteredCounters } from "./api/metrics.ts";
+import { createRecordFeed, type RecordFeed } from "./api/record-feed.ts";
+import { type Capture, createCapture } from "./capture/capture.ts";
+import { createProjectSettings } from "./capture/project-settings.ts";
+import type { DaemonConfig, DaemonPorts } from "./daemon.ts";
+import { tapClock } from "./proxy/tap-log.ts";
+import { createRecordWriter, type RecordWriter, type RecordWriterEvent } from "./store/record-writer.ts";
+
+/** The path of a call from the tap log to the store, with the counters and the feed that receive each record. */
+export interface Pipeline {
+  readonly capture: Capture;
+  readonly writer: RecordWriter;
+  readonly counters: MeteredCounters;
+  readonly feed: RecordFeed;
+}
+
+/** Creates capture and the writer, which also counts each stored record and publishes it to the feed. */
+export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeline {
+  const feed = createRecordFeed();
+  const counters = createMeteredCounters();
+  const writer = createFeedingWriter(ports, counters, feed);
+  const projects = createProjectSettings(ports.store.settings, tapClock);
+  const capture = createCapture({
+    ...ports,
+    wallClockMs: ports.now,
+    monotonicMs: tapClock,
+    records: writer,
+    findStoredResponse: ports.store.records.findStoredResponse,
+    bodies: {
+      isEnabledAnywhere: projects.anyBodyCapture,
+      isEnabledFor: projects.bodyCapture,
+      maxBytes: config.maxBodyBytes,
+      redact: ports.redact,
+      add: writer.addBody,
+    },
+    coverage: {
+      count(host, kind) {
+        counters.addCoverage(kind);
+        writer.count(kind, host);
+      },
+      begin: writer.begin,
+    },
+  });
+  return { capture, writer, counters, feed };
+}
+
+function createFeedingWriter(ports: DaemonPorts, counters: MeteredCounters, feed: RecordFeed): RecordWriter {
+  return createRecordWriter({
+    store: {
+      insertBatch(batch) {
+        ports.store.insertBatch(batch);
+        // A record is counted once its project is final.
+        const final = batch.records.filter(({ attributionDueAt }) => attributionDueAt === undefined);
+        const attributed = [...final, ...(batch.attributed ?? [])];
+        counters.addRecords(attributed);
+        feed.publish(attributed);
+      },
+    },
+    atTurnEnd: ports.atTurnEnd,
+    later: ports.later,
+    now: ports.now,
+    onEvent: (event) => logWriterEvent(ports, event),
+  });
+}
+
+function logWriterEvent({ log }: DaemonPorts, event: RecordWriterEvent): void {
+  if (event.kind === "recovered")
+    log.info("store.recovered", { pending: event.pending, dropped: event.dropped });
+  else log.error(`store.${event.kind}`, { reason: event.reason });
+}

@@ -1,0 +1,126 @@
+import type { Socket } from "node:net";
+import type { PendingRequest } from "../../core/metering/exchange/framing.ts";
+import type { RequestHead } from "../../core/metering/exchange/head.ts";
+import type { MessageReader } from "../../core/metering/exchange/message-reader.ts";
+import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
+import type { ParentProxy } from "./parent-proxy.ts";
+import type { RequestPlan } from "./plan-request.ts";
+import { type Refusal, type RelayContext, type RelayLog, refuse } from "./relay-context.ts";
+import type { CloseReason } from "./tap-frames.ts";
+
+/** Something to send upstream, in order. The bytes of a queued item are copies. */
+export type RelayItem =
+  | HeadItem
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  | { readonly kind: "refusal"; readonly refusal: Refusal }
+  | { readonly kind: "end" };
+
+export interface HeadItem {
+  readonly kind: "head";
+  readonly plan: RequestPlan;
+  readonly head: RequestHead;
+  readonly raw: Uint8Array;
+}
+
+/** The upstream connection in use. */
+export interface PlainUpstream {
+  readonly key: string;
+  readonly stream: Socket;
+  readonly parent: ParentProxy | null;
+  readonly relayLog: RelayLog | null;
+  readonly responses: MessageReader;
+}
+
+/** The state of one client's plain relay. */
+export interface PlainRelayState {
+  readonly context: RelayContext;
+  readonly client: Socket;
+  /** Tells the reader of the client's bytes whether the upstream switched protocols. */
+  readonly resolveSwitch: (switched: boolean) => void;
+  readonly queue: RelayItem[];
+  /** Requests whose responses have not ended, oldest first. */
+  readonly pending: PendingRequest[];
+  upstream: PlainUpstream | null;
+  /** The upstream connection that is being opened, for the head at the front of the queue. */
+  dial: { readonly plan: RequestPlan; readonly cancel: () => void } | null;
+  /** Whether the client is in the middle of a request. */
+  requestOpen: boolean;
+  responseStarted: boolean;
+  /** Whether the upstream's bytes can no longer be divided into responses. */
+  responsesLost: boolean;
+  clientEnded: boolean;
+  upstreamEnded: boolean;
+  done: boolean;
+  stopWatch: () => void;
+}
+
+export function createPlainRelayState(
+  context: RelayContext,
+  client: Socket,
+  resolveSwitch: (switched: boolean) => void,
+): PlainRelayState {
+  return {
+    context,
+    client,
+    resolveSwitch,
+    queue: [],
+    pending: [],
+    upstream: null,
+    dial: null,
+    requestOpen: false,
+    responseStarted: false,
+    responsesLost: false,
+    clientEnded: false,
+    upstreamEnded: false,
+    done: false,
+    stopWatch: () => {},
+  };
+}
+
+/** Ends the relay. If one side ended abruptly, the other side is reset. */
+export function finishRelay(relay: PlainRelayState, reason: CloseReason, code: string | null): void {
+  if (relay.done) return;
+  relay.done = true;
+  relay.stopWatch();
+  relay.dial?.cancel();
+  const { client, upstream } = relay;
+  upstream?.relayLog?.closed(reason, code);
+  if (reason === "clean") {
+    closeSocket(client);
+    if (upstream) closeSocket(upstream.stream);
+  } else if (reason === "client_aborted") {
+    closeSocket(client);
+    if (upstream) resetSocket(upstream.stream);
+  } else {
+    if (upstream) closeSocket(upstream.stream);
+    client.resume();
+    resetAfterFlush(client);
+  }
+}
+
+/** Ends the relay with a response from the proxy itself. */
+export function refuseClient(relay: PlainRelayState, refusal: Refusal): void {
+  relay.done = true;
+  relay.stopWatch();
+  closeUpstream(relay, "clean", null);
+  refuse(relay.context, relay.client, refusal);
+}
+
+/** Closes the upstream connection, if there is one. Outstanding responses are discarded. */
+export function closeUpstream(relay: PlainRelayState, reason: CloseReason, code: string | null): void {
+  const { upstream } = relay;
+  if (upstream === null) return;
+  relay.upstream = null;
+  relay.upstreamEnded = false;
+  upstream.relayLog?.closed(reason, code);
+  upstream.stream.removeAllListeners("data");
+  closeSocket(upstream.stream);
+}
+
+/** Writes `bytes` to the upstream, and `logged` to the log. */
+export function writeUpstream(upstream: PlainUpstream, bytes: Uint8Array, logged: Uint8Array): void {
+  upstream.stream.write(bytes);
+  if (upstream.relayLog !== null) {
+    upstream.relayLog.log.data(upstream.relayLog.entry, "request", logged);
+  }
+}

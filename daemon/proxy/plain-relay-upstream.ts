@@ -1,0 +1,233 @@
+import type { Socket } from "node:net";
+import { createMessageReader, type MessageReader } from "../../core/metering/exchange/message-reader.ts";
+import { closeSocket } from "./close-socket.ts";
+import { createDialRefusal } from "./connect-request.ts";
+import type { DialResult } from "./dial.ts";
+import type { ParentProxy } from "./parent-proxy.ts";
+import { dialForPeer, type PeerOwner } from "./peers.ts";
+import {
+  closeUpstream,
+  finishRelay,
+  type PlainRelayState,
+  type PlainUpstream,
+  refuseClient,
+} from "./plain-relay-state.ts";
+import type { RequestPlan } from "./plan-request.ts";
+import {
+  openRelayLog,
+  type Refusal,
+  type RelayLog,
+  type RelayTarget,
+  recordTunnel,
+} from "./relay-context.ts";
+import { watchSilence } from "./tap.ts";
+import type { CloseReason } from "./tap-frames.ts";
+
+const otherUserRefusal: Refusal = {
+  status: 403,
+  reason: "gateway_refused",
+  text: 'the gateway serves only the user who runs meter; to open it to others, set [proxy] other_users = "meter" in config.toml',
+};
+
+/**
+ * Opens the upstream connection for the request at the front of the queue. `onProgress` is called whenever queued items
+ * may be sendable: when the connection is open, and after each response.
+ */
+export function connectUpstream(relay: PlainRelayState, plan: RequestPlan, onProgress: () => void): void {
+  const purpose = plan.tls ? "tunnel" : "plain_http";
+  const cancel = dialForPeer(relay.context, relay.client, plan, purpose, (dialled, owner) => {
+    if (owner === "other" && plan.mode === "gateway") {
+      relay.dial = null;
+      if (dialled.ok) closeSocket(dialled.socket);
+      refuseClient(relay, otherUserRefusal);
+    } else if (!dialled.ok) {
+      failDial(relay, plan, owner, dialled.reason, dialled.code, createDialRefusal(plan, dialled));
+    } else if (plan.tls) {
+      secureUpstream(relay, plan, owner, dialled, onProgress);
+    } else {
+      startUpstream(relay, plan, owner, dialled.socket, dialled.parent, onProgress);
+    }
+  });
+  relay.dial = { plan, cancel };
+}
+
+function secureUpstream(
+  relay: PlainRelayState,
+  plan: RequestPlan,
+  owner: PeerOwner,
+  { socket }: DialResult & { ok: true },
+  onProgress: () => void,
+): void {
+  relay.dial = { plan, cancel: () => closeSocket(socket) };
+  relay.context.upstreamTls.secure(socket, plan.host, plan.port, (secured) => {
+    if (relay.done) {
+      if (secured.ok) closeSocket(secured.socket);
+    } else if (secured.ok) {
+      startUpstream(relay, plan, owner, secured.socket, null, onProgress);
+    } else {
+      const text = `no trusted TLS connection to ${plan.host} (${secured.code})`;
+      const refusal: Refusal = { status: 502, reason: "upstream_tls", text };
+      failDial(relay, plan, owner, secured.reason, secured.code, refusal);
+    }
+  });
+}
+
+function failDial(
+  relay: PlainRelayState,
+  plan: RequestPlan,
+  owner: PeerOwner,
+  reason: CloseReason | "forbidden_target",
+  code: string,
+  refusal: Refusal,
+): void {
+  relay.dial = null;
+  if (reason !== "forbidden_target") logUnsentRequest(relay, plan, owner, reason, code);
+  refuseClient(relay, refusal);
+}
+
+function startUpstream(
+  relay: PlainRelayState,
+  plan: RequestPlan,
+  owner: PeerOwner,
+  stream: Socket,
+  parent: ParentProxy | null,
+  onProgress: () => void,
+): void {
+  relay.dial = null;
+  const isLogged = isRequestLogged(relay, plan, owner);
+  if (!isLogged) {
+    const reason = isRequestMetered(relay, plan) ? "other_user" : "not_provider";
+    recordTunnel(relay.context, targetOf(relay, plan), reason);
+  }
+  const relayLog = isLogged ? openLog(relay, plan) : null;
+  attachUpstream(
+    relay,
+    { key: plan.key, stream, parent, relayLog, responses: readResponses(relay) },
+    onProgress,
+  );
+  onProgress();
+}
+
+const isRequestMetered = ({ context }: PlainRelayState, plan: RequestPlan) =>
+  plan.mode === "gateway" || context.isProviderHost(plan.host, plan.port);
+
+const isRequestLogged = (relay: PlainRelayState, plan: RequestPlan, owner: PeerOwner) =>
+  owner !== "other" && isRequestMetered(relay, plan);
+
+const targetOf = ({ client }: PlainRelayState, plan: RequestPlan): RelayTarget => ({
+  host: plan.host,
+  port: plan.port,
+  clientPort: client.remotePort ?? 0,
+  proxyUser: plan.proxyUser,
+});
+
+const openLog = (relay: PlainRelayState, plan: RequestPlan): RelayLog =>
+  openRelayLog(relay.context, plan.mode, targetOf(relay, plan), () => finishRelay(relay, "clean", null));
+
+/** Logs a request whose client aborted before it could be sent upstream, once the client's user is known. */
+export function logAbortedRequest(relay: PlainRelayState, plan: RequestPlan, code: string | null): void {
+  relay.context.peers.onOwnerKnown(relay.client, (owner) =>
+    logUnsentRequest(relay, plan, owner, "client_aborted", code),
+  );
+}
+
+/** Logs a request that was not sent upstream: its head, and the part of its body that has arrived. */
+function logUnsentRequest(
+  relay: PlainRelayState,
+  plan: RequestPlan,
+  owner: PeerOwner,
+  reason: CloseReason,
+  code: string | null,
+): void {
+  if (!isRequestLogged(relay, plan, owner)) return;
+  const relayLog = openLog(relay, plan);
+  const [first, ...rest] = relay.queue;
+  if (first?.kind === "head") {
+    logProject(relayLog, plan);
+    relayLog.log.data(relayLog.entry, "request", plan.upstreamHead(first.raw));
+  }
+  for (const item of rest) {
+    if (item.kind !== "bytes") break;
+    relayLog.log.data(relayLog.entry, "request", item.bytes);
+  }
+  relayLog.closed(reason, code);
+}
+
+/** Logs the project that a gateway request named in `X-Meter-Project`, a header that is not sent upstream. */
+export function logProject({ log, entry }: RelayLog, { project }: RequestPlan): void {
+  if (project !== null) log.note({ kind: "labelled", connection: entry.id, project });
+}
+
+/** Creates a reader that divides the upstream's bytes into responses, which shows which requests have been answered. */
+function readResponses(relay: PlainRelayState): MessageReader {
+  const { pending, resolveSwitch } = relay;
+  return createMessageReader("response", {
+    pendingRequest: () => pending[0] ?? null,
+    started() {
+      relay.responseStarted = true;
+    },
+    informational() {
+      relay.responseStarted = false;
+    },
+    head() {
+      if (pending[0]?.requestsProtocolSwitch) resolveSwitch(false);
+    },
+    end() {
+      pending.shift();
+      relay.responseStarted = false;
+    },
+    switched() {
+      pending.shift();
+      resolveSwitch(true);
+    },
+    unreadable() {
+      relay.responsesLost = true;
+      resolveSwitch(true); // the buffered bytes are relayed unread
+    },
+  });
+}
+
+function attachUpstream(relay: PlainRelayState, upstream: PlainUpstream, onProgress: () => void): void {
+  relay.upstream = upstream;
+  const { client, queue } = relay;
+  const { stream, relayLog, responses } = upstream;
+  stream.on("data", (bytes: Buffer) => {
+    if (relay.done) return;
+    if (!client.write(bytes)) stream.pause();
+    if (relayLog !== null) relayLog.log.data(relayLog.entry, "response", bytes);
+    responses.push(bytes);
+    if (queue.length > 0) onProgress();
+  });
+  stream.on("drain", () => {
+    if (queue.length === 0) client.resume();
+  });
+  stream.on("end", () => onUpstreamEnd(relay, upstream, onProgress));
+  const onLost = (code: string | null) => {
+    if (relay.upstream !== upstream) return;
+    if (relay.clientEnded && relay.upstreamEnded) return;
+    finishRelay(relay, "upstream_reset", code);
+  };
+  stream.on("error", (error: NodeJS.ErrnoException) => onLost(error.code ?? null));
+  stream.on("close", () => onLost(null));
+  if (stream.destroyed) onLost(null);
+}
+
+function onUpstreamEnd(relay: PlainRelayState, upstream: PlainUpstream, onProgress: () => void): void {
+  if (relay.done || relay.upstream !== upstream) return;
+  upstream.relayLog?.log.ended(upstream.relayLog.entry, "response");
+  upstream.responses.end();
+  relay.pending.length = 0;
+  if (relay.queue.length > 0) {
+    closeUpstream(relay, "clean", null); // the next request was waiting for this
+    onProgress();
+    return;
+  }
+  relay.upstreamEnded = true;
+  relay.client.end();
+  relay.stopWatch();
+  relay.stopWatch = watchSilence(
+    () => relay.client.bytesRead,
+    relay.context.limits.lingerMs,
+    () => finishRelay(relay, "clean", null),
+  );
+}

@@ -1,0 +1,59 @@
+import { type DaemonHealth, type DaemonStatus, findDaemonFault } from "./api/daemon-status.ts";
+import type { RunningDaemon } from "./running-daemon.ts";
+import type { RecordWriterHealth } from "./store/record-writer.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Returns the writer's health, or the trouble of the store if the writer has not met it yet. */
+export function readStoreHealth({ ports, writer }: RunningDaemon): RecordWriterHealth {
+  const health = writer.health();
+  const { trouble } = ports.store;
+  if (trouble === null || health.capturing === "failing") return health;
+  const { reason, message } = trouble;
+  return { ...health, capturing: "failing", lastError: { reason, message, at: ports.now() } };
+}
+
+/** Reads the health without the database. */
+export function readHealth(daemon: RunningDaemon): DaemonHealth {
+  const { ports, startedAt, watchdog } = daemon;
+  const fault = findDaemonFault({ store: readStoreHealth(daemon), proxy: { watchdog: watchdog.status } });
+  return {
+    status: fault === null ? "ok" : "degraded",
+    version: ports.version,
+    started_at: new Date(startedAt).toISOString(),
+  };
+}
+
+/** Reads the status. Throws a `StoreError` if the database can't be read. */
+export function readStatus(daemon: RunningDaemon): DaemonStatus {
+  const { ports, proxy, startedAt, sweep, watchdog } = daemon;
+  const { store } = ports;
+  const since = ports.now() - DAY_MS;
+  return {
+    version: ports.version,
+    started_at: new Date(startedAt).toISOString(),
+    proxy: {
+      port: proxy.port,
+      connections: proxy.connections(),
+      restarts: daemon.restarts(),
+      watchdog: watchdog.status,
+      counters: proxy.counters(),
+    },
+    api: { port: daemon.served.port },
+    store: { ...readStoreHealth(daemon), set_aside: store.setAsidePath, bodies_held: sweep.held },
+    last_24_hours: {
+      coverage: store.coverage.read({ from: since, to: null }),
+      last_captures: store.records
+        .lastCaptures(since)
+        .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),
+    },
+    warnings: listWarnings(daemon),
+  };
+}
+
+function listWarnings({ ports, config }: RunningDaemon): readonly string[] {
+  const lost = ports.logLinesLost?.() ?? 0;
+  return lost === 0
+    ? config.warnings
+    : [...config.warnings, `${lost} lines of the log could not be written.`];
+}

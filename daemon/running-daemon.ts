@@ -1,0 +1,24 @@
+import type { Millis } from "../core/values/time.ts";
+import type { DaemonConfig, DaemonPorts } from "./daemon.ts";
+import type { Pipeline } from "./pipeline.ts";
+import type { RunningProxy } from "./proxy/start-proxy.ts";
+import type { BodySweep } from "./tasks/body-sweep.ts";
+import type { RunningWatchdog } from "./tasks/watchdog.ts";
+
+/** The loopback API while it listens. */
+export type ServedApi = Awaited<ReturnType<DaemonPorts["serve"]>>;
+
+/** The parts of a running daemon. */
+export interface RunningDaemon extends Pipeline {
+  readonly ports: DaemonPorts;
+  readonly config: DaemonConfig;
+  readonly startedAt: Millis;
+  readonly served: ServedApi;
+  readonly proxy: RunningProxy;
+  /** How often the proxy thread was replaced. */
+  restarts(): number;
+  readonly sweep: BodySweep;
+  readonly watchdog: RunningWatchdog;
+  stopHeartbeat(): void;
+  stopping: boolean;
+}

@@ -1,0 +1,225 @@
+import { errorMessage, errorName } from "../core/values/text/describe-error.ts";
+import type { Millis } from "../core/values/time.ts";
+import { createApi } from "./api/app.ts";
+import { createCloudApi } from "./api/cloud-api.ts";
+import { hasBearerSecret } from "./api/has-bearer-secret.ts";
+import type { Capture } from "./capture/capture.ts";
+import type { Daemon, DaemonConfig, DaemonPorts } from "./daemon.ts";
+import { createPipeline, type Pipeline } from "./pipeline.ts";
+import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
+import { tapClock } from "./proxy/tap-log.ts";
+import { readHealth, readStatus, readStoreHealth } from "./read-status.ts";
+import type { RunningDaemon, ServedApi } from "./running-daemon.ts";
+import { startBodySweep } from "./tasks/body-sweep.ts";
+import { startHeartbeat } from "./tasks/heartbeat.ts";
+import { logTaskCrash } from "./tasks/log-task-crash.ts";
+import { startWatchdog } from "./tasks/watchdog.ts";
+
+/** How often idle connections are closed while the daemon stops, in milliseconds. */
+const IDLE_CHECK_INTERVAL_MS = 100;
+
+/** How long storing is retried at the end of a stop, in milliseconds. */
+const LAST_TRIES_MS = 3_000;
+
+/** The interval between these retries, in milliseconds. */
+const LAST_TRY_INTERVAL_MS = 100;
+
+/** Starts the proxy, capture and the loopback API. Rejects, and stops everything, if a port is not available. */
+export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Promise<Daemon> {
+  const startedAt = ports.now();
+  const pipeline = createPipeline(ports, config);
+  let running: RunningDaemon | null = null;
+  const getRunning = () => {
+    if (running === null) throw new Error("the daemon is still starting");
+    return running;
+  };
+  // Empty until the proxy listens, so that every earlier request is refused.
+  const allowedHosts = new Set<string>();
+  // The API listens first, so that the proxy knows the API's port and refuses to connect to it.
+  const served = await serveApi(ports, config, { ...pipeline, startedAt, allowedHosts, getRunning });
+  const sink = createProxySink(ports, pipeline.capture);
+  const proxy = await listenAsProxy(ports, config, served.port, sink).catch(async (cause: unknown) => {
+    await served.close(0);
+    pipeline.writer.close();
+    throw cause;
+  });
+  const daemon: RunningDaemon = {
+    ...pipeline,
+    ports,
+    config,
+    startedAt,
+    served,
+    proxy,
+    restarts: () => sink.restarts,
+    sweep: startBodySweep({ ...ports, retentionDays: config.bodyRetentionDays, monotonicMs: tapClock }),
+    watchdog: startWatchdog({ ...ports, proxy }),
+    stopHeartbeat: startHeartbeat(ports, () => {
+      const { stored, pending } = pipeline.writer.health();
+      return { records: stored, pending, connections: proxy.connections() };
+    }),
+    stopping: false,
+  };
+  running = daemon;
+  for (const host of listOwnHosts(config, served.port)) allowedHosts.add(host);
+  const cloudStarted = startCloud(daemon);
+  if (ports.store.trouble === null) await cloudStarted;
+  ports.log.info("daemon.started", {
+    version: ports.version,
+    proxy_port: proxy.port,
+    api_port: served.port,
+  });
+  return {
+    proxyPort: proxy.port,
+    apiPort: served.port,
+    status: () => readStatus(daemon),
+    health: () => readHealth(daemon),
+    stop: (deadlineMs) => stopDaemon(daemon, deadlineMs),
+  };
+}
+
+interface ApiParts extends Pipeline {
+  readonly startedAt: Millis;
+  readonly allowedHosts: Set<string>;
+  getRunning(): RunningDaemon;
+}
+
+/** Serves the loopback API. */
+async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiParts): Promise<ServedApi> {
+  const { feed, counters, startedAt, allowedHosts, getRunning } = parts;
+  const { log, cloud } = ports;
+  const token = config.loopbackToken;
+  const port = () => served.port;
+  const api = createApi({
+    ...ports,
+    allowedHosts,
+    allowedOrigins: config.api.allowedOrigins,
+    token,
+    port,
+    health: () => readHealth(getRunning()),
+    status: () => readStatus(getRunning()),
+    feed,
+    counters,
+    cloud:
+      cloud == null
+        ? null
+        : createCloudApi(cloud, {
+            version: ports.version,
+            hostname: ports.hostname ?? "",
+            port,
+            isOwner: (context) => hasBearerSecret(context, { ...ports, token }),
+            store: ports.store,
+            bannerContext: () => ({
+              captureFailing: readStoreHealth(getRunning()).capturing === "failing",
+              runningSince: startedAt,
+            }),
+            now: ports.now,
+          }),
+    turn: () => new Promise((resolve) => ports.atTurnEnd(resolve)),
+    onError: (error) => log.error("api.failed", { error: errorName(error), message: errorMessage(error) }),
+  });
+  const served = await ports.serve((request, peer) => api.fetch(request, { peer }), config.api);
+  return served;
+}
+
+/** Creates the sink of the proxy, which also counts how often the proxy's thread was replaced. */
+function createProxySink({ log, portLost }: DaemonPorts, capture: Capture): ProxySink & { restarts: number } {
+  const sink: ProxySink & { restarts: number } = {
+    restarts: 0,
+    frames: capture.frames,
+    event(event) {
+      if (event.kind === "worker_lost") {
+        sink.restarts += 1;
+        log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
+      } else if (event.kind === "port_lost") {
+        log.error("daemon.task_crashed", { task: "proxy" });
+        portLost?.();
+      } else if (event.kind === "worker_restarted") log.info("proxy.restarted", { port: event.port });
+      else log.error("capture.failed", { error: errorName(event.error) });
+    },
+  };
+  return sink;
+}
+
+/** Attaches to the proxy that was started early, or starts one. */
+function listenAsProxy(
+  { earlyProxy, connectLookup }: DaemonPorts,
+  { proxy }: DaemonConfig,
+  apiPort: number,
+  sink: ProxySink,
+): Promise<RunningProxy> {
+  if (earlyProxy !== undefined) return earlyProxy.attach(sink);
+  return startProxy(
+    { ...proxy, ownPorts: [...proxy.ownPorts, apiPort] },
+    sink,
+    connectLookup === undefined ? {} : { connectLookup },
+  );
+}
+
+/** Returns the `Host` values of the loopback API. */
+function listOwnHosts({ api }: DaemonConfig, port: number): readonly string[] {
+  const names = ["127.0.0.1", "localhost", "[::1]", api.host, api.name ?? api.host];
+  return names.flatMap((name) => hostsOf(name, port));
+}
+
+/** Returns the `Host` values of an address. Port 80 may be omitted. */
+function hostsOf(name: string, port: number): readonly string[] {
+  const host = (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
+  return port === 80 ? [host, `${host}:80`] : [`${host}:${port}`];
+}
+
+/**
+ * Starts the cloud service once the database is open: without it, the service does not know what it sent, or that it was
+ * paused. If the configuration can't be read, only sending stops, and the log has the error.
+ */
+async function startCloud(daemon: RunningDaemon): Promise<void> {
+  const { store, cloud, log } = daemon.ports;
+  try {
+    await store.opened;
+    if (!daemon.stopping) await cloud?.start();
+  } catch (cause) {
+    logTaskCrash(log, "cloud", cause);
+  }
+}
+
+async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<void> {
+  const { ports, capture, writer, feed, served } = daemon;
+  daemon.stopping = true;
+  await ports.cloud?.stop();
+  daemon.stopHeartbeat();
+  daemon.watchdog.stop();
+  daemon.sweep.stop();
+  await drainProxy(daemon, deadlineMs);
+  await capture.settled();
+  feed.close();
+  await served.close(deadlineMs);
+  await storeRest(daemon);
+  writer.close();
+  const { closed = 0 } = writer.health().dropped;
+  if (closed > 0)
+    ports.log.error("daemon.warning", {
+      warning: `${closed} records and bodies could not be stored before the daemon stopped.`,
+    });
+  ports.store.close();
+  ports.log.info("daemon.stopped", {});
+}
+
+/** Stops the proxy, and closes connections as they become idle. */
+async function drainProxy({ ports, proxy, capture }: RunningDaemon, deadlineMs: number): Promise<void> {
+  let draining = true;
+  const closeIdle = () => {
+    if (!draining) return;
+    proxy.closeIdle(capture.idleConnections());
+    ports.later(closeIdle, IDLE_CHECK_INTERVAL_MS);
+  };
+  const stopped = proxy.stop(deadlineMs);
+  closeIdle();
+  await stopped;
+  draining = false;
+}
+
+/** Retries storing for a while: a lock may be short, or the database may be about to open. */
+async function storeRest({ ports, writer }: RunningDaemon): Promise<void> {
+  const until = tapClock() + LAST_TRIES_MS;
+  while (!writer.flush() && tapClock() < until)
+    await new Promise<void>((resolve) => ports.later(resolve, LAST_TRY_INTERVAL_MS));
+}

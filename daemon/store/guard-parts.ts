@@ -1,0 +1,145 @@
+import type { BodyStore } from "./port/bodies.ts";
+import type { BodyDeliveryStore } from "./port/body-delivery.ts";
+import type { CoverageStore } from "./port/coverage.ts";
+import type { DeletionStore } from "./port/deletion.ts";
+import type { DeliveryStore, QuarantineStore } from "./port/delivery.ts";
+import type { ReassignmentStore } from "./port/reassignments.ts";
+import type { RecordStore } from "./port/records.ts";
+import type { ReportStore } from "./port/reports.ts";
+import type { NoteStore, RateStore, SettingStore } from "./port/settings.ts";
+import type { StoreParts } from "./port/store.ts";
+
+/** Runs one call of a store, and may react to its error. */
+export type Guard = <Result>(call: () => Result) => Result;
+
+/** Creates parts that run each call on the parts that are current at that moment, through `guard`. */
+export function guardParts(current: () => StoreParts, guard: Guard): StoreParts {
+  return {
+    records: guardRecords(() => current().records, guard),
+    reports: guardReports(() => current().reports, guard),
+    bodies: guardBodies(() => current().bodies, guard),
+    coverage: guardCoverage(() => current().coverage, guard),
+    settings: guardSettings(() => current().settings, guard),
+    rates: guardRates(() => current().rates, guard),
+    notes: guardNotes(() => current().notes, guard),
+    delivery: guardDelivery(() => current().delivery, guard),
+    bodyDelivery: guardBodyDelivery(() => current().bodyDelivery, guard),
+    quarantine: guardQuarantine(() => current().quarantine, guard),
+    deletion: guardDeletion(() => current().deletion, guard),
+    reassignments: guardReassignments(() => current().reassignments, guard),
+  };
+}
+
+function guardRecords(part: () => RecordStore, guard: Guard): RecordStore {
+  return {
+    insert: (records) => guard(() => part().insert(records)),
+    find: (text) => guard(() => part().find(text)),
+    get: (requestId) => guard(() => part().get(requestId)),
+    latestId: () => guard(() => part().latestId()),
+    lastCaptures: (since) => guard(() => part().lastCaptures(since)),
+    findStoredResponse: (responseId) => guard(() => part().findStoredResponse(responseId)),
+    read: (range) => guard(() => part().read(range)),
+    list: (query, turn, signal) => guard(() => part().list(query, turn, signal)),
+    count: (period) => guard(() => part().count(period)),
+    updateCosts: (updates, at) => guard(() => part().updateCosts(updates, at)),
+  };
+}
+
+function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
+  return {
+    read: (query) => guard(() => part().read(query)),
+    readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
+  };
+}
+
+function guardBodies(part: () => BodyStore, guard: Guard): BodyStore {
+  return {
+    insert: (bodies) => guard(() => part().insert(bodies)),
+    read: (requestId) => guard(() => part().read(requestId)),
+    get: (requestId, direction) => guard(() => part().get(requestId, direction)),
+    stats: () => guard(() => part().stats()),
+    countBefore: (before) => guard(() => part().countBefore(before)),
+    deleteSome: (before) => guard(() => part().deleteSome(before)),
+  };
+}
+
+function guardCoverage(part: () => CoverageStore, guard: Guard): CoverageStore {
+  return {
+    add: (counts) => guard(() => part().add(counts)),
+    read: (period) => guard(() => part().read(period)),
+  };
+}
+
+function guardSettings(part: () => SettingStore, guard: Guard): SettingStore {
+  return {
+    listProjects: () => guard(() => part().listProjects()),
+    setBodyCapture: (project, on, at) => guard(() => part().setBodyCapture(project, on, at)),
+  };
+}
+
+function guardRates(part: () => RateStore, guard: Guard): RateStore {
+  return {
+    read: () => guard(() => part().read()),
+    replace: (source, rows, at) => guard(() => part().replace(source, rows, at)),
+  };
+}
+
+function guardNotes(part: () => NoteStore, guard: Guard): NoteStore {
+  return {
+    read: (key) => guard(() => part().read(key)),
+    write: (key, value) => guard(() => part().write(key, value)),
+  };
+}
+
+function guardDelivery(part: () => DeliveryStore, guard: Guard): DeliveryStore {
+  return {
+    readState: (table) => guard(() => part().readState(table)),
+    updateState: (table, change) => guard(() => part().updateState(table, change)),
+    saveMachineState: (key, json, table, change) =>
+      guard(() => part().saveMachineState(key, json, table, change)),
+    countPending: () => guard(() => part().countPending()),
+    pendingProjects: (limit, now, from) => guard(() => part().pendingProjects(limit, now, from)),
+    oldestPendingAt: () => guard(() => part().oldestPendingAt()),
+    requestsById: (requestIds) => guard(() => part().requestsById(requestIds)),
+    settle: (settled) => guard(() => part().settle(settled)),
+    skipPending: (at) => guard(() => part().skipPending(at)),
+    saveSentFields: (requestIds, fields) => guard(() => part().saveSentFields(requestIds, fields)),
+    deliveries: (from, to) => guard(() => part().deliveries(from, to)),
+  };
+}
+
+function guardBodyDelivery(part: () => BodyDeliveryStore, guard: Guard): BodyDeliveryStore {
+  return {
+    pending: (after, limit) => guard(() => part().pending(after, limit)),
+    markUploaded: (body, at) => guard(() => part().markUploaded(body, at)),
+    quarantine: (body, at) => guard(() => part().quarantine(body, at)),
+    totals: (selection) => guard(() => part().totals(selection)),
+    days: (from, selection) => guard(() => part().days(from, selection)),
+  };
+}
+
+function guardQuarantine(part: () => QuarantineStore, guard: Guard): QuarantineStore {
+  return {
+    list: () => guard(() => part().list()),
+    count: () => guard(() => part().count()),
+    release: (kind, requestIds) => guard(() => part().release(kind, requestIds)),
+  };
+}
+
+function guardDeletion(part: () => DeletionStore, guard: Guard): DeletionStore {
+  return {
+    count: (before) => guard(() => part().count(before)),
+    deleteSome: (before) => guard(() => part().deleteSome(before)),
+    deleteRequests: (requestIds) => guard(() => part().deleteRequests(requestIds)),
+    finish: (before, shrink) => guard(() => part().finish(before, shrink)),
+  };
+}
+
+function guardReassignments(part: () => ReassignmentStore, guard: Guard): ReassignmentStore {
+  return {
+    count: (move) => guard(() => part().count(move)),
+    move: (move, at) => guard(() => part().move(move, at)),
+    last: () => guard(() => part().last()),
+    undo: () => guard(() => part().undo()),
+  };
+}

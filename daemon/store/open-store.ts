@@ -1,0 +1,194 @@
+import type { Dialect } from "kysely";
+import {
+  type SqliteConnection,
+  type SqliteOpener,
+  type SqliteOptions,
+  StoreError,
+} from "../../core/ports/sqlite.ts";
+import { createBodyStore, insertBodyRows } from "./bodies.ts";
+import { createBodyDeliveryStore } from "./body-delivery.ts";
+import { createReader, type StoreConnections } from "./connections.ts";
+import { addCoverageRows, createCoverageStore } from "./coverage.ts";
+import { createDeletionStore } from "./deletion.ts";
+import { createDeliveryStore } from "./delivery.ts";
+import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
+import { createNoteStore } from "./notes.ts";
+import type { CaptureBatch, Store } from "./port/store.ts";
+import { createQuarantineStore } from "./quarantine.ts";
+import { createRateStore } from "./rates.ts";
+import { createReassignmentStore } from "./reassignments.ts";
+import { attributeRecordRows, createRecordStore, insertRecordRows } from "./records.ts";
+import { createReportStore } from "./reports.ts";
+import { createSettingStore } from "./settings.ts";
+
+/** Options of `openStore()`. */
+export interface StoreOptions {
+  /** Opens the database for reading only: nothing is created, migrated or repaired. Default: false. */
+  readOnly?: boolean;
+  /**
+   * Whether to check every page: `small` checks files of moderate size, `all` checks every file, with its indexes. By default,
+   * only a file that this store did not write last is checked.
+   */
+  checkPages?: "small" | "all";
+  /** How long calls other than captures wait for a lock, in milliseconds. Default: 5,000. */
+  busyTimeoutMs?: number;
+}
+
+/** Files up to this size, in bytes, are checked at each start of the daemon. That takes at most 0.2 s of CPU time. */
+const smallBytes = 64 * 1024 * 1024;
+
+/** How long a capture waits for a lock of another process before it is queued again. It blocks the daemon's main thread. */
+const captureBusyTimeoutMs = 10;
+
+const identityKey = "file_identity";
+
+function readStoredIdentity(state: SqliteConnection): string | null {
+  if (readSchemaVersion(state) === 0) return null;
+  return (
+    state.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get([identityKey])?.value ?? null
+  );
+}
+
+function checkEveryPage(state: SqliteConnection, withIndexes: boolean): void {
+  const check = withIndexes ? "integrity_check" : "quick_check";
+  const found = state.prepare<Record<string, string>>(`PRAGMA ${check}(1)`).get([])?.[check];
+  if (found !== "ok") throw new StoreError("corrupt", `the database is damaged: ${found}`);
+}
+
+function isSmall(state: SqliteConnection): boolean {
+  const size = state.prepare<{ bytes: number }>(
+    "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
+  );
+  return (size.get([])?.bytes ?? 0) <= smallBytes;
+}
+
+/**
+ * Opens and migrates the database. A file that this store did not write last (restored or copied) has every page checked
+ * once. After a crash no check is needed: SQLite recovers the file itself.
+ */
+async function openState(
+  opener: SqliteOpener<Dialect>,
+  path: string,
+  { checkPages, busyTimeoutMs = 5_000 }: StoreOptions,
+): Promise<SqliteConnection<Dialect>> {
+  const state = await opener.open(path, { synchronous: "full", busyTimeoutMs });
+  try {
+    checkSchema(state);
+    const identity = opener.fileIdentity(path);
+    const isUnknownFile = identity !== null && readStoredIdentity(state) !== identity;
+    const isDue = isUnknownFile || checkPages === "all" || (checkPages === "small" && isSmall(state));
+    if (isDue && readSchemaVersion(state) > 0) checkEveryPage(state, checkPages === "all");
+    migrate(state);
+    if (isUnknownFile) {
+      state.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run([identityKey, identity]);
+    }
+    return state;
+  } catch (error) {
+    state.close();
+    throw error;
+  }
+}
+
+function insertBatch(
+  capture: SqliteConnection,
+  { records, bodies, coverage, attributed = [] }: CaptureBatch,
+): void {
+  capture.transaction(() => {
+    insertRecordRows(capture, records);
+    attributeRecordRows(capture, attributed);
+    insertBodyRows(capture, bodies);
+    addCoverageRows(capture, coverage);
+  });
+}
+
+function createStore(connections: StoreConnections, setAsidePath: string | null, close: () => void): Store {
+  return {
+    records: createRecordStore(connections),
+    reports: createReportStore(connections),
+    bodies: createBodyStore(connections),
+    coverage: createCoverageStore(connections),
+    settings: createSettingStore(connections),
+    rates: createRateStore(connections),
+    notes: createNoteStore(connections),
+    delivery: createDeliveryStore(connections),
+    bodyDelivery: createBodyDeliveryStore(connections),
+    quarantine: createQuarantineStore(connections),
+    deletion: createDeletionStore(connections),
+    reassignments: createReassignmentStore(connections),
+    setAsidePath,
+    trouble: null,
+    opened: Promise.resolve(),
+    insertBatch: (batch) => insertBatch(connections.capture, batch),
+    close,
+  };
+}
+
+async function openReadOnly(opener: SqliteOpener<Dialect>, path: string): Promise<Store> {
+  const connection = await opener.open(path, { readOnly: true });
+  try {
+    requireLatestSchema(connection);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  const reader = createReader(connection);
+  return createStore({ capture: connection, state: connection, reader }, null, () => connection.close());
+}
+
+/** The `paused_reason` after a damaged database has been replaced. */
+export const PAUSED_DATABASE_REPLACED = "paused_database_replaced";
+
+/**
+ * Pauses sync. Decision: the damaged database may have recorded a pause, so nothing is sent from the new one until
+ * `meter cloud resume`.
+ */
+function pauseSync(state: SqliteConnection<Dialect>): void {
+  for (const table of ["cloud_state", "cloud_sync_state", "cloud_body_sync_state"]) {
+    state.execute(`UPDATE ${table} SET paused_reason = '${PAUSED_DATABASE_REPLACED}'`);
+  }
+}
+
+/**
+ * Opens, migrates and checks the database at the path; `:memory:` makes an empty one. Rejects with a `StoreError`.
+ *
+ * Decision: a corrupt database is moved aside and a new one is created, so that metering continues and the damaged file
+ * is kept at `setAsidePath`. A read-only open only reports the damage.
+ */
+export async function openStore(
+  opener: SqliteOpener<Dialect>,
+  path: string,
+  options: StoreOptions = {},
+): Promise<Store> {
+  if (options.readOnly === true) return await openReadOnly(opener, path);
+  let setAsidePath: string | null = null;
+  let state: SqliteConnection<Dialect>;
+  try {
+    state = await openState(opener, path, options);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== "corrupt") throw error;
+    setAsidePath = opener.setAside(path, "corrupt");
+    state = await openState(opener, path, options);
+    pauseSync(state);
+  }
+  if (path === ":memory:") {
+    return createStore({ capture: state, state, reader: createReader(state) }, null, () => state.close());
+  }
+  const opened = [state];
+  const close = () => {
+    // The first connection closes last: it checkpoints the WAL.
+    for (const connection of opened.toReversed()) connection.close();
+  };
+  const open = async (how: SqliteOptions) => {
+    const connection = await opener.open(path, how);
+    opened.push(connection);
+    return connection;
+  };
+  try {
+    const capture = await open({ synchronous: "normal", busyTimeoutMs: captureBusyTimeoutMs });
+    const reader = createReader(await open({ readOnly: true }));
+    return createStore({ capture, state, reader }, setAsidePath, close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}

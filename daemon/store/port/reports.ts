@@ -1,0 +1,81 @@
+import type { CostSource } from "../../../core/values/record.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import type { DayZone, Period, Turn } from "./values.ts";
+
+/** The dimension of a report's rows. `total` has one row. */
+export type ReportGrouping = "project" | "model" | "provider" | "client" | "day" | "total";
+
+/** A report and its filters. A filter that is absent matches every request. */
+export interface ReportQuery extends Period {
+  by: ReportGrouping;
+  project?: string;
+  model?: string;
+  provider?: string;
+  /** The time zone of `by: "day"`. Default: `local`. */
+  days?: DayZone;
+}
+
+/** Sums of the token counts that providers stated. Null if no request had the count. */
+export interface TokenSums {
+  prompt: bigint | null;
+  cacheRead: bigint | null;
+  cacheWrite: bigint | null;
+  /** A part of `cacheWrite`. */
+  cacheWrite1h: bigint | null;
+  completion: bigint | null;
+  thinking: bigint | null;
+}
+
+/** The requests with one `cost_source`, and their cost. */
+export interface SourceShare {
+  requests: number;
+  costPicoUsd: bigint;
+}
+
+/** One row of a report. Sums are exact. */
+export interface ReportRow {
+  /** Project, model, provider, client or date. Null for an unknown client and for the total. */
+  key: string | null;
+  requests: number;
+  errors: number;
+  /** Requests without a cost, which `costPicoUsd` lacks. Requests that failed without usage are not among them. */
+  unpriced: number;
+  /** Requests whose tokens are missing or were cut off. */
+  incomplete: number;
+  tokens: TokenSums;
+  costPicoUsd: bigint;
+  bySource: Readonly<Record<CostSource, SourceShare>>;
+}
+
+/** The period of statistics: half-open, `[from, to)`. */
+export interface StatisticsQuery {
+  from: Millis;
+  to: Millis;
+  days: DayZone;
+}
+
+/** The row of a model; `key` is the model. */
+export interface ModelRow extends ReportRow {
+  provider: string;
+}
+
+/** The row of a project; `key` is the project. */
+export interface ProjectRow extends ReportRow {
+  lastRequestedAt: Millis;
+}
+
+/** A period by day, project and model. Days are in order, projects and models by falling cost. */
+export interface Statistics {
+  total: ReportRow;
+  days: ReportRow[];
+  projects: ProjectRow[];
+  models: ModelRow[];
+}
+
+/** Sums over requests. */
+export interface ReportStore {
+  /** Reads sums by group, without a limit: days in order, all others by falling cost. Groups without requests have no row. */
+  read(query: ReportQuery): Promise<ReportRow[]>;
+  /** Reads sums in slices, with `turn` in between, since the daemon reads them on the thread that also meters. */
+  readStatistics(query: StatisticsQuery, turn: Turn): Promise<Statistics>;
+}

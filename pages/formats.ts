@@ -1,0 +1,30 @@
+import { PICO_USD_PER_USD } from "../core/pricing/decimal.ts";
+import { formatFixedUsd } from "../core/pricing/money.ts";
+import { UNKNOWN } from "../core/values/text/format-count.ts";
+
+/** Decimal places of a cost below one dollar. */
+const PLACES_BELOW_ONE_USD = 4;
+
+/** Formats a cost: two decimal places from one dollar up, four below, `<$0.0001` for anything smaller, a dash if unknown. */
+export function formatShortUsd(picoUsd: bigint | null): string {
+  if (picoUsd === null) return UNKNOWN;
+  const isFraction = picoUsd > 0n && picoUsd < PICO_USD_PER_USD;
+  return formatFixedUsd(picoUsd, isFraction ? PLACES_BELOW_ONE_USD : 2);
+}
+
+/** Formats a count with three significant digits, `1.23M`; a dash if it is unknown. */
+export function formatShortCount(count: number | bigint | null): string {
+  if (count === null) return UNKNOWN;
+  return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(count);
+}
+
+/** Formats a duration. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000
+    ? `${(ms / 1_000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+/** Formats a share, given in tenths of a percent, as a percentage. */
+export const formatPermille = (permille: number): string => `${permille / 10}%`;

@@ -1,0 +1,41 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RunProgram } from "../../../adapters/installer/run-program.ts";
+
+/** A folder that is gone after the work. */
+export async function inFolder<T>(work: (folder: string) => Promise<T> | T): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "meter-install-"));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** All files below a folder with mode and bytes, and all folders. */
+export function snapshot(folder: string, below = ""): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of readdirSync(join(folder, below)).sort()) {
+    const path = join(below, name);
+    const stat = statSync(join(folder, path));
+    if (stat.isDirectory()) Object.assign(found, { [path]: "folder" }, snapshot(folder, path));
+    else found[path] = `${(stat.mode & 0o777).toString(8)} ${readFileSync(join(folder, path), "latin1")}`;
+  }
+  return found;
+}
+
+/** Answers commands from a script and keeps what was run; what it does not know succeeds and says nothing. */
+export function recordedCommands(
+  answers: Readonly<Record<string, { code: number; stdout?: string; stderr?: string }>> = {},
+): { run: RunProgram; ran: string[] } {
+  const ran: string[] = [];
+  return {
+    ran,
+    run: async (words) => {
+      const line = words.join(" ");
+      ran.push(line);
+      return { code: 0, stdout: "", stderr: "", ...answers[line] };
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
+import { databaseFile } from "../../cli/home/database-file.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import { openStore } from "../../daemon/store/open-store.ts";
+import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
+import { createHome } from "../end-to-end/meter-process.rig.ts";
+
+const HOUR_MS = 3_600_000;
+
+const models = [
+  ["anthropic", "claude-sonnet-4-5", 9_400_000_000n],
+  ["anthropic", "claude-haiku-4-5", 1_100_000_000n],
+  ["openai", "gpt-5-mini", 2_300_000_000n],
+  ["google", "gemini-2.5-flash", 640_000_000n],
+  ["ollama", "qwen3:30b-a3b-instruct-2507-q4_K_M", null],
+] as const;
+const projects = ["acme-web", "acme-web", "billing-service", "research/notes", "misc"];
+const clients = ["claude", "codex", "python3", "node", null];
+
+/** Two months of work, the same in every run but for the date. */
+export function sampleMonths(now: number): RequestRecord[] {
+  return Array.from({ length: 900 }, (_, n) => {
+    const [provider, model, cost] = models[(n * 7) % models.length] as (typeof models)[number];
+    const failed = n % 41 === 0;
+    const factor = BigInt(1 + ((n * n) % 37));
+    return sampleRecord({
+      requestedAt: now - Math.floor((n ** 1.15 * 1.05 + (n % 5)) * HOUR_MS * 0.55) - 60_000,
+      provider,
+      model,
+      requestedModel: model,
+      project: projects[(n * 3) % projects.length] as string,
+      client: clients[n % clients.length] as string | null,
+      tokens: {
+        promptTokens: failed ? null : 800 + ((n * 131) % 9_000),
+        cacheReadTokens: failed ? null : (n * 977) % 60_000,
+        cacheWriteTokens: failed ? null : (n * 53) % 4_000,
+        cacheWrite1hTokens: null,
+        completionTokens: failed ? null : 40 + ((n * 17) % 2_200),
+        thinkingTokens: null,
+      },
+      costPicoUsd: failed || cost === null ? null : cost * factor,
+      costSource: failed || cost === null ? "unpriced" : "computed",
+      httpStatus: failed ? 429 : 200,
+      errorClass: failed ? "rate_limit" : null,
+      latencyMs: 300 + ((n * 997) % 70_000),
+    });
+  }).toReversed();
+}
+
+/** A home with a configuration and these records, as a daemon of before left it. */
+export async function createFilledHome(
+  config: readonly string[],
+  records: readonly RequestRecord[],
+  now: number,
+): Promise<string> {
+  const home = createHome(config);
+  const store = await openStore(createSqliteOpener(), databaseFile(home));
+  try {
+    store.insertBatch({
+      records,
+      bodies: [],
+      coverage: [
+        { at: now - HOUR_MS, host: "api.anthropic.com", kind: "metered", count: records.length },
+        { at: now - HOUR_MS, host: "api.openai.com", kind: "unknown_path", count: 6 },
+        { at: now - HOUR_MS, host: "api.openai.com", kind: "tunnelled_http2_only", count: 2 },
+        { at: now - HOUR_MS, host: "api.openai.com", kind: "without_usage", count: 3 },
+      ],
+    });
+  } finally {
+    store.close();
+  }
+  return home;
+}

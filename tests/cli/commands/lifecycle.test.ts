@@ -1,0 +1,397 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { createServer, type Server } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import { isAlive, type RunningDaemon, stateFile } from "../../../cli/daemon/daemon-process.ts";
+import {
+  createHome,
+  meterWords,
+  onNodeOnly,
+  plainEnvironment,
+  removeHome,
+  runMeter,
+  runProgram,
+  SUITE_TIMEOUT_MS,
+  startMeter,
+} from "../../end-to-end/meter-process.rig.ts";
+import { runWords } from "../run-command.rig.ts";
+
+const freePorts = ["[proxy]", "port = 0", "[api]", "port = 0"];
+
+describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
+  const homes: string[] = [];
+  const newHome = (config: readonly string[] = freePorts) => {
+    const home = createHome(config);
+    homes.push(home);
+    return home;
+  };
+  after(async () => {
+    for (const home of homes) {
+      await runWords(home, ["stop"]);
+      removeHome(home);
+    }
+  });
+
+  it("starts one daemon, shows it, and stops it", async () => {
+    const home = newHome();
+    const started = await runMeter(home, ["start"]);
+    assert.deepEqual([started.code, started.stderr], [0, ""]);
+    const state = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
+    assert.equal(
+      started.stdout,
+      `Metering. Proxy: http://127.0.0.1:${state.proxy_port}  Home: ${home}\nRun a program through it: meter run -- <command>\n`,
+    );
+    const again = await runMeter(home, ["start"]);
+    assert.deepEqual(
+      [again.code, again.stdout],
+      [0, `The daemon is already running: process ${state.pid}, proxy on port ${state.proxy_port}.\n`],
+    );
+    const second = await runMeter(home, ["start", "--foreground"]);
+    assert.deepEqual([second.code, second.stderr], [1, `meter: Another daemon runs in ${home}.\n`]);
+
+    const status = await runMeter(home, ["status"]);
+    assert.equal(status.code, 0);
+    assert.match(
+      status.stdout,
+      /^Metering\.\nproxy {5}http:\/\/127\.0\.0\.1:\d+ {2}\(0 connections to providers open\)\n/,
+    );
+    const json = JSON.parse((await runWords(home, ["status", "--json"])).stdout);
+    assert.deepEqual([json.running, json.home, json.daemon.store.capturing], [true, home, "ok"]);
+
+    for (const [path, mode] of [
+      [home, 0o700],
+      [join(home, "logs"), 0o700],
+      [stateFile(home), 0o600],
+      [join(home, "loopback-token"), 0o600],
+      [join(home, "meter.db"), 0o600],
+      [join(home, "ca"), 0o700],
+    ] as const) {
+      if (process.platform !== "win32") assert.equal(statSync(path).mode & 0o777, mode, path);
+    }
+
+    const stopped = await runMeter(home, ["stop"]);
+    assert.deepEqual([stopped.code, stopped.stdout], [0, "Stopped.\n"]);
+    assert.equal(isAlive(state.pid), false);
+    assert.equal(existsSync(stateFile(home)), false);
+  });
+
+  it("starts one daemon if several shells start it at the same time, and tells each of them", async () => {
+    const home = newHome();
+    const said = await Promise.all(Array.from({ length: 4 }, () => runMeter(home, ["start"])));
+    const state: RunningDaemon = JSON.parse(readFileSync(stateFile(home), "utf8"));
+    try {
+      for (const { code, stdout, stderr } of said) {
+        assert.deepEqual([code, stderr], [0, ""]);
+        assert.ok(stdout.includes(`${state.proxy_port}`), stdout);
+      }
+    } finally {
+      assert.equal((await runMeter(home, ["stop"])).stdout, "Stopped.\n");
+    }
+  });
+
+  it("reports that no daemon is running", async () => {
+    const home = newHome();
+    const status = await runWords(home, ["status"]);
+    assert.deepEqual(
+      [status.code, status.stdout],
+      [
+        3,
+        `Not metering: the daemon is not running. Start it: meter start\nhome      ${home}\nservice   none. Install one: meter init\n`,
+      ],
+    );
+    const json = await runWords(home, ["status", "--json"]);
+    assert.deepEqual([json.code, JSON.parse(json.stdout).running], [3, false]);
+    const stopped = await runWords(home, ["stop"]);
+    assert.deepEqual([stopped.code, stopped.stdout], [0, "The daemon is not running.\n"]);
+    const run = await runWords(home, ["run", "--", "true"]);
+    assert.deepEqual(
+      [run.code, run.stderr],
+      [3, "meter: The daemon is not running.\nStart it: meter start\n"],
+    );
+  });
+
+  it("starts again after a daemon was killed, despite the files that it left", async () => {
+    const home = newHome();
+    const first = await startMeter(home);
+    process.kill(first.pid, "SIGKILL");
+    await first.stop();
+    assert.equal(existsSync(stateFile(home)), true);
+    assert.equal((await runWords(home, ["status"])).code, 3);
+    assert.equal((await runWords(home, ["stop"])).stdout, "The daemon is not running.\n");
+    const second = await startMeter(home);
+    assert.equal(second.caPem, first.caPem, "the same authority");
+    assert.equal((await second.stop()).code, 0);
+  });
+
+  it("ends on each termination signal", async () => {
+    await Promise.all(
+      (["SIGTERM", "SIGINT", "SIGHUP"] as const).map(async (signal) => {
+        const meter = await startMeter(newHome());
+        process.kill(meter.pid, signal);
+        assert.equal((await meter.ended).code, 0, signal);
+        assert.deepEqual(
+          meter
+            .log()
+            .map(({ event }) => event)
+            .filter((event) => event !== "cloud.supervisor.skip"),
+          ["daemon.started", "daemon.stopped"],
+        );
+      }),
+    );
+  });
+
+  describe("if it can't start", () => {
+    let taken: Server;
+    let port = 0;
+    before(async () => {
+      taken = createServer();
+      taken.listen(0, "127.0.0.1");
+      await once(taken, "listening");
+      port = (taken.address() as { port: number }).port;
+    });
+    after(() => taken?.close());
+
+    const obstacles: [name: string, config: () => string[], message: () => RegExp][] = [
+      [
+        "the proxy's port is taken",
+        () => ["[proxy]", `port = ${port}`, "[api]", "port = 0"],
+        () =>
+          new RegExp(
+            `^meter: Port ${port} is already in use\\. Set another port in config\\.toml, section \\[proxy\\], key port\\.\n$`,
+          ),
+      ],
+      [
+        "the API's port is taken",
+        () => ["[proxy]", "port = 0", "[api]", `port = ${port}`],
+        () =>
+          new RegExp(
+            `^meter: Port ${port} is already in use\\. Set another port in config\\.toml, section \\[api\\], key port\\.\n$`,
+          ),
+      ],
+      [
+        "the proxy would listen beyond this machine",
+        () => ["[proxy]", 'host = "0.0.0.0"', "port = 0", "[api]", "port = 0"],
+        () => /^meter: .*0\.0\.0\.0.*\nAllow it: HALTON_METER_ALLOW_NON_LOOPBACK=1 meter start\n$/,
+      ],
+      [
+        "the API would listen beyond this machine",
+        () => ["[proxy]", "port = 0", "[api]", 'host = "0.0.0.0"', "port = 0"],
+        () => /^meter: .*0\.0\.0\.0.*\nAllow it: HALTON_METER_ALLOW_NON_LOOPBACK=1 meter start\n$/,
+      ],
+      [
+        "the configuration is no TOML",
+        () => ["[proxy", "port = 0"],
+        () => /config\.toml is not valid TOML\. Fix line 1, column \d+\.\n$/,
+      ],
+      [
+        "the extra authority is not there",
+        () => ["[proxy]", "port = 0", 'extra_ca = "/no/such/file.pem"', "[api]", "port = 0"],
+        () => /^meter: .*\/no\/such\/file\.pem/,
+      ],
+    ];
+    for (const [name, config, message] of obstacles) {
+      it(`exits with 1 and a reason: ${name}`, async () => {
+        const home = newHome(config());
+        const { code, stdout, stderr } = await runWords(home, ["start", "--foreground"]);
+        assert.deepEqual([code, stdout], [1, ""]);
+        assert.match(stderr, message());
+        assert.equal(existsSync(stateFile(home)), false);
+      });
+    }
+
+    it("serves the API to other machines if that is allowed, with a warning", async () => {
+      const home = newHome(["[proxy]", "port = 0", "[api]", 'host = "0.0.0.0"', "port = 0"]);
+      const meter = await startMeter(home, { env: { HALTON_METER_ALLOW_NON_LOOPBACK: "1" } });
+      const ask = async (name: string) => {
+        const headers = { host: `${name}:${meter.apiPort}`, connection: "close" };
+        const asking = request({ host: "127.0.0.1", port: meter.apiPort, path: "/health", headers });
+        const [answer] = await once(asking.end(), "response");
+        answer.resume();
+        return answer.statusCode;
+      };
+      assert.deepEqual(
+        [await ask("0.0.0.0"), await ask("127.0.0.1"), await ask("evil.test")],
+        [200, 200, 403],
+      );
+      const { stderr } = await meter.stop();
+      assert.match(stderr, /^meter: Listening beyond this machine, on 0\.0\.0\.0/m);
+    });
+
+    it("prints the same error in the background as in the foreground", async () => {
+      const { code, stdout, stderr } = await runMeter(newHome(["[proxy"]), ["start"]);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(
+        stderr,
+        /^meter: The daemon did not start\. Its output:\nmeter: .*config\.toml is not valid TOML\. Fix line 1, column \d+\.\n$/,
+      );
+    });
+
+    it("serves the proxy to other machines if that is allowed, with a warning, and requires a login", async () => {
+      const beyond = (more: string[]) => [
+        "[proxy]",
+        'host = "0.0.0.0"',
+        "port = 0",
+        ...more,
+        "[api]",
+        "port = 0",
+      ];
+      for (const HALTON_METER_ALLOW_NON_LOOPBACK of ["0", "true", ""]) {
+        const words = ["start", "--foreground"];
+        const { code, stderr } = await runWords(newHome(beyond([])), words, {
+          HALTON_METER_ALLOW_NON_LOOPBACK,
+        });
+        assert.equal(code, 1);
+        assert.match(stderr, /Allow it: HALTON_METER_ALLOW_NON_LOOPBACK=1 meter start\n/);
+      }
+      const env = { HALTON_METER_ALLOW_NON_LOOPBACK: "1" };
+      const generated = await runMeter(newHome(beyond([])), ["start"], { env });
+      assert.equal(generated.code, 0);
+      assert.match(
+        generated.stdout,
+        /^Programs on other machines log in with the password in .*[/\\]proxy-password\.$/m,
+      );
+      const home = newHome(beyond(['password = "let me in"']));
+      const meter = await startMeter(home, { env });
+      const status = await meter.run(["status"]);
+      assert.match(status.stdout, /\nwarning {3}Listening beyond this machine, on 0\.0\.0\.0/);
+      const { stderr } = await meter.stop();
+      assert.match(stderr, /^meter: Listening beyond this machine/);
+      assert.ok(meter.log().some(({ event, level }) => event === "daemon.warning" && level === "warn"));
+    });
+
+    it("accepts the API's configured name, and requires no login on another loopback address", async () => {
+      const name = hostname();
+      const config = ["[proxy]", 'host = "127.0.0.2"', "port = 0", "[api]", `host = "${name}"`, "port = 0"];
+      const meter = await startMeter(newHome(config), { env: { HALTON_METER_ALLOW_NON_LOOPBACK: "1" } });
+      const { address } = await lookup(name, { family: 4 });
+      const health = async (host: string) => {
+        const asked = request({
+          host: address,
+          port: meter.apiPort,
+          path: "/health",
+          headers: { host },
+        }).end();
+        const [answer] = await once(asked, "response");
+        answer.resume();
+        return answer.statusCode;
+      };
+      const port = meter.apiPort;
+      assert.equal(await health(`${name.toUpperCase()}:${port}`), 200);
+      assert.equal(await health(`${address}:${port}`), 200);
+      assert.equal(await health(`elsewhere.dev:${port}`), 403);
+      await meter.stop();
+    });
+  });
+
+  it("starts with an invalid setting, and warns about it", async () => {
+    const home = newHome([...freePorts, "colour = 3", "[bodies]", 'max_body_bytes = "much"']);
+    const meter = await startMeter(home);
+    const { stdout, code } = await meter.run(["status"]);
+    const { stderr } = await meter.stop();
+    assert.equal(code, 0);
+    assert.match(stdout, /\nwarning {3}.*colour/);
+    assert.match(stdout, /\nwarning {3}.*max_body_bytes/);
+    assert.match(stderr, /^meter: .*colour/m);
+  });
+});
+
+describe("meter run", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
+  let home: string;
+  before(async () => {
+    home = createHome(freePorts);
+    assert.equal((await runMeter(home, ["start"])).code, 0);
+  });
+  after(async () => {
+    await runMeter(home, ["stop"]);
+    removeHome(home);
+  });
+  const node = process.execPath;
+  const run = (words: string[], env = {}) => runMeter(home, ["run", ...words], { env });
+
+  it("sets the variables for the proxy and its certificates", async () => {
+    const print = "console.log(JSON.stringify(process.env))";
+    const { code, stdout, stderr } = await run(["--project", "web", "--", node, "-e", print], {
+      NO_PROXY: "intranet",
+    });
+    assert.deepEqual([code, stderr], [0, ""]);
+    const env = JSON.parse(stdout);
+    const { proxy_port: port } = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
+    for (const name of ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]) {
+      assert.equal(env[name], `http://127.0.0.1:${port}`);
+    }
+    assert.equal(env.NO_PROXY, "intranet,localhost,127.0.0.1,::1");
+    assert.equal(env.METER_PROJECT, "web");
+    assert.equal(env.NODE_USE_ENV_PROXY, "1");
+    const own = readFileSync(join(home, "ca", "ca.pem"), "utf8").trim();
+    assert.equal(readFileSync(env.NODE_EXTRA_CA_CERTS, "utf8").trim(), own);
+    const bundle = readFileSync(env.SSL_CERT_FILE, "utf8");
+    assert.ok(bundle.includes(own));
+    assert.ok(bundle.split("BEGIN CERTIFICATE").length > 2, "the system's roots beside it");
+  });
+
+  it("also trusts the certificates that the caller's variables name", async () => {
+    const [extra] = readFileSync(join(home, "ca", "ca.pem"), "utf8").split("\n\n");
+    const folder = join(home, "own");
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, "roots.pem");
+    writeFileSync(file, extra!);
+    const print = "console.log(process.env.NODE_EXTRA_CA_CERTS)";
+    const { stdout } = await run(["--", node, "-e", print], { NODE_EXTRA_CA_CERTS: file });
+    assert.match(stdout, /bundle-[0-9a-f]{12}\.pem\n$/);
+  });
+
+  it("exits with the program's exit code", async () => {
+    assert.equal((await run(["--", node, "-e", "process.exit(42)"])).code, 42);
+    assert.equal((await run([node, "-e", "process.exit(7)"])).code, 7);
+    assert.equal((await run(["--", node, "-e", "process.kill(process.pid, 'SIGTERM')"])).code, 143);
+    const missing = await run(["--", "no-such-program-here"]);
+    assert.deepEqual(
+      [missing.code, missing.stderr],
+      [127, "meter: The program no-such-program-here was not found.\n"],
+    );
+    assert.equal((await run(["--", home])).code, 126);
+  });
+
+  it("forwards signals", async () => {
+    const child = spawn(
+      meterWords[0]!,
+      [
+        ...meterWords.slice(1),
+        "run",
+        "--",
+        node,
+        "-e",
+        "process.on('SIGTERM', () => process.exit(9)); console.log('ready'); setInterval(() => {}, 1000)",
+      ],
+      {
+        env: plainEnvironment({ METER_HOME: home }),
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
+    const ended = once(child, "close");
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    assert.deepEqual(await ended, [9, null]);
+  });
+
+  it("warns if the program is known to ignore proxies", async () => {
+    const { stderr } = await run(["--", "java", "-version"]);
+    assert.match(stderr, /^meter: This program will not be metered: Java reads its proxy from /);
+  });
+
+  it("accepts a relative path as home", async () => {
+    const { code, stdout } = await runProgram([...meterWords, "status"], {
+      env: { METER_HOME: "." },
+      cwd: home,
+    });
+    assert.equal(code, 0);
+    assert.ok(stdout.includes(home));
+  });
+});

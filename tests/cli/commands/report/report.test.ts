@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import stringWidth from "string-width";
+import { noon, sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
+import { createEmptyHome, createSampleHome, runWords } from "../../run-command.rig.ts";
+
+const day = 86_400_000;
+const nothing = {
+  promptTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  cacheWrite1hTokens: null,
+  completionTokens: null,
+  thinkingTokens: null,
+};
+
+describe("meter report", () => {
+  let sample: Awaited<ReturnType<typeof createSampleHome>>;
+  before(async () => {
+    sample = await createSampleHome((store) => {
+      store.insertBatch({
+        records: [
+          sampleRecord({ requestedAt: noon, project: "web", costPicoUsd: 1_234_567_890_000_000n }),
+          sampleRecord({
+            requestedAt: noon + 1,
+            project: "web",
+            model: "gpt-5",
+            provider: "openai",
+            costPicoUsd: 1n,
+          }),
+          sampleRecord({
+            requestedAt: noon + day,
+            project: "=cmd|' /C calc'!A0",
+            costSource: "provider",
+            costPicoUsd: 250_000_000_000n,
+            tokens: { ...sampleRecord().tokens, thinkingTokens: 7 },
+          }),
+          sampleRecord({
+            requestedAt: noon + 2 * day,
+            project: "日本語-プロジェクト",
+            client: null,
+            costPicoUsd: null,
+            costSource: "unpriced",
+            ratesSource: null,
+            tokens: nothing,
+            tokensComplete: false,
+          }),
+          sampleRecord({
+            requestedAt: noon + 2 * day,
+            project: "refused",
+            costPicoUsd: null,
+            costSource: "unpriced",
+            ratesSource: null,
+            tokens: nothing,
+            tokensComplete: false,
+            errorClass: "rate_limit",
+            retryable: true,
+            httpStatus: 429,
+          }),
+        ],
+        bodies: [],
+        coverage: [
+          { at: noon, host: "api.anthropic.com", kind: "metered", count: 4 },
+          { at: noon, host: "api.anthropic.com", kind: "unknown_path", count: 1 },
+          { at: noon, host: "api.anthropic.com", kind: "without_usage", count: 2 },
+          { at: noon, host: "api.anthropic.com", kind: "prompt_not_kept", count: 3 },
+          { at: noon, host: "api.anthropic.com", kind: "body_not_kept", count: 1 },
+          { at: noon, host: "api.anthropic.com", kind: "free", count: 9 },
+        ],
+      });
+    });
+  });
+  after(() => sample?.remove());
+  const report = (...words: string[]) => runWords(sample.home, ["report", ...words]);
+
+  it("prints a table by project with its total, unpriced requests and coverage", async () => {
+    const { code, stdout, stderr } = await report("--utc");
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(
+      stdout,
+      [
+        "project              requests  input  cache read  cache write  output  thinking         cost",
+        "───────────────────  ────────  ─────  ──────────  ───────────  ──────  ────────  ───────────",
+        "web                         2    200       4,000           60     100         –  $1,234.5679",
+        "=cmd|' /C calc'!A0          1    100       2,000           30      50         7      $0.2500",
+        "refused                     1      –           –            –       –         –            –",
+        "日本語-プロジェクト         1      –           –            –       –         –     unpriced",
+        "total                       5    300       6,000           90     150         7  $1,234.8179",
+        "",
+        "1 of 5 requests failed.",
+        "1 request has no known price; its cost is not included. Find out why: meter explain <id>",
+        "$0.2500 of the cost was stated by the providers.",
+        "Metering coverage: 80 % (4 of 5 calls seen on providers' hosts).",
+        "  not metered: 1 request to an unknown path",
+        "  of those metered: 2 responses without usage",
+        "  of those metered: 3 without a prompt hash: too many large requests at once",
+        "  of those metered: 1 captured body left out: too many large bodies at once",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("groups by model, provider, day, client or total", async () => {
+    const keys = async (by: string) => {
+      const { stdout } = await report("--by", by, "--utc", "--json");
+      return (JSON.parse(stdout).rows as { key: string | null; requests: number }[]).map(
+        ({ key, requests }) => [key, requests],
+      );
+    };
+    assert.deepEqual(await keys("model"), [
+      ["claude-sonnet-4-5", 4],
+      ["gpt-5", 1],
+    ]);
+    assert.deepEqual(await keys("provider"), [
+      ["anthropic", 4],
+      ["openai", 1],
+    ]);
+    assert.deepEqual(await keys("day"), [
+      ["2026-05-12", 2],
+      ["2026-05-13", 1],
+      ["2026-05-14", 2],
+    ]);
+    assert.deepEqual(await keys("client"), [
+      ["claude", 4],
+      [null, 1],
+    ]);
+    assert.deepEqual(await keys("total"), [[null, 5]]);
+  });
+
+  it("applies the period and the filters, and omits the coverage with filters", async () => {
+    const requests = async (...words: string[]) => {
+      const { stdout } = await report("--by", "total", "--utc", "--json", ...words);
+      return JSON.parse(stdout).rows[0]?.requests ?? 0;
+    };
+    assert.equal(await requests("--from", "2026-05-13"), 3);
+    assert.equal(await requests("--from", "2026-05-12", "--to", "2026-05-12"), 2);
+    assert.equal(await requests("--to", "2026-05-13"), 3);
+    assert.equal(await requests("--since", "1h"), 0);
+    assert.equal(await requests("--project", "web"), 2);
+    assert.equal(await requests("--model", "gpt-5", "--project", "web"), 1);
+    assert.equal(await requests("--provider", "openai", "--project", "other"), 0);
+    assert.ok(!(await report("--project", "web")).stdout.includes("coverage"));
+  });
+
+  it("reports that there are no requests", async () => {
+    assert.deepEqual(await report("--since", "1h"), {
+      code: 0,
+      stdout: "No requests.\n",
+      stderr: "",
+    });
+  });
+
+  it("prints exact sums as JSON", async () => {
+    const { stdout } = await report("--project", "web", "--utc", "--json", "--from", "2026-05-12");
+    assert.deepEqual(JSON.parse(stdout), {
+      by: "project",
+      from: "2026-05-12T00:00:00.000Z",
+      to: null,
+      rows: [
+        {
+          key: "web",
+          requests: 2,
+          errors: 0,
+          unpriced: 0,
+          incomplete: 0,
+          prompt_tokens: "200",
+          cache_read_tokens: "4000",
+          cache_write_tokens: "60",
+          cache_write_1h_tokens: "20",
+          completion_tokens: "100",
+          thinking_tokens: null,
+          cost_pico_usd: "1234567890000001",
+          by_cost_source: {
+            computed: { requests: 2, cost_pico_usd: "1234567890000001" },
+            provider: { requests: 0, cost_pico_usd: "0" },
+            estimated: { requests: 0, cost_pico_usd: "0" },
+            unpriced: { requests: 0, cost_pico_usd: "0" },
+          },
+        },
+      ],
+      coverage: null,
+    });
+  });
+
+  it("uses local days, and UTC days with --utc", {
+    skip: "Deno" in globalThis ? "Deno reads the time zone once, when it starts" : false,
+  }, async () => {
+    const { TZ } = process.env;
+    // 14 hours ahead, where noon UTC is in the next day.
+    process.env.TZ = "Pacific/Kiritimati";
+    try {
+      const firstDay = async (...words: string[]) =>
+        JSON.parse((await report("--by", "day", "--json", ...words)).stdout).rows[0].key;
+      assert.deepEqual(
+        [await firstDay("--utc"), await firstDay()],
+        [new Date(noon).toISOString().slice(0, 10), new Date(noon + day).toISOString().slice(0, 10)],
+      );
+    } finally {
+      if (TZ === undefined) delete process.env.TZ;
+      else process.env.TZ = TZ;
+    }
+  });
+
+  it("prints CSV (RFC 4180) without formulas", async () => {
+    const { stdout } = await report("--csv", "--utc");
+    assert.equal(
+      stdout,
+      [
+        "project,requests,errors,unpriced,incomplete,prompt_tokens,cache_read_tokens,cache_write_tokens," +
+          "cache_write_1h_tokens,completion_tokens,thinking_tokens,cost_usd",
+        "web,2,0,0,0,200,4000,60,20,100,,1234.567890000001",
+        "'=cmd|' /C calc'!A0,1,0,0,0,100,2000,30,10,50,7,0.25",
+        "refused,1,1,0,1,,,,,,,0",
+        "日本語-プロジェクト,1,0,1,1,,,,,,,0",
+        "",
+      ].join("\r\n"),
+    );
+  });
+
+  it("fits the terminal, truncates no number, and combines counts before it truncates a name", async () => {
+    for (const [columns, titles, note] of [
+      [
+        80,
+        /^project +requests +input +output +cost\n/,
+        /\nInput includes cache tokens, and output includes thinking tokens\./,
+      ],
+      [
+        56,
+        /^project +requests +tokens +cost\n/,
+        /\nA wider terminal shows input and output tokens separately\./,
+      ],
+    ] as const) {
+      const { stdout } = await runWords(sample.home, ["report"], { COLUMNS: String(columns) });
+      const table = stdout.split("\n\n")[0]!;
+      for (const line of table.split("\n")) assert.ok(stringWidth(line) <= columns, line);
+      assert.match(table, titles);
+      assert.match(table, /\n日本語-プロジェクト /);
+      assert.match(stdout, note);
+    }
+    const { stdout } = await runWords(sample.home, ["report"], { COLUMNS: "56" });
+    assert.match(stdout, /\ntotal +5 +6,547 +\$1,234\.8179\n/);
+    assert.match((await runWords(sample.home, ["report"], { COLUMNS: "45" })).stdout, /\n日本語-.*…/);
+  });
+
+  it("says how to start if nothing was metered yet", async () => {
+    const { home, remove } = createEmptyHome();
+    const { code, stderr } = await runWords(home, ["report"]);
+    remove();
+    assert.equal(code, 4);
+    assert.match(
+      stderr,
+      /^meter: Nothing has been metered yet: there is no database in .*\.\nStart metering: meter start\n$/,
+    );
+  });
+});
+
+describe("meter report into a pipe that closes early", {
+  skip:
+    "Deno" in globalThis || "Bun" in globalThis
+      ? "starts Node"
+      : process.platform === "win32"
+        ? "has no EPIPE"
+        : false,
+}, () => {
+  it("is not a failure", async () => {
+    const sample = await createSampleHome((store) => {
+      const records = Array.from({ length: 8_000 }, (_, n) =>
+        sampleRecord({ client: `client-${"x".repeat(40)}-${n}` }),
+      );
+      store.insertBatch({ records, bodies: [], coverage: [] });
+    });
+    try {
+      const program = fileURLToPath(new URL("../../../../cli/bin.js", import.meta.url));
+      const child = spawn(process.execPath, [program, "report", "--by", "client"], {
+        env: { ...process.env, METER_HOME: sample.home },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let stderr = "";
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+      // As `head` does: the first lines, then gone.
+      child.stdout.once("data", () => child.stdout.destroy());
+      const [code] = await once(child, "close");
+      assert.deepEqual([code, stderr], [0, ""]);
+    } finally {
+      sample.remove();
+    }
+  });
+});

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { renderStatus, type StatusFacts } from "../../../../cli/commands/status/render-status.ts";
+import type { StatusResponse } from "../../../../daemon/api/daemon-status.ts";
+import { createCounters } from "../../../../daemon/proxy/counters.ts";
+
+const running = {
+  pid: 42,
+  version: "0.4.0",
+  proxy_port: 8081,
+  api_port: 8765,
+  started_at: "2026-11-21T10:00:00.000Z",
+};
+
+function facts(more: Partial<StatusResponse> = {}, rest: Partial<StatusFacts> = {}): StatusFacts {
+  const status: StatusResponse = {
+    version: "0.4.0",
+    started_at: running.started_at,
+    proxy: { port: 8081, connections: 1_234, restarts: 0, watchdog: "healthy", counters: createCounters() },
+    api: { port: 8765 },
+    store: {
+      capturing: "ok",
+      lastError: null,
+      pending: 0,
+      stored: 1_000,
+      dropped: {},
+      set_aside: null,
+      bodies_held: null,
+    },
+    last_24_hours: { coverage: [], last_captures: [] },
+    warnings: [],
+    cloud: null,
+    ...more,
+  };
+  return { home: "/home/me/.meter", version: "0.4.0", running, status, databaseBytes: 0, now: 0, ...rest };
+}
+
+describe("renderStatus()", () => {
+  it("is short if there are no problems", () => {
+    assert.equal(
+      renderStatus(facts()),
+      [
+        "Metering.",
+        "proxy     http://127.0.0.1:8081  (1,234 connections to providers open)",
+        "api       http://127.0.0.1:8765",
+        "process   42, version 0.4.0, since 2026-11-21T10:00:00.000Z",
+        "home      /home/me/.meter",
+        "stored    1,000 requests since it started",
+      ].join("\n"),
+    );
+  });
+
+  it("begins with the daemon's own problems", () => {
+    const { proxy, store } = facts().status as StatusResponse;
+    const stuck = renderStatus(facts({ proxy: { ...proxy, watchdog: "exhausted" } }));
+    assert.match(stuck, /^DEGRADED: the proxy does not answer\.\n/);
+    assert.match(stuck, /^The proxy does not answer, and restarts did not help/m);
+    const failing = renderStatus(facts({ store: { ...store, capturing: "failing" } }));
+    assert.match(failing, /^DEGRADED: calls pass, but records can't be stored\.\n/);
+    const brief = renderStatus(facts({ proxy: { ...proxy, watchdog: "failing" } }));
+    assert.match(brief, /^Metering\.\n/);
+  });
+
+  it("distinguishes a daemon that does not answer from a missing one", () => {
+    const silent = { running: null, status: null };
+    assert.match(renderStatus(facts({}, silent)), /^Not metering: the daemon is not running\./);
+    for (const [pid, who] of [
+      [7, "A daemon (process 7)"],
+      [null, "A daemon"],
+    ] as const) {
+      const said = renderStatus(facts({}, { ...silent, holder: { pid } }));
+      assert.ok(said.startsWith(`${who} is using this home but does not answer`), said);
+    }
+  });
+
+  it("counts refused connections", () => {
+    const { proxy } = facts().status as StatusResponse;
+    const counters = createCounters();
+    counters.refused.too_many_connections = 1_200;
+    assert.match(
+      renderStatus(facts({ proxy: { ...proxy, counters } })),
+      /^Connections refused because too many were open: 1,200\.$/m,
+    );
+  });
+
+  it("shows the cloud's banner, and uses the singular for one request", () => {
+    const cloud = { banner: "PAUSED", sentence: "Nothing is sent. To go on: meter cloud resume" } as const;
+    const store = { ...facts().status?.store, stored: 1 } as StatusResponse["store"];
+    const said = renderStatus(facts({ cloud, store }));
+    assert.match(said, /^cloud {5}PAUSED: Nothing is sent\. To go on: meter cloud resume$/m);
+    assert.match(said, /^stored {4}1 request since it started$/m);
+    const { cloud: _, ...older } = facts().status as StatusResponse;
+    const silent = renderStatus(facts({}, { status: older as StatusResponse }));
+    assert.ok(!silent.includes("cloud"), "a daemon of an older version does not say");
+  });
+
+  it("begins with the fact that nothing is metered", () => {
+    assert.equal(
+      renderStatus(facts({}, { running: null, status: null })),
+      "Not metering: the daemon is not running. Start it: meter start\nhome      /home/me/.meter",
+    );
+  });
+
+  it("begins with the fact that records can't be stored, with the reason and the counts", () => {
+    const store = {
+      capturing: "failing",
+      lastError: { reason: "disk_full", message: "no room", at: 0 },
+      pending: 12,
+      stored: 3,
+      dropped: { disk_full: 4, backlog: 1_000 },
+      set_aside: "/home/me/.meter/meter.db.corrupt",
+      bodies_held: 7,
+    } as const;
+    const said = renderStatus(facts({ store })).split("\n");
+    assert.equal(said[0], "DEGRADED: calls pass, but records can't be stored.");
+    for (const line of [
+      "stored    3 requests since it started, 12 waiting",
+      "last error  disk_full: no room",
+      "lost      4 records: disk_full",
+      "lost      1,000 records: backlog",
+      "A damaged database was moved to /home/me/.meter/meter.db.corrupt.",
+      "7 captured bodies passed their retention all at once; the clock may be wrong. Delete them: meter bodies sweep",
+    ]) {
+      assert.ok(said.includes(line), line);
+    }
+  });
+
+  it("reports another version, restarts, clients that don't trust the certificate, and warnings", () => {
+    const counters = createCounters();
+    counters.endedUnused = 3;
+    counters.refused.upstream_unreachable = 4;
+    counters.refused.upstream_tls = 5;
+    const proxy = { port: 1, connections: 0, restarts: 2, watchdog: "exhausted", counters } as const;
+    const said = renderStatus(facts({ proxy, warnings: ["odd setting"] }, { version: "0.5.0" }));
+    assert.match(said, /\nThe installed version is 0\.5\.0\. Restart the daemon: meter stop && meter start/);
+    assert.match(said, /\nThe proxy was restarted 2 times\./);
+    assert.match(said, /\nThe proxy does not answer, and restarts did not help/);
+    assert.match(
+      said,
+      /\nConnections to providers that ended before a request: 3\. .*\n +meter run -- <command>/,
+    );
+    assert.match(said, /\nConnections to hosts that could not be reached: 4\. /);
+    assert.match(said, /\nConnections to hosts without a trusted certificate: 5\./);
+    assert.match(said, /\nwarning {3}odd setting/);
+  });
+
+  it("ends with the coverage of the last day", () => {
+    const coverage = [
+      { host: "api.openai.com", kind: "metered", count: 9 },
+      { host: "api.openai.com", kind: "websocket", count: 1 },
+    ] as const;
+    assert.match(
+      renderStatus(facts({ last_24_hours: { coverage, last_captures: [] } })),
+      /\n24 hours {2}Metering coverage: 90 % \(9 of 10 calls seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket session$/,
+    );
+    assert.ok(!renderStatus(facts()).includes("24 hours"));
+  });
+
+  it("shows the database and when each client was last metered", () => {
+    const at = (ms: number) => new Date(ms).toISOString();
+    const last_captures = [
+      { client: "claude", at: at(10_000_000 - 30_000) },
+      { client: null, at: at(10_000_000 - 59 * 60_000) },
+      { client: "node\u001b[2J", at: at(10_000_000 - 125 * 60_000) },
+    ];
+    const said = renderStatus(
+      facts(
+        { last_24_hours: { coverage: [], last_captures } },
+        { databaseBytes: 3 * 1024 * 1024, now: 10_000_000 },
+      ),
+    );
+    assert.match(
+      said,
+      /\ndatabase {2}\/home\/me\/\.meter\/meter\.db, 3\.0 MiB\ncaptured {2}claude just now, unknown client 59 min ago, node\ufffd\[2J 2 h ago$/,
+    );
+  });
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { configFile, readConfig } from "../../../cli/home/read-config.ts";
+import { createEmptyHome } from "../run-command.rig.ts";
+
+describe("readConfig()", () => {
+  const rows: readonly (readonly [text: string, warning: string, line: number])[] = [
+    ['[proxy]\nport = "x"\n', "proxy.port: must be a whole number; 8081 is used", 2],
+    ["\n[proxy]\nprot = 1\n", "proxy.prot: is not a setting; did you mean port?", 3],
+    ["proxy = 1\n", "proxy: must be a table; ignored", 1],
+    [
+      '[cloud]\nbase_url = "http://example.com"\n',
+      "cloud.base_url: must be an https URL without credentials; no cloud is configured",
+      2,
+    ],
+    [
+      '[[providers]]\nhost = "a.example"\nprovider = "a"\n[[providers]]\nhost = "b.example"\n',
+      "providers[1].provider: is required; this provider is ignored",
+      4,
+    ],
+  ];
+  for (const [text, warning, line] of rows)
+    it(`names the file and line ${line} in a warning: ${warning}`, async () => {
+      const { home, remove } = createEmptyHome();
+      try {
+        writeFileSync(configFile(home), text);
+        const { warnings } = await readConfig(home, {});
+        assert.deepEqual(warnings, [`${warning}. Fix line ${line} of ${configFile(home)}.`]);
+      } finally {
+        remove();
+      }
+    });
+
+  it("names no line for a base URL from the environment", async () => {
+    const { home, remove } = createEmptyHome();
+    try {
+      writeFileSync(configFile(home), '[cloud]\nbase_url = "https://example.com"\n');
+      const { warnings } = await readConfig(home, { HALTON_METER_CLOUD_URL: "http://example.com" });
+      assert.deepEqual(warnings, [
+        "cloud.base_url: must be an https URL without credentials; no cloud is configured",
+      ]);
+    } finally {
+      remove();
+    }
+  });
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { after, before, describe, it } from "node:test";
+import { selfTest } from "../../../cli/install/self-test.ts";
+import {
+  createHome,
+  type MeterProcess,
+  onNodeOnly,
+  removeHome,
+  SUITE_TIMEOUT_MS,
+  startMeter,
+  waitFor,
+} from "../../end-to-end/meter-process.rig.ts";
+
+/** Something that answers on Ollama's port; null while another self-test of this machine has it. */
+async function startOllama(): Promise<Server | null> {
+  const server = createServer((_request, answer) => {
+    answer.writeHead(200, { "content-type": "application/json" }).end('{"version":"0.12.0"}');
+  });
+  server.listen(11_434, "127.0.0.1");
+  return await once(server, "listening").then(
+    () => server,
+    () => null,
+  );
+}
+
+describe("selfTest()", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
+  let meter: MeterProcess;
+  before(async () => {
+    meter = await startMeter(createHome(["[proxy]", "port = 0", "[api]", "port = 0"]));
+  });
+  after(async () => {
+    await meter?.stop();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+
+  it("sends a free call to a running Ollama, and checks that it was counted", async () => {
+    const ollama = await waitFor("Ollama's port", startOllama);
+    try {
+      const { home, proxyPort } = meter;
+      assert.deepEqual(await selfTest({ home, proxyPort, proxyPassword: null }), {
+        ok: true,
+        how: "counted",
+      });
+    } finally {
+      ollama.closeAllConnections();
+      ollama.close();
+    }
+  });
+});

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { commandsFor } from "../../../cli/commands/commands-for.ts";
+import { withProgramName } from "../../../cli/program/program-name.ts";
+import { createEmptyHome, runWords } from "../run-command.rig.ts";
+
+const inClone = { npm_command: "exec" };
+
+describe("withProgramName()", () => {
+  const cases: [text: string, inClone: string][] = [
+    ["meter stop && meter start", "npx meter stop && npx meter start"],
+    ["Start it: meter start", "Start it: npx meter start"],
+    ["run them with meter run.", "run them with npx meter run."],
+    ["or by meter-cloud admin create-user", "or by npx meter-cloud admin create-user"],
+    ["npx meter start", "npx meter start"],
+    [". '/home/a meter b/env.sh'", ". '/home/a meter b/env.sh'"],
+    ["ExecStart=/usr/bin/meter start", "ExecStart=/usr/bin/meter start"],
+    ["the meter runs, the meter start", "the meter runs, the meter start"],
+    ["meter run-of-the-mill", "meter run-of-the-mill"],
+  ];
+  for (const [text, expected] of cases)
+    it(`prefixes npx in a clone run through npm: ${text}`, () => {
+      assert.equal(withProgramName(text, inClone), expected);
+      assert.equal(
+        withProgramName(text, { npm_command: "run-script", npm_lifecycle_event: "demo" }),
+        expected,
+      );
+      assert.equal(withProgramName(text, { npm_command: "run-script", npm_lifecycle_event: "test" }), text);
+      assert.equal(withProgramName(text, {}), text);
+    });
+
+  it("knows every command", async () => {
+    for (const { paths } of await commandsFor([]))
+      for (const path of paths ?? []) {
+        const command = ["meter", ...path].join(" ");
+        assert.equal(withProgramName(command, inClone), `npx ${command}`);
+      }
+  });
+});
+
+describe("what a command prints", () => {
+  it("can be pasted in a clone, except for JSON", async () => {
+    const { home, remove } = createEmptyHome();
+    const said = async (words: string[]) => await runWords(home, words, inClone);
+    assert.match((await said(["cloud", "status"])).stdout, /To connect: npx meter cloud\s+connect\n/);
+    assert.match((await said(["cloud", "status", "--json"])).stdout, /To connect: meter cloud connect"/);
+    assert.match((await said(["explain", "last"])).stderr, /Nothing has been metered yet/);
+    assert.match((await said(["status"])).stdout, /Start it: npx meter start\n/);
+    assert.match((await said(["open"])).stderr, /Start it: npx meter start\n$/);
+    remove();
+  });
+});

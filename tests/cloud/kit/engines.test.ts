@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import process from "node:process";
+import { after, before, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { describeOnPostgres, type Engine, type TestDatabase } from "./engines.ts";
+
+const LONGEST_MS = 60_000;
+
+for (const suite of ["one", "two"]) {
+  const suiteWithDatabase = (engine: Engine) => {
+    let database: TestDatabase;
+    before(async () => {
+      database = await engine.open();
+    });
+    after(() => database.close());
+
+    it(`has a database for test ${suite}`, () => {
+      const folder = engine.server()?.folder ?? "";
+      assert.ok(existsSync(folder));
+      console.log(`folder ${folder}`);
+    });
+  };
+  describeOnPostgres(`suite ${suite} of a file`, suiteWithDatabase, { ownServer: true });
+}
+
+describeOnPostgres("a run of one suite of a file", () => {
+  // Seen to fail, by its time limit, with a server that keeps its process running until the last suite stops it.
+  it("stops, and leaves no server and no folder behind", {
+    skip: "Deno" in globalThis && "needs Node",
+  }, () => {
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      ["--test-name-pattern=has a database for test one", fileURLToPath(import.meta.url)],
+      { encoding: "utf8", timeout: LONGEST_MS, env: { ...process.env, NODE_TEST_CONTEXT: "" } },
+    );
+    assert.equal(status, 0, stdout);
+    const [, folder = ""] = /folder (\S+)/.exec(stdout) ?? [];
+    assert.ok(folder.length > 0, stdout);
+    assert.ok(!existsSync(folder));
+  });
+});

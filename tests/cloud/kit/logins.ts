@@ -1,0 +1,92 @@
+import { sql } from "kysely";
+import { systemClock } from "../../../adapters/clock/system-clock.ts";
+import { openPgliteInMemory } from "../../../adapters/postgres/pglite.ts";
+import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
+import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
+import type { Migration } from "../../../cloud/store/migration.ts";
+import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
+import { type Engine, newDatabaseName, savedSnapshot } from "./engines.ts";
+
+/** A database that real logins use, none of them a superuser's, migrated by its owner. */
+interface Logins {
+  /** As the login that owns the tables. */
+  readonly owner: CloudDatabase;
+  /** As the login that serves; the owner's where there is only one. */
+  readonly server: CloudDatabase;
+  close(): Promise<void>;
+}
+
+/** The set-ups of docs/hosting.md: one login that owns everything, or an owner and a server. */
+export type LoginSetup = "one" | "two";
+
+const SETUPS: Readonly<Record<LoginSetup, readonly string[]>> = {
+  one: ["create role host login createrole"],
+  two: [
+    "create role meter_app nologin",
+    "create role meter_lookup nologin",
+    "create role meter_accounts nologin",
+    "create role meter_purge nologin",
+    "create role host login",
+    "create role host_server login noinherit",
+    "grant meter_app, meter_lookup, meter_accounts, meter_purge to host",
+    "grant meter_app, meter_accounts, meter_purge to host_server",
+  ],
+};
+
+/** Makes the logins of a set-up and a database that its owner has migrated. On PGlite both are one session. */
+export async function openAsLogins(
+  engine: Engine,
+  setup: LoginSetup,
+  migrations: readonly Migration[] = CLOUD_MIGRATIONS,
+): Promise<Logins> {
+  const server = engine.server();
+  const serving = setup === "one" ? "host" : "host_server";
+  if (server === null) {
+    // Migrations other than the cloud's own are not saved.
+    const snapshot =
+      migrations === CLOUD_MIGRATIONS
+        ? await savedSnapshot(`logins-${setup}`, (db) => migrateAsHost(db, setup, migrations))
+        : null;
+    const db = openCloudDatabase(openPgliteInMemory(snapshot));
+    if (snapshot === null) await migrateAsHost(db, setup, migrations);
+    await sql.raw(`set session authorization ${serving}`).execute(db);
+    return { owner: db, server: db, close: () => db.destroy() };
+  }
+  const admin = await engine.open();
+  // Roles belong to the whole server: a suite that makes logins has the option `ownServer`.
+  for (const statement of SETUPS[setup]) {
+    await sql
+      .raw(`do $$ begin ${statement}; exception when duplicate_object then null; end $$`)
+      .execute(admin.db);
+  }
+  await sql.raw(`alter role host ${setup === "one" ? "createrole" : "nocreaterole"}`).execute(admin.db);
+  const name = newDatabaseName();
+  await sql.raw(`create database ${name} owner host template template0`).execute(admin.db);
+  await admin.close();
+  const connect = (login: string) =>
+    openCloudDatabase(openPostgres(server.url(name).replace("//postgres@", `//${login}@`), systemClock));
+  const owner = connect("host");
+  await migrateCloud(owner, 1, migrations);
+  const serverDb = setup === "one" ? owner : connect(serving);
+  return {
+    owner,
+    server: serverDb,
+    close: async () => {
+      await owner.destroy();
+      if (serverDb !== owner) await serverDb.destroy();
+    },
+  };
+}
+
+/** Makes the logins of a set-up on a new PGlite, and migrates it as their owner. */
+async function migrateAsHost(
+  db: CloudDatabase,
+  setup: LoginSetup,
+  migrations: readonly Migration[],
+): Promise<void> {
+  for (const statement of SETUPS[setup]) await sql.raw(statement).execute(db);
+  await sql.raw("alter database postgres owner to host").execute(db);
+  await sql.raw("set session authorization host").execute(db);
+  await migrateCloud(db, 1, migrations);
+  await sql.raw("reset session authorization").execute(db);
+}

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  ATTRIBUTION_TIERS,
+  type AttributionFacts,
+  type AttributionRules,
+  attributeCall,
+} from "../../../../core/metering/attribution/attribute-call.ts";
+import { normaliseSlug } from "../../../../core/values/slug/normalise-slug.ts";
+
+const rules: AttributionRules = { defaultProject: "house", autoClassifyUnknownProcesses: true };
+
+/** Facts in which each tier up to the working directory's name has something to say. */
+const full: AttributionFacts = {
+  headerProject: "Header",
+  proxyUser: "Proxy",
+  process: {
+    pid: 7,
+    processName: "node",
+    commandLines: [["node"], ["code", "--folder-uri", "file:///home/u/ide"]],
+    environmentProject: "Environment",
+    cwd: "/home/u/ide/repo/cwd",
+  },
+  folders: {
+    projectFile: { path: "/home/u/ide/repo/.meter.toml", project: "File" },
+    bodyCaptureRefused: false,
+    gitRoot: "/home/u/ide/repo",
+  },
+};
+
+/** The same facts with the tiers before `tier` silent. */
+function silentBefore(
+  tier: string,
+  facts: AttributionFacts = full,
+  silence: string | null = null,
+): AttributionFacts {
+  const is = (name: string): boolean =>
+    ATTRIBUTION_TIERS.indexOf(tier as never) > ATTRIBUTION_TIERS.indexOf(name as never);
+  const process = facts.process;
+  const folders = facts.folders;
+  assert.ok(process !== null && folders !== null);
+  return {
+    headerProject: is("header") ? silence : facts.headerProject,
+    proxyUser: is("proxy_user") ? silence : facts.proxyUser,
+    process: {
+      ...process,
+      environmentProject: is("environment") ? silence : process.environmentProject,
+      commandLines: is("ide_workspace") ? [["node"]] : process.commandLines,
+      cwd: is("working_directory") ? null : process.cwd,
+    },
+    folders: {
+      ...folders,
+      projectFile: is("project_file") ? null : folders.projectFile,
+      gitRoot: is("git_root") ? null : folders.gitRoot,
+    },
+  };
+}
+
+/** Keys made up here, in the spellings in which they get into names. */
+const body = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gJ5kL7nP9rS1uV3x";
+const secretNames: readonly string[] = [
+  `sk-ant-api03-${body}`,
+  `sk-ant-api03-${body}`.toLowerCase(),
+  `AIza${body.slice(0, 35)}`,
+  `AIza${body.slice(0, 35)}`.toLowerCase(),
+  `AKIA${"Q3EGRZ7TPLMN2WXY"}`.toLowerCase(),
+  `my-project-ghp_${body.slice(0, 36)}`,
+  `Bearer ${body}`,
+  "ann@example.com",
+];
+
+describe("attributeCall()", () => {
+  // Seen to fail without the check, with the check of the slug instead of the name, and with the name's own spelling alone.
+  for (const name of secretNames) {
+    it(`does not use ${name.slice(0, 12)}… as a project from any tier`, () => {
+      const cases: readonly AttributionFacts[] = [
+        { headerProject: name, proxyUser: null, process: null, folders: null },
+        { headerProject: null, proxyUser: name, process: null, folders: null },
+        ...["environment", "project_file", "ide_workspace", "git_root", "working_directory"].map((tier) => {
+          const facts = silentBefore(tier);
+          const process = facts.process as NonNullable<typeof facts.process>;
+          const folders = facts.folders as NonNullable<typeof facts.folders>;
+          return {
+            ...facts,
+            process: {
+              ...process,
+              environmentProject: process.environmentProject && name,
+              commandLines: [["code", `--folder-uri`, `file:///home/u/${encodeURIComponent(name)}`]],
+              cwd: `/home/u/${name}`,
+            },
+            folders: {
+              ...folders,
+              projectFile: folders.projectFile && { ...folders.projectFile, project: name },
+              gitRoot: folders.gitRoot && `/home/u/${name}`,
+            },
+          };
+        }),
+      ];
+      for (const facts of cases) {
+        assert.deepEqual(attributeCall(facts, rules), {
+          project: "house",
+          tier: "default_project",
+          runnerUp: null,
+        });
+      }
+    });
+  }
+
+  it("skips a name that contains a secret", () => {
+    const facts = { ...full, headerProject: secretNames[0] as string };
+    const { project, tier } = attributeCall(facts, rules);
+    assert.deepEqual({ project, tier }, { project: "proxy", tier: "proxy_user" });
+  });
+
+  it("uses the given secret check, except for the default project", () => {
+    const result = attributeCall(full, { ...rules, isSecret: () => true });
+    assert.deepEqual(result, { project: "misc", tier: "default_project", runnerUp: null });
+  });
+
+  const table: readonly [tier: string, project: string, runnerUp: string | null][] = [
+    ["header", "header", "proxy_user"],
+    ["proxy_user", "proxy", "environment"],
+    ["environment", "environment", "project_file"],
+    ["project_file", "file", "ide_workspace"],
+    ["ide_workspace", "ide", "git_root"],
+    ["git_root", "repo", "working_directory"],
+    ["working_directory", "cwd", "default_project"],
+    ["default_project", "house", null],
+  ];
+  for (const [tier, project, runnerUp] of table) {
+    it(`uses ${tier} if no stronger tier has a name`, () => {
+      const result = attributeCall(silentBefore(tier), rules);
+      assert.deepEqual(
+        [result.tier, result.project, result.runnerUp?.tier ?? null],
+        [tier, project, runnerUp],
+      );
+    });
+  }
+
+  it("skips a name whose slug is empty", () => {
+    for (const silence of ["", "---", "日本"]) {
+      assert.equal(attributeCall(silentBefore("project_file", full, silence), rules).tier, "project_file");
+    }
+  });
+
+  it("uses the default project if unknown processes are not classified", () => {
+    const strict = { ...rules, autoClassifyUnknownProcesses: false };
+    assert.deepEqual(attributeCall(silentBefore("working_directory"), strict), {
+      project: "house",
+      tier: "default_project",
+      runnerUp: null,
+    });
+    assert.equal(attributeCall(silentBefore("git_root"), strict).tier, "git_root");
+  });
+
+  it("falls back to misc if nothing is known or the default project is invalid", () => {
+    const facts: AttributionFacts = { headerProject: null, proxyUser: null, process: null, folders: null };
+    assert.equal(attributeCall(facts, rules).project, "house");
+    assert.equal(attributeCall(facts, { ...rules, defaultProject: "!!" }).project, "misc");
+  });
+
+  it("does not use a root directory as a name", () => {
+    for (const cwd of ["/", "C:\\", "C:/"]) {
+      const process = { pid: 1, processName: null, commandLines: [], environmentProject: null, cwd };
+      assert.equal(
+        attributeCall({ headerProject: null, proxyUser: null, process, folders: null }, rules).tier,
+        "default_project",
+      );
+    }
+  });
+
+  // Seen to fail with the empty name taken, and with environment and project file exchanged.
+  it("returns the slug of the strongest tier, and of the next one as runner-up", () => {
+    const name = fc.constantFrom(null, "", "-", "Shop", "a b", "é");
+    fc.assert(
+      fc.property(
+        name,
+        name,
+        name,
+        name,
+        name,
+        fc.boolean(),
+        (header, user, environment, file, folder, auto) => {
+          const cwd = folder === null ? null : `/${folder}`;
+          const result = attributeCall(
+            {
+              headerProject: header,
+              proxyUser: user,
+              process: { pid: 1, processName: null, commandLines: [], environmentProject: environment, cwd },
+              folders: {
+                projectFile: file === null ? null : { path: "/.meter.toml", project: file },
+                bodyCaptureRefused: false,
+                gitRoot: null,
+              },
+            },
+            { defaultProject: "house", autoClassifyUnknownProcesses: auto },
+          );
+          const names = [header, user, environment, file, auto ? folder : null].map((text) =>
+            normaliseSlug(text ?? ""),
+          );
+          const wanted = [...names.filter((slug) => slug !== ""), "house"];
+          assert.equal(result.project, wanted[0]);
+          assert.equal(result.runnerUp?.project, wanted[1]);
+          assert.equal(normaliseSlug(result.project), result.project);
+        },
+      ),
+    );
+  });
+});

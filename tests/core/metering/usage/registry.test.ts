@@ -1,0 +1,398 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRegistry } from "../../../../core/metering/usage/registry.ts";
+import type { RouteMatch } from "../../../../core/metering/usage/route.ts";
+
+const registry = createRegistry();
+
+/** `METHOD url` → `provider api kind [model] [streaming] [flags] [+extras]`, or what else the match is. */
+function spell(match: RouteMatch): string {
+  if (match.kind === "not_provider") return match.kind;
+  if (match.kind !== "metered") return `${match.provider} ${match.kind}`;
+  const { provider, api, requestKind, model, streaming, fetches, webSocket, extras } = match;
+  return [
+    provider,
+    api,
+    requestKind,
+    ...(model === null ? [] : [model]),
+    ...(streaming === null ? [] : [streaming]),
+    ...(fetches ? ["fetches"] : []),
+    ...(webSocket ? ["webSocket"] : []),
+    ...Object.keys(extras ?? {}).map((name) => `+${name}`),
+  ].join(" ");
+}
+
+function matchUrl(request: string, from = registry): string {
+  const [method = "", url = ""] = request.split(" ");
+  const { protocol, hostname, port } = new URL(url);
+  const path = url.slice(url.indexOf("/", protocol.length + 2));
+  const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+  return spell(from.match({ host: hostname, port: number, method, path }));
+}
+
+const table: Record<string, string> = {
+  "POST https://api.anthropic.com/v1/messages": "anthropic anthropic.messages chat",
+  "POST https://api.anthropic.com/v1/messages?beta=true": "anthropic anthropic.messages chat",
+  "POST https://API.Anthropic.com//v1/messages/": "anthropic anthropic.messages chat",
+  "POST https://api.anthropic.com/v1/messages/count_tokens?beta=true": "anthropic free",
+  "POST https://api.anthropic.com/v1/messages/batches": "anthropic free",
+  "GET https://api.anthropic.com/v1/messages/batches/msgbatch_1": "anthropic free",
+  "GET https://api.anthropic.com/v1/messages/batches/msgbatch_1/results":
+    "anthropic anthropic.batch_results chat fetches",
+  "POST https://api.anthropic.com/v1/complete": "anthropic unknown_path",
+  "GET https://api.anthropic.com/v1/messages": "anthropic unknown_path",
+  "OPTIONS https://api.anthropic.com/v1/messages": "anthropic free",
+  "HEAD https://api.anthropic.com/": "anthropic free",
+  "GET https://api.anthropic.com/v1/models?limit=5": "anthropic free",
+  "POST https://api.anthropic.com/api/event_logging/batch": "anthropic free",
+  "POST https://api.anthropic.com/v1/chat/completions": "anthropic openai.chat chat",
+  "POST https://api.openai.com/v1/chat/completions": "openai openai.chat chat",
+  "GET https://api.openai.com/v1/chat/completions/chatcmpl-1": "openai free",
+  "POST https://eu.api.openai.com/v1/responses": "openai openai.responses chat",
+  "POST https://api.openai.com/v1/responses/compact": "openai openai.responses chat",
+  "POST https://api.openai.com/v1/responses/input_tokens": "openai free",
+  "GET https://api.openai.com/v1/responses/resp_1": "openai openai.responses chat fetches",
+  "POST https://api.openai.com/v1/responses/resp_1/cancel": "openai openai.responses chat fetches",
+  "GET https://api.openai.com/v1/responses/resp_1/input_items": "openai free",
+  "GET https://api.openai.com/v1/responses": "openai openai.responses chat true webSocket",
+  "GET https://api.openai.com/v1/realtime?model=gpt-realtime": "openai openai.realtime chat true webSocket",
+  "POST https://api.openai.com/v1/realtime/client_secrets": "openai free",
+  "POST https://api.openai.com/v1/realtime/calls": "openai unknown_path",
+  "POST https://api.openai.com/v1/batches": "openai free",
+  "POST https://api.openai.com/v1/moderations": "openai free",
+  "GET https://api.openai.com/v1/files/file-1/content": "openai openai.file_content chat fetches",
+  "GET https://api.openai.com/v1/files/file-1": "openai free",
+  "POST https://api.openai.com/v1/audio/transcriptions": "openai openai.transcriptions audio",
+  "POST https://api.openai.com/v1/audio/translations": "openai openai.transcriptions audio",
+  "POST https://api.openai.com/v1/audio/speech": "openai openai.speech audio",
+  "POST https://api.openai.com/v1/videos": "openai unknown_path",
+  "POST https://api.openai.com/v1/completions": "openai openai.completions chat",
+  "POST https://api.openai.com/v1/embeddings": "openai openai.embeddings embedding",
+  "GET https://api.openai.com/v1/models": "openai free",
+  "POST https://api.openai.com/v1/images/generations": "openai openai.images image",
+  "POST https://api.openai.com/v1/images/edits": "openai openai.images image",
+  "POST https://api.openai.com/chat/completions": "openai unknown_path",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent":
+    "gemini gemini.generate chat gemini-x false",
+  "POST https://generativelanguage.googleapis.com/v1/models/gemini-x:streamGenerateContent?alt=sse":
+    "gemini gemini.generate chat gemini-x true",
+  "POST https://generativelanguage.googleapis.com/v1beta/tunedModels/mine%20own:generateContent":
+    "gemini gemini.generate chat mine own false",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/bad%ZZ:generateContent":
+    "gemini gemini.generate chat bad%ZZ false",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/e:embedContent":
+    "gemini gemini.embed embedding e false",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/e:batchEmbedContents":
+    "gemini gemini.embed embedding e false",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/e:countTokens": "gemini free",
+  "GET https://generativelanguage.googleapis.com/v1beta/models": "gemini free",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/imagen:predict": "gemini unknown_path",
+  "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=k":
+    "gemini gemini.live chat true webSocket",
+  "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateContentConstrained":
+    "gemini gemini.live chat true webSocket",
+  "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateMusic":
+    "gemini unknown_path",
+  "POST https://generativelanguage.googleapis.com/upload/v1beta/files": "gemini free",
+  "POST https://generativelanguage.googleapis.com/v1beta/openai/chat/completions": "gemini openai.chat chat",
+  "POST https://play.googleapis.com/log": "not_provider",
+  "POST https://api.x.ai/v1/chat/completions": "xai openai.chat chat",
+  "POST https://us-east-1.api.x.ai/v1/responses": "xai openai.responses chat",
+  "POST https://api.x.ai/v1/messages": "xai anthropic.messages chat",
+  "GET https://api.x.ai/v1/api-key": "xai free",
+  "POST https://openrouter.ai/api/v1/chat/completions": "openrouter openai.chat chat",
+  "POST https://openrouter.ai/api/v1/responses": "openrouter openai.responses chat",
+  "POST https://openrouter.ai/api/v1/messages": "openrouter anthropic.messages chat",
+  "GET https://openrouter.ai/api/v1/generation?id=gen-1": "openrouter free",
+  "GET https://openrouter.ai/models": "openrouter free",
+  "POST https://openrouter.ai/api/v2/magic": "openrouter unknown_path",
+  "POST http://localhost:11434/api/chat": "ollama ollama.chat chat",
+  "POST http://127.0.0.1:11434/api/generate": "ollama ollama.generate chat",
+  "POST http://[::1]:11434/api/embed": "ollama ollama.embed embedding false",
+  "POST http://localhost:11434/v1/chat/completions": "ollama openai.chat chat",
+  "POST http://localhost:11434/v1/messages": "ollama anthropic.messages chat",
+  "GET http://localhost:11434/": "ollama free",
+  "GET http://localhost:11434/api/tags": "ollama free",
+  "POST http://localhost:8080/api/chat": "not_provider",
+  "POST https://ollama.com/api/chat": "ollama ollama.chat chat",
+  "GET https://ollama.com/library": "ollama free",
+  "POST https://api.groq.com/openai/v1/chat/completions": "groq openai.chat chat",
+  "POST https://api.mistral.ai/v1/chat/completions": "mistral openai.chat chat",
+  "POST https://codestral.mistral.ai/v1/fim/completions": "mistral openai.completions chat",
+  "POST https://api.mistral.ai/v1/agents/completions": "mistral openai.chat chat",
+  "POST https://api.mistral.ai/v1/ocr": "mistral mistral.ocr other false",
+  "POST https://api.deepseek.com/chat/completions": "deepseek openai.chat chat",
+  "POST https://api.deepseek.com/v1/chat/completions": "deepseek openai.chat chat",
+  "POST https://api.deepseek.com/anthropic/v1/messages": "deepseek anthropic.messages chat",
+  "GET https://api.deepseek.com/user/balance": "deepseek free",
+  "POST https://api.together.xyz/v1/chat/completions": "together openai.chat chat",
+  "POST https://api.fireworks.ai/inference/v1/chat/completions": "fireworks openai.chat chat",
+  "POST https://api.perplexity.ai/chat/completions": "perplexity openai.chat chat",
+  "POST https://api.perplexity.ai/v1/responses": "perplexity openai.responses chat",
+  "POST https://api.cerebras.ai/v1/chat/completions": "cerebras openai.chat chat",
+  "POST https://api.cohere.ai/compatibility/v1/embeddings": "cohere openai.embeddings embedding",
+  "POST https://api.cohere.com/v2/chat": "cohere cohere.chat chat",
+  "POST https://api.cohere.com/v1/chat": "cohere cohere.chat chat",
+  "POST https://api.cohere.com/v2/embed": "cohere cohere.embed embedding false",
+  "POST https://api.cohere.com/v2/rerank": "cohere cohere.rerank other false",
+  "POST https://api.cohere.com/v1/tokenize": "cohere free",
+  "POST https://generativelanguage.googleapis.com/v1beta/interactions": "gemini gemini.interactions chat",
+  "GET https://generativelanguage.googleapis.com/v1beta/interactions/i1":
+    "gemini gemini.interactions chat fetches",
+  "GET https://generativelanguage.googleapis.com/v1beta/batches/b1": "gemini gemini.batch chat fetches",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/m:batchGenerateContent": "gemini free",
+  "GET https://generativelanguage.googleapis.com/download/v1beta/files/f1:download?alt=media":
+    "gemini gemini.batch_file chat fetches",
+  "POST https://chatgpt.com/backend-api/codex/responses": "codex openai.responses chat +subscription",
+  "GET https://chatgpt.com/backend-api/codex/responses":
+    "codex openai.responses chat true webSocket +subscription",
+  "POST https://chatgpt.com/backend-api/codex/responses/compact": "codex openai.responses chat +subscription",
+  "GET https://chatgpt.com/backend-api/codex/models": "codex free",
+  "POST https://chatgpt.com/backend-api/codex/analytics-events/events": "codex free",
+  "POST https://chatgpt.com/backend-api/codex/magic": "codex unknown_path",
+  "POST https://chatgpt.com/backend-api/conversation": "codex free",
+  "GET https://chatgpt.com/backend-api/wham/usage": "codex free",
+  "POST https://ab.chatgpt.com/otlp/v1/metrics": "not_provider",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:generateContent":
+    "code-assist gemini.code_assist chat false +subscription",
+  "POST https://daily-cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse":
+    "code-assist gemini.code_assist chat true +subscription",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist": "code-assist free",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:recordCodeAssistMetrics": "code-assist free",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:countTokens": "code-assist free",
+  "POST https://cloudcode-pa.googleapis.com/v1internal:generateImages": "code-assist unknown_path",
+  "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/google/models/gemini-x:generateContent":
+    "vertex gemini.generate chat gemini-x false +regional_endpoint",
+  "POST https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global/publishers/google/models/gemini-x:streamGenerateContent?alt=sse":
+    "vertex gemini.generate chat gemini-x true",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-x:generateContent":
+    "vertex gemini.generate chat gemini-x false",
+  "POST https://aiplatform.us.rep.googleapis.com/v1/projects/p/locations/us/publishers/anthropic/models/claude-x@20250101:rawPredict":
+    "vertex anthropic.messages chat claude-x@20250101 +regional_endpoint",
+  "POST https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/publishers/anthropic/models/claude-x:streamRawPredict":
+    "vertex anthropic.messages chat claude-x +regional_endpoint",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/count-tokens:rawPredict":
+    "vertex free",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/mistralai/models/mistral-x:rawPredict":
+    "vertex openai.chat chat mistral-x +regional_endpoint",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/endpoints/openapi/chat/completions":
+    "vertex openai.chat chat +regional_endpoint",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/m:countTokens":
+    "vertex free",
+  "POST https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/google/models/imagen-4.0-generate-001:predict":
+    "vertex vertex.predict image imagen-4.0-generate-001 false +regional_endpoint",
+  "POST https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google/models/text-multilingual-embedding-002:predict":
+    "vertex vertex.predict embedding text-multilingual-embedding-002 false",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/textembedding-gecko@003:predict":
+    "vertex vertex.predict embedding textembedding-gecko@003 false",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/multimodalembedding@001:predict":
+    "vertex unknown_path",
+  "POST https://aiplatform.googleapis.com/v1/publishers/google/models/veo-3.0:predictLongRunning":
+    "vertex unknown_path",
+  "GET https://us-east5-aiplatform.googleapis.com/ws/google.cloud.aiplatform.v1beta1.LlmBidiService/BidiGenerateContent":
+    "vertex gemini.live chat true webSocket +regional_endpoint",
+  "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/mistralai/models/mistral-ocr-2505:rawPredict":
+    "vertex mistral.ocr other mistral-ocr-2505 false +regional_endpoint",
+  "POST https://mars-north1-aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent":
+    "not_provider",
+  "GET https://storage.googleapis.com/b": "not_provider",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-x-v1%3A0/converse":
+    "bedrock bedrock.converse chat us.anthropic.claude-x-v1:0 false",
+  "POST https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream":
+    "bedrock bedrock.converse chat m true",
+  "POST https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com/model/m/invoke":
+    "bedrock bedrock.invoke chat m false",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/m/invoke-with-response-stream":
+    "bedrock bedrock.invoke chat m true",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.m/converse":
+    "bedrock bedrock.converse chat arn:aws:bedrock:us-east-1:1:inference-profile/us.m false",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/m/count-tokens": "bedrock free",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/guardrail/g/version/1/apply": "bedrock unknown_path",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1/chat/completions":
+    "bedrock openai.chat chat",
+  "POST https://bedrock-mantle.us-east-1.api.aws/v1/responses": "bedrock openai.responses chat",
+  "POST https://bedrock-mantle.us-east-1.api.aws/anthropic/v1/messages": "bedrock anthropic.messages chat",
+  "POST https://s3.us-east-1.amazonaws.com/model/m/invoke": "not_provider",
+  "POST https://acme.openai.azure.com/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21":
+    "azure openai.chat chat my gpt",
+  "POST https://acme.openai.azure.com/openai/deployments/d/embeddings": "azure openai.embeddings embedding d",
+  "POST https://acme.openai.azure.com/openai/v1/responses": "azure openai.responses chat",
+  "POST https://acme.openai.azure.com/openai/responses?api-version=x": "azure openai.responses chat",
+  "GET https://acme.openai.azure.com/openai/realtime?deployment=d":
+    "azure openai.realtime chat true webSocket",
+  "GET https://acme.openai.azure.com/openai/models": "azure free",
+  "POST https://acme.services.ai.azure.com/anthropic/v1/messages": "azure anthropic.messages chat",
+  "POST https://acme.services.ai.azure.com/models/chat/completions": "azure openai.chat chat",
+  "POST https://acme.services.ai.azure.com/providers/mistral/azure/ocr": "azure mistral.ocr other false",
+  "POST https://acme.services.ai.azure.com/providers/other/magic": "azure unknown_path",
+  "POST https://acme.cognitiveservices.azure.com/speechtotext/v3.2/transcriptions": "azure free",
+  "POST https://acme.openai.azure.com/openai/deployments/d/magic": "azure unknown_path",
+  "POST https://openai.azure.com/openai/v1/responses": "not_provider",
+  "POST https://api.openai.com.evil.test/v1/chat/completions": "not_provider",
+  "POST https://xapi.openai.com/v1/chat/completions": "not_provider",
+  "POST https://.api.openai.com/v1/chat/completions": "not_provider",
+  "POST https://api.openai.com:8443/v1/chat/completions": "not_provider",
+};
+
+describe("createRegistry()", () => {
+  for (const [request, expected] of Object.entries(table))
+    it(`matches ${request}`, () => {
+      if (request.includes("//.api")) {
+        assert.equal(
+          spell(
+            registry.match({ host: ".api.openai.com", port: 443, method: "POST", path: "/v1/responses" }),
+          ),
+          expected,
+        );
+        return;
+      }
+      assert.equal(matchUrl(request), expected);
+    });
+
+  it("matches hosts in any case and spelling", () => {
+    assert.equal(registry.isProviderHost("API.OPENAI.COM.", 443), true);
+    assert.equal(registry.isProviderHost("[::1]", 11434), true);
+    assert.equal(registry.isProviderHost("api.openai.com", 80), false);
+    assert.equal(registry.isProviderHost("example.com", 443), false);
+  });
+
+  it("ignores a fragment and a query without a path of its own", () => {
+    assert.equal(
+      spell(registry.match({ host: "openrouter.ai", port: 443, method: "GET", path: "/?a" })),
+      "openrouter free",
+    );
+    assert.equal(
+      spell(registry.match({ host: "api.openai.com", port: 443, method: "POST", path: "/v1/embeddings#x" })),
+      "openai openai.embeddings embedding",
+    );
+  });
+
+  it("matches the operator's hosts on any port or one port, by name or suffix", () => {
+    const own = createRegistry([
+      { host: "llm.corp.test", provider: "litellm", api: "openai" },
+      { host: "*.models.corp.test", port: 8443, provider: "corp", api: "anthropic" },
+      { host: "gpu-box", port: 11434, provider: "ollama", api: "ollama" },
+      { host: "g.corp.test", provider: "corp", api: "gemini" },
+      { host: "api.openai.com", port: 443, provider: "wrapped", api: "openai" },
+    ]);
+    assert.equal(matchUrl("POST https://llm.corp.test/v1/chat/completions", own), "litellm openai.chat chat");
+    assert.equal(
+      matchUrl("POST http://llm.corp.test:4000/team/a/v1/chat/completions", own),
+      "litellm openai.chat chat",
+    );
+    assert.equal(
+      matchUrl("POST http://llm.corp.test:4000/chat/completions", own),
+      "litellm openai.chat chat",
+    );
+    assert.equal(matchUrl("POST https://llm.corp.test/nothing", own), "litellm unknown_path");
+    assert.equal(
+      matchUrl("POST https://a.models.corp.test:8443/v1/messages", own),
+      "corp anthropic.messages chat",
+    );
+    assert.equal(matchUrl("POST https://a.models.corp.test/v1/messages", own), "not_provider");
+    assert.equal(matchUrl("POST http://gpu-box:11434/api/chat", own), "ollama ollama.chat chat");
+    assert.equal(
+      matchUrl("POST https://g.corp.test/v1beta/models/m:generateContent", own),
+      "corp gemini.generate chat m false",
+    );
+    assert.equal(
+      matchUrl(
+        "GET https://g.corp.test/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
+        own,
+      ),
+      "corp gemini.live chat true webSocket",
+    );
+    assert.equal(
+      matchUrl("POST https://api.openai.com/v1/embeddings", own),
+      "wrapped openai.embeddings embedding",
+    );
+    assert.deepEqual(own.hosts.slice(-4), ["llm.corp.test", "*.models.corp.test", "gpu-box", "g.corp.test"]);
+  });
+
+  it("matches every dialect at an operator's host", () => {
+    const hosts = ["code-assist", "vertex", "bedrock", "azure", "cohere"] as const;
+    const own = createRegistry(hosts.map((api) => ({ host: `${api}.corp.test`, provider: "corp", api })));
+    for (const [request, expected] of Object.entries({
+      "POST https://code-assist.corp.test/x/v1internal:generateContent": "corp gemini.code_assist chat false",
+      "POST https://vertex.corp.test/v1/projects/p/locations/l/publishers/google/models/m:generateContent":
+        "corp gemini.generate chat m false",
+      "GET https://vertex.corp.test/ws/google.cloud.aiplatform.v1.LlmBidiService/BidiGenerateContent":
+        "corp gemini.live chat true webSocket",
+      "POST https://bedrock.corp.test/team/model/m/converse": "corp bedrock.converse chat m false",
+      "POST https://azure.corp.test/openai/deployments/d/chat/completions": "corp openai.chat chat d",
+      "POST https://cohere.corp.test/v2/rerank": "corp cohere.rerank other false",
+    }))
+      assert.equal(matchUrl(request, own), expected);
+  });
+
+  it("adds the operator's deployments to Azure routes only", () => {
+    const own = createRegistry([{ host: "gate.corp.test", provider: "corp", api: "azure" }], {
+      deployments: { d: "gpt-5" },
+    });
+    const deployments = (host: string, path: string) => {
+      const route = own.match({ host, port: 443, method: "POST", path });
+      return route.kind === "metered" ? route.deployments?.get("d") : route.kind;
+    };
+    assert.equal(deployments("a.openai.azure.com", "/openai/v1/responses"), "gpt-5");
+    assert.equal(deployments("gate.corp.test", "/openai/v1/responses"), "gpt-5");
+    assert.equal(deployments("api.openai.com", "/v1/responses"), undefined);
+  });
+
+  it("names every host that it matches, so that the local CA may sign for it and for nothing above it", () => {
+    for (const host of registry.hosts) {
+      assert.match(host, /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+$/);
+      // What a name constraint permits: the name and all below. Clouds' own parents must not be among them.
+      assert.ok(
+        host.replace("*.", "").split(".").length >=
+          (host === "openrouter.ai" || host === "ollama.com" || host === "chatgpt.com" ? 2 : 3),
+        host,
+      );
+    }
+    for (const parent of [
+      "googleapis.com",
+      "amazonaws.com",
+      "us-east-1.amazonaws.com",
+      "azure.com",
+      "api.aws",
+    ])
+      assert.ok(!registry.hosts.some((host) => host.replace("*.", "") === parent));
+    const tls = registry.hostPatterns.filter((pattern) => pattern.endsWith(":443"));
+    assert.deepEqual(new Set(tls.map((pattern) => pattern.slice(0, -4))), new Set(registry.hosts));
+  });
+
+  it("lists each TLS host once and no loopback one", () => {
+    assert.equal(new Set(registry.hosts).size, registry.hosts.length);
+    assert.ok(registry.hosts.includes("api.anthropic.com") && registry.hosts.includes("*.api.openai.com"));
+    assert.ok(!registry.hosts.includes("localhost"));
+  });
+
+  it("maps gateway prefixes to provider origins", () => {
+    assert.deepEqual(
+      [...registry.gatewayPrefixes].map(
+        ([prefix, { scheme, host, port, basePath }]) => `/${prefix} ${scheme}://${host}:${port}${basePath}`,
+      ),
+      [
+        "/anthropic https://api.anthropic.com:443",
+        "/openai https://api.openai.com:443",
+        "/gemini https://generativelanguage.googleapis.com:443",
+        "/xai https://api.x.ai:443",
+        "/openrouter https://openrouter.ai:443",
+        "/ollama http://localhost:11434",
+        "/ollama-cloud https://ollama.com:443",
+        "/groq https://api.groq.com:443",
+        "/mistral https://api.mistral.ai:443",
+        "/deepseek https://api.deepseek.com:443",
+        "/together https://api.together.xyz:443",
+        "/fireworks https://api.fireworks.ai:443",
+        "/perplexity https://api.perplexity.ai:443",
+        "/cerebras https://api.cerebras.ai:443",
+        "/cohere https://api.cohere.ai:443",
+        "/codex https://chatgpt.com:443",
+        "/code-assist https://cloudcode-pa.googleapis.com:443",
+        "/vertex https://aiplatform.googleapis.com:443",
+      ],
+    );
+    for (const { host, port } of registry.gatewayPrefixes.values())
+      assert.ok(registry.isProviderHost(host, port));
+  });
+});

@@ -1,0 +1,21 @@
+import type { InstallFacts } from "../../../../core/operations/install/plan-install.ts";
+
+/** Words that every kind of file has to write in its own way. */
+export const specialCharacters = "a b'c\"d$HOME`e`\\f%g&<h>";
+
+/** A Linux machine with everything that the plan knows. */
+export const linuxFacts = (more: Partial<InstallFacts> = {}): InstallFacts => ({
+  program: {
+    nodePath: "/opt/node/bin/node",
+    programPath: "/opt/meter/cli/bin.js",
+    meterHome: "/home/u/.meter",
+    environment: {},
+  },
+  name: "meter",
+  proxy: { host: "127.0.0.1", port: 8081 },
+  service: { kind: "systemd", unitFolder: "/home/u/.config/systemd/user" },
+  ca: { path: "/home/u/.meter/ca/ca.pem", pem: "PEM\n", sha1: "0123456789ABCDEF0123456789ABCDEF01234567" },
+  trustStores: [],
+  apps: null,
+  ...more,
+});

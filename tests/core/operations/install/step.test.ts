@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  describeStep,
+  describeUndo,
+  type InstallCommand,
+  type InstallStep,
+  stepKey,
+} from "../../../../core/operations/install/step.ts";
+
+const commands = (fields: Partial<Extract<InstallStep, { kind: "commands" }>>): InstallStep => ({
+  kind: "commands",
+  id: "service",
+  purpose: "start the service",
+  do: [],
+  undo: [],
+  ...fields,
+});
+const variable = (scope: "launchd" | "registry"): InstallStep => ({
+  kind: "variable",
+  name: "HTTPS_PROXY",
+  value: "http://127.0.0.1:8081",
+  scope,
+});
+const enable: InstallCommand = { words: ["systemctl", "--user", "enable", "meter.service"] };
+const reload: InstallCommand = { words: ["systemctl", "--user", "daemon-reload"], mayFail: true };
+const file: InstallStep = { kind: "file", path: "/h/unit", text: "x", mode: 0o644 };
+const block: InstallStep = { kind: "block", path: "/h/.bashrc", lines: ["one"] };
+
+describe("describeStep(), describeUndo() and stepKey() of a step", () => {
+  const rows: [step: InstallStep, before: string | null, key: string, does: string, undoes: string | null][] =
+    [
+      [file, null, "file:/h/unit", "write /h/unit", "remove /h/unit"],
+      [
+        block,
+        null,
+        "block:/h/.bashrc",
+        "add 3 marked lines to /h/.bashrc",
+        "remove the marked lines from /h/.bashrc",
+      ],
+      [
+        variable("launchd"),
+        null,
+        "variable:launchd:HTTPS_PROXY",
+        "set HTTPS_PROXY for this session",
+        "unset HTTPS_PROXY",
+      ],
+      [
+        variable("registry"),
+        "http://old",
+        "variable:registry:HTTPS_PROXY",
+        "set HTTPS_PROXY for this user",
+        "restore HTTPS_PROXY to http://old",
+      ],
+      [commands({}), null, "commands:service", "start the service", null],
+      [
+        commands({ do: [reload, enable], undo: [reload] }),
+        null,
+        "commands:service",
+        "start the service: systemctl --user daemon-reload && systemctl --user enable meter.service",
+        "systemctl --user daemon-reload",
+      ],
+    ];
+  for (const [step, value, key, does, undoes] of rows) {
+    it(does, () => {
+      const before = value === null ? { existed: false } : { existed: true, value };
+      assert.equal(stepKey(step), key);
+      assert.equal(describeStep(step), does);
+      assert.equal(describeUndo({ step, before, state: "done" }), undoes);
+    });
+  }
+});

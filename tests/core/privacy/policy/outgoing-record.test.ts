@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  type LocalRecord,
+  toErrorClass,
+  toOutgoingRecord,
+} from "../../../../core/privacy/policy/outgoing-record.ts";
+import {
+  isFieldSent,
+  UPLOAD_FIELDS,
+  type UploadField,
+  type UploadPolicy,
+} from "../../../../core/privacy/policy/upload-policy.ts";
+import { ERROR_CLASSES } from "../../../../core/values/record-fields.ts";
+import { type MetadataRecord, parseMetadataRecord } from "../../../../core/wire/metadata-record.ts";
+import { policyOf, sampleRecord } from "./sample-record.rig.ts";
+
+function send(local: LocalRecord, policy: UploadPolicy = policyOf("full")): MetadataRecord {
+  const outgoing = toOutgoingRecord(local, policy);
+  assert.ok(outgoing.kind === "send");
+  return outgoing.record;
+}
+
+/** The field names that the outgoing type has. What is in it can't be sent by mistake: the compiler would refuse this. */
+const neverSent: readonly Exclude<
+  "error_message_hash" | "prompt" | "completion" | "body" | "host" | "client",
+  UploadField
+>[] = ["error_message_hash", "prompt", "completion", "body", "host", "client"];
+
+describe("toOutgoingRecord()", () => {
+  it("sends every field of a full record under its wire name", () => {
+    assert.deepEqual(send(sampleRecord), {
+      request_id: "01994b8e-7c00-7000-8000-000000000000",
+      requested_at: "2026-11-21T10:00:00.000Z",
+      provider: "openai",
+      model: "gpt-5-2026-01-01",
+      requested_model: "gpt-5",
+      request_kind: "chat",
+      streaming: true,
+      prompt_tokens: 1,
+      completion_tokens: 5,
+      cache_read_tokens: 2,
+      cache_write_tokens: 3,
+      cache_write_1h_tokens: 4,
+      thinking_tokens: 6,
+      tokens_complete: true,
+      cost_usd_minor_units: 12_345,
+      cost_pico_usd: "123450000000",
+      cost_source: "computed",
+      provider_cost_pico_usd: "99",
+      rates_source: "bundled",
+      service_tier: "standard",
+      usage_extras: { web_search_requests: 1 },
+      latency_ms: 1200,
+      ttfb_ms: 301,
+      http_status: 429,
+      error_class: "rate_limit",
+      provider_error_code: "rate_limit_exceeded",
+      retryable: true,
+      project: "shop",
+      attribution_tier: "git_root",
+      prompt_hash: "a".repeat(64),
+      prompt_hash_kind: "plain",
+      method: "POST",
+      path: "/v1/chat/completions",
+      source_workdir: "/home/ann/shop",
+    });
+  });
+  it("does not send a local-only project with any preset and overrides", () => {
+    const policy = policyOf("full", { fields: { project: true }, perProject: { shop: false } });
+    assert.deepEqual(toOutgoingRecord(sampleRecord, policy), { kind: "local_only" });
+  });
+  it("sends a project with an enabling rule according to the preset", () => {
+    assert.equal(send(sampleRecord, policyOf("minimal", { perProject: { shop: true } })).prompt_hash, null);
+  });
+  it("sends the fields of the policy with each record", () => {
+    const policy = policyOf("minimal", { fields: { path: true } });
+    const [first, second] = [send(sampleRecord, policy), send({ ...sampleRecord, model: "gpt-6" }, policy)];
+    assert.deepEqual(second, { ...first, model: "gpt-6" });
+    assert.deepEqual([second.path, second.method], ["/v1/chat/completions", null]);
+  });
+  it("has no field for data that never leaves the machine", () => {
+    const text = JSON.stringify(send(sampleRecord));
+    for (const name of neverSent) assert.ok(!text.includes(`"${name}"`), name);
+    for (const local of ["api.openai.com", "openai.chat", "chatcmpl-1", "curl", "e".repeat(64)]) {
+      assert.ok(!text.includes(local), local);
+    }
+  });
+
+  const edges: readonly [why: string, change: Partial<LocalRecord>, field: UploadField, value: unknown][] = [
+    ["rounds millicents half to even, down", { costPicoUsd: 25_000_000n }, "cost_usd_minor_units", 2],
+    ["rounds millicents half to even, up", { costPicoUsd: 35_000_000n }, "cost_usd_minor_units", 4],
+    ["keeps the exact cost beside them", { costPicoUsd: 25_000_001n }, "cost_pico_usd", "25000001"],
+    ["sends no cost for an unpriced record", { costPicoUsd: null }, "cost_pico_usd", null],
+    ["sends no minor units for one either", { costPicoUsd: null }, "cost_usd_minor_units", null],
+    ["sends no negative cost", { costPicoUsd: -1n }, "cost_pico_usd", null],
+    ["sends the highest cost", { costPicoUsd: 10n ** 22n - 1n }, "cost_usd_minor_units", 10 ** 15],
+    ["sends no cost beyond it", { costPicoUsd: 10n ** 22n }, "cost_usd_minor_units", null],
+    [
+      "sends an error class of another version as unknown",
+      { errorClass: "overloaded" },
+      "error_class",
+      "unknown",
+    ],
+    ["sends no error class where there is none", { errorClass: null }, "error_class", null],
+    ["sends a status that is none as null", { httpStatus: 0 }, "http_status", null],
+    ["cuts a query off the path", { path: "/v1/x?key=secret" }, "path", "/v1/x"],
+    ["cuts a fragment off the path", { path: "/v1/x#y" }, "path", "/v1/x"],
+    ["rounds a negative hair up to 0", { latencyMs: -0.4 }, "latency_ms", 0],
+    ["sends no negative latency", { latencyMs: -1 }, "latency_ms", null],
+    ["sends no latency that is no number", { latencyMs: Number.NaN }, "latency_ms", null],
+    ["names a provider that is empty", { provider: "" }, "provider", "unknown"],
+    ["names a model that is empty", { model: "" }, "model", "unknown"],
+    [
+      "cuts a model's name on a character",
+      { model: "\u{1F600}".repeat(300) },
+      "model",
+      "\u{1F600}".repeat(256),
+    ],
+    ["drops a hash that is none", { promptHash: "x" }, "prompt_hash", null],
+    [
+      "drops extras that are no counts",
+      { usageExtras: { pages: 2, odd: 0.4, low: -1 } },
+      "usage_extras",
+      { pages: 2, odd: 0 },
+    ],
+    ["drops extras of odd names", { usageExtras: { "a b": 1 } }, "usage_extras", null],
+    ["sends no extras where there are none", { usageExtras: null }, "usage_extras", null],
+    [
+      "keeps a working directory's strange letters storable",
+      { sourceWorkdir: "/a\0\ud800" },
+      "source_workdir",
+      "/a\ufffd\ufffd",
+    ],
+  ];
+  for (const [why, change, field, value] of edges) {
+    it(why, () => assert.deepEqual(send({ ...sampleRecord, ...change })[field], value));
+  }
+  it("never sends minus zero, which JSON would change", () => {
+    assert.ok(Object.is(send({ ...sampleRecord, latencyMs: -0.4 }).latency_ms, 0));
+  });
+
+  const text = fc.oneof(
+    fc.string({ unit: fc.constantFrom("a", "?", "\0", "\ud83d", "\u{1F600}"), maxLength: 5 }),
+    fc.constantFrom("x".repeat(5000), "\u{1F600}".repeat(5000)),
+  );
+  const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(2 ** 53, -0, 99.5, 200.5));
+  const money = fc.option(fc.bigInt({ min: -(10n ** 23n), max: 10n ** 23n }));
+  const maybeNumber = fc.option(number);
+  const maybeText = fc.option(text);
+  const anyRecord: fc.Arbitrary<LocalRecord> = fc.record({
+    ...Object.fromEntries(Object.entries(sampleRecord).map(([name, value]) => [name, fc.constant(value)])),
+    requestedAt: fc.integer({ min: -(10 ** 15), max: 10 ** 15 }),
+    provider: text,
+    model: text,
+    requestedModel: maybeText,
+    tokens: fc.record({
+      promptTokens: maybeNumber,
+      cacheReadTokens: maybeNumber,
+      cacheWriteTokens: maybeNumber,
+      cacheWrite1hTokens: maybeNumber,
+      completionTokens: maybeNumber,
+      thinkingTokens: maybeNumber,
+    }),
+    costPicoUsd: money,
+    providerCostPicoUsd: money,
+    usageExtras: fc.option(fc.dictionary(fc.constantFrom("pages", "A b", "__proto__", ""), number)),
+    latencyMs: number,
+    ttfbMs: maybeNumber,
+    httpStatus: maybeNumber,
+    errorClass: maybeText,
+    providerErrorCode: maybeText,
+    project: text,
+    attributionTier: text,
+    promptHash: maybeText,
+    method: text,
+    path: text,
+    sourceWorkdir: maybeText,
+  }) as unknown as fc.Arbitrary<LocalRecord>;
+  const fieldNames = Object.keys(UPLOAD_FIELDS) as UploadField[];
+  const anyPolicy: fc.Arbitrary<UploadPolicy> = fc.record({
+    preset: fc.constantFrom("minimal", "standard", "full"),
+    fields: fc.dictionary(fc.constantFrom(...fieldNames, "error_message_hash", "nonsense"), fc.boolean()),
+    perProject: fc.constant({}),
+  });
+
+  // Seen to fail with texts not cut, with U+0000 kept, with latencies not rounded, and with statuses of 200.5.
+  it("makes a record that the cloud accepts from any record and policy, through JSON", () => {
+    fc.assert(
+      fc.property(anyRecord, anyPolicy, (local, policy) => {
+        const record = send(local, policy);
+        assert.deepEqual(parseMetadataRecord(JSON.parse(JSON.stringify(record))), {
+          ok: true,
+          value: record,
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  // Seen to fail with overrides asked after the preset, and with `source_workdir` in `standard`.
+  it("sends exactly the policy's fields", () => {
+    const everything = send(sampleRecord);
+    fc.assert(
+      fc.property(anyPolicy, (policy) => {
+        const record = send(sampleRecord, policy);
+        for (const field of fieldNames) {
+          assert.deepEqual(record[field], isFieldSent(field, policy) ? everything[field] : null, field);
+        }
+        assert.deepEqual(Object.keys(record).sort(), [...fieldNames].sort());
+      }),
+    );
+  });
+});
+
+describe("toErrorClass()", () => {
+  for (const word of ERROR_CLASSES) it(`keeps ${word}`, () => assert.equal(toErrorClass(word), word));
+  for (const word of ["", "Rate_limit", "overloaded", "toString"]) {
+    it(`maps ${JSON.stringify(word)} to unknown`, () => assert.equal(toErrorClass(word), "unknown"));
+  }
+  it("keeps null", () => assert.equal(toErrorClass(null), null));
+});

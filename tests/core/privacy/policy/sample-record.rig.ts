@@ -1,0 +1,52 @@
+import type { UploadPolicy } from "../../../../core/privacy/policy/upload-policy.ts";
+import type { RequestRecord } from "../../../../core/values/record.ts";
+import { unknownFields } from "../../values/unknown-fields.rig.ts";
+
+/** A record in which every field says something, each its own value. */
+export const sampleRecord: RequestRecord = {
+  ...unknownFields,
+  requestId: "01994b8e-7c00-7000-8000-000000000000",
+  requestedAt: Date.UTC(2026, 10, 21, 10),
+  provider: "openai",
+  model: "gpt-5-2026-01-01",
+  requestedModel: "gpt-5",
+  requestKind: "chat",
+  streaming: true,
+  tokens: {
+    promptTokens: 1,
+    cacheReadTokens: 2,
+    cacheWriteTokens: 3,
+    cacheWrite1hTokens: 4,
+    completionTokens: 5,
+    thinkingTokens: 6,
+  },
+  tokensComplete: true,
+  costPicoUsd: 123_450_000_000n,
+  costSource: "computed",
+  providerCostPicoUsd: 99n,
+  ratesSource: "bundled",
+  serviceTier: "standard",
+  usageExtras: { web_search_requests: 1 },
+  latencyMs: 1200.4,
+  ttfbMs: 300.5,
+  httpStatus: 429,
+  errorClass: "rate_limit",
+  providerErrorCode: "rate_limit_exceeded",
+  retryable: true,
+  errorMessageHash: "e".repeat(64),
+  project: "shop",
+  attributionTier: "git_root",
+  promptHash: "a".repeat(64),
+  method: "POST",
+  path: "/v1/chat/completions",
+  sourceWorkdir: "/home/ann/shop",
+  host: "api.openai.com",
+  api: "openai.chat",
+  providerResponseId: "chatcmpl-1",
+  client: "curl",
+};
+
+/** A policy of a preset alone, and what is set beside it. */
+export function policyOf(preset: UploadPolicy["preset"], rest: Partial<UploadPolicy> = {}): UploadPolicy {
+  return { preset, fields: {}, perProject: {}, ...rest };
+}

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { createLog } from "../../../adapters/log/create-log.ts";
+import type { ProcessFacts, ProcessTable } from "../../../core/ports/process-table.ts";
+import type { ProjectFacts, ProjectFiles } from "../../../core/ports/project-files.ts";
+import {
+  ATTRIBUTION_TIMEOUT_MS,
+  createAttributor,
+  FOLDERS_MAX_AGE_MS,
+} from "../../../daemon/capture/create-attributor.ts";
+
+const claude: ProcessFacts = {
+  pid: 40,
+  processName: "claude",
+  commandLines: [["claude"]],
+  environmentProject: null,
+  cwd: "/w/shop/api",
+};
+const shop: ProjectFacts = { projectFile: null, bodyCaptureRefused: false, gitRoot: "/w/shop" };
+
+function setUp(
+  lookup: ProcessTable["lookup"] = async () => claude,
+  find: ProjectFiles["find"] = async () => shop,
+) {
+  const clock = createManualClock(0);
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({ write: (line) => lines.push(JSON.parse(line)) }, "debug");
+  let lookups = 0;
+  let finds = 0;
+  const attributor = createAttributor(
+    {
+      clock,
+      log,
+      processTable: {
+        lookup(connection) {
+          lookups += 1;
+          return lookup(connection);
+        },
+      },
+      projectFiles: {
+        find(cwd) {
+          finds += 1;
+          return find(cwd);
+        },
+      },
+    },
+    { defaultProject: "house", autoClassifyUnknownProcesses: true, proxyPort: () => 8081 },
+  );
+  return { clock, lines, attributor, counts: () => [lookups, finds] };
+}
+
+const opened = { clientPort: 52_514, proxyUser: null };
+
+describe("createAttributor()", () => {
+  it("looks up the caller once per connection, with both ports, and attributes each call", async () => {
+    const asked: unknown[] = [];
+    const { attributor, counts, lines } = setUp(async (connection) => {
+      asked.push(connection);
+      return claude;
+    });
+    const connection = attributor(opened);
+    assert.deepEqual(await connection.attribute(null), {
+      project: "shop",
+      tier: "git_root",
+      client: "claude",
+      workdir: "/w/shop/api",
+      bodyCaptureRefused: false,
+    });
+    await connection.attribute(null);
+    assert.equal(lines.length, 1);
+    assert.equal((await connection.attribute("Other One")).project, "other-one");
+    assert.deepEqual(asked, [{ clientPort: 52_514, proxyPort: 8081 }]);
+    assert.deepEqual(counts(), [1, 1]);
+    const { time: _time, ...line } = lines[0] as Record<string, unknown>;
+    assert.deepEqual(line, {
+      level: "info",
+      event: "attribution.tier_hit",
+      tier: "git_root",
+      project: "shop",
+      runner_up: "api",
+      client: "claude",
+    });
+  });
+
+  it("starts the lookup when the connection opens, not with the first call", () => {
+    const { attributor, counts } = setUp();
+    attributor(opened);
+    assert.equal(counts()[0], 1);
+  });
+
+  it("caches the facts of folders until they expire or the clock steps back", async () => {
+    const { attributor, clock, counts } = setUp();
+    await attributor(opened).attribute(null);
+    clock.advance(FOLDERS_MAX_AGE_MS - 1);
+    await attributor(opened).attribute(null);
+    assert.deepEqual(counts(), [2, 1]);
+    clock.advance(1);
+    await attributor(opened).attribute(null);
+    assert.deepEqual(counts(), [3, 2]);
+  });
+
+  it("uses the proxy's user name, and the default if nothing is known", async () => {
+    const { attributor } = setUp(async () => null);
+    assert.equal((await attributor({ ...opened, proxyUser: "Team A" }).attribute(null)).project, "team-a");
+    assert.deepEqual(await attributor(opened).attribute(null), {
+      project: "house",
+      tier: "default_project",
+      client: null,
+      workdir: null,
+      bodyCaptureRefused: false,
+    });
+  });
+
+  it("reports a refusal of body capture, and refuses if the folders can't be read", async () => {
+    const refusing = setUp(undefined, async () => ({ ...shop, bodyCaptureRefused: true }));
+    assert.equal((await refusing.attributor(opened).attribute(null)).bodyCaptureRefused, true);
+    const failing = setUp(undefined, () => Promise.reject(new TypeError("no")));
+    const call = await failing.attributor(opened).attribute(null);
+    assert.deepEqual([call.bodyCaptureRefused, call.tier], [true, "working_directory"]);
+    assert.deepEqual(failing.lines[0]?.error, "TypeError");
+  });
+
+  it("attributes without the process if the lookup rejects or throws", async () => {
+    const rejecting = setUp(() => Promise.reject("text"));
+    assert.equal((await rejecting.attributor(opened).attribute(null)).project, "house");
+    assert.equal(rejecting.lines[0]?.error, "unknown");
+    const throwing = setUp(() => {
+      throw new RangeError("no");
+    });
+    assert.equal((await throwing.attributor(opened).attribute(null)).project, "house");
+  });
+
+  it("stops waiting at the timeout, and uses the facts known by then", async () => {
+    const silent = setUp(() => new Promise(() => {}));
+    const nobody = silent.attributor(opened).attribute(null);
+    silent.clock.advance(ATTRIBUTION_TIMEOUT_MS);
+    assert.equal((await nobody).project, "house");
+    assert.deepEqual(silent.lines[0]?.error, "timeout");
+
+    const hanging = setUp(undefined, () => new Promise(() => {}));
+    const connection = hanging.attributor(opened);
+    await Promise.resolve();
+    await Promise.resolve();
+    hanging.clock.advance(ATTRIBUTION_TIMEOUT_MS);
+    const call = await connection.attribute(null);
+    assert.deepEqual([call.project, call.tier, call.bodyCaptureRefused], ["api", "working_directory", true]);
+  });
+
+  it("returns a provisional attribution until the lookup has ended", async () => {
+    const found = Promise.withResolvers<ProcessFacts>();
+    const { attributor, lines } = setUp(() => found.promise);
+    const connection = attributor({ ...opened, proxyUser: "Team A" });
+    assert.partialDeepStrictEqual(connection.provisional?.("Other One"), {
+      project: "other-one",
+      tier: "header",
+    });
+    assert.deepEqual(connection.provisional?.(null), {
+      project: "team-a",
+      tier: "proxy_user",
+      client: null,
+      workdir: null,
+      bodyCaptureRefused: true,
+    });
+    // Only the final attribution is logged.
+    assert.deepEqual(lines, []);
+    found.resolve(claude);
+    assert.equal((await connection.attribute(null)).client, "claude");
+    assert.equal(connection.provisional?.(null), null);
+  });
+
+  it("limits the number of cached working directories", async () => {
+    let pid = 0;
+    const { attributor, counts } = setUp(async () => ({ ...claude, cwd: `/w/${(pid += 1)}` }));
+    for (let round = 0; round < 300; round += 1) await attributor(opened).attribute(null);
+    pid = 0;
+    await attributor(opened).attribute(null);
+    assert.deepEqual(counts(), [301, 301]);
+  });
+});

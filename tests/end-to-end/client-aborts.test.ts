@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import type { Socket } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { closeSocket, registerTlsStream, resetSocket } from "../../daemon/proxy/close-socket.ts";
+import {
+  createParentProxy,
+  createProviderSimulation,
+  type ParentProxy,
+  type ProviderSimulation,
+} from "../simulation/mod.ts";
+import {
+  createHome,
+  type MeterProcess,
+  onNodeOnly,
+  removeHome,
+  SUITE_TIMEOUT_MS,
+  simulationConfig,
+  startMeter,
+  waitFor,
+} from "./meter-process.rig.ts";
+import { dialProvider, dialTcp, rawCalls } from "./raw-client.rig.ts";
+
+/** How a client gives a call up. */
+const manners: Readonly<Record<string, (client: Socket) => void>> = {
+  "a reset": resetSocket,
+  "FIN, and close_notify on TLS": (client) => void client.end(() => closeSocket(client)),
+  "a close without a goodbye": (client) => closeSocket(client),
+};
+
+const hangsBefore = "silence";
+const hangsInside = "drip+events-2000";
+
+describe("an abort by the client", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
+  let simulation: ProviderSimulation;
+  let parent: ParentProxy;
+  let meter: MeterProcess;
+  let rowsSeen = 0;
+
+  before(async () => {
+    simulation = await createProviderSimulation({ seed: "client aborts" });
+    parent = await createParentProxy(simulation);
+    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
+  });
+  after(async () => {
+    await meter?.stop();
+    await parent?.close();
+    await simulation?.close();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+
+  const ways: Readonly<Record<string, (scenario: string) => Promise<Socket>>> = {
+    async CONNECT(scenario) {
+      const call = rawCalls.anthropic?.(scenario, true);
+      const tls = await dialProvider(meter, call?.host ?? "");
+      registerTlsStream(tls.transport, tls);
+      return send(tls, call?.host ?? "", call?.path ?? "", call?.body);
+    },
+    async "the gateway"(scenario) {
+      const call = rawCalls.anthropic?.(scenario, true);
+      const host = `127.0.0.1:${meter.proxyPort}`;
+      return send(await dialTcp(meter.proxyPort), host, `/anthropic${call?.path}`, call?.body);
+    },
+  };
+
+  function send(client: Socket, host: string, path: string, body: unknown): Socket {
+    const text = JSON.stringify(body);
+    client.on("error", () => {});
+    client.write(
+      `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+    return client;
+  }
+
+  for (const [way, open] of Object.entries(ways)) {
+    for (const [manner, abort] of Object.entries(manners)) {
+      for (const [phase, scenario] of [
+        ["before the answer", hangsBefore],
+        ["inside the answer", hangsInside],
+      ] as const) {
+        it(`by ${manner} ${phase} through ${way} is network and not retryable, with the usage so far`, async () => {
+          const client = await open(scenario);
+          let received = "";
+          client.on("data", (bytes: Buffer) => (received += bytes.toString("latin1")));
+          await waitFor("the provider to be at that point", () =>
+            scenario === hangsInside
+              ? received.includes("content_block_delta")
+              : simulation.connections.some((each) => Buffer.concat(each.received).includes(hangsBefore)),
+          );
+          simulation.connections.length = 0;
+          abort(client);
+          const row = (await meter.waitForRows(rowsSeen + 1))[rowsSeen];
+          rowsSeen += 1;
+          assert.deepEqual([row?.errorClass, row?.retryable, row?.tokensComplete], ["network", false, false]);
+          assert.equal(row?.tokens.promptTokens !== null, scenario === hangsInside);
+        });
+      }
+    }
+  }
+});

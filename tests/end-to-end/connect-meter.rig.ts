@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Person } from "../cloud/kit/person.ts";
+import { meterWords, plainEnvironment } from "./meter-process.rig.ts";
+
+/** A command of the meter that runs, with what it has printed so far on both streams. */
+interface RunningMeter {
+  readonly process: ChildProcess;
+  output(): string;
+  /** Its exit code. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts a command; `onText` is told after each piece of output. */
+export function spawnMeter(home: string, words: readonly string[], onText = () => {}): RunningMeter {
+  const [command = "", ...rest] = meterWords;
+  const child = spawn(command, [...rest, ...words], {
+    env: plainEnvironment({ METER_HOME: home }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      onText();
+    });
+  }
+  return {
+    process: child,
+    output: () => output,
+    ended: new Promise((resolve) => child.once("close", resolve)),
+  };
+}
+
+/** The code that `meter cloud connect` shows, once it waits for its approval. */
+export function shownCode(output: string): string | null {
+  return /\n {2}code {2}(\S+)\n[\s\S]*Ctrl-C/.exec(output)?.[1] ?? null;
+}
+
+/** Pairs as people do: `meter cloud connect` shows a code and waits, and the person approves it. Gives what was printed. */
+export async function connectMeter(
+  home: string,
+  baseUrl: string,
+  person: Pick<Person, "approve">,
+  words: readonly string[] = [],
+): Promise<string> {
+  let approval: Promise<void> | null = null;
+  const running = spawnMeter(home, ["cloud", "connect", "--base-url", baseUrl, ...words], () => {
+    const code = shownCode(running.output());
+    if (code === null || approval !== null) return;
+    approval = person.approve(code);
+    // The command would wait until the code ends.
+    approval.catch(() => running.process.kill("SIGKILL"));
+  });
+  const code = await running.ended;
+  await approval;
+  if (code !== 0) throw new Error(`meter cloud connect ended with ${code}: ${running.output()}`);
+  return running.output();
+}

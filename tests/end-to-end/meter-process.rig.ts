@@ -1,0 +1,255 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
+import { type RunningDaemon, stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
+import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
+import { databaseFile } from "../../cli/home/database-file.ts";
+import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import { memoryLimits } from "../../core/operations/install/memory-limits.ts";
+import type { DaemonStatus } from "../../daemon/api/daemon-status.ts";
+import { openStore } from "../../daemon/store/open-store.ts";
+import type { StoredRequest } from "../../daemon/store/port/records.ts";
+import type { Store } from "../../daemon/store/port/store.ts";
+import { findProgram } from "../../tools/packages.ts";
+
+/** Whole processes are started here, on Node: its own proxy variables and `process.execPath` are what they run on. */
+export const onNodeOnly =
+  "Deno" in globalThis || "Bun" in globalThis
+    ? "starts processes that rely on Node's own proxy support"
+    : false;
+
+const program = fileURLToPath(new URL("../../cli/bin.js", import.meta.url));
+
+/** The runtime that the daemon and the commands run on: Node, or what `METER_TEST_RUNTIME` says (`deno`, `bun`). */
+export const meterRuntime = process.env.METER_TEST_RUNTIME ?? "node";
+
+function runtimeWords(): readonly string[] {
+  if (meterRuntime !== "deno" && meterRuntime !== "bun") return [process.execPath];
+  const program = findProgram(meterRuntime);
+  if (program === null) throw new Error(`${meterRuntime} is not installed. Install it: npm run setup`);
+  return meterRuntime === "deno" ? [program, "run", "--allow-all", "--no-check"] : [program];
+}
+
+/** What the command line is started with in a shell: the program and its words. */
+export const meterWords: readonly string[] = [...runtimeWords(), program];
+
+/** Why a test of resets is left out on the daemon's runtime. */
+export const withoutResets =
+  meterRuntime === "deno" ? "Deno 2.9 neither sends nor reports a TCP reset below TLS" : false;
+
+/** After this long, in milliseconds, something hangs: a suite then ends with what it has. */
+export const SUITE_TIMEOUT_MS = 180_000;
+
+/** How long a condition may take to come true on a busy machine, in milliseconds. */
+const PATIENCE_MS = 30_000;
+
+/** Polls until `look` gives something; rejects with what was waited for. */
+export async function waitFor<T>(
+  what: string,
+  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  withinMs: number = PATIENCE_MS,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found !== null && found !== undefined && found !== false) return found;
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await delay(10);
+  }
+}
+
+/** What a command came to. */
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: Readonly<Record<string, string | undefined>>;
+  cwd?: string;
+}
+
+/** This process's variables without any that would lead a child elsewhere. Compiled code may be shared. */
+export function plainEnvironment(more: RunOptions["env"] = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) =>
+      name === "NODE_COMPILE_CACHE" ||
+      !/proxy|_BASE_URL$|^NODE_|^METER_|^HALTON_|^OLLAMA_|_API_KEY$|^COLUMNS$/i.test(name),
+  );
+  return { ...Object.fromEntries(own), ...more };
+}
+
+/** Runs a command to its end. */
+export function runProgram(words: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const [command = "", ...rest] = words;
+  const child = spawn(command, rest, {
+    env: plainEnvironment(options.env),
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  return finished(child);
+}
+
+function finished(child: ChildProcess): Promise<Finished> {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+/** Runs one command of the meter on a home. */
+export function runMeter(
+  home: string,
+  words: readonly string[],
+  options: RunOptions = {},
+): Promise<Finished> {
+  return runProgram([...meterWords, ...words], { ...options, env: { METER_HOME: home, ...options.env } });
+}
+
+/** Opens what is stored, as a command would, and closes it again. */
+export async function readStore<T>(home: string, work: (store: Store) => T | Promise<T>): Promise<T> {
+  const store = await openStore(createSqliteOpener(), databaseFile(home), { readOnly: true });
+  try {
+    return await work(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** One line of the daemon's log. */
+type LogLine = Readonly<Record<string, unknown>> & { event: string; level: string };
+
+/** A daemon in a process of its own. */
+export interface MeterProcess {
+  readonly home: string;
+  readonly proxyPort: number;
+  readonly apiPort: number;
+  readonly pid: number;
+  /** The certificate of the installation's own authority, PEM. */
+  readonly caPem: string;
+  run(words: readonly string[], options?: RunOptions): Promise<Finished>;
+  /** All stored requests in the order in which they were stored. */
+  rows(): Promise<StoredRequest[]>;
+  /** Waits until so many requests are stored, and the callers of all that are, and gives these. */
+  waitForRows(count: number): Promise<StoredRequest[]>;
+  coverage(): Promise<CoverageTotal[]>;
+  /** The sum of one coverage counter over all hosts. */
+  counted(kind: CoverageTotal["kind"]): Promise<number>;
+  status(): Promise<DaemonStatus>;
+  log(): LogLine[];
+  /** Ends the daemon as `meter stop` does and gives its exit code and its words. Safe to call twice. */
+  stop(): Promise<Finished>;
+  /** Its end, whatever brings it about: `stop()` after another signal would be the second, which ends it at once. */
+  readonly ended: Promise<Finished>;
+}
+
+/** A home in a folder of its own, with a configuration. */
+export function createHome(
+  config: readonly string[],
+  home = mkdtempSync(join(tmpdir(), "meter-home-")),
+): string {
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  writeFileSync(join(home, "config.toml"), `${config.join("\n")}\n`, { mode: 0o600 });
+  return home;
+}
+
+/** Free ports, and the simulated providers behind the settings for a company's proxy and authority. */
+export function simulationConfig(
+  parent: { url: string },
+  simulation: { caFile: string },
+  more: readonly string[] = [],
+): string[] {
+  return [
+    "[proxy]",
+    "port = 0",
+    `parent = ${JSON.stringify(parent.url)}`,
+    `extra_ca = ${JSON.stringify(simulation.caFile)}`,
+    "[api]",
+    "port = 0",
+    ...more,
+  ];
+}
+
+/** Starts a daemon in the foreground of a child process and waits until it answers. */
+export async function startMeter(
+  home: string,
+  options: RunOptions & { words?: readonly string[] } = {},
+): Promise<MeterProcess> {
+  const [command = "", ...rest] = options.words ?? [...meterWords, "start", "--foreground"];
+  const child = spawn(command, rest, {
+    // With its memory limits, as `meter start` starts it, so that it does not restart itself to get them.
+    env: plainEnvironment({ ...memoryLimits, METER_HOME: home, ...options.env }),
+    stdio: ["ignore", "pipe", "pipe"],
+    cwd: home,
+  });
+  const ended = finished(child);
+  let over: Finished | null = null;
+  ended.then((how) => {
+    over = how;
+  });
+  const running = await waitFor("the daemon to answer", async () => {
+    if (over !== null) throw new Error(`the daemon ended with ${over.code}: ${over.stderr}`);
+    try {
+      const state = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
+      if (state.pid !== child.pid) return null;
+      return (await requestDaemon(state.api_port, "/health")).status === 200 ? state : null;
+    } catch {
+      return null;
+    }
+  });
+  const rows = () =>
+    readStore(home, (store) => store.records.read({ from: null, to: null, afterSeq: 0, limit: 1e6 }));
+  const coverage = () => readStore(home, (store) => store.coverage.read({ from: null, to: null }));
+  return {
+    home,
+    proxyPort: running.proxy_port,
+    apiPort: running.api_port,
+    pid: running.pid,
+    caPem: readFileSync(join(home, "ca", "ca.pem"), "utf8"),
+    run: (words, how) => runMeter(home, words, how),
+    rows,
+    async waitForRows(count) {
+      return waitFor(`${count} requests to be stored`, async () => {
+        const all = await rows();
+        const isFinal = all.every(({ attributionDueAt }) => attributionDueAt === undefined);
+        return all.length >= count && isFinal && all;
+      });
+    },
+    coverage,
+    async counted(kind) {
+      const totals = await coverage();
+      return totals.filter((each) => each.kind === kind).reduce((sum, { count }) => sum + count, 0);
+    },
+    async status() {
+      const token = readFileSync(tokenFile(home), "utf8").trim();
+      const answer = await requestDaemon(running.api_port, "/v1/status", token);
+      if (answer.status !== 200) throw new Error(`the daemon answered ${answer.status}: ${answer.body}`);
+      return JSON.parse(answer.body) as DaemonStatus;
+    },
+    log: () =>
+      readFileSync(join(home, "logs", "daemon.log"), "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as LogLine),
+    async stop() {
+      if (over === null) child.kill("SIGTERM");
+      return ended;
+    },
+    ended,
+  };
+}
+
+/** Removes a home; what a process that ends late still writes there is tried again. */
+export function removeHome(home: string): void {
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+}

@@ -1,0 +1,81 @@
+// `npm run build`: compiles the sources to `dist/`, for `npm pack`. `dist/core` is a separate package for programs that
+// need only the logic: `npm pack ./dist/core`.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { installPackages } from "./packages.ts";
+import { npmExports } from "./public-entries.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const dist = join(root, "dist");
+
+rmSync(dist, { recursive: true, force: true });
+installPackages("tools/build");
+execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+vendorPackages();
+writeCorePackage();
+
+/**
+ * Puts copies of two packages' files into `dist/vendor`, and makes the compiled adapters import them: of gpt-tokenizer the two
+ * encodings in use, 4 MB of its 30; kysely-bun-sqlite without bun-types, 12 MB, and without its peer, an older Kysely.
+ */
+function vendorPackages(): void {
+  vendor(
+    "gpt-tokenizer",
+    "adapters/token-counter/gpt-tokenizer.js",
+    /"gpt-tokenizer\/(encoding\/\w+)"/g,
+    "esm/$1.js",
+  );
+  vendor("kysely-bun-sqlite", "adapters/sqlite/bun-sqlite.js", /"kysely-bun-sqlite"/g, "dist/index.js");
+}
+
+/** Copies the files of a package that an adapter imports, with all that they import; `file` is the path of each in the package. */
+function vendor(packageName: string, adapter: string, specifier: RegExp, file: string): void {
+  const source = join(root, "node_modules", packageName);
+  const target = join(dist, "vendor", packageName);
+  const copied = new Set<string>();
+  const copy = (path: string) => {
+    if (copied.has(path)) return;
+    copied.add(path);
+    const text = readFileSync(join(source, path), "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n");
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    writeFileSync(join(target, path), text);
+    for (const [, imported] of text.matchAll(/^(?:import|export)[^"'\n]*["'](\.[^"']+)["'];?$/gm))
+      copy(join(dirname(path), imported as string));
+  };
+  const compiled = readFileSync(join(dist, adapter), "utf8").replaceAll(specifier, (match) => {
+    const path = match.replace(specifier, file);
+    copy(path);
+    return `"../../vendor/${packageName}/${path}"`;
+  });
+  if (copied.size === 0) throw new Error(`${adapter} does not import ${packageName}`);
+  writeFileSync(join(dist, adapter), compiled);
+  copyFileSync(join(source, "LICENSE"), join(target, "LICENSE"));
+}
+
+/** Makes `dist/core` a package, `@llm-meter/core`, that depends only on valibot. */
+function writeCorePackage(): void {
+  const { version, license, type, engines, dependencies } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
+  const entries = Object.entries(npmExports()).flatMap(([name, target]) => {
+    if (typeof target === "string") return [];
+    if (name !== "." && !name.startsWith("./core/")) return [];
+    const inCore = (path: string) => path.replace("./dist/core/", "./");
+    return [
+      [name.replace("./core/", "./"), { types: inCore(target.types), default: inCore(target.default) }],
+    ];
+  });
+  const manifest = {
+    name: "@llm-meter/core",
+    version,
+    description:
+      "Reads what a call to a language model used, prices it, redacts it and syncs it: pure functions and state machines.",
+    ...{ license, type, engines },
+    exports: { ...Object.fromEntries(entries), "./package.json": "./package.json" },
+    dependencies: { valibot: dependencies.valibot },
+  };
+  writeFileSync(join(dist, "core/package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const file of ["README.md", "LICENSE"]) cpSync(join(root, file), join(dist, "core", file));
+}

@@ -1,0 +1,75 @@
+// Installs the packages that `npm ci` leaves out, when a command first needs them. `npm run setup` installs all of them;
+// `node tools/packages.ts COMMAND` also runs a shell command with their programs on the path.
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { platform, arch } = process;
+
+/** The folders that have packages and a lock file of their own. */
+const FOLDERS = {
+  "examples/demo": { what: "the providers' SDKs", megabytes: 98 },
+  "tools/build": { what: "TypeScript", megabytes: 31 },
+  "tools/checks": { what: "Biome, Deno, Bun and the other programs of the checks", megabytes: 395 },
+} as const;
+export type PackageFolder = keyof typeof FOLDERS;
+
+/**
+ * The programs that have a package for each platform. The packages that choose among these need an install script, or name
+ * versions for platforms that some registry mirrors lack.
+ */
+const PROGRAMS = {
+  biome: `@biomejs/cli-${platform}-${arch}/biome`,
+  bun: `@oven/bun-${platform === "win32" ? "windows" : platform}-${arch === "arm64" && platform !== "win32" ? "aarch64" : arch}/bin/bun`,
+  deno: `@deno/${platform}-${arch}${platform === "linux" ? "-glibc" : ""}/deno`,
+};
+
+/** The path of a program of `tools/checks`; null where it is not installed. */
+export function findProgram(name: keyof typeof PROGRAMS): string | null {
+  const suffix = platform === "win32" ? ".exe" : "";
+  const path = join(root, "tools/checks/node_modules", `${PROGRAMS[name]}${suffix}`);
+  return existsSync(path) ? path : null;
+}
+
+/** Installs the packages of folders whose lock file changed since the last installation, and puts their programs on the path. */
+export function installPackages(...folders: readonly PackageFolder[]): void {
+  for (const folder of folders) {
+    const lock = join(root, folder, "package-lock.json");
+    // A copy of the lock file that was installed last.
+    const installed = join(root, folder, "node_modules/.installed-lock.json");
+    if (!existsSync(installed) || readFileSync(installed, "utf8") !== readFileSync(lock, "utf8")) {
+      const { what, megabytes } = FOLDERS[folder];
+      process.stderr.write(`Installing ${what} in ${folder}/node_modules (${megabytes} MB) …\n`);
+      const { status, error } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+        cwd: join(root, folder),
+        stdio: ["ignore", "ignore", "inherit"],
+        // On Windows, npm is a batch file.
+        shell: platform === "win32",
+      });
+      if (error !== undefined) throw error;
+      if (status !== 0) throw new Error(`npm ci in ${folder} failed: exit code ${status}`);
+      copyFileSync(lock, installed);
+    }
+    process.env.PATH = `${join(root, folder, "node_modules/.bin")}${delimiter}${process.env.PATH}`;
+  }
+}
+
+/** Installs the packages of all folders. */
+export function installAllPackages(): void {
+  // `tools/build` is last, so that its TypeScript is first on the path: attw brings an older one.
+  installPackages("examples/demo", "tools/checks", "tools/build");
+}
+
+if (import.meta.main) {
+  const command = process.argv.slice(2).join(" ");
+  try {
+    installAllPackages();
+    if (command !== "") process.exitCode = spawnSync(command, { shell: true, stdio: "inherit" }).status ?? 1;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exitCode = 1;
+  }
+}

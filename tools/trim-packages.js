@@ -1,0 +1,30 @@
+// Runs at the end of `npm ci` in a clone, as `prepare`. Deletes parts of packages that are never loaded, and the project's Node
+// if the system's is new enough. No syntax here that an old Node lacks.
+import { readdirSync, rmSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const folder = fileURLToPath(new URL("../node_modules/", import.meta.url));
+const remove = (path) => rmSync(folder + path, { recursive: true, force: true });
+
+/** The major version of the project's Node. */
+const PROJECT_NODE_MAJOR = 24;
+
+const nodePackages = readdirSync(folder).filter((name) => /^node-(bin-)?(darwin|linux|win)-/.test(name));
+// Of the Node that runs npm: npm runs this file on the project's Node, which it puts first on the path.
+const { npm_config_user_agent: agent = "", npm_node_execpath: npmNode = "" } = process.env;
+const major = Number(/node\/v(\d+)/.exec(agent)?.[1] ?? 0);
+// An npm script runs npm on the project's Node too, whatever the system's Node is.
+const keepNode = npmNode.startsWith(folder) || major < PROJECT_NODE_MAJOR;
+for (const name of nodePackages) {
+  // 67 MB of headers, for compiling addons.
+  remove(`${name}/include`);
+  if (!keepNode) {
+    remove(name);
+    for (const link of ["node", "node.cmd", "node.ps1"]) remove(`.bin/${link}`);
+  }
+}
+// The CommonJS build, the sources and their tables, 22 MB.
+for (const part of ["cjs", "data", "src"]) remove(`gpt-tokenizer/${part}`);
+// Bun's manual, 8 MB. The package comes with kysely-bun-sqlite.
+remove("bun-types/docs");
