@@ -11,6 +11,7 @@ import {
 } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPartExtra } from "../usage-extras.ts";
+import { GEMINI_MEDIA, modalityCount } from "./gemini-modalities.ts";
 
 const KNOWN: KnownMembers = {
   promptTokenCount: true,
@@ -43,7 +44,7 @@ const spec = (members: readonly string[]) => ({
  *
  * - `promptTokenCount` is **inclusive** of `cachedContentTokenCount`, and **exclusive** of `toolUsePromptTokenCount`.
  * - `candidatesTokenCount` is **exclusive** of `thoughtsTokenCount`: all output is their sum.
- * - `totalTokenCount` is the sum of prompt, tool use, candidates and thoughts.
+ * - `totalTokenCount` is the sum of prompt, tool use, candidates and thoughts. A larger total leaves the usage incomplete.
  * - These are proto3 fields, which omit zeros: an absent count is 0. The prompt is never empty, so an absent prompt count is
  *   the total minus the other counts, or unknown.
  * - Web searches are in `candidates[].groundingMetadata.webSearchQueries`. Gemini 3 and later are billed per query, older
@@ -121,7 +122,11 @@ export function startGenerate({ routeModel }: Pick<AnswerFacts, "routeModel">): 
           completionTokens: candidates,
           thinkingTokens: thoughts,
         },
-        tokensComplete: inputs.consistent && input !== null && (wholeSeen || ended),
+        tokensComplete:
+          inputs.consistent &&
+          input !== null &&
+          (readCount(usage.totalTokenCount) ?? 0) <= input + candidates + thoughts &&
+          (wholeSeen || ended),
         model,
         responseId,
         serviceTier: tierOf(usage),
@@ -164,7 +169,7 @@ function tierOf(usage: Readonly<Record<string, unknown>>): string | null {
 
 /**
  * Sets the counts by modality. Cached tokens are included in the prompt's counts and are subtracted if `cacheTokensDetails`
- * states them. A document counts as an image, because it is priced as one.
+ * states them.
  */
 function setModalities(
   extras: Record<string, number>,
@@ -173,7 +178,7 @@ function setModalities(
   cached: number,
   candidates: number,
 ): void {
-  for (const [medium, modalities] of MEDIA) {
+  for (const [medium, modalities] of GEMINI_MEDIA) {
     const sum = (member: string) => modalityCount(usage[member], modalities);
     const inCache = sum("cacheTokensDetails");
     const input = sum("promptTokensDetails") + sum("toolUsePromptTokensDetails");
@@ -181,20 +186,4 @@ function setModalities(
     if (medium !== "video") setPartExtra(extras, `${medium}_cache_read_tokens`, inCache, cached);
     setPartExtra(extras, `${medium}_output_tokens`, sum("candidatesTokensDetails"), candidates);
   }
-}
-
-const MEDIA = [
-  ["audio", ["AUDIO"]],
-  ["image", ["IMAGE", "DOCUMENT"]],
-  ["video", ["VIDEO"]],
-] as const;
-
-function modalityCount(details: unknown, modalities: readonly string[]): number {
-  if (!Array.isArray(details)) return 0;
-  let sum = 0;
-  for (const entry of details) {
-    const { modality, tokenCount } = asObject(entry);
-    if (typeof modality === "string" && modalities.includes(modality)) sum += readCount(tokenCount) ?? 0;
-  }
-  return sum;
 }

@@ -1,16 +1,9 @@
 import { readStatedCost } from "../stated-cost.ts";
-import {
-  addCounts,
-  asObject,
-  firstCount,
-  isObject,
-  NO_TOKENS,
-  readCount,
-  splitTotal,
-} from "../token-counts.ts";
+import { asObject, firstCount, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPartExtra } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";
+import { readOpenaiTotals } from "./openai-totals.ts";
 
 const CACHED_DETAILS: KnownMembers = {
   text_tokens: true,
@@ -48,6 +41,8 @@ const KNOWN: KnownMembers = {
   output_tokens: true,
   total_tokens: true,
   prompt_tokens_details: INPUT_DETAILS,
+  // Mistral states both spellings.
+  prompt_token_details: INPUT_DETAILS,
   input_tokens_details: INPUT_DETAILS,
   completion_tokens_details: OUTPUT_DETAILS,
   output_tokens_details: OUTPUT_DETAILS,
@@ -60,7 +55,9 @@ const KNOWN: KnownMembers = {
   prompt_cache_hit_tokens: true,
   prompt_cache_miss_tokens: true,
   cached_tokens: true,
+  num_cached_tokens: true,
   reasoning_tokens: true,
+  prompt_audio_seconds: true,
   // Groq's durations in seconds.
   queue_time: true,
   prompt_time: true,
@@ -84,12 +81,6 @@ const KNOWN: KnownMembers = {
   cost_in_usd_ticks: true,
 };
 
-/**
- * Providers whose `completion_tokens` exclude reasoning: xAI in Chat Completions (docs.x.ai, "Reasoning"; its Responses API
- * includes it, like OpenAI's) and Perplexity, which also bills it separately.
- */
-const EXCLUDES_REASONING: ReadonlySet<string> = new Set(["xai", "perplexity"]);
-
 /** The usage object of an OpenAI-compatible response, and the facts around it. */
 export interface OpenaiAnswer {
   provider: string;
@@ -112,8 +103,7 @@ export interface OpenaiAnswer {
  *   former `prompt_cache_hit_tokens`.
  * - Audio and image tokens are parts of the input, cached or not, and of the output. `cached_tokens_details` states their
  *   cached part. Realtime and transcriptions use `input_token_details` instead of `input_tokens_details`.
- * - The output total is **inclusive** of `reasoning_tokens`, except where `EXCLUDES_REASONING` says otherwise, or where
- *   `total_tokens` is the sum of all three, which detects hosts that pass on the numbers of other providers.
+ * - The output total is **inclusive** of `reasoning_tokens`. `readOpenaiTotals` lists the exceptions.
  * - A detail that is not stated is null. Its tokens are included in the sibling count, so the totals are still complete.
  */
 export function readOpenaiUsage(answer: OpenaiAnswer): UsageFindings {
@@ -132,21 +122,10 @@ export function readOpenaiUsage(answer: OpenaiAnswer): UsageFindings {
       providerCostPicoUsd: null,
       unknownUsage: null,
     };
-  const input = firstCount(usage.prompt_tokens, usage.input_tokens);
-  const stated = firstCount(usage.completion_tokens, usage.output_tokens);
-  const inputDetails = asObject(
-    usage.prompt_tokens_details ?? usage.input_tokens_details ?? usage.input_token_details,
-  );
-  const outputDetails = asObject(
-    usage.completion_tokens_details ?? usage.output_tokens_details ?? usage.output_token_details,
-  );
-  const cached = firstCount(inputDetails.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens);
-  const reasoning = firstCount(outputDetails.reasoning_tokens, usage.reasoning_tokens);
-  const output = isReasoningExcluded(answer, input, stated, reasoning, usage.total_tokens)
-    ? addCounts(stated, reasoning)
-    : stated;
-  const inputs = splitTotal(input, [cached, readCount(inputDetails.cache_write_tokens)]);
-  const outputs = splitTotal(output, [reasoning]);
+  const totals = readOpenaiTotals(usage, answer);
+  const inputs = splitTotal(totals.input, [totals.cached, totals.cacheWritten]);
+  const outputs = splitTotal(totals.output, [totals.reasoning]);
+  const inputDetails = { ...totals.inputDetails, audio_tokens: totals.audioInput };
   setModalities(
     around.extras,
     inputDetails,
@@ -154,7 +133,7 @@ export function readOpenaiUsage(answer: OpenaiAnswer): UsageFindings {
     usage.cached_tokens_details,
     inputs.parts[0] ?? null,
   );
-  setOpenaiExtras(around.extras, usage, inputDetails, outputDetails, outputs.rest);
+  setOpenaiExtras(around.extras, usage, inputDetails, totals.outputDetails, outputs.rest);
   return {
     ...around,
     tokens: {
@@ -166,22 +145,15 @@ export function readOpenaiUsage(answer: OpenaiAnswer): UsageFindings {
       thinkingTokens: outputs.parts[0] ?? null,
     },
     tokensComplete:
-      answer.final && input !== null && output !== null && inputs.consistent && outputs.consistent,
+      answer.final &&
+      totals.explained &&
+      totals.input !== null &&
+      totals.output !== null &&
+      inputs.consistent &&
+      outputs.consistent,
     providerCostPicoUsd: readStatedCost(answer.provider, answer.usageText),
     unknownUsage: unknownUsage(usage, KNOWN),
   };
-}
-
-function isReasoningExcluded(
-  answer: OpenaiAnswer,
-  input: number | null,
-  output: number | null,
-  reasoning: number | null,
-  total: unknown,
-): boolean {
-  if (output === null || reasoning === null || reasoning === 0) return false;
-  if (answer.style === "chat" && EXCLUDES_REASONING.has(answer.provider)) return true;
-  return input !== null && readCount(total) === input + output + reasoning;
 }
 
 /**

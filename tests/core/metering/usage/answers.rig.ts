@@ -22,10 +22,12 @@ export function routeOf(url: string): MeteredRoute {
 export const ADDRESSES = {
   anthropic: "https://api.anthropic.com/v1/messages",
   chat: "https://api.openai.com/v1/chat/completions",
+  completions: "https://api.openai.com/v1/completions",
   responses: "https://api.openai.com/v1/responses",
   embeddings: "https://api.openai.com/v1/embeddings",
   gemini: "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent",
   geminiStream: "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent",
+  geminiChat: "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
   geminiEmbed: "https://generativelanguage.googleapis.com/v1beta/models/embed-x:embedContent",
   xai: "https://api.x.ai/v1/chat/completions",
   xaiResponses: "https://api.x.ai/v1/responses",

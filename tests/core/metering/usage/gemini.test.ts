@@ -51,6 +51,12 @@ describe("geminiGenerate", () => {
       [0, 5, null, null, 1, 0],
       false,
     ],
+    [
+      "a total that its parts do not explain",
+      { promptTokenCount: 7, candidatesTokenCount: 5, totalTokenCount: 90 },
+      [7, 0, null, null, 5, 0],
+      false,
+    ],
     ["usage without counts", { trafficType: "ON_DEMAND" }, NO_COUNTS, false],
     ["no usage", undefined, NO_COUNTS, false],
   ];
@@ -193,6 +199,28 @@ describe("geminiEmbed", () => {
     );
     assert.deepEqual(countsOf(batch), [9, null, null, null, 0, null]);
   });
+
+  for (const member of ["promptTokenDetails", "promptTokensDetails"])
+    it(`splits the input by ${member}, with a document as an image`, () => {
+      const usageMetadata = {
+        promptTokenCount: 700,
+        [member]: [
+          { modality: "TEXT", tokenCount: 42 },
+          { modality: "IMAGE", tokenCount: 258 },
+          { modality: "DOCUMENT", tokenCount: 68 },
+          { modality: "AUDIO", tokenCount: 200 },
+          { modality: "VIDEO", tokenCount: 132 },
+        ],
+      };
+      const report = readAnswer(ADDRESSES.geminiEmbed, JSON.stringify({ embedding: {}, usageMetadata }));
+      assert.deepEqual(report.extras, {
+        image_input_tokens: 326,
+        audio_input_tokens: 200,
+        video_input_tokens: 132,
+      });
+      assert.deepEqual(countsOf(report), [700, null, null, null, 0, null]);
+      assert.equal(report.unknownUsage, null);
+    });
 
   it("finds usage in a stream that was not requested", () => {
     const report = readAnswer(

@@ -110,6 +110,83 @@ describe("openaiChat", () => {
       [30, null, null, null, 9, 7],
     ],
     [
+      "more reasoning than output, which then leaves it out",
+      ADDRESSES.chat,
+      {
+        prompt_tokens: 20,
+        completion_tokens: 50,
+        total_tokens: 70,
+        completion_tokens_details: { reasoning_tokens: 180 },
+      },
+      [20, null, null, null, 50, 180],
+    ],
+    [
+      "audio beside the prompt, as the total shows",
+      ADDRESSES.mistral,
+      {
+        prompt_tokens: 9,
+        completion_tokens: 248,
+        total_tokens: 632,
+        prompt_tokens_details: { cached_tokens: 0, audio_tokens: 375 },
+      },
+      [384, 0, null, null, 248, null],
+    ],
+    [
+      "audio and reasoning beside the totals",
+      ADDRESSES.openrouter,
+      {
+        prompt_tokens: 9,
+        completion_tokens: 248,
+        total_tokens: 732,
+        prompt_tokens_details: { audio_tokens: 375 },
+        completion_tokens_details: { reasoning_tokens: 100 },
+      },
+      [384, null, null, null, 248, 100],
+    ],
+    [
+      "Gemini's thoughts, which only the total includes",
+      ADDRESSES.geminiChat,
+      { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 },
+      [35, null, null, null, 12, 62],
+    ],
+    [
+      "Gemini's thoughts without visible output",
+      ADDRESSES.geminiChat,
+      { prompt_tokens: 35, total_tokens: 109 },
+      [35, null, null, null, 74, null],
+    ],
+    [
+      "a total of another host that nothing explains",
+      ADDRESSES.chat,
+      { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 },
+      [35, null, null, null, 12, null],
+      false,
+    ],
+    [
+      "an output that only the total shows",
+      ADDRESSES.completions,
+      { prompt_tokens: 31, total_tokens: 99 },
+      [31, null, null, null, 68, null],
+    ],
+    [
+      "a total below the prompt, without an output",
+      ADDRESSES.completions,
+      { prompt_tokens: 31, total_tokens: 9 },
+      [31, null, null, null, null, null],
+      false,
+    ],
+    [
+      "cached tokens beside the prompt, as the total shows",
+      ADDRESSES.chat,
+      {
+        prompt_tokens: 5,
+        completion_tokens: 7,
+        total_tokens: 112,
+        prompt_tokens_details: { cached_tokens: 100 },
+      },
+      [5, 100, null, null, 7, null],
+    ],
+    [
       "a sum beyond what a count may be",
       ADDRESSES.xai,
       {
