@@ -3,6 +3,7 @@ import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
 import { applyFactors, findFactors, findFee } from "./factors.ts";
+import { findMediumRate } from "./media-rates.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
 import { MAX_COST_PICO_USD } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
@@ -84,7 +85,10 @@ const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtra
  *   bill more.
  * - A missing cache count is 0: a provider that reports no cache bills none.
  * - Without a rate for cache reads or writes, those tokens cost the input rate. Without a rate for one-hour writes, they cost
- *   the write rate, or twice the input rate for Claude models. Without a rate for a modality, its tokens cost what text does.
+ *   the write rate, or twice the input rate for Claude models.
+ * - A modality without a rate costs what text does where the provider says so (see `findMediumRate`). Otherwise it makes the
+ *   request unpriced.
+ * - A model that is billed by time and has no token rates costs nothing for the tokens that its response states as well.
  * - A count that is not a whole number of at least 0 makes the request unpriced.
  * - A separately billed count (a search, a page) without a rate makes the request unpriced.
  */
@@ -198,7 +202,8 @@ function computeLines(usage: UsageToPrice, row: RateRow, besides: Rates): Priced
   const bill: Bill = { row, lines: [], total: 0n, reason: unknown ?? split.unknown };
 
   const billed = addExtras(bill, pricing, counts);
-  for (const portion of split.portionsOf(billed.rest)) addTokens(bill, pricing, portion);
+  if (!(billed.isBilledByOtherThanTokens && hasNoTokenRates(row)))
+    for (const portion of split.portionsOf(billed.rest)) addTokens(bill, pricing, portion);
   for (const fee of billed.fees) addLine(bill, fee);
   if (besides.perRequest !== null)
     addLine(bill, { label: "request", quantity: 1, listRate: besides.perRequest, factors: [] });
@@ -234,7 +239,7 @@ function countTokens(tokens: TokenCounts): KnownCounts {
 
 /** Adds the lines of extras that are part of a count. Returns the counts without them, and the fees that come last. */
 function addExtras(bill: Bill, pricing: Pricing, counts: KnownCounts) {
-  const { usage, besides, priceList, modelNames, factors, readFactors } = pricing;
+  const { usage, row, besides, priceList, modelNames, factors, readFactors } = pricing;
   const rest = { ...counts };
   const fees: Item[] = [];
   let isBilledByOtherThanTokens = false;
@@ -246,13 +251,16 @@ function addExtras(bill: Bill, pricing: Pricing, counts: KnownCounts) {
     if (partOf === null || partOf === "flag") {
       fees.push({ label, quantity, listRate, factors: [], perUnit });
       isBilledByOtherThanTokens ||= BILLED_INSTEAD_OF_TOKENS.has(name);
-    } else if (listRate !== null) {
-      // A part that exceeds the whole is limited to it, so that no token is billed twice.
-      const counted = Math.min(quantity, rest[partOf]);
-      rest[partOf] -= counted;
-      const by = partOf === "cacheReadTokens" ? readFactors : factors;
-      addLine(bill, { label, quantity: counted, listRate, factors: by });
+      continue;
     }
+    const rate = listRate ?? findMediumRate(name, row, besides, usage);
+    // A part that exceeds the whole is limited to it, so that no token is billed twice.
+    const counted = Math.min(quantity, rest[partOf]);
+    if (rate === "text" || counted === 0) continue;
+    rest[partOf] -= counted;
+    if (rate === "time") continue;
+    const by = partOf === "cacheReadTokens" ? readFactors : factors;
+    addLine(bill, { label, quantity: counted, listRate: rate, factors: by });
   }
   return { rest, fees, isBilledByOtherThanTokens };
 }
@@ -273,6 +281,11 @@ function addTokens(bill: Bill, { row, besides, factors, readFactors }: Pricing, 
   add("cache write 1h", written1h, write1h);
   add("output", tokens.completionTokens, output);
   add("thinking", tokens.thinkingTokens, besides.thinking ?? output);
+}
+
+/** Whether the list prices the model by something else than tokens. */
+function hasNoTokenRates({ rates }: RateRow): boolean {
+  return rates.input === null && rates.output === null;
 }
 
 function missingCount({ tokens, requestKind }: UsageToPrice): string | null {

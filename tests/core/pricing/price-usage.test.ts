@@ -5,7 +5,7 @@ import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
-import type { TokenCounts } from "../../../core/values/record.ts";
+import type { RequestKind, TokenCounts } from "../../../core/values/record.ts";
 
 const NO_TOKENS: TokenCounts = {
   promptTokens: 0,
@@ -273,11 +273,73 @@ describe("priceUsage() modalities", () => {
     ]);
   });
 
-  it("cost the same as text if the list has no rate for them", () => {
-    assert.deepEqual(
-      sums({ tokens: { promptTokens: 5 }, extras: { image_input_tokens: 4, unheard_of: 7 } }),
-      [["input", 5, 3_000_000]],
+  const noted: [provider: string, model: string, kind: RequestKind, extras: Record<string, number>][] = [
+    ["anthropic", "claude-sonnet-4-5", "chat", { image_input_tokens: 4, unheard_of: 7 }],
+    ["openai", "gpt-4o", "chat", { image_input_tokens: 4, image_cache_read_tokens: 2 }],
+    ["google", "gemini-2.5-pro", "chat", { audio_input_tokens: 4, video_input_tokens: 3 }],
+    ["google", "gemini-2.5-flash-preview-tts", "chat", { audio_output_tokens: 2 }],
+    ["openai", "gpt-image-1", "image", { image_output_tokens: 2 }],
+    ["xai", "grok-4.5", "chat", { audio_input_tokens: 4 }],
+  ];
+  for (const [provider, model, requestKind, extras] of noted)
+    it(`cost the same as text where the provider says so: ${model}`, () => {
+      const counts = { promptTokens: 5, cacheReadTokens: 2, completionTokens: 2 };
+      const change: Change = { provider, model, requestKind, tokens: counts };
+      assert.equal(price({ ...change, extras }).costPicoUsd, price(change).costPicoUsd);
+      assert.notEqual(price(change).costPicoUsd, null);
+    });
+
+  const unknown: [provider: string, model: string, kind: RequestKind, extra: string, label: string][] = [
+    ["openai", "gpt-4o", "chat", "audio_input_tokens", "audio input of openai gpt-4o"],
+    ["openai", "gpt-4o", "chat", "audio_output_tokens", "audio output of openai gpt-4o"],
+    ["openai", "gpt-4o", "chat", "image_output_tokens", "image output of openai gpt-4o"],
+    ["cohere", "embed-v4.0", "embedding", "image_input_tokens", "image input of cohere embed-v4.0"],
+    ["google", "gemini-embedding-001", "embedding", "audio_input_tokens", "audio input of google"],
+    ["google", "gemini-2.5-flash-native-audio-latest", "chat", "video_input_tokens", "video input of google"],
+    ["mistral", "voxtral-small-latest", "chat", "audio_input_tokens", "audio input of mistral"],
+  ];
+  for (const [provider, model, requestKind, extra, label] of unknown)
+    it(`make a request unpriced if nothing is known of their price: ${extra} of ${model}`, () => {
+      const counts = { promptTokens: 5, completionTokens: 5 };
+      const priced = price({ provider, model, requestKind, tokens: counts, extras: { [extra]: 4 } });
+      assert.equal(priced.costPicoUsd, null);
+      assert.ok(priced.unpricedReason?.startsWith(`no rate for ${label}`), priced.unpricedReason!);
+    });
+
+  it("cost in the cache what they cost fresh if the list has no discount at all", () => {
+    const counts = { cacheReadTokens: 9 };
+    const change: Change = { provider: "openai", model: "gpt-audio", tokens: counts };
+    assert.deepEqual(sums({ ...change, extras: { audio_cache_read_tokens: 9 } }), [
+      ["audio cache read", 9, 32_000_000],
+    ]);
+  });
+
+  it("are unpriced in the cache if the list discounts text alone", () => {
+    const rates = row({ input: 2, cacheRead: 1, extras: { audio_input_tokens: 40 } });
+    const change: Change = { tokens: { cacheReadTokens: 9 }, extras: { audio_cache_read_tokens: 9 } };
+    assert.match(price(change, [rates]).unpricedReason!, /^no rate for audio cache read of /);
+  });
+
+  it("are billed by time where the list has a rate for time and the response states it", () => {
+    const rates = row({ input: 2, output: 3, extras: { audio_milliseconds: 3_600_000 } });
+    const change = { tokens: { promptTokens: 12, completionTokens: 1 } };
+    const extras = { audio_input_tokens: 10, audio_milliseconds: 7 };
+    assert.deepEqual(sums({ ...change, extras }, [rates]), [
+      ["input", 2, 2],
+      ["output", 1, 3],
+      ["audio time", 7, 3_600_000],
+    ]);
+    assert.match(
+      price({ ...change, extras: { audio_input_tokens: 10 } }, [rates]).unpricedReason!,
+      /^no rate for audio input of /,
     );
+  });
+
+  it("leave the tokens of a model without token rates to the time", () => {
+    const rates = row({ extras: { audio_milliseconds: 3_600_000 } });
+    const extras = { audio_input_tokens: 10, audio_milliseconds: 7 };
+    const priced = price({ tokens: { promptTokens: 12, completionTokens: 5 }, extras }, [rates]);
+    assert.equal(priced.costPicoUsd, 7n);
   });
 });
 
@@ -424,7 +486,8 @@ describe("priceUsage() always", () => {
     // Planted: modality tokens not taken out of the text's; seen to fail.
     fc.assert(
       fc.property(change, ({ what: [provider, model], ...rest }) => {
-        const { lines } = price({ provider, model, ...rest });
+        const { lines, costPicoUsd } = price({ provider, model, ...rest });
+        if (costPicoUsd === null) return;
         const billed = lines.filter(({ label }) => label !== "web search");
         const { cacheWrite1hTokens: _, ...counts } = rest.tokens;
         const used = Object.values(counts).reduce((total, tokens) => total + tokens, 0);
