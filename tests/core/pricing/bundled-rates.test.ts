@@ -87,6 +87,23 @@ describe("bundled-rates.data.ts", () => {
     );
   });
 
+  it("begins the tiers of OpenAI's models above 272,000 tokens, and prices the audio of the GPT-4o models", () => {
+    assert.deepEqual(
+      rows.filter(({ rates }) => rates.tiers.some(({ aboveTokens }) => aboveTokens === 271_999)),
+      [],
+    );
+    const extrasOf = (model: string) =>
+      rows.find((row) => row.provider === "openai" && row.model === model)?.rates.extras;
+    assert.deepEqual(extrasOf("gpt-4o-audio-preview"), {
+      audio_input_tokens: 40_000_000,
+      audio_output_tokens: 80_000_000,
+    });
+    assert.deepEqual(extrasOf("gpt-4o-mini-audio-preview"), {
+      audio_input_tokens: 10_000_000,
+      audio_output_tokens: 20_000_000,
+    });
+  });
+
   it("names the rates that had to be rounded", () => {
     assert.equal(ROUNDED_RATES.length, 7);
     assert.ok(ROUNDED_RATES.every((line) => / USD became \d+ micro-USD$/.test(line)));
@@ -161,6 +178,10 @@ const reasons: readonly [reason: string, explains: (usage: UsageToPrice) => bool
     (usage) => ROUNDED_RATES.some((line) => line.startsWith(`${usage.provider} ${book.find(usage)!.model} `)),
   ],
   [
+    "the tiers of OpenAI's models begin above 272,000 tokens; the source's begin there",
+    (usage) => usage.tokens.promptTokens === 272_000 && ["openai", "aws", "azure"].includes(usage.provider),
+  ],
+  [
     "one-hour writes of Claude models cost twice the input where the list is silent; the source takes the plain write",
     (usage) => {
       const row = book.find(usage)!;
@@ -184,6 +205,7 @@ describe("priceUsage() against the source's own calculator", () => {
     [100_000, 99_000, 1_000, 0, 8_191, 0],
     [100_000, 99_000, 1_001, 501, 8_191, 1],
     [271_999, 0, 0, 0, 1, 0],
+    [272_000, 0, 0, 0, 1, 0],
     [272_001, 0, 0, 0, 1, 0],
     [500_000, 400_000, 99_999, 9_999, 64_000, 31_999],
   ];
