@@ -30,6 +30,14 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
     "its Google prices lack the searches of the web",
   ],
   [
+    ({ tokens }) => (tokens.prompt ?? 0) + (tokens.cache_read ?? 0) === 272_000,
+    "its context tier begins at 272,000 tokens; OpenAI's is for more than that",
+  ],
+  [
+    ({ model, extras }) => /^gpt-4o-(mini-)?audio/.test(model) && (extras.audio_input_tokens ?? 0) > 0,
+    "it prices the audio of these models as text",
+  ],
+  [
     ({ model }) => model.startsWith("google/"),
     "it does not know Vertex's names with a publisher before them",
   ],
@@ -39,6 +47,7 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
 const USAGE_KEYS: Readonly<Record<string, string>> = {
   audio_output_tokens: "output_audio_tokens",
   image_output_tokens: "output_image_tokens",
+  video_input_tokens: "input_video_tokens",
   video_output_tokens: "output_video_tokens",
   citation_tokens: "output_citation_tokens",
   web_search_requests: "web_searches",

@@ -17,6 +17,7 @@ import {
 } from "./openai-more.ts";
 import { openaiEmbeddings, openaiResponses } from "./openai-other.ts";
 import { mistralOcr, vertexPredict } from "./pages-and-predictions.ts";
+import { geminiEmbedMedia, geminiOpenai, mistralAudio, openaiText } from "./totals-and-media.ts";
 import { transport } from "./transport.ts";
 
 /** Every case of the suite. */
@@ -51,5 +52,9 @@ export const ALL_CASES: readonly WireCase[] = [
   ...openaiRealtime,
   ...codex,
   ...batches,
+  ...mistralAudio,
+  ...geminiOpenai,
+  ...openaiText,
+  ...geminiEmbedMedia,
   ...transport,
 ];

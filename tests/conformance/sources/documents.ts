@@ -68,6 +68,19 @@ export const DOCUMENTS = {
   mistralOcrAnnotations: read(
     "https://docs.mistral.ai/capabilities/document_ai/annotations; the count as Azure sends it: https://github.com/BerriAI/litellm/issues/38546",
   ),
+  mistralAudio: read(
+    "https://docs.mistral.ai/api/#tag/audio.transcriptions; the counts of a response: https://github.com/pydantic/genai-prices/pull/591",
+  ),
+  geminiHiddenThoughts: read(
+    "https://ai.google.dev/gemini-api/docs/openai; the total includes the thoughts: https://github.com/mozilla-ai/any-llm/issues/1290, https://github.com/Clarifai/clarifai-python/pull/978",
+  ),
+  openaiAudioPrices: read(
+    "https://developers.openai.com/api/docs/models/gpt-4o-audio-preview; https://developers.openai.com/api/docs/models/gpt-4o-mini-audio-preview",
+  ),
+  geminiEmbeddingMedia: read(
+    "https://ai.google.dev/gemini-api/docs/pricing#gemini-embedding-2; the counts of a response: https://github.com/BerriAI/litellm/issues/33681",
+  ),
+  openaiLongContext: read("https://developers.openai.com/api/docs/models/gpt-5.4-pro"),
   xaiCost: read("https://docs.x.ai/developers/cost-tracking"),
   xaiReasoning: unread("https://docs.x.ai/docs/guides/reasoning"),
   groq: unread("https://console.groq.com/docs/api-reference#chat-create"),

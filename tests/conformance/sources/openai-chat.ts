@@ -220,7 +220,27 @@ api.add(
 
 api.add(
   "json-long-context",
-  "From 272,000 tokens of input the whole request costs more, the cached ones among them.",
+  "Above 272,000 tokens of input the whole request costs more, the cached ones among them.",
+  json(
+    completion("gpt-5.4-2026-03-05", {
+      prompt_tokens: 272001,
+      completion_tokens: 1000,
+      total_tokens: 273001,
+      ...details({ cached_tokens: 200000 }, {}),
+    }),
+  ),
+  {
+    model: "gpt-5.4-2026-03-05",
+    tier: "default",
+    tokens: { prompt: 72001, cache_read: 200000, completion: 1000, thinking: 0 },
+    cost: RATES.gpt54Long,
+  },
+  { request: { model: "gpt-5.4" }, source: DOCUMENTS.openaiLongContext },
+);
+
+api.add(
+  "json-below-long-context",
+  "At exactly 272,000 tokens, the base price: the higher one is for prompts of more than that.",
   json(
     completion("gpt-5.4-2026-03-05", {
       prompt_tokens: 272000,
@@ -233,29 +253,9 @@ api.add(
     model: "gpt-5.4-2026-03-05",
     tier: "default",
     tokens: { prompt: 72000, cache_read: 200000, completion: 1000, thinking: 0 },
-    cost: RATES.gpt54Long,
-  },
-  { request: { model: "gpt-5.4" } },
-);
-
-api.add(
-  "json-below-long-context",
-  "One token below, the base price.",
-  json(
-    completion("gpt-5.4-2026-03-05", {
-      prompt_tokens: 271999,
-      completion_tokens: 1000,
-      total_tokens: 272999,
-      ...details({ cached_tokens: 200000 }, {}),
-    }),
-  ),
-  {
-    model: "gpt-5.4-2026-03-05",
-    tier: "default",
-    tokens: { prompt: 71999, cache_read: 200000, completion: 1000, thinking: 0 },
     cost: RATES.gpt54,
   },
-  { request: { model: "gpt-5.4" } },
+  { request: { model: "gpt-5.4" }, source: DOCUMENTS.openaiLongContext },
 );
 
 api.add(

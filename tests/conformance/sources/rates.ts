@@ -37,7 +37,7 @@ export const RATES = {
   gpt5Mini: { input: "0.25", output: "2", cacheRead: "0.025", webSearch: "10000" },
   gpt5MiniFlex: { input: "0.125", output: "1", cacheRead: "0.0125" },
   gpt54: { input: "2.5", output: "15", cacheRead: "0.25" },
-  /** The whole request from 272,000 tokens of input. */
+  /** The whole request, when all its input is more than 272,000 tokens. */
   gpt54Long: { input: "5", output: "22.5", cacheRead: "0.5" },
   gpt54Priority: { input: "5", output: "30", cacheRead: "0.5" },
   gpt6Sol: { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" },

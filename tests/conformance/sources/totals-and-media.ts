@@ -1,0 +1,265 @@
+import { defineApi } from "./define.ts";
+import { DOCUMENTS } from "./documents.ts";
+import { RATES } from "./rates.ts";
+import { json, sse } from "./wire.ts";
+
+/** What hosts count beside their totals, and media that have rates of their own. */
+
+const messages = [{ role: "user", content: "Why is rain wet?" }];
+const completion = (id: string, model: string, usage: unknown) => ({
+  id,
+  object: "chat.completion",
+  created: 1795262400,
+  model,
+  choices: [{ index: 0, message: { role: "assistant", content: "Water." }, finish_reason: "stop" }],
+  usage,
+});
+
+const voxtral = defineApi({
+  folder: "mistral",
+  provider: "mistral",
+  host: "api.mistral.ai",
+  path: "/v1/chat/completions",
+  request: { model: "voxtral-small-latest", messages },
+  source: DOCUMENTS.mistralAudio,
+  id: "cmpl-voxtral",
+});
+export const mistralAudio = voxtral.cases;
+voxtral.add(
+  "json-audio",
+  "Audio is counted beside prompt_tokens, as the total shows: 9 + 375 + 248 = 632. Its price is not known.",
+  json(
+    completion("cmpl-voxtral", "voxtral-small-latest", {
+      prompt_tokens: 9,
+      completion_tokens: 248,
+      total_tokens: 632,
+      prompt_tokens_details: { cached_tokens: 0, audio_tokens: 375 },
+    }),
+  ),
+  { tokens: { prompt: 384, cache_read: 0, completion: 248 }, extras: { audio_input_tokens: 375 } },
+);
+voxtral.add(
+  "transcription",
+  "A transcription is billed by its 30 seconds at 0.003 USD a minute; its tokens are not billed.",
+  json({
+    model: "voxtral-mini-2602",
+    text: "Rain is wet.",
+    language: null,
+    segments: [],
+    usage: {
+      prompt_audio_seconds: 30,
+      prompt_tokens: 3,
+      completion_tokens: 1,
+      total_tokens: 379,
+      prompt_tokens_details: { cached_tokens: 0, audio_tokens: 375 },
+    },
+  }),
+  {
+    id: null,
+    model: "voxtral-mini-2602",
+    tokens: { prompt: 378, cache_read: 0, completion: 1 },
+    extras: { audio_input_tokens: 375, audio_milliseconds: 30000 },
+    cost: [["milliseconds of audio", 30000, "0.05"]],
+  },
+  {
+    path: "/v1/audio/transcriptions",
+    request: { model: "voxtral-mini-2602", messages: undefined, file_url: "https://example.com/rain.mp3" },
+  },
+);
+voxtral.add(
+  "transcription-seconds",
+  "Without details, what the total has beside the two counts is the audio: 3264 - 4 - 635 = 2625 for seven windows of 30 seconds.",
+  json({
+    model: "voxtral-mini-2602",
+    text: "Rain is wet.",
+    language: null,
+    segments: [],
+    usage: { prompt_audio_seconds: 203, prompt_tokens: 4, completion_tokens: 635, total_tokens: 3264 },
+  }),
+  {
+    id: null,
+    model: "voxtral-mini-2602",
+    tokens: { prompt: 2629, completion: 635 },
+    extras: { audio_input_tokens: 2625, audio_milliseconds: 203000 },
+    cost: [["milliseconds of audio", 203000, "0.05"]],
+  },
+  {
+    path: "/v1/audio/transcriptions",
+    request: { model: "voxtral-mini-2602", messages: undefined, file_url: "https://example.com/rain.mp3" },
+  },
+);
+
+const GEMINI = "gemini-2.5-flash";
+const hidden = { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 };
+const compatible = defineApi({
+  folder: "gemini-openai",
+  provider: "gemini",
+  host: "generativelanguage.googleapis.com",
+  path: "/v1beta/openai/chat/completions",
+  request: { model: GEMINI, messages },
+  source: DOCUMENTS.geminiHiddenThoughts,
+  id: "gemini-compat-1",
+});
+export const geminiOpenai = compatible.cases;
+compatible.add(
+  "json-hidden-thoughts",
+  "Google's compatible endpoint states no thoughts; its total includes them: 109 - 35 - 12 = 62.",
+  json(completion("gemini-compat-1", GEMINI, hidden)),
+  { tokens: { prompt: 35, completion: 12, thinking: 62 }, cost: RATES.gemini25Flash },
+);
+compatible.add(
+  "json-without-thoughts",
+  "A total that is the sum leaves thinking as it is stated: not at all.",
+  json(completion("gemini-compat-1", GEMINI, { ...hidden, total_tokens: 47 })),
+  { tokens: { prompt: 35, completion: 12 }, cost: RATES.gemini25Flash },
+);
+compatible.add(
+  "stream-hidden-thoughts",
+  "The same in a stream, whose last chunk counts.",
+  sse([
+    {
+      id: "gemini-compat-1",
+      object: "chat.completion.chunk",
+      model: GEMINI,
+      choices: [{ index: 0, delta: { role: "assistant", content: "Water." }, finish_reason: null }],
+      usage: { prompt_tokens: 35, completion_tokens: 4, total_tokens: 101 },
+    },
+    {
+      id: "gemini-compat-1",
+      object: "chat.completion.chunk",
+      model: GEMINI,
+      choices: [{ index: 0, delta: { role: "assistant" }, finish_reason: "stop" }],
+      usage: hidden,
+    },
+    "[DONE]",
+  ]),
+  { tokens: { prompt: 35, completion: 12, thinking: 62 }, cost: RATES.gemini25Flash },
+  { request: { stream: true, stream_options: { include_usage: true } } },
+);
+
+const text = defineApi({
+  folder: "openai-chat",
+  provider: "openai",
+  host: "api.openai.com",
+  path: "/v1/completions",
+  request: { model: "gpt-3.5-turbo-instruct", prompt: "Rain is" },
+  source: DOCUMENTS.openaiChat,
+  id: "cmpl-Conformance1",
+});
+export const openaiText = text.cases;
+text.add(
+  "completions-output-from-total",
+  "Without completion_tokens the output is what the total has beside the prompt.",
+  json({
+    id: "cmpl-Conformance1",
+    object: "text_completion",
+    model: "gpt-3.5-turbo-instruct",
+    choices: [{ index: 0, text: " wet.", finish_reason: "stop" }],
+    usage: { prompt_tokens: 31, total_tokens: 99 },
+  }),
+  { tokens: { prompt: 31, completion: 68 }, cost: RATES.gpt35Instruct },
+);
+text.add(
+  "json-total-unexplained",
+  "A total that is larger than its parts, for no stated reason: what was stated is priced, and the record is not complete.",
+  json(
+    completion("chatcmpl-Conformance1", "gpt-4o-2024-08-06", {
+      prompt_tokens: 35,
+      completion_tokens: 12,
+      total_tokens: 109,
+    }),
+  ),
+  {
+    id: "chatcmpl-Conformance1",
+    model: "gpt-4o-2024-08-06",
+    tokens: { prompt: 35, completion: 12 },
+    complete: false,
+    cost: RATES.gpt4o,
+  },
+  { path: "/v1/chat/completions", request: { model: "gpt-4o", prompt: undefined, messages } },
+);
+for (const [model, inputRate, outputRate, audioInputRate, audioOutputRate] of [
+  ["gpt-4o-audio-preview-2025-06-03", "2.5", "10", "40", "80"],
+  ["gpt-4o-mini-audio-preview-2024-12-17", "0.15", "0.6", "10", "20"],
+] as const)
+  text.add(
+    `json-audio-${model}`,
+    "Audio tokens cost 16 to 67 times as much as text.",
+    json(
+      completion("chatcmpl-Conformance1", model, {
+        prompt_tokens: 150,
+        completion_tokens: 320,
+        total_tokens: 470,
+        prompt_tokens_details: { cached_tokens: 0, audio_tokens: 90 },
+        completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 260 },
+      }),
+    ),
+    {
+      id: "chatcmpl-Conformance1",
+      model,
+      tokens: { prompt: 150, cache_read: 0, completion: 320, thinking: 0 },
+      extras: { audio_input_tokens: 90, audio_output_tokens: 260 },
+      cost: [
+        ["audio input", 90, audioInputRate],
+        ["input", 60, inputRate],
+        ["audio output", 260, audioOutputRate],
+        ["output", 60, outputRate],
+      ],
+    },
+    {
+      path: "/v1/chat/completions",
+      request: { model, prompt: undefined, messages, modalities: ["text", "audio"] },
+      source: DOCUMENTS.openaiAudioPrices,
+    },
+  );
+
+const EMBEDDING = "gemini-embedding-2";
+const embed = defineApi({
+  folder: "gemini-embed",
+  provider: "gemini",
+  host: "generativelanguage.googleapis.com",
+  path: `/v1beta/models/${EMBEDDING}:embedContent`,
+  pathModel: EMBEDDING,
+  request: { content: { parts: [{ text: "rain" }] } },
+  source: DOCUMENTS.geminiEmbeddingMedia,
+  id: null,
+});
+export const geminiEmbedMedia = embed.cases;
+const embedded = (member: string) => ({
+  embedding: { values: [0.1, 0.2] },
+  usageMetadata: {
+    promptTokenCount: 632,
+    [member]: [
+      { modality: "TEXT", tokenCount: 42 },
+      { modality: "IMAGE", tokenCount: 258 },
+      { modality: "AUDIO", tokenCount: 200 },
+      { modality: "VIDEO", tokenCount: 132 },
+    ],
+  },
+});
+const media = {
+  tokens: { prompt: 632, completion: 0 },
+  extras: { image_input_tokens: 258, audio_input_tokens: 200, video_input_tokens: 132 },
+  cost: [
+    ["audio input", 200, "6.5"],
+    ["image input", 258, "0.45"],
+    ["video input", 132, "12"],
+    ["input", 42, "0.2"],
+  ],
+} as const;
+embed.add(
+  "json-media",
+  "Images, audio and video have their own rates; the developer API states them in promptTokenDetails.",
+  json(embedded("promptTokenDetails")),
+  media,
+);
+embed.add(
+  "json-media-vertex",
+  "Vertex states them in promptTokensDetails.",
+  json(embedded("promptTokensDetails")),
+  { ...media, provider: "vertex" },
+  {
+    host: "aiplatform.googleapis.com",
+    path: `/v1/projects/p/locations/global/publishers/google/models/${EMBEDDING}:embedContent`,
+  },
+);
