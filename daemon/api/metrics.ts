@@ -234,6 +234,12 @@ function formatProxy({ proxy }: DaemonStatus): string[] {
       }).map(([{ reason }, n]): MetricSample => [{ way: reason ?? "" }, n]),
     ),
     formatMetric(
+      "meter_proxy_closed_unused_total",
+      "counter",
+      "Connections to providers that were closed before their ClientHello.",
+      one(counters.closedUnused),
+    ),
+    formatMetric(
       "meter_proxy_ended_unused_total",
       "counter",
       "Intercepted connections that ended before the first request.",

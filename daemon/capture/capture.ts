@@ -87,6 +87,9 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
       return onOpened(state, frame);
     case "tunnelled":
       return onTunnelled(state, frame);
+    case "closed_unused":
+      state.pendingLookups.delete(frame.clientPort);
+      return state.ports.coverage.count(frame.host, "closed_unused");
     case "labelled": {
       const connection = state.connections.get(frame.connection);
       if (connection !== undefined) connection.label = frame.project;

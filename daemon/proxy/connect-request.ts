@@ -2,7 +2,7 @@ import { isIP, type Socket } from "node:net";
 import { readClientHello } from "../../core/metering/exchange/client-hello.ts";
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import { type Authority, parseAuthority } from "./authority.ts";
-import { closeSocket } from "./close-socket.ts";
+import { closeSocket, resetSocket } from "./close-socket.ts";
 import type { DialResult } from "./dial.ts";
 import type { ForbiddenTarget } from "./forbidden-targets.ts";
 import { normaliseHost } from "./host-patterns.ts";
@@ -15,6 +15,7 @@ import {
   type RelayContext,
   type RelayTarget,
   recordTunnel,
+  recordUnused,
   refuse,
 } from "./relay-context.ts";
 import { startTap } from "./tap.ts";
@@ -113,7 +114,8 @@ function tunnel(
 
 /**
  * Waits for the client's first message, puts it back, and intercepts or tunnels the connection. A client that sends nothing
- * in time is closed and not tunnelled: otherwise waiting would be a way around metering.
+ * in time is closed and not tunnelled: otherwise waiting would be a way around metering. A connection that either side
+ * closes before the hello is complete was not used, whatever the client would have sent.
  */
 function inspectClientHello(
   context: RelayContext,
@@ -132,11 +134,14 @@ function inspectClientHello(
     upstream.socket.off("close", onGone);
     client.pause();
   };
-  const close = () => {
+  const endUnused = (endSocket: (socket: Socket) => void) => {
     stop();
-    closeSocket(client);
-    closeSocket(upstream.socket);
+    recordUnused(context, target);
+    endSocket(client);
+    endSocket(upstream.socket);
   };
+  const onEnd = () => endUnused(closeSocket);
+  const onGone = () => endUnused(resetSocket);
   const decide = (reason: TunnelReason | null) => {
     stop();
     if (seen.length > 0) client.unshift(seen);
@@ -153,12 +158,10 @@ function inspectClientHello(
     else if (!isServerNameOf(hello.serverName, target.host)) decide("sni_mismatch");
     else decide(hello.alpn.length === 0 || hello.alpn.includes("http/1.1") ? null : "http2_only");
   };
-  // The client sends no hello, so there is nothing to relay.
-  const onEnd = close;
-  const onGone = () => decide("not_tls");
+  // Without a complete hello there is nothing to relay.
   const timer = setTimeout(() => {
     context.counters.refused.head_timeout += 1;
-    close();
+    onEnd();
   }, context.limits.helloTimeoutMs);
   client.on("data", onData);
   client.once("end", onEnd);

@@ -19,6 +19,8 @@ export interface ProxyCounters {
   intercepted: number;
   gateway: number;
   absolute: number;
+  /** Connections to a provider that were closed before their ClientHello. Clients close a dial that they no longer need. */
+  closedUnused: number;
   /** Intercepted connections that ended before a request, for example because the client does not trust the authority. */
   endedUnused: number;
   /** Connections that lost log frames. Their later bytes are not metered. */
@@ -34,6 +36,7 @@ export function createCounters(): ProxyCounters {
     intercepted: 0,
     gateway: 0,
     absolute: 0,
+    closedUnused: 0,
     endedUnused: 0,
     lost: 0,
     tunnelled: {

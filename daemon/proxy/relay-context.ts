@@ -112,6 +112,13 @@ export function recordTunnel(context: RelayContext, target: RelayTarget, reason:
   });
 }
 
+/** Counts and logs a connection to a provider that was closed before its ClientHello. It carried no call. */
+export function recordUnused(context: RelayContext, { host, clientPort }: RelayTarget): void {
+  context.counters.closedUnused += 1;
+  const connection = context.nextConnection();
+  context.log.note({ kind: "closed_unused", connection, atMs: tapClock(), host, clientPort });
+}
+
 const statusTexts = {
   400: "Bad Request",
   403: "Forbidden",

@@ -59,6 +59,14 @@ export type TapFrame =
       readonly reason: TunnelReason;
       readonly clientPort: number;
     }
+  /** A connection to a provider's host that was closed before its ClientHello. No other frame has its number. */
+  | {
+      readonly kind: "closed_unused";
+      readonly connection: number;
+      readonly atMs: number;
+      readonly host: string;
+      readonly clientPort: number;
+    }
   /** The project that the next request on this connection named in `X-Meter-Project`. */
   | { readonly kind: "labelled"; readonly connection: number; readonly project: string }
   /** Bytes that passed. In gateway and absolute mode, these are the bytes sent upstream. */

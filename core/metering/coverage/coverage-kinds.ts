@@ -3,6 +3,8 @@
  *
  * - `connections` counts connections to provider hosts. `tunnelled_*` counts those that were forwarded unread;
  *   `tunnelled_other_user` belonged to another user of the machine.
+ * - `closed_unused` counts connections that were closed before their ClientHello, such as a dial that the client cancelled. They
+ *   carried no call, so they do not lower the coverage.
  * - Each exchange with a provider host is counted once, as `metered`, `free` (a known path without usage), `unknown_path`,
  *   `unreadable`, `lost` (log frames were dropped), `dropped` (the record could not be stored), `websocket` (forwarded
  *   unread), `repeated` (its responses had been metered before) or `capture_failed` (the meter itself failed). In a
@@ -15,6 +17,7 @@
  */
 export const coverageKinds = [
   "connections",
+  "closed_unused",
   "tunnelled_not_provider",
   "tunnelled_other_user",
   "tunnelled_http2_only",

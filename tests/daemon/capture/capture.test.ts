@@ -693,6 +693,13 @@ describe("unmetered traffic", () => {
     ]);
   });
 
+  it("counts a connection that was closed before its ClientHello as closed unused", () => {
+    const rig = createCaptureRig();
+    const unused = { connection: 1, atMs: 0, host: "api.anthropic.com", clientPort: 50_000 };
+    rig.capture.frames([{ kind: "closed_unused", ...unused }]);
+    assert.deepEqual(rig.counts, { closed_unused: 1 });
+  });
+
   it("counts a WebSocket that it can't read, and ignores its bytes", async () => {
     const rig = createCaptureRig();
     const connection = rig.connect("api.openai.com");

@@ -131,6 +131,36 @@ describe("serveConnect()", () => {
     assert.equal(proxy.counters().tunnelled.not_tls, 0);
   });
 
+  const hangUps: Readonly<Record<string, (client: Socket) => void>> = {
+    "the client resets": (client) => client.resetAndDestroy(),
+    "the client ends": (client) => client.end(),
+    "the client resets in the middle of its hello": (client) =>
+      client.write(Buffer.from([0x16, 3, 1, 2, 0, 1]), () => client.resetAndDestroy()),
+  };
+  for (const [manner, hangUp] of Object.entries(hangUps)) {
+    it(`reports a connection as closed unused if ${manner} before the hello`, async () => {
+      const port = await listenTcp(cleanup, (socket) => socket.resume());
+      const proxy = await openProxy(cleanup);
+      const { socket } = await connectThrough(proxy.port, `localhost:${port}`);
+      hangUp(socket);
+      const frame = await proxy.seen(({ kind }) => kind === "closed_unused" || kind === "tunnelled");
+      assert.partialDeepStrictEqual(frame, { kind: "closed_unused", host: "localhost" });
+      await proxy.ping(5_000);
+      assert.deepEqual([proxy.counters().closedUnused, proxy.counters().tunnelled.not_tls], [1, 0]);
+    });
+  }
+
+  it("reports a connection as closed unused if the provider resets it before the hello", async () => {
+    const opened = Promise.withResolvers<Socket>();
+    const port = await listenTcp(cleanup, (socket) => opened.resolve(socket));
+    const proxy = await openProxy(cleanup);
+    const { socket } = await connectThrough(proxy.port, `localhost:${port}`);
+    const heard = collect(socket);
+    (await opened.promise).resetAndDestroy();
+    assert.equal((await proxy.seen(({ kind }) => kind !== "opened")).kind, "closed_unused");
+    await heard.end();
+  });
+
   it("reads a hello that arrives in single bytes, and one that arrives with the CONNECT", async () => {
     const port = await listenTls(cleanup, (socket) => socket.on("data", () => socket.end(answer)));
     const proxy = await openProxy(cleanup);

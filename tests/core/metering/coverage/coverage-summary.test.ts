@@ -52,6 +52,7 @@ describe("summariseCoverage()", () => {
   it("does not count parts of metered calls, or connections that are not calls, as seen", () => {
     const summary = summariseCoverage([
       total("connections", 50),
+      total("closed_unused", 40),
       total("tunnelled_not_provider", 7, null),
       total("free", 3),
       total("metered", 4),
@@ -86,7 +87,15 @@ describe("describeCoverageCount()", () => {
 
 describe("coverageKinds", () => {
   const withoutGap = [
-    ...["connections", "tunnelled_not_provider", "tunnelled_other_user", "metered", "free", "repeated"],
+    ...[
+      "connections",
+      "closed_unused",
+      "tunnelled_not_provider",
+      "tunnelled_other_user",
+      "metered",
+      "free",
+      "repeated",
+    ],
     ...["body_too_large", "body_not_utf8", "body_not_redactable"],
   ];
 
