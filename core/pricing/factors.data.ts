@@ -25,6 +25,7 @@ export interface PriceFactor {
 }
 
 const READ_ON = "2026-11-21";
+const READ_AGAIN = "2026-11-23";
 const UNREAD = null;
 
 const ANTHROPIC_BATCH = "https://platform.claude.com/docs/en/build-with-claude/batch-processing";
@@ -33,6 +34,7 @@ const ANTHROPIC_GEO = "https://platform.claude.com/docs/en/manage-claude/data-re
 const OPENAI_BATCH = "https://developers.openai.com/api/docs/guides/batch";
 const OPENAI_FLEX = "https://developers.openai.com/api/docs/guides/flex-processing";
 const OPENAI_PRIORITY = "https://openai.com/api-priority-processing/";
+const OPENAI_RESIDENCY = "https://developers.openai.com/api/docs/guides/data-residency";
 const GEMINI_TIERS = "https://ai.google.dev/gemini-api/docs/optimization";
 const GEMINI_BATCH =
   "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/capabilities/batch-prediction-gemini";
@@ -92,6 +94,38 @@ const CLAUDE_WITH_REGIONS: MatchRule = [
   "~claude-fable-5",
 ];
 
+/** OpenAI's models of before 5 March 2026, whose price is the same on every host. */
+const OPENAI_BEFORE_RESIDENCY: MatchRule = [
+  "^gpt-3.5",
+  "^gpt-4",
+  "^chatgpt-4o",
+  "=gpt-5",
+  "^gpt-5-mini",
+  "^gpt-5-nano",
+  "^gpt-5-pro",
+  "^gpt-5.1",
+  "^gpt-5.2",
+  "^gpt-5.3",
+  "^o1",
+  "^o3",
+  "^o4",
+  "^codex-mini",
+  "=computer-use",
+  "=gpt-audio",
+  "=gpt-audio-mini",
+  "=gpt-realtime",
+  "=gpt-realtime-mini",
+  "=gpt-image-1",
+  "^gpt-image-1-mini",
+  "^gpt-image-1.5",
+  "^text-embedding",
+  "^whisper",
+  "^davinci",
+  "^babbage",
+  "^ft:gpt-3.5",
+  "^ft:gpt-4o",
+];
+
 /**
  * Every factor that we can cite. A tier that changes the price and is not here (Anthropic's and Google's priority tiers,
  * provisioned throughput, a new model's fast mode) leaves the request unpriced with that reason: a wrong figure would
@@ -135,6 +169,11 @@ export const PRICE_FACTORS: readonly PriceFactor[] = [
   // $3.50 / $0.875 / $14 against $2 / $0.50 / $8.
   factor("openai", "=gpt-4.1", priority, [7, 4], OPENAI_PRIORITY, READ_ON, { baseTierOnly: true }),
 
+  // "A 10% uplift for models released on or after March 5, 2026" on the regional hosts. A model that is not listed as older
+  // pays it.
+  factor("openai", OPENAI_BEFORE_RESIDENCY, regional, [1, 1], OPENAI_RESIDENCY, READ_AGAIN),
+  factor("openai", null, regional, [11, 10], OPENAI_RESIDENCY, READ_AGAIN),
+
   // Half of standard, but the discounts for batch and for cache hits do not add up: the cache's takes precedence.
   factor("google", null, batch, [1, 2], GEMINI_BATCH, READ_ON, { exceptCacheReads: true }),
   // Half of standard; priority is "75% to 100% more" and so no factor.
@@ -164,6 +203,30 @@ export const ONE_HOUR_WRITE_OF_INPUT: {
   numerator: number;
   denominator: number;
 } = { models: "~claude", numerator: 2, denominator: 1 };
+
+/** Models that have no published price above a total input. */
+interface UnpricedAbove {
+  /** The price list (see `priceListOf`). */
+  provider: string;
+  models: MatchRule;
+  aboveTokens: number;
+  page: string;
+  readOn: CalendarDate | null;
+}
+
+/**
+ * Where the list has no tier because the documented context window ends there. Bedrock accepts longer prompts for these models
+ * (BerriAI/litellm#38368), and OpenAI charges twice as much for them on its own hosts.
+ */
+export const UNPRICED_ABOVE: readonly UnpricedAbove[] = [
+  {
+    provider: "aws",
+    models: ["=openai.gpt-5.4", "=openai.gpt-5.5"],
+    aboveTokens: 272_000,
+    page: "https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-openai-gpt-54.html",
+    readOn: READ_AGAIN,
+  },
+];
 
 /** What is billed by itself where the bundled list has no price for it, with the page that says so. */
 interface ExtraFee {

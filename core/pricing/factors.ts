@@ -1,6 +1,6 @@
 import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
-import { EXTRA_FEES, PRICE_FACTORS, type PriceFactor } from "./factors.data.ts";
+import { EXTRA_FEES, PRICE_FACTORS, type PriceFactor, UNPRICED_ABOVE } from "./factors.data.ts";
 import { matchesRule } from "./model-match.ts";
 import { USAGE_EXTRAS, type UsageExtraName } from "./usage-extras.ts";
 
@@ -92,6 +92,14 @@ export function findFee(
       modelNames.some((name) => matchesRule(fee.models, name)),
   );
   return found?.rate ?? null;
+}
+
+/** Returns the total input above which the model has no published price; `null` if there is no such limit. */
+export function findPriceLimit(provider: string, modelNames: readonly string[]): number | null {
+  const found = UNPRICED_ABOVE.find(
+    (limit) => limit.provider === provider && modelNames.some((name) => matchesRule(limit.models, name)),
+  );
+  return found?.aboveTokens ?? null;
 }
 
 /** Multiplies a rate by the factors. The result is an integer in micro-USD, rounded half to even. */

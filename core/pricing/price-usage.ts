@@ -1,8 +1,9 @@
 import type { CostSource, RateSource, RequestKind, TokenCounts } from "../values/record.ts";
+import { formatCount } from "../values/text/format-count.ts";
 import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
-import { applyFactors, findFactors, findFee } from "./factors.ts";
+import { applyFactors, findFactors, findFee, findPriceLimit } from "./factors.ts";
 import { findMediumRate } from "./media-rates.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
 import { MAX_COST_PICO_USD } from "./money.ts";
@@ -199,7 +200,12 @@ function computeLines(usage: UsageToPrice, row: RateRow, besides: Rates): Priced
     ? factors.filter((item) => !exemptsCacheReads(item))
     : factors;
   const pricing: Pricing = { usage, row, besides, priceList, modelNames, factors, readFactors };
-  const bill: Bill = { row, lines: [], total: 0n, reason: unknown ?? split.unknown };
+  const limit = row.rates.tiers.length === 0 ? findPriceLimit(priceList, modelNames) : null;
+  const overLimit =
+    limit !== null && totalInput > limit
+      ? `no published price above ${formatCount(limit)} input tokens`
+      : null;
+  const bill: Bill = { row, lines: [], total: 0n, reason: unknown ?? split.unknown ?? overLimit };
 
   const billed = addExtras(bill, pricing, counts);
   if (!(billed.isBilledByOtherThanTokens && hasNoTokenRates(row)))

@@ -16,7 +16,10 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
   ],
   [({ extras }) => extras.fast_mode === 1, "it has no fast mode"],
   [({ extras }) => extras.us_inference === 1, "it has no factor for inference in the US"],
-  [({ extras }) => extras.regional_endpoint === 1, "it has no factor for Vertex's regional endpoints"],
+  [
+    ({ extras }) => extras.regional_endpoint === 1,
+    "it has no factor for regional endpoints of Vertex and OpenAI",
+  ],
   [
     ({ extras }) => (extras.model_calls ?? 0) > 1,
     "it takes one context tier for the sum of all calls that made the answer, not one for each of them",

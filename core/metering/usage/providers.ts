@@ -45,6 +45,9 @@ const compatible = (provider: string, hosts: readonly string[], basePath: RegExp
 /** Marks calls covered by a subscription. Their cost is the list price of the same call. */
 const SUBSCRIPTION = { subscription: 1 } as const;
 
+/** Marks calls to a regional endpoint, which may cost more than the global one. */
+const REGIONAL = { regional_endpoint: 1 } as const;
+
 const AZURE_APIS: Provider["apis"] = [
   openai(/^\/openai\/deployments\/(?<model>[^/]+)(?=\/)/),
   openai(/^\/openai(\/v1)?(?=\/)/),
@@ -73,7 +76,16 @@ export const PROVIDERS: readonly Provider[] = [
     // Claude Code's telemetry, profile and settings.
     free: /^\/(api\/.*|v1\/oauth\/.*)?$/,
   },
-  compatible("openai", ["api.openai.com", "*.api.openai.com"], V1),
+  compatible("openai", ["api.openai.com"], V1),
+  {
+    // The hosts of data residency, such as eu.api.openai.com.
+    provider: "openai",
+    hosts: ["*.api.openai.com"],
+    port: 443,
+    scheme: "https",
+    apis: [openai(V1)],
+    extras: REGIONAL,
+  },
   {
     provider: "gemini",
     hosts: ["generativelanguage.googleapis.com"],
@@ -158,7 +170,7 @@ export const PROVIDERS: readonly Provider[] = [
       ...VERTEX_LOCATIONS.map((location) => `${location}-aiplatform.googleapis.com`),
       ...VERTEX_MULTI_REGIONS.map((region) => `aiplatform.${region}.rep.googleapis.com`),
     ],
-    extras: { regional_endpoint: 1 },
+    extras: REGIONAL,
   },
   {
     provider: "bedrock",

@@ -17,7 +17,13 @@ import {
 } from "./openai-more.ts";
 import { openaiEmbeddings, openaiResponses } from "./openai-other.ts";
 import { mistralOcr, vertexPredict } from "./pages-and-predictions.ts";
-import { geminiEmbedMedia, geminiOpenai, mistralAudio, openaiText } from "./totals-and-media.ts";
+import {
+  bedrockLongContext,
+  geminiEmbedMedia,
+  geminiOpenai,
+  mistralAudio,
+  openaiText,
+} from "./totals-and-media.ts";
 import { transport } from "./transport.ts";
 
 /** Every case of the suite. */
@@ -52,6 +58,7 @@ export const ALL_CASES: readonly WireCase[] = [
   ...openaiRealtime,
   ...codex,
   ...batches,
+  ...bedrockLongContext,
   ...mistralAudio,
   ...geminiOpenai,
   ...openaiText,

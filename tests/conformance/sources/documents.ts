@@ -81,6 +81,10 @@ export const DOCUMENTS = {
     "https://ai.google.dev/gemini-api/docs/pricing#gemini-embedding-2; the counts of a response: https://github.com/BerriAI/litellm/issues/33681",
   ),
   openaiLongContext: read("https://developers.openai.com/api/docs/models/gpt-5.4-pro"),
+  openaiResidency: read("https://developers.openai.com/api/docs/guides/data-residency"),
+  bedrockLongContext: read(
+    "https://aws.amazon.com/bedrock/pricing/ and https://aws.amazon.com/about-aws/whats-new/2026/08/gpt-sol-terra-luna-long-context-bedrock/, as https://github.com/anomalyco/models.dev/pull/4473 states them; https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-openai-gpt-54.html",
+  ),
   xaiCost: read("https://docs.x.ai/developers/cost-tracking"),
   xaiReasoning: unread("https://docs.x.ai/docs/guides/reasoning"),
   groq: unread("https://console.groq.com/docs/api-reference#chat-create"),

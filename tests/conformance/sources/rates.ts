@@ -39,6 +39,8 @@ export const RATES = {
   gpt54: { input: "2.5", output: "15", cacheRead: "0.25" },
   /** The whole request, when all its input is more than 272,000 tokens. */
   gpt54Long: { input: "5", output: "22.5", cacheRead: "0.5" },
+  /** A tenth more on a regional host. */
+  gpt54Regional: { input: "2.75", output: "16.5", cacheRead: "0.275" },
   gpt54Priority: { input: "5", output: "30", cacheRead: "0.5" },
   gpt6Sol: { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" },
   gpt53Codex: { input: "1.75", output: "14", cacheRead: "0.175" },
@@ -67,6 +69,8 @@ export const RATES = {
   commandA: { input: "2.5", output: "10" },
   commandR: { input: "0.15", output: "0.6" },
   cohereEmbed: { input: "0.12" },
+  bedrockGpt56Sol: { input: "4.4", output: "22", cacheRead: "0.44" },
+  bedrockGpt56SolLong: { input: "8.8", output: "33", cacheRead: "0.88" },
   novaLite: { input: "0.06", output: "0.24", cacheRead: "0.015" },
   bedrockLlama33: { input: "0.72", output: "0.72" },
   bedrockHaikuGlobal: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25", cacheWrite1h: "2" },

@@ -213,6 +213,77 @@ for (const [model, inputRate, outputRate, audioInputRate, audioOutputRate] of [
     },
   );
 
+const residency = { source: DOCUMENTS.openaiResidency, path: "/v1/chat/completions" } as const;
+for (const [host, model, rates] of [
+  ["eu.api.openai.com", "gpt-5.4-2026-03-05", RATES.gpt54Regional],
+  ["us.api.openai.com", "gpt-4o-2024-08-06", RATES.gpt4o],
+] as const)
+  text.add(
+    `json-regional-${host.slice(0, 2)}`,
+    "A regional host costs a tenth more for models since 5 March 2026, and nothing more for older ones.",
+    json(
+      completion("chatcmpl-Conformance1", model, {
+        prompt_tokens: 1200,
+        completion_tokens: 30,
+        total_tokens: 1230,
+        prompt_tokens_details: { cached_tokens: 1000, audio_tokens: 0 },
+      }),
+    ),
+    {
+      id: "chatcmpl-Conformance1",
+      model,
+      tokens: { prompt: 200, cache_read: 1000, completion: 30 },
+      extras: { regional_endpoint: 1 },
+      cost: rates,
+    },
+    { ...residency, host, request: { model, prompt: undefined, messages } },
+  );
+
+const mantle = defineApi({
+  folder: "bedrock",
+  provider: "bedrock",
+  host: "bedrock-mantle.us-east-2.api.aws",
+  path: "/openai/v1/responses",
+  request: { model: "openai.gpt-5.6-sol", input: "Why is rain wet?" },
+  source: DOCUMENTS.bedrockLongContext,
+  id: "resp_Mantle00000000000000001",
+});
+export const bedrockLongContext = mantle.cases;
+const response = (model: string, input: number) => ({
+  id: "resp_Mantle00000000000000001",
+  object: "response",
+  status: "completed",
+  model,
+  output: [],
+  usage: {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 1000,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + 1000,
+  },
+});
+const read = (prompt: number) => ({ tokens: { prompt, cache_read: 0, completion: 1000, thinking: 0 } });
+mantle.add(
+  "responses-272000-tokens",
+  "At exactly 272,000 tokens of input, the price of the short context.",
+  json(response("openai.gpt-5.6-sol", 272000)),
+  { ...read(272000), cost: RATES.bedrockGpt56Sol },
+);
+mantle.add(
+  "responses-above-272000-tokens",
+  "Above 272,000 tokens of input, the price of the long context for the whole request.",
+  json(response("openai.gpt-5.6-sol", 272001)),
+  { ...read(272001), cost: RATES.bedrockGpt56SolLong },
+);
+mantle.add(
+  "responses-above-a-context-window",
+  "Bedrock publishes no price for GPT-5.4 above its context window of 272,000 tokens.",
+  json(response("openai.gpt-5.4", 272001)),
+  read(272001),
+  { request: { model: "openai.gpt-5.4" } },
+);
+
 const EMBEDDING = "gemini-embedding-2";
 const embed = defineApi({
   folder: "gemini-embed",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
-import { EXTRA_FEES, PRICE_FACTORS } from "../../../core/pricing/factors.data.ts";
+import { EXTRA_FEES, PRICE_FACTORS, UNPRICED_ABOVE } from "../../../core/pricing/factors.data.ts";
 import { applyFactors, findFactors, findFee, normaliseServiceTier } from "../../../core/pricing/factors.ts";
 import { matchesRule } from "../../../core/pricing/model-match.ts";
 import { FALLBACK_PRICE_LISTS } from "../../../core/pricing/provider-names.ts";
@@ -154,6 +154,40 @@ describe("findFactors()", () => {
       assert.equal(unknown, null);
       assert.equal(applyFactors(1_000_000, factors), input);
     });
+
+  const residency: [model: string, input: number][] = [
+    ["gpt-5.4", 1_100_000],
+    ["gpt-5.4-mini", 1_100_000],
+    ["gpt-5.6-sol", 1_100_000],
+    ["gpt-image-2", 1_100_000],
+    ["gpt-realtime-2", 1_100_000],
+    ["a-model-of-next-year", 1_100_000],
+    ["gpt-5", 1_000_000],
+    ["gpt-5-mini", 1_000_000],
+    ["gpt-5.3-codex", 1_000_000],
+    ["gpt-4o-mini", 1_000_000],
+    ["o4-mini", 1_000_000],
+    ["text-embedding-3-small", 1_000_000],
+    ["gpt-realtime", 1_000_000],
+  ];
+  for (const [model, input] of residency)
+    it(`prices ${model} on one of OpenAI's regional hosts`, () => {
+      const { factors, unknown } = findFactors("openai", [model], null, { regional_endpoint: 1 }, false, NOW);
+      assert.equal(unknown, null);
+      assert.equal(applyFactors(1_000_000, factors), input);
+    });
+});
+
+describe("UNPRICED_ABOVE", () => {
+  it("cites a page for every limit, and refers to models in the bundled list", () => {
+    const rows = loadBundledRates();
+    for (const { provider, models, page } of UNPRICED_ABOVE) {
+      assert.match(page, /^https:\/\//);
+      assert.ok(
+        rows.some((row) => row.provider === provider && matchesRule(models, row.model.toLowerCase())),
+      );
+    }
+  });
 });
 
 describe("findFee()", () => {

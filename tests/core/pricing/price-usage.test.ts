@@ -343,6 +343,28 @@ describe("priceUsage() modalities", () => {
   });
 });
 
+describe("priceUsage() above a model's context window", () => {
+  it("makes a request unpriced, because no price is published for it", () => {
+    for (const model of ["openai.gpt-5.4", "openai.gpt-5.5"]) {
+      const change: Change = { provider: "bedrock", model };
+      const tokens = { promptTokens: 200_000, cacheReadTokens: 72_000, completionTokens: 1 };
+      assert.notEqual(price({ ...change, tokens }).costPicoUsd, null);
+      assert.equal(
+        price({ ...change, tokens: { ...tokens, promptTokens: 200_001 } }).unpricedReason,
+        "no published price above 272,000 input tokens",
+      );
+    }
+  });
+
+  it("prices the models of Bedrock that have a tier there", () => {
+    for (const model of ["openai.gpt-5.6-sol", "us.openai.gpt-5.6-terra", "global.openai.gpt-5.6-luna"]) {
+      const change: Change = { provider: "bedrock", model };
+      assert.equal(price({ ...change, tokens: { promptTokens: 272_000 } }).tier, null);
+      assert.equal(price({ ...change, tokens: { promptTokens: 272_001 } }).tier?.aboveTokens, 272_000);
+    }
+  });
+});
+
 describe("priceUsage() tiers of service", () => {
   it("multiply the rates of tokens, not the fees", () => {
     const change: Change = {

@@ -48,7 +48,7 @@ const table: Record<string, string> = {
   "POST https://api.anthropic.com/v1/chat/completions": "anthropic openai.chat chat",
   "POST https://api.openai.com/v1/chat/completions": "openai openai.chat chat",
   "GET https://api.openai.com/v1/chat/completions/chatcmpl-1": "openai free",
-  "POST https://eu.api.openai.com/v1/responses": "openai openai.responses chat",
+  "POST https://eu.api.openai.com/v1/responses": "openai openai.responses chat +regional_endpoint",
   "POST https://api.openai.com/v1/responses/compact": "openai openai.responses chat",
   "POST https://api.openai.com/v1/responses/input_tokens": "openai free",
   "GET https://api.openai.com/v1/responses/resp_1": "openai openai.responses chat fetches",
