@@ -117,7 +117,7 @@ export function toRecord(
     api: route.api,
     providerResponseId: report?.responseId ?? null,
     client: call.attribution.client,
-    ...(call.isResponseRefetchable && { isResponseRefetchable: true }),
+    ...((call.isResponseRefetchable || report?.startsJob) && { isResponseRefetchable: true }),
     ...(call.attributionDueAt !== null && { attributionDueAt: call.attributionDueAt }),
   };
 }

@@ -25,6 +25,8 @@ export interface AnswerFacts {
   readonly provider: string;
   /** The model, if the path names it. */
   readonly routeModel: string | null;
+  /** The id of the earlier response that the request fetches, if the path names it. */
+  readonly routeId: string | null;
   /** Whether the request only fetches the result of an earlier request. */
   readonly fetches: boolean;
   /** Returns the value of a response header by its lower-case name; null if it is absent. */

@@ -5,6 +5,7 @@ import {
   geminiBatch,
   geminiBatchFile,
   openaiFileContent,
+  xaiBatchResults,
 } from "./readers/batch-results.ts";
 import { bedrockConverse } from "./readers/bedrock-converse.ts";
 import { bedrockInvoke } from "./readers/bedrock-invoke.ts";
@@ -13,6 +14,7 @@ import { geminiEmbed } from "./readers/gemini-embed.ts";
 import { geminiCodeAssist, geminiGenerate } from "./readers/gemini-generate.ts";
 import { geminiInteractions } from "./readers/gemini-interactions.ts";
 import { geminiLive } from "./readers/gemini-live.ts";
+import { mistralConversations } from "./readers/mistral-conversations.ts";
 import { mistralOcr } from "./readers/mistral-ocr.ts";
 import { ollamaChat, ollamaEmbed, ollamaGenerate } from "./readers/ollama.ts";
 import { openaiSpeech, openaiTranscriptions } from "./readers/openai-audio.ts";
@@ -21,6 +23,8 @@ import { openaiEmbeddings } from "./readers/openai-embeddings.ts";
 import { openaiImages } from "./readers/openai-images.ts";
 import { openaiRealtime } from "./readers/openai-realtime.ts";
 import { openaiResponses } from "./readers/openai-responses.ts";
+import { otherUnits } from "./readers/other-units.ts";
+import { repeatedUsage } from "./readers/repeated-usage.ts";
 import { vertexPredict } from "./readers/vertex-predict.ts";
 
 /** Every supported API, by the id stored in records. */
@@ -45,6 +49,10 @@ export const API_READERS = {
   "gemini.embed": geminiEmbed,
   "vertex.predict": vertexPredict,
   "mistral.ocr": mistralOcr,
+  "mistral.conversations": mistralConversations,
+  // Input alone, as embeddings have.
+  "mistral.classifications": openaiEmbeddings,
+  "xai.batch_results": xaiBatchResults,
   "ollama.chat": ollamaChat,
   "ollama.generate": ollamaGenerate,
   "ollama.embed": ollamaEmbed,
@@ -53,6 +61,8 @@ export const API_READERS = {
   "cohere.chat": cohereChat,
   "cohere.embed": cohereEmbed,
   "cohere.rerank": cohereRerank,
+  other_units: otherUnits,
+  repeated: repeatedUsage,
 } as const satisfies Record<string, ApiReader>;
 
 /** The id of a supported API. */

@@ -24,6 +24,7 @@ export function createMessageUsageReader(route: MeteredRoute): MessageUsageReade
   const facts: AnswerFacts = {
     provider: route.provider,
     routeModel: route.model,
+    routeId: null,
     fetches: false,
     header: NO_HEADER,
   };

@@ -5,6 +5,19 @@ import {
   VERTEX_MULTI_REGIONS,
 } from "./cloud-regions.ts";
 import type { Dialect, PathDialect } from "./dialects.ts";
+import type { PathRule } from "./path-rules.ts";
+import {
+  ANTHROPIC_PATHS,
+  AZURE_PATHS,
+  CODEX_PATHS,
+  DEEPSEEK_PATHS,
+  GEMINI_PATHS,
+  MISTRAL_PATHS,
+  OLLAMA_CLOUD_PATHS,
+  OLLAMA_PATHS,
+  OPENROUTER_PATHS,
+  XAI_PATHS,
+} from "./provider-paths.ts";
 
 /** A built-in provider. */
 export interface Provider {
@@ -16,8 +29,8 @@ export interface Provider {
   readonly scheme: "https" | "http";
   /** The supported dialects with their base paths. A group named `model` captures the model or deployment. */
   readonly apis: readonly (readonly [dialect: PathDialect, basePath: RegExp])[];
-  /** Other paths that are not billed by usage: telemetry, accounts, a website on the same host. */
-  readonly free?: RegExp;
+  /** Paths of this provider only, matched from the host and before those of `apis`. */
+  readonly paths?: readonly PathRule[];
   /** The first path segment that selects this provider in gateway mode; none if each customer has their own host. */
   readonly gatewayPrefix?: string;
   /** Extras added to every report. */
@@ -53,6 +66,10 @@ const AZURE_APIS: Provider["apis"] = [
   openai(/^\/openai(\/v1)?(?=\/)/),
   openai(/^\/models(?=\/)/),
   openai(/^\/providers\/mistral\/azure(?=\/)/),
+  // A Foundry project.
+  openai(/^\/api\/projects\/[^/]+\/openai(\/v1)?(?=\/)/),
+  // Voice Live has the events of OpenAI's Realtime API.
+  openai(/^\/voice-live(?=\/realtime$)/),
   anthropic(/^\/anthropic\/v1(?=\/)/),
 ];
 
@@ -73,8 +90,7 @@ export const PROVIDERS: readonly Provider[] = [
     ...compatible("anthropic", ["api.anthropic.com"], V1),
     // Anthropic also offers an OpenAI-compatible Chat Completions API for evaluation.
     apis: [anthropic(V1), openai(V1)],
-    // Claude Code's telemetry, profile and settings.
-    free: /^\/(api\/.*|v1\/oauth\/.*)?$/,
+    paths: ANTHROPIC_PATHS,
   },
   compatible("openai", ["api.openai.com"], V1),
   {
@@ -96,19 +112,18 @@ export const PROVIDERS: readonly Provider[] = [
       ["gemini", /^(\/download)?\/v1[a-z0-9]*(?=\/)/],
       ["gemini", LIVE],
     ],
-    free: /^\/(resumable\/)?upload\/.*$/,
+    paths: GEMINI_PATHS,
     gatewayPrefix: "gemini",
   },
   {
     ...compatible("xai", ["api.x.ai", "*.api.x.ai"], V1),
     apis: [openai(V1), anthropic(V1)],
-    free: /^\/v1\/(api-key|tokenize-text|language-models(\/.*)?)$/,
+    paths: XAI_PATHS,
   },
   {
     ...compatible("openrouter", ["openrouter.ai"], /^\/api\/v1(?=\/)/),
     apis: [openai(/^\/api\/v1(?=\/)/), anthropic(/^\/api\/v1(?=\/)/)],
-    // Accounts, statistics about past generations, and the website.
-    free: /^\/(api\/v1\/(generation|credits|keys?|auth|providers|activity)(\/.*)?|(?!api\/).*)$/,
+    paths: OPENROUTER_PATHS,
   },
   {
     provider: "ollama",
@@ -116,21 +131,24 @@ export const PROVIDERS: readonly Provider[] = [
     port: 11434,
     scheme: "http",
     apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
-    free: /^\/$/,
+    paths: OLLAMA_PATHS,
     gatewayPrefix: "ollama",
   },
   {
     ...compatible("ollama", ["ollama.com"], V1),
     apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
-    free: /^\/(?!api\/|v1\/).*$/,
+    paths: OLLAMA_CLOUD_PATHS,
     gatewayPrefix: "ollama-cloud",
   },
   compatible("groq", ["api.groq.com"], /^\/openai\/v1(?=\/)/),
-  compatible("mistral", ["api.mistral.ai", "codestral.mistral.ai"], V1),
+  {
+    ...compatible("mistral", ["api.mistral.ai", "codestral.mistral.ai"], V1),
+    paths: MISTRAL_PATHS,
+  },
   {
     ...compatible("deepseek", ["api.deepseek.com"], /^(\/v1|\/beta)?(?=\/)/),
     apis: [anthropic(/^\/anthropic(\/v1)?(?=\/)/), openai(/^(\/v1|\/beta)?(?=\/)/)],
-    free: /^\/user\/balance$/,
+    paths: DEEPSEEK_PATHS,
   },
   compatible("together", ["api.together.xyz", "api.together.ai"], V1),
   {
@@ -149,8 +167,7 @@ export const PROVIDERS: readonly Provider[] = [
     port: 443,
     scheme: "https",
     apis: [openai(/^\/backend-api\/codex(?=\/)/)],
-    // Telemetry, settings, cloud tasks, and the website.
-    free: /^\/(?!backend-api\/codex\/(?!analytics-events\/)).*$/,
+    paths: CODEX_PATHS,
     gatewayPrefix: "codex",
     extras: SUBSCRIPTION,
   },
@@ -189,8 +206,7 @@ export const PROVIDERS: readonly Provider[] = [
     port: 443,
     scheme: "https",
     apis: AZURE_APIS,
-    // Speech, vision and the other services that share these hosts.
-    free: /^\/(?!openai\/|anthropic\/|models\/|providers\/).*$/,
+    paths: AZURE_PATHS,
   },
 ];
 

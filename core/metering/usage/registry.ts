@@ -1,4 +1,5 @@
 import { DIALECTS, type Dialect } from "./dialects.ts";
+import type { PathRule } from "./path-rules.ts";
 import { EXTRA_HOST_APIS, PROVIDERS, type Provider } from "./providers.ts";
 import type { MeteredRoute, RouteMatch } from "./route.ts";
 
@@ -54,7 +55,7 @@ interface HostEntry {
   port: number | null;
   provider: string;
   apis: Provider["apis"];
-  free: RegExp | null;
+  paths: readonly PathRule[];
   /** Fields shared by all metered routes of this host. */
   routeDetails: Pick<MeteredRoute, "extras" | "deployments">;
 }
@@ -72,16 +73,16 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       port: port ?? null,
       provider,
       apis: EXTRA_HOST_APIS[api],
-      free: null,
+      paths: [],
       routeDetails: routeDetails(api === "azure"),
     })),
-    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, free = null, extras }) =>
+    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], extras }) =>
       hosts.map((pattern) => ({
         pattern,
         port,
         provider,
         apis,
-        free,
+        paths,
         routeDetails: routeDetails(provider === "azure", extras),
       })),
     ),
@@ -122,33 +123,46 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
   };
 }
 
-function matchPath(
-  { provider, apis, free, routeDetails }: HostEntry,
-  method: string,
-  path: string,
-): RouteMatch {
+function matchPath(entry: HostEntry, method: string, path: string): RouteMatch {
+  const { provider, apis, paths } = entry;
   // OPTIONS and HEAD requests are never billed.
   if (method === "OPTIONS" || method === "HEAD") return { kind: "free", provider };
+  const own = matchRules(paths, entry, method, path, null);
+  if (own !== null) return own;
   for (const [dialect, basePath] of apis) {
     const base = basePath.exec(path);
     if (base === null) continue;
     const below = path.slice(base[0].length);
-    for (const rule of DIALECTS[dialect]) {
-      if (rule.method !== "any" && rule.method !== method) continue;
-      const found = rule.path.exec(below);
-      if (found === null) continue;
-      if (rule.metered === null) return { kind: "free", provider };
-      const model = found.groups?.model ?? base.groups?.model;
-      return {
-        kind: "metered",
-        provider,
-        ...rule.metered,
-        ...routeDetails,
-        model: model === undefined ? null : decodeSegment(model),
-      };
-    }
+    const match = matchRules(DIALECTS[dialect], entry, method, below, base.groups?.model ?? null);
+    if (match !== null) return match;
   }
-  return free?.test(path) ? { kind: "free", provider } : { kind: "unknown_path", provider };
+  return { kind: "unknown_path", provider };
+}
+
+/** Returns the match of the first rule that applies. `baseModel` is the model that the base path names. */
+function matchRules(
+  rules: readonly PathRule[],
+  { provider, routeDetails }: HostEntry,
+  method: string,
+  path: string,
+  baseModel: string | null,
+): RouteMatch | null {
+  for (const { methods, path: pattern, metered } of rules) {
+    if (!(methods as readonly string[]).includes(method)) continue;
+    const found = pattern.exec(path);
+    if (found === null) continue;
+    if (metered === null) return { kind: "free", provider };
+    const model = found.groups?.model ?? baseModel;
+    return {
+      kind: "metered",
+      provider,
+      ...metered,
+      ...routeDetails,
+      model: model === null ? null : decodeSegment(model),
+      ...(found.groups?.id === undefined ? undefined : { responseId: decodeSegment(found.groups.id) }),
+    };
+  }
+  return null;
 }
 
 /** Converts a host to lower case, and removes IPv6 brackets and a trailing dot. */

@@ -9,6 +9,8 @@ export interface MeteredRoute {
   requestKind: RequestKind;
   /** The model, if the path names it, as in Gemini's API. */
   model: string | null;
+  /** The id of the earlier response that the request fetches, if the path names it. */
+  responseId?: string;
   /** Whether the response streams; null if the path does not decide it. */
   streaming: boolean | null;
   /** Extras implied by the address, such as `subscription`. They are added to each report of this route. */

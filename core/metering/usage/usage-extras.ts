@@ -14,6 +14,7 @@ type ReportedExtra =
   | "stated_pages"
   | "stated_annotated_pages"
   | "billable_characters"
+  | "video_milliseconds"
   | "generated_images";
 
 /** Sets an extra if the value is a positive count. */

@@ -91,12 +91,12 @@ function createResponseState(route: MeteredRoute, context: ResponseContext): Res
   const api: ApiReader = API_READERS[route.api];
   const header = context.header ?? NO_HEADER;
   const failed = context.status >= 400;
-  const { provider, model: routeModel, fetches = false } = route;
+  const { provider, model: routeModel, responseId: routeId = null, fetches = false } = route;
   return {
     route,
     context,
     api,
-    messages: api.start({ provider, routeModel, fetches, header }),
+    messages: api.start({ provider, routeModel, routeId, fetches, header }),
     header,
     failed,
     quota: context.quota ?? null,

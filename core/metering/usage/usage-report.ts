@@ -31,6 +31,8 @@ export interface UsageFindings {
   providerCostPicoUsd: bigint | null;
   /** Usage members that the reader does not support, as a JSON object of at most 2 KiB. */
   unknownUsage: string | null;
+  /** Present if the response starts work whose usage a later response states under the same id. */
+  startsJob?: true;
   /** Present if the response itself makes no record. Its `results` may still make records. */
   noRecord?: NoRecordReason;
   /**

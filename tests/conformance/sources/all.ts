@@ -16,6 +16,7 @@ import {
   openaiRealtime,
 } from "./openai-more.ts";
 import { openaiEmbeddings, openaiResponses } from "./openai-other.ts";
+import { otherPaths } from "./other-paths.ts";
 import { mistralOcr, vertexPredict } from "./pages-and-predictions.ts";
 import {
   bedrockLongContext,
@@ -63,5 +64,6 @@ export const ALL_CASES: readonly WireCase[] = [
   ...geminiOpenai,
   ...openaiText,
   ...geminiEmbedMedia,
+  ...otherPaths,
   ...transport,
 ];

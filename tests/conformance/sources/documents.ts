@@ -1,5 +1,6 @@
 import type { DocumentSource } from "../case-format.ts";
 
+const readLater = (document: string): DocumentSource => ({ document, read_on: "2026-11-23" });
 const read = (document: string): DocumentSource => ({ document, read_on: "2026-11-21" });
 /** What is known to stand there and was not read again for this suite: whoever can, check it. */
 const unread = (document: string): DocumentSource => ({ document, read_on: null });
@@ -111,6 +112,14 @@ export const DOCUMENTS = {
     "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html",
   ),
   azure: unread("https://learn.microsoft.com/en-us/azure/ai-foundry/openai/reference"),
+  mistralConversations: readLater(
+    "@mistralai/mistralai 2.7.0, models/components: ConversationResponse, ConversationUsageInfo, ResponseDoneEvent",
+  ),
+  mistralConnectors: unread("https://docs.mistral.ai/agents/connectors/websearch"),
+  mistralModeration: readLater(
+    "@mistralai/mistralai 2.7.0, models/components: ModerationResponse; the price: https://docs.mistral.ai/models/mistral-moderation-24-11",
+  ),
+  xaiBatches: unread("https://docs.x.ai/docs/guides/batch-api"),
   http: read("https://www.rfc-editor.org/rfc/rfc9112"),
   contentCoding: read("https://www.rfc-editor.org/rfc/rfc9110#section-8.4"),
   eventSource: read("https://html.spec.whatwg.org/multipage/server-sent-events.html"),

@@ -87,6 +87,36 @@ export const anthropicBatchResults = defineApiReader({
     }),
 });
 
+const XAI_COMPLETION = "batch_result.response.chat_get_completion";
+
+/**
+ * The results of an xAI batch: `{results: [{batch_request_id, batch_result}], pagination_token}`. `batch_result.response` has a
+ * chat completion under `chat_get_completion`; a failed request has an `error` instead and is not billed. Results of other
+ * kinds (images, videos) state no tokens here.
+ * Source: docs.x.ai, "Batch API", read 2026-11-23.
+ */
+export const xaiBatchResults = defineApiReader({
+  members: ["pagination_token"],
+  elements: {
+    array: "results",
+    members: [
+      "batch_request_id",
+      ...["id", "model", "usage", "choices"].map((member) => `${XAI_COMPLETION}.${member}`),
+    ],
+  },
+  keys: ["usage"],
+  streamsByDefault: null,
+  promptMembers: [],
+  start: (facts) => {
+    const batch = startResults((result) => {
+      const body = membersUnder(result, XAI_COMPLETION);
+      if (body.text("usage") === null) return [];
+      return [readBatchResult(openaiChat, body, facts, result.string("batch_request_id"))];
+    });
+    return { ...batch, read() {}, element: (result) => batch.read(result, true) };
+  },
+});
+
 const OPENAI_BODY = "response.body";
 
 /**

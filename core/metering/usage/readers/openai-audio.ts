@@ -7,7 +7,7 @@ import { readOpenaiUsage } from "./openai-usage.ts";
 const MS_PER_SECOND = 1000;
 
 /** Converts seconds, stated as a number or text, to milliseconds. Returns null for any other value. */
-function millisecondsOf(seconds: unknown): number | null {
+export function millisecondsOf(seconds: unknown): number | null {
   const number = typeof seconds === "string" && seconds !== "" ? Number(seconds) : seconds;
   if (typeof number !== "number" || !(number > 0)) return null;
   const milliseconds = Math.round(number * MS_PER_SECOND);

@@ -1,0 +1,68 @@
+import type { RequestKind } from "../../values/record.ts";
+import type { ApiId } from "./api-readers.ts";
+
+/** The request methods that a rule may name. OPTIONS and HEAD requests are never billed and need no rule. */
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** What is known of a metered path. */
+interface MeteredPath {
+  readonly api: ApiId;
+  readonly requestKind: RequestKind;
+  /** Whether the response streams; null if the request body decides. */
+  readonly streaming: boolean | null;
+  /** See `MeteredRoute`. */
+  readonly fetches?: true;
+  readonly webSocket?: true;
+}
+
+/** A rule for some paths. The first matching rule applies; without one, the path is unknown. */
+export interface PathRule {
+  readonly methods: readonly HttpMethod[];
+  /**
+   * Matched against the whole path: after the base of a dialect, or from the host for a provider's own rules. A group named
+   * `model` captures the model, one named `id` the earlier response that is fetched.
+   */
+  readonly path: RegExp;
+  /** Null for a path that is not billed by usage. */
+  readonly metered: MeteredPath | null;
+}
+
+/** Returns a rule for a metered POST. */
+export const post = (
+  path: RegExp,
+  api: ApiId,
+  requestKind: RequestKind,
+  streaming: boolean | null = null,
+): PathRule => ({ methods: ["POST"], path, metered: { api, requestKind, streaming } });
+
+/** Returns a rule for requests that fetch the results of earlier requests. */
+export const retrieval = (
+  path: RegExp,
+  api: ApiId,
+  requestKind: RequestKind,
+  methods: readonly HttpMethod[] = ["GET"],
+): PathRule => ({ methods, path, metered: { api, requestKind, streaming: null, fetches: true } });
+
+/** Returns a rule for a WebSocket, whose handshake is a GET. */
+export const socket = (path: RegExp, api: ApiId): PathRule => ({
+  methods: ["GET"],
+  path,
+  metered: { api, requestKind: "chat", streaming: true, webSocket: true },
+});
+
+/**
+ * Returns a rule for a path that is not billed by usage. The path names its resource: a rule such as "everything else" would
+ * hide the calls that a provider adds later.
+ */
+export const free = (methods: readonly HttpMethod[], path: RegExp): PathRule => ({
+  methods,
+  path,
+  metered: null,
+});
+
+/** Reading. */
+export const READ = ["GET"] as const;
+/** Sending something that is processed without being billed. */
+export const SEND = ["POST"] as const;
+/** Managing a resource that is not billed: listing, creating, reading, changing, deleting. */
+export const MANAGE = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import { createExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
+import { headerValue } from "../../core/metering/exchange/head.ts";
+import { DIALECTS } from "../../core/metering/usage/dialects.ts";
+import type { PathRule } from "../../core/metering/usage/path-rules.ts";
+import { PROVIDERS } from "../../core/metering/usage/providers.ts";
+import { createRegistry } from "../../core/metering/usage/registry.ts";
+import { type ConformanceCase, loadCases } from "./load-cases.ts";
+
+const registry = createRegistry();
+
+/** The members in which the providers state usage. */
+const USAGE =
+  /"(usage|usageMetadata|usage_metadata|model_usage|billed_units|usage_info|per_model_usage|prompt_eval_count|token_count|cost_in_usd_ticks)"\s*:\s*\{?\s*["\d]/;
+
+const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
+  gzip: gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+
+interface Exchange {
+  method: string;
+  target: string;
+  encoding: string;
+  body: Uint8Array[];
+}
+
+function exchangesOf({ request, response }: ConformanceCase): Exchange[] {
+  const exchanges = new Map<number, Exchange>();
+  const reader = createExchangeReader({
+    requestHead: (id, { method, target }) =>
+      void exchanges.set(id, { method, target, encoding: "identity", body: [] }),
+    requestBody() {},
+    requestEnd() {},
+    informational() {},
+    responseHead(id, head) {
+      const exchange = exchanges.get(id);
+      if (exchange) exchange.encoding = headerValue(head.headers, "content-encoding") ?? "identity";
+    },
+    responseBody: (id, bytes) => void exchanges.get(id)?.body.push(bytes.slice()),
+    responseEnd() {},
+    upgraded() {},
+    upgradedBytes() {},
+    unreadable() {},
+  });
+  reader.push("request", request, 0);
+  reader.push("response", response, 0);
+  return [...exchanges.values()];
+}
+
+function statesUsage({ encoding, body }: Exchange): boolean {
+  const bytes = Buffer.concat(body);
+  try {
+    return USAGE.test(Buffer.from(DECODERS[encoding]?.(bytes) ?? bytes).toString("utf8"));
+  } catch {
+    // A body that is cut or encoded twice. Other cases have the same path.
+    return false;
+  }
+}
+
+describe("the paths that are free", () => {
+  it("are none of those whose responses state usage, in any case of the suite", () => {
+    let withUsage = 0;
+    for (const testCase of loadCases()) {
+      const { host, port } = testCase.expected.address;
+      for (const exchange of exchangesOf(testCase)) {
+        if (!statesUsage(exchange)) continue;
+        withUsage++;
+        const { method, target } = exchange;
+        const { kind } = registry.match({ host, port, method, path: target });
+        assert.notEqual(kind, "free", `${testCase.name}: ${method} ${host}${target} states usage`);
+      }
+    }
+    assert.ok(withUsage > 200, `${withUsage} exchanges with usage`);
+  });
+
+  /** Reading the pages of a website that has the host of an API. */
+  const WEBSITES = ["openrouter.ai", "ollama.com", "chatgpt.com"];
+
+  it("name their resource: no rule is free for everything", () => {
+    const rules: [owner: string, rule: PathRule][] = [
+      ...Object.entries(DIALECTS).flatMap(([name, list]) =>
+        list.map((rule): [string, PathRule] => [name, rule]),
+      ),
+      ...PROVIDERS.flatMap(({ hosts, paths = [] }) =>
+        paths.map((rule): [string, PathRule] => [hosts[0] as string, rule]),
+      ),
+    ];
+    const invented = ["/zz", "/zz/zz", "/v1/zz", "/v1/zz/zz", "/api/zz", "/zz:zz", ":zz", "/api/v1/zz"];
+    for (const [owner, { methods, path, metered }] of rules) {
+      if (metered !== null) continue;
+      const isWebsite = WEBSITES.includes(owner) && methods.length === 1 && methods[0] === "GET";
+      for (const candidate of invented) {
+        if (isWebsite && !candidate.startsWith("/api/")) continue;
+        assert.ok(!path.test(candidate), `${owner}: ${path} matches ${candidate}`);
+      }
+    }
+  });
+
+  it("take no new method with them: an unknown path is unknown for every provider and method", () => {
+    for (const { hosts, port } of PROVIDERS)
+      for (const method of ["POST", "PUT", "PATCH", "DELETE"])
+        for (const path of ["/v1/zz", "/api/zz", "/zz/zz"]) {
+          const host = (hosts[0] as string).replace("*.", "a.");
+          const { kind } = registry.match({ host, port, method, path });
+          assert.equal(kind, "unknown_path", `${method} ${host}${path}`);
+        }
+  });
+});
