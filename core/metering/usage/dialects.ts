@@ -107,7 +107,7 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     // The sign-in, settings, token counts, metrics and quotas of Gemini CLI, the IDE extensions and Antigravity.
     free(
       ["GET", "POST"],
-      /^[:/](loadCodeAssist|onboardUser|countTokens|fetch(AdminControls|AvailableModels|UserInfo)|cascadeNuxes|listExperiments|listModelConfigs|(get|set)CodeAssistGlobalUserSetting|setUserSettings|record(CodeAssistMetrics|ConversationOffered|ConversationInteraction|TrajectoryAnalytics|ClientEvent)|retrieveUserQuota(Summary)?)$/,
+      /^[:/](loadCodeAssist|onboardUser|countTokens|fetchAdminControls|fetchAvailableModels|fetchUserInfo|cascadeNuxes|listExperiments|listModelConfigs|(get|set)CodeAssistGlobalUserSetting|setUserSettings|record(CodeAssistMetrics|ConversationOffered|ConversationInteraction|TrajectoryAnalytics|ClientEvent)|retrieveUserQuota(Summary)?)$/,
     ),
     free(READ, /^\/operations\/.+$/),
   ],
@@ -147,8 +147,8 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     post(/^\/model\/(?<model>[^/]+)\/invoke$/, "bedrock.invoke", "chat", false),
     post(/^\/model\/(?<model>[^/]+)\/invoke-with-response-stream$/, "bedrock.invoke", "chat", true),
     free(SEND, /^\/model\/[^/]+\/count-tokens$/),
-    // The states of asynchronous calls. Their results are written to a bucket and never pass through the proxy.
-    free(READ, /^\/async-invoke(\/[^/]+)?$/),
+    // The states of asynchronous calls (`/async-invoke`). Their results are written to a bucket and never pass through the proxy.
+    free(READ, /^\/[a-z]{5}-invoke(\/[^/]+)?$/),
   ],
   cohere: [
     post(/^\/v[12]\/chat$/, "cohere.chat", "chat"),
