@@ -45,9 +45,11 @@ const daemonVariables = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name
   name.toLowerCase(),
 ]);
 
-/** Whether the value of a proxy variable is this proxy's own address. */
+/** Whether the value of a proxy variable is this proxy's own address, with or without a user name and password. */
 export const isOwnProxy = (value: string, port: number): boolean =>
-  new RegExp(`^(?:http://)?(?:127(?:\\.\\d{1,3}){3}|localhost|\\[::1\\]):${port}/?$`).test(value);
+  new RegExp(`^(?:http://)?(?:[^@/?#]*@)?(?:127(?:\\.\\d{1,3}){3}|localhost|\\[::1\\]):${port}/?$`).test(
+    value,
+  );
 
 /** Returns the variables for the daemon, such as a company's proxy: from this shell, or as an earlier `init` recorded them. */
 function daemonEnvironment(

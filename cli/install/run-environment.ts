@@ -11,6 +11,8 @@ export interface RunSettings {
   /** The file with the system's roots, those that the caller's variables name, and ours (PEM). */
   bundleFile: string;
   project: string | null;
+  /** The user name and password for the proxy. Both consist of characters that a URL need not encode, or are encoded. */
+  login?: { readonly user: string; readonly password: string };
 }
 
 /** Hosts that a program reaches without the proxy. */
@@ -25,7 +27,9 @@ export function runEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   settings: RunSettings,
 ): Record<string, string | undefined> {
-  const proxy = httpAddress(settings.proxyHost, settings.proxyPort);
+  const { login } = settings;
+  const address = httpAddress(settings.proxyHost, settings.proxyPort);
+  const proxy = login === undefined ? address : address.replace("://", `://${login.user}:${login.password}@`);
   const noProxy = [...new Set([...splitNoProxy(readNoProxy(own)), ...neverProxied])].join(",");
   return {
     ...own,

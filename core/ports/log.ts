@@ -39,7 +39,7 @@ export const LOG_EVENTS = {
   "daemon.heartbeat": { uptime_ms: "count", records: "count", pending: "count", connections: "count" },
   "daemon.task_crashed": { task: "word", error: "word", message: "text", restart_delay_ms: "count" },
   "watchdog.mitm_unhealthy": { consecutive_failures: "count", action: "word" },
-  "attribution.tier_hit": { tier: "word", project: "word", runner_up: "word", client: "word" },
+  "attribution.tier_hit": { tier: "word", project: "word", runner_up: "word", client: "word", run: "word" },
   upload_truncated_request: { request_id: "word", size_bytes: "count", max_bytes: "count" },
   upload_truncated_response: { request_id: "word", size_bytes: "count", max_bytes: "count" },
 

@@ -1,4 +1,5 @@
 import { type AttributionRules, attributeCall } from "../../core/metering/attribution/attribute-call.ts";
+import { readRunUser } from "../../core/metering/attribution/run-label.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
@@ -145,7 +146,9 @@ async function attributeByCaller(
   const { project, tier, runnerUp } = findProject(caller, headerProject, facts);
   const client = process?.processName ?? null;
   const { log } = caller.attributor.ports;
-  log.info("attribution.tier_hit", { tier, project, runner_up: runnerUp?.project ?? null, client });
+  const run = caller.proxyUser === null ? null : (readRunUser(caller.proxyUser)?.runId ?? null);
+  const fields = { tier, project, runner_up: runnerUp?.project ?? null, client };
+  log.info("attribution.tier_hit", run === null ? fields : { ...fields, run });
   return {
     project,
     tier,

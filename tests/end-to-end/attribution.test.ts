@@ -125,14 +125,14 @@ describe("the project of a call, for real processes", {
     );
   });
 
-  it("is METER_PROJECT, which meter run --project sets", async () => {
+  it("is METER_PROJECT, or the project of meter run --project", async () => {
     const cwd = inFolder("elsewhere");
     const [own, words] = await Promise.all([
       book({ cwd, run: [], env: { METER_PROJECT: "Own Words" } }),
       book({ cwd, run: ["--project", "billing"] }),
     ]);
     assert.equal(own, "own-words by environment, from node");
-    assert.equal(words, "billing by environment, from node");
+    assert.equal(words, "billing by proxy_user, from node");
   });
 
   it("is the one in the request header, which takes precedence", async () => {

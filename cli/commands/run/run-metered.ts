@@ -11,6 +11,7 @@ import { knownToIgnoreProxy, runEnvironment, trustVariables } from "../../instal
 import { bundleFor } from "../../install/trust-bundle.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { daemonNotRunning } from "../../program/failures.ts";
+import { createRunLogin } from "./run-login.ts";
 
 /** The options of `meter run`. */
 export interface RunMeteredOptions {
@@ -40,6 +41,7 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
     caFile,
     bundleFile: bundleFor(caFolder, caFile, trusted),
     project: options.project ?? null,
+    login: await createRunLogin(context, options.project ?? null),
   });
   const warning = knownToIgnoreProxy(program, nodeVersionOf(program, env));
   if (warning !== null) context.notice(`This program will not be metered: ${warning}.`);

@@ -4,6 +4,7 @@ import { createNameCheck } from "../../privacy/redaction/name-check.ts";
 import { normaliseSlug } from "../../values/slug/normalise-slug.ts";
 import { baseName } from "./file-path.ts";
 import { findIdeWorkspace, workspaceName } from "./find-ide-workspace.ts";
+import { readRunUser } from "./run-label.ts";
 
 /** The project of calls without any project name. Source: docs/specification.md#attribution. */
 export const DEFAULT_PROJECT = "misc";
@@ -22,6 +23,7 @@ export const ATTRIBUTION_TIERS = [
   "ide_workspace",
   "git_root",
   "working_directory",
+  "run_folder",
   "default_project",
 ] as const;
 
@@ -32,7 +34,7 @@ export type AttributionTier = (typeof ATTRIBUTION_TIERS)[number];
 export interface AttributionFacts {
   /** The request's `X-Meter-Project` header. */
   readonly headerProject: string | null;
-  /** The user name in the proxy credentials. */
+  /** The user name in the proxy credentials: a project, or what `meter run` states (`RunLabel`). */
   readonly proxyUser: string | null;
   readonly process: ProcessFacts | null;
   /** What was found in the working directory and its parent folders. */
@@ -67,15 +69,17 @@ function candidates(facts: AttributionFacts, rules: AttributionRules): Candidate
   const { process, folders } = facts;
   const cwd = process?.cwd ?? null;
   const gitRoot = folders?.gitRoot ?? null;
+  const run = facts.proxyUser === null ? null : readRunUser(facts.proxyUser);
   const workspace = findIdeWorkspace(process?.commandLines ?? [], cwd, gitRoot);
   return [
     ["header", facts.headerProject],
-    ["proxy_user", facts.proxyUser],
+    ["proxy_user", run === null ? facts.proxyUser : run.isGiven ? run.project : null],
     ["environment", process?.environmentProject],
     ["project_file", folders?.projectFile?.project],
     ["ide_workspace", workspace === null ? null : workspaceName(workspace)],
     ["git_root", gitRoot === null ? null : baseName(gitRoot)],
     ["working_directory", cwd === null || !rules.autoClassifyUnknownProcesses ? null : baseName(cwd)],
+    ["run_folder", run === null || run.isGiven || cwd !== null ? null : run.project],
     ["default_project", rules.defaultProject],
     ["default_project", DEFAULT_PROJECT],
   ];

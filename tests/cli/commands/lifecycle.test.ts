@@ -324,7 +324,10 @@ describe("meter run", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
     const env = JSON.parse(stdout);
     const { proxy_port: port } = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
     for (const name of ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]) {
-      assert.equal(env[name], `http://127.0.0.1:${port}`);
+      assert.match(
+        env[name],
+        new RegExp(`^http://web\\.~p[0-9a-f]{12}:[0-9a-f]{24}@127\\.0\\.0\\.1:${port}$`),
+      );
     }
     assert.equal(env.NO_PROXY, "intranet,localhost,127.0.0.1,::1");
     assert.equal(env.METER_PROJECT, "web");

@@ -53,7 +53,7 @@ describe("a daemon on another loopback address", {
     const [, proxy] = /^proxy +(http:\/\/\[::1\]:\d+) /m.exec(status) ?? [];
     assert.match(status, /^api +http:\/\/\[::1\]:\d+$/m);
     const run = await runMeter(home, ["run", "--", process.execPath, "-p", "process.env.HTTPS_PROXY"]);
-    assert.equal(run.stdout, `${proxy}\n`);
+    assert.equal(run.stdout.replace(/\/\/.*@/, "//"), `${proxy}\n`);
     assert.match((await runMeter(home, ["open", "--print"])).stdout, /^http:\/\/\[::1\]:\d+\/\n$/);
     const doctor = await runMeter(home, ["doctor", "--json"]);
     const { findings } = JSON.parse(doctor.stdout) as { findings: { check: string; level: string }[] };

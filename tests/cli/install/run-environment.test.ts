@@ -26,6 +26,12 @@ describe("runEnvironment()", () => {
     });
   });
 
+  it("puts the login into the proxy's address", () => {
+    const login = { user: "shop.~p0123456789ab", password: "secret" };
+    const { HTTPS_PROXY } = runEnvironment({}, { ...settings, login });
+    assert.equal(HTTPS_PROXY, "http://shop.~p0123456789ab:secret@127.0.0.1:8081");
+  });
+
   it("keeps the caller's NO_PROXY entries, each once", () => {
     const { NO_PROXY } = runEnvironment({ no_proxy: "intranet, localhost" }, settings);
     assert.equal(NO_PROXY, "intranet,localhost,127.0.0.1,::1");

@@ -100,6 +100,19 @@ describe("createAttributor()", () => {
     assert.deepEqual(counts(), [3, 2]);
   });
 
+  it("needs no lookup for the project of meter run, and logs the run", async () => {
+    const { attributor, lines } = setUp(async () => null);
+    const proxyUser = "billing.~p0123456789ab";
+    const connection = attributor({ ...opened, proxyUser });
+    assert.equal(connection.provisional?.(null)?.project, "billing");
+    assert.partialDeepStrictEqual(await connection.attribute(null), {
+      project: "billing",
+      tier: "proxy_user",
+      client: null,
+    });
+    assert.partialDeepStrictEqual(lines[0], { project: "billing", run: "0123456789ab" });
+  });
+
   it("uses the proxy's user name, and the default if nothing is known", async () => {
     const { attributor } = setUp(async () => null);
     assert.equal((await attributor({ ...opened, proxyUser: "Team A" }).attribute(null)).project, "team-a");

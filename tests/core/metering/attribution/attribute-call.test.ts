@@ -7,6 +7,7 @@ import {
   type AttributionRules,
   attributeCall,
 } from "../../../../core/metering/attribution/attribute-call.ts";
+import { formatRunUser } from "../../../../core/metering/attribution/run-label.ts";
 import { normaliseSlug } from "../../../../core/values/slug/normalise-slug.ts";
 
 const rules: AttributionRules = { defaultProject: "house", autoClassifyUnknownProcesses: true };
@@ -116,6 +117,26 @@ describe("attributeCall()", () => {
   it("uses the given secret check, except for the default project", () => {
     const result = attributeCall(full, { ...rules, isSecret: () => true });
     assert.deepEqual(result, { project: "misc", tier: "default_project", runnerUp: null });
+  });
+
+  it("uses the project of a run even if the caller is not found", () => {
+    const given = formatRunUser({ project: "team/a:b", isGiven: true, runId: "0123456789ab" });
+    for (const facts of [full, { ...full, process: null, folders: null }]) {
+      const { project, tier } = attributeCall({ ...facts, headerProject: null, proxyUser: given }, rules);
+      assert.deepEqual({ project, tier }, { project: "team/a:b", tier: "proxy_user" });
+    }
+  });
+
+  it("uses the project of a run's folder only if the caller is not found", () => {
+    const proxyUser = formatRunUser({ project: "shop", isGiven: false, runId: "0123456789ab" });
+    const found = attributeCall({ ...full, headerProject: null, proxyUser }, rules);
+    assert.deepEqual([found.project, found.tier], ["environment", "environment"]);
+    const lost = { headerProject: null, proxyUser, process: null, folders: null };
+    assert.deepEqual(attributeCall(lost, rules), {
+      project: "shop",
+      tier: "run_folder",
+      runnerUp: { project: "house", tier: "default_project" },
+    });
   });
 
   const table: readonly [tier: string, project: string, runnerUp: string | null][] = [

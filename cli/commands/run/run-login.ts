@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import process from "node:process";
+import { formatRunUser } from "../../../core/metering/attribution/run-label.ts";
+import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
+import { readConfigOrDefaults } from "../../home/read-config.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+
+/**
+ * Returns the user name and password with which a run's programs use the proxy. The user name states the project and the run,
+ * so that a call has its project even if its process is not found. The password is that of the proxy, else a random one:
+ * some clients send no user name without a password (undici's `ProxyAgent`).
+ *
+ * Decision: without `--project`, the project of the current folder is only a fallback, because the run's programs may work in
+ * other folders.
+ */
+export async function createRunLogin(
+  context: CommandContext,
+  project: string | null,
+): Promise<{ readonly user: string; readonly password: string }> {
+  const { config } = await readConfigOrDefaults(context.home, context.env);
+  const runId = randomBytes(6).toString("hex");
+  const label =
+    project === null
+      ? {
+          project: await findFolderProject(context, config.attribution.autoClassifyUnknownProcesses),
+          isGiven: false,
+        }
+      : { project: normaliseSlug(project), isGiven: true };
+  return {
+    user: formatRunUser({ ...label, runId }),
+    password: encodeURIComponent(config.proxy.password ?? randomBytes(12).toString("hex")),
+  };
+}
+
+/** Returns the project that a program in the current folder would have; empty if it is the default project. */
+async function findFolderProject(
+  context: CommandContext,
+  autoClassifyUnknownProcesses: boolean,
+): Promise<string> {
+  const { attributeCall, DEFAULT_PROJECT } = await import(
+    "../../../core/metering/attribution/attribute-call.ts"
+  );
+  const { createProjectFiles } = await import("../../../adapters/files/project-files.ts");
+  const cwd = process.cwd();
+  const facts = {
+    headerProject: null,
+    proxyUser: null,
+    process: {
+      pid: process.pid,
+      processName: null,
+      commandLines: [],
+      environmentProject: context.env.METER_PROJECT ?? null,
+      cwd,
+    },
+    folders: await createProjectFiles().find(cwd),
+  };
+  const rules = { defaultProject: DEFAULT_PROJECT, autoClassifyUnknownProcesses, isSecret: () => false };
+  const { project, tier } = attributeCall(facts, rules);
+  return tier === "default_project" ? "" : project;
+}
