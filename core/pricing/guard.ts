@@ -4,9 +4,16 @@ import { formatRateText } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
 import { type RateProblem, readPublishedRate } from "./published-rates.ts";
 import type { RateRow, TokenRates } from "./rates.ts";
+import type { UsageExtraName } from "./usage-extras.ts";
 
 /** Maximum rate that a pull may contain, in micro-USD per million tokens. Source: docs/specification.md#limits. */
 export const RATE_CEILING_MICRO_USD = 1_000_000_000;
+
+/**
+ * Maximum fee that a pull may contain for a million searches, pages, hours or requests, in micro-USD: 100 USD each.
+ * Decision: the specification limits only rates of tokens.
+ */
+const FEE_CEILING_MICRO_USD = 100_000_000_000_000;
 
 /** Maximum factor by which a pull may raise or lower a rate. Source: docs/specification.md#limits. */
 export const MAX_RATE_MOVE = 10;
@@ -110,7 +117,34 @@ function judgeRow(row: RateRow, current: RateRow | null): RateProblem[] {
     judgeRates(tier, known, `above ${tier.aboveTokens} tokens: `, judge);
   }
   for (const [above, known] of knownTiers) judgeRates(null, known, `above ${above} tokens: `, judge);
+  problems.push(...judgeExtras(row, current));
   return problems;
+}
+
+/** Judges what is billed besides text tokens. Older clouds do not publish it, so that a missing rate is no change. */
+function judgeExtras({ provider, model, rates }: RateRow, current: RateRow | null): RateProblem[] {
+  const known = current?.rates;
+  const offered: [string, number | null, number | null | undefined, boolean][] = [
+    ["thinking", rates.thinking, known?.thinking, false],
+    ["per_request", rates.perRequest, known?.perRequest, true],
+    ...Object.entries(rates.extras).map(
+      ([name, rate]): [string, number | null, number | null | undefined, boolean] => [
+        name,
+        rate,
+        known?.extras[name as UsageExtraName],
+        true,
+      ],
+    ),
+  ];
+  for (const [name, service] of Object.entries(rates.serviceTiers ?? {})) {
+    const before = known?.serviceTiers?.[name];
+    for (const field of ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h"] as const)
+      offered.push([`${name}: ${field}`, service[field], before?.[field], false]);
+  }
+  return offered.flatMap(([field, rate, before, isFee]) => {
+    const problem = rate === null ? null : judgeMove(rate, before ?? null, isFee);
+    return problem === null ? [] : [{ provider, model, field, problem }];
+  });
 }
 
 function judgeRates(
@@ -126,14 +160,35 @@ function judgeRates(
 
 /** Returns why a rate may not change from `known` to `offered`, or `null` if it may. */
 function judgeRate(offered: number | null, known: number | null, isKnownModel: boolean): string | null {
-  if (offered !== null && offered > RATE_CEILING_MICRO_USD) {
-    return `is above the ceiling of ${formatRateText(RATE_CEILING_MICRO_USD)} USD: ${formatRateText(offered)}`;
-  }
-  if (!isKnownModel || offered === known) return null;
-  const move = `${known === null ? "none" : formatRateText(known)} to ${offered === null ? "none" : formatRateText(offered)}`;
-  if (known === null) return `would be added to a known model: ${move}`;
-  if (offered === null) return `would be removed from a known model: ${move}`;
+  if (offered !== null && (!isKnownModel || known !== null)) return judgeMove(offered, known);
+  if (offered === known) return null;
+  const move = describeMove(known, offered);
+  if (offered !== null && offered > RATE_CEILING_MICRO_USD)
+    return aboveCeiling(offered, RATE_CEILING_MICRO_USD);
+  return known === null
+    ? `would be added to a known model: ${move}`
+    : `would be removed from a known model: ${move}`;
+}
+
+/**
+ * Returns why a rate may not be `offered`, or `null` if it may: it is above the ceiling, moves between free and paid, or
+ * moves too far. A rate that was not `known` passes under the ceiling alone.
+ */
+export function judgeMove(offered: number, known: number | null, isFee = false): string | null {
+  const ceiling = isFee ? FEE_CEILING_MICRO_USD : RATE_CEILING_MICRO_USD;
+  if (offered > ceiling) return aboveCeiling(offered, ceiling);
+  if (known === null || offered === known) return null;
+  const move = describeMove(known, offered);
   if (known === 0 || offered === 0) return `would change between free and paid: ${move}`;
   const isTooFar = offered > known * MAX_RATE_MOVE || offered * MAX_RATE_MOVE < known;
   return isTooFar ? `would change by more than a factor of ${MAX_RATE_MOVE}: ${move}` : null;
+}
+
+function aboveCeiling(offered: number, ceiling: number): string {
+  return `is above the ceiling of ${formatRateText(ceiling)} USD: ${formatRateText(offered)}`;
+}
+
+function describeMove(known: number | null, offered: number | null): string {
+  const text = (rate: number | null) => (rate === null ? "none" : formatRateText(rate));
+  return `${text(known)} to ${text(offered)}`;
 }

@@ -186,21 +186,29 @@ function findCandidates(lists: Map<string, PriceList>, listName: string, name: s
   // model.
   const base = withoutSnapshot(bare);
   if (group === null || findGroup(lists, listName, base) === group) names.push(base);
+  // Partner models are named with their publisher on some endpoints: `meta/llama-4-scout-17b-16e-instruct-maas`.
+  if (listName === "google") names.push(bare.slice(bare.lastIndexOf("/") + 1));
   if (group !== null) names.push(normaliseModelName(group.model));
 
   const list = lists.get(listName);
-  const makers = group === null ? undefined : lists.get(group.provider);
+  const makers = group === null ? fallbackLists(listName) : [group.provider];
   const operator = byName(list?.operator, names) ?? byPrefix(list?.operator, [name, bare]) ?? NO_ROWS;
-  const auto = byName(list?.auto, names) ?? byName(makers?.auto, names) ?? NO_ROWS;
+  const auto =
+    byName(list?.auto, names) ??
+    makers.map((maker) => byName(lists.get(maker)?.auto, names)).find((rows) => rows !== null) ??
+    NO_ROWS;
   const bundled = group?.rows ?? NO_ROWS;
   return operator === NO_ROWS && auto === NO_ROWS && bundled === NO_ROWS
     ? NO_CANDIDATES
     : { operator, auto, bundled };
 }
 
+function fallbackLists(listName: string): readonly string[] {
+  return Object.hasOwn(FALLBACK_PRICE_LISTS, listName) ? FALLBACK_PRICE_LISTS[listName]! : [];
+}
+
 function findGroup(lists: Map<string, PriceList>, listName: string, name: string): Group | null {
-  const fallbacks = Object.hasOwn(FALLBACK_PRICE_LISTS, listName) ? FALLBACK_PRICE_LISTS[listName]! : [];
-  for (const candidate of [listName, ...fallbacks]) {
+  for (const candidate of [listName, ...fallbackLists(listName)]) {
     for (const group of lists.get(candidate)?.groups.values() ?? []) {
       const rule = group.rows[0]!.row.match;
       if (rule === null ? normaliseModelName(group.model) === name : matchesRule(rule, name)) return group;

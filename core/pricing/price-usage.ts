@@ -3,13 +3,13 @@ import { formatCount } from "../values/text/format-count.ts";
 import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
-import { applyFactors, findFactors, findFee, findPriceLimit } from "./factors.ts";
+import { applyFactors, findFactors, findFee, findPriceLimit, normaliseServiceTier } from "./factors.ts";
 import { findMediumRate } from "./media-rates.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
 import { MAX_COST_PICO_USD } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
-import type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";
+import type { RateRow, Rates, RateTier, ServiceTierRates, TokenRates } from "./rates.ts";
 import { type KnownCounts, splitByCalls, type TierPortion } from "./split-by-calls.ts";
 import { ESTIMATE_EXTRAS, USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
 
@@ -105,11 +105,19 @@ export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
 }
 
 /**
- * Returns the rates of what is billed in addition to tokens. Pulled and operator rows have none, so theirs come from the
- * bundled row: an operator's token price does not change the price of a search.
+ * Returns the rates of what is billed in addition to text tokens. What a pulled or operator row does not state comes from
+ * the bundled row: an operator's token price does not change the price of a search.
  */
-function findExtraRates(usage: UsageToPrice, row: RateRow, book: PriceBook): Rates {
-  return row.source === "bundled" ? row.rates : (book.findBundled(usage)?.rates ?? row.rates);
+function findExtraRates(usage: UsageToPrice, { source, rates }: RateRow, book: PriceBook): Rates {
+  const bundled = source === "bundled" ? null : book.findBundled(usage);
+  if (bundled === null) return rates;
+  const { extras, thinking, perRequest } = bundled.rates;
+  return {
+    ...rates,
+    extras: { ...extras, ...rates.extras },
+    thinking: rates.thinking ?? thinking,
+    perRequest: rates.perRequest ?? perRequest,
+  };
 }
 
 function unpricedWithoutRow(usage: UsageToPrice): PricedUsage {
@@ -182,6 +190,17 @@ interface Pricing {
   readonly factors: readonly PriceFactor[];
   /** The factors without those that exempt cache reads. */
   readonly readFactors: readonly PriceFactor[];
+  /** The stated rates of the service tier; null if the row has none. */
+  readonly service: ServicePricing | null;
+}
+
+/** The rates that a row states for a service tier. */
+interface ServicePricing {
+  readonly rates: ServiceTierRates;
+  /** The factors of all conditions except the service tier. */
+  readonly factors: readonly PriceFactor[];
+  /** Why a token without a stated rate has no price; null if the service tier has a factor. */
+  readonly unknown: string | null;
 }
 
 function computeLines(usage: UsageToPrice, row: RateRow, besides: Rates): PricedUsage {
@@ -195,17 +214,16 @@ function computeLines(usage: UsageToPrice, row: RateRow, besides: Rates): Priced
     withoutSnapshot(withoutResourcePath(normaliseModelName(usage.model))),
   ];
   const { serviceTier, extras, at } = usage;
-  const { factors, unknown } = findFactors(priceList, modelNames, serviceTier, extras, tier !== null, at);
+  const factorsOf = (tierName: string | null) =>
+    findFactors(priceList, modelNames, tierName, extras, tier !== null, at);
+  const { factors, unknown } = factorsOf(serviceTier);
+  const service = servicePricing(row.rates, serviceTier, unknown, () => factorsOf(null));
   const readFactors = factors.some(exemptsCacheReads)
     ? factors.filter((item) => !exemptsCacheReads(item))
     : factors;
-  const pricing: Pricing = { usage, row, besides, priceList, modelNames, factors, readFactors };
-  const limit = row.rates.tiers.length === 0 ? findPriceLimit(priceList, modelNames) : null;
-  const overLimit =
-    limit !== null && totalInput > limit
-      ? `no published price above ${formatCount(limit)} input tokens`
-      : null;
-  const bill: Bill = { row, lines: [], total: 0n, reason: unknown ?? split.unknown ?? overLimit };
+  const pricing: Pricing = { usage, row, besides, priceList, modelNames, factors, readFactors, service };
+  const reason = (service === null ? unknown : null) ?? split.unknown ?? overPriceLimit(pricing, totalInput);
+  const bill: Bill = { row, lines: [], total: 0n, reason };
 
   const billed = addExtras(bill, pricing, counts);
   if (!(billed.isBilledByOtherThanTokens && hasNoTokenRates(row)))
@@ -230,6 +248,27 @@ function computeLines(usage: UsageToPrice, row: RateRow, besides: Rates): Priced
   };
 }
 
+/** Returns why a request with this much input has no price, or null: the list may end at the context window. */
+function overPriceLimit({ row, priceList, modelNames }: Pricing, totalInput: number): string | null {
+  const limit = row.rates.tiers.length === 0 ? findPriceLimit(priceList, modelNames) : null;
+  return limit !== null && totalInput > limit
+    ? `no published price above ${formatCount(limit)} input tokens`
+    : null;
+}
+
+/** Returns the stated rates of the request's service tier, if the other conditions have known factors. */
+function servicePricing(
+  { serviceTiers }: Rates,
+  serviceTier: string | null,
+  unknown: string | null,
+  otherFactors: () => ReturnType<typeof findFactors>,
+): ServicePricing | null {
+  const name = serviceTiers === undefined ? null : normaliseServiceTier(serviceTier);
+  if (name === null || !Object.hasOwn(serviceTiers!, name)) return null;
+  const others = otherFactors();
+  return others.unknown === null ? { rates: serviceTiers![name]!, factors: others.factors, unknown } : null;
+}
+
 /** The counts of a request; a missing one is 0. */
 function countTokens(tokens: TokenCounts): KnownCounts {
   const cacheWriteTokens = tokens.cacheWriteTokens ?? 0;
@@ -245,7 +284,7 @@ function countTokens(tokens: TokenCounts): KnownCounts {
 
 /** Adds the lines of extras that are part of a count. Returns the counts without them, and the fees that come last. */
 function addExtras(bill: Bill, pricing: Pricing, counts: KnownCounts) {
-  const { usage, row, besides, priceList, modelNames, factors, readFactors } = pricing;
+  const { usage, row, besides, priceList, modelNames, factors, readFactors, service } = pricing;
   const rest = { ...counts };
   const fees: Item[] = [];
   let isBilledByOtherThanTokens = false;
@@ -266,27 +305,63 @@ function addExtras(bill: Bill, pricing: Pricing, counts: KnownCounts) {
     rest[partOf] -= counted;
     if (rate === "time") continue;
     const by = partOf === "cacheReadTokens" ? readFactors : factors;
+    if (service !== null) bill.reason ??= service.unknown;
     addLine(bill, { label, quantity: counted, listRate: rate, factors: by });
   }
   return { rest, fees, isBilledByOtherThanTokens };
 }
 
 /** Adds the token lines of one portion of a request, such as the calls above a context tier. */
-function addTokens(bill: Bill, { row, besides, factors, readFactors }: Pricing, portion: TierPortion): void {
+function addTokens(bill: Bill, pricing: Pricing, portion: TierPortion): void {
+  const { row, besides, factors, readFactors, service } = pricing;
   const { tokens, tier, suffix } = portion;
   const input = rateOf("input", row, tier);
   const output = rateOf("output", row, tier);
   const write = rateOf("cacheWrite", row, tier) ?? input;
   const write1h = rateOf("cacheWrite1h", row, tier) ?? oneHourWrite(row, input) ?? write;
   const written1h = Math.min(tokens.cacheWrite1hTokens, tokens.cacheWriteTokens);
-  const add = (label: string, quantity: number, listRate: number | null, by = factors) =>
-    addLine(bill, { label: `${label}${suffix}`, quantity, listRate, factors: by });
-  add("input", tokens.promptTokens, input);
-  add("cache read", tokens.cacheReadTokens, rateOf("cacheRead", row, tier) ?? input, readFactors);
-  add("cache write", tokens.cacheWriteTokens - written1h, write);
-  add("cache write 1h", written1h, write1h);
-  add("output", tokens.completionTokens, output);
-  add("thinking", tokens.thinkingTokens, besides.thinking ?? output);
+  const add = (
+    label: string,
+    name: keyof TokenRates,
+    quantity: number,
+    listRate: number | null,
+    by = factors,
+  ): void => {
+    const stated = serviceRate(service, name, tier);
+    if (service !== null && stated === null && quantity > 0) bill.reason ??= service.unknown;
+    addLine(
+      bill,
+      stated === null
+        ? { label: `${label}${suffix}`, quantity, listRate, factors: by }
+        : { label: `${label}${suffix}`, quantity, listRate: stated, factors: service!.factors },
+    );
+  };
+  add("input", "input", tokens.promptTokens, input);
+  add(
+    "cache read",
+    "cacheRead",
+    tokens.cacheReadTokens,
+    rateOf("cacheRead", row, tier) ?? input,
+    readFactors,
+  );
+  add("cache write", "cacheWrite", tokens.cacheWriteTokens - written1h, write);
+  add("cache write 1h", "cacheWrite1h", written1h, write1h);
+  add("output", "output", tokens.completionTokens, output);
+  add("thinking", "output", tokens.thinkingTokens, besides.thinking ?? output);
+}
+
+/**
+ * Returns the rate that the row states for the service tier. A service tier without rates for the context tier states
+ * nothing for it: some providers do not offer it for long contexts.
+ */
+function serviceRate(
+  service: ServicePricing | null,
+  name: keyof TokenRates,
+  tier: RateTier | null,
+): number | null {
+  if (service === null) return null;
+  if (tier === null) return service.rates[name];
+  return service.rates.tiers.find(({ aboveTokens }) => aboveTokens === tier.aboveTokens)?.[name] ?? null;
 }
 
 /** Whether the list prices the model by something else than tokens. */

@@ -1,9 +1,18 @@
 import type { RateSource } from "../values/record.ts";
 import type { CalendarDate } from "../values/time.ts";
-import type { PublishedRate, PublishedTokenRates } from "../wire/pricing-rates.ts";
+import type { PublishedRate, PublishedTier, PublishedTokenRates } from "../wire/pricing-rates.ts";
 import { MAX_MODEL_NAME_LENGTH } from "./model-match.ts";
 import { formatRateText, parseRateText } from "./money.ts";
-import { NO_RATES, type RateRow, type RateTier, type TokenRates } from "./rates.ts";
+import {
+  type DailyWindow,
+  NO_RATES,
+  type RateRow,
+  type Rates,
+  type RateTier,
+  type ServiceTierRates,
+  type TokenRates,
+} from "./rates.ts";
+import { USAGE_EXTRAS, type UsageExtraName } from "./usage-extras.ts";
 
 /** A problem of a published rate: the field and a description. */
 export interface RateProblem {
@@ -29,7 +38,7 @@ export function readPublishedRate(
   provenanceDate: CalendarDate,
 ): { ok: true; row: RateRow } | { ok: false; problems: readonly RateProblem[] } {
   const problems: RateProblem[] = [];
-  const report = (field: string, problem: string): void => {
+  const report: Report = (field, problem) => {
     problems.push({ provider: String(item.provider), model: String(item.model), field, problem });
   };
   for (const field of ["provider", "model"] as const) {
@@ -39,16 +48,16 @@ export function readPublishedRate(
   if (effectiveFrom !== null && !isCalendarDate(effectiveFrom)) {
     report("effective_from", `must be a date YYYY-MM-DD: current value is ${JSON.stringify(effectiveFrom)}`);
   }
-  const base = readTokenRates(item, "", report);
-  const tiers: RateTier[] = [];
-  let above = 0;
-  for (const tier of item.tiers ?? []) {
-    if (!Number.isSafeInteger(tier.above_tokens) || tier.above_tokens <= above) {
-      report("tiers", `above_tokens must be whole and ascending: current value is ${tier.above_tokens}`);
-    }
-    above = tier.above_tokens;
-    tiers.push({ aboveTokens: above, ...readTokenRates(tier, `above ${above} tokens: `, report) });
-  }
+  const rates: Rates = {
+    ...NO_RATES,
+    ...readTokenRates(item, "", report),
+    tiers: readTiers(item.tiers, "", report),
+    extras: readExtras(item, report),
+    thinking: readRate(item.thinking, "thinking", report),
+    perRequest: readRate(item.per_request, "per_request", report),
+  };
+  const serviceTiers = readServiceTiers(item, report);
+  const daily = readDailyWindow(item, report);
   if (problems.length > 0) return { ok: false, problems };
   const row: RateRow = {
     provider: item.provider,
@@ -57,22 +66,109 @@ export function readPublishedRate(
     match: null,
     effectiveFrom,
     effectiveTo: null,
-    daily: null,
+    daily,
     provenanceDate,
-    rates: { ...NO_RATES, ...base, tiers },
+    rates: serviceTiers === null ? rates : { ...rates, serviceTiers },
   };
   return { ok: true, row };
 }
 
-/** Writes a row in its published form, which leaves out extras and fees. */
+/** Writes a row in its published form. Fields that the row does not use are left out. */
 export function toPublishedRate(row: RateRow): PublishedRate {
+  const { rates, daily } = row;
+  const extras = Object.entries(rates.extras);
+  const services = Object.entries(rates.serviceTiers ?? {});
   return {
     provider: row.provider,
     model: row.model,
-    ...writeTokenRates(row.rates),
-    tiers: row.rates.tiers.map((tier) => ({ above_tokens: tier.aboveTokens, ...writeTokenRates(tier) })),
+    ...writeTokenRates(rates),
+    tiers: rates.tiers.map(writeTier),
     effective_from: row.effectiveFrom,
+    ...(rates.thinking !== null && { thinking: formatRateText(rates.thinking) }),
+    ...(rates.perRequest !== null && { per_request: formatRateText(rates.perRequest) }),
+    ...(extras.length > 0 && {
+      extras: Object.fromEntries(extras.map(([name, rate]) => [name, formatRateText(rate)])),
+    }),
+    ...(services.length > 0 && {
+      service_tiers: Object.fromEntries(
+        services.map(([name, tier]) => [
+          name,
+          { ...writeTokenRates(tier), tiers: tier.tiers.map(writeTier) },
+        ]),
+      ),
+    }),
+    ...(daily !== null && {
+      daily: { from: timeOfSecond(daily.fromSecond), to: timeOfSecond(daily.toSecond) },
+    }),
   };
+}
+
+type Report = (field: string, problem: string) => void;
+
+function readTiers(
+  tiers: readonly PublishedTier[] | null | undefined,
+  where: string,
+  report: Report,
+): RateTier[] {
+  let above = 0;
+  return (tiers ?? []).map((tier) => {
+    if (!Number.isSafeInteger(tier.above_tokens) || tier.above_tokens <= above) {
+      report(
+        `${where}tiers`,
+        `above_tokens must be whole and ascending: current value is ${tier.above_tokens}`,
+      );
+    }
+    above = tier.above_tokens;
+    return { aboveTokens: above, ...readTokenRates(tier, `${where}above ${above} tokens: `, report) };
+  });
+}
+
+/** Reads the extras that this version bills. An unknown name is ignored, because no count has it. */
+function readExtras({ extras }: PublishedRate, report: Report): Rates["extras"] {
+  const read: Partial<Record<UsageExtraName, number>> = {};
+  for (const [name, text] of Object.entries(extras ?? {})) {
+    if (!isBilledExtra(name)) continue;
+    const rate = readRate(text, name, report);
+    if (rate !== null) read[name] = rate;
+  }
+  return read;
+}
+
+function isBilledExtra(name: string): name is UsageExtraName {
+  return Object.hasOwn(USAGE_EXTRAS, name) && USAGE_EXTRAS[name as UsageExtraName].partOf !== "flag";
+}
+
+const SERVICE_TIER_NAME = /^[a-z][a-z0-9_]{0,31}$/;
+
+function readServiceTiers(item: PublishedRate, report: Report): Record<string, ServiceTierRates> | null {
+  const entries = Object.entries(item.service_tiers ?? {});
+  if (entries.length === 0) return null;
+  return Object.fromEntries(
+    entries.map(([name, tier]) => {
+      if (!SERVICE_TIER_NAME.test(name)) report("service_tiers", "must have names in lower case");
+      const rates = readTokenRates(tier, `${name}: `, report);
+      return [name, { ...rates, tiers: readTiers(tier.tiers, `${name}: `, report) }];
+    }),
+  );
+}
+
+function readDailyWindow({ daily }: PublishedRate, report: Report): DailyWindow | null {
+  if (daily === null || daily === undefined) return null;
+  const [fromSecond, toSecond] = [secondOfTime(daily.from), secondOfTime(daily.to)];
+  if (fromSecond !== null && toSecond !== null && fromSecond !== toSecond) return { fromSecond, toSecond };
+  report("daily", "must be two different times HH:MM:SS");
+  return null;
+}
+
+function secondOfTime(text: string): number | null {
+  const match = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/.exec(text);
+  return match === null ? null : Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);
+}
+
+function timeOfSecond(second: number): string {
+  return [Math.floor(second / 3600), Math.floor(second / 60) % 60, second % 60]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
 }
 
 /** Whether the text is a date `YYYY-MM-DD` that exists. */
@@ -86,11 +182,7 @@ function isName(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "" && value.length <= MAX_MODEL_NAME_LENGTH;
 }
 
-function readTokenRates(
-  rates: PublishedTokenRates,
-  where: string,
-  report: (field: string, problem: string) => void,
-): TokenRates {
+function readTokenRates(rates: PublishedTokenRates, where: string, report: Report): TokenRates {
   const read: TokenRates = {
     input: null,
     output: null,
@@ -98,19 +190,21 @@ function readTokenRates(
     cacheWrite: null,
     cacheWrite1h: null,
   };
-  for (const [field, name] of FIELDS) {
-    const text: unknown = rates[field] ?? null;
-    if (text === null) continue;
-    const rate = typeof text === "string" ? parseRateText(text) : null;
-    if (rate === null) {
-      report(
-        `${where}${field}`,
-        `must be a decimal text from zero up: current value is ${JSON.stringify(text)}`,
-      );
-    }
-    read[name] = rate;
-  }
+  for (const [field, name] of FIELDS) read[name] = readRate(rates[field], `${where}${field}`, report);
   return read;
+}
+
+/** Reads a rate; null if there is none, or if it is not an amount, which is reported. */
+function readRate(text: unknown, field: string, report: Report): number | null {
+  if (text === null || text === undefined) return null;
+  const rate = typeof text === "string" ? parseRateText(text) : null;
+  if (rate === null)
+    report(field, `must be a decimal text from zero up: current value is ${JSON.stringify(text)}`);
+  return rate;
+}
+
+function writeTier(tier: RateTier): PublishedTier {
+  return { above_tokens: tier.aboveTokens, ...writeTokenRates(tier) };
 }
 
 function writeTokenRates(rates: TokenRates): PublishedTokenRates {

@@ -22,6 +22,11 @@ export interface RateTier extends TokenRates {
   aboveTokens: number;
 }
 
+/** The rates of a service tier, with its own context tiers. */
+export interface ServiceTierRates extends TokenRates {
+  tiers: readonly RateTier[];
+}
+
 /**
  * The rates of a model: the base rates, the context tiers in ascending order, and the rates of what is billed besides
  * tokens.
@@ -34,6 +39,11 @@ export interface Rates extends TokenRates {
   thinking: number | null;
   /** A fee for each answered request, in micro-USD per million requests. */
   perRequest: number | null;
+  /**
+   * The rates of service tiers for which the source states prices, by the name that `normaliseServiceTier` returns. A
+   * token without a rate here costs its standard rate times the factor in `factors.data.ts`.
+   */
+  serviceTiers?: Readonly<Record<string, ServiceTierRates>>;
 }
 
 /**
@@ -43,6 +53,14 @@ export interface Rates extends TokenRates {
 export interface DailyWindow {
   fromSecond: number;
   toSecond: number;
+}
+
+/** The price list from which a row was pulled or imported. */
+export interface RateOrigin {
+  /** The name of a source, such as `litellm`. */
+  name: string;
+  /** The last day (UTC) on which the list stated this price. */
+  retrievedOn: CalendarDate;
 }
 
 /** The price of a model from one source for a period. Source: docs/specification.md#money-and-rates. */
@@ -60,6 +78,8 @@ export interface RateRow {
   daily: DailyWindow | null;
   /** The date on which the source stated the price. It decides between sources. */
   provenanceDate: CalendarDate;
+  /** Where a row of the source `auto` comes from. Rows that older versions stored have none. */
+  origin?: RateOrigin;
   rates: Rates;
 }
 

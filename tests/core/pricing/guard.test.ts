@@ -204,6 +204,33 @@ describe("judgePull() on the pull as a whole", () => {
     assert.ok(!verdict.ok && verdict.problems[0]?.field === "unit");
   });
 
+  it("rejects a fee, a modality or a service tier that moves too far", () => {
+    const flex = { ...known, cache_read: null };
+    const extras = { web_search_requests: 10_000_000_000 };
+    const serviceTiers = {
+      flex: {
+        input: 1_000_000,
+        output: 5_000_000,
+        cacheRead: null,
+        cacheWrite: null,
+        cacheWrite1h: null,
+        tiers: [],
+      },
+    };
+    const rows = [row({}, { extras, serviceTiers, thinking: 1_000_000, perRequest: 1_000_000 })];
+    const offers: [string, Partial<PublishedRate>][] = [
+      ["web_search_requests", { extras: { web_search_requests: "1" } }],
+      ["flex: input", { service_tiers: { flex: { ...flex, input: "11" } } }],
+      ["thinking", { thinking: "11" }],
+      ["per_request", { per_request: "0.01" }],
+    ];
+    for (const [field, change] of offers) {
+      const verdict = judge(pullOf({ ...known, ...change }), rows);
+      assert.deepEqual(verdict.ok ? [] : verdict.problems.map((problem) => problem.field), [field]);
+    }
+    assert.ok(judge(pullOf({ ...known, extras: { web_search_requests: "1" } })).ok);
+  });
+
   it("accepts the rates that the cloud publishes", () => {
     const bundled = loadBundledRates().filter(
       (item) => item.source === "bundled" && item.provider === "anthropic",

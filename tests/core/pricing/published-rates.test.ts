@@ -2,23 +2,47 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { readPublishedRate, toPublishedRate } from "../../../core/pricing/published-rates.ts";
-import { NO_RATES } from "../../../core/pricing/rates.ts";
 
 describe("readPublishedRate()", () => {
-  it("reads the output of toPublishedRate(), except what published rates omit", () => {
+  it("reads the output of toPublishedRate()", () => {
     // Planted: two fields swapped in one direction; seen to fail.
     for (const row of loadBundledRates()) {
       const read = readPublishedRate(toPublishedRate(row), "operator", "2026-01-01");
-      const { thinking, perRequest, extras } = NO_RATES;
       assert.deepEqual(read.ok ? read.row : read.problems, {
         ...row,
         source: "operator",
         match: null,
-        daily: null,
         provenanceDate: "2026-01-01",
-        rates: { ...row.rates, thinking, perRequest, extras },
       });
     }
+  });
+
+  it("reads service tiers and daily periods, ignores unknown extras, and reports what is wrong", () => {
+    const rates = { input: "1", output: "2", cache_read: null, cache_write: null };
+    const item = {
+      ...{ provider: "a", model: "b", ...rates, effective_from: null, tiers: [] },
+      service_tiers: { flex: { ...rates, cache_write_1h: null, tiers: [] } },
+      daily: { from: "00:30:00", to: "16:30:59" },
+    };
+    const read = readPublishedRate(
+      { ...item, extras: { of_the_future: "1", fast_mode: "1" } },
+      "auto",
+      "2026-01-01",
+    );
+    assert.ok(read.ok);
+    assert.deepEqual(toPublishedRate(read.row), { ...item, cache_write_1h: null });
+    const problemsOf = (change: object) => {
+      const bad = readPublishedRate({ ...item, ...change }, "auto", "2026-01-01");
+      return bad.ok ? [] : bad.problems.map(({ field, problem }) => `${field} ${problem}`);
+    };
+    for (const daily of [
+      { from: "24:00:00", to: "01:00:00" },
+      { from: "01:00:00", to: "01:00:00" },
+    ])
+      assert.deepEqual(problemsOf({ daily }), ["daily must be two different times HH:MM:SS"]);
+    assert.deepEqual(problemsOf({ service_tiers: { FLEX: rates } }), [
+      "service_tiers must have names in lower case",
+    ]);
   });
 
   it("requires tiers in ascending order", () => {
