@@ -16,6 +16,7 @@ import { geminiInteractions } from "./readers/gemini-interactions.ts";
 import { geminiLive } from "./readers/gemini-live.ts";
 import { mistralConversations } from "./readers/mistral-conversations.ts";
 import { mistralOcr } from "./readers/mistral-ocr.ts";
+import { ociInference } from "./readers/oci-inference.ts";
 import { ollamaChat, ollamaEmbed, ollamaGenerate } from "./readers/ollama.ts";
 import { openaiSpeech, openaiTranscriptions } from "./readers/openai-audio.ts";
 import { openaiChat, openaiCompletions } from "./readers/openai-chat.ts";
@@ -23,9 +24,13 @@ import { openaiEmbeddings } from "./readers/openai-embeddings.ts";
 import { openaiImages } from "./readers/openai-images.ts";
 import { openaiRealtime } from "./readers/openai-realtime.ts";
 import { openaiResponses } from "./readers/openai-responses.ts";
+import { openaiServed } from "./readers/openai-served.ts";
 import { otherUnits } from "./readers/other-units.ts";
 import { repeatedUsage } from "./readers/repeated-usage.ts";
+import { statedUnits } from "./readers/stated-units.ts";
+import { vercelLanguageModel } from "./readers/vercel-language-model.ts";
 import { vertexPredict } from "./readers/vertex-predict.ts";
+import { watsonxText } from "./readers/watsonx-text.ts";
 
 /** Every supported API, by the id stored in records. */
 export const API_READERS = {
@@ -39,6 +44,7 @@ export const API_READERS = {
   "openai.transcriptions": openaiTranscriptions,
   "openai.speech": openaiSpeech,
   "openai.realtime": openaiRealtime,
+  "openai.served": openaiServed,
   "openai.file_content": openaiFileContent,
   "gemini.generate": geminiGenerate,
   "gemini.code_assist": geminiCodeAssist,
@@ -63,6 +69,10 @@ export const API_READERS = {
   "cohere.rerank": cohereRerank,
   other_units: otherUnits,
   repeated: repeatedUsage,
+  "vercel.language_model": vercelLanguageModel,
+  "watsonx.text": watsonxText,
+  "oci.inference": ociInference,
+  "units.stated": statedUnits,
 } as const satisfies Record<string, ApiReader>;
 
 /** The id of a supported API. */

@@ -101,3 +101,29 @@ export const VERTEX_LOCATIONS: readonly string[] = [
 
 /** Multi-regions, as in `aiplatform.us.rep.googleapis.com`; same source. */
 export const VERTEX_MULTI_REGIONS: readonly string[] = ["us", "eu"];
+
+/** Hosts of watsonx.ai. Source: https://cloud.ibm.com/apidocs/watsonx-ai, "Endpoint URLs"; 2026-11-23. */
+export const WATSONX_HOSTS: readonly string[] = [
+  "us-south.ml.cloud.ibm.com",
+  "eu-de.ml.cloud.ibm.com",
+  "eu-gb.ml.cloud.ibm.com",
+  "jp-tok.ml.cloud.ibm.com",
+  "au-syd.ml.cloud.ibm.com",
+  "ca-tor.ml.cloud.ibm.com",
+  "ap-south-1.aws.wxai.ibm.com",
+];
+
+/** Regions of OCI Generative AI. Source: https://docs.oracle.com/en-us/iaas/Content/generative-ai/regions.htm; 2026-11-23. */
+export const OCI_REGIONS: readonly string[] = [
+  "us-chicago-1",
+  "us-ashburn-1",
+  "us-phoenix-1",
+  "sa-saopaulo-1",
+  "eu-frankfurt-1",
+  "uk-london-1",
+  "ap-osaka-1",
+  "ap-hyderabad-1",
+  "me-abudhabi-1",
+  "me-dubai-1",
+  "me-riyadh-1",
+];

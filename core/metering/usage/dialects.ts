@@ -1,4 +1,5 @@
 import { free, MANAGE, type PathRule, post, READ, retrieval, SEND, socket } from "./path-rules.ts";
+import { PROVIDER_DIALECTS, type ProviderDialect } from "./provider-dialects.ts";
 
 /** A family of API paths that several hosts share. */
 export type PathDialect =
@@ -9,10 +10,12 @@ export type PathDialect =
   | "code-assist"
   | "vertex"
   | "bedrock"
-  | "cohere";
+  | "cohere"
+  | "model-serving"
+  | ProviderDialect;
 
 /** The API of an operator's host: one family of paths, or the combination that Azure serves. */
-export type Dialect = PathDialect | "azure";
+export type Dialect = Exclude<PathDialect, ProviderDialect> | "azure";
 
 /** A Google model on Vertex, or a tuned model behind an endpoint. */
 const GOOGLE_MODEL = (method: string): RegExp =>
@@ -158,4 +161,13 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     free(SEND, /^\/v[12]\/(tokenize|detokenize|check-api-key)$/),
     free(MANAGE, /^\/v[12]\/(datasets|connectors|finetuning)(\/.+)?$/),
   ],
+  // Platforms that serve models of any kind at one path. Sources: docs.databricks.com, "Query generative AI models";
+  // docs.aws.amazon.com/sagemaker, InvokeEndpoint; docs.snowflake.com, "Cortex REST API"; 2026-11-23.
+  "model-serving": [
+    post(/^\/(?:serving-)?endpoints\/(?<model>[^/]+)\/invocations$/, "openai.served", "chat"),
+    post(/^\/endpoints\/(?<model>[^/]+)\/invocations-response-stream$/, "openai.served", "chat", true),
+    post(/^\/api\/v2\/cortex\/inference:complete$/, "openai.served", "chat"),
+    post(/^\/api\/v2\/cortex\/inference:embed$/, "openai.embeddings", "embedding", false),
+  ],
+  ...PROVIDER_DIALECTS,
 };

@@ -1,11 +1,25 @@
+import { CLOUD_AI_PROVIDERS } from "./cloud-ai-providers.ts";
 import {
   AWS_REGIONS,
   BEDROCK_FIPS_REGIONS,
   VERTEX_LOCATIONS,
   VERTEX_MULTI_REGIONS,
 } from "./cloud-regions.ts";
-import type { Dialect, PathDialect } from "./dialects.ts";
-import type { PathRule } from "./path-rules.ts";
+import type { Dialect } from "./dialects.ts";
+import { GATEWAY_PROVIDERS } from "./gateway-providers.ts";
+import { INFERENCE_PROVIDERS } from "./inference-providers.ts";
+import { LOCAL_SERVERS } from "./local-servers.ts";
+import { MEDIA_PROVIDERS } from "./media-providers.ts";
+import {
+  ANTHROPIC_ANYWHERE,
+  anthropic,
+  compatible,
+  LIVE,
+  OPENAI_ANYWHERE,
+  openai,
+  type Provider,
+  V1,
+} from "./provider.ts";
 import {
   ANTHROPIC_PATHS,
   AZURE_PATHS,
@@ -18,42 +32,6 @@ import {
   OPENROUTER_PATHS,
   XAI_PATHS,
 } from "./provider-paths.ts";
-
-/** A built-in provider. */
-export interface Provider {
-  /** The provider's name in records and reports. */
-  readonly provider: string;
-  /** Lower-case host names. `*.` matches one or more labels. The gateway uses the first one. */
-  readonly hosts: readonly string[];
-  readonly port: number;
-  readonly scheme: "https" | "http";
-  /** The supported dialects with their base paths. A group named `model` captures the model or deployment. */
-  readonly apis: readonly (readonly [dialect: PathDialect, basePath: RegExp])[];
-  /** Paths of this provider only, matched from the host and before those of `apis`. */
-  readonly paths?: readonly PathRule[];
-  /** The first path segment that selects this provider in gateway mode; none if each customer has their own host. */
-  readonly gatewayPrefix?: string;
-  /** Extras added to every report. */
-  readonly extras?: Readonly<Record<string, number>>;
-}
-
-const openai = (basePath: RegExp) => ["openai", basePath] as const;
-const anthropic = (basePath: RegExp) => ["anthropic", basePath] as const;
-
-const V1 = /^\/v1(?=\/)/;
-
-/** Google's WebSocket paths have no version prefix. */
-const LIVE = /^(?=\/ws\/)/;
-
-/** Returns a provider with an OpenAI-compatible API over HTTPS. */
-const compatible = (provider: string, hosts: readonly string[], basePath: RegExp): Provider => ({
-  provider,
-  hosts,
-  port: 443,
-  scheme: "https",
-  apis: [openai(basePath)],
-  gatewayPrefix: provider,
-});
 
 /** Marks calls covered by a subscription. Their cost is the list price of the same call. */
 const SUBSCRIPTION = { subscription: 1 } as const;
@@ -84,8 +62,8 @@ const VERTEX = {
   ],
 } as const satisfies Partial<Provider>;
 
-/** The built-in providers. */
-export const PROVIDERS: readonly Provider[] = [
+/** The makers of models and the large clouds. */
+const MAKERS: readonly Provider[] = [
   {
     ...compatible("anthropic", ["api.anthropic.com"], V1),
     // Anthropic also offers an OpenAI-compatible Chat Completions API for evaluation.
@@ -202,7 +180,14 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     provider: "azure",
-    hosts: ["*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com"],
+    hosts: [
+      "*.openai.azure.com",
+      "*.cognitiveservices.azure.com",
+      "*.services.ai.azure.com",
+      "*.openai.azure.us",
+      "*.cognitiveservices.azure.us",
+      "*.services.ai.azure.us",
+    ],
     port: 443,
     scheme: "https",
     apis: AZURE_APIS,
@@ -210,11 +195,21 @@ export const PROVIDERS: readonly Provider[] = [
   },
 ];
 
+/** The built-in providers. Of two entries for a host, the first that knows a path applies. */
+export const PROVIDERS: readonly Provider[] = [
+  ...MAKERS,
+  ...GATEWAY_PROVIDERS,
+  ...INFERENCE_PROVIDERS,
+  ...CLOUD_AI_PROVIDERS,
+  ...MEDIA_PROVIDERS,
+  ...LOCAL_SERVERS,
+];
+
 /** The base paths of each dialect on a host that an operator adds. */
 export const EXTRA_HOST_APIS: Readonly<Record<Dialect, Provider["apis"]>> = {
-  anthropic: [anthropic(/^(\/.*)?\/v1(?=\/)/)],
+  anthropic: [anthropic(/^(\/.*)?\/v1(?=\/)/), anthropic(ANTHROPIC_ANYWHERE)],
   // A gateway such as LiteLLM or vLLM may have its own path prefix.
-  openai: [openai(/^(\/.*)?\/v1(?=\/)/), openai(/^(?=\/)/)],
+  openai: [openai(/^(\/.*)?\/v1(?=\/)/), openai(OPENAI_ANYWHERE), openai(/^(?=\/)/)],
   gemini: [
     ["gemini", /^(\/.*)?\/v1[a-z0-9]*(?=\/)/],
     ["gemini", LIVE],
@@ -228,4 +223,5 @@ export const EXTRA_HOST_APIS: Readonly<Record<Dialect, Provider["apis"]>> = {
   bedrock: [["bedrock", /^(\/.*)?(?=\/model\/)/], openai(/^(\/openai)?\/v1(?=\/)/)],
   azure: AZURE_APIS,
   cohere: [["cohere", /^(\/.*)?(?=\/v[12]\/)/]],
+  "model-serving": [["model-serving", /^(?:\/.*?)??(?=\/(?:serving-)?endpoints\/|\/api\/v2\/cortex\/)/]],
 };

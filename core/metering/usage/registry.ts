@@ -1,6 +1,7 @@
 import { DIALECTS, type Dialect } from "./dialects.ts";
 import type { PathRule } from "./path-rules.ts";
-import { EXTRA_HOST_APIS, PROVIDERS, type Provider } from "./providers.ts";
+import type { Provider } from "./provider.ts";
+import { EXTRA_HOST_APIS, PROVIDERS } from "./providers.ts";
 import type { MeteredRoute, RouteMatch } from "./route.ts";
 
 /** A host that the operator configured, such as a company gateway or an API-compatible server. */
@@ -42,6 +43,11 @@ export interface RequestAddress {
 export interface Registry {
   match(request: RequestAddress): RouteMatch;
   isProviderHost(host: string, port: number): boolean;
+  /**
+   * Whether other programs or websites use this address too. Only its metered calls count: what else happens on a connection
+   * is nothing that the totals lack.
+   */
+  isSharedHost(host: string, port: number): boolean;
   /** The names of all TLS hosts, with `*.` for suffixes. The local CA may sign for exactly these. */
   readonly hosts: readonly string[];
   /** All hosts as `host:port`, or `host` if any port matches. IPv6 addresses are in brackets. */
@@ -56,6 +62,9 @@ interface HostEntry {
   provider: string;
   apis: Provider["apis"];
   paths: readonly PathRule[];
+  shared: boolean;
+  /** Whether the entry is the operator's, and not built in. */
+  isOperators: boolean;
   /** Fields shared by all metered routes of this host. */
   routeDetails: Pick<MeteredRoute, "extras" | "deployments">;
 }
@@ -74,31 +83,40 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       provider,
       apis: EXTRA_HOST_APIS[api],
       paths: [],
+      shared: false,
+      isOperators: true,
       routeDetails: routeDetails(api === "azure"),
     })),
-    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], extras }) =>
+    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], shared = false, extras }) =>
       hosts.map((pattern) => ({
         pattern,
         port,
         provider,
         apis,
         paths,
+        shared,
+        isOperators: false,
         routeDetails: routeDetails(provider === "azure", extras),
       })),
     ),
   ];
-  const find = (host: string, port: number): HostEntry | undefined => {
+  const find = (host: string, port: number): HostEntry[] => {
     const name = normaliseHost(host);
-    return entries.find(
+    const found = entries.filter(
       (entry) => (entry.port === null || entry.port === port) && matchesHost(entry.pattern, name),
     );
+    // What the operator says of a host replaces what is built in.
+    return found[0]?.isOperators ? found.filter(({ isOperators }) => isOperators) : found;
   };
   return {
     match({ host, port, method, path }) {
-      const entry = find(host, port);
-      return entry === undefined ? { kind: "not_provider" } : matchPath(entry, method, normalisePath(path));
+      return matchEntries(find(host, port), method, normalisePath(path));
     },
-    isProviderHost: (host, port) => find(host, port) !== undefined,
+    isProviderHost: (host, port) => find(host, port).length > 0,
+    isSharedHost(host, port) {
+      const found = find(host, port);
+      return found.length > 0 && found.every(({ shared }) => shared);
+    },
     hosts: [
       ...new Set([
         ...PROVIDERS.filter(({ scheme }) => scheme === "https").flatMap(({ hosts }) => hosts),
@@ -121,6 +139,19 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       ),
     ),
   };
+}
+
+/** Matches a path with the entries of its host. The first entry that knows the path applies. */
+function matchEntries(entries: readonly HostEntry[], method: string, path: string): RouteMatch {
+  let unknown: RouteMatch = { kind: "not_provider" };
+  for (const entry of entries) {
+    const match = matchPath(entry, method, path);
+    if (entry.shared) {
+      if (match.kind === "metered") return match;
+    } else if (match.kind !== "unknown_path") return match;
+    else if (unknown.kind === "not_provider") unknown = match;
+  }
+  return unknown;
 }
 
 function matchPath(entry: HostEntry, method: string, path: string): RouteMatch {

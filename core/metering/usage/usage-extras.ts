@@ -15,6 +15,8 @@ type ReportedExtra =
   | "stated_annotated_pages"
   | "billable_characters"
   | "video_milliseconds"
+  | "billable_unit_thousandths"
+  | "compute_milliseconds"
   | "generated_images";
 
 /** Sets an extra if the value is a positive count. */

@@ -12,9 +12,10 @@ export interface ProviderError {
 /**
  * Why a response makes no record of its own. `unfinished`: the work is still in progress (a polled background response).
  * `results`: it only contains the results of other requests (a batch). `not_new`: it repeats a response that was already
- * metered, or it is a failed fetch.
+ * metered, or it is a failed fetch. `no_usage`: the path also serves what is not a language model, and nothing shows that
+ * this response is one's.
  */
-export type NoRecordReason = "unfinished" | "results" | "not_new";
+export type NoRecordReason = "unfinished" | "results" | "not_new" | "no_usage";
 
 /** The usage stated in the body of a response. */
 export interface UsageFindings {

@@ -1,34 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRegistry } from "../../../../core/metering/usage/registry.ts";
-import type { RouteMatch } from "../../../../core/metering/usage/route.ts";
+import { matchUrl, registry, spell } from "./registry.rig.ts";
 
-const registry = createRegistry();
-
-/** `METHOD url` → `provider api kind [model] [streaming] [flags] [+extras]`, or what else the match is. */
-function spell(match: RouteMatch): string {
-  if (match.kind === "not_provider") return match.kind;
-  if (match.kind !== "metered") return `${match.provider} ${match.kind}`;
-  const { provider, api, requestKind, model, streaming, fetches, webSocket, extras } = match;
-  return [
-    provider,
-    api,
-    requestKind,
-    ...(model === null ? [] : [model]),
-    ...(streaming === null ? [] : [streaming]),
-    ...(fetches ? ["fetches"] : []),
-    ...(webSocket ? ["webSocket"] : []),
-    ...Object.keys(extras ?? {}).map((name) => `+${name}`),
-  ].join(" ");
-}
-
-function matchUrl(request: string, from = registry): string {
-  const [method = "", url = ""] = request.split(" ");
-  const { protocol, hostname, port } = new URL(url);
-  const path = url.slice(url.indexOf("/", protocol.length + 2));
-  const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-  return spell(from.match({ host: hostname, port: number, method, path }));
-}
+/** Domains with two labels that hold nothing but what is listed: a provider's own, and Azure's for API gateways. */
+const isSmallDomain = new Set([
+  "openrouter.ai",
+  "ollama.com",
+  "chatgpt.com",
+  "opencode.ai",
+  "fal.run",
+  "*.azure-api.net",
+]);
 
 const table: Record<string, string> = {
   "POST https://api.anthropic.com/v1/messages": "anthropic anthropic.messages chat",
@@ -126,7 +109,7 @@ const table: Record<string, string> = {
   "POST http://localhost:11434/v1/messages": "ollama anthropic.messages chat",
   "GET http://localhost:11434/": "ollama free",
   "GET http://localhost:11434/api/tags": "ollama free",
-  "POST http://localhost:8080/api/chat": "not_provider",
+  "POST http://localhost:8088/api/chat": "not_provider",
   "POST https://ollama.com/api/chat": "ollama ollama.chat chat",
   "GET https://ollama.com/library": "ollama free",
   "POST https://ollama.com/library": "ollama unknown_path",
@@ -376,11 +359,7 @@ describe("createRegistry()", () => {
     for (const host of registry.hosts) {
       assert.match(host, /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+$/);
       // What a name constraint permits: the name and all below. Clouds' own parents must not be among them.
-      assert.ok(
-        host.replace("*.", "").split(".").length >=
-          (host === "openrouter.ai" || host === "ollama.com" || host === "chatgpt.com" ? 2 : 3),
-        host,
-      );
+      assert.ok(host.replace("*.", "").split(".").length >= (isSmallDomain.has(host) ? 2 : 3), host);
     }
     for (const parent of [
       "googleapis.com",
@@ -388,6 +367,12 @@ describe("createRegistry()", () => {
       "us-east-1.amazonaws.com",
       "azure.com",
       "api.aws",
+      "aliyuncs.com",
+      "maas.aliyuncs.com",
+      "cloudflare.com",
+      "oraclecloud.com",
+      "cloud.ibm.com",
+      "databricks.com",
     ])
       assert.ok(!registry.hosts.some((host) => host.replace("*.", "") === parent));
     const tls = registry.hostPatterns.filter((pattern) => pattern.endsWith(":443"));
@@ -402,9 +387,11 @@ describe("createRegistry()", () => {
 
   it("maps gateway prefixes to provider origins", () => {
     assert.deepEqual(
-      [...registry.gatewayPrefixes].map(
-        ([prefix, { scheme, host, port, basePath }]) => `/${prefix} ${scheme}://${host}:${port}${basePath}`,
-      ),
+      [...registry.gatewayPrefixes]
+        .slice(0, 18)
+        .map(
+          ([prefix, { scheme, host, port, basePath }]) => `/${prefix} ${scheme}://${host}:${port}${basePath}`,
+        ),
       [
         "/anthropic https://api.anthropic.com:443",
         "/openai https://api.openai.com:443",
@@ -426,6 +413,8 @@ describe("createRegistry()", () => {
         "/vertex https://aiplatform.googleapis.com:443",
       ],
     );
+    assert.equal(registry.gatewayPrefixes.get("github-copilot")?.host, "api.githubcopilot.com");
+    assert.equal(registry.gatewayPrefixes.get("lmstudio")?.port, 1234);
     for (const { host, port } of registry.gatewayPrefixes.values())
       assert.ok(registry.isProviderHost(host, port));
   });

@@ -1,0 +1,101 @@
+import { parseDecimalToPico } from "../../../pricing/decimal.ts";
+import { MAX_COST_PICO_USD } from "../../../pricing/money.ts";
+import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
+import { asObject, firstCount, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
+import { unknownUsage } from "../unknown-usage.ts";
+import type { UsageFindings } from "../usage-report.ts";
+
+const KNOWN = {
+  inputTokens: { total: true, noCache: true, cacheRead: true, cacheWrite: true },
+  outputTokens: { total: true, text: true, reasoning: true },
+  totalTokens: true,
+  reasoningTokens: true,
+  cachedInputTokens: true,
+  tokens: true,
+  raw: true,
+} as const;
+
+const KNOWN_FLAT = { ...KNOWN, inputTokens: true, outputTokens: true } as const;
+
+/**
+ * The protocol that the `ai` package speaks with Vercel's AI Gateway: one call of a language model or an embedding model.
+ *
+ * - `usage` states flat totals (`inputTokens`, `outputTokens`, with the parts `cachedInputTokens` and `reasoningTokens`), or
+ *   nested ones (`inputTokens.total` with `noCache`, `cacheRead` and `cacheWrite`; `outputTokens.total` with `reasoning`).
+ *   Totals include their parts. An embedding states `usage.tokens`.
+ * - A stream states usage in the part `finish`.
+ * - `providerMetadata.gateway.cost` is the price of the call in USD, as text.
+ * - `response.modelId`, or in a stream the part `response-metadata`, names the model.
+ *
+ * Source: vercel/ai, packages/gateway/src/gateway-language-model.ts and packages/provider/src/language-model; 2026-11-23.
+ */
+export const vercelLanguageModel = defineApiReader({
+  members: ["type", "id", "modelId", "response.id", "response.modelId", "usage", "providerMetadata.gateway"],
+  keys: ["usage"],
+  // The header `ai-language-model-streaming` decides, which is not read.
+  streamsByDefault: null,
+  promptMembers: ["prompt", "values"],
+  start: startLanguageModel,
+});
+
+function startLanguageModel(_facts: AnswerFacts): MessageReader {
+  let model: string | null = null;
+  let responseId: string | null = null;
+  let usage: unknown;
+  let cost: bigint | null = null;
+  return {
+    knowsModel: () => model !== null,
+    read(message) {
+      if (message.string("type") === "response-metadata") {
+        model = message.string("modelId") ?? model;
+        responseId = message.string("id") ?? responseId;
+      }
+      model = message.string("response.modelId") ?? model;
+      responseId = message.string("response.id") ?? responseId;
+      if (isObject(message.value("usage"))) usage = message.value("usage");
+      cost = readCost(asObject(message.value("providerMetadata.gateway")).cost) ?? cost;
+    },
+    end: () => findings(usage, model, responseId, cost),
+  };
+}
+
+/** Reads an amount of USD, written as text. */
+function readCost(text: unknown): bigint | null {
+  const cost = typeof text === "string" ? parseDecimalToPico(text) : null;
+  return cost !== null && cost >= 0n && cost <= MAX_COST_PICO_USD ? cost : null;
+}
+
+function findings(
+  usage: unknown,
+  model: string | null,
+  responseId: string | null,
+  providerCostPicoUsd: bigint | null,
+): UsageFindings {
+  const { inputTokens, outputTokens, tokens, cachedInputTokens, reasoningTokens } = asObject(usage);
+  const nested = isObject(inputTokens);
+  const [inputParts, outputParts] = [asObject(inputTokens), asObject(outputTokens)];
+  const input = firstCount(inputTokens, inputParts.total, tokens);
+  const output = firstCount(outputTokens, outputParts.total) ?? (readCount(tokens) === null ? null : 0);
+  const inputs = splitTotal(input, [
+    firstCount(cachedInputTokens, inputParts.cacheRead),
+    readCount(inputParts.cacheWrite),
+  ]);
+  const outputs = splitTotal(output, [firstCount(reasoningTokens, outputParts.reasoning)]);
+  return {
+    tokens: {
+      ...NO_TOKENS,
+      promptTokens: inputs.rest,
+      cacheReadTokens: inputs.parts[0] ?? null,
+      cacheWriteTokens: inputs.parts[1] ?? null,
+      completionTokens: outputs.rest,
+      thinkingTokens: outputs.parts[0] ?? null,
+    },
+    tokensComplete: input !== null && output !== null && inputs.consistent && outputs.consistent,
+    model,
+    responseId,
+    serviceTier: null,
+    extras: {},
+    providerCostPicoUsd,
+    unknownUsage: unknownUsage(usage, nested ? KNOWN : KNOWN_FLAT),
+  };
+}
