@@ -649,6 +649,35 @@ describe("the end of a call", () => {
   });
 });
 
+describe("an address that other programs share", () => {
+  const shared = "opencode.ai";
+  const garbage = "\u0000\u0001 nonsense\r\n\r\n";
+
+  it("counts only its metered calls", async () => {
+    const { heard, log } = createHeardLog();
+    const rig = createCaptureRig({ ports: { log } });
+    await call(rig, { host: shared, path: "/docs", method: "GET", body: {} }, { body: "{}" });
+    await call(rig, { host: shared, path: "/zen/v1/models", method: "GET", body: {} }, { body: "{}" });
+    rig.connect(shared).pass("request", garbage);
+    rig.connect(shared).pass("request", "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    rig.capture.frames([{ kind: "lost", connection: 4 }]);
+    await rig.capture.settled();
+    assert.deepEqual(rig.counts, {});
+    assert.deepEqual(heard, []);
+    await call(rig, { host: shared, path: "/zen/v1/messages", body: {} }, { body: message });
+    assert.equal(rig.counts.metered, 1);
+    assert.equal(rig.records.length, 1);
+  });
+
+  it("counts what is lost after a metered call on the same connection", async () => {
+    const rig = createCaptureRig();
+    rig.connect(shared).pass("request", requestBytes(undefined, "", "/zen/v1/messages"));
+    rig.capture.frames([{ kind: "lost", connection: 1 }]);
+    await rig.capture.settled();
+    assert.equal(rig.counts.lost, 1);
+  });
+});
+
 describe("unmetered traffic", () => {
   it("counts calls without usage and unknown calls, without records", async () => {
     const rig = createCaptureRig();
