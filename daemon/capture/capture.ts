@@ -115,7 +115,7 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
     case "lost": {
       const connection = removeConnection(state, frame.connection);
       if (connection === undefined) return;
-      state.ports.coverage.count(connection.facts.host, "lost");
+      if (connection.isCovered) state.ports.coverage.count(connection.facts.host, "lost");
       return endCalls(connection, "unreadable", state.ports.monotonicMs());
     }
   }
@@ -135,8 +135,9 @@ function onOpened(state: CaptureState, frame: FrameOf<"opened">): void {
   const { host, port } = frame;
   const attribution = pendingLookups.get(frame.clientPort) ?? ports.attribution(frame);
   pendingLookups.delete(frame.clientPort);
-  connections.set(frame.connection, openConnection(state, { host, port, attribution }, frame.atMs));
-  ports.coverage.count(host, "connections");
+  const connection = openConnection(state, { host, port, attribution }, frame.atMs);
+  connections.set(frame.connection, connection);
+  if (connection.isCovered) ports.coverage.count(host, "connections");
 }
 
 function onTunnelled({ ports, pendingLookups }: CaptureState, frame: FrameOf<"tunnelled">): void {

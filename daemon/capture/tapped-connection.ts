@@ -20,6 +20,11 @@ export interface TappedConnection {
   label: string | null;
   /** The WebSocket session after an upgrade, if it can be read. */
   session: WebSocketSession | null;
+  /**
+   * Whether what can't be read counts in the coverage. On an address that other programs share, it does only after a metered
+   * call.
+   */
+  isCovered: boolean;
   /** The direction that sent its FIN first. */
   endedFirst: "request" | "response" | null;
 }
@@ -35,7 +40,7 @@ export function openConnection(
   facts: ConnectionFacts,
   openedAtMs: number,
 ): TappedConnection {
-  const { coverage, log } = context.recording.ports;
+  const { coverage, log, registry } = context.recording.ports;
   const connection: TappedConnection = {
     facts,
     calls: new Map(),
@@ -43,6 +48,7 @@ export function openConnection(
     lastAtMs: openedAtMs,
     label: null,
     session: null,
+    isCovered: !registry.isSharedHost(facts.host, facts.port),
     endedFirst: null,
     reader: createExchangeReader({
       requestHead: (id, head, atMs) => onRequestHead(context, connection, id, head, atMs),
@@ -60,9 +66,11 @@ export function openConnection(
       upgraded: (id) => onUpgraded(context, connection, id),
       upgradedBytes: (direction, bytes, atMs) => connection.session?.push(direction, bytes, atMs),
       unreadable(reason, atMs) {
-        coverage.count(facts.host, "unreadable");
         connection.inProgress += 1;
-        log.warn("capture.unreadable", { host: facts.host, reason });
+        if (connection.isCovered) {
+          coverage.count(facts.host, "unreadable");
+          log.warn("capture.unreadable", { host: facts.host, reason });
+        }
         endCalls(connection, "unreadable", atMs);
       },
     }),
@@ -89,6 +97,7 @@ function onRequestHead(
     recording.ports.coverage.count(host, route.kind);
     return;
   }
+  connection.isCovered = true;
   const headerProject = headerValue(head.headers, "x-meter-project") ?? label;
   const start = { facts, route, head, path, headerProject, startedAtMs: atMs };
   calls.set(id, createMeteredCall(recording, start, work.begin(host)));
