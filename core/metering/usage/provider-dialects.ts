@@ -96,12 +96,12 @@ export const PROVIDER_DIALECTS: Readonly<Record<ProviderDialect, readonly PathRu
   ],
   // Source: docs.fal.ai, "Synchronous requests", "Queue"; 2026-11-23.
   fal: [post(/^\/(?<model>[^/]+\/.+)$/, "units.stated", "other")],
-  // The queue bills a request by its result.
+  // A request in the queue is a job, which its result completes.
   "fal-queue": [
     free(READ, /^\/.+\/requests\/[^/]+\/status(\/stream)?$/),
     free(["PUT", "POST"], /^\/.+\/requests\/[^/]+\/cancel$/),
-    retrieval(/^\/(?<model>.+)\/requests\/[^/]+$/, "units.stated", "other"),
-    free(SEND, /^\/[^/]+\/.+$/),
+    retrieval(/^\/(?<model>.+)\/requests\/(?<id>[^/]+)$/, "units.stated", "other"),
+    post(/^\/(?<model>[^/]+\/.+)$/, "units.stated", "other"),
   ],
   // Rerankers and further embeddings that state tokens as OpenAI's embeddings do. Sources: docs.voyageai.com, "Rerankers",
   // "Multimodal embeddings"; jina.ai/reranker; docs.siliconflow.com, "Create rerank request"; 2026-11-23.

@@ -34,16 +34,25 @@ const UNFINISHED: ReadonlySet<string> = new Set(["queued", "processing", "starti
  * docs.fal.ai, "Billing".
  */
 export const statedUnits = defineApiReader({
-  members: ["id", "status", "model", "metrics", "metadata.duration", "metadata.request_id", "audio_duration"],
+  members: [
+    "id",
+    "request_id",
+    "status",
+    "model",
+    "metrics",
+    "metadata.duration",
+    "metadata.request_id",
+    "audio_duration",
+  ],
   keys: ["metrics", "duration", "audio_duration"],
   streamsByDefault: null,
   promptMembers: ["text", "input", "prompt"],
   start: startUnits,
 });
 
-function startUnits({ header, routeModel }: AnswerFacts): MessageReader {
+function startUnits({ header, routeModel, routeId }: AnswerFacts): MessageReader {
   let model = header("dg-model-name") ?? routeModel;
-  let responseId = header("x-fal-request-id");
+  let responseId = header("x-fal-request-id") ?? routeId;
   let metrics: Readonly<Record<string, unknown>> = {};
   let seconds: unknown;
   let status = "";
@@ -51,7 +60,11 @@ function startUnits({ header, routeModel }: AnswerFacts): MessageReader {
     knowsModel: () => true,
     read(message) {
       model = message.string("model") ?? model;
-      responseId = message.string("id") ?? message.string("metadata.request_id") ?? responseId;
+      responseId =
+        message.string("id") ??
+        message.string("request_id") ??
+        message.string("metadata.request_id") ??
+        responseId;
       status = message.string("status") ?? status;
       metrics = asObject(message.value("metrics") ?? metrics);
       seconds = message.value("metadata.duration") ?? message.value("audio_duration") ?? seconds;

@@ -184,7 +184,7 @@ const hosts: Record<string, string> = {
   "GET https://api.replicate.com/v1/predictions/p1": "replicate units.stated other fetches",
   "GET https://api.replicate.com/v1/models": "replicate free",
   "POST https://fal.run/fal-ai/flux/dev": "fal units.stated other fal-ai/flux/dev",
-  "POST https://queue.fal.run/fal-ai/flux/dev": "fal free",
+  "POST https://queue.fal.run/fal-ai/flux/dev": "fal units.stated other fal-ai/flux/dev",
   "GET https://queue.fal.run/fal-ai/flux/requests/r1/status": "fal free",
   "GET https://queue.fal.run/fal-ai/flux/requests/r1": "fal units.stated other fal-ai/flux fetches",
 
