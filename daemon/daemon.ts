@@ -33,8 +33,8 @@ export interface DaemonPorts {
   redact: Redact;
   createDecoder: CreateContentDecoder;
   createMessageInflater: CreateMessageInflater;
-  /** Estimates counts that a provider did not report. Null: no estimates. */
-  tokenCounter: TokenCounter | null;
+  /** Estimates counts that a provider did not report. Null: no estimates. Read for each call, so a setting applies at once. */
+  tokenCounter(): TokenCounter | null;
   sha256Hex(text: string): string;
   randomBytes(count: number): Uint8Array;
   now(): Millis;

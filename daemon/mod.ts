@@ -31,7 +31,7 @@
  *     redact: createRedact(),
  *     createDecoder: createZlibDecoder,
  *     createMessageInflater: createZlibMessageInflater,
- *     tokenCounter: null,
+ *     tokenCounter: () => null,
  *     sha256Hex,
  *     randomBytes: createRandomBytes(),
  *     now: Date.now,

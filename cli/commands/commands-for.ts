@@ -23,6 +23,7 @@ const modules: readonly (readonly [firstWord: string, load: () => Promise<Comman
   ["cloud", () => import("./cloud/mod.ts")],
   ["sync", () => import("./cloud/sync/sync-commands.ts")],
   ["pricing", () => import("./pricing/pricing-commands.ts")],
+  ["estimates", () => import("./estimates/estimates-command.ts")],
   ["recompute-costs", () => import("./recompute-costs/recompute-costs-command.ts")],
   ["prune", () => import("./prune/prune-command.ts")],
   ["wipe", () => import("./wipe/wipe-command.ts")],

@@ -3,9 +3,10 @@ import { formatFixedUsd, formatPicoUsd } from "../../core/pricing/money.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatCsvField } from "../../core/values/text/format-csv-field.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
-import type { ReportGrouping, ReportRow } from "../../daemon/store/port/reports.ts";
+import type { ReportGrouping, ReportRow, StreamsWithoutUsage } from "../../daemon/store/port/reports.ts";
 import { coverageLines } from "./coverage.ts";
 import { printable } from "./printable.ts";
+import { streamsWithoutUsageLines } from "./streams-without-usage.ts";
 import { type Column, renderTable, tableFits } from "./table.ts";
 
 /** Decimal places of a cost in a table; fixed, so that the decimal points line up. */
@@ -70,6 +71,7 @@ export function renderReport(
   total: ReportRow | null,
   coverage: readonly CoverageTotal[] | null,
   width: number,
+  streams: readonly StreamsWithoutUsage[] = [],
 ): string {
   if (total === null || total.requests === 0) {
     const lines = ["No requests."];
@@ -105,6 +107,7 @@ export function renderReport(
         : `${formatCount(total.unpriced)} requests have no known price; their cost is not included. Find out why: meter explain <id>`,
     );
   }
+  notes.push(...streamsWithoutUsageLines(streams));
   const { provider, estimated } = total.bySource;
   if (provider.requests > 0) {
     notes.push(`${fixedUsd(provider.costPicoUsd)} of the cost was stated by the providers.`);

@@ -1,6 +1,7 @@
 import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import { createUsageReader, type UsageReader } from "../../core/metering/usage/usage-reader.ts";
 import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
+import type { TokenCounter } from "../../core/ports/token-counter.ts";
 import { type BodyBuffer, createBodyBuffer } from "./body-buffer.ts";
 import { type BodyDecoder, createBodyDecoder } from "./body-decoder.ts";
 import { type BudgetShare, openBudgetShare } from "./byte-budget.ts";
@@ -91,7 +92,7 @@ function createCallState(
     start,
     settled,
     capturesBodies,
-    needsBodies: capturesBodies || ports.tokenCounter !== null,
+    needsBodies: capturesBodies || ports.tokenCounter() !== null,
     request,
     requestDecoder: createBodyDecoder(
       ports.createDecoder,
@@ -207,7 +208,9 @@ async function writeRecord(
 ): Promise<void> {
   const { recording, start, requestFacts } = call;
   if (requestFacts === null) return;
-  const estimated = recording.ports.tokenCounter === null ? report : await addEstimates(call, end, report);
+  const tokenCounter = recording.ports.tokenCounter();
+  const estimated =
+    report === null || tokenCounter === null ? report : await addEstimates(call, end, report, tokenCounter);
   if (!call.isOpen) return;
   const { host, attribution } = start.facts;
   const { attributed } = await recordCall(
@@ -235,12 +238,11 @@ async function writeRecord(
 
 /** Estimates the counts that the provider did not state. */
 async function addEstimates(
-  { recording, start, request, response, requestFacts }: CallState,
+  { start, request, response, requestFacts }: CallState,
   end: CallEnd,
-  report: UsageReport | null,
-): Promise<UsageReport | null> {
-  const { tokenCounter } = recording.ports;
-  if (report === null || tokenCounter === null) return report;
+  report: UsageReport,
+  tokenCounter: TokenCounter,
+): Promise<UsageReport> {
   return await estimateReport(tokenCounter, report, {
     model: report.model ?? requestFacts?.facts.requestedModel ?? "",
     requestKind: report.requestKind ?? start.route.requestKind,

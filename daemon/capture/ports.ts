@@ -58,7 +58,7 @@ export interface CapturePorts {
   createDecoder: CreateContentDecoder;
   createMessageInflater: CreateMessageInflater;
   /** Estimates token counts that the provider did not report. Null if estimates are off. */
-  tokenCounter: TokenCounter | null;
+  tokenCounter(): TokenCounter | null;
   sha256Hex(text: string): string;
   randomBytes(count: number): Uint8Array;
   wallClockMs(): Millis;

@@ -1,9 +1,16 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from "kysely";
+import { APIS_WITH_OPTIONAL_USAGE } from "../../core/metering/estimate/stream-usage.ts";
 import type { CostSource } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import { dayOf } from "./days.ts";
-import type { ReportQuery, ReportRow, ReportStore, SourceShare } from "./port/reports.ts";
+import type {
+  ReportQuery,
+  ReportRow,
+  ReportStore,
+  SourceShare,
+  StreamsWithoutUsage,
+} from "./port/reports.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
@@ -128,12 +135,13 @@ export function createReportStore({ reader }: Pick<StoreConnections, "reader">):
       if (by === "day") return readByDay(reader, query);
       return foldSums(await readSums(reader, query, by === "total" ? null : by)).sort(byCost);
     },
+    readStreamsWithoutUsage: (query) => readStreamsWithoutUsage(reader, query),
     readStatistics: (query, turn) => readStatistics(reader, query, turn),
   };
 }
 
 /** Returns the condition of the query's period and filters. */
-function matches({ from, to, project, model, provider }: ReportQuery) {
+function matches({ from, to, project, model, provider }: Omit<ReportQuery, "by">) {
   return (eb: ExpressionBuilder<Tables, "requests">) =>
     eb.and([
       ...(from === null ? [] : [eb("requests.requested_at", ">=", from)]),
@@ -159,6 +167,28 @@ function readSums(
     .execute();
 }
 
+/** The condition is that of `isStreamWithoutUsage()`. */
+async function readStreamsWithoutUsage(
+  reader: Kysely<Tables>,
+  query: Omit<ReportQuery, "by">,
+): Promise<StreamsWithoutUsage[]> {
+  const rows = await reader
+    .selectFrom("requests")
+    .select((eb) => ["client" as const, eb.fn.countAll<number>().as("requests")])
+    .where(matches(query))
+    .where("api", "in", APIS_WITH_OPTIONAL_USAGE)
+    .where("streaming", "=", 1)
+    .where("tokens_complete", "=", 0)
+    .where("error_class", "is", null)
+    .where("prompt_tokens", "is", null)
+    .where("completion_tokens", "is", null)
+    .groupBy("client")
+    .orderBy("requests", "desc")
+    .orderBy("client")
+    .execute();
+  return rows.map(({ client, requests }) => ({ client, requests }));
+}
+
 /**
  * Reads the sums by day. The bounds of days follow the runtime's time zone, which SQLite may not know. Only days with
  * requests are visited, with one index search each, so a row from the year 9999 costs no more.
@@ -171,7 +201,7 @@ async function readByDay(reader: Kysely<Tables>, query: ReportQuery): Promise<Re
     const first = await reader
       .selectFrom("requests")
       .select((eb) => eb.fn.min<number | null>("requested_at").as("at"))
-      .where(matches({ by: "total", from, to: end }))
+      .where(matches({ from, to: end }))
       .executeTakeFirst();
     if (first === undefined || first.at === null) return rows;
     const day = dayOf(first.at, query.days ?? "local");

@@ -78,7 +78,7 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
     attribution: () => ({ attribute: () => Promise.resolve(attribution) }),
     createDecoder: createZlibDecoder,
     createMessageInflater: createZlibMessageInflater,
-    tokenCounter: null,
+    tokenCounter: () => null,
     atTurnEnd: (work) => setImmediate(work),
     findStoredResponse: () => null,
     sha256Hex: () => "",

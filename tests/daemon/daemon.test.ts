@@ -54,7 +54,7 @@ async function startOn(
       redact: createRedact(),
       createDecoder: createZlibDecoder,
       createMessageInflater: createZlibMessageInflater,
-      tokenCounter: null,
+      tokenCounter: () => null,
       sha256Hex,
       randomBytes: createRandomBytes(),
       now: () => clock.now(),

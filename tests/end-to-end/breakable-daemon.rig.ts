@@ -115,7 +115,7 @@ async function main(): Promise<void> {
         });
       },
       createMessageInflater: createZlibMessageInflater,
-      tokenCounter: null,
+      tokenCounter: () => null,
       sha256Hex(text) {
         throwIfBroken("prompt hash");
         while (isBroken("main thread")) Atomics.wait(asleep, 0, 0, 10);

@@ -76,4 +76,17 @@ describe("[usage] estimate_missing, through the whole daemon", {
     assert.equal((await meter.run(["recompute-costs"])).code, 0);
     assert.deepEqual((await meter.rows())[0]?.costSource, "estimated");
   });
+
+  it("follow `meter estimates` in the running daemon", async () => {
+    const before = (await meter.rows()).length;
+    assert.equal((await meter.run(["estimates", "off"])).code, 0);
+    await chat(false);
+    const unstated = (await meter.waitForRows(before + 1)).at(-1);
+    assert.deepEqual([unstated?.costSource, unstated?.usageExtras], ["unpriced", null]);
+    const report = await meter.run(["report"]);
+    assert.match(report.stdout, /1 stream states no tokens, /);
+    assert.equal((await meter.run(["estimates", "on"])).code, 0);
+    await chat(false);
+    assert.equal((await meter.waitForRows(before + 2)).at(-1)?.costSource, "estimated");
+  });
 });

@@ -1,4 +1,9 @@
 import {
+  ESTIMATES_COMMAND,
+  isStreamWithoutUsage,
+  streamUsageFix,
+} from "../../../core/metering/estimate/stream-usage.ts";
+import {
   type Explanation,
   formatLineQuantity,
   formatLineRate,
@@ -69,7 +74,13 @@ function tokenCountLines(request: Explanation["request"], width: number): string
     ...(estimate === null ? [] : [`  ${estimate}`]),
     ...(request.tokensComplete
       ? []
-      : ["  The usage is incomplete: the provider did not state all counts, or the answer was cut off."]),
+      : isStreamWithoutUsage(request)
+        ? [
+            "  The stream states no tokens, because the request did not ask for them.",
+            `  In ${request.client ?? "the program"}: ${streamUsageFix(request.client)}`,
+            `  Estimate such counts from the text: ${ESTIMATES_COMMAND}`,
+          ]
+        : ["  The usage is incomplete: the provider did not state all counts, or the answer was cut off."]),
   ];
 }
 

@@ -33,11 +33,18 @@ export async function printReport(context: CommandContext, options: PrintReportO
     const days = options.utc ? "utc" : "local";
     const rows = await store.reports.read({ ...period, ...filters, by, days });
     const coverage = Object.keys(filters).length === 0 ? store.coverage.read(period) : null;
+    const streams = options.csv ? [] : await store.reports.readStreamsWithoutUsage({ ...period, ...filters });
     if (options.json)
-      return context.printJson({ by, ...inIsoTime(period), rows: rows.map(toJson), coverage });
+      return context.printJson({
+        by,
+        ...inIsoTime(period),
+        rows: rows.map(toJson),
+        streams_without_usage: streams,
+        coverage,
+      });
     if (options.csv) return context.stdout.write(renderCsv(by, rows));
     const [total] = by === "total" ? rows : await store.reports.read({ ...period, ...filters, by: "total" });
-    return context.print(renderReport(by, rows, total ?? null, coverage, context.width));
+    return context.print(renderReport(by, rows, total ?? null, coverage, context.width, streams));
   });
 }
 

@@ -7,7 +7,6 @@ import { createRandomBytes, sha256, sha256Hex } from "../../../adapters/crypto/n
 import { createDriver } from "../../../adapters/driver/create-driver.ts";
 import { createProjectFiles } from "../../../adapters/files/project-files.ts";
 import { serve } from "../../../adapters/http/serve.ts";
-import { createTokenCounter } from "../../../adapters/token-counter/gpt-tokenizer.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { createNameCheck } from "../../../core/privacy/redaction/name-check.ts";
 import { createRedact } from "../../../core/privacy/redaction/redact.ts";
@@ -25,6 +24,7 @@ import { version } from "../../program/version.ts";
 import { openPriceBook } from "../../records/price-book.ts";
 import { processStart } from "./announce-daemon.ts";
 import type { DaemonSetup, OpenedParts } from "./daemon-setup.ts";
+import { createEstimates } from "./estimates.ts";
 import { readOrCreateToken } from "./loopback-token.ts";
 import { openDaemonStore } from "./open-daemon-store.ts";
 import { passwordFile } from "./proxy-login.ts";
@@ -81,11 +81,17 @@ export async function serveDaemon(
   opened.store = store;
   prices.readFrom(store);
   const allowedOrigins = new Set(dashboardOrigins(config));
-  const cloudPorts = await openCloudPorts(setup, store, prices, allowedOrigins);
+  const estimates = createEstimates(config);
+  const cloudPorts = await openCloudPorts(setup, store, prices, (read) => {
+    allowedOrigins.clear();
+    for (const origin of dashboardOrigins(read)) allowedOrigins.add(origin);
+    estimates.follow(read);
+  });
   const portLost = Promise.withResolvers<"port_lost">();
   let proxyPort: number | null = null;
   const ports: DaemonPorts = {
     ...createDaemonPorts(setup, store, prices, () => proxyPort),
+    tokenCounter: estimates.counter,
     ...(earlyProxy !== null && { earlyProxy }),
     portLost: () => portLost.resolve("port_lost"),
     cloud: createCloudService(cloudPorts),
@@ -114,12 +120,12 @@ export async function serveDaemon(
   return { daemon, running, cloudPorts, portLost: portLost.promise };
 }
 
-/** Creates the cloud service's ports. A change of the configuration updates the allowed origins and the warnings at once. */
+/** Creates the cloud service's ports. A change of the configuration is applied and updates the warnings at once. */
 function openCloudPorts(
   { home, env, log, warnings }: DaemonSetup,
   store: Store,
   prices: Prices,
-  allowedOrigins: Set<string>,
+  apply: (config: Config) => void,
 ): Promise<CloudServicePorts> {
   return createCloudPorts({
     home,
@@ -127,8 +133,7 @@ function openCloudPorts(
     store,
     log,
     configRead(config, configWarnings) {
-      allowedOrigins.clear();
-      for (const origin of dashboardOrigins(config)) allowedOrigins.add(origin);
+      apply(config);
       warnings.replaceCloudWarnings(configWarnings);
     },
     ratesChanged: prices.reload,
@@ -143,7 +148,7 @@ function createDaemonPorts(
   store: Store,
   prices: Prices,
   proxyPort: () => number | null,
-): DaemonPorts {
+): Omit<DaemonPorts, "tokenCounter"> {
   return {
     version,
     log,
@@ -157,7 +162,6 @@ function createDaemonPorts(
     redact: createRedact(config.redactionRules),
     createDecoder: createZlibDecoder,
     createMessageInflater: createZlibMessageInflater,
-    tokenCounter: config.usage.estimateMissing ? createTokenCounter() : null,
     sha256Hex,
     randomBytes: createRandomBytes(),
     now: Date.now,

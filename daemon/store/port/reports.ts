@@ -72,10 +72,19 @@ export interface Statistics {
   models: ModelRow[];
 }
 
+/** The streams of one program that ended in order and stated no usage, because the requests did not ask for it. */
+export interface StreamsWithoutUsage {
+  /** The program; null if it is unknown. */
+  client: string | null;
+  requests: number;
+}
+
 /** Sums over requests. */
 export interface ReportStore {
   /** Reads sums by group, without a limit: days in order, all others by falling cost. Groups without requests have no row. */
   read(query: ReportQuery): Promise<ReportRow[]>;
+  /** Counts the streams for which `isStreamWithoutUsage()` is true, by program, most first. */
+  readStreamsWithoutUsage(query: Omit<ReportQuery, "by" | "days">): Promise<StreamsWithoutUsage[]>;
   /** Reads sums in slices, with `turn` in between, since the daemon reads them on the thread that also meters. */
   readStatistics(query: StatisticsQuery, turn: Turn): Promise<Statistics>;
 }

@@ -70,7 +70,7 @@ export function createCaptureRig(
     }),
     createDecoder: createZlibDecoder,
     createMessageInflater: createZlibMessageInflater,
-    tokenCounter,
+    tokenCounter: () => tokenCounter,
     sha256Hex,
     randomBytes: (count) => new Uint8Array(count).fill(++random),
     wallClockMs: () => rigStart,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { isStreamWithoutUsage } from "../../../core/metering/estimate/stream-usage.ts";
 import type { CostSource, RequestRecord } from "../../../core/values/record.ts";
 import { dayOf } from "../../../daemon/store/days.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
@@ -33,6 +34,41 @@ async function inZone(zone: string, work: () => void | Promise<void>): Promise<v
 }
 
 const keys = (rows: readonly ReportRow[]) => rows.map(({ key, requests }) => `${key} ${requests}`);
+
+describe("readStreamsWithoutUsage()", () => {
+  it("counts by program what isStreamWithoutUsage() finds, most first", async () => {
+    const unstated = {
+      api: "openai.chat",
+      tokens: noTokens,
+      tokensComplete: false,
+      costPicoUsd: null,
+    } as const;
+    const records = [
+      sampleRecord({ ...unstated, client: "aider" }),
+      sampleRecord({ ...unstated, client: "node" }),
+      sampleRecord({ ...unstated, client: "node", api: "openai.completions" }),
+      sampleRecord({ ...unstated, client: null, project: "other" }),
+      sampleRecord({ ...unstated, client: "a", streaming: false }),
+      sampleRecord({ ...unstated, client: "b", api: "openai.responses" }),
+      sampleRecord({ ...unstated, client: "c", errorClass: "network" }),
+      sampleRecord({ ...unstated, client: "d", tokens: { ...noTokens, promptTokens: 0 } }),
+      sampleRecord({ client: "e", api: "openai.chat" }),
+    ];
+    await withStore(async (store) => {
+      store.insertBatch({ records, bodies: [], coverage: [] });
+      assert.deepEqual(await store.reports.readStreamsWithoutUsage(ever), [
+        { client: "node", requests: 2 },
+        { client: null, requests: 1 },
+        { client: "aider", requests: 1 },
+      ]);
+      assert.deepEqual(await store.reports.readStreamsWithoutUsage({ ...ever, project: "other" }), [
+        { client: null, requests: 1 },
+      ]);
+      const found = records.filter(isStreamWithoutUsage).map(({ client }) => client);
+      assert.deepEqual(found, ["aider", "node", "node", null]);
+    });
+  });
+});
 
 describe("report()", () => {
   const records = () => [

@@ -47,6 +47,25 @@ const has = (lines: readonly string[], ...wanted: string[]) => {
 };
 
 describe("renderExplanation()", () => {
+  it("says what to change where a stream states no tokens", () => {
+    const tokens = { ...counts, promptTokens: null, completionTokens: null };
+    const stream = { api: "openai.chat", streaming: true, tokens, tokensComplete: false, errorClass: null };
+    has(
+      explain({ ...stream, client: "aider" }),
+      "The stream states no tokens, because the request did not ask for them.",
+      "In aider: set extra_params: { stream_options: { include_usage: true } } in .aider.model.settings.yml",
+      "Estimate such counts from the text: meter estimates on",
+    );
+    has(
+      explain({ ...stream, client: null }),
+      'In the program: send "stream_options": {"include_usage": true} with the request',
+    );
+    has(
+      explain({ ...stream, errorClass: "network" }),
+      "The usage is incomplete: the provider did not state all counts, or the answer was cut off.",
+    );
+  });
+
   it("shows each count, each line and the sum", () => {
     const lines = explain({
       tokens: {

@@ -182,6 +182,7 @@ describe("meter report", () => {
           },
         },
       ],
+      streams_without_usage: [],
       coverage: null,
     });
   });
