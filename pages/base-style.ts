@@ -6,13 +6,13 @@ export const BASE_STYLE = `
 :root {
   color-scheme: light dark;
   --ground: #f6f7f9; --card: #ffffff; --text: #16191d; --quiet: #5a6370; --line: #d9dde3;
-  --accent: #0b5cad; --accent-text: #ffffff; --bar: #3b82c4; --bar-soft: #e3edf6; --good: #14602b; --good-ground: #e7f6ec;
+  --accent: #0b5cad; --accent-text: #ffffff; --bar: #3b82c4; --bar-plan: #8fb8a0; --bar-unknown: #b9bec7; --bar-soft: #e3edf6; --good: #14602b; --good-ground: #e7f6ec;
   --warn: #7a4f00; --warn-ground: #fdf3dd; --bad: #8a1f11; --bad-ground: #fdecea;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #101317; --card: #191d23; --text: #e8eaed; --quiet: #a0a9b5; --line: #313842;
-    --accent: #7ab7f0; --accent-text: #0c1520; --bar: #4f97d8; --bar-soft: #24384b; --good: #9ddfb0; --good-ground: #14301d;
+    --accent: #7ab7f0; --accent-text: #0c1520; --bar: #4f97d8; --bar-plan: #5d8a70; --bar-unknown: #6b7280; --bar-soft: #24384b; --good: #9ddfb0; --good-ground: #14301d;
     --warn: #e8b756; --warn-ground: #33290f; --bad: #ffb4a8; --bad-ground: #3a1a16;
   }
 }
@@ -42,10 +42,16 @@ a { color: var(--accent); text-underline-offset: 2px; }
 .plot svg { width: 100%; height: 200px; display: block; overflow: visible; }
 .grid { stroke: var(--line); stroke-width: 1; fill: none; }
 .bar rect { fill: var(--bar); }
+.bar .plan { fill: var(--bar-plan); }
+.bar .unknown { fill: var(--bar-unknown); }
 .bar .slot { fill: transparent; }
 .bar:hover .slot { fill: var(--bar-soft); }
 .dates { display: flex; justify-content: space-between; color: var(--quiet); font-size: 12px; grid-column: 2; }
 @media (max-width: 640px) { .plot svg { height: 150px; } }
+.legend { list-style: none; margin: 8px 0 0; padding: 0; display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: 13px; }
+.legend li::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 6px; background: var(--bar); }
+.legend .plan::before { background: var(--bar-plan); }
+.legend .unknown::before { background: var(--bar-unknown); }
 @media (forced-colors: active) { .bar rect:not(.slot) { fill: CanvasText; } }
 details { margin-top: 10px; }
 summary { cursor: pointer; color: var(--quiet); font-size: .85rem; width: fit-content; }

@@ -1,8 +1,10 @@
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import { describeSplit, shownParts } from "../../core/pricing/cost-split.ts";
 import { formatFixedUsd, formatPicoUsd } from "../../core/pricing/money.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatCsvField } from "../../core/values/text/format-csv-field.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { countPart, formatRowCost } from "../../daemon/store/format-row-cost.ts";
 import type { ReportGrouping, ReportRow, StreamsWithoutUsage } from "../../daemon/store/port/reports.ts";
 import { coverageLines } from "./coverage.ts";
 import { printable } from "./printable.ts";
@@ -14,12 +16,6 @@ const PLACES = 4;
 
 /** Formats a cost with fixed decimal places; a positive cost that rounds to zero becomes `<$0.0001`. */
 export const fixedUsd = (picoUsd: bigint): string => formatFixedUsd(picoUsd, PLACES);
-
-/** Formats the cost of a group: `unpriced` if it is unknown, a dash if there is none. */
-function formatCost({ requests, bySource, unpriced, costPicoUsd }: ReportRow): string {
-  if (bySource.unpriced.requests < requests) return fixedUsd(costPicoUsd);
-  return unpriced > 0 ? "unpriced" : "–";
-}
 
 const right = "right" as const;
 
@@ -64,6 +60,9 @@ const layouts: readonly Layout[] = [
   },
 ];
 
+const UNKNOWN_BILLING_NOTE =
+  "Unknown billing: these calls do not show whether they were billed by usage or covered by a plan.";
+
 /** Renders the report as a table with its total, then notes on unpriced requests and coverage. */
 export function renderReport(
   by: ReportGrouping,
@@ -79,25 +78,34 @@ export function renderReport(
     return lines.join("\n");
   }
   const thinking = total.tokens.thinking !== null && total.tokens.thinking > 0n;
+  const costs = shownParts((part) => countPart(total, part) > 0).map(({ part, label }) => ({
+    part,
+    title: label.toLowerCase(),
+  }));
   const tables = layouts.map(({ counts, note }) => {
     const shown = counts.filter(({ title }) => thinking || title !== "thinking");
     const cells = (name: string, row: ReportRow) => [
       name,
       formatCount(row.requests),
       ...shown.map(({ of }) => formatCount(of(row.tokens))),
-      formatCost(row),
+      ...costs.map(({ part }) => formatRowCost(row, part, fixedUsd)),
     ];
     const body = rows.map((row) => cells(row.key ?? (by === "total" ? "total" : "(unknown)"), row));
     if (by !== "total") body.push(cells("total", total));
     const columns: Column[] = [
       { title: by, shrink: true },
-      ...["requests", ...shown.map(({ title }) => title), "cost"].map((title) => ({ title, align: right })),
+      ...["requests", ...[...shown, ...costs].map(({ title }) => title)].map((title) => ({
+        title,
+        align: right,
+      })),
     ];
     return { columns, body, note };
   });
   const { columns, body, note } = (tables.find((table) => tableFits(table.columns, table.body, width)) ??
     tables.at(-1)) as (typeof tables)[number];
   const notes: string[] = note === null ? [] : [note];
+  if (costs.length > 1) notes.push(`${describeSplit(total.split, fixedUsd)}.`);
+  if (countPart(total, "unknownBillingPicoUsd") > 0) notes.push(UNKNOWN_BILLING_NOTE);
   if (total.errors > 0)
     notes.push(`${formatCount(total.errors)} of ${formatQuantity(total.requests, "request")} failed.`);
   if (total.unpriced > 0) {
@@ -131,8 +139,9 @@ export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): strin
       "cache_write_tokens",
     ],
     ...["cache_write_1h_tokens", "completion_tokens", "thinking_tokens", "cost_usd"],
+    ...["spent_usd", "plan_usage_usd", "unknown_billing_usd"],
   ];
-  const lines = rows.map(({ key, requests, errors, unpriced, incomplete, tokens, costPicoUsd }) =>
+  const lines = rows.map(({ key, requests, errors, unpriced, incomplete, tokens, costPicoUsd, split }) =>
     [
       ...[
         key === null ? null : printable(key),
@@ -147,7 +156,11 @@ export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): strin
       ...[tokens.cacheWrite1h, tokens.completion, tokens.thinking],
     ]
       .map(formatCsvField)
-      .concat(formatPicoUsd(costPicoUsd))
+      .concat(
+        [costPicoUsd, split.spentPicoUsd, split.planUsagePicoUsd, split.unknownBillingPicoUsd].map(
+          formatPicoUsd,
+        ),
+      )
       .join(","),
   );
   return [head.join(","), ...lines, ""].join("\r\n");

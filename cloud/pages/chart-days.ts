@@ -1,7 +1,7 @@
 import type { Overview } from "../../core/wire/reports.ts";
 import { RETENTION_DAYS_MAX } from "../../core/wire/settings.ts";
 import type { ChartDay } from "../../pages/cost-chart.ts";
-import { type CostedSum, formatCost, formatDate } from "./format.ts";
+import { type CostedSum, formatCost, formatDate, toSplit } from "./format.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -13,6 +13,9 @@ const NO_USAGE: CostedSum = {
   requests: 0,
   unpriced_requests: 0,
   cost_pico_usd: "0",
+  spent_pico_usd: "0",
+  plan_usage_pico_usd: "0",
+  unknown_billing_pico_usd: "0",
   prompt_tokens: 0,
   completion_tokens: 0,
   cache_read_tokens: 0,
@@ -33,7 +36,11 @@ export function listDays({ from, to, days }: Pick<Overview, "from" | "to" | "day
   return Array.from({ length: count }, (_, index) => {
     const date = formatDate(first + index * DAY_MS);
     const day = byDate.get(date) ?? NO_USAGE;
-    const { requests, cost_pico_usd: costPicoUsd } = day;
-    return { date, requests, costPicoUsd: BigInt(costPicoUsd), cost: formatCost(day) };
+    const texts = {
+      spentPicoUsd: formatCost(day, "spentPicoUsd"),
+      planUsagePicoUsd: formatCost(day, "planUsagePicoUsd"),
+      unknownBillingPicoUsd: formatCost(day, "unknownBillingPicoUsd"),
+    };
+    return { date, requests: day.requests, split: toSplit(day), texts };
   });
 }

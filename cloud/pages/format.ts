@@ -1,3 +1,4 @@
+import type { CostSplit } from "../../core/pricing/cost-split.ts";
 import type { Plan } from "../../core/values/plan.ts";
 import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
@@ -7,21 +8,37 @@ import { TOKEN_SUMS } from "../store/rollups.ts";
 
 /** The part of a sum that decides how its cost is formatted. */
 export type CostedSum = Readonly<
-  Pick<UsageTotals, "requests" | "unpriced_requests" | "cost_pico_usd" | (typeof TOKEN_SUMS)[number]>
+  Pick<
+    UsageTotals,
+    | "requests"
+    | "unpriced_requests"
+    | "cost_pico_usd"
+    | "spent_pico_usd"
+    | "plan_usage_pico_usd"
+    | "unknown_billing_pico_usd"
+    | (typeof TOKEN_SUMS)[number]
+  >
 >;
+
+/** Converts the costs of a sum to a split. */
+export const toSplit = (sum: CostedSum): CostSplit => ({
+  spentPicoUsd: BigInt(sum.spent_pico_usd),
+  planUsagePicoUsd: BigInt(sum.plan_usage_pico_usd),
+  unknownBillingPicoUsd: BigInt(sum.unknown_billing_pico_usd),
+});
 
 /** Adds up all tokens of a sum. */
 export const countTokens = (sum: Pick<CostedSum, (typeof TOKEN_SUMS)[number]>): number =>
   TOKEN_SUMS.reduce((total, name) => total + sum[name], 0);
 
 /**
- * Formats the cost of a sum: `unpriced` if no request has a known price, and a dash if the requests used no tokens, for
+ * Formats one part of the cost of a sum: `unpriced` if no request has a known price, and a dash if the requests used no tokens, for
  * example since all of them failed.
  */
-export function formatCost(sum: CostedSum): string {
+export function formatCost(sum: CostedSum, part: keyof CostSplit): string {
   if (sum.requests > 0 && sum.unpriced_requests === sum.requests) return "unpriced";
-  const picoUsd = BigInt(sum.cost_pico_usd);
-  return sum.requests > 0 && picoUsd === 0n && countTokens(sum) === 0 ? UNKNOWN : formatShortUsd(picoUsd);
+  const isUnused = sum.requests > 0 && BigInt(sum.cost_pico_usd) === 0n && countTokens(sum) === 0;
+  return isUnused ? UNKNOWN : formatShortUsd(toSplit(sum)[part]);
 }
 
 /** Formats the UTC date of an instant. */

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
+import { type CostPart, shownParts } from "../../core/pricing/cost-split.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { parseWire } from "../../core/wire/parse.ts";
 import { type Overview, overviewSchema } from "../../core/wire/reports.ts";
@@ -7,7 +8,7 @@ import { renderCostChart } from "../../pages/cost-chart.ts";
 import type { Html } from "../../pages/html.ts";
 import type { CloudEnv } from "../ports.ts";
 import { listDays } from "./chart-days.ts";
-import { countTokens, formatCost, formatDate, PLAN_NAMES } from "./format.ts";
+import { countTokens, formatCost, formatDate, PLAN_NAMES, toSplit } from "./format.ts";
 import { renderLayout } from "./layout.ts";
 import { type PageEnv, redirectTo } from "./page-parts.ts";
 import {
@@ -120,8 +121,10 @@ const MAX_TILE_CHARACTERS = 11;
 
 function figures(overview: Overview): Html {
   const { totals } = overview;
+  const split = toSplit(totals);
+  const parts = shownParts((part) => split[part] > 0n);
   const tiles: readonly [string, string][] = [
-    ["Cost", formatCost(totals)],
+    ...parts.map(({ part, label }): [string, string] => [label, formatCost(totals, part)]),
     ["Requests", formatCount(totals.requests)],
     ["Tokens", formatCount(countTokens(totals))],
     ["Failed", formatCount(totals.failed_requests)],
@@ -129,7 +132,7 @@ function figures(overview: Overview): Html {
   return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd class="${value.length > MAX_TILE_CHARACTERS ? "long" : ""}">${value}</dd></div>`)}</dl>
 ${caveats(totals)}
 <section class="panel" aria-labelledby="chart-title"><h2 id="chart-title">Cost per day</h2>${renderCostChart(listDays(overview), "Day (UTC)")}</section>
-<div class="pair">${groupTable("Projects", overview.projects)}${groupTable("Models", overview.models)}</div>`;
+<div class="pair">${groupTable("Projects", overview.projects, parts)}${groupTable("Models", overview.models, parts)}</div>`;
 }
 
 /** Renders what the sums leave out, so that an incomplete cost is not read as the whole. */
@@ -148,12 +151,12 @@ function caveats({
   return sentences.length === 0 ? "" : html`<p class="notice">${sentences.join(" ")}</p>`;
 }
 
-function groupTable(title: string, groups: Overview["projects"]): Html {
+function groupTable(title: string, groups: Overview["projects"], parts: readonly CostPart[]): Html {
   const rows = groups.map(
     (group) =>
-      html`<tr><td class="name">${group.label}</td><td class="number">${formatCount(group.requests)}</td><td class="number">${formatCost(group)}</td></tr>`,
+      html`<tr><td class="name">${group.label}</td><td class="number">${formatCount(group.requests)}</td>${parts.map(({ part }) => html`<td class="number">${formatCost(group, part)}</td>`)}</tr>`,
   );
   return html`<section class="panel"><h2>${title}</h2><div class="scroll"><table>
-<thead><tr><th scope="col">Name</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Cost</th></tr></thead>
+<thead><tr><th scope="col">Name</th><th scope="col" class="number">Requests</th>${parts.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table></div></section>`;
 }

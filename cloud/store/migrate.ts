@@ -11,6 +11,7 @@ import { purge } from "./migrations/0007-purge.ts";
 import { promptHashKey } from "./migrations/0008-prompt-hash-key.ts";
 import { auditEventChain } from "./migrations/0009-audit-event-chain.ts";
 import { costSeals } from "./migrations/0010-cost-seals.ts";
+import { billingMode } from "./migrations/0011-billing-mode.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -26,6 +27,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   promptHashKey,
   auditEventChain,
   costSeals,
+  billingMode,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 
 /** The machine in a rollup's key for requests that came with an admin key. */
 export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
@@ -23,6 +24,8 @@ export const USAGE_SUMS = [
   "incomplete_requests",
   ...TOKEN_SUMS,
   "cost_pico_usd",
+  "spent_pico_usd",
+  "plan_usage_pico_usd",
 ] as const;
 
 /** All sums of a rollup. */
@@ -33,6 +36,12 @@ export const FAILED = "(error_class is not null or http_status >= 400)";
 
 /** SQL for whether a request used no tokens. If it also failed, it does not count as unpriced. */
 const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ")} = 0`;
+
+/** SQL for the parts of the cost, by their sums. The rest of the cost has unknown billing. */
+const COST_PARTS: Readonly<Record<string, string>> = {
+  spent_pico_usd: "case when billing_mode in ('metered', 'credits', 'free') then cost_pico_usd end",
+  plan_usage_pico_usd: `case when ${EFFECTIVE_BILLING_SQL} = 'plan' then cost_pico_usd end`,
+};
 
 /**
  * Returns a select of what the rows of a common table expression add to the rollups or, with the sign -1, subtract from
@@ -51,7 +60,7 @@ export function contributions(source: string, sign: 1 | -1): string {
     ${sign} * (cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))::integer as unpriced_requests,
     ${sign} * (tokens_complete is false)::integer as incomplete_requests,
     ${ROLLUP_SUMS.slice(4)
-      .map((sum) => `${sign} * coalesce(${sum}, 0)::numeric as ${sum}`)
+      .map((sum) => `${sign} * coalesce(${COST_PARTS[sum] ?? sum}, 0)::numeric as ${sum}`)
       .join(",\n    ")}
   from ${source}`;
 }

@@ -275,6 +275,8 @@ interface UsageRow {
   cache_write_tokens: Integer;
   thinking_tokens: Integer;
   cost_pico_usd: Integer;
+  spent_pico_usd: Integer;
+  plan_usage_pico_usd: Integer;
   reported_cost_pico_usd: Integer;
 }
 

@@ -25,6 +25,7 @@ export {
 } from "./machine.ts";
 export { isPlan, PLANS, type Plan } from "./plan.ts";
 export type {
+  BillingMode,
   CostSource,
   ErrorClass,
   RateSource,

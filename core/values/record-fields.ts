@@ -10,6 +10,13 @@ export const COST_SOURCES = ["computed", "provider", "estimated", "unpriced"] as
 /** The origin of a rate. Source: docs/specification.md#money-and-rates. */
 export const RATE_SOURCES = ["bundled", "auto", "operator"] as const;
 
+/**
+ * How a request is billed. `metered`: by usage, with an API key. `plan`: covered by a subscription; its cost is what the API
+ * would have charged. `credits`: by usage, beyond the limit of a plan. `free`: not billed. Source:
+ * docs/specification.md#billing-mode.
+ */
+export const BILLING_MODES = ["metered", "plan", "credits", "free", "unknown"] as const;
+
 /** The values of `error_class`. Source: docs/specification.md#request-record. */
 export const ERROR_CLASSES = [
   "rate_limit",
@@ -199,6 +206,15 @@ export const RECORD_FIELDS = {
     values: COST_SOURCES,
     upload: "minimal",
     fillable: true,
+  },
+  /** Null in records of older daemons: see `effectiveBilling()`. */
+  billingMode: {
+    column: "billing_mode",
+    type: "choice",
+    values: BILLING_MODES,
+    otherwise: "unknown",
+    nullable: true,
+    upload: "minimal",
   },
   /** The cost that the provider stated. */
   providerCostPicoUsd: {

@@ -1,4 +1,5 @@
 import type {
+  BILLING_MODES,
   COST_SOURCES,
   ERROR_CLASSES,
   FieldsWith,
@@ -15,6 +16,9 @@ export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 /** How a cost was determined. Source: docs/specification.md#money-and-rates. */
 export type CostSource = (typeof COST_SOURCES)[number];
+
+/** How a request is billed. Source: docs/specification.md#billing-mode. */
+export type BillingMode = (typeof BILLING_MODES)[number];
 
 /** The origin of a rate. Source: docs/specification.md#money-and-rates. */
 export type RateSource = (typeof RATE_SOURCES)[number];

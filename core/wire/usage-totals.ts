@@ -26,7 +26,14 @@ export const usageTotalsSchema = v.object({
   /** Requests with an error response or no response. */
   failed_requests: count,
   ...tokenSums,
+  /** The cost of all requests, whoever pays. The next three add up to it. */
   cost_pico_usd: costSum,
+  /** The part that was billed by usage. */
+  spent_pico_usd: costSum,
+  /** The part covered by plans, at API prices. Never part of what was spent. */
+  plan_usage_pico_usd: costSum,
+  /** The part of which it is unknown who pays. */
+  unknown_billing_pico_usd: costSum,
   /** Requests without a known rate. Their cost is not included. */
   unpriced_requests: count,
   /** Requests whose usage the provider did not state in full. */

@@ -19,6 +19,7 @@ const columns = [
   "tokens_complete",
   "cost_usd",
   "cost_source",
+  "billing_mode",
   "http_status",
   "error_class",
   "latency_ms",

@@ -1,3 +1,4 @@
+import { readCredentialKind } from "../../core/metering/billing/credential.ts";
 import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import { createUsageReader, type UsageReader } from "../../core/metering/usage/usage-reader.ts";
 import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
@@ -221,6 +222,7 @@ async function writeRecord(
       path: start.path,
       route: start.route,
       ...requestFacts,
+      credential: readCredentialKind(start.head.headers, start.head.target),
       startedAtMs: start.startedAtMs,
       response: call.response,
       end,

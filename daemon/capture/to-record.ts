@@ -1,3 +1,5 @@
+import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
+import type { CredentialKind } from "../../core/metering/billing/credential.ts";
 import { type CallOutcome, classifyError } from "../../core/metering/classify/classify-error.ts";
 import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import type { RequestFacts } from "../../core/metering/usage/read-request.ts";
@@ -23,6 +25,7 @@ export interface EndedCall {
   path: string;
   route: MeteredRoute;
   facts: RequestFacts;
+  credential: CredentialKind;
   promptHash: string | null;
   startedAtMs: number;
   response: { head: ResponseHead; atMs: number } | null;
@@ -97,6 +100,12 @@ export function toRecord(
     costPicoUsd: priced.costPicoUsd,
     costSource: priced.costSource,
     providerCostPicoUsd: report?.providerCostPicoUsd ?? null,
+    billingMode: readBillingMode({
+      provider: route.provider,
+      billing: route.billing ?? null,
+      credential: call.credential,
+      responseHeaders: response?.head.headers ?? null,
+    }),
     ratesSource: priced.ratesSource,
     serviceTier,
     usageExtras: Object.keys(extras).length === 0 ? null : extras,

@@ -1,3 +1,4 @@
+import { type CredentialKind, readCredentialKind } from "../../core/metering/billing/credential.ts";
 import type { Direction } from "../../core/metering/exchange/exchange-reader.ts";
 import type { ResponseHead } from "../../core/metering/exchange/head.ts";
 import {
@@ -37,6 +38,7 @@ interface SessionState {
   readonly start: CallStart;
   /** The route of the session's responses. */
   readonly route: MeteredRoute;
+  readonly credential: CredentialKind;
   /** The response that upgraded the connection. */
   readonly head: ResponseHead;
   readonly begin: BeginCall;
@@ -65,6 +67,7 @@ export function openWebSocketSession(
     recording,
     start,
     route: { ...start.route, model: start.route.model ?? readModelParameter(start.head.target) },
+    credential: readCredentialKind(start.head.headers, start.head.target),
     head,
     begin,
     memory: {
@@ -124,6 +127,7 @@ function recordTurn(
     recording,
     {
       ...turn,
+      credential: session.credential,
       host,
       method: start.head.method,
       path: start.path,

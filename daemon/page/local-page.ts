@@ -4,6 +4,8 @@ import {
   type CoverageSummary,
   describeCoverageCount,
 } from "../../core/metering/coverage/coverage-summary.ts";
+import { type CostPart, type CostSplit, NO_COST, shownParts } from "../../core/pricing/cost-split.ts";
+import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
@@ -13,6 +15,7 @@ import { formatDuration, formatPermille, formatShortCount, formatShortUsd } from
 import type { Html } from "../../pages/html.ts";
 import { type CloudBanner, type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
 import { dayOf } from "../store/days.ts";
+import { countPart, formatRowCost } from "../store/format-row-cost.ts";
 import type { ReportRow, Statistics } from "../store/port/reports.ts";
 import { renderLayout } from "./layout.ts";
 import { toTokenSums, totalInput, totalOutput } from "./token-sums.ts";
@@ -116,6 +119,13 @@ meter run -- node my-program.js</pre>
   </section>`;
 }
 
+/** What the tile of each part says. */
+const PART_NOTES: Readonly<Record<keyof CostSplit, string>> = {
+  spentPicoUsd: "",
+  planUsagePicoUsd: "covered by plans; the value at API prices",
+  unknownBillingPicoUsd: "billed by usage or covered by a plan",
+};
+
 function renderTiles({ statistics, from, to, coverage }: LocalPageData): Html {
   const { total, days } = statistics;
   const today = days.find((day) => day.key === dayOf(to - 1, "local").date);
@@ -123,11 +133,12 @@ function renderTiles({ statistics, from, to, coverage }: LocalPageData): Html {
   const tile = (name: string, value: string, note: string, exact = value) =>
     html`<div><dt>${name}</dt><dd class="value" title="${exact}">${value}</dd><dd class="note">${note}</dd></div>`;
   const estimated = total.bySource.estimated;
+  const parts = shownParts((part) => countPart(total, part) > 0).slice(1);
   return html`${tile(
-    "Cost",
-    formatShortUsd(total.costPicoUsd),
-    `${formatShortUsd(today?.costPicoUsd ?? 0n)} today${estimated.requests > 0 ? `, ${formatShortUsd(estimated.costPicoUsd)} of the total estimated` : ""}`,
-  )}${tile(
+    "Spent",
+    formatShortUsd(total.split.spentPicoUsd),
+    `${formatShortUsd(today?.split.spentPicoUsd ?? 0n)} today${estimated.requests > 0 ? `, ${formatShortUsd(estimated.costPicoUsd)} of the total estimated` : ""}`,
+  )}${parts.map(({ part, label }) => tile(label, formatShortUsd(total.split[part]), PART_NOTES[part]))}${tile(
     "Requests",
     formatShortCount(total.requests),
     total.errors === 0 ? `none failed since ${formatDate(from)}` : `${formatCount(total.errors)} failed`,
@@ -161,29 +172,30 @@ function chartDays({ statistics, from, to }: LocalPageData): ChartDay[] {
   const days: ChartDay[] = [];
   for (let day = dayOf(from, "local"); day.from < to; day = dayOf(day.to, "local")) {
     const row = known.get(day.date);
-    const { requests = 0, costPicoUsd = 0n } = row ?? {};
-    const cost = row === undefined ? formatShortUsd(0n) : formatRowCost(row);
-    days.push({ date: day.date, requests, costPicoUsd, cost });
+    const textOf = (part: keyof CostSplit) =>
+      row === undefined ? formatShortUsd(0n) : formatRowCost(row, part, formatShortUsd);
+    const texts = {
+      spentPicoUsd: textOf("spentPicoUsd"),
+      planUsagePicoUsd: textOf("planUsagePicoUsd"),
+      unknownBillingPicoUsd: textOf("unknownBillingPicoUsd"),
+    };
+    days.push({ date: day.date, requests: row?.requests ?? 0, split: row?.split ?? NO_COST, texts });
   }
   return days;
 }
 
-/** Formats the cost of a group. A group without any priced request shows `unpriced`, or a dash where nothing was used. */
-const formatRowCost = (row: ReportRow): string =>
-  row.bySource.unpriced.requests < row.requests
-    ? formatShortUsd(row.costPicoUsd)
-    : row.unpriced > 0
-      ? "unpriced"
-      : UNKNOWN;
-
 function renderGroups(title: string, head: string, rows: readonly ReportRow[], total: ReportRow): Html {
   const shown = rows.slice(0, MAX_GROUPS);
   const rest = rows.slice(MAX_GROUPS);
+  const parts = shownParts((part) => countPart(total, part) > 0);
+  // The share is of what was spent, or of the first other part if nothing was spent.
+  const { part: shared, label } = parts.find(({ part }) => total.split[part] > 0n) ?? (parts[0] as CostPart);
   const share = (row: ReportRow) => {
-    const part = total.costPicoUsd === 0n ? 0 : Number((row.costPicoUsd * 1_000n) / total.costPicoUsd) / 10;
-    return html`<svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${part}% of the cost"><rect class="rest" width="100" height="8" /><rect class="part" width="${part}" height="8" /></svg>`;
+    const whole = total.split[shared];
+    const part = whole === 0n ? 0 : Number((row.split[shared] * 1_000n) / whole) / 10;
+    return html`<svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${label}: ${part}% of the total"><rect class="rest" width="100" height="8" /><rect class="part" width="${part}" height="8" /></svg>`;
   };
-  const restCost = rest.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n);
+  const restCost = (part: keyof CostSplit) => rest.reduce((sum, { split }) => sum + split[part], 0n);
   const restRequests = rest.reduce((sum, { requests }) => sum + requests, 0);
   const id = title.toLowerCase();
   return html`<section class="panel" aria-labelledby="${id}-title">
@@ -192,14 +204,14 @@ function renderGroups(title: string, head: string, rows: readonly ReportRow[], t
       rows.length === 0
         ? html`<p class="quiet">None in this period.</p>`
         : html`<div class="scroll"><table aria-labelledby="${id}-title">
-      <thead><tr><th scope="col">${head}</th><th scope="col" class="wide">Share</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Cost</th></tr></thead>
+      <thead><tr><th scope="col">${head}</th><th scope="col" class="wide">Share</th><th scope="col" class="number">Requests</th>${parts.map((each) => html`<th scope="col" class="number">${each.label}</th>`)}</tr></thead>
       <tbody>${shown.map(
         (row) =>
-          html`<tr><th scope="row" class="name"><bdi>${row.key ?? ""}</bdi></th><td class="share wide">${share(row)}</td><td class="number">${formatCount(row.requests)}</td><td class="number">${formatRowCost(row)}</td></tr>`,
+          html`<tr><th scope="row" class="name"><bdi>${row.key ?? ""}</bdi></th><td class="share wide">${share(row)}</td><td class="number">${formatCount(row.requests)}</td>${parts.map(({ part }) => html`<td class="number">${formatRowCost(row, part, formatShortUsd)}</td>`)}</tr>`,
       )}${
         rest.length === 0
           ? ""
-          : html`<tr><th scope="row" class="quiet">${formatQuantity(rest.length, "other", "others")}</th><td class="wide"></td><td class="number">${formatCount(restRequests)}</td><td class="number">${formatShortUsd(restCost)}</td></tr>`
+          : html`<tr><th scope="row" class="quiet">${formatQuantity(rest.length, "other", "others")}</th><td class="wide"></td><td class="number">${formatCount(restRequests)}</td>${parts.map(({ part }) => html`<td class="number">${formatShortUsd(restCost(part))}</td>`)}</tr>`
       }</tbody>
     </table></div>`
     }
@@ -218,7 +230,7 @@ function renderRecentTable(recent: readonly RequestRecord[]): Html {
     <thead><tr><th scope="col">When</th><th scope="col" class="wide">Project</th><th scope="col">Model</th><th scope="col" class="wide">Program</th><th scope="col" class="number wide">In</th><th scope="col" class="number wide">Out</th><th scope="col" class="number">Cost</th><th scope="col" class="number wide">Duration</th><th scope="col" class="wide">Status</th></tr></thead>
     <tbody>${recent.map((request) => {
       const tokens = toTokenSums(request.tokens);
-      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${renderTime(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow quiet"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${formatCount(totalInput(tokens))}">${formatShortCount(totalInput(tokens))}</td><td class="number wide" title="${formatCount(totalOutput(tokens))}">${formatShortCount(totalOutput(tokens))}</td><td class="number">${request.costPicoUsd === null && request.errorClass === null ? "unpriced" : formatShortUsd(request.costPicoUsd)}</td><td class="number wide">${formatDuration(request.latencyMs)}</td><td class="wide">${renderOutcome(request)}</td></tr>`;
+      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${renderTime(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow quiet"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${formatCount(totalInput(tokens))}">${formatShortCount(totalInput(tokens))}</td><td class="number wide" title="${formatCount(totalOutput(tokens))}">${formatShortCount(totalOutput(tokens))}</td><td class="number">${request.costPicoUsd === null && request.errorClass === null ? "unpriced" : formatShortUsd(request.costPicoUsd)}${effectiveBilling(request) === "plan" ? html` <span class="quiet">plan</span>` : ""}</td><td class="number wide">${formatDuration(request.latencyMs)}</td><td class="wide">${renderOutcome(request)}</td></tr>`;
     })}</tbody>
   </table></div>`;
 }

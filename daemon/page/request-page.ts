@@ -1,6 +1,8 @@
 import { html } from "hono/html";
+import { BILLING_TEXTS } from "../../core/pricing/cost-split.ts";
 import { type Explanation, formatLineQuantity, formatLineRate } from "../../core/pricing/explain-request.ts";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
+import { effectiveBilling } from "../../core/values/billing.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../pages/formats.ts";
 import type { Html } from "../../pages/html.ts";
@@ -27,6 +29,7 @@ export function renderRequestPage({ request, priced, agrees, rate }: Explanation
       "Duration",
       `${formatDuration(request.latencyMs)}${request.ttfbMs === null ? "" : `, first byte after ${formatDuration(request.ttfbMs)}`}`,
     ],
+    ["Billing", BILLING_TEXTS[effectiveBilling(request)]],
     ["Request", request.requestId],
   ];
   const { tokens } = request;

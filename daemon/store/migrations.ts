@@ -23,7 +23,7 @@ const syncState = (table: string, cursor: string) =>
   ) STRICT`;
 
 /**
- * The migrations from version 0 to 17. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * The migrations from version 0 to 18. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
  * that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
@@ -275,6 +275,11 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE requests ADD COLUMN sent_fields_id INTEGER",
     ],
     expects: { columns: { requests: ["sent_fields_id"], sent_fields: ["fields"] } },
+  },
+  {
+    to: 18,
+    statements: ["ALTER TABLE requests ADD COLUMN billing_mode TEXT"],
+    expects: { columns: { requests: ["billing_mode"] } },
   },
 ];
 

@@ -1,10 +1,13 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from "kysely";
 import { APIS_WITH_OPTIONAL_USAGE } from "../../core/metering/estimate/stream-usage.ts";
-import type { CostSource } from "../../core/values/record.ts";
+import { addToSplit, NO_COST } from "../../core/pricing/cost-split.ts";
+import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
+import type { BillingMode, CostSource } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import { dayOf } from "./days.ts";
 import type {
+  ReportGrouping,
   ReportQuery,
   ReportRow,
   ReportStore,
@@ -19,10 +22,14 @@ import type { Tables } from "./tables.ts";
 const half = 1_000_000_000n;
 const halfSql = sql.raw(half.toString());
 
-/** The sums of a group and cost source, as SQL returns them. */
+/** SQL for the billing mode of a request. */
+const billing = sql<string>`${sql.raw(EFFECTIVE_BILLING_SQL)}`;
+
+/** The sums of a group, cost source and billing mode, as SQL returns them. */
 export interface SumRow {
   key: string | null;
   cost_source: string;
+  billing: string;
   requests: number;
   errors: number;
   unpriced: number;
@@ -43,6 +50,7 @@ export function sums(eb: ExpressionBuilder<Tables, "requests">) {
   const count = (condition: RawBuilder<unknown>) => sql<number>`count(*) FILTER (WHERE ${condition})`;
   return [
     "cost_source" as const,
+    billing.as("billing"),
     eb.fn.countAll<number>().as("requests"),
     count(sql`error_class IS NOT NULL`).as("errors"),
     count(sql`cost_pico_usd IS NULL
@@ -82,7 +90,9 @@ export function emptyReportRow(key: string | null): ReportRow {
       thinking: null,
     },
     costPicoUsd: 0n,
+    split: NO_COST,
     bySource: { computed: none(), provider: none(), estimated: none(), unpriced: none() },
+    byBilling: { metered: none(), plan: none(), credits: none(), free: none(), unknown: none() },
   };
 }
 
@@ -91,7 +101,11 @@ export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
   const cost = (big(part.cost_high) ?? 0n) * half + (big(part.cost_low) ?? 0n);
   // An unknown value (a damaged cell) counts as an estimate.
   const source = part.cost_source in row.bySource ? (part.cost_source as CostSource) : "estimated";
-  const share = row.bySource[source];
+  const mode = part.billing in row.byBilling ? (part.billing as BillingMode) : "unknown";
+  const withPart = (share: SourceShare): SourceShare => ({
+    requests: share.requests + part.requests,
+    costPicoUsd: share.costPicoUsd + cost,
+  });
   return {
     key: row.key,
     requests: row.requests + part.requests,
@@ -107,14 +121,13 @@ export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
       thinking: plus(row.tokens.thinking, big(part.thinking)),
     },
     costPicoUsd: row.costPicoUsd + cost,
-    bySource: {
-      ...row.bySource,
-      [source]: { requests: share.requests + part.requests, costPicoUsd: share.costPicoUsd + cost },
-    },
+    split: addToSplit(row.split, mode, cost),
+    bySource: { ...row.bySource, [source]: withPart(row.bySource[source]) },
+    byBilling: { ...row.byBilling, [mode]: withPart(row.byBilling[mode]) },
   };
 }
 
-/** Adds up the cost sources of each group. */
+/** Adds up the cost sources and billing modes of each group. */
 function foldSums(parts: readonly SumRow[]): ReportRow[] {
   const rows = new Map<string | null, ReportRow>();
   for (const part of parts)
@@ -127,13 +140,22 @@ const byText = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? 
 export const byCost = (a: ReportRow, b: ReportRow) =>
   a.costPicoUsd === b.costPicoUsd ? byText(a.key, b.key) : a.costPicoUsd > b.costPicoUsd ? -1 : 1;
 
+/** The column of each grouping that has one. */
+const COLUMNS = {
+  project: "project",
+  model: "model",
+  provider: "provider",
+  client: "client",
+  billing: "billing",
+} as const satisfies Partial<Record<ReportGrouping, string>>;
+
 /** Implements `ReportStore`. */
 export function createReportStore({ reader }: Pick<StoreConnections, "reader">): ReportStore {
   return {
     async read(query) {
       const { by } = query;
       if (by === "day") return readByDay(reader, query);
-      return foldSums(await readSums(reader, query, by === "total" ? null : by)).sort(byCost);
+      return foldSums(await readSums(reader, query, by === "total" ? null : COLUMNS[by])).sort(byCost);
     },
     readStreamsWithoutUsage: (query) => readStreamsWithoutUsage(reader, query),
     readStatistics: (query, turn) => readStatistics(reader, query, turn),
@@ -152,18 +174,21 @@ function matches({ from, to, project, model, provider }: Omit<ReportQuery, "by">
     ]);
 }
 
-/** Reads the sums by group and cost source. Without a column there is one group, whose key is null. */
-function readSums(
-  reader: Kysely<Tables>,
-  query: ReportQuery,
-  column: "project" | "model" | "provider" | "client" | null,
-) {
+type GroupColumn = (typeof COLUMNS)[keyof typeof COLUMNS] | null;
+
+function keyOf(column: GroupColumn): RawBuilder<unknown> {
+  if (column === null) return sql`NULL`;
+  return column === "billing" ? billing : sql.ref(column);
+}
+
+/** Reads the sums by group, cost source and billing mode. Without a column there is one group, whose key is null. */
+function readSums(reader: Kysely<Tables>, query: ReportQuery, column: GroupColumn) {
   return reader
     .selectFrom("requests")
-    .select(sql<string | null>`${column === null ? sql`NULL` : sql.ref(column)}`.as("key"))
+    .select(sql<string | null>`${keyOf(column)}`.as("key"))
     .select(sums)
     .where(matches(query))
-    .groupBy(column === null ? ["cost_source"] : [column, "cost_source"])
+    .groupBy(sql`1, cost_source, billing`)
     .execute();
 }
 

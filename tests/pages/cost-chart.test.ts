@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { NO_COST } from "../../core/pricing/cost-split.ts";
 import { niceCeiling, renderCostChart } from "../../pages/cost-chart.ts";
 
 describe("niceCeiling()", () => {
@@ -23,8 +24,11 @@ describe("niceCeiling()", () => {
 });
 
 describe("renderCostChart()", () => {
-  const day = (date: string, costPicoUsd: bigint, cost: string, requests = 1) => ({
-    ...{ date, costPicoUsd, cost, requests },
+  const none = { spentPicoUsd: "–", planUsagePicoUsd: "–", unknownBillingPicoUsd: "–" };
+  const day = (date: string, spentPicoUsd: bigint, spent: string, requests = 1) => ({
+    ...{ date, requests },
+    split: { ...NO_COST, spentPicoUsd },
+    texts: { ...none, spentPicoUsd: spent },
   });
   const rendered = async () =>
     (
@@ -41,7 +45,9 @@ describe("renderCostChart()", () => {
 
   it("draws a bar for each day, at least 0.8 high if there is a cost", async () => {
     const heights = [
-      ...(await rendered()).matchAll(/<rect x="[\d.]+" y="[\d.]+" width="7" height="([\d.]+)"/g),
+      ...(await rendered()).matchAll(
+        /<rect class="spent" x="[\d.]+" y="[\d.]+" width="7" height="([\d.]+)"/g,
+      ),
     ];
     assert.deepEqual(
       heights.map(([, height]) => height),
@@ -64,6 +70,28 @@ describe("renderCostChart()", () => {
     const rows = [...text.matchAll(/<th scope="row">([^<]*)<\/th>/g)].map(([, date]) => date);
     assert.deepEqual(rows, ["2026-11-22", "2026-11-21", "2026-11-20"]);
     assert.match(text, /<th scope="col">Day \(UTC\)<\/th>/);
+  });
+
+  it("stacks plan usage and unknown billing on what was spent, with a legend and a column for each", async () => {
+    const split = { spentPicoUsd: 10n, planUsagePicoUsd: 60n, unknownBillingPicoUsd: 30n };
+    const texts = { spentPicoUsd: "$1", planUsagePicoUsd: "$6", unknownBillingPicoUsd: "$3" };
+    const text = (await renderCostChart([{ date: "2026-11-20", requests: 3, split, texts }])).toString();
+    assert.deepEqual(
+      [...text.matchAll(/<rect class="(\w+)" x="1.5" y="([\d.]+)" width="7" height="([\d.]+)"/g)].map(
+        ([, ...bar]) => bar,
+      ),
+      [
+        ["spent", "90.00", "10.00"],
+        ["plan", "30.00", "60.00"],
+        ["unknown", "0.00", "30.00"],
+      ],
+    );
+    assert.match(text, /<title>2026-11-20: Spent \$1, Plan usage \$6, Unknown billing \$3, 3 requests</);
+    assert.match(text, /<li class="plan">Plan usage, at API prices<\/li>/);
+    assert.match(
+      text,
+      /<td class="number">\$1<\/td><td class="number">\$6<\/td><td class="number">\$3<\/td>/,
+    );
   });
 
   it("names the highest day, and renders a period without days", async () => {

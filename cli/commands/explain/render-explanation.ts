@@ -3,6 +3,7 @@ import {
   isStreamWithoutUsage,
   streamUsageFix,
 } from "../../../core/metering/estimate/stream-usage.ts";
+import { BILLING_TEXTS } from "../../../core/pricing/cost-split.ts";
 import {
   type Explanation,
   formatLineQuantity,
@@ -11,6 +12,7 @@ import {
 import type { PriceFactor } from "../../../core/pricing/factors.data.ts";
 import { formatPicoUsd } from "../../../core/pricing/money.ts";
 import { USAGE_EXTRAS } from "../../../core/pricing/usage-extras.ts";
+import { effectiveBilling } from "../../../core/values/billing.ts";
 import { printable } from "../../render/printable.ts";
 import { renderTable } from "../../render/table.ts";
 import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
@@ -55,6 +57,7 @@ function factLines(request: Explanation["request"]): string[] {
     ["answer", formatAnswer(request)],
   ];
   if (request.providerResponseId !== null) facts.push(["response id", request.providerResponseId]);
+  facts.push(["billing", BILLING_TEXTS[effectiveBilling(request)]]);
   if (request.serviceTier !== null) facts.push(["service tier", request.serviceTier]);
   facts.push(...priceConditions(request));
   return facts.map(([name, value]) => `${`${name} `.padEnd(14)}${value}`);

@@ -11,7 +11,8 @@ import { formatCount } from "../../../core/values/text/format-count.ts";
 export type CountLine = [name: string, value: string];
 
 const knownExtras: Readonly<Record<string, UsageExtra | undefined>> = USAGE_EXTRAS;
-const notCounts: ReadonlySet<string> = new Set([...CALL_EXTRAS, ...ESTIMATE_EXTRAS]);
+/** `subscription` is a flag of records before the billing mode existed. */
+const notCounts: ReadonlySet<string> = new Set([...CALL_EXTRAS, ...ESTIMATE_EXTRAS, "subscription"]);
 
 const describeExtra = (name: string) => knownExtras[name]?.label ?? name.replaceAll("_", " ");
 

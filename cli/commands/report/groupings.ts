@@ -7,5 +7,6 @@ export const groupings = [
   "provider",
   "day",
   "client",
+  "billing",
   "total",
 ] as const satisfies ReportGrouping[];

@@ -1,5 +1,5 @@
 import { UsageError } from "clipanion";
-import type { ReportRow } from "../../../daemon/store/port/reports.ts";
+import type { ReportRow, SourceShare } from "../../../daemon/store/port/reports.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
@@ -55,7 +55,7 @@ function inIsoTime({ from, to }: { from: number | null; to: number | null }) {
 
 /** Snake case and decimal strings, as on the wire. */
 function toJson(row: ReportRow) {
-  const { tokens, bySource } = row;
+  const { tokens, bySource, byBilling } = row;
   return {
     key: row.key,
     requests: row.requests,
@@ -69,11 +69,19 @@ function toJson(row: ReportRow) {
     completion_tokens: tokens.completion,
     thinking_tokens: tokens.thinking,
     cost_pico_usd: row.costPicoUsd,
-    by_cost_source: Object.fromEntries(
-      Object.entries(bySource).map(([source, share]) => [
-        source,
-        { requests: share.requests, cost_pico_usd: share.costPicoUsd },
-      ]),
-    ),
+    spent_pico_usd: row.split.spentPicoUsd,
+    plan_usage_pico_usd: row.split.planUsagePicoUsd,
+    unknown_billing_pico_usd: row.split.unknownBillingPicoUsd,
+    by_cost_source: sharesJson(bySource),
+    by_billing_mode: sharesJson(byBilling),
   };
+}
+
+function sharesJson(shares: Readonly<Record<string, SourceShare>>) {
+  return Object.fromEntries(
+    Object.entries(shares).map(([name, { requests, costPicoUsd }]) => [
+      name,
+      { requests, cost_pico_usd: costPicoUsd },
+    ]),
+  );
 }

@@ -6,6 +6,7 @@ import {
   type RepeatedPrompts,
   type Saving,
 } from "../../../core/pricing/savings/find-savings.ts";
+import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import { FAILED } from "../rollups.ts";
@@ -39,7 +40,9 @@ export async function readSavings(
       dimensionGroups: [[["provider", "model", "project"]]],
       maxValues: MAX_VALUES,
     });
-    const usage = groups.map((group) => toGroupUsage(group, book, to));
+    // A cheaper model saves nothing where a plan covers the calls.
+    const billed = groups.filter(({ totals }) => totals.cost_pico_usd !== totals.plan_usage_pico_usd);
+    const usage = billed.map((group) => toGroupUsage(group, book, to));
     return findSavings(usage, await readRepeatedPrompts(trx, workspaceId, { from, to }));
   });
 }
@@ -76,7 +79,8 @@ async function readRepeatedPrompts(
     cost: string;
   }>`
     with recent as (
-      select request_id, requested_at, provider, model, project, prompt_hash, cost_pico_usd, error_class, http_status
+      select request_id, requested_at, provider, model, project, prompt_hash, cost_pico_usd, error_class, http_status,
+        billing_mode
       from requests
       where workspace_id = ${workspaceId}::uuid
         and requested_at >= ${from}::timestamptz and requested_at < ${to}::timestamptz
@@ -88,7 +92,7 @@ async function readRepeatedPrompts(
         partition by provider, model, project, prompt_hash order by requested_at, request_id
       ) as occurrence
       from recent
-      where prompt_hash is not null and ${sql.raw(FAILED)} is not true
+      where prompt_hash is not null and ${sql.raw(EFFECTIVE_BILLING_SQL)} <> 'plan' and ${sql.raw(FAILED)} is not true
     )
     select provider, model, project, count(*) as requests, coalesce(sum(cost_pico_usd), 0) as cost
     from occurrences where occurrence > 1

@@ -170,6 +170,13 @@ function toTotals(sums: Sums): UsageTotals {
     cache_write_tokens: count(sums.cache_write_tokens),
     thinking_tokens: count(sums.thinking_tokens),
     cost_pico_usd: sums.cost_pico_usd,
+    spent_pico_usd: sums.spent_pico_usd,
+    plan_usage_pico_usd: sums.plan_usage_pico_usd,
+    unknown_billing_pico_usd: (
+      BigInt(sums.cost_pico_usd) -
+      BigInt(sums.spent_pico_usd) -
+      BigInt(sums.plan_usage_pico_usd)
+    ).toString(),
     unpriced_requests: count(sums.unpriced_requests),
     incomplete_requests: count(sums.incomplete_requests),
   };

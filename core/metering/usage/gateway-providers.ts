@@ -39,7 +39,7 @@ export const GATEWAY_PROVIDERS: readonly Provider[] = [
       "api.enterprise.githubcopilot.com",
     ],
     [["copilot", /^(?=\/)/], anthropic(V1), openai(/^(\/v1)?(?=\/)/)],
-    { gatewayPrefix: "github-copilot" },
+    { gatewayPrefix: "github-copilot", billing: "plan" },
   ),
   overTls(
     "github-models",

@@ -20,7 +20,7 @@ export const INFERENCE_PROVIDERS: readonly Provider[] = [
     "kimi-for-coding",
     ["api.kimi.com", "api.kimi.ai"],
     [anthropic(/^\/coding(\/v1)?(?=\/)/), openai(/^\/coding\/v1(?=\/)/)],
-    { gatewayPrefix: "kimi-for-coding" },
+    { gatewayPrefix: "kimi-for-coding", billing: "plan" },
   ),
   {
     ...compatible(
@@ -30,10 +30,13 @@ export const INFERENCE_PROVIDERS: readonly Provider[] = [
     ),
     apis: [anthropic(/^\/anthropic(\/v1)?(?=\/)/), openai(V1), ["minimax", V1]],
   },
-  alibaba("alibaba-coding-plan", ["coding-intl.dashscope.aliyuncs.com"], /^\/v1(?=\/)/),
-  alibaba("alibaba-coding-plan-cn", ["coding.dashscope.aliyuncs.com"], /^\/v1(?=\/)/),
-  alibaba("alibaba-token-plan", ["token-plan.ap-southeast-1.maas.aliyuncs.com"]),
-  alibaba("alibaba-token-plan-cn", ["token-plan.cn-beijing.maas.aliyuncs.com"]),
+  {
+    ...alibaba("alibaba-coding-plan", ["coding-intl.dashscope.aliyuncs.com"], /^\/v1(?=\/)/),
+    billing: "plan",
+  },
+  { ...alibaba("alibaba-coding-plan-cn", ["coding.dashscope.aliyuncs.com"], /^\/v1(?=\/)/), billing: "plan" },
+  { ...alibaba("alibaba-token-plan", ["token-plan.ap-southeast-1.maas.aliyuncs.com"]), billing: "plan" },
+  { ...alibaba("alibaba-token-plan-cn", ["token-plan.cn-beijing.maas.aliyuncs.com"]), billing: "plan" },
   {
     ...alibaba("alibaba-cn", ["dashscope.aliyuncs.com", "*.cn-beijing.maas.aliyuncs.com"]),
     gatewayPrefix: "alibaba-cn",
@@ -51,11 +54,12 @@ export const INFERENCE_PROVIDERS: readonly Provider[] = [
     ]),
     gatewayPrefix: "alibaba",
   },
-  compatible("qwen-code", ["portal.qwen.ai"], V1),
+  { ...compatible("qwen-code", ["portal.qwen.ai"], V1), billing: "plan" },
   overTls(
     "volcengine-coding-plan",
     ["ark.cn-beijing.volces.com", "ark.ap-southeast.bytepluses.com"],
     [openai(/^\/api\/coding\/v3(?=\/)/), anthropic(/^\/api\/coding(\/v1)?(?=\/)/)],
+    { billing: "plan" },
   ),
   overTls(
     "volcengine",
@@ -142,17 +146,14 @@ export const INFERENCE_PROVIDERS: readonly Provider[] = [
 /** Zhipu's two sites: the plan's own endpoint, which Anthropic's API belongs to, and the one that bills by tokens. */
 function zhipu(provider: string, host: string): Provider[] {
   return [
-    overTls(`${provider}-coding-plan`, [host], [openai(/^\/api\/coding\/paas\/v4(?=\/)/)]),
-    overTls(
-      provider,
-      [host],
-      [
-        anthropic(/^\/api\/anthropic(\/v1)?(?=\/)/),
-        ["reranking", /^\/api\/paas\/v4(?=\/)/],
-        openai(/^\/api\/paas\/v4(?=\/)/),
-      ],
-      { gatewayPrefix: provider },
-    ),
+    overTls(`${provider}-coding-plan`, [host], [openai(/^\/api\/coding\/paas\/v4(?=\/)/)], {
+      billing: "plan",
+    }),
+    // Keys of the plan and keys that pay by tokens look the same.
+    overTls(provider, [host], [anthropic(/^\/api\/anthropic(\/v1)?(?=\/)/)], { billing: "unknown" }),
+    overTls(provider, [host], [["reranking", /^\/api\/paas\/v4(?=\/)/], openai(/^\/api\/paas\/v4(?=\/)/)], {
+      gatewayPrefix: provider,
+    }),
   ];
 }
 

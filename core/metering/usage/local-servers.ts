@@ -1,3 +1,4 @@
+import type { BillingMode } from "../../values/record.ts";
 import {
   ANTHROPIC_ANYWHERE,
   anthropic,
@@ -11,7 +12,12 @@ import {
 export const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1", "host.docker.internal"];
 
 /** A server of models on its usual port, which other programs use too. */
-const local = (provider: string, port: number, apis: Provider["apis"]): Provider => ({
+const local = (
+  provider: string,
+  port: number,
+  apis: Provider["apis"],
+  billing: BillingMode = "free",
+): Provider => ({
   provider,
   hosts: LOCAL_HOSTS,
   port,
@@ -19,12 +25,14 @@ const local = (provider: string, port: number, apis: Provider["apis"]): Provider
   apis,
   shared: true,
   gatewayPrefix: provider,
+  billing,
 });
 
 const COMPATIBLE = [anthropic(ANTHROPIC_ANYWHERE), openai(OPENAI_ANYWHERE)];
 
 /**
- * Servers of models on this machine. LiteLLM is a gateway: a call through it, and its own call to a provider, may both be seen.
+ * Servers of models on this machine. They cost nothing, except LiteLLM, which is a gateway. A call through it
+ * and its own call to a provider may both be seen, so what it costs is not added to what was spent.
  *
  * Sources, read 2026-11-23: lmstudio.ai/docs/developer; docs.vllm.ai, "OpenAI-Compatible Server"; ggml-org/llama.cpp, tools/server;
  * docs.litellm.ai, "LiteLLM Proxy".
@@ -33,5 +41,5 @@ export const LOCAL_SERVERS: readonly Provider[] = [
   local("lmstudio", 1234, COMPATIBLE),
   local("vllm", 8000, COMPATIBLE),
   local("llama-cpp", 8080, COMPATIBLE),
-  local("litellm", 4000, [...COMPATIBLE, ["gemini", GEMINI_ANYWHERE]]),
+  local("litellm", 4000, [...COMPATIBLE, ["gemini", GEMINI_ANYWHERE]], "unknown"),
 ];

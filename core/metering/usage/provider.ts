@@ -1,3 +1,4 @@
+import type { BillingMode } from "../../values/record.ts";
 import type { PathDialect } from "./dialects.ts";
 import type { PathRule } from "./path-rules.ts";
 
@@ -20,6 +21,8 @@ export interface Provider {
   readonly shared?: true;
   /** The first path segment that selects this provider in gateway mode; none if each customer has their own host. */
   readonly gatewayPrefix?: string;
+  /** How all calls are billed; absent if the credential decides. */
+  readonly billing?: BillingMode;
   /** Extras added to every report. */
   readonly extras?: Readonly<Record<string, number>>;
 }
@@ -51,7 +54,7 @@ export const overTls = (
   provider: string,
   hosts: readonly string[],
   apis: Provider["apis"],
-  more: Pick<Provider, "paths" | "shared" | "gatewayPrefix"> = {},
+  more: Pick<Provider, "paths" | "shared" | "gatewayPrefix" | "billing"> = {},
 ): Provider => ({ provider, hosts, port: 443, scheme: "https", apis, ...more });
 
 /** Returns a provider with an OpenAI-compatible API over HTTPS. */

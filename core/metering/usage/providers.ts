@@ -33,9 +33,6 @@ import {
   XAI_PATHS,
 } from "./provider-paths.ts";
 
-/** Marks calls covered by a subscription. Their cost is the list price of the same call. */
-const SUBSCRIPTION = { subscription: 1 } as const;
-
 /** Marks calls to a regional endpoint, which may cost more than the global one. */
 const REGIONAL = { regional_endpoint: 1 } as const;
 
@@ -111,12 +108,14 @@ const MAKERS: readonly Provider[] = [
     apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
     paths: OLLAMA_PATHS,
     gatewayPrefix: "ollama",
+    billing: "free",
   },
   {
     ...compatible("ollama", ["ollama.com"], V1),
     apis: [["ollama", /^\/api(?=\/)/], openai(V1), anthropic(V1)],
     paths: OLLAMA_CLOUD_PATHS,
     gatewayPrefix: "ollama-cloud",
+    billing: "plan",
   },
   compatible("groq", ["api.groq.com"], /^\/openai\/v1(?=\/)/),
   {
@@ -147,7 +146,7 @@ const MAKERS: readonly Provider[] = [
     apis: [openai(/^\/backend-api\/codex(?=\/)/)],
     paths: CODEX_PATHS,
     gatewayPrefix: "codex",
-    extras: SUBSCRIPTION,
+    billing: "plan",
   },
   {
     provider: "code-assist",
@@ -156,7 +155,7 @@ const MAKERS: readonly Provider[] = [
     scheme: "https",
     apis: [["code-assist", /^\/v1internal(?=[:/])/]],
     gatewayPrefix: "code-assist",
-    extras: SUBSCRIPTION,
+    billing: "plan",
   },
   { ...VERTEX, hosts: ["aiplatform.googleapis.com"], gatewayPrefix: "vertex" },
   {

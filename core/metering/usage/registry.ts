@@ -66,14 +66,15 @@ interface HostEntry {
   /** Whether the entry is the operator's, and not built in. */
   isOperators: boolean;
   /** Fields shared by all metered routes of this host. */
-  routeDetails: Pick<MeteredRoute, "extras" | "deployments">;
+  routeDetails: Pick<MeteredRoute, "billing" | "extras" | "deployments">;
 }
 
 /** Creates a registry of the operator's hosts and the built-in providers. The operator's hosts take precedence. */
 export function createRegistry(extra: readonly ExtraHost[] = [], options: RegistryOptions = {}): Registry {
   const azure = options.deployments && { deployments: new Map(Object.entries(options.deployments)) };
-  const routeDetails = (isAzure: boolean, extras?: Provider["extras"]) => ({
+  const routeDetails = (isAzure: boolean, billing?: Provider["billing"], extras?: Provider["extras"]) => ({
     ...(isAzure ? azure : undefined),
+    ...(billing && { billing }),
     ...(extras && { extras }),
   });
   const entries: HostEntry[] = [
@@ -85,9 +86,10 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       paths: [],
       shared: false,
       isOperators: true,
-      routeDetails: routeDetails(api === "azure"),
+      // A server of the operator that runs models costs nothing.
+      routeDetails: routeDetails(api === "azure", api === "ollama" ? "free" : undefined),
     })),
-    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], shared = false, extras }) =>
+    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], shared = false, billing, extras }) =>
       hosts.map((pattern) => ({
         pattern,
         port,
@@ -96,7 +98,7 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
         paths,
         shared,
         isOperators: false,
-        routeDetails: routeDetails(provider === "azure", extras),
+        routeDetails: routeDetails(provider === "azure", billing, extras),
       })),
     ),
   ];

@@ -1,4 +1,4 @@
-import type { RequestKind } from "../../values/record.ts";
+import type { BillingMode, RequestKind } from "../../values/record.ts";
 import type { ApiId } from "./api-readers.ts";
 
 /** A request whose response is metered. */
@@ -13,7 +13,9 @@ export interface MeteredRoute {
   responseId?: string;
   /** Whether the response streams; null if the path does not decide it. */
   streaming: boolean | null;
-  /** Extras implied by the address, such as `subscription`. They are added to each report of this route. */
+  /** How all calls of this host are billed; absent if the credential decides. */
+  billing?: BillingMode;
+  /** Extras implied by the address, such as `regional_endpoint`. They are added to each report of this route. */
   extras?: Readonly<Record<string, number>>;
   /** True for a request that only fetches the result of an earlier one, such as a poll or the results of a batch. */
   fetches?: boolean;

@@ -1,9 +1,10 @@
-import type { CostSource } from "../../../core/values/record.ts";
+import type { CostSplit } from "../../../core/pricing/cost-split.ts";
+import type { BillingMode, CostSource } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { DayZone, Period, Turn } from "./values.ts";
 
 /** The dimension of a report's rows. `total` has one row. */
-export type ReportGrouping = "project" | "model" | "provider" | "client" | "day" | "total";
+export type ReportGrouping = "project" | "model" | "provider" | "client" | "billing" | "day" | "total";
 
 /** A report and its filters. A filter that is absent matches every request. */
 export interface ReportQuery extends Period {
@@ -26,7 +27,7 @@ export interface TokenSums {
   thinking: bigint | null;
 }
 
-/** The requests with one `cost_source`, and their cost. */
+/** The requests with one `cost_source` or one billing mode, and their cost. */
 export interface SourceShare {
   requests: number;
   costPicoUsd: bigint;
@@ -34,7 +35,7 @@ export interface SourceShare {
 
 /** One row of a report. Sums are exact. */
 export interface ReportRow {
-  /** Project, model, provider, client or date. Null for an unknown client and for the total. */
+  /** Project, model, provider, client, billing mode or date. Null for an unknown client and for the total. */
   key: string | null;
   requests: number;
   errors: number;
@@ -43,8 +44,11 @@ export interface ReportRow {
   /** Requests whose tokens are missing or were cut off. */
   incomplete: number;
   tokens: TokenSums;
+  /** The cost of all requests, whoever pays. `split` separates what was spent from plan usage. */
   costPicoUsd: bigint;
+  split: CostSplit;
   bySource: Readonly<Record<CostSource, SourceShare>>;
+  byBilling: Readonly<Record<BillingMode, SourceShare>>;
 }
 
 /** The period of statistics: half-open, `[from, to)`. */

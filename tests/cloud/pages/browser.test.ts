@@ -96,6 +96,7 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     const models = ["gpt-4o", "gpt-4o-mini", "a-model-that-nobody-prices"];
     const records = Array.from({ length: 60 }, (_, n) =>
       record(rig.uuid(), {
+        billing_mode: "metered",
         requested_at: new Date(START - ((n * 7) % 29) * DAY_MS - (n + 1) * 1_000).toISOString(),
         model: models[n % 3],
         prompt_tokens: 20_000 + 9_000 * (n % 13),

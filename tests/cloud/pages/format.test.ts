@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { listDays } from "../../../cloud/pages/chart-days.ts";
 import { formatCost } from "../../../cloud/pages/format.ts";
+import { COST_PARTS } from "../../../core/pricing/cost-split.ts";
 
 describe("formatCost()", () => {
   const none = {
@@ -12,19 +13,38 @@ describe("formatCost()", () => {
       cache_write_tokens: 0,
       thinking_tokens: 0,
     },
-    cost_pico_usd: "0",
+    ...{ cost_pico_usd: "0", spent_pico_usd: "0", plan_usage_pico_usd: "0", unknown_billing_pico_usd: "0" },
   };
+  const format = (sum: Parameters<typeof formatCost>[0]) => formatCost(sum, "spentPicoUsd");
   const free = { ...none, prompt_tokens: 7 };
 
   it("shows no amount if no request has a known price or count, and zero if there are no requests", () => {
-    assert.equal(formatCost({ ...free, requests: 2, unpriced_requests: 2 }), "unpriced");
-    assert.equal(formatCost({ ...free, requests: 2, unpriced_requests: 1 }), "$0.00");
-    assert.equal(formatCost({ ...none, requests: 2, unpriced_requests: 0 }), "–");
+    assert.equal(format({ ...free, requests: 2, unpriced_requests: 2 }), "unpriced");
+    assert.equal(format({ ...free, requests: 2, unpriced_requests: 1 }), "$0.00");
+    assert.equal(format({ ...none, requests: 2, unpriced_requests: 0 }), "–");
     assert.equal(
-      formatCost({ ...none, cost_pico_usd: "10000000000", requests: 2, unpriced_requests: 0 }),
+      format({
+        ...none,
+        cost_pico_usd: "10000000000",
+        spent_pico_usd: "10000000000",
+        requests: 2,
+        unpriced_requests: 0,
+      }),
       "$0.0100",
     );
-    assert.equal(formatCost({ ...none, requests: 0, unpriced_requests: 0 }), "$0.00");
+    assert.equal(format({ ...none, requests: 0, unpriced_requests: 0 }), "$0.00");
+  });
+
+  it("shows plan usage and unknown billing apart from what was spent", () => {
+    const sum = {
+      ...{ ...free, cost_pico_usd: "6000000000000", requests: 3, unpriced_requests: 0 },
+      ...{ spent_pico_usd: "1000000000000", plan_usage_pico_usd: "2000000000000" },
+      unknown_billing_pico_usd: "3000000000000",
+    };
+    assert.deepEqual(
+      COST_PARTS.map(({ part }) => formatCost(sum, part)),
+      ["$1.00", "$2.00", "$3.00"],
+    );
   });
 });
 

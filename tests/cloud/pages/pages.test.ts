@@ -163,13 +163,14 @@ describeOnEngines("the pages", (engine) => {
       prompt_tokens: 1_000_000,
       completion_tokens: 0,
       project: "website",
+      billing_mode: "metered",
       http_status: 200,
     });
     const sent = await rig.call("POST", "/v1/requests/batch", workspace.token, batch(used));
     assert.equal(sent.status, 200);
     const text = await (await get(`/w/${workspace.id}`)).text();
     // gpt-4o's input rate: $2.50 for a million tokens.
-    assert.match(text, /<dt>Cost<\/dt><dd class="">\$2\.50<\/dd>/);
+    assert.match(text, /<dt>Spent<\/dt><dd class="">\$2\.50<\/dd>/);
     assert.match(text, /<td class="name">website<\/td>/);
     assert.match(text, /<title>2026-11-21: \$2\.50, 1 request<\/title>/);
     assert.equal(text.match(/class="bar"/g)?.length, 30);

@@ -237,7 +237,7 @@ const nested = (usageMetadata: object) => ({
 });
 ca.add(
   "json",
-  "The answer is nested in response; the caller pays a subscription, so that the cost is what the list would ask.",
+  "The answer is nested in response; a plan covers the call, so that the cost is what the API would charge.",
   json(
     nested({
       promptTokenCount: 500,
@@ -249,7 +249,6 @@ ca.add(
   ),
   {
     tokens: { prompt: 100, cache_read: 400, completion: 20, thinking: 30 },
-    extras: { subscription: 1 },
     cost: RATES.gemini25Pro,
   },
 );
@@ -263,7 +262,6 @@ ca.add(
   {
     streaming: true,
     tokens: { prompt: 500, cache_read: 0, completion: 20, thinking: 0 },
-    extras: { subscription: 1 },
     cost: RATES.gemini25Pro,
   },
   { path: "/v1internal:streamGenerateContent?alt=sse" },

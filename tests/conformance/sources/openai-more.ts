@@ -400,7 +400,6 @@ const codexUsage = {
 };
 const codexRecord = {
   tokens: { prompt: 1000, cache_read: 8000, completion: 200, thinking: 100 },
-  extras: { subscription: 1 },
   cost: RATES.gpt53Codex,
 };
 c.add(

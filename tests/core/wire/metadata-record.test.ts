@@ -32,6 +32,7 @@ const whole = {
   cost_usd_minor_units: 12,
   cost_pico_usd: "120000001",
   cost_source: "computed",
+  billing_mode: "plan",
   provider_cost_pico_usd: "0",
   rates_source: "bundled",
   service_tier: "standard",

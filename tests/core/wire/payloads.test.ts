@@ -67,7 +67,11 @@ const delivered = {
   reported_cost_pico_usd: "800",
 };
 const { reported_cost_pico_usd: _reported, ...tokensAndCost } = delivered;
-const totals = { ...tokensAndCost, failed_requests: 0, unpriced_requests: 0, incomplete_requests: 0 };
+const totals = {
+  ...tokensAndCost,
+  ...{ failed_requests: 0, unpriced_requests: 0, incomplete_requests: 0 },
+  ...{ spent_pico_usd: "400", plan_usage_pico_usd: "200", unknown_billing_pico_usd: "100" },
+};
 const period = { from: at, to: at, clamped_from: null };
 const summary = {
   request_id: id,
@@ -99,6 +103,7 @@ const trace = {
   requested_model: null,
   cache_write_1h_tokens: null,
   cost_source: "computed",
+  billing_mode: "metered",
   provider_cost_pico_usd: null,
   rates_source: "bundled",
   service_tier: null,

@@ -90,7 +90,8 @@ describe("createCapture() with one call", () => {
       },
     });
     const connection = rig.connect(host);
-    connection.pass("request", requestBytes(JSON.stringify(request), "", `${path}?beta=true`), 1_000.25);
+    const key = "X-Api-Key: sk-ant-api03-abc\r\n";
+    connection.pass("request", requestBytes(JSON.stringify(request), key, `${path}?beta=true`), 1_000.25);
     connection.pass("response", answerBytes(), 1_100.5);
     await rig.capture.settled();
     const [record] = rig.records;
@@ -116,6 +117,7 @@ describe("createCapture() with one call", () => {
       costPicoUsd: 300_000_000n + 3_000_000n + 300_000_000n,
       costSource: "computed",
       providerCostPicoUsd: null,
+      billingMode: "metered",
       ratesSource: "bundled",
       serviceTier: "standard",
       usageExtras: null,
@@ -140,6 +142,24 @@ describe("createCapture() with one call", () => {
     assert.match(record!.requestId, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     assert.deepEqual(rig.counts, { connections: 1, metered: 1 });
   });
+
+  const login = "Authorization: Bearer sk-ant-oat01-abc\r\n";
+  const overage = "anthropic-ratelimit-unified-overage-in-use: true\r\n";
+  for (const [text, requestHeaders, responseHeaders, mode] of [
+    ["a Claude login is covered by a plan", login, "", "plan"],
+    ["a Claude login beyond its plan's limit pays with credits", login, overage, "credits"],
+    ["a call without a credential has unknown billing", "", overage, "unknown"],
+  ] as const) {
+    it(`records that ${text}`, async () => {
+      const rig = createCaptureRig();
+      const connection = rig.connect(host);
+      connection.pass("request", requestBytes(JSON.stringify(request), requestHeaders));
+      connection.pass("response", answerBytes(message, responseHeaders));
+      await rig.capture.settled();
+      assert.equal(rig.records[0]?.billingMode, mode);
+      assert.ok(!JSON.stringify(rig.records, (_, value) => String(value)).includes("oat01"));
+    });
+  }
 
   for (const size of [1, 2, 3, 7, 64, 1_000]) {
     it(`makes the same record of a stream in chunks of ${size} bytes`, async () => {

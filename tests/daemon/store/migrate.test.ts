@@ -66,12 +66,12 @@ function assertKept(before: ReturnType<typeof dump>, after: ReturnType<typeof du
 }
 
 describe("the chain of migrations", () => {
-  it("counts 1 to 17 without a gap", () => {
+  it("counts 1 to 18 without a gap", () => {
     assert.deepEqual(
       migrations.map(({ to }) => to),
       versions,
     );
-    assert.equal(latestSchemaVersion, 17);
+    assert.equal(latestSchemaVersion, 18);
   });
 
   it("is additive: no step drops, renames or rewrites", () => {
@@ -108,7 +108,7 @@ describe("the chain of migrations", () => {
 
 describe("migrate()", () => {
   for (const version of [0, ...versions]) {
-    it(`migrates from version ${version} to 17 and keeps every row`, () =>
+    it(`migrates from version ${version} to 18 and keeps every row`, () =>
       inNewFolder(async (folder) => {
         const connection = await opener.open(join(folder, "meter.db"));
         migrate(connection, version);
@@ -116,7 +116,7 @@ describe("migrate()", () => {
         fill(connection);
         const before = dump(connection);
         migrate(connection);
-        assert.equal(readSchemaVersion(connection), 17);
+        assert.equal(readSchemaVersion(connection), 18);
         assertKept(before, dump(connection));
         requireLatestSchema(connection);
         assert.equal(
@@ -183,44 +183,44 @@ describe("migrate()", () => {
         seen.add(readSchemaVersion(connection));
         assertKept(before, dump(connection));
         migrate(connection);
-        assert.equal(readSchemaVersion(connection), 17);
+        assert.equal(readSchemaVersion(connection), 18);
         assertKept(before, dump(connection));
         connection.close();
       }
       assert.deepEqual(
         [...seen].sort((a, b) => a - b),
-        [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
+        [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18],
       );
     }));
 
   const broken: [text: string, step: Migration, reason: StoreErrorReason, message: RegExp][] = [
     [
       "a statement that fails",
-      { to: 18, statements: ["CREATE TABLE more (a) STRICT", "SELEC 1"], expects: {} },
+      { to: 19, statements: ["CREATE TABLE more (a) STRICT", "SELEC 1"], expects: {} },
       "migration",
-      /migration to schema version 18 failed and was rolled back/,
+      /migration to schema version 19 failed and was rolled back/,
     ],
     [
       "a result that is not there",
       {
-        to: 18,
+        to: 19,
         statements: ["CREATE TABLE more (a TEXT) STRICT"],
         expects: { columns: { more: ["a", "b"] } },
       },
       "migration",
-      /version 18 lacks more\.b/,
+      /version 19 lacks more\.b/,
     ],
     [
       "an index that is not there",
-      { to: 18, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: { indexes: ["more_a"] } },
+      { to: 19, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: { indexes: ["more_a"] } },
       "migration",
-      /version 18 lacks more_a/,
+      /version 19 lacks more_a/,
     ],
     [
       "a gap",
-      { to: 19, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: {} },
+      { to: 20, statements: ["CREATE TABLE more (a TEXT) STRICT"], expects: {} },
       "migration",
-      /from 17 to 19/,
+      /from 18 to 20/,
     ],
   ];
   for (const [text, step, reason, message] of broken) {
@@ -234,7 +234,7 @@ describe("migrate()", () => {
           expects: {},
         };
         assert.throws(() => migrate(connection, 99, [...migrations, step, after]), fails(reason, message));
-        assert.equal(readSchemaVersion(connection), 17);
+        assert.equal(readSchemaVersion(connection), 18);
         const names = Object.keys(dump(connection));
         assert.equal(names.includes("more"), false);
         assert.equal(names.includes("last"), false);
@@ -257,7 +257,7 @@ describe("migrate()", () => {
         },
       };
       migrate(late);
-      assert.equal(readSchemaVersion(second), 17);
+      assert.equal(readSchemaVersion(second), 18);
       first.close();
       second.close();
     }));
@@ -266,13 +266,13 @@ describe("migrate()", () => {
     inNewFolder(async (folder) => {
       const connection = await opener.open(join(folder, "meter.db"));
       migrate(connection);
-      connection.execute("PRAGMA user_version = 18");
+      connection.execute("PRAGMA user_version = 19");
       assert.throws(
         () => migrate(connection),
-        fails("newer_schema", /schema 18, this one knows 17.*upgrade/),
+        fails("newer_schema", /schema 19, this one knows 18.*upgrade/),
       );
       assert.throws(() => requireLatestSchema(connection), fails("newer_schema", /upgrade/));
-      assert.equal(readSchemaVersion(connection), 18);
+      assert.equal(readSchemaVersion(connection), 19);
       connection.close();
     }));
 
@@ -299,7 +299,7 @@ describe("requireLatestSchema()", () => {
       migrate(connection, 13);
       assert.throws(
         () => requireLatestSchema(connection),
-        fails("older_schema", /schema 13 of 17: start the daemon/),
+        fails("older_schema", /schema 13 of 18: start the daemon/),
       );
       connection.close();
     }));

@@ -137,6 +137,14 @@ describe("report()", () => {
           thinking: null,
         },
         costPicoUsd: 42n,
+        split: { spentPicoUsd: 42n, planUsagePicoUsd: 0n, unknownBillingPicoUsd: 0n },
+        byBilling: {
+          metered: { requests: 6, costPicoUsd: 42n },
+          plan: { requests: 0, costPicoUsd: 0n },
+          credits: { requests: 0, costPicoUsd: 0n },
+          free: { requests: 0, costPicoUsd: 0n },
+          unknown: { requests: 0, costPicoUsd: 0n },
+        },
         bySource: {
           computed: { requests: 2, costPicoUsd: 30n },
           provider: { requests: 1, costPicoUsd: 5n },

@@ -32,6 +32,7 @@ export function sampleRecord(given: Partial<RequestRecord> = {}): RequestRecord 
     tokensComplete: true,
     costPicoUsd: 1_234_567_890n,
     costSource: "computed",
+    billingMode: "metered",
     providerCostPicoUsd: null,
     ratesSource: "bundled",
     serviceTier: "standard",

@@ -707,7 +707,7 @@ describe("openStore()", () => {
       const path = join(folder, "meter.db");
       (await openStore(opener, path)).close();
       const connection = await opener.open(path);
-      connection.execute("PRAGMA user_version = 18");
+      connection.execute("PRAGMA user_version = 19");
       connection.close();
       const before = readFileSync(path);
       await assert.rejects(openStore(opener, path), fails("newer_schema"));

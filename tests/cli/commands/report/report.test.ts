@@ -5,6 +5,7 @@ import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import stringWidth from "string-width";
+import type { RequestRecord } from "../../../../core/values/record.ts";
 import { noon, sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createEmptyHome, createSampleHome, runWords } from "../../run-command.rig.ts";
 
@@ -83,7 +84,7 @@ describe("meter report", () => {
     assert.equal(
       stdout,
       [
-        "project              requests  input  cache read  cache write  output  thinking         cost",
+        "project              requests  input  cache read  cache write  output  thinking        spent",
         "───────────────────  ────────  ─────  ──────────  ───────────  ──────  ────────  ───────────",
         "web                         2    200       4,000           60     100         –  $1,234.5679",
         "=cmd|' /C calc'!A0          1    100       2,000           30      50         7      $0.2500",
@@ -174,6 +175,16 @@ describe("meter report", () => {
           completion_tokens: "100",
           thinking_tokens: null,
           cost_pico_usd: "1234567890000001",
+          spent_pico_usd: "1234567890000001",
+          plan_usage_pico_usd: "0",
+          unknown_billing_pico_usd: "0",
+          by_billing_mode: {
+            metered: { requests: 2, cost_pico_usd: "1234567890000001" },
+            plan: { requests: 0, cost_pico_usd: "0" },
+            credits: { requests: 0, cost_pico_usd: "0" },
+            free: { requests: 0, cost_pico_usd: "0" },
+            unknown: { requests: 0, cost_pico_usd: "0" },
+          },
           by_cost_source: {
             computed: { requests: 2, cost_pico_usd: "1234567890000001" },
             provider: { requests: 0, cost_pico_usd: "0" },
@@ -212,11 +223,12 @@ describe("meter report", () => {
       stdout,
       [
         "project,requests,errors,unpriced,incomplete,prompt_tokens,cache_read_tokens,cache_write_tokens," +
-          "cache_write_1h_tokens,completion_tokens,thinking_tokens,cost_usd",
-        "web,2,0,0,0,200,4000,60,20,100,,1234.567890000001",
-        "'=cmd|' /C calc'!A0,1,0,0,0,100,2000,30,10,50,7,0.25",
-        "refused,1,1,0,1,,,,,,,0",
-        "日本語-プロジェクト,1,0,1,1,,,,,,,0",
+          "cache_write_1h_tokens,completion_tokens,thinking_tokens,cost_usd," +
+          "spent_usd,plan_usage_usd,unknown_billing_usd",
+        "web,2,0,0,0,200,4000,60,20,100,,1234.567890000001,1234.567890000001,0,0",
+        "'=cmd|' /C calc'!A0,1,0,0,0,100,2000,30,10,50,7,0.25,0.25,0,0",
+        "refused,1,1,0,1,,,,,,,0,0,0,0",
+        "日本語-プロジェクト,1,0,1,1,,,,,,,0,0,0,0",
         "",
       ].join("\r\n"),
     );
@@ -226,12 +238,12 @@ describe("meter report", () => {
     for (const [columns, titles, note] of [
       [
         80,
-        /^project +requests +input +output +cost\n/,
+        /^project +requests +input +output +spent\n/,
         /\nInput includes cache tokens, and output includes thinking tokens\./,
       ],
       [
         56,
-        /^project +requests +tokens +cost\n/,
+        /^project +requests +tokens +spent\n/,
         /\nA wider terminal shows input and output tokens separately\./,
       ],
     ] as const) {
@@ -245,6 +257,55 @@ describe("meter report", () => {
     const { stdout } = await runWords(sample.home, ["report"], { COLUMNS: "56" });
     assert.match(stdout, /\ntotal +5 +6,547 +\$1,234\.8179\n/);
     assert.match((await runWords(sample.home, ["report"], { COLUMNS: "45" })).stdout, /\n日本語-.*…/);
+  });
+
+  it("keeps what was spent, plan usage and unknown billing apart", async () => {
+    const modes: [RequestRecord["billingMode"], string, bigint][] = [
+      ["metered", "anthropic", 1n],
+      ["credits", "anthropic", 2n],
+      ["plan", "anthropic", 30n],
+      // Records of older daemons: Codex only serves plans, Anthropic does not tell.
+      [null, "codex", 400n],
+      [null, "anthropic", 5_000n],
+    ];
+    const mixed = await createSampleHome((store) =>
+      store.insertBatch({
+        records: modes.map(([billingMode, provider, cents]) =>
+          sampleRecord({ billingMode, provider, costPicoUsd: cents * 10_000_000_000n, project: "web" }),
+        ),
+        bodies: [],
+        coverage: [],
+      }),
+    );
+    try {
+      const { stdout } = await runWords(mixed.home, ["report", "--by", "provider", "--utc"]);
+      const [table, notes] = stdout.split("\n\n") as [string, string];
+      const costs = (key: string) =>
+        table
+          .match(new RegExp(`^${key} .*`, "m"))?.[0]
+          .split(/ {2,}/)
+          .slice(-3);
+      assert.deepEqual(costs("provider"), ["spent", "plan usage", "unknown billing"]);
+      assert.deepEqual(costs("anthropic"), ["$0.0300", "$0.3000", "$50.0000"]);
+      assert.deepEqual(costs("codex"), ["–", "$4.0000", "–"]);
+      assert.deepEqual(costs("total"), ["$0.0300", "$4.3000", "$50.0000"]);
+      assert.match(
+        notes,
+        /^Spent \$0\.0300 · plan usage worth \$4\.3000 at API prices · \$50\.0000 with unknown billing\.$/m,
+      );
+      const byMode = await runWords(mixed.home, ["report", "--by", "billing", "--json"]);
+      assert.deepEqual(
+        JSON.parse(byMode.stdout).rows.map((row: Record<string, string>) => [row.key, row.cost_pico_usd]),
+        [
+          ["unknown", "50000000000000"],
+          ["plan", "4300000000000"],
+          ["credits", "20000000000"],
+          ["metered", "10000000000"],
+        ],
+      );
+    } finally {
+      await mixed.remove();
+    }
   });
 
   it("says how to start if nothing was metered yet", async () => {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
+import type { BillingMode } from "../../../../core/values/record.ts";
+import { BILLING_MODES } from "../../../../core/values/record-fields.ts";
 import type { UsageTotals } from "../../../../core/wire/usage-totals.ts";
 import {
   batch,
@@ -30,6 +32,7 @@ interface Sent {
   readonly prompt: number | null;
   readonly completion: number | null;
   readonly complete: boolean;
+  readonly billing: BillingMode | null;
 }
 
 /** Times at edges of hours and days, and between. */
@@ -48,6 +51,7 @@ const request = fc.record({
   project: fc.constantFrom(null, "docs", "shop"),
   model: fc.constantFrom("gpt-4o" as const, "unheard-of" as const),
   failed: fc.boolean(),
+  billing: fc.constantFrom(...BILLING_MODES, null),
   prompt: fc.option(fc.integer({ min: 0, max: 1_000 }), { nil: null }),
   completion: fc.option(fc.integer({ min: 0, max: 1_000 }), { nil: null }),
 });
@@ -173,6 +177,7 @@ function toRecord(one: Sent): Record<string, unknown> {
     completion_tokens: one.completion,
     request_kind: "chat",
     tokens_complete: one.complete,
+    billing_mode: one.billing,
   });
 }
 
@@ -184,6 +189,7 @@ function filled(known: Sent, again: Sent): Sent {
     project: known.project ?? again.project,
     prompt: known.prompt ?? again.prompt,
     completion: known.completion ?? again.completion,
+    billing: known.billing ?? again.billing,
   };
 }
 
@@ -204,6 +210,11 @@ type CostOf = (one: Sent) => bigint | null;
 
 function totalsOf(requests: readonly Sent[], costOf: CostOf): UsageTotals {
   const sum = (of: (one: Sent) => number) => requests.reduce((total, one) => total + of(one), 0);
+  const cost = (isIncluded: (mode: BillingMode | null) => boolean) =>
+    requests
+      .filter(({ billing }) => isIncluded(billing))
+      .reduce((total, one) => total + (costOf(one) ?? 0n), 0n)
+      .toString();
   const used = (one: Sent) => (one.prompt ?? 0) + (one.completion ?? 0);
   return {
     requests: requests.length,
@@ -213,7 +224,10 @@ function totalsOf(requests: readonly Sent[], costOf: CostOf): UsageTotals {
     cache_read_tokens: 0,
     cache_write_tokens: 0,
     thinking_tokens: 0,
-    cost_pico_usd: requests.reduce((total, one) => total + (costOf(one) ?? 0n), 0n).toString(),
+    cost_pico_usd: cost(() => true),
+    spent_pico_usd: cost((mode) => mode === "metered" || mode === "credits" || mode === "free"),
+    plan_usage_pico_usd: cost((mode) => mode === "plan"),
+    unknown_billing_pico_usd: cost((mode) => mode === null || mode === "unknown"),
     unpriced_requests: sum((one) => Number(costOf(one) === null && !(one.failed && used(one) === 0))),
     incomplete_requests: sum(({ complete }) => Number(!complete)),
   };

@@ -69,13 +69,13 @@ describe("geminiCodeAssist", () => {
     response: { candidates: [], usageMetadata, modelVersion: "gemini-2.5-pro", responseId: "r1" },
   };
 
-  it("reads the wrapped response, and marks it as covered by a subscription", () => {
+  it("reads the wrapped response", () => {
     const report = readAnswer(CODE_ASSIST, JSON.stringify(answer));
     assert.deepEqual(
       [report.model, report.responseId, ...countsOf(report)],
       ["gemini-2.5-pro", "r1", 10, 0, null, null, 4, 0],
     );
-    assert.deepEqual(report.extras, { subscription: 1 });
+    assert.deepEqual(report.extras, {});
   });
 
   it("reads a stream, and an error", () => {

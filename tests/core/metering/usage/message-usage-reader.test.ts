@@ -15,7 +15,6 @@ function socketRoute(host: string, path: string): MeteredRoute {
 }
 
 const RESPONSES = socketRoute("api.openai.com", "/v1/responses");
-const CODEX = socketRoute("chatgpt.com", "/backend-api/codex/responses");
 const REALTIME = socketRoute("api.openai.com", "/v1/realtime?model=gpt-realtime");
 
 /** The reports of all messages, which are objects or texts. */
@@ -72,11 +71,6 @@ describe("createMessageUsageReader() for Responses", () => {
       [refused?.error?.type, ...countsOf(refused as UsageReport)],
       ["invalid_request_error", ...NO_COUNTS],
     );
-  });
-
-  it("marks usage that a subscription covers", () => {
-    const [report] = readAll(CODEX, { type: "response.completed", response: response("resp_1") });
-    assert.deepEqual(report?.extras, { subscription: 1 });
   });
 
   it("skips invalid messages, arrays, and messages that are too long", () => {

@@ -5,11 +5,12 @@ import { matchUrl, registry } from "./registry.rig.ts";
 
 /** A request to each built-in host that is not one of the large makers', which `registry.test.ts` has. */
 const hosts: Record<string, string> = {
-  "POST https://api.githubcopilot.com/chat/completions": "github-copilot openai.chat chat",
-  "POST https://api.individual.githubcopilot.com/responses": "github-copilot openai.responses chat",
-  "POST https://api.business.githubcopilot.com/v1/messages": "github-copilot anthropic.messages chat",
-  "POST https://api.enterprise.githubcopilot.com/embeddings": "github-copilot openai.embeddings embedding",
-  "POST https://api.githubcopilot.com/v1/chat/completions": "github-copilot openai.chat chat",
+  "POST https://api.githubcopilot.com/chat/completions": "github-copilot openai.chat chat plan",
+  "POST https://api.individual.githubcopilot.com/responses": "github-copilot openai.responses chat plan",
+  "POST https://api.business.githubcopilot.com/v1/messages": "github-copilot anthropic.messages chat plan",
+  "POST https://api.enterprise.githubcopilot.com/embeddings":
+    "github-copilot openai.embeddings embedding plan",
+  "POST https://api.githubcopilot.com/v1/chat/completions": "github-copilot openai.chat chat plan",
   "GET https://api.githubcopilot.com/models": "github-copilot free",
   "POST https://api.githubcopilot.com/models/session": "github-copilot free",
   "GET https://api.individual.githubcopilot.com/_ping": "github-copilot free",
@@ -22,15 +23,16 @@ const hosts: Record<string, string> = {
   "POST https://models.inference.ai.azure.com/chat/completions": "github-models openai.chat chat",
 
   "POST https://api.z.ai/api/paas/v4/chat/completions": "zai openai.chat chat",
-  "POST https://api.z.ai/api/coding/paas/v4/chat/completions": "zai-coding-plan openai.chat chat",
-  "POST https://api.z.ai/api/anthropic/v1/messages": "zai anthropic.messages chat",
+  "POST https://api.z.ai/api/coding/paas/v4/chat/completions": "zai-coding-plan openai.chat chat plan",
+  "POST https://api.z.ai/api/anthropic/v1/messages": "zai anthropic.messages chat unknown",
   "POST https://open.bigmodel.cn/api/paas/v4/embeddings": "zhipuai openai.embeddings embedding",
   "POST https://open.bigmodel.cn/api/paas/v4/rerank": "zhipuai openai.embeddings other false",
-  "POST https://open.bigmodel.cn/api/coding/paas/v4/chat/completions": "zhipuai-coding-plan openai.chat chat",
+  "POST https://open.bigmodel.cn/api/coding/paas/v4/chat/completions":
+    "zhipuai-coding-plan openai.chat chat plan",
   "POST https://api.moonshot.ai/v1/chat/completions": "moonshot openai.chat chat",
   "POST https://api.moonshot.cn/anthropic/v1/messages": "moonshot anthropic.messages chat",
-  "POST https://api.kimi.com/coding/v1/messages": "kimi-for-coding anthropic.messages chat",
-  "POST https://api.kimi.com/coding/v1/chat/completions": "kimi-for-coding openai.chat chat",
+  "POST https://api.kimi.com/coding/v1/messages": "kimi-for-coding anthropic.messages chat plan",
+  "POST https://api.kimi.com/coding/v1/chat/completions": "kimi-for-coding openai.chat chat plan",
   "POST https://api.minimax.io/anthropic/v1/messages": "minimax anthropic.messages chat",
   "POST https://api.minimaxi.com/v1/chat/completions": "minimax openai.chat chat",
   "POST https://api.minimax.io/v1/text/chatcompletion_v2": "minimax openai.chat chat",
@@ -48,18 +50,18 @@ const hosts: Record<string, string> = {
   "POST https://ws1.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1/chat/completions":
     "alibaba openai.chat chat",
   "POST https://token-plan.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1/chat/completions":
-    "alibaba-token-plan openai.chat chat",
+    "alibaba-token-plan openai.chat chat plan",
   "POST https://coding-intl.dashscope.aliyuncs.com/v1/chat/completions":
-    "alibaba-coding-plan openai.chat chat",
+    "alibaba-coding-plan openai.chat chat plan",
   "POST https://coding.dashscope.aliyuncs.com/apps/anthropic/v1/messages":
-    "alibaba-coding-plan-cn anthropic.messages chat",
-  "POST https://portal.qwen.ai/v1/chat/completions": "qwen-code openai.chat chat",
+    "alibaba-coding-plan-cn anthropic.messages chat plan",
+  "POST https://portal.qwen.ai/v1/chat/completions": "qwen-code openai.chat chat plan",
   "POST https://ark.cn-beijing.volces.com/api/v3/chat/completions": "volcengine openai.chat chat",
   "POST https://ark.cn-beijing.volces.com/api/v3/bots/chat/completions": "volcengine openai.chat chat",
   "POST https://ark.cn-beijing.volces.com/api/coding/v3/chat/completions":
-    "volcengine-coding-plan openai.chat chat",
+    "volcengine-coding-plan openai.chat chat plan",
   "POST https://ark.cn-beijing.volces.com/api/coding/v1/messages":
-    "volcengine-coding-plan anthropic.messages chat",
+    "volcengine-coding-plan anthropic.messages chat plan",
   "POST https://ark.ap-southeast.bytepluses.com/api/v3/responses": "volcengine openai.responses chat",
 
   "POST https://ai-gateway.vercel.sh/v1/chat/completions": "vercel openai.chat chat",
@@ -188,15 +190,16 @@ const hosts: Record<string, string> = {
   "GET https://queue.fal.run/fal-ai/flux/requests/r1/status": "fal free",
   "GET https://queue.fal.run/fal-ai/flux/requests/r1": "fal units.stated other fal-ai/flux fetches",
 
-  "POST http://localhost:1234/v1/chat/completions": "lmstudio openai.chat chat",
-  "POST http://127.0.0.1:1234/api/v0/chat/completions": "lmstudio openai.chat chat",
-  "POST http://localhost:8000/v1/completions": "vllm openai.completions chat",
-  "POST http://[::1]:8000/v1/messages": "vllm anthropic.messages chat",
-  "POST http://localhost:8080/v1/chat/completions": "llama-cpp openai.chat chat",
-  "POST http://localhost:8080/chat/completions": "llama-cpp openai.chat chat",
-  "POST http://localhost:4000/chat/completions": "litellm openai.chat chat",
-  "POST http://localhost:4000/v1/responses": "litellm openai.responses chat",
-  "POST http://localhost:4000/v1beta/models/m:generateContent": "litellm gemini.generate chat m false",
+  "POST http://localhost:1234/v1/chat/completions": "lmstudio openai.chat chat free",
+  "POST http://127.0.0.1:1234/api/v0/chat/completions": "lmstudio openai.chat chat free",
+  "POST http://localhost:8000/v1/completions": "vllm openai.completions chat free",
+  "POST http://[::1]:8000/v1/messages": "vllm anthropic.messages chat free",
+  "POST http://localhost:8080/v1/chat/completions": "llama-cpp openai.chat chat free",
+  "POST http://localhost:8080/chat/completions": "llama-cpp openai.chat chat free",
+  "POST http://localhost:4000/chat/completions": "litellm openai.chat chat unknown",
+  "POST http://localhost:4000/v1/responses": "litellm openai.responses chat unknown",
+  "POST http://localhost:4000/v1beta/models/m:generateContent":
+    "litellm gemini.generate chat m false unknown",
   "GET http://localhost:8000/v1/models": "not_provider",
   "GET http://localhost:8000/": "not_provider",
   "POST http://localhost:8000/api/login": "not_provider",

@@ -4,11 +4,11 @@ import type { RouteMatch } from "../../../../core/metering/usage/route.ts";
 /** The registry of the built-in providers. */
 export const registry = createRegistry();
 
-/** Describes a match: `provider api kind [model] [streaming] [flags] [+extras]`, or what else it is. */
+/** Describes a match: `provider api kind [model] [streaming] [flags] [billing] [+extras]`, or what else it is. */
 export function spell(match: RouteMatch): string {
   if (match.kind === "not_provider") return match.kind;
   if (match.kind !== "metered") return `${match.provider} ${match.kind}`;
-  const { provider, api, requestKind, model, streaming, fetches, webSocket, extras } = match;
+  const { provider, api, requestKind, model, streaming, fetches, webSocket, billing, extras } = match;
   return [
     provider,
     api,
@@ -17,6 +17,7 @@ export function spell(match: RouteMatch): string {
     ...(streaming === null ? [] : [streaming]),
     ...(fetches ? ["fetches"] : []),
     ...(webSocket ? ["webSocket"] : []),
+    ...(billing === undefined ? [] : [billing]),
     ...Object.keys(extras ?? {}).map((name) => `+${name}`),
   ].join(" ");
 }

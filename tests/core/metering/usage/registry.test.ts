@@ -102,15 +102,15 @@ const table: Record<string, string> = {
   "GET https://openrouter.ai/models": "openrouter free",
   "POST https://openrouter.ai/models": "openrouter unknown_path",
   "POST https://openrouter.ai/api/v2/magic": "openrouter unknown_path",
-  "POST http://localhost:11434/api/chat": "ollama ollama.chat chat",
-  "POST http://127.0.0.1:11434/api/generate": "ollama ollama.generate chat",
-  "POST http://[::1]:11434/api/embed": "ollama ollama.embed embedding false",
-  "POST http://localhost:11434/v1/chat/completions": "ollama openai.chat chat",
-  "POST http://localhost:11434/v1/messages": "ollama anthropic.messages chat",
+  "POST http://localhost:11434/api/chat": "ollama ollama.chat chat free",
+  "POST http://127.0.0.1:11434/api/generate": "ollama ollama.generate chat free",
+  "POST http://[::1]:11434/api/embed": "ollama ollama.embed embedding false free",
+  "POST http://localhost:11434/v1/chat/completions": "ollama openai.chat chat free",
+  "POST http://localhost:11434/v1/messages": "ollama anthropic.messages chat free",
   "GET http://localhost:11434/": "ollama free",
   "GET http://localhost:11434/api/tags": "ollama free",
   "POST http://localhost:8088/api/chat": "not_provider",
-  "POST https://ollama.com/api/chat": "ollama ollama.chat chat",
+  "POST https://ollama.com/api/chat": "ollama ollama.chat chat plan",
   "GET https://ollama.com/library": "ollama free",
   "POST https://ollama.com/library": "ollama unknown_path",
   "POST https://api.groq.com/openai/v1/chat/completions": "groq openai.chat chat",
@@ -147,10 +147,9 @@ const table: Record<string, string> = {
   "POST https://generativelanguage.googleapis.com/v1beta/models/m:batchGenerateContent": "gemini free",
   "GET https://generativelanguage.googleapis.com/download/v1beta/files/f1:download?alt=media":
     "gemini gemini.batch_file chat fetches",
-  "POST https://chatgpt.com/backend-api/codex/responses": "codex openai.responses chat +subscription",
-  "GET https://chatgpt.com/backend-api/codex/responses":
-    "codex openai.responses chat true webSocket +subscription",
-  "POST https://chatgpt.com/backend-api/codex/responses/compact": "codex openai.responses chat +subscription",
+  "POST https://chatgpt.com/backend-api/codex/responses": "codex openai.responses chat plan",
+  "GET https://chatgpt.com/backend-api/codex/responses": "codex openai.responses chat true webSocket plan",
+  "POST https://chatgpt.com/backend-api/codex/responses/compact": "codex openai.responses chat plan",
   "GET https://chatgpt.com/backend-api/codex/models": "codex free",
   "POST https://chatgpt.com/backend-api/codex/analytics-events/events": "codex free",
   "POST https://chatgpt.com/backend-api/codex/magic": "codex unknown_path",
@@ -161,9 +160,9 @@ const table: Record<string, string> = {
   "GET https://chatgpt.com/backend-api/magic": "codex unknown_path",
   "POST https://ab.chatgpt.com/otlp/v1/metrics": "not_provider",
   "POST https://cloudcode-pa.googleapis.com/v1internal:generateContent":
-    "code-assist gemini.code_assist chat false +subscription",
+    "code-assist gemini.code_assist chat false plan",
   "POST https://daily-cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse":
-    "code-assist gemini.code_assist chat true +subscription",
+    "code-assist gemini.code_assist chat true plan",
   "POST https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist": "code-assist free",
   "POST https://cloudcode-pa.googleapis.com/v1internal:recordCodeAssistMetrics": "code-assist free",
   "POST https://cloudcode-pa.googleapis.com/v1internal:countTokens": "code-assist free",
@@ -307,7 +306,7 @@ describe("createRegistry()", () => {
       "corp anthropic.messages chat",
     );
     assert.equal(matchUrl("POST https://a.models.corp.test/v1/messages", own), "not_provider");
-    assert.equal(matchUrl("POST http://gpu-box:11434/api/chat", own), "ollama ollama.chat chat");
+    assert.equal(matchUrl("POST http://gpu-box:11434/api/chat", own), "ollama ollama.chat chat free");
     assert.equal(
       matchUrl("POST https://g.corp.test/v1beta/models/m:generateContent", own),
       "corp gemini.generate chat m false",

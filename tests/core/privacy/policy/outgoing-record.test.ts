@@ -48,6 +48,7 @@ describe("toOutgoingRecord()", () => {
       cost_usd_minor_units: 12_345,
       cost_pico_usd: "123450000000",
       cost_source: "computed",
+      billing_mode: "plan",
       provider_cost_pico_usd: "99",
       rates_source: "bundled",
       service_tier: "standard",

@@ -23,6 +23,7 @@ export const sampleRecord: RequestRecord = {
   tokensComplete: true,
   costPicoUsd: 123_450_000_000n,
   costSource: "computed",
+  billingMode: "plan",
   providerCostPicoUsd: 99n,
   ratesSource: "bundled",
   serviceTier: "standard",

@@ -24,7 +24,7 @@ const minimal = [
     "cache_write_1h_tokens",
   ],
   ...["thinking_tokens", "tokens_complete", "cost_usd_minor_units", "cost_pico_usd", "cost_source"],
-  ...["rates_source", "project"],
+  ...["billing_mode", "rates_source", "project"],
 ];
 const full = ["method", "path", "source_workdir"];
 const all = Object.keys(metadataRecordSchema.entries);

@@ -1,0 +1,23 @@
+import type { Migration } from "../migration.ts";
+
+const ROLLUPS = ["usage_hourly", "usage_daily"];
+
+/**
+ * Adds how a request is billed, and the sums of what was spent and of plan usage. The rest of `cost_pico_usd` has unknown
+ * billing, as have all older requests except those of two providers that only serve plans.
+ */
+export const billingMode: Migration = {
+  name: "0011-billing-mode",
+  statements: [
+    "alter table requests add column billing_mode text",
+    ...ROLLUPS.flatMap((table) => [
+      `alter table ${table}
+        add column spent_pico_usd numeric not null default 0,
+        add column plan_usage_pico_usd numeric not null default 0`,
+      // The policies apply to the owner of the tables too, which would see no rows.
+      `alter table ${table} no force row level security`,
+      `update ${table} set plan_usage_pico_usd = cost_pico_usd where provider in ('codex', 'code-assist')`,
+      `alter table ${table} force row level security`,
+    ]),
+  ],
+};
