@@ -24,6 +24,7 @@ import {
   geminiOpenai,
   mistralAudio,
   openaiText,
+  vercel,
 } from "./totals-and-media.ts";
 import { transport } from "./transport.ts";
 
@@ -61,6 +62,7 @@ export const ALL_CASES: readonly WireCase[] = [
   ...batches,
   ...bedrockLongContext,
   ...mistralAudio,
+  ...vercel,
   ...geminiOpenai,
   ...openaiText,
   ...geminiEmbedMedia,

@@ -75,6 +75,9 @@ export const DOCUMENTS = {
   geminiHiddenThoughts: read(
     "https://ai.google.dev/gemini-api/docs/openai; the total includes the thoughts: https://github.com/mozilla-ai/any-llm/issues/1290, https://github.com/Clarifai/clarifai-python/pull/978",
   ),
+  vercelUsage: read(
+    "vercel/ai, packages/gateway/src/gateway-language-model.ts; packages/google/src: outputTokens leaves out the thoughts",
+  ),
   openaiAudioPrices: read(
     "https://developers.openai.com/api/docs/models/gpt-4o-audio-preview; https://developers.openai.com/api/docs/models/gpt-4o-mini-audio-preview",
   ),

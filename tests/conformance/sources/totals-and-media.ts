@@ -137,6 +137,50 @@ compatible.add(
   { request: { stream: true, stream_options: { include_usage: true } } },
 );
 
+const gateway = defineApi({
+  folder: "vercel",
+  provider: "vercel",
+  host: "ai-gateway.vercel.sh",
+  path: "/v1/chat/completions",
+  request: { model: "google/gemini-2.5-flash", messages },
+  source: DOCUMENTS.vercelUsage,
+  id: "gen_Conformance1",
+});
+export const vercel = gateway.cases;
+gateway.add(
+  "json-reasoning-beside-output",
+  "More reasoning than output: a part cannot exceed the whole, so completion_tokens leaves it out.",
+  json(
+    completion("gen_Conformance1", "google/gemini-2.5-flash", {
+      prompt_tokens: 35,
+      completion_tokens: 12,
+      total_tokens: 47,
+      completion_tokens_details: { reasoning_tokens: 62 },
+    }),
+  ),
+  { tokens: { prompt: 35, completion: 12, thinking: 62 } },
+);
+gateway.add(
+  "language-model-reasoning-in-total",
+  "The protocol of the ai package passes on the provider's counts: 35 + 112 + 62 = 209.",
+  json({
+    content: [],
+    finishReason: "stop",
+    usage: { inputTokens: 35, outputTokens: 112, totalTokens: 209, reasoningTokens: 62 },
+    response: { id: "gen_Conformance2", modelId: "google/gemini-2.5-flash" },
+    providerMetadata: { gateway: { cost: "0.0004455", generationId: "gen_Conformance2" } },
+  }),
+  {
+    id: "gen_Conformance2",
+    model: "google/gemini-2.5-flash",
+    requestedModel: null,
+    tokens: { prompt: 35, completion: 112, thinking: 62 },
+    providerCost: "445500000",
+    cost: "provider",
+  },
+  { path: "/v3/ai/language-model", request: { model: undefined, messages: undefined, prompt: messages } },
+);
+
 const text = defineApi({
   folder: "openai-chat",
   provider: "openai",

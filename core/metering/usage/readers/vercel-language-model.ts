@@ -1,9 +1,18 @@
 import { parseDecimalToPico } from "../../../pricing/decimal.ts";
 import { MAX_COST_PICO_USD } from "../../../pricing/money.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { asObject, firstCount, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
+import {
+  addCounts,
+  asObject,
+  firstCount,
+  isObject,
+  NO_TOKENS,
+  readCount,
+  splitTotal,
+} from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
 import type { UsageFindings } from "../usage-report.ts";
+import { readOpenaiTotals } from "./openai-totals.ts";
 
 const KNOWN = {
   inputTokens: { total: true, noCache: true, cacheRead: true, cacheWrite: true },
@@ -22,7 +31,9 @@ const KNOWN_FLAT = { ...KNOWN, inputTokens: true, outputTokens: true } as const;
  *
  * - `usage` states flat totals (`inputTokens`, `outputTokens`, with the parts `cachedInputTokens` and `reasoningTokens`), or
  *   nested ones (`inputTokens.total` with `noCache`, `cacheRead` and `cacheWrite`; `outputTokens.total` with `reasoning`).
- *   Totals include their parts. An embedding states `usage.tokens`.
+ *   Nested totals include their parts. Flat ones are those of the provider: Google's output excludes reasoning and Anthropic's
+ *   input excludes cached tokens, which shows where `totalTokens` is the sum or the part exceeds the total. An embedding states
+ *   `usage.tokens`.
  * - A stream states usage in the part `finish`.
  * - `providerMetadata.gateway.cost` is the price of the call in USD, as text.
  * - `response.modelId`, or in a stream the part `response-metadata`, names the model.
@@ -71,16 +82,25 @@ function findings(
   responseId: string | null,
   providerCostPicoUsd: bigint | null,
 ): UsageFindings {
-  const { inputTokens, outputTokens, tokens, cachedInputTokens, reasoningTokens } = asObject(usage);
+  const { inputTokens, outputTokens, totalTokens, tokens, cachedInputTokens, reasoningTokens } =
+    asObject(usage);
   const nested = isObject(inputTokens);
   const [inputParts, outputParts] = [asObject(inputTokens), asObject(outputTokens)];
+  const cached = firstCount(cachedInputTokens, inputParts.cacheRead);
   const input = firstCount(inputTokens, inputParts.total, tokens);
-  const output = firstCount(outputTokens, outputParts.total) ?? (readCount(tokens) === null ? null : 0);
-  const inputs = splitTotal(input, [
-    firstCount(cachedInputTokens, inputParts.cacheRead),
-    readCount(inputParts.cacheWrite),
-  ]);
-  const outputs = splitTotal(output, [firstCount(reasoningTokens, outputParts.reasoning)]);
+  const totals = readOpenaiTotals(
+    {
+      prompt_tokens: cached !== null && input !== null && cached > input ? addCounts(input, cached) : input,
+      completion_tokens:
+        firstCount(outputTokens, outputParts.total) ?? (readCount(tokens) === null ? null : 0),
+      total_tokens: totalTokens,
+      prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: inputParts.cacheWrite },
+      completion_tokens_details: { reasoning_tokens: firstCount(reasoningTokens, outputParts.reasoning) },
+    },
+    { provider: "vercel", style: "chat" },
+  );
+  const inputs = splitTotal(totals.input, [totals.cached, totals.cacheWritten]);
+  const outputs = splitTotal(totals.output, [totals.reasoning]);
   return {
     tokens: {
       ...NO_TOKENS,
@@ -90,7 +110,12 @@ function findings(
       completionTokens: outputs.rest,
       thinkingTokens: outputs.parts[0] ?? null,
     },
-    tokensComplete: input !== null && output !== null && inputs.consistent && outputs.consistent,
+    tokensComplete:
+      totals.explained &&
+      totals.input !== null &&
+      totals.output !== null &&
+      inputs.consistent &&
+      outputs.consistent,
     model,
     responseId,
     serviceTier: null,
