@@ -51,7 +51,7 @@ export { PICO_USD_PER_USD } from "./decimal.ts";
 export type { PriceFactor } from "./factors.data.ts";
 export { isPullUrlAllowed, judgePull, type PullVerdict } from "./guard.ts";
 export { formatPicoUsd, formatUsd } from "./money.ts";
-export { createPriceBook, type PriceBook, type RateQuery } from "./price-book.ts";
+export { createPriceBook, type PriceBook, type PriceBookOptions, type RateQuery } from "./price-book.ts";
 export { type CostLine, type PricedUsage, priceUsage, type UsageToPrice } from "./price-usage.ts";
 export { type RateProblem, readPublishedRate, toPublishedRate } from "./published-rates.ts";
 export type { RateRow, Rates, RateTier, TokenRates } from "./rates.ts";

@@ -31,6 +31,17 @@ export interface PriceBook {
   findPublished(query: RateQuery): RateRow | null;
   /** Returns the row that applies among the bundled rows. */
   findBundled(query: RateQuery): RateRow | null;
+  /** Returns the name of the price list of a provider: the one that the operator named, or the provider's own. */
+  listOf(provider: string): string;
+}
+
+/** Options of a price book. */
+export interface PriceBookOptions {
+  /**
+   * The price list of each provider whose models have no rates of their own, such as a company's gateway to OpenAI. Source:
+   * `prices` in `[[providers]]`.
+   */
+  readonly lists?: Readonly<Record<string, string>>;
 }
 
 /** Maximum number of cached names, because clients choose names. */
@@ -72,7 +83,7 @@ const NO_CANDIDATES: Candidates = { operator: NO_ROWS, auto: NO_ROWS, bundled: N
  * one model form a history in which the later row wins if two apply. Other rows match their own name; an operator's name
  * may end in `*`. Throws a RangeError for an invalid date.
  */
-export function createPriceBook(rows: readonly RateRow[]): PriceBook {
+export function createPriceBook(rows: readonly RateRow[], options: PriceBookOptions = {}): PriceBook {
   const lists = new Map<string, PriceList>();
   for (const row of rows) addRow(lists, row);
   for (const list of lists.values()) {
@@ -80,14 +91,23 @@ export function createPriceBook(rows: readonly RateRow[]): PriceBook {
     for (const history of list.operator.values()) history.sort((a, b) => a.fromMillis - b.fromMillis);
   }
 
+  const named = new Map(
+    Object.entries(options.lists ?? {}).map(([provider, list]) => [provider, priceListOf(list)]),
+  );
   const cache = new Map<string, Map<string, Candidates>>();
   let cachedNames = 0;
+
+  function search(provider: string, name: string): Candidates {
+    const own = findCandidates(lists, priceListOf(provider), name);
+    const other = named.get(provider);
+    return own === NO_CANDIDATES && other !== undefined ? findCandidates(lists, other, name) : own;
+  }
 
   function candidatesFor(provider: string, model: string): Candidates {
     let ofProvider = cache.get(provider);
     const known = ofProvider?.get(model);
     if (known !== undefined) return known;
-    const found = findCandidates(lists, priceListOf(provider), normaliseModelName(model));
+    const found = search(provider, normaliseModelName(model));
     if (cachedNames >= MAX_CACHED_NAMES) {
       cache.clear();
       cachedNames = 0;
@@ -121,6 +141,7 @@ export function createPriceBook(rows: readonly RateRow[]): PriceBook {
     },
     findPublished: (query) => published(candidatesOf(query), query.at),
     findBundled: (query) => applicable(candidatesOf(query).bundled, query.at),
+    listOf: (provider) => named.get(provider) ?? priceListOf(provider),
   };
 }
 

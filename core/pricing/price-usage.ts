@@ -8,7 +8,6 @@ import { findMediumRate } from "./media-rates.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
 import { MAX_COST_PICO_USD } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
-import { priceListOf } from "./provider-names.ts";
 import type { RateRow, Rates, RateTier, ServiceTierRates, TokenRates } from "./rates.ts";
 import { type KnownCounts, splitByCalls, type TierPortion } from "./split-by-calls.ts";
 import { ESTIMATE_EXTRAS, USAGE_EXTRAS, type UsageExtra, type UsageExtraName } from "./usage-extras.ts";
@@ -95,8 +94,7 @@ const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtra
  */
 export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
   const row = book.find(usage);
-  const computed =
-    row === null ? unpricedWithoutRow(usage) : computeLines(usage, row, findExtraRates(usage, row, book));
+  const computed = row === null ? unpricedWithoutRow(usage) : computeLines(usage, row, book);
   const stated = usage.providerCostPicoUsd;
   if (stated !== null && stated >= 0n && stated <= MAX_COST_PICO_USD) {
     return { ...computed, costPicoUsd: stated, costSource: "provider", ratesSource: null };
@@ -185,7 +183,7 @@ interface Pricing {
   readonly row: RateRow;
   /** The rates of what is billed in addition to tokens. */
   readonly besides: Rates;
-  readonly priceList: ReturnType<typeof priceListOf>;
+  readonly priceList: string;
   readonly modelNames: readonly string[];
   readonly factors: readonly PriceFactor[];
   /** The factors without those that exempt cache reads. */
@@ -203,12 +201,13 @@ interface ServicePricing {
   readonly unknown: string | null;
 }
 
-function computeLines(usage: UsageToPrice, row: RateRow, besides: Rates): PricedUsage {
+function computeLines(usage: UsageToPrice, row: RateRow, book: PriceBook): PricedUsage {
+  const besides = findExtraRates(usage, row, book);
   const counts = countTokens(usage.tokens);
   const totalInput = counts.promptTokens + counts.cacheReadTokens + counts.cacheWriteTokens;
   const split = splitByCalls(usage.extras, tierFor(row.rates.tiers, totalInput));
   const { tier } = split;
-  const priceList = priceListOf(usage.provider);
+  const priceList = book.listOf(usage.provider);
   const modelNames = [
     row.model.toLowerCase(),
     withoutSnapshot(withoutResourcePath(normaliseModelName(usage.model))),

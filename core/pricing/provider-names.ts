@@ -9,15 +9,32 @@ const PRICE_LIST_OF: Readonly<Record<string, string>> = {
   codex: "openai",
   moonshot: "moonshotai",
   xai: "x-ai",
+  "anthropic-aws": "anthropic",
+  voyage: "voyageai",
+  alibaba: "dashscope",
+  // A plan covers the calls; their worth is the price of the same call without it.
+  "alibaba-coding-plan": "dashscope",
+  "alibaba-token-plan": "dashscope",
+  "qwen-code": "dashscope",
+  "alibaba-coding-plan-cn": "alibaba-cn",
+  "alibaba-token-plan-cn": "alibaba-cn",
+  "zai-coding-plan": "zai",
+  "zhipuai-coding-plan": "zhipuai",
+  "kimi-for-coding": "moonshotai",
+  "volcengine-coding-plan": "volcengine",
+  "opencode-go": "opencode",
 };
 
 /**
  * The lists to search if a reseller's own list lacks the model. A reseller sells these makers' models at their prices.
- * Source: `fallback_model_providers` of `@pydantic/genai-prices`; a test compares the two.
+ * Source: `fallback_model_providers` of `@pydantic/genai-prices`; a test compares the two. Those after the first two are ours:
+ * GitHub Copilot and OpenCode Zen name models as their makers do.
  */
 export const FALLBACK_PRICE_LISTS: Readonly<Record<string, readonly string[]>> = {
   azure: ["openai", "anthropic", "deepseek", "x-ai", "moonshotai"],
   google: ["anthropic"],
+  "github-copilot": ["openai", "anthropic", "google", "x-ai"],
+  opencode: ["openai", "anthropic", "google", "x-ai", "moonshotai"],
 };
 
 /** Returns the name of a provider's price list. */

@@ -17,10 +17,10 @@ export interface ExplainCostOptions {
 /** Shows how the cost of one request was calculated. */
 export async function explainCost(context: CommandContext, options: ExplainCostOptions): Promise<void> {
   const { home } = context;
-  const { operator } = (await readConfig(home, context.env)).config.pricing;
+  const { config } = await readConfig(home, context.env);
   await withStore(home, { readOnly: true }, async (store) => {
     const request = await findRequest(store.records, options.id);
-    const explanation = explainRequest(request, openPriceBook(operator, store.rates));
+    const explanation = explainRequest(request, openPriceBook(config, store.rates));
     if (options.json) {
       context.printJson({
         ...explanationJson(explanation),

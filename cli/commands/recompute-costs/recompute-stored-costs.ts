@@ -20,11 +20,11 @@ export async function recomputeStoredCosts(
 ): Promise<void> {
   const { home } = context;
   const period = readPeriod(options, Date.now(), options.utc);
-  const { operator } = (await readConfig(home, context.env)).config.pricing;
+  const { config } = await readConfig(home, context.env);
   await withStore(home, { readOnly: options.dryRun }, async (store) => {
     const { stderr } = context;
     const shown = "isTTY" in stderr && stderr.isTTY === true;
-    const changes = await recomputeCosts(store.records, openPriceBook(operator, store.rates), {
+    const changes = await recomputeCosts(store.records, openPriceBook(config, store.rates), {
       period,
       dryRun: options.dryRun,
       now: Date.now,

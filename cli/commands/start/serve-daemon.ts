@@ -53,7 +53,7 @@ function createPrices({ config }: DaemonSetup): Prices {
   let source: Store | null = null;
   let book: ReturnType<typeof openPriceBook> | null = null;
   const reload = () => {
-    if (source !== null) book = openPriceBook(config.pricing.operator, source.rates);
+    if (source !== null) book = openPriceBook(config, source.rates);
   };
   return {
     current() {

@@ -11,7 +11,12 @@ export interface ExtraHost {
   /** Matches any port if absent. */
   port?: number;
   provider: string;
-  api: Dialect;
+  /** The APIs that the host serves. Of several that know a path, the first applies. */
+  api: Dialect | readonly Dialect[];
+  /** The path before the APIs' own paths, such as `/llm`. What is outside of it is ignored. Absent: any path may precede. */
+  basePath?: string;
+  /** The provider whose prices apply, such as `openai` for a gateway to OpenAI. */
+  prices?: string;
 }
 
 /** The target of a gateway prefix. The rest of the path is appended to the origin and `basePath`. */
@@ -61,6 +66,8 @@ interface HostEntry {
   port: number | null;
   provider: string;
   apis: Provider["apis"];
+  /** What precedes all paths of the APIs: empty, or a path such as `/llm`. */
+  basePath: string;
   paths: readonly PathRule[];
   shared: boolean;
   /** Whether the entry is the operator's, and not built in. */
@@ -78,16 +85,17 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
     ...(extras && { extras }),
   });
   const entries: HostEntry[] = [
-    ...extra.map(({ host, port, provider, api }) => ({
+    ...extra.map(({ host, port, provider, api, basePath = "" }) => ({
       pattern: normaliseHost(host),
       port: port ?? null,
       provider,
-      apis: EXTRA_HOST_APIS[api],
+      apis: [api].flat().flatMap((each) => EXTRA_HOST_APIS[each]),
+      basePath: basePath.replace(/\/+$/, ""),
       paths: [],
       shared: false,
       isOperators: true,
       // A server of the operator that runs models costs nothing.
-      routeDetails: routeDetails(api === "azure", api === "ollama" ? "free" : undefined),
+      routeDetails: routeDetails([api].flat().includes("azure"), api === "ollama" ? "free" : undefined),
     })),
     ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], shared = false, billing, extras }) =>
       hosts.map((pattern) => ({
@@ -95,6 +103,7 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
         port,
         provider,
         apis,
+        basePath: "",
         paths,
         shared,
         isOperators: false,
@@ -143,11 +152,12 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
   };
 }
 
-/** Matches a path with the entries of its host. The first entry that knows the path applies. */
+/** Matches a path with the entries of its host. The first entry that knows the path below its base applies. */
 function matchEntries(entries: readonly HostEntry[], method: string, path: string): RouteMatch {
   let unknown: RouteMatch = { kind: "not_provider" };
   for (const entry of entries) {
-    const match = matchPath(entry, method, path);
+    if (entry.basePath !== "" && !path.startsWith(`${entry.basePath}/`)) continue;
+    const match = matchPath(entry, method, path.slice(entry.basePath.length));
     if (entry.shared) {
       if (match.kind === "metered") return match;
     } else if (match.kind !== "unknown_path") return match;

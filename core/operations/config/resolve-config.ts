@@ -276,7 +276,7 @@ function readPricing(section: SectionReader, today: CalendarDate): Config["prici
 }
 
 /** The API dialects that a configured host may use. */
-const HOST_DIALECTS = [
+export const HOST_DIALECTS = [
   "openai",
   "anthropic",
   "gemini",
@@ -286,6 +286,7 @@ const HOST_DIALECTS = [
   "vertex",
   "code-assist",
   "cohere",
+  "model-serving",
 ] as const satisfies readonly Dialect[];
 
 const rateFields = ["input", "output", "cache_read", "cache_write", "cache_write_1h"] as const;
@@ -340,7 +341,9 @@ function readExtraHost(section: SectionReader): ExtraHost[] {
   const host = section.text("host", "") as string;
   const port = section.integer("port", 0, anyPort);
   const provider = section.text("provider", "") as string;
-  const api = section.choice("api", "openai", [...HOST_DIALECTS]);
+  const api = section.value("api", readDialects, `one of ${HOST_DIALECTS.join(", ")}, or a list of them`);
+  const basePath = section.value("base_path", readBasePath, "a path such as /llm");
+  const prices = section.text("prices", null);
   if (!/^(\*\.)?[a-z0-9.:-]+$/i.test(host)) {
     section.warn("host", "must be a host name; this provider is ignored");
     return [];
@@ -349,7 +352,30 @@ function readExtraHost(section: SectionReader): ExtraHost[] {
     section.warn("provider", "is required; this provider is ignored");
     return [];
   }
-  return [{ host: host.toLowerCase(), ...(port > 0 && { port }), provider, api }];
+  return [
+    {
+      host: host.toLowerCase(),
+      ...(port > 0 && { port }),
+      provider,
+      api: api ?? "openai",
+      ...(basePath !== null && basePath !== "" && { basePath }),
+      ...(prices !== null && prices !== "" && { prices }),
+    },
+  ];
+}
+
+/** Reads one dialect or a list of them. */
+function readDialects(raw: unknown): Dialect | readonly Dialect[] | null {
+  const dialects = (Array.isArray(raw) ? raw : [raw]).map((each) =>
+    HOST_DIALECTS.find((known) => known === each),
+  );
+  if (dialects.length === 0 || dialects.includes(undefined)) return null;
+  return Array.isArray(raw) ? (dialects as Dialect[]) : (dialects[0] as Dialect);
+}
+
+/** Reads a path, without a slash at its end. */
+function readBasePath(raw: unknown): string | null {
+  return typeof raw === "string" && /^(\/[^/?#\s]+)*\/?$/.test(raw) ? raw.replace(/\/$/, "") : null;
 }
 
 function readTexts(section: SectionReader, key: string): Record<string, string> {

@@ -264,6 +264,30 @@ describe("PriceBook.find() by name", () => {
   });
 });
 
+describe("PriceBook.find() with a list that the operator names", () => {
+  const rows = [
+    row("gpt-5"),
+    row("gpt-5", { provider: "corp", source: "operator" }),
+    row("grok-9", { provider: "x-ai" }),
+  ];
+  const book = createPriceBook(rows, { lists: { corp: "openai", gate: "openai", grokgate: "xai" } });
+  const query = (provider: string, model: string) => ({ provider, model, requestedModel: null, at: NOW });
+
+  it("uses the provider's own rates first, then the named list", () => {
+    assert.equal(book.find(query("gate", "gpt-5"))?.provider, "openai");
+    assert.equal(book.find(query("corp", "gpt-5"))?.source, "operator");
+    assert.equal(book.find(query("grokgate", "grok-9"))?.provider, "x-ai");
+    assert.equal(book.find(query("gate", "grok-9")), null);
+    assert.equal(createPriceBook(rows).find(query("gate", "gpt-5")), null);
+  });
+
+  it("listOf() names the list whose factors apply", () => {
+    assert.equal(book.listOf("gate"), "openai");
+    assert.equal(book.listOf("grokgate"), "x-ai");
+    assert.equal(book.listOf("gemini"), "google");
+  });
+});
+
 describe("PriceBook.find() by the names of snapshots", () => {
   const base = row("gpt-5");
   const dated = row("gpt-5-2026-01-02", { provenanceDate: "2026-09-24" });

@@ -325,6 +325,32 @@ describe("createRegistry()", () => {
     assert.deepEqual(own.hosts.slice(-4), ["llm.corp.test", "*.models.corp.test", "gpu-box", "g.corp.test"]);
   });
 
+  it("matches several APIs at an operator's host, below its base path only", () => {
+    const own = createRegistry([
+      {
+        host: "gate.corp.test",
+        provider: "corp",
+        api: ["openai", "anthropic", "gemini", "model-serving"],
+        basePath: "/llm/",
+      },
+      { host: "gate.corp.test", provider: "other", api: "openai", basePath: "/other" },
+    ]);
+    for (const [request, expected] of Object.entries({
+      "POST https://gate.corp.test/llm/v1/chat/completions": "corp openai.chat chat",
+      "POST https://gate.corp.test/llm/chat/completions": "corp openai.chat chat",
+      "POST https://gate.corp.test/llm/team/x/chat/completions": "corp openai.chat chat",
+      "POST https://gate.corp.test/llm/v1/messages": "corp anthropic.messages chat",
+      "POST https://gate.corp.test/llm/anthropic/messages": "corp anthropic.messages chat",
+      "POST https://gate.corp.test/llm/v1beta/models/m:generateContent": "corp gemini.generate chat m false",
+      "POST https://gate.corp.test/llm/serving-endpoints/e/invocations": "corp openai.served chat e",
+      "POST https://gate.corp.test/llm/zz": "corp unknown_path",
+      "POST https://gate.corp.test/other/v1/embeddings": "other openai.embeddings embedding",
+      "POST https://gate.corp.test/llmx/v1/chat/completions": "not_provider",
+      "GET https://gate.corp.test/wiki": "not_provider",
+    }))
+      assert.equal(matchUrl(request, own), expected, request);
+  });
+
   it("matches every dialect at an operator's host", () => {
     const hosts = ["code-assist", "vertex", "bedrock", "azure", "cohere"] as const;
     const own = createRegistry(hosts.map((api) => ({ host: `${api}.corp.test`, provider: "corp", api })));

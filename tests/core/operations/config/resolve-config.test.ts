@@ -129,6 +129,32 @@ describe("resolveConfig()", () => {
     assert.equal(config.proxy.parent, "http://proxy:3128");
   });
 
+  it("reads several APIs, the base path and the price list of a host", () => {
+    const { config, warnings } = resolve({
+      providers: [
+        {
+          host: "gate.dev",
+          provider: "corp",
+          api: ["openai", "anthropic"],
+          base_path: "/llm/",
+          prices: "openai",
+        },
+        { host: "x.dev", provider: "x", base_path: "/", prices: "" },
+      ],
+    });
+    assert.deepEqual(warnings, []);
+    assert.deepEqual(config.providers, [
+      {
+        host: "gate.dev",
+        provider: "corp",
+        api: ["openai", "anthropic"],
+        basePath: "/llm",
+        prices: "openai",
+      },
+      { host: "x.dev", provider: "x", api: "openai" },
+    ]);
+  });
+
   it("reads TOML dates as texts", () => {
     const { config, warnings } = resolve({
       cloud: { bodies: { upload_from: new Date("2026-01-02T03:04:05.000Z") } },
@@ -411,6 +437,20 @@ describe("resolveConfig()", () => {
       /providers\[0\]\.provider/,
       (c) => c.providers,
       [],
+    ],
+    [
+      "an API that is unknown",
+      { providers: [{ host: "x.dev", provider: "x", api: ["openai", "soap"] }] },
+      /providers\[0\]\.api: must be one of openai, .*, or a list of them; ignored/,
+      (c) => c.providers,
+      [{ host: "x.dev", provider: "x", api: "openai" }],
+    ],
+    [
+      "a base path that is a URL",
+      { providers: [{ host: "x.dev", provider: "x", base_path: "https://x.dev/llm" }] },
+      /providers\[0\]\.base_path: must be a path such as \/llm; ignored/,
+      (c) => c.providers,
+      [{ host: "x.dev", provider: "x", api: "openai" }],
     ],
     [
       "an origin that is no text",
