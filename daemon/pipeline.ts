@@ -34,9 +34,9 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
       add: writer.addBody,
     },
     coverage: {
-      count(host, kind) {
+      count(host, kind, call) {
         counters.addCoverage(kind);
-        writer.count(kind, host);
+        writer.count(kind, host, call);
       },
       begin: writer.begin,
     },

@@ -17,6 +17,7 @@ const modules: readonly (readonly [firstWord: string, load: () => Promise<Comman
   ["run", () => import("./run/run-command.ts")],
   ["open", () => import("./open/open-command.ts")],
   ["report", () => import("./report/report-command.ts")],
+  ["coverage", () => import("./coverage/coverage-command.ts")],
   ["explain", () => import("./explain/explain-command.ts")],
   ["project", () => import("./project/project-commands.ts")],
   ["bodies", () => import("./bodies/bodies-commands.ts")],

@@ -11,6 +11,7 @@ export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
     ...missing.map(
       ({ kind, count: n }) => `  not metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`,
     ),
+    ...(missing.length > 0 ? ["  See which: meter coverage"] : []),
   ];
   const parts = [{ kind: "without_usage" as const, count: withoutUsage }, ...notStored];
   for (const { kind, count: n } of parts)

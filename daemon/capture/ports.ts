@@ -1,4 +1,4 @@
-import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { CoverageKind, UnmeteredCall } from "../../core/metering/coverage/coverage-kinds.ts";
 import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { Log } from "../../core/ports/log.ts";
@@ -75,8 +75,8 @@ export interface CapturePorts {
   findStoredResponse(providerResponseId: string): StoredResponse | null;
   bodies: BodyPorts;
   coverage: {
-    /** Counts an event. `host` is null if its name must not be stored. */
-    count(host: string | null, what: CoverageKind): void;
+    /** Counts an event. `host` is null if its name must not be stored. `call` names the call, without its ids. */
+    count(host: string | null, what: CoverageKind, call?: UnmeteredCall): void;
     /** Counts the start of a metered call. The returned function must be called once, when the call is recorded or discarded. */
     begin(host: string): () => void;
   };

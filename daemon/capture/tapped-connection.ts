@@ -1,3 +1,4 @@
+import { methodTemplate, pathTemplate } from "../../core/metering/coverage/path-template.ts";
 import { createExchangeReader, type ExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
@@ -94,7 +95,8 @@ function onRequestHead(
   const route = recording.ports.registry.match({ host, port, method: head.method, path });
   if (route.kind === "not_provider") return;
   if (route.kind !== "metered") {
-    recording.ports.coverage.count(host, route.kind);
+    const isUnknown = route.kind === "unknown_path";
+    recording.ports.coverage.count(host, route.kind, isUnknown ? describeCall(head.method, path) : undefined);
     return;
   }
   connection.isCovered = true;
@@ -102,6 +104,11 @@ function onRequestHead(
   const start = { facts, route, head, path, headerProject, startedAtMs: atMs };
   calls.set(id, createMeteredCall(recording, start, work.begin(host)));
 }
+
+const describeCall = (method: string, path: string) => ({
+  method: methodTemplate(method),
+  path: pathTemplate(path),
+});
 
 function onUpgraded({ recording, work }: CaptureContext, connection: TappedConnection, id: number): void {
   const { calls, facts } = connection;

@@ -1,4 +1,4 @@
-import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { CoverageKind, UnmeteredCall } from "../../core/metering/coverage/coverage-kinds.ts";
 import { StoreError, type StoreErrorReason } from "../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -13,7 +13,7 @@ export interface Backlog {
   bodies: CapturedBody[];
   /** The size of `bodies`. */
   bodyBytes: number;
-  /** Additions to counters by slot, kind and host. */
+  /** Additions to counters by slot, kind, host and call. */
   coverage: Map<string, CoverageCount>;
 }
 
@@ -25,6 +25,9 @@ export interface BacklogTarget {
   /** Called for what the store refuses for good. `record` is null for bodies and coverage. */
   refused(error: StoreError, record: RequestRecord | null, requestId: string): void;
 }
+
+/** Beyond this number of counters, calls are counted without their names. */
+const maxCounters = 2_000;
 
 /** How many records one transaction stores, so that a turn after an outage stays short. */
 const maxBatch = 500;
@@ -49,10 +52,13 @@ export function addBacklogCount(
   host: string | null,
   count: number,
   slot: Millis,
+  call?: UnmeteredCall,
 ): void {
-  const key = `${slot} ${kind} ${host ?? ""}`;
+  const named = call !== undefined && coverage.size < maxCounters ? call : undefined;
+  const key = `${slot} ${kind} ${host ?? ""} ${named?.method ?? ""} ${named?.path ?? ""}`;
   const known = coverage.get(key);
-  if (known === undefined) coverage.set(key, { at: slot, host, kind, count });
+  if (known === undefined)
+    coverage.set(key, { at: slot, host, kind, count, ...(named !== undefined && { call: named }) });
   else if (known.count + count === 0) coverage.delete(key);
   else known.count += count;
 }

@@ -85,6 +85,7 @@ function deleteRequests(state: SqliteConnection, requestIds: readonly string[]):
 /** Deletes coverage before the instant, and quarantine entries of requests and bodies that are gone. */
 function deleteLeftovers(state: SqliteConnection, before: Millis): void {
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
+  state.prepare("DELETE FROM coverage_calls WHERE slot < ?").run([before]);
   state
     .prepare(
       `DELETE FROM cloud_quarantine WHERE

@@ -68,6 +68,7 @@ function guardCoverage(part: () => CoverageStore, guard: Guard): CoverageStore {
   return {
     add: (counts) => guard(() => part().add(counts)),
     read: (period) => guard(() => part().read(period)),
+    readGaps: (kinds, period) => guard(() => part().readGaps(kinds, period)),
   };
 }
 

@@ -23,7 +23,7 @@ const syncState = (table: string, cursor: string) =>
   ) STRICT`;
 
 /**
- * The migrations from version 0 to 18. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * The migrations from version 0 to 19. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
  * that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
@@ -280,6 +280,22 @@ export const migrations: readonly Migration[] = [
     to: 18,
     statements: ["ALTER TABLE requests ADD COLUMN billing_mode TEXT"],
     expects: { columns: { requests: ["billing_mode"] } },
+  },
+  {
+    // What was not metered, by method and path template: see `addCoverageRows()`.
+    to: 19,
+    statements: [
+      `CREATE TABLE coverage_calls (
+        slot INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        method TEXT NOT NULL,
+        path TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (slot, host, kind, method, path)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: { columns: { coverage_calls: ["slot", "host", "kind", "method", "path", "count"] } },
   },
 ];
 

@@ -1,4 +1,4 @@
-import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { CoverageKind, UnmeteredCall } from "../../core/metering/coverage/coverage-kinds.ts";
 import type { StoreError, StoreErrorReason } from "../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -54,7 +54,7 @@ export interface RecordWriter {
   /** Stores the callers of records that were added before these were known. Ignored if the backlog is full. */
   attribute(attributed: readonly RequestRecord[]): void;
   /** Adds one to a counter. The host is null if it is not a provider's. */
-  count(kind: CoverageKind, host: string | null): void;
+  count(kind: CoverageKind, host: string | null, call?: UnmeteredCall): void;
   /** Counts a call as unfinished until the returned function is called. Further calls of it do nothing. */
   begin(host: string): () => void;
   /** Tries to store everything now. Returns whether nothing is left. */
@@ -122,9 +122,9 @@ export function createRecordWriter(
     add: (record) => add(state, record),
     addBody: (body) => addBody(state, body),
     attribute: (attributed) => attribute(state, attributed),
-    count(kind, host) {
+    count(kind, host, call) {
       if (state.closed) return;
-      addBacklogCount(state.backlog, kind, host, 1, currentSlot(state));
+      addBacklogCount(state.backlog, kind, host, 1, currentSlot(state), call);
       schedule(state, "turn_end");
     },
     begin: (host) => begin(state, host),

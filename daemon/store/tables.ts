@@ -24,6 +24,8 @@ export interface Tables {
   request_bodies: RequestBodiesTable;
   request_body_contents: { body_id: number; content: Uint8Array };
   coverage: { slot: number; host: string; kind: string; count: number };
+  /** The calls that were counted in `coverage`, by method and path template. */
+  coverage_calls: { slot: number; host: string; kind: string; method: string; path: string; count: number };
   cloud_state: CloudStateRows["cloud_state"] & { id: number };
   cloud_sync_state: CloudStateRows["cloud_sync_state"] & { id: number };
   cloud_body_sync_state: CloudStateRows["cloud_body_sync_state"] & { id: number };

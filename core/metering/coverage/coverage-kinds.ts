@@ -1,3 +1,5 @@
+import type { Millis } from "../../values/time.ts";
+
 /**
  * The coverage counters: what the meter saw, and what the totals lack.
  *
@@ -52,4 +54,18 @@ export interface CoverageTotal {
   host: string | null;
   kind: CoverageKind;
   count: number;
+}
+
+/** A call that was not metered, without its ids: see `pathTemplate()`. */
+export interface UnmeteredCall {
+  method: string;
+  path: string;
+}
+
+/** Calls or connections that were not metered, or only in part, of one kind. */
+export interface CoverageGap extends CoverageTotal {
+  /** Null if the kind has no request, or if there were too many different ones. */
+  call: UnmeteredCall | null;
+  /** The start of the quarter of an hour in which the last one was seen. */
+  lastSeenAt: Millis;
 }

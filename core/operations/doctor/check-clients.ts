@@ -88,7 +88,11 @@ export function checkBypass({ bypassing, unmetered, daemon }: DoctorFacts): Find
     ),
   );
   for (const description of unmetered)
-    findings.push(inconsistent("coverage", `Not metered in the last 24 hours: ${description}`));
+    findings.push(
+      inconsistent("coverage", `Not metered in the last 24 hours: ${description}`, {
+        fixCommand: "meter coverage",
+      }),
+    );
   if (daemon !== null && daemon.endedUnused > 0)
     findings.push(
       inconsistent(

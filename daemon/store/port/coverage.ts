@@ -1,10 +1,17 @@
-import type { CoverageTotal } from "../../../core/metering/coverage/coverage-kinds.ts";
+import type {
+  CoverageGap,
+  CoverageKind,
+  CoverageTotal,
+  UnmeteredCall,
+} from "../../../core/metering/coverage/coverage-kinds.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { Period } from "./values.ts";
 
 /** An addition to a counter. Only `unfinished` may be decreased, by a negative count. */
 export interface CoverageCount extends CoverageTotal {
   at: Millis;
+  /** The call that is counted, to name it. Stored for the last 10,000 different calls at most. */
+  call?: UnmeteredCall;
 }
 
 /** The coverage counters, one per host, kind and quarter of an hour. */
@@ -16,4 +23,9 @@ export interface CoverageStore {
    * out.
    */
   read(period: Period): CoverageTotal[];
+  /**
+   * Returns the counters of these kinds with the calls that were counted, latest first, and within a quarter of an hour the most
+   * frequent first. What was counted without a call, or whose call is no longer stored, has a row without one.
+   */
+  readGaps(kinds: readonly CoverageKind[], period: Period): CoverageGap[];
 }

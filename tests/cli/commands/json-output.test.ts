@@ -13,6 +13,7 @@ function namesIn(value: unknown): string[] {
 
 const commands = [
   "report --json",
+  "coverage --json",
   "explain last --json",
   "project list --json",
   "bodies show last --json",

@@ -742,6 +742,15 @@ describe("unmetered traffic", () => {
     ]);
   });
 
+  it("names a request to an unknown path, without its ids and its query", async () => {
+    const named: unknown[] = [];
+    const rig = createCaptureRig({
+      ports: { coverage: { count: (...words) => named.push(words), begin: () => () => {} } },
+    });
+    await call(rig, { host, path: "/v9/files/file-7f3a/new?key=secret", body: {} }, { body: "{}" });
+    assert.deepEqual(named.at(-1), [host, "unknown_path", { method: "POST", path: "/v9/files/{id}/new" }]);
+  });
+
   it("counts a connection that was closed before its ClientHello as closed unused", () => {
     const rig = createCaptureRig();
     const unused = { connection: 1, atMs: 0, host: "api.anthropic.com", clientPort: 50_000 };

@@ -5,7 +5,9 @@ import { describe, it } from "node:test";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
+import { MAX_CALLS_PER_SLOT } from "../../../daemon/store/coverage.ts";
 import { migrate } from "../../../daemon/store/migrate.ts";
+import { latestSchemaVersion } from "../../../daemon/store/migrations.ts";
 import { openStore, PAUSED_DATABASE_REPLACED } from "../../../daemon/store/open-store.ts";
 import type { CapturedBody } from "../../../daemon/store/port/bodies.ts";
 import { ATTRIBUTION_DUE_MS, type QuarantineEntry } from "../../../daemon/store/port/delivery.ts";
@@ -451,6 +453,52 @@ describe("coverage", () => {
       ]);
       assert.equal(store.coverage.read({ from: null, to: noon }).length, 0);
     }));
+
+  it("names the calls that were counted, and what has no name", () =>
+    withStore((store) => {
+      const quarter = 900_000;
+      const host = "api.anthropic.com";
+      const list = { method: "GET", path: "/v1/servers" };
+      store.coverage.add([
+        { at: noon, host, kind: "unknown_path", count: 2, call: list },
+        { at: noon, host, kind: "metered", count: 7 },
+      ]);
+      store.coverage.add([
+        { at: noon + quarter, host, kind: "unknown_path", count: 1, call: list },
+        { at: noon + quarter, host, kind: "unknown_path", count: 4 },
+        { at: noon, host: "api.openai.com", kind: "websocket", count: 1 },
+      ]);
+      const gap = { host, kind: "unknown_path", lastSeenAt: noon + quarter };
+      const other = { host: "api.openai.com", kind: "websocket", call: null, count: 1, lastSeenAt: noon };
+      assert.deepEqual(store.coverage.readGaps(["unknown_path", "websocket"], ever), [
+        { ...gap, call: null, count: 4 },
+        { ...gap, call: list, count: 3 },
+        other,
+      ]);
+      assert.deepEqual(store.coverage.readGaps(["websocket"], { from: null, to: noon + 1 }), [other]);
+      store.deletion.finish(noon + quarter, false);
+      assert.equal(store.coverage.readGaps(["unknown_path"], ever)[1]?.count, 1);
+    }));
+
+  it("stores a bounded number of different calls per quarter of an hour, and counts all", () =>
+    withStore((store) => {
+      const calls = Array.from({ length: MAX_CALLS_PER_SLOT + 5 }, (_, index) => ({
+        ...{ at: noon, host: "api.openai.com", kind: "unknown_path" as const, count: 1 },
+        call: { method: "GET", path: `/${index}` },
+      }));
+      store.coverage.add(calls);
+      store.coverage.add(calls.slice(0, 1));
+      const gaps = store.coverage.readGaps(["unknown_path"], ever);
+      assert.equal(gaps.length, MAX_CALLS_PER_SLOT + 1);
+      assert.deepEqual(
+        gaps.filter(({ call }) => call === null).map(({ count }) => count),
+        [5],
+      );
+      assert.equal(
+        gaps.reduce((sum, { count }) => sum + count, 0),
+        MAX_CALLS_PER_SLOT + 6,
+      );
+    }));
 });
 
 describe("settings", () => {
@@ -707,7 +755,7 @@ describe("openStore()", () => {
       const path = join(folder, "meter.db");
       (await openStore(opener, path)).close();
       const connection = await opener.open(path);
-      connection.execute("PRAGMA user_version = 19");
+      connection.execute(`PRAGMA user_version = ${latestSchemaVersion + 1}`);
       connection.close();
       const before = readFileSync(path);
       await assert.rejects(openStore(opener, path), fails("newer_schema"));

@@ -97,6 +97,7 @@ describe("meter report", () => {
         "$0.2500 of the cost was stated by the providers.",
         "Metering coverage: 80 % (4 of 5 calls seen on providers' hosts).",
         "  not metered: 1 request to an unknown path",
+        "  See which: meter coverage",
         "  of those metered: 2 responses without usage",
         "  of those metered: 3 without a prompt hash: too many large requests at once",
         "  of those metered: 1 captured body left out: too many large bodies at once",

@@ -151,7 +151,7 @@ describe("renderStatus()", () => {
     ] as const;
     assert.match(
       renderStatus(facts({ last_24_hours: { coverage, last_captures: [] } })),
-      /\n24 hours {2}Metering coverage: 90 % \(9 of 10 calls seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket session$/,
+      /\n24 hours {2}Metering coverage: 90 % \(9 of 10 calls seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket session\n {2}See which: meter coverage$/,
     );
     assert.ok(!renderStatus(facts()).includes("24 hours"));
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { adviseOnCoverage, coverageGapKinds } from "../../../../core/metering/coverage/coverage-advice.ts";
 import {
   type CoverageKind,
   type CoverageTotal,
@@ -102,5 +103,14 @@ describe("coverageKinds", () => {
   it("has a description for every kind that is a gap in the metering", () => {
     const same = coverageKinds.filter((kind) => describeCoverageCount(kind, 2) === kind);
     assert.deepEqual(same, withoutGap);
+  });
+
+  it("has advice for every kind that is a gap in the metering", () => {
+    const without = coverageKinds.filter((kind) => adviseOnCoverage(kind) === null);
+    assert.deepEqual(without, withoutGap);
+    assert.deepEqual(
+      coverageKinds.filter((kind) => !withoutGap.includes(kind)).sort(),
+      [...coverageGapKinds].sort(),
+    );
   });
 });

@@ -1,0 +1,94 @@
+import { adviseOnCoverage, coverageGapKinds } from "../../../core/metering/coverage/coverage-advice.ts";
+import type { CoverageGap, CoverageKind } from "../../../core/metering/coverage/coverage-kinds.ts";
+import {
+  type CoverageSummary,
+  describeCoverageCount,
+  summariseCoverage,
+} from "../../../core/metering/coverage/coverage-summary.ts";
+import { formatCount } from "../../../core/values/text/format-count.ts";
+import { withStore } from "../../home/open-store.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { renderTable } from "../../render/table.ts";
+
+/** The options of `meter coverage`. */
+export interface PrintCoverageOptions extends PeriodOptions {
+  readonly utc: boolean;
+  readonly json: boolean;
+}
+
+/** Shows how much was metered, and names what was not. */
+export async function printCoverage(context: CommandContext, options: PrintCoverageOptions): Promise<void> {
+  const period = readPeriod(options, Date.now(), options.utc);
+  await withStore(context.home, { readOnly: true }, async (store) => {
+    const summary = summariseCoverage(store.coverage.read(period));
+    const gaps = store.coverage.readGaps(coverageGapKinds, period);
+    if (options.json) context.printJson(toJson(summary, gaps));
+    else context.print(renderCoverage(summary, gaps, context.width));
+  });
+}
+
+function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[]) {
+  const { metered, seen, permille } = summary;
+  return {
+    metered,
+    seen,
+    percent: permille === null ? null : permille / 10,
+    kinds: countsOf(summary).map(({ kind, count }) => ({ kind, count, ...adviseOnCoverage(kind) })),
+    gaps: gaps.map(({ host, kind, call, count, lastSeenAt }) => ({
+      kind,
+      host,
+      method: call?.method ?? null,
+      path: call?.path ?? null,
+      count,
+      last_seen: new Date(lastSeenAt).toISOString(),
+    })),
+  };
+}
+
+/** Returns what was not metered, then the parts of metered calls that are missing. */
+const countsOf = ({ missing, withoutUsage, notStored }: CoverageSummary) => [
+  ...missing,
+  ...(withoutUsage === 0 ? [] : [{ kind: "without_usage" as const, count: withoutUsage }]),
+  ...notStored,
+];
+
+/** Renders the summary, and a section with advice and a table for each kind of gap. */
+export function renderCoverage(
+  summary: CoverageSummary,
+  gaps: readonly CoverageGap[],
+  width: number,
+): string {
+  const { permille, metered, seen } = summary;
+  if (permille === null) return "No calls to providers were seen in this period.";
+  const head = `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`;
+  const counts = countsOf(summary);
+  if (counts.length === 0) return `${head}\nNothing is missing.`;
+  return [head, ...counts.map(({ kind, count }) => renderKind(kind, count, gaps, width))].join("\n\n");
+}
+
+function renderKind(kind: CoverageKind, count: number, gaps: readonly CoverageGap[], width: number): string {
+  const advice = adviseOnCoverage(kind);
+  const rows = gaps
+    .filter((gap) => gap.kind === kind)
+    .map(({ host, call, count: n, lastSeenAt }) => [
+      host ?? "",
+      call?.method ?? "",
+      call?.path ?? "",
+      formatCount(n),
+      new Date(lastSeenAt).toISOString().slice(0, 16),
+    ]);
+  const columns = [
+    { title: "host" },
+    { title: "method" },
+    { title: "path", shrink: true },
+    { title: "count", align: "right" as const },
+    { title: "last seen (UTC)" },
+  ];
+  return [
+    `${formatCount(count)} ${describeCoverageCount(kind, count)} (${kind})`,
+    ...(advice === null ? [] : [advice.meaning, advice.fix]),
+    ...(advice?.command == null ? [] : [`  ${advice.command}`]),
+    ...(rows.length === 0 ? [] : [renderTable(columns, rows, width)]),
+  ].join("\n");
+}

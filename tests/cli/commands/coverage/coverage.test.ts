@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { noon } from "../../../daemon/store/sample-records.rig.ts";
+import { createSampleHome, runWords } from "../../run-command.rig.ts";
+
+const host = "api.anthropic.com";
+const day = 86_400_000;
+
+describe("meter coverage", () => {
+  let sample: Awaited<ReturnType<typeof createSampleHome>>;
+  before(async () => {
+    sample = await createSampleHome((store) => {
+      store.coverage.add([
+        { at: noon, host, kind: "metered", count: 14 },
+        { at: noon, host, kind: "closed_unused", count: 90 },
+        {
+          at: noon,
+          host,
+          kind: "unknown_path",
+          count: 1,
+          call: { method: "GET", path: "/mcp/{id}/servers" },
+        },
+        { at: noon - day, host: "api.openai.com", kind: "tunnelled_no_certificate", count: 5 },
+      ]);
+    });
+  });
+  after(() => sample.remove());
+
+  it("names what was not metered, says what it means, and how to change it", async () => {
+    const { stdout, code } = await runWords(sample.home, ["coverage"]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^Metering coverage: 70 % \(14 of 20 calls/);
+    assert.match(
+      stdout,
+      /^1 request to an unknown path \(unknown_path\)\nThe meter does not know these paths/m,
+    );
+    assert.match(stdout, /^api\.anthropic\.com +GET +\/mcp\/\{id\}\/servers +1 +2026-\d\d-\d\dT12:00/m);
+    assert.match(
+      stdout,
+      /^5 connections for which no certificate could be issued.*\n.*\n.*\n {2}meter doctor --fix$/m,
+    );
+    assert.doesNotMatch(stdout, /90|closed_unused/);
+  });
+
+  it("prints JSON for one period", async () => {
+    const from = new Date(noon).toISOString();
+    const { stdout } = await runWords(sample.home, ["coverage", "--since", from, "--json"]);
+    const { kinds, gaps, ...rest } = JSON.parse(stdout);
+    assert.deepEqual(rest, { metered: 14, seen: 15, percent: 93.3 });
+    assert.deepEqual(gaps, [
+      { kind: "unknown_path", host, method: "GET", path: "/mcp/{id}/servers", count: 1, last_seen: from },
+    ]);
+    assert.partialDeepStrictEqual(kinds, [{ kind: "unknown_path", count: 1, command: null }]);
+  });
+
+  it("says that nothing was seen", async () => {
+    const { stdout } = await runWords(sample.home, ["coverage", "--since", "2030-01-01"]);
+    assert.equal(stdout, "No calls to providers were seen in this period.\n");
+  });
+});
