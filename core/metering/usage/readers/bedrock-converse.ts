@@ -30,7 +30,7 @@ export function bedrockModel(routeModel: string | null): string | null {
  * Bedrock Converse. Usage is in `usage`; in an event stream, it is in the last event (`metadata`).
  *
  * - `inputTokens` is **exclusive** of `cacheReadInputTokens` and `cacheWriteInputTokens`; `totalTokens` is the sum of these
- *   three and `outputTokens`. One-hour cache writes are in `cacheDetails` (`{ttl: "1h", inputTokens}`).
+ *   three and `outputTokens`; a larger one leaves the usage incomplete. One-hour cache writes are in `cacheDetails` (`{ttl: "1h", inputTokens}`).
  * - `outputTokens` is all output. Reasoning is not stated separately.
  * - `serviceTier.type` is the tier that served the call. The response contains neither model nor id: the model comes from the
  *   path, the id from the request id header.
@@ -60,6 +60,7 @@ function startConverse({ routeModel, header }: AnswerFacts): MessageReader {
       const input = readCount(stated.inputTokens);
       const output = readCount(stated.outputTokens);
       const absent = input === null ? null : 0;
+      const cacheRead = readCount(stated.cacheReadInputTokens ?? stated.cacheReadInputTokenCount) ?? absent;
       const cacheWrite =
         readCount(stated.cacheWriteInputTokens ?? stated.cacheWriteInputTokenCount) ?? absent;
       // Without a stated total, the one-hour part is ignored.
@@ -68,13 +69,16 @@ function startConverse({ routeModel, header }: AnswerFacts): MessageReader {
         tokens: {
           ...NO_TOKENS,
           promptTokens: input,
-          cacheReadTokens:
-            readCount(stated.cacheReadInputTokens ?? stated.cacheReadInputTokenCount) ?? absent,
+          cacheReadTokens: cacheRead,
           cacheWriteTokens: cacheWrite,
           cacheWrite1hTokens: writes.parts[0] ?? null,
           completionTokens: output,
         },
-        tokensComplete: input !== null && output !== null && writes.consistent,
+        tokensComplete:
+          input !== null &&
+          output !== null &&
+          writes.consistent &&
+          (readCount(stated.totalTokens) ?? 0) <= input + output + (cacheRead ?? 0) + (cacheWrite ?? 0),
         model: bedrockModel(routeModel),
         responseId: header("x-amzn-requestid"),
         serviceTier: typeof serviceTier === "string" ? serviceTier : null,

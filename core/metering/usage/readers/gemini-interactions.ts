@@ -33,7 +33,7 @@ const ANSWER = ["id", "model", "agent", "status", "usage"] as const;
  *
  * - `total_input_tokens` is **inclusive** of `total_cached_tokens`, and **exclusive** of `total_tool_use_tokens`.
  * - `total_output_tokens` is **exclusive** of `total_thought_tokens`, as in generateContent, unless `total_tokens` equals the
- *   sum without the thoughts.
+ *   sum without the thoughts. A larger `total_tokens` than the sum of all leaves the usage incomplete.
  * - These are proto3 fields, which omit zeros.
  * - A stream states usage in `interaction` of `interaction.completed`. A background interaction has no usage until it is
  *   complete. Only a response with usage makes a record, under the interaction's id.
@@ -88,7 +88,12 @@ function startInteraction({ fetches }: AnswerFacts): MessageReader {
           completionTokens: outputs.rest,
           thinkingTokens: outputs.parts[0] ?? null,
         },
-        tokensComplete: input !== null && output !== null && inputs.consistent && outputs.consistent,
+        tokensComplete:
+          input !== null &&
+          output !== null &&
+          inputs.consistent &&
+          outputs.consistent &&
+          (readCount(stated.total_tokens) ?? 0) <= input + output + thoughts,
         model,
         responseId,
         serviceTier: null,

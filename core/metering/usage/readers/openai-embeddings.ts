@@ -1,13 +1,25 @@
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import { asObject, firstCount, isObject, NO_TOKENS } from "../token-counts.ts";
+import { asObject, firstCount, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
+import { setExtra, setPartExtra } from "../usage-extras.ts";
 
 const KNOWN = {
   prompt_tokens: true,
   input_tokens: true,
   completion_tokens: true,
   total_tokens: true,
+  prompt_tokens_details: {
+    text_tokens: true,
+    image_tokens: true,
+    audio_tokens: true,
+    video_tokens: true,
+    cached_tokens: true,
+  },
+  // Voyage's multimodal embeddings.
+  text_tokens: true,
+  image_pixels: true,
+  video_pixels: true,
   cost: true,
   cost_in_usd_ticks: true,
 } as const;
@@ -15,6 +27,9 @@ const KNOWN = {
 /**
  * OpenAI Embeddings and compatible hosts. The only count is `usage.prompt_tokens`, or the equal `total_tokens`. An embedding
  * has no output, so the completion count is 0 and not unknown.
+ *
+ * Multimodal embeddings state their media in `prompt_tokens_details`. Voyage states pixels, which have their own price, next to
+ * `text_tokens`; the tokens of the medium are the rest of the total (docs.voyageai.com, "Multimodal Embeddings").
  */
 export const openaiEmbeddings = defineApiReader({
   members: ["id", "model", "usage"],
@@ -46,10 +61,23 @@ function startEmbeddings({ provider }: AnswerFacts): MessageReader {
         model,
         responseId,
         serviceTier: null,
-        extras: {},
+        extras: mediaOf(asObject(usage), input),
         providerCostPicoUsd: isObject(usage) ? readStatedCost(provider, usageText) : null,
         unknownUsage: unknownUsage(usage, KNOWN),
       };
     },
   };
+}
+
+/** Returns the tokens of each medium, which have their own rates in an embedding. */
+function mediaOf(usage: Readonly<Record<string, unknown>>, input: number | null): Record<string, number> {
+  const extras: Record<string, number> = {};
+  const details = asObject(usage.prompt_tokens_details);
+  for (const medium of ["image", "audio", "video"] as const)
+    setPartExtra(extras, `${medium}_input_tokens`, details[`${medium}_tokens`], input);
+  const text = readCount(usage.text_tokens);
+  if (input === null || text === null || text > input) return extras;
+  if ((readCount(usage.image_pixels) ?? 0) > 0) setExtra(extras, "image_input_tokens", input - text);
+  else if ((readCount(usage.video_pixels) ?? 0) > 0) setExtra(extras, "video_input_tokens", input - text);
+  return extras;
 }

@@ -114,6 +114,13 @@ describe("bedrockConverse", () => {
     assert.deepEqual(countsOf(report), [1, 0, 0, null, 2, null]);
   });
 
+  it("is incomplete if the total exceeds the parts", () => {
+    const report = read(address("m", "converse"), {
+      usage: { inputTokens: 1, outputTokens: 2, cacheReadInputTokens: 4, totalTokens: 90 },
+    });
+    assert.deepEqual([countsOf(report), report.tokensComplete], [[1, 4, 0, null, 2, null], false]);
+  });
+
   it("ignores invalid details", () => {
     const cacheDetails = [{ ttl: "1h", inputTokens: "many" }, null, 7];
     const usage = { inputTokens: 1, outputTokens: 2, cacheWriteInputTokens: 3, cacheDetails };

@@ -148,6 +148,12 @@ describe("geminiInteractions", () => {
     ...rest,
   });
 
+  it("is incomplete if the total exceeds the parts", () => {
+    const hidden = { total_input_tokens: 7, total_output_tokens: 5, total_tokens: 90 };
+    const report = readAnswer(INTERACTIONS, JSON.stringify(interaction({ usage: hidden })));
+    assert.deepEqual([countsOf(report), report.tokensComplete], [[7, 0, null, null, 5, 0], false]);
+  });
+
   it("reads a complete response, whose parts sum to its total", () => {
     const report = readAnswer(INTERACTIONS, JSON.stringify(interaction()));
     assert.deepEqual(countsOf(report), [47, 60, null, null, 30, 20]);

@@ -504,6 +504,34 @@ describe("openaiResponses", () => {
 });
 
 describe("openaiEmbeddings", () => {
+  const media: [name: string, usage: object, extras: object][] = [
+    [
+      "pixels, whose tokens are the total without the text",
+      { text_tokens: 12, image_pixels: 2_000_000, total_tokens: 3583 },
+      { image_input_tokens: 3571 },
+    ],
+    [
+      "frames",
+      { text_tokens: 0, image_pixels: 0, video_pixels: 560_000, total_tokens: 1000 },
+      { video_input_tokens: 1000 },
+    ],
+    ["no pixels", { text_tokens: 12, image_pixels: 0, total_tokens: 12 }, {}],
+    [
+      "details",
+      {
+        prompt_tokens: 300,
+        total_tokens: 300,
+        prompt_tokens_details: { image_tokens: 258, text_tokens: 42 },
+      },
+      { image_input_tokens: 258 },
+    ],
+  ];
+  for (const [name, usage, extras] of media)
+    it(`reads the media of an embedding: ${name}`, () => {
+      const report = readAnswer(ADDRESSES.embeddings, JSON.stringify({ object: "list", data: [], usage }));
+      assert.deepEqual([report.extras, report.tokensComplete, report.unknownUsage], [extras, true, null]);
+    });
+
   it("reads only input", () => {
     const body = (usage: object | null) =>
       JSON.stringify({ object: "list", data: [{ embedding: [0.1, -2e-3] }], model: "embed-test", usage });
