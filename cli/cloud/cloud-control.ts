@@ -159,7 +159,7 @@ async function remoteControl(
       await api.send("POST", "connect/cancel");
       return await andReload(local.disconnect());
     },
-    refreshRates: () => andReload(local.refreshRates()),
+    refreshRates: (request) => andReload(local.refreshRates(request)),
     cancelConnect: async () => void (await api.read("POST", "connect/cancel")),
     connect: (options) => connectThrough(api, options),
     async connectStatus() {

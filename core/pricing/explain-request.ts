@@ -40,7 +40,7 @@ export function explainRequest(request: RequestRecord, book: PriceBook): Explana
     rate:
       row === null
         ? null
-        : `${row.provider} ${row.model}, ${row.source} rates of ${row.provenanceDate}` +
+        : `${row.provider} ${row.model}, ${row.origin?.name ?? row.source} rates of ${row.provenanceDate}` +
           (priced.tier === null ? "" : `, above ${priced.tier.aboveTokens} input tokens`),
   };
 }

@@ -52,8 +52,8 @@ async function applyRateSettings(
   { pricing }: CloudSettings,
   connected: boolean,
 ): Promise<void> {
-  const { autoPull, pullIntervalMs, pullUrl } = pricing;
-  const rateSettings = JSON.stringify([autoPull, pullIntervalMs, pullUrl, connected]);
+  const { autoPull, pullIntervalMs, pullUrl, source } = pricing;
+  const rateSettings = JSON.stringify([autoPull, pullIntervalMs, pullUrl, source, connected]);
   if (parts.started && rateSettings !== parts.scheduledRates) await parts.rates.schedule();
   parts.scheduledRates = rateSettings;
 }

@@ -6,6 +6,7 @@ import type {
   ConnectResult,
   DisconnectResult,
   PauseResult,
+  RatesRequest,
   ReconcileResult,
   RefreshRatesResult,
   ResumeReport,
@@ -42,5 +43,6 @@ export interface CloudService {
   disconnect(): Promise<DisconnectResult>;
   /** Compares the days from `fromDate` to `toDate`, both included, UTC. */
   reconcile(fromDate: CalendarDate, toDate: CalendarDate): Promise<ReconcileResult>;
-  refreshRates(): Promise<RefreshRatesResult>;
+  /** Pulls rates from the configured source, or from the requested one. */
+  refreshRates(request?: RatesRequest): Promise<RefreshRatesResult>;
 }

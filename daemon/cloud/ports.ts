@@ -10,7 +10,7 @@ import type { Sha256 } from "../../core/values/hash.ts";
 import type { Store } from "../store/port/store.ts";
 
 /** The part of the configuration that the cloud service reads. */
-export type CloudSettings = Pick<Config, "cloud" | "pricing" | "redactionRules">;
+export type CloudSettings = Pick<Config, "cloud" | "pricing" | "providers" | "redactionRules">;
 
 /** The ports of the cloud service. */
 export interface CloudServicePorts {

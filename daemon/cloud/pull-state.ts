@@ -8,6 +8,9 @@ const PULLED_AT_KEY = "rates_pulled_at";
 /** The key of the last failed pull since then: time and error. */
 const FAILED_KEY = "rates_pull_failed";
 
+/** The prefix of the key of the time of the last successful pull of a source, in milliseconds. */
+const SOURCE_PULLED_AT_KEY = "rates_pulled_at:";
+
 /** A pull of rates that changed nothing. */
 interface PullFailure {
   at: Millis;
@@ -33,6 +36,17 @@ export function readPullHistory(notes: Pick<NoteStore, "read">): PullHistory {
 /** Returns when the next pull is due: after the interval, or after the minimum interval if the last pull failed. */
 export function nextPullAt({ pulledAt, failure }: PullHistory, intervalMs: number): Millis {
   return failure === null ? (pulledAt ?? 0) + intervalMs : failure.at + MIN_PULL_INTERVAL_MS;
+}
+
+/** Returns when rates were last pulled from a source, or null. */
+export function readSourcePulledAt(notes: Pick<NoteStore, "read">, source: string): Millis | null {
+  const text = notes.read(`${SOURCE_PULLED_AT_KEY}${source}`);
+  return text === null ? null : Number(text);
+}
+
+/** Saves that a pull from a source succeeded, whether or not rates changed. */
+export function saveSourcePull(notes: Pick<NoteStore, "write">, source: string, at: Millis): void {
+  notes.write(`${SOURCE_PULLED_AT_KEY}${source}`, String(at));
 }
 
 /** Saves that a pull succeeded, whether or not rates changed. */

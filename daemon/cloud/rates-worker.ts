@@ -4,7 +4,7 @@ import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import type { CloudServicePorts } from "./ports.ts";
 import { nextPullAt, readPullHistory } from "./pull-state.ts";
 import { refreshRates } from "./refresh-rates.ts";
-import type { RefreshRatesResult } from "./results.ts";
+import type { RatesRequest, RefreshRatesResult } from "./results.ts";
 
 /** Pulls rates repeatedly while `[pricing] auto_pull` is on. */
 export interface RatesWorker {
@@ -12,7 +12,7 @@ export interface RatesWorker {
   schedule(): Promise<void>;
   stop(): void;
   /** Pulls rates now. */
-  refresh(): Promise<RefreshRatesResult>;
+  refresh(request?: RatesRequest): Promise<RefreshRatesResult>;
 }
 
 /** Creates the worker. A failed pull is retried after one hour, the minimum interval. */
@@ -25,7 +25,8 @@ export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
   let retryAt: number | null = null;
   let running: Promise<RefreshRatesResult> | null = null;
 
-  function refresh(): Promise<RefreshRatesResult> {
+  function refresh(request?: RatesRequest): Promise<RefreshRatesResult> {
+    if (request !== undefined) return refreshRates(ports, request);
     // Simultaneous calls share one pull.
     running ??= refreshRates(ports).finally(() => {
       running = null;
@@ -36,7 +37,7 @@ export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
   async function pullWhenDue(): Promise<void> {
     try {
       const { kind } = await refresh();
-      const isDone = kind === "updated" || kind === "not_modified";
+      const isDone = kind === "updated" || kind === "not_modified" || kind === "listed";
       retryAt = isDone ? null : clock.now() + MIN_PULL_INTERVAL_MS;
     } catch (error) {
       logTaskCrash(ports.log, "rates", error);

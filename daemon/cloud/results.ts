@@ -2,8 +2,10 @@ import type { ResumeReport, SyncReport } from "../../core/delivery/sync/sync-eve
 import type { SupervisorStatus } from "../../core/operations/supervisor/supervisor-machine.ts";
 import type { RateProblem } from "../../core/pricing/published-rates.ts";
 import type { Reconciliation } from "../../core/pricing/reconcile/reconcile.ts";
+import type { PriceFormat } from "../../core/pricing/sources/price-sources.ts";
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
 import type { Whoami } from "../../core/wire/daemon.ts";
+import type { PriceListResult } from "./pull-price-list.ts";
 
 /** Options of `connect()`. */
 export interface ConnectOptions {
@@ -88,6 +90,20 @@ export type ReconcileResult =
   | { readonly kind: "not_connected" }
   | { readonly kind: "failed"; readonly httpStatus: number | null; readonly error: string };
 
+/** Which rates to pull. */
+export interface RatesRequest {
+  /** The name of a public price list, or `cloud`; null for the configured source. */
+  readonly source?: string | null;
+  /** A price list instead of a source: one that was already read, or the URL of one. */
+  readonly list?: {
+    readonly name: string;
+    readonly format: PriceFormat;
+    readonly from: { readonly text: string } | { readonly url: string };
+  };
+  /** Compare only, and store nothing. */
+  readonly dryRun?: boolean;
+}
+
 /** The result of `refreshRates()`. */
 export type RefreshRatesResult =
   | {
@@ -96,7 +112,11 @@ export type RefreshRatesResult =
       readonly publishedAt: string;
       readonly from: "cloud" | "pull_url";
     }
-  | { readonly kind: "not_modified"; readonly from: "cloud" | "pull_url" }
+  | { readonly kind: "not_modified"; readonly from: string }
+  /** A public price list was read. */
+  | PriceListResult
+  /** No source has this name. */
+  | { readonly kind: "unknown_source" }
   /** There is neither a `pull_url` nor a connection. */
   | { readonly kind: "not_configured" }
   /** The URL is not https. */

@@ -167,7 +167,8 @@ async function gatherQuickFacts(subject: Subject): Promise<Facts> {
     unmetered: missing
       .filter(({ kind }) => unmeteredKinds.test(kind))
       .map(({ kind, count }) => `${count} ${describeCoverageCount(kind, count)}`),
-    ratesHaveSource: config.pricing.pullUrl !== null || config.cloud.enabled,
+    ratesHaveSource:
+      config.pricing.pullUrl !== null || config.pricing.source !== null || config.cloud.enabled,
     freeDiskBytes: freeBytes(home),
   };
 }

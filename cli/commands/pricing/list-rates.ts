@@ -19,7 +19,7 @@ export async function listRates(context: CommandContext, options: ListRatesOptio
   );
   if (options.json) {
     return context.printJson(
-      rows.map(({ provider, model, source, provenanceDate, effectiveFrom, rates }) => ({
+      rows.map(({ provider, model, source, origin, provenanceDate, effectiveFrom, rates }) => ({
         ...{ provider, model, source, provenance_date: provenanceDate, effective_from: effectiveFrom },
         ...{
           input: rates.input,
@@ -28,6 +28,8 @@ export async function listRates(context: CommandContext, options: ListRatesOptio
           cache_write: rates.cacheWrite,
         },
         cache_write_1h: rates.cacheWrite1h,
+        origin: origin?.name ?? null,
+        retrieved_on: origin?.retrievedOn ?? null,
         tiers: rates.tiers.map((tier) => ({
           ...{ above_tokens: tier.aboveTokens, input: tier.input, output: tier.output },
           ...{

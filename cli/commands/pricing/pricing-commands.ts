@@ -42,22 +42,94 @@ export class PricingStatusCommand extends MeterCommand {
   }
 }
 
-export class PricingRefreshCommand extends MeterCommand {
-  static override paths = [["pricing", "refresh"]];
+export class PricingSourcesCommand extends MeterCommand {
+  static override paths = [["pricing", "sources"]];
+  static override usage = Command.Usage({
+    category: "Prices",
+    description: "List the price lists to pull from, with their age",
+    examples: [["List the sources, and when each was last pulled", "meter pricing sources"]],
+  });
+
+  json = Option.Boolean("--json", false, { description: "Print JSON" });
+
+  protected override async perform(): Promise<void> {
+    const { listSources } = await import("./list-sources.ts");
+    return await listSources(this.commandContext, this);
+  }
+}
+
+const sourceOption =
+  "litellm, models.dev, genai-prices, openrouter or cloud; by default, the configured source";
+
+export class PricingPullCommand extends MeterCommand {
+  static override paths = [
+    ["pricing", "refresh"],
+    ["pricing", "pull"],
+  ];
   static override usage = Command.Usage({
     category: "Prices",
     description: "Pull the published rates now",
     details: `
-      Pulls from \`[pricing] pull_url\` if it is set, otherwise from the cloud. A pull is applied as a whole or not at
-      all: if one rate changes more than tenfold, the whole pull is rejected. Stored requests keep their cost; see
-      \`meter recompute-costs\`.
+      Pulls from \`[pricing] source\` or \`pull_url\` if one is set, otherwise from the cloud. Of a public price list, rates
+      that change more than tenfold or between free and paid are held back, and the others are applied from today. A pull
+      from the cloud is applied as a whole or not at all. Stored requests keep their cost; see \`meter recompute-costs\`.
+      \`meter pricing pull\` is the same command.
     `,
-    examples: [["Pull once", "meter pricing refresh"]],
+    examples: [
+      ["Pull LiteLLM's price list", "meter pricing pull --source litellm"],
+      ["Pull from the configured source", "meter pricing pull"],
+    ],
   });
+
+  source = Option.String("--source", { description: sourceOption });
 
   protected override async perform(): Promise<void> {
     const { pullRates } = await import("./pull-rates.ts");
-    return await pullRates(this.commandContext);
+    return await pullRates(this.commandContext, this);
+  }
+}
+
+export class PricingDiffCommand extends MeterCommand {
+  static override paths = [["pricing", "diff"]];
+  static override usage = Command.Usage({
+    category: "Prices",
+    description: "Show what a pull would change, without storing it",
+    examples: [
+      ["Compare with models.dev", "meter pricing diff --source models.dev"],
+      ["Show all changes", "meter pricing diff --source litellm --all"],
+    ],
+  });
+
+  source = Option.String("--source", { description: sourceOption });
+  all = Option.Boolean("--all", false, { description: "List all changes instead of the first 20" });
+
+  protected override async perform(): Promise<void> {
+    const { diffRates } = await import("./pull-rates.ts");
+    return await diffRates(this.commandContext, this);
+  }
+}
+
+export class PricingImportCommand extends MeterCommand {
+  static override paths = [["pricing", "import"]];
+  static override usage = Command.Usage({
+    category: "Prices",
+    description: "Import a price list from a file or an https URL",
+    details: "The rates are judged as those of a pull, and apply from today.",
+    examples: [
+      ["Import a copy of LiteLLM's list", "meter pricing import prices.json --format litellm"],
+      ["Import from a URL", "meter pricing import https://models.dev/api.json --format models.dev"],
+    ],
+  });
+
+  format = Option.String("--format", {
+    required: true,
+    description: "litellm, models.dev, genai-prices, openrouter or meter",
+  });
+  from = Option.String({ name: "file or URL" });
+
+  protected override async perform(): Promise<void> {
+    const { importRates } = await import("./import-rates.ts");
+    return await importRates(this.commandContext, this);
   }
 }
 
@@ -68,11 +140,16 @@ export class PricingAutoPullCommand extends MeterCommand {
     description: "Turn regular pulls of the published rates on or off",
     examples: [
       ["Pull every six hours, or as [pricing] pull_interval is set", "meter pricing auto-pull on"],
+      ["Pull LiteLLM's price list regularly", "meter pricing auto-pull on --source litellm"],
       ["Stop pulling", "meter pricing auto-pull off"],
     ],
   });
 
-  value = Option.String({ name: "on|off" });
+  source = Option.String("--source", {
+    description:
+      "litellm, models.dev, genai-prices, openrouter or cloud; turns pulls on and saves the source",
+  });
+  value = Option.String({ name: "on|off", required: false });
 
   protected override async perform(): Promise<void> {
     const { setAutoPull } = await import("./set-auto-pull.ts");

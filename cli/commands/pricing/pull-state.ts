@@ -7,7 +7,9 @@ import { CommandFailure } from "../../program/exit-codes.ts";
 export interface PullState {
   auto_pull: boolean;
   interval_seconds: number;
-  /** Null if rates are pulled from the cloud. */
+  /** The name of a public price list, or `cloud`; null if none is configured. */
+  source: string | null;
+  /** Null if rates are pulled from the cloud or from a public list at its own address. */
   pull_url: string | null;
   last_pull_at: string | null;
   /** The last failed pull, unless a later one succeeded. */
@@ -20,7 +22,7 @@ export interface PullState {
 /** Reads where and when rates are pulled. Works even if there is no database. */
 export async function readPullState(
   home: string,
-  pricing: { autoPull: boolean; pullIntervalMs: number; pullUrl: string | null },
+  pricing: { autoPull: boolean; pullIntervalMs: number; pullUrl: string | null; source: string | null },
 ): Promise<PullState> {
   let history: PullHistory = { pulledAt: null, failure: null };
   try {
@@ -34,6 +36,7 @@ export async function readPullState(
   return {
     auto_pull: pricing.autoPull,
     interval_seconds: intervalMs / 1000,
+    source: pricing.source,
     pull_url: pricing.pullUrl,
     last_pull_at: pulledAt === null ? null : iso(pulledAt),
     last_failed_at: failure === null ? null : iso(failure.at),

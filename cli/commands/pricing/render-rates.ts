@@ -1,5 +1,6 @@
 import { formatRateText } from "../../../core/pricing/money.ts";
 import type { RateRow } from "../../../core/pricing/rates.ts";
+import { findPriceSource } from "../../../core/pricing/sources/price-sources.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import { type Column, renderTable, tableFits } from "../../render/table.ts";
 
@@ -13,6 +14,10 @@ const columns: readonly Column[] = [
   { title: "source" },
 ];
 
+/** Returns the name of the price list that states the rate. */
+const listName = ({ source, origin }: Pick<RateRow, "source" | "origin">) =>
+  origin === undefined || findPriceSource(origin.name) === null ? source : origin.name;
+
 const usd = (rate: number | null) => (rate === null ? UNKNOWN : formatRateText(rate));
 
 type Rates = Pick<RateRow["rates"], "input" | "output" | "cacheRead" | "cacheWrite">;
@@ -23,9 +28,9 @@ const four = ({ input, output, cacheRead, cacheWrite }: Rates) =>
 /** Renders rates as a table, or as one block per model if the table is too wide: truncated names would be ambiguous. */
 export function renderRates(rows: readonly RateRow[], width: number): string {
   const above = (tokens: number) => `above ${formatCount(tokens)} input tokens`;
-  const lines = rows.flatMap(({ provider, model, source, rates }) => [
-    [provider, model, ...four(rates), source],
-    ...rates.tiers.map((tier) => ["", `  ${above(tier.aboveTokens)}`, ...four(tier), ""]),
+  const lines = rows.flatMap((row) => [
+    [row.provider, row.model, ...four(row.rates), listName(row)],
+    ...row.rates.tiers.map((tier) => ["", `  ${above(tier.aboveTokens)}`, ...four(tier), ""]),
   ]);
   const unit = "USD per million tokens";
   if (tableFits(columns, lines, width))
@@ -38,10 +43,10 @@ export function renderRates(rows: readonly RateRow[], width: number): string {
   };
   return [
     `In ${unit}:`,
-    ...rows.flatMap(({ provider, model, source, rates }) => [
-      `${provider}  ${model}  (${source})`,
-      `  ${list(rates)}`,
-      ...rates.tiers.map((tier) => `  ${above(tier.aboveTokens)}: ${list(tier)}`),
+    ...rows.flatMap((row) => [
+      `${row.provider}  ${row.model}  (${listName(row)})`,
+      `  ${list(row.rates)}`,
+      ...row.rates.tiers.map((tier) => `  ${above(tier.aboveTokens)}: ${list(tier)}`),
     ]),
   ].join("\n");
 }

@@ -2,18 +2,25 @@ import { UsageError } from "clipanion";
 import { reloadDaemon } from "../../cloud/cloud-control.ts";
 import { editConfig } from "../../home/edit-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { checkSourceName } from "./check-source-name.ts";
 
 /** The options of `meter pricing auto-pull`. */
 export interface SetAutoPullOptions {
-  readonly value: string;
+  readonly value: string | undefined;
+  readonly source: string | undefined;
 }
 
-/** Turns regular pulls of the published rates on or off. */
+/** Turns regular pulls of the published rates on or off, and sets their source. */
 export async function setAutoPull(context: CommandContext, options: SetAutoPullOptions): Promise<void> {
-  if (options.value !== "on" && options.value !== "off")
-    throw new UsageError(`Invalid value: ${options.value}. Expected: on or off.`);
+  const { source, value = source === undefined ? "" : "on" } = options;
+  if (value !== "on" && value !== "off")
+    throw new UsageError(`Invalid value: ${value}. Expected: on or off.`);
+  if (source !== undefined) checkSourceName(source);
   const { home } = context;
-  await editConfig(home, [{ path: ["pricing", "auto_pull"], value: options.value === "on" }]);
+  await editConfig(home, [
+    { path: ["pricing", "auto_pull"], value: value === "on" },
+    ...(source === undefined ? [] : [{ path: ["pricing", "source"], value: source }]),
+  ]);
   await reloadDaemon(home);
-  context.print(`Auto-pull of rates is ${options.value}.`);
+  context.print(`Auto-pull of rates is ${value}${source === undefined ? "" : `, from ${source}`}.`);
 }

@@ -35,7 +35,7 @@ export async function showPricingStatus(
   }
   const minute = (iso: string | null) =>
     iso === null ? "never" : `${iso.slice(0, 16).replace("T", " ")} UTC`;
-  const from = pull.pull_url ?? "the connected cloud";
+  const from = pull.pull_url ?? (pull.source === "cloud" ? null : pull.source) ?? "the connected cloud";
   return context.print(
     [
       `bundled   ${inForce.bundled} models, dated ${BUNDLED_RATES_DATE} (${ageDays} days old), from ${BUNDLED_RATES_SOURCE}`,
@@ -46,7 +46,7 @@ export async function showPricingStatus(
       `operator  ${inForce.operator} models, from config.toml`,
       pull.auto_pull
         ? `auto-pull on, every ${pull.interval_seconds / 3600} h; next pull: ${pull.next_pull_at === null ? "now" : minute(pull.next_pull_at)}`
-        : "auto-pull off. Pull once: meter pricing refresh. Pull regularly: meter pricing auto-pull on",
+        : "auto-pull off. Pull once: meter pricing pull --source litellm. Pull regularly: meter pricing auto-pull --source litellm",
     ].join("\n"),
   );
 }

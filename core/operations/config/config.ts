@@ -55,6 +55,8 @@ export interface Config {
     autoPull: boolean;
     pullIntervalMs: number;
     pullUrl: string | null;
+    /** The name of a public price list, or `cloud`. Null: `pull_url`, or else the cloud. */
+    source: string | null;
     operator: readonly RateRow[];
   };
   attribution: AttributionRules;

@@ -11,6 +11,7 @@ import {
 } from "../../pricing/guard.ts";
 import { readPublishedRate } from "../../pricing/published-rates.ts";
 import type { RateRow } from "../../pricing/rates.ts";
+import { PRICE_SOURCES } from "../../pricing/sources/price-sources.ts";
 import { PROMPT_HASH_KIND_DEFAULT, PROMPT_HASH_KINDS } from "../../privacy/policy/prompt-hash.ts";
 import { UPLOAD_FIELDS, UPLOAD_PRESET_DEFAULT, UPLOAD_PRESETS } from "../../privacy/policy/upload-policy.ts";
 import { readLinearPattern } from "../../privacy/redaction/linear-pattern.ts";
@@ -245,6 +246,9 @@ function readBodies(section: SectionReader): Config["bodies"] {
   };
 }
 
+/** The values of `[pricing] source`. */
+const PULL_SOURCES = [...PRICE_SOURCES.map(({ name }) => name as string), "cloud"];
+
 function readPricing(section: SectionReader, today: CalendarDate): Config["pricing"] {
   const configuredMs = section.value(
     "pull_interval",
@@ -270,6 +274,11 @@ function readPricing(section: SectionReader, today: CalendarDate): Config["prici
       "pull_url",
       (value) => (typeof value === "string" && isPullUrlAllowed(value) ? value : null),
       "a public https URL",
+    ),
+    source: section.value(
+      "source",
+      (value) => (typeof value === "string" && PULL_SOURCES.includes(value) ? value : null),
+      `one of ${PULL_SOURCES.join(", ")}`,
     ),
     operator: section.tables("operator").flatMap((each) => readOperatorRate(each, today)),
   };

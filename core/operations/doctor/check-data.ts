@@ -82,14 +82,8 @@ function checkRates({ newestRate, ratesHaveSource, now }: DoctorFacts): Finding[
   const days = rateAgeDays(newestRate, now);
   if (days <= STALE_RATES_DAYS) return [ok("prices", `The newest price is dated ${newestRate}.`)];
   const message = `The newest price is ${days} days old.`;
-  return [
-    ratesHaveSource
-      ? inconsistent("prices", message, { fixCommand: "meter pricing refresh" })
-      : inconsistent(
-          "prices",
-          `${message} Update this installation, or set [pricing] pull_url in config.toml.`,
-        ),
-  ];
+  const fixCommand = ratesHaveSource ? "meter pricing refresh" : "meter pricing pull --source litellm";
+  return [inconsistent("prices", message, { fixCommand })];
 }
 
 function checkClock({ database, newestRate, now, platform }: DoctorFacts): Finding[] {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, beforeEach, describe, it } from "node:test";
 import { createCertificateAuthority } from "../../../simulation/certificate-authority.ts";
 import { createEmptyHome, createSampleHome, runWords } from "../../run-command.rig.ts";
 
@@ -106,6 +106,157 @@ describe("meter pricing auto-pull", () => {
       }
       assert.equal((await runWords(home, ["pricing", "auto-pull", "yes"])).code, 2);
       assert.equal(await status(), false);
+    } finally {
+      remove();
+    }
+  });
+});
+
+describe("meter pricing with a public price list", () => {
+  const LIST = (input: string) =>
+    `{"m": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": ${input}, "output_cost_per_token": 2e-06,
+      "input_cost_per_audio_token": 4e-05, "input_cost_per_token_flex": 5e-07, "output_cost_per_token_flex": 1e-06},
+     "other/x": {"litellm_provider": "not-metered", "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06}}`;
+  let body = LIST("1e-06");
+  let status = 200;
+  let requests: string[] = [];
+  let url = "";
+  let close = () => {};
+  let caFile = "";
+  let folder: ReturnType<typeof createEmptyHome>;
+  before(async () => {
+    folder = createEmptyHome();
+    const authority = await createCertificateAuthority();
+    caFile = join(folder.home, "extra.pem");
+    writeFileSync(caFile, authority.certificatePem);
+    const server = createServer(await authority.mintLeaf("localhost"), (request, response) => {
+      requests.push(`${request.url} ${request.headers.authorization ?? "no token"}`);
+      const isKnown = request.headers["if-none-match"] === '"one"';
+      response.writeHead(isKnown ? 304 : status, { etag: '"one"', connection: "close" });
+      response.end(isKnown ? undefined : body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    close = () => server.close();
+    url = `https://localhost:${(server.address() as AddressInfo).port}/litellm.json`;
+  });
+  after(() => {
+    close();
+    folder?.remove();
+  });
+  beforeEach(() => {
+    body = LIST("1e-06");
+    status = 200;
+    requests = [];
+  });
+  /** A home whose `litellm` is the test's server. */
+  const homeWith = (pricing = `source = "litellm"\npull_url = ${JSON.stringify(url)}`) =>
+    createEmptyHome(`[proxy]\nextra_ca = ${JSON.stringify(caFile)}\n[pricing]\n${pricing}\n`);
+
+  it("pulls it without a token, with its modalities and service tiers, and only once while it is the same", async () => {
+    const { home, remove } = homeWith();
+    try {
+      const pulled = await runWords(home, ["pricing", "pull", "--source", "litellm"]);
+      assert.deepEqual(pulled, {
+        code: 0,
+        stdout:
+          "Pulled 1 rate from litellm: 1 new, 0 changed, 0 unchanged; 1 left out, of providers that are not metered.\n" +
+          "Price stored requests with them: meter recompute-costs --dry-run\n",
+        stderr: "",
+      });
+      const listed = await runWords(home, ["pricing", "list", "--json", "--provider", "openai", "m"]);
+      const row = JSON.parse(listed.stdout).find(({ model }: { model: string }) => model === "m");
+      assert.deepEqual([row.origin, row.source, row.input], ["litellm", "auto", 1_000_000]);
+      assert.match(
+        (await runWords(home, ["pricing", "list", "--provider", "openai"])).stdout,
+        /\nopenai +m +1 +2 .* litellm\n/,
+      );
+      assert.equal((await runWords(home, ["pricing", "pull"])).stdout, "The rates have not changed.\n");
+      assert.deepEqual(requests, Array(2).fill("/litellm.json no token"));
+      const { sources } = JSON.parse((await runWords(home, ["pricing", "sources", "--json"])).stdout);
+      const [selected] = sources.filter((source: { selected: boolean }) => source.selected);
+      assert.deepEqual(
+        [selected.name, selected.url, selected.rates, selected.age_days],
+        ["litellm", url, 1, 0],
+      );
+    } finally {
+      remove();
+    }
+  });
+
+  it("shows what a pull would change, and stores nothing", async () => {
+    const { home, remove } = homeWith();
+    try {
+      const { stdout } = await runWords(home, ["pricing", "diff"]);
+      assert.equal(
+        stdout,
+        "litellm: 1 new, 0 changed, 0 unchanged; 1 left out, of providers that are not metered. Nothing was stored.\n" +
+          "New, input and output:\n  openai m: 1, 2\n",
+      );
+      assert.match((await runWords(home, ["pricing", "sources"])).stdout, /\nlitellm \* +0 +never /);
+    } finally {
+      remove();
+    }
+  });
+
+  it("holds back a price that moves too far, and applies the others", async () => {
+    const { home, remove } = homeWith();
+    try {
+      await runWords(home, ["pricing", "import", url, "--format", "litellm"]);
+      body = LIST("11e-06");
+      const { stdout } = await runWords(home, ["pricing", "import", url, "--format", "litellm"]);
+      assert.match(
+        stdout,
+        /; 1 held back; .*\nHeld back; the known rates stay:\n {2}openai m, input: would change by more than a factor of 10: 1 to 11\n/,
+      );
+      body = LIST("2e-06");
+      const { stdout: diff } = await runWords(home, ["pricing", "diff"]);
+      assert.match(diff, /\nChanged, in USD per million:\n {2}openai m, input: 1 to 2\n/);
+    } finally {
+      remove();
+    }
+  });
+
+  it("imports a file, and refuses another format, an unknown source and a list that is not one", async () => {
+    const { home, remove } = homeWith();
+    const file = join(home, "list.json");
+    writeFileSync(file, body);
+    try {
+      const imported = await runWords(home, ["pricing", "import", file, "--format", "litellm"]);
+      assert.match(imported.stdout, /^Pulled 1 rate from litellm: 1 new,/);
+      const wrong = await runWords(home, ["pricing", "import", file, "--format", "openrouter"]);
+      assert.deepEqual(
+        [wrong.code, wrong.stderr],
+        [
+          1,
+          "meter: The price list was rejected: it is not in the format openrouter: an object with an array `data` is expected. No rates changed.\n",
+        ],
+      );
+      assert.equal((await runWords(home, ["pricing", "import", file, "--format", "csv"])).code, 2);
+      assert.equal((await runWords(home, ["pricing", "pull", "--source", "acme"])).code, 2);
+      assert.equal(
+        (await runWords(home, ["pricing", "import", "http://localhost/x", "--format", "litellm"])).code,
+        1,
+      );
+      status = 500;
+      const failed = await runWords(home, ["pricing", "pull"]);
+      assert.deepEqual(
+        [failed.code, failed.stderr],
+        [1, "meter: The rates could not be pulled: HTTP 500.\n"],
+      );
+    } finally {
+      remove();
+    }
+  });
+
+  it("is saved as the source of regular pulls", async () => {
+    const { home, remove } = homeWith("auto_pull = false");
+    try {
+      const { stdout } = await runWords(home, ["pricing", "auto-pull", "--source", "models.dev"]);
+      assert.equal(stdout, "Auto-pull of rates is on, from models.dev.\n");
+      const { pull } = JSON.parse((await runWords(home, ["pricing", "status", "--json"])).stdout);
+      assert.deepEqual([pull.auto_pull, pull.source], [true, "models.dev"]);
+      assert.equal((await runWords(home, ["pricing", "auto-pull"])).code, 2);
+      assert.equal((await runWords(home, ["pricing", "auto-pull", "--source", "acme"])).code, 2);
     } finally {
       remove();
     }

@@ -489,8 +489,8 @@ describe("diagnose()", () => {
         ratesHaveSource: false,
       } as never,
       "INCONSISTENT",
-      /^The newest price is 91 days old\. Update this installation/,
-      null,
+      /^The newest price is 91 days old\.$/,
+      "meter pricing pull --source litellm",
     ],
     [
       "a clock behind",

@@ -1,0 +1,9 @@
+import { PROVIDERS } from "../../core/metering/usage/providers.ts";
+import { FALLBACK_PRICE_LISTS, priceListOf } from "../../core/pricing/provider-names.ts";
+import type { CloudSettings } from "./ports.ts";
+
+/** Returns the names of the price lists that can price a metered request. Rates of other lists are not stored. */
+export function meteredPriceLists({ providers }: Pick<CloudSettings, "providers">): ReadonlySet<string> {
+  const names = [...PROVIDERS, ...providers].map(({ provider }) => priceListOf(provider));
+  return new Set(names.flatMap((name) => [name, ...(FALLBACK_PRICE_LISTS[name] ?? [])]));
+}
