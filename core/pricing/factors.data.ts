@@ -41,6 +41,7 @@ const GEMINI_BATCH =
 const VERTEX_PRICES = "https://cloud.google.com/vertex-ai/generative-ai/pricing";
 const CLAUDE_PRICES = "https://platform.claude.com/docs/en/about-claude/pricing";
 const GEMINI_PRICES = "https://ai.google.dev/gemini-api/docs/pricing";
+const TOGETHER_GEO = "https://docs.together.ai/docs/serverless/geo-specific-inference";
 const GROQ_FLEX = "https://console.groq.com/docs/flex-processing";
 const GROQ_BATCH = "https://console.groq.com/docs/batch";
 const MISTRAL_BATCH = "https://docs.mistral.ai/capabilities/batch/";
@@ -185,6 +186,9 @@ export const PRICE_FACTORS: readonly PriceFactor[] = [
   factor("google", "^gemini-3", regional, [11, 10], VERTEX_PRICES, UNREAD, { since: "2026-07-01" }),
   // Every other model has one price for all endpoints.
   factor("google", null, regional, [1, 1], VERTEX_PRICES, UNREAD),
+
+  // "1.25× the standard serverless rate" for input, cached input and output on the hosts of one geography.
+  factor("together", null, regional, [5, 4], TOGETHER_GEO, READ_AGAIN),
 
   // The price of on-demand.
   factor("groq", null, flex, [1, 1], GROQ_FLEX, READ_ON),

@@ -129,6 +129,15 @@ const MAKERS: readonly Provider[] = [
   },
   compatible("together", ["api.together.xyz", "api.together.ai"], V1),
   {
+    // Inference within one geography. Source: docs.together.ai, "Geo-specific inference"; 2026-11-23.
+    provider: "together",
+    hosts: ["us-api.together.ai", "ca-api.together.ai"],
+    port: 443,
+    scheme: "https",
+    apis: [openai(V1)],
+    extras: REGIONAL,
+  },
+  {
     ...compatible("fireworks", ["api.fireworks.ai"], /^\/inference\/v1(?=\/)/),
     apis: [openai(/^\/inference\/v1(?=\/)/), anthropic(/^\/inference\/v1(?=\/)/)],
   },

@@ -178,6 +178,13 @@ describe("findFactors()", () => {
     });
 });
 
+describe("findFactors() for Together's regional hosts", () => {
+  it("adds a quarter to every token rate", () => {
+    const { factors } = findFactors("together", ["any"], null, { regional_endpoint: 1 }, false, NOW);
+    assert.equal(applyFactors(1_000_000, factors), 1_250_000);
+  });
+});
+
 describe("UNPRICED_ABOVE", () => {
   it("cites a page for every limit, and refers to models in the bundled list", () => {
     const rows = loadBundledRates();

@@ -130,6 +130,7 @@ const table: Record<string, string> = {
   "POST https://api.deepseek.com/anthropic/v1/messages": "deepseek anthropic.messages chat",
   "GET https://api.deepseek.com/user/balance": "deepseek free",
   "POST https://api.together.xyz/v1/chat/completions": "together openai.chat chat",
+  "POST https://us-api.together.ai/v1/chat/completions": "together openai.chat chat +regional_endpoint",
   "POST https://api.fireworks.ai/inference/v1/chat/completions": "fireworks openai.chat chat",
   "POST https://api.perplexity.ai/chat/completions": "perplexity openai.chat chat",
   "POST https://api.perplexity.ai/v1/responses": "perplexity openai.responses chat",
