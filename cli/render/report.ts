@@ -63,9 +63,14 @@ const layouts: readonly Layout[] = [
 const UNKNOWN_BILLING_NOTE =
   "Unknown billing: these calls do not show whether they were billed by usage or covered by a plan.";
 
+/** Returns a row's value of each dimension. */
+function keysOf(dimensions: readonly ReportGrouping[], { key, second }: ReportRow): (string | null)[] {
+  return dimensions.length === 1 ? [key] : [key, second ?? null];
+}
+
 /** Renders the report as a table with its total, then notes on unpriced requests and coverage. */
 export function renderReport(
-  by: ReportGrouping,
+  dimensions: readonly ReportGrouping[],
   rows: readonly ReportRow[],
   total: ReportRow | null,
   coverage: readonly CoverageTotal[] | null,
@@ -84,16 +89,22 @@ export function renderReport(
   }));
   const tables = layouts.map(({ counts, note }) => {
     const shown = counts.filter(({ title }) => thinking || title !== "thinking");
-    const cells = (name: string, row: ReportRow) => [
-      name,
+    const cells = (names: readonly string[], row: ReportRow) => [
+      ...names,
       formatCount(row.requests),
       ...shown.map(({ of }) => formatCount(of(row.tokens))),
       ...costs.map(({ part }) => formatRowCost(row, part, fixedUsd)),
     ];
-    const body = rows.map((row) => cells(row.key ?? (by === "total" ? "total" : "(unknown)"), row));
-    if (by !== "total") body.push(cells("total", total));
+    const hasTotal = dimensions[0] !== "total";
+    const body = rows.map((row) =>
+      cells(
+        keysOf(dimensions, row).map((key) => key ?? (hasTotal ? "(unknown)" : "total")),
+        row,
+      ),
+    );
+    if (hasTotal) body.push(cells(["total", ...dimensions.slice(1).map(() => "")], total));
     const columns: Column[] = [
-      { title: by, shrink: true },
+      ...dimensions.map((title) => ({ title, shrink: true })),
       ...["requests", ...[...shown, ...costs].map(({ title }) => title)].map((title) => ({
         title,
         align: right,
@@ -126,10 +137,10 @@ export function renderReport(
 }
 
 /** Renders the report as CSV: exact sums, costs in USD as decimal text. */
-export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): string {
+export function renderCsv(dimensions: readonly ReportGrouping[], rows: readonly ReportRow[]): string {
   const head = [
     ...[
-      by,
+      ...dimensions,
       "requests",
       "errors",
       "unpriced",
@@ -141,27 +152,16 @@ export function renderCsv(by: ReportGrouping, rows: readonly ReportRow[]): strin
     ...["cache_write_1h_tokens", "completion_tokens", "thinking_tokens", "cost_usd"],
     ...["spent_usd", "plan_usage_usd", "unknown_billing_usd"],
   ];
-  const lines = rows.map(({ key, requests, errors, unpriced, incomplete, tokens, costPicoUsd, split }) =>
-    [
-      ...[
-        key === null ? null : printable(key),
-        requests,
-        errors,
-        unpriced,
-        incomplete,
-        tokens.prompt,
-        tokens.cacheRead,
-        tokens.cacheWrite,
-      ],
-      ...[tokens.cacheWrite1h, tokens.completion, tokens.thinking],
-    ]
-      .map(formatCsvField)
-      .concat(
-        [costPicoUsd, split.spentPicoUsd, split.planUsagePicoUsd, split.unknownBillingPicoUsd].map(
-          formatPicoUsd,
-        ),
-      )
-      .join(","),
-  );
+  const lines = rows.map((row) => {
+    const { tokens, split } = row;
+    const fields = [
+      ...keysOf(dimensions, row).map((key) => (key === null ? null : printable(key))),
+      ...[row.requests, row.errors, row.unpriced, row.incomplete],
+      ...[tokens.prompt, tokens.cacheRead, tokens.cacheWrite, tokens.cacheWrite1h],
+      ...[tokens.completion, tokens.thinking],
+    ];
+    const costs = [row.costPicoUsd, split.spentPicoUsd, split.planUsagePicoUsd, split.unknownBillingPicoUsd];
+    return [...fields.map(formatCsvField), ...costs.map(formatPicoUsd)].join(",");
+  });
   return [head.join(","), ...lines, ""].join("\r\n");
 }

@@ -5,18 +5,21 @@ import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 import type { BillingMode, CostSource } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
-import { dayOf } from "./days.ts";
-import type {
-  ReportGrouping,
-  ReportQuery,
-  ReportRow,
-  ReportStore,
-  SourceShare,
-  StreamsWithoutUsage,
+import {
+  type ReportColumn,
+  type ReportGrouping,
+  type ReportQuery,
+  type ReportRow,
+  type ReportStore,
+  type SourceShare,
+  type StreamsWithoutUsage,
+  TIME_UNITS,
+  type TimeUnit,
 } from "./port/reports.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
+import { bucketOf } from "./time-buckets.ts";
 
 /** Costs are summed in two halves: 64 bits hold only 9.2 million USD in pico-USD, and SQLite's `sum()` fails beyond. */
 const half = 1_000_000_000n;
@@ -28,6 +31,7 @@ const billing = sql<string>`${sql.raw(EFFECTIVE_BILLING_SQL)}`;
 /** The sums of a group, cost source and billing mode, as SQL returns them. */
 export interface SumRow {
   key: string | null;
+  second?: string | null;
   cost_source: string;
   billing: string;
   requests: number;
@@ -107,7 +111,7 @@ export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
     costPicoUsd: share.costPicoUsd + cost,
   });
   return {
-    key: row.key,
+    ...row,
     requests: row.requests + part.requests,
     errors: row.errors + part.errors,
     unpriced: row.unpriced + part.unpriced,
@@ -129,9 +133,13 @@ export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
 
 /** Adds up the cost sources and billing modes of each group. */
 function foldSums(parts: readonly SumRow[]): ReportRow[] {
-  const rows = new Map<string | null, ReportRow>();
-  for (const part of parts)
-    rows.set(part.key, addSumRow(rows.get(part.key) ?? emptyReportRow(part.key), part));
+  const rows = new Map<string, ReportRow>();
+  for (const part of parts) {
+    const group = JSON.stringify([part.key, part.second ?? null]);
+    const { second } = part;
+    const row = rows.get(group) ?? { ...emptyReportRow(part.key), ...(second !== null && { second }) };
+    rows.set(group, addSumRow(row, part));
+  }
   return [...rows.values()];
 }
 
@@ -140,22 +148,24 @@ const byText = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? 
 export const byCost = (a: ReportRow, b: ReportRow) =>
   a.costPicoUsd === b.costPicoUsd ? byText(a.key, b.key) : a.costPicoUsd > b.costPicoUsd ? -1 : 1;
 
-/** The column of each grouping that has one. */
-const COLUMNS = {
-  project: "project",
-  model: "model",
-  provider: "provider",
-  client: "client",
-  billing: "billing",
-} as const satisfies Partial<Record<ReportGrouping, string>>;
+type GroupColumn = ReportColumn | null;
+
+const isTimeUnit = (grouping: ReportGrouping | undefined): grouping is TimeUnit =>
+  (TIME_UNITS as readonly (string | undefined)[]).includes(grouping);
+
+/** Returns the grouping if it is a column. */
+const columnOf = (grouping: ReportGrouping | undefined): GroupColumn =>
+  grouping === undefined || grouping === "total" || isTimeUnit(grouping) ? null : grouping;
 
 /** Implements `ReportStore`. */
 export function createReportStore({ reader }: Pick<StoreConnections, "reader">): ReportStore {
   return {
     async read(query) {
-      const { by } = query;
-      if (by === "day") return readByDay(reader, query);
-      return foldSums(await readSums(reader, query, by === "total" ? null : COLUMNS[by])).sort(byCost);
+      const { by, and } = query;
+      if (isTimeUnit(by)) return await readByTime(reader, query, by, columnOf(and));
+      if (isTimeUnit(and)) return sortByFirstKey(await readByTime(reader, query, and, columnOf(by)));
+      const rows = foldSums(await readSums(reader, query, columnOf(by), columnOf(and))).sort(byCost);
+      return and === undefined ? rows : sortByFirstKey(rows);
     },
     readStreamsWithoutUsage: (query) => readStreamsWithoutUsage(reader, query),
     readStatistics: (query, turn) => readStatistics(reader, query, turn),
@@ -174,21 +184,25 @@ function matches({ from, to, project, model, provider }: Omit<ReportQuery, "by">
     ]);
 }
 
-type GroupColumn = (typeof COLUMNS)[keyof typeof COLUMNS] | null;
-
 function keyOf(column: GroupColumn): RawBuilder<unknown> {
   if (column === null) return sql`NULL`;
   return column === "billing" ? billing : sql.ref(column);
 }
 
 /** Reads the sums by group, cost source and billing mode. Without a column there is one group, whose key is null. */
-function readSums(reader: Kysely<Tables>, query: ReportQuery, column: GroupColumn) {
+function readSums(
+  reader: Kysely<Tables>,
+  query: ReportQuery,
+  column: GroupColumn,
+  second: GroupColumn = null,
+) {
   return reader
     .selectFrom("requests")
     .select(sql<string | null>`${keyOf(column)}`.as("key"))
+    .select(sql<string | null>`${keyOf(second)}`.as("second"))
     .select(sums)
     .where(matches(query))
-    .groupBy(sql`1, cost_source, billing`)
+    .groupBy(sql`1, 2, cost_source, billing`)
     .execute();
 }
 
@@ -215,10 +229,15 @@ async function readStreamsWithoutUsage(
 }
 
 /**
- * Reads the sums by day. The bounds of days follow the runtime's time zone, which SQLite may not know. Only days with
+ * Reads the sums by time. The bounds of days follow the runtime's time zone, which SQLite may not know. Only buckets with
  * requests are visited, with one index search each, so a row from the year 9999 costs no more.
  */
-async function readByDay(reader: Kysely<Tables>, query: ReportQuery): Promise<ReportRow[]> {
+async function readByTime(
+  reader: Kysely<Tables>,
+  query: ReportQuery,
+  unit: TimeUnit,
+  column: GroupColumn,
+): Promise<ReportRow[]> {
   const rows: ReportRow[] = [];
   const end = Math.min(query.to ?? Number.POSITIVE_INFINITY, lastInstant + 1);
   let from: Millis = Math.max(query.from ?? 0, 0);
@@ -226,12 +245,26 @@ async function readByDay(reader: Kysely<Tables>, query: ReportQuery): Promise<Re
     const first = await reader
       .selectFrom("requests")
       .select((eb) => eb.fn.min<number | null>("requested_at").as("at"))
-      .where(matches({ from, to: end }))
+      .where(matches({ ...query, from, to: end }))
       .executeTakeFirst();
     if (first === undefined || first.at === null) return rows;
-    const day = dayOf(first.at, query.days ?? "local");
-    const parts = await readSums(reader, { ...query, from: first.at, to: Math.min(day.to, end) }, null);
-    rows.push(...foldSums(parts.map((part) => ({ ...part, key: day.date }))));
-    from = day.to;
+    const bucket = bucketOf(first.at, unit, query.days ?? "local");
+    const parts = await readSums(reader, { ...query, from: first.at, to: Math.min(bucket.to, end) }, column);
+    const isFirst = query.by === unit;
+    for (const row of foldSums(parts).sort(byCost)) {
+      const other = query.and === undefined ? {} : { second: isFirst ? row.key : bucket.key };
+      rows.push({ ...row, key: isFirst ? bucket.key : row.key, ...other });
+    }
+    from = bucket.to;
   }
+}
+
+/** Sorts by the whole cost of the first key, and keeps the order of rows with the same first key. */
+function sortByFirstKey(rows: readonly ReportRow[]): ReportRow[] {
+  const groups = [...Map.groupBy(rows, ({ key }) => key)].map(([key, own]) => ({
+    ...emptyReportRow(key),
+    costPicoUsd: own.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n),
+    own,
+  }));
+  return groups.sort(byCost).flatMap(({ own }) => own);
 }

@@ -4,7 +4,7 @@ import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
 import { renderCsv, renderReport } from "../../render/report.ts";
-import { groupings } from "./groupings.ts";
+import { readGroupings } from "./groupings.ts";
 
 /** The options of `meter report`. */
 export interface PrintReportOptions extends PeriodOptions {
@@ -19,9 +19,7 @@ export interface PrintReportOptions extends PeriodOptions {
 
 /** Shows what was used and what it cost. */
 export async function printReport(context: CommandContext, options: PrintReportOptions): Promise<void> {
-  const by = groupings.find((each) => each === options.by);
-  if (by === undefined)
-    throw new UsageError(`Invalid value for --by: ${options.by}. Expected: ${groupings.join(", ")}.`);
+  const grouped = readGroupings(options.by);
   if (options.json && options.csv) throw new UsageError("--json and --csv can't be combined.");
   const period = readPeriod(options, Date.now(), options.utc);
   const filters = {
@@ -31,20 +29,22 @@ export async function printReport(context: CommandContext, options: PrintReportO
   };
   await withStore(context.home, { readOnly: true }, async (store) => {
     const days = options.utc ? "utc" : "local";
-    const rows = await store.reports.read({ ...period, ...filters, by, days });
+    const rows = await store.reports.read({ ...period, ...filters, ...grouped, days });
     const coverage = Object.keys(filters).length === 0 ? store.coverage.read(period) : null;
     const streams = options.csv ? [] : await store.reports.readStreamsWithoutUsage({ ...period, ...filters });
     if (options.json)
       return context.printJson({
-        by,
+        by: options.by,
         ...inIsoTime(period),
-        rows: rows.map(toJson),
+        rows: rows.map((row) => toJson(row, grouped.and !== undefined)),
         streams_without_usage: streams,
         coverage,
       });
-    if (options.csv) return context.stdout.write(renderCsv(by, rows));
-    const [total] = by === "total" ? rows : await store.reports.read({ ...period, ...filters, by: "total" });
-    return context.print(renderReport(by, rows, total ?? null, coverage, context.width, streams));
+    const dimensions = [grouped.by, ...(grouped.and === undefined ? [] : [grouped.and])];
+    if (options.csv) return context.stdout.write(renderCsv(dimensions, rows));
+    const [total] =
+      grouped.by === "total" ? rows : await store.reports.read({ ...period, ...filters, by: "total" });
+    return context.print(renderReport(dimensions, rows, total ?? null, coverage, context.width, streams));
   });
 }
 
@@ -54,10 +54,11 @@ function inIsoTime({ from, to }: { from: number | null; to: number | null }) {
 }
 
 /** Snake case and decimal strings, as on the wire. */
-function toJson(row: ReportRow) {
+function toJson(row: ReportRow, hasSecond: boolean) {
   const { tokens, bySource, byBilling } = row;
   return {
     key: row.key,
+    ...(hasSecond && { second_key: row.second ?? null }),
     requests: row.requests,
     errors: row.errors,
     unpriced: row.unpriced,

@@ -9,7 +9,7 @@ export class ReportCommand extends MeterCommand {
     category: "Reports",
     description: "Show what was used and what it cost",
     details: `
-      Costs are exact sums. Requests without a known price are counted as unpriced and are not in the sum. With --json,
+      What was spent, what plans covered (at API prices) and calls with unknown billing are separate sums. Sums are exact. Requests without a known price are counted as unpriced and are not in the sum. With --json,
       costs stated by providers and computed costs are listed separately. Days are in local time unless --utc is given.
     `,
     examples: [
@@ -19,11 +19,14 @@ export class ReportCommand extends MeterCommand {
         "Show one project day by day in November",
         "meter report --by day --project web --from 2026-11-01 --to 2026-11-30",
       ],
+      ["Show each model's use per week", "meter report --by model,week"],
       ["Export a spreadsheet", "meter report --by day --csv"],
     ],
   });
 
-  by = Option.String("--by", "project", { description: `Group by ${groupings.join(", ")}` });
+  by = Option.String("--by", "project", {
+    description: `Group by one or two (with a comma) of ${groupings.join(", ")}`,
+  });
   since = Option.String("--since", { description: SINCE });
   from = Option.String("--from", { description: FROM });
   to = Option.String("--to", { description: TO });

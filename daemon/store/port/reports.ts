@@ -3,16 +3,25 @@ import type { BillingMode, CostSource } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { DayZone, Period, Turn } from "./values.ts";
 
+/** The lengths of time by which a report can group. */
+export const TIME_UNITS = ["hour", "day", "week", "month"] as const;
+export type TimeUnit = (typeof TIME_UNITS)[number];
+
+/** The columns by which a report can group. */
+export type ReportColumn = "project" | "model" | "provider" | "client" | "billing";
+
 /** The dimension of a report's rows. `total` has one row. */
-export type ReportGrouping = "project" | "model" | "provider" | "client" | "billing" | "day" | "total";
+export type ReportGrouping = ReportColumn | TimeUnit | "total";
 
 /** A report and its filters. A filter that is absent matches every request. */
 export interface ReportQuery extends Period {
   by: ReportGrouping;
+  /** A second dimension. At most one of the two is a time. */
+  and?: ReportColumn | TimeUnit;
   project?: string;
   model?: string;
   provider?: string;
-  /** The time zone of `by: "day"`. Default: `local`. */
+  /** The time zone of hours, days, weeks and months. Default: `local`. */
   days?: DayZone;
 }
 
@@ -35,8 +44,10 @@ export interface SourceShare {
 
 /** One row of a report. Sums are exact. */
 export interface ReportRow {
-  /** Project, model, provider, client, billing mode or date. Null for an unknown client and for the total. */
+  /** Project, model, provider, client, billing mode, or the name of a time bucket. Null for an unknown client and for the total. */
   key: string | null;
+  /** The value of the second dimension, if there is one. */
+  second?: string | null;
   requests: number;
   errors: number;
   /** Requests without a cost, which `costPicoUsd` lacks. Requests that failed without usage are not among them. */
@@ -85,7 +96,10 @@ export interface StreamsWithoutUsage {
 
 /** Sums over requests. */
 export interface ReportStore {
-  /** Reads sums by group, without a limit: days in order, all others by falling cost. Groups without requests have no row. */
+  /**
+   * Reads sums by group, without a limit. Times are in order, all others by falling cost; with two dimensions, by the first, then
+   * by the second. Groups without requests have no row.
+   */
   read(query: ReportQuery): Promise<ReportRow[]>;
   /** Counts the streams for which `isStreamWithoutUsage()` is true, by program, most first. */
   readStreamsWithoutUsage(query: Omit<ReportQuery, "by" | "days">): Promise<StreamsWithoutUsage[]>;

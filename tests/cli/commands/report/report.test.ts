@@ -309,6 +309,31 @@ describe("meter report", () => {
     }
   });
 
+  it("groups by two keys, of which one may be a time", async () => {
+    const rowsOf = async (by: string) =>
+      JSON.parse((await report("--utc", "--json", "--by", by)).stdout).rows.map(
+        (row: Record<string, unknown>) => [row.key, row.second_key, row.requests],
+      );
+    const pairs = await rowsOf("project,client");
+    assert.deepEqual(pairs[0], ["web", "claude", 2]);
+    const byMonth = await rowsOf("project,month");
+    assert.deepEqual(byMonth[0], ["web", "2026-05", 2]);
+    assert.deepEqual((await rowsOf("month,project"))[0], ["2026-05", "web", 2]);
+    assert.deepEqual((await rowsOf("week"))[0]?.slice(0, 2), ["2026-W20", undefined]);
+    for (const rows of [pairs, byMonth])
+      assert.equal(
+        rows.reduce((sum: number, [, , requests]: number[]) => sum + (requests ?? 0), 0),
+        5,
+      );
+    assert.match((await report("--utc", "--by", "model,week")).stdout, /^model +week +requests /);
+    assert.match((await report("--utc", "--csv", "--by", "week,model")).stdout, /^week,model,requests,/);
+    for (const wrong of ["day,week", "total,day", "model,model", "model,day,project", "sideways"]) {
+      const { code, stderr } = await report("--by", wrong);
+      assert.equal(code, 2, wrong);
+      assert.match(stderr, /--by/);
+    }
+  });
+
   it("says how to start if nothing was metered yet", async () => {
     const { home, remove } = createEmptyHome();
     const { code, stderr } = await runWords(home, ["report"]);
