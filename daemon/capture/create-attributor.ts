@@ -1,4 +1,5 @@
 import { type AttributionRules, attributeCall } from "../../core/metering/attribution/attribute-call.ts";
+import { isInterpreter, readProgramName } from "../../core/metering/attribution/program-name.ts";
 import { readRunUser } from "../../core/metering/attribution/run-label.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
@@ -144,7 +145,7 @@ async function attributeByCaller(
   const facts = await caller.facts;
   const { process, folders } = facts;
   const { project, tier, runnerUp } = findProject(caller, headerProject, facts);
-  const client = process?.processName ?? null;
+  const client = process === null ? null : nameProgram(process);
   const { log } = caller.attributor.ports;
   const run = caller.proxyUser === null ? null : (readRunUser(caller.proxyUser)?.runId ?? null);
   const fields = { tier, project, runner_up: runnerUp?.project ?? null, client };
@@ -157,6 +158,12 @@ async function attributeByCaller(
     // A folder that could not be read may have a `.meter.toml` that refuses body capture.
     bodyCaptureRefused: folders?.bodyCaptureRefused ?? process?.cwd != null,
   };
+}
+
+/** Returns the program's name. An interpreter's own command line names the program that it runs. */
+function nameProgram({ processName, commandLines }: ProcessFacts): string | null {
+  if (processName !== null && !isInterpreter(processName)) return processName;
+  return readProgramName(commandLines[0] ?? []) ?? processName;
 }
 
 function attributeProvisionally(caller: CallerState, headerProject: string | null): CallAttribution | null {

@@ -223,6 +223,7 @@ async function writeRecord(
       route: start.route,
       ...requestFacts,
       credential: readCredentialKind(start.head.headers, start.head.target),
+      userAgent: headerValue(start.head.headers, "user-agent"),
       startedAtMs: start.startedAtMs,
       response: call.response,
       end,

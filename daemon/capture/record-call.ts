@@ -1,3 +1,4 @@
+import { isInterpreter, programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
 import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -52,8 +53,11 @@ export async function recordCall(
   source: { readonly from: ConnectionAttribution; readonly headerProject: string | null },
 ): Promise<{ readonly attributed: Promise<RecordedCall> }> {
   const { ports } = recording;
-  const provisional = source.from.provisional?.(source.headerProject) ?? null;
-  const finalAttribution = source.from.attribute(source.headerProject);
+  const known = source.from.provisional?.(source.headerProject) ?? null;
+  const provisional = known === null ? null : withProgram(known, call.userAgent);
+  const finalAttribution = source.from
+    .attribute(source.headerProject)
+    .then((attribution) => withProgram(attribution, call.userAgent));
   if (provisional === null) {
     const attribution = await finalAttribution;
     const attributed = { ...call, attribution, attributionDueAt: null, unattributed: null };
@@ -69,6 +73,13 @@ export async function recordCall(
     return { record, attribution };
   });
   return { attributed };
+}
+
+/** Names the program after the request's `User-Agent` if its process is unknown or only its interpreter is known. */
+function withProgram(attribution: CallAttribution, userAgent: string | null): CallAttribution {
+  const { client } = attribution;
+  if (client !== null && !isInterpreter(client)) return attribution;
+  return { ...attribution, client: programOfUserAgent(userAgent) ?? client };
 }
 
 function withAttribution(

@@ -26,6 +26,8 @@ export interface EndedCall {
   route: MeteredRoute;
   facts: RequestFacts;
   credential: CredentialKind;
+  /** The request's `User-Agent`. */
+  userAgent: string | null;
   promptHash: string | null;
   startedAtMs: number;
   response: { head: ResponseHead; atMs: number } | null;

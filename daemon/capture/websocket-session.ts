@@ -1,6 +1,6 @@
 import { type CredentialKind, readCredentialKind } from "../../core/metering/billing/credential.ts";
 import type { Direction } from "../../core/metering/exchange/exchange-reader.ts";
-import type { ResponseHead } from "../../core/metering/exchange/head.ts";
+import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import {
   readWebSocketExtensions,
   type WebSocketExtensions,
@@ -39,6 +39,7 @@ interface SessionState {
   /** The route of the session's responses. */
   readonly route: MeteredRoute;
   readonly credential: CredentialKind;
+  readonly userAgent: string | null;
   /** The response that upgraded the connection. */
   readonly head: ResponseHead;
   readonly begin: BeginCall;
@@ -68,6 +69,7 @@ export function openWebSocketSession(
     start,
     route: { ...start.route, model: start.route.model ?? readModelParameter(start.head.target) },
     credential: readCredentialKind(start.head.headers, start.head.target),
+    userAgent: headerValue(start.head.headers, "user-agent"),
     head,
     begin,
     memory: {
@@ -128,6 +130,7 @@ function recordTurn(
     {
       ...turn,
       credential: session.credential,
+      userAgent: session.userAgent,
       host,
       method: start.head.method,
       path: start.path,

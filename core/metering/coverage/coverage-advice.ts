@@ -76,8 +76,8 @@ const advice: Readonly<Partial<Record<CoverageKind, CoverageAdvice>>> = {
   },
   without_usage: {
     meaning: "The provider stated no tokens, so tokens and cost are unknown.",
-    fix: "OpenAI streams: set stream_options.include_usage in the client. Or estimate: set estimate_missing = true in the section [usage] of config.toml.",
-    ...noCommand,
+    fix: "Let the client ask for them (OpenAI streams: stream_options.include_usage). Or estimate them from the text:",
+    command: "meter estimates on",
   },
   usage_not_kept: {
     meaning: "Too many large responses arrived at once to hold their usage in memory.",

@@ -143,6 +143,24 @@ describe("createCapture() with one call", () => {
     assert.deepEqual(rig.counts, { connections: 1, metered: 1 });
   });
 
+  const programs: readonly (readonly [client: string | null, agent: string, name: string | null])[] = [
+    ["node", "GeminiCLI/0.9.0/gemini-2.5-pro (linux; x64)", "GeminiCLI"],
+    [null, "QwenCode/0.0.14 (linux; x64)", "QwenCode"],
+    ["python3", "OpenAI/Python 1.50.0", "python3"],
+    ["agent.ts", "GeminiCLI/0.9.0", "agent.ts"],
+  ];
+  for (const [client, agent, name] of programs) {
+    it(`names the program of ${client} with the User-Agent ${agent} ${name}`, async () => {
+      const attribution = () => ({ attribute: async () => ({ ...nobody, client }) });
+      const rig = createCaptureRig({ ports: { attribution } });
+      const connection = rig.connect(host);
+      connection.pass("request", requestBytes(JSON.stringify(request), `User-Agent: ${agent}\r\n`, path));
+      connection.pass("response", answerBytes());
+      await rig.capture.settled();
+      assert.equal(rig.records[0]?.client, name);
+    });
+  }
+
   const login = "Authorization: Bearer sk-ant-oat01-abc\r\n";
   const overage = "anthropic-ratelimit-unified-overage-in-use: true\r\n";
   for (const [text, requestHeaders, responseHeaders, mode] of [

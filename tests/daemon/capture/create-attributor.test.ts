@@ -100,6 +100,12 @@ describe("createAttributor()", () => {
     assert.deepEqual(counts(), [3, 2]);
   });
 
+  it("names the program that an interpreter runs", async () => {
+    const words = ["node", "/usr/lib/node_modules/@google/gemini-cli/dist/index.js"];
+    const { attributor } = setUp(async () => ({ ...claude, processName: "node", commandLines: [words] }));
+    assert.equal((await attributor(opened).attribute(null)).client, "gemini-cli");
+  });
+
   it("needs no lookup for the project of meter run, and logs the run", async () => {
     const { attributor, lines } = setUp(async () => null);
     const proxyUser = "billing.~p0123456789ab";

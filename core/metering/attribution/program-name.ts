@@ -1,0 +1,126 @@
+import { baseName } from "./file-path.ts";
+
+/** The options of an interpreter that take the next word as their value, and those that mean that there is no script. */
+interface Interpreter {
+  readonly valued: readonly string[];
+  readonly inline: readonly string[];
+  /** The option whose value is the program's module. */
+  readonly module?: string;
+  /** Words before the script, such as `run` in `deno run`. */
+  readonly subcommands?: readonly string[];
+}
+
+const NODE: Interpreter = {
+  valued: [
+    ...["-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"],
+    ...["--env-file", "--title", "--icu-data-dir", "--openssl-config", "--redirect-warnings"],
+    ...["--max-old-space-size", "--stack-trace-limit", "--inspect-port", "--input-type"],
+  ],
+  inline: ["-e", "--eval", "-p", "--print", "-pe"],
+};
+
+const PYTHON: Interpreter = { valued: ["-X", "-W", "--check-hash-based-pycs"], inline: ["-c"], module: "-m" };
+
+/** Interpreters by the pattern of their program's name. */
+const INTERPRETERS: readonly (readonly [name: RegExp, interpreter: Interpreter])[] = [
+  [/^(?:node|nodejs)(?:\d+)?$/, NODE],
+  [/^(?:tsx|ts-node|ts-node-esm|ts-node-script|npx|bunx|pnpx|nodemon)$/, { ...NODE, inline: ["-e", "-c"] }],
+  [
+    /^bun$/,
+    { valued: ["-r", "--preload", "--cwd", "--env-file"], inline: ["-e", "-p"], subcommands: ["run", "x"] },
+  ],
+  [
+    /^deno$/,
+    { valued: ["-c", "--config", "--cert", "--env-file"], inline: ["eval"], subcommands: ["run", "serve"] },
+  ],
+  [/^(?:python|pypy)(?:\d+(?:\.\d+)?)?w?$/, PYTHON],
+  [
+    /^(?:uv|uvx|pipx)$/,
+    { valued: ["--with", "--python", "-p", "--from"], inline: [], subcommands: ["run", "tool"] },
+  ],
+  [/^(?:ruby|perl)(?:\d+(?:\.\d+)?)?$/, { valued: ["-I", "-r"], inline: ["-e", "-E"] }],
+  [/^php(?:\d+(?:\.\d+)?)?$/, { valued: ["-d", "-c"], inline: ["-r"] }],
+  [/^java$/, { valued: ["-cp", "-classpath", "--class-path", "-p", "--module-path"], inline: [] }],
+];
+
+/** File names that say nothing about the program; the folder's name does. */
+const PLAIN_FILES =
+  /^(?:index|main|cli|app|bin|start|run|entry|__main__)(?:\.(?:[cm]?[jt]sx?|py|rb|pl|php))?$/i;
+const PLAIN_FOLDERS = new Set(["bin", "cli", "dist", "build", "lib", "out", "src", "scripts", "bundle", "."]);
+
+const findInterpreter = (program: string): Interpreter | null =>
+  INTERPRETERS.find(([name]) => name.test(program.replace(/\.exe$/i, "").toLowerCase()))?.[1] ?? null;
+
+/** Whether a program's name is an interpreter's, which says nothing about the program that it runs. */
+export function isInterpreter(program: string): boolean {
+  return findInterpreter(program) !== null;
+}
+
+/** Returns the name of a script: of its package, or of its file, or of the folder of a file such as `index.js`. */
+function scriptName(path: string): string | null {
+  const segments = path
+    .replace(/^file:\/\//, "")
+    .split(/[/\\]/)
+    .filter((each) => each !== "");
+  const file = segments.at(-1) ?? "";
+  const modules = segments.lastIndexOf("node_modules");
+  if (modules !== -1 && segments[modules + 1] !== ".bin") {
+    const scope = segments[modules + 1] ?? "";
+    const name = scope.startsWith("@") ? segments[modules + 2] : scope;
+    return name === undefined || name === "" ? null : name;
+  }
+  if (!PLAIN_FILES.test(file)) return file === "" ? null : file;
+  return segments.slice(0, -1).findLast((folder) => !PLAIN_FOLDERS.has(folder)) ?? file;
+}
+
+/** Returns the script or module among an interpreter's words; null if the program's text is inline or unknown. */
+function findScript(
+  words: readonly string[],
+  interpreter: Interpreter,
+): { at: number; isModule: boolean } | null {
+  for (let at = 1; at < words.length; at += 1) {
+    const word = words[at] as string;
+    if (interpreter.inline.includes(word)) return null;
+    if (word === interpreter.module) return { at: at + 1, isModule: true };
+    if (interpreter.valued.includes(word)) at += 1;
+    else if (!word.startsWith("-") && interpreter.subcommands?.includes(word) !== true)
+      return { at, isModule: false };
+  }
+  return null;
+}
+
+/**
+ * Returns the name of the program that a command line runs: for an interpreter, that of its script, package or module, and
+ * else the base name of the program. Wrappers such as `npx` and `tsx` are looked through. Null if there are no words.
+ *
+ * A package has its name without the scope (`@google/gemini-cli` is `gemini-cli`), a script that of its file.
+ */
+export function readProgramName(words: readonly string[]): string | null {
+  let rest = words;
+  for (let depth = 0; depth < 4; depth += 1) {
+    const program = rest[0] === undefined ? "" : (scriptName(rest[0]) ?? baseName(rest[0]));
+    const interpreter = findInterpreter(program);
+    if (interpreter === null) break;
+    const script = findScript(rest, interpreter);
+    const word = script === null ? undefined : rest[script.at];
+    if (script === null || word === undefined || word === "") break;
+    if (script.isModule) return word.replace(/\.__main__$/, "");
+    rest = rest.slice(script.at);
+  }
+  const [program] = rest;
+  if (program === undefined || program === "") return null;
+  return (rest === words ? baseName(program) : scriptName(program)) || null;
+}
+
+/** Product names of HTTP libraries, which say nothing about the program. Versions are left out. */
+const LIBRARIES =
+  /^(?:mozilla|node|node-fetch|undici|axios|got|ky|bun|deno|curl|wget|libcurl|python|python-(?:requests|httpx|urllib3)|aiohttp|httpx|urllib3?|go-http-client|okhttp|java|reqwest|ruby|faraday|guzzlehttp|php|openai|asyncopenai|asyncanthropic|anthropic|google-genai-sdk|google-api-.*|cohere|mistral.*|ollama-.*|ai-sdk|ai|litellm|langchain.*|aws-sdk-.*|boto3|botocore|x|sdk)$/i;
+
+/**
+ * Returns the program that a `User-Agent` names first, such as `GeminiCLI` in `GeminiCLI/0.9 (linux)`; null for the name of an
+ * HTTP library or SDK.
+ */
+export function programOfUserAgent(userAgent: string | null): string | null {
+  const name = /^([A-Za-z][A-Za-z0-9._-]{1,31})(?:[/ ]|$)/.exec(userAgent ?? "")?.[1];
+  return name === undefined || LIBRARIES.test(name) ? null : name;
+}
