@@ -35,6 +35,8 @@ export const USAGE_EXTRAS = {
   document_pages: part("document pages", null),
   annotated_document_pages: part("annotated document pages", null),
   text_messages: part("text messages", null),
+  /** Tokens of an explicit context cache times the hours that they are stored. */
+  cache_storage_token_hours: part("cache storage (token hours)", null),
   /** Duration of audio that is billed by time. The rate is per hour. */
   audio_milliseconds: { label: "audio time", partOf: null, perUnit: 3_600_000 },
   /** 1 if Anthropic's fast mode served the request (`usage.speed = "fast"`). */

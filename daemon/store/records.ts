@@ -26,8 +26,12 @@ const usageColumns = storedFields.filter(({ fillable }) => fillable === true).ma
 const insertSql = `INSERT INTO requests (${capturedColumns.join(", ")})
   VALUES (${capturedColumns.map(() => "?").join(", ")}) ON CONFLICT (request_id) DO NOTHING`;
 
+/** A response that completes a record may not name the model. Then the record keeps the model that it has. */
+const fillColumn = (name: string) =>
+  name === "model" ? `model = coalesce(nullif(?, 'unknown'), model)` : `${name} = ?`;
+
 /** Completes the usage of a record. A record that was already sent is sent again, and the cloud completes its copy. */
-const fillSql = `UPDATE requests SET ${usageColumns.map((name) => `${name} = ?`).join(", ")}, synced_at = NULL
+const fillSql = `UPDATE requests SET ${usageColumns.map(fillColumn).join(", ")}, synced_at = NULL
   WHERE request_id = ? AND tokens_complete = 0`;
 
 /** Moves the cursor back to the record, since the sync only reads rows after it. */

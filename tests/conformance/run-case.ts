@@ -64,6 +64,8 @@ function endFrames(ended: ExpectedCase["ended"]): TapFrame[] {
   ];
 }
 
+let ids = 0;
+
 function portsFor({ at, configuration }: Connection["expected"], records: RequestRecord[]): CapturePorts {
   const attribution = {
     project: "conformance",
@@ -82,10 +84,11 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
     atTurnEnd: (work) => setImmediate(work),
     findStoredResponse: () => null,
     sha256Hex: () => "",
-    randomBytes: (count) => new Uint8Array(count),
+    // The ids of records must differ.
+    randomBytes: (count) => new Uint8Array(count).fill(ids++),
     wallClockMs: () => Date.parse(at),
     monotonicMs: () => 0,
-    records: { add: (record) => records.push(record), attribute() {} },
+    records: { add: (record) => addRecord(records, record), attribute() {} },
     bodies: {
       isEnabledAnywhere: () => false,
       isEnabledFor: () => false,
@@ -103,6 +106,16 @@ function portsFor({ at, configuration }: Connection["expected"], records: Reques
       },
     } as CapturePorts["log"],
   };
+}
+
+/** Adds a record, or completes the usage of an earlier one with the same id, as the store does. */
+function addRecord(records: RequestRecord[], record: RequestRecord): void {
+  const index = records.findIndex(({ requestId }) => requestId === record.requestId);
+  const earlier = records[index];
+  if (earlier === undefined) return void records.push(record);
+  const { requestedModel, streaming, httpStatus } = earlier;
+  const model = record.model === "unknown" ? earlier.model : record.model;
+  records[index] = { ...record, model, requestedModel, streaming, httpStatus };
 }
 
 /** A record in the words of the format, its cost without lines. */

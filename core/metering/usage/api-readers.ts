@@ -1,5 +1,6 @@
 import type { ApiReader } from "./api-reader.ts";
 import { anthropicMessages } from "./readers/anthropic-messages.ts";
+import { anthropicDreams, anthropicSessionEvents } from "./readers/anthropic-sessions.ts";
 import {
   anthropicBatchResults,
   geminiBatch,
@@ -7,9 +8,12 @@ import {
   openaiFileContent,
   xaiBatchResults,
 } from "./readers/batch-results.ts";
+import { bedrockAgents, bedrockBidirectional } from "./readers/bedrock-agents.ts";
 import { bedrockConverse } from "./readers/bedrock-converse.ts";
 import { bedrockInvoke } from "./readers/bedrock-invoke.ts";
-import { cohereChat, cohereEmbed, cohereRerank } from "./readers/cohere.ts";
+import { cohereChat, cohereEmbed, cohereGenerate, cohereRerank, cohereUnits } from "./readers/cohere.ts";
+import { deferredChat } from "./readers/deferred-chat.ts";
+import { geminiCachedContents } from "./readers/gemini-cached-contents.ts";
 import { geminiEmbed } from "./readers/gemini-embed.ts";
 import { geminiCodeAssist, geminiGenerate } from "./readers/gemini-generate.ts";
 import { geminiInteractions } from "./readers/gemini-interactions.ts";
@@ -24,10 +28,13 @@ import { openaiEmbeddings } from "./readers/openai-embeddings.ts";
 import { openaiImages } from "./readers/openai-images.ts";
 import { openaiRealtime } from "./readers/openai-realtime.ts";
 import { openaiResponses } from "./readers/openai-responses.ts";
+import { openaiEvalRuns, openaiRuns } from "./readers/openai-runs.ts";
 import { openaiServed } from "./readers/openai-served.ts";
 import { otherUnits } from "./readers/other-units.ts";
 import { repeatedUsage } from "./readers/repeated-usage.ts";
+import { rerank } from "./readers/rerank.ts";
 import { statedUnits } from "./readers/stated-units.ts";
+import { anyModel } from "./readers/usage-shapes.ts";
 import { vercelLanguageModel } from "./readers/vercel-language-model.ts";
 import { vertexPredict } from "./readers/vertex-predict.ts";
 import { watsonxText } from "./readers/watsonx-text.ts";
@@ -36,6 +43,8 @@ import { watsonxText } from "./readers/watsonx-text.ts";
 export const API_READERS = {
   "anthropic.messages": anthropicMessages,
   "anthropic.batch_results": anthropicBatchResults,
+  "anthropic.session_events": anthropicSessionEvents,
+  "anthropic.dreams": anthropicDreams,
   "openai.chat": openaiChat,
   "openai.completions": openaiCompletions,
   "openai.responses": openaiResponses,
@@ -46,6 +55,10 @@ export const API_READERS = {
   "openai.realtime": openaiRealtime,
   "openai.served": openaiServed,
   "openai.file_content": openaiFileContent,
+  "openai.runs": openaiRuns,
+  "openai.eval_runs": openaiEvalRuns,
+  "chat.deferred": deferredChat,
+  rerank,
   "gemini.generate": geminiGenerate,
   "gemini.code_assist": geminiCodeAssist,
   "gemini.live": geminiLive,
@@ -53,7 +66,9 @@ export const API_READERS = {
   "gemini.batch": geminiBatch,
   "gemini.batch_file": geminiBatchFile,
   "gemini.embed": geminiEmbed,
+  "gemini.cached_contents": geminiCachedContents,
   "vertex.predict": vertexPredict,
+  any_model: anyModel,
   "mistral.ocr": mistralOcr,
   "mistral.conversations": mistralConversations,
   // Input alone, as embeddings have.
@@ -64,9 +79,13 @@ export const API_READERS = {
   "ollama.embed": ollamaEmbed,
   "bedrock.converse": bedrockConverse,
   "bedrock.invoke": bedrockInvoke,
+  "bedrock.bidirectional": bedrockBidirectional,
+  "bedrock.agents": bedrockAgents,
   "cohere.chat": cohereChat,
   "cohere.embed": cohereEmbed,
   "cohere.rerank": cohereRerank,
+  "cohere.generate": cohereGenerate,
+  "cohere.units": cohereUnits,
   other_units: otherUnits,
   repeated: repeatedUsage,
   "vercel.language_model": vercelLanguageModel,

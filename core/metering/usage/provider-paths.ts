@@ -28,6 +28,10 @@ export const GEMINI_PATHS: readonly PathRule[] = [
 
 export const XAI_PATHS: readonly PathRule[] = [
   retrieval(/^\/v1\/batches\/[^/]+\/results$/, "xai.batch_results", "chat"),
+  retrieval(/^\/v1\/chat\/deferred-completion\/(?<id>[^/]+)$/, "chat.deferred", "chat"),
+  post(/^\/v1\/tts$/, "openai.speech", "audio"),
+  post(/^\/v1\/stt$/, "openai.transcriptions", "audio", false),
+  free(READ, /^\/v1\/tts\/voices(\/[^/]+)?$/),
   free(READ, /^\/v1\/(api-key|(language|image-generation|video-generation|embedding)-models(\/[^/]+)?)$/),
   free(SEND, /^\/v1\/tokenize-text$/),
 ];
@@ -37,6 +41,11 @@ export const OPENROUTER_PATHS: readonly PathRule[] = [
   retrieval(/^\/api\/v1\/generation$/, "repeated", "chat"),
   free(READ, /^\/api\/v1\/(credits|key|providers|activity|endpoints\/zdr)$/),
   free(MANAGE, /^\/api\/v1\/(keys|auth)(\/.+)?$/),
+  post(/^\/api\/v1\/images$/, "openai.images", "image"),
+  free(READ, /^\/api\/v1\/(images|embeddings)\/models(\/.+)?$/),
+  // A batch states the usage and the cost of all its requests when it has ended.
+  post(/^\/api\/v1\/batches$/, "other_units", "chat", false),
+  retrieval(/^\/api\/v1\/batches\/(?<id>[^/]+)$/, "other_units", "chat"),
   free(READ, /^\/api\/v1\/model\/.+$/),
   // The website, by reading alone: no page calls a model.
   free(READ, /^\/(?!api\/)[^?]*$/),
@@ -47,6 +56,12 @@ export const OLLAMA_PATHS: readonly PathRule[] = [free(READ, /^\/$/)];
 /** Ollama's website has the library of models. Reading its pages calls no model. */
 export const OLLAMA_CLOUD_PATHS: readonly PathRule[] = [free(READ, /^\/(?!api\/|v1\/)[^?]*$/)];
 
+export const TOGETHER_PATHS: readonly PathRule[] = [
+  // Videos have a version of their own.
+  post(/^\/v2\/videos$/, "other_units", "other", false),
+  retrieval(/^\/v2\/videos\/(?<id>[^/]+)$/, "other_units", "other"),
+];
+
 export const MISTRAL_PATHS: readonly PathRule[] = [
   // A run of the model: a new conversation, a message to one, or a restart from an entry.
   post(/^\/v1\/conversations(\/[^/]+(\/restart)?)?$/, "mistral.conversations", "chat"),
@@ -56,6 +71,19 @@ export const MISTRAL_PATHS: readonly PathRule[] = [
   free(MANAGE, /^\/v1\/agents(\/(?!completions$).+)?$/),
   free(MANAGE, /^\/v1\/(libraries|connectors|batch\/jobs|audio\/voices)(\/.+)?$/),
   free(READ, /^\/v1\/users\/me(\/(organizations|workspaces))?$/),
+];
+
+export const PERPLEXITY_PATHS: readonly PathRule[] = [
+  // Search is billed by the request.
+  post(/^\/search$/, "other_units", "other", false),
+  post(/^\/(v1\/)?agent$/, "openai.responses", "chat"),
+  retrieval(/^\/(v1\/)?agent\/[^/]+(\/cancel)?$/, "openai.responses", "chat", ["GET", "POST"]),
+  // Chat completions that are fetched later (`/async/chat/completions`).
+  post(/^\/[a-z]{5}\/chat\/completions$/, "chat.deferred", "chat", false),
+  retrieval(/^\/[a-z]{5}\/chat\/completions\/(?<id>[^/]+)$/, "chat.deferred", "chat"),
+  free(READ, /^\/[a-z]{5}\/chat\/completions$/),
+  post(/^\/v1\/contextualizedembeddings$/, "openai.embeddings", "embedding", false),
+  post(/^\/v1\/browser\/sessions$/, "other_units", "other", false),
 ];
 
 export const DEEPSEEK_PATHS: readonly PathRule[] = [free(READ, /^\/user\/balance$/)];
@@ -80,6 +108,7 @@ const AZURE_SERVICES =
   "speechtotext|texttospeech|customvoice|videotranslation|vision|computervision|customvision|face|formrecognizer|documentintelligence|language|text|translator|contentsafety";
 
 export const AZURE_PATHS: readonly PathRule[] = [
+  post(/^\/providers\/blackforestlabs\/v1\/(?<model>[^/]+)$/, "openai.images", "image", false),
   // Decision: what these services process is billed by units that the responses do not state; reading from them is free.
   post(new RegExp(`^/(${AZURE_SERVICES})/.+$`), "other_units", "other", false),
   free(READ, new RegExp(`^/(${AZURE_SERVICES})/.+$`)),

@@ -30,6 +30,8 @@ import {
   OLLAMA_CLOUD_PATHS,
   OLLAMA_PATHS,
   OPENROUTER_PATHS,
+  PERPLEXITY_PATHS,
+  TOGETHER_PATHS,
   XAI_PATHS,
 } from "./provider-paths.ts";
 
@@ -41,7 +43,9 @@ const AZURE_APIS: Provider["apis"] = [
   openai(/^\/openai(\/v1)?(?=\/)/),
   openai(/^\/models(?=\/)/),
   openai(/^\/providers\/mistral\/azure(?=\/)/),
-  // A Foundry project.
+  ["cohere", /^\/providers\/cohere(?=\/v[12]\/)/],
+  // A Foundry project, with OpenAI's API and with Azure's agents, which have the paths of Assistants.
+  openai(/^\/api\/projects\/[^/]+(?=\/(assistants|threads)(\/|$))/),
   openai(/^\/api\/projects\/[^/]+\/openai(\/v1)?(?=\/)/),
   // Voice Live has the events of OpenAI's Realtime API.
   openai(/^\/voice-live(?=\/realtime$)/),
@@ -97,7 +101,13 @@ const MAKERS: readonly Provider[] = [
   },
   {
     ...compatible("openrouter", ["openrouter.ai"], /^\/api\/v1(?=\/)/),
-    apis: [openai(/^\/api\/v1(?=\/)/), anthropic(/^\/api\/v1(?=\/)/)],
+    apis: [
+      openai(/^\/api\/v1(?=\/)/),
+      anthropic(/^\/api\/v1(?=\/)/),
+      // The requests of a preset or of a stored agent.
+      openai(/^\/api\/v1\/(presets|interns)\/[^/]+(?=\/)/),
+      anthropic(/^\/api\/v1\/presets\/[^/]+(?=\/)/),
+    ],
     paths: OPENROUTER_PATHS,
   },
   {
@@ -127,7 +137,7 @@ const MAKERS: readonly Provider[] = [
     apis: [anthropic(/^\/anthropic(\/v1)?(?=\/)/), openai(/^(\/v1|\/beta)?(?=\/)/)],
     paths: DEEPSEEK_PATHS,
   },
-  compatible("together", ["api.together.xyz", "api.together.ai"], V1),
+  { ...compatible("together", ["api.together.xyz", "api.together.ai"], V1), paths: TOGETHER_PATHS },
   {
     // Inference within one geography. Source: docs.together.ai, "Geo-specific inference"; 2026-11-23.
     provider: "together",
@@ -141,7 +151,10 @@ const MAKERS: readonly Provider[] = [
     ...compatible("fireworks", ["api.fireworks.ai"], /^\/inference\/v1(?=\/)/),
     apis: [openai(/^\/inference\/v1(?=\/)/), anthropic(/^\/inference\/v1(?=\/)/)],
   },
-  compatible("perplexity", ["api.perplexity.ai"], /^(\/v1)?(?=\/)/),
+  {
+    ...compatible("perplexity", ["api.perplexity.ai"], /^(\/v1)?(?=\/)/),
+    paths: PERPLEXITY_PATHS,
+  },
   compatible("cerebras", ["api.cerebras.ai"], V1),
   {
     ...compatible("cohere", ["api.cohere.ai", "api.cohere.com"], /^\/compatibility\/v1(?=\/)/),
@@ -180,6 +193,7 @@ const MAKERS: readonly Provider[] = [
     hosts: [
       ...AWS_REGIONS.map((region) => `bedrock-runtime.${region}.amazonaws.com`),
       ...BEDROCK_FIPS_REGIONS.map((region) => `bedrock-runtime-fips.${region}.amazonaws.com`),
+      ...AWS_REGIONS.map((region) => `bedrock-agent-runtime.${region}.amazonaws.com`),
       ...AWS_REGIONS.map((region) => `bedrock-mantle.${region}.api.aws`),
     ],
     port: 443,

@@ -17,6 +17,9 @@ type ReportedExtra =
   | "video_milliseconds"
   | "billable_unit_thousandths"
   | "compute_milliseconds"
+  | "classifications"
+  | "containers"
+  | "trained_tokens"
   | "generated_images";
 
 /** Sets an extra if the value is a positive count. */

@@ -5,6 +5,8 @@ import { deepseek, groq, mistral, openrouter, otherHosts, perplexity, xai } from
 import type { WireCase } from "./define.ts";
 import { geminiBatch, geminiEmbed, geminiGenerate, geminiInteractions } from "./gemini.ts";
 import { geminiLive } from "./gemini-live.ts";
+import { jobs } from "./jobs.ts";
+import { morePaths } from "./more-paths.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import {
@@ -67,5 +69,7 @@ export const ALL_CASES: readonly WireCase[] = [
   ...openaiText,
   ...geminiEmbedMedia,
   ...otherPaths,
+  ...jobs,
+  ...morePaths,
   ...transport,
 ];

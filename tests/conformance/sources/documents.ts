@@ -122,6 +122,40 @@ export const DOCUMENTS = {
   mistralModeration: readLater(
     "@mistralai/mistralai 2.7.0, models/components: ModerationResponse; the price: https://docs.mistral.ai/models/mistral-moderation-24-11",
   ),
+  openaiRuns: readLater("openai 6.49.0, resources/beta/threads/runs/runs.d.ts: Run.Usage"),
+  openaiEvals: readLater("openai 6.49.0, resources/evals/runs/runs.d.ts: RunRetrieveResponse.PerModelUsage"),
+  videos: readLater(
+    "openai 6.49.0, resources/videos.d.ts: Video; together-ai 0.52.0, resources/videos.d.ts: VideoJob; @openrouter/sdk 1.3.19, models: VideoGenerationResponse; https://docs.x.ai/developers/model-capabilities/video/generation",
+  ),
+  xaiDeferred: unread("https://docs.x.ai/docs/guides/deferred-chat-completions"),
+  perplexityAsync: readLater(
+    "@perplexity-ai/perplexity_ai 0.38.5, dist/generated/api.d.ts: AsyncApiChatCompletionsResponse",
+  ),
+  anthropicDreams: readLater(
+    "@anthropic-ai/sdk 1.12.0, resources/beta/dreams.d.ts: BetaDream, BetaDreamUsage",
+  ),
+  rerank: readLater(
+    "together-ai 0.52.0, resources/rerank.d.ts: RerankCreateResponse; @openrouter/sdk 1.3.19, models/operations: CreateRerankUsage",
+  ),
+  azureCohere: readLater("https://docs.cohere.com/docs/cohere-on-microsoft-azure"),
+  openrouterImages: readLater("@openrouter/sdk 1.3.19, models: ImageGenerationUsage"),
+  vertexPartner: readLater("https://docs.litellm.ai/docs/providers/vertex_partner"),
+  cachedContents: readLater(
+    "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/context-cache/context-cache-overview; https://ai.google.dev/gemini-api/docs/caching",
+  ),
+  bedrockAgents: unread(
+    "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_OrchestrationModelInvocationOutput.html",
+  ),
+  novaSonic: readLater("https://docs.aws.amazon.com/nova/latest/userguide/output-events.html"),
+  cohereTypes: readLater("cohere-ai 8.1.0, api/types: ApiMetaBilledUnits, Generation, ClassifyResponse"),
+  containers: readLater("openai 6.49.0, resources/containers/containers.d.ts: ContainerCreateResponse"),
+  perplexitySearch: readLater(
+    "@perplexity-ai/perplexity_ai 0.38.5, dist/generated/api.d.ts: SearchResponse, ResponsesUsage",
+  ),
+  xaiVoice: unread("https://docs.x.ai/developers/model-capabilities/audio/voice"),
+  anthropicSessions: readLater(
+    "@anthropic-ai/sdk 1.12.0, resources/beta/sessions/events.d.ts: BetaManagedAgentsSpanModelRequestEndEvent",
+  ),
   xaiBatches: unread("https://docs.x.ai/docs/guides/batch-api"),
   http: read("https://www.rfc-editor.org/rfc/rfc9112"),
   contentCoding: read("https://www.rfc-editor.org/rfc/rfc9110#section-8.4"),

@@ -2,9 +2,8 @@ import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-re
 import { membersUnder } from "../member-picker.ts";
 import { isObject, NO_TOKENS, readCount } from "../token-counts.ts";
 import type { UsageFindings } from "../usage-report.ts";
-import { anthropicMessages } from "./anthropic-messages.ts";
-import { bedrockConverse, bedrockModel } from "./bedrock-converse.ts";
-import { openaiChat } from "./openai-chat.ts";
+import { bedrockModel } from "./bedrock-converse.ts";
+import { readerForUsage } from "./usage-shapes.ts";
 
 const METRICS = "amazon-bedrock-invocationMetrics";
 
@@ -53,7 +52,7 @@ function startInvoke(facts: AnswerFacts): MessageReader {
       const inMetadata = message.value("metadata.usage");
       const usage = message.value("message.usage") ?? message.value("usage") ?? inMetadata;
       if (!isObject(usage)) return;
-      native ??= readerFor(usage)?.start(facts) ?? null;
+      native ??= readerForUsage(usage)?.start(facts) ?? null;
       native?.read(usage === inMetadata ? membersUnder(message, "metadata") : message, whole);
     },
     end(ended) {
@@ -63,13 +62,6 @@ function startInvoke(facts: AnswerFacts): MessageReader {
       return { ...counted, model, responseId: counted.responseId ?? header("x-amzn-requestid") };
     },
   };
-}
-
-/** Returns the reader for a usage object, chosen by its members. */
-function readerFor(usage: Readonly<Record<string, unknown>>): typeof anthropicMessages | null {
-  if (usage.inputTokens !== undefined) return bedrockConverse;
-  if (usage.input_tokens !== undefined || usage.output_tokens !== undefined) return anthropicMessages;
-  return usage.prompt_tokens === undefined ? null : openaiChat;
 }
 
 function bedrockCounts(

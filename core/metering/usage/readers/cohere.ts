@@ -1,5 +1,5 @@
 import { defineApiReader, type MessageReader } from "../api-reader.ts";
-import { asObject, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { asObject, firstCount, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra } from "../usage-extras.ts";
 
@@ -11,6 +11,7 @@ const KNOWN: KnownMembers = {
     image_tokens: true,
     images: true,
     classifications: true,
+    pages: true,
   },
   // All processed tokens, including preambles. They are not what is billed.
   tokens: true,
@@ -49,6 +50,27 @@ export const cohereEmbed = defineApiReader({
   start: () => startCohere("embed"),
 });
 
+/**
+ * Cohere's Generate and Summarize, v1: `meta.billed_units` as in Chat. A stream of Generate states no usage.
+ * Source: cohere-ai 8.1.0, api/types: Generation, GenerateStreamEndResponse, read 2026-11-23.
+ */
+export const cohereGenerate = defineApiReader({
+  ...spec,
+  promptMembers: ["prompt", "text"],
+  start: () => startCohere("chat"),
+});
+
+/**
+ * Cohere's calls that are billed by other units: classifications (Classify), pages (Parse). Transcriptions state none.
+ * Source: cohere-ai 8.1.0, api/types: ApiMetaBilledUnits, read 2026-11-23.
+ */
+export const cohereUnits = defineApiReader({
+  ...spec,
+  streamsByDefault: null,
+  promptMembers: ["inputs", "examples"],
+  start: () => startCohere("units"),
+});
+
 /** Cohere's Rerank: billed per `meta.billed_units.search_units`, without tokens. */
 export const cohereRerank = defineApiReader({
   ...spec,
@@ -57,7 +79,7 @@ export const cohereRerank = defineApiReader({
   start: () => startCohere("rerank"),
 });
 
-function startCohere(call: "chat" | "embed" | "rerank"): MessageReader {
+function startCohere(call: "chat" | "embed" | "rerank" | "units"): MessageReader {
   let model: string | null = null;
   let responseId: string | null = null;
   let usage: unknown;
@@ -81,6 +103,9 @@ function startCohere(call: "chat" | "embed" | "rerank"): MessageReader {
       const extras: Record<string, number> = {};
       const searches = readCount(billed.search_units);
       setExtra(extras, "search_units", searches);
+      setExtra(extras, "classifications", billed.classifications);
+      setExtra(extras, "document_pages", billed.pages);
+      const units = firstCount(searches, billed.classifications, billed.pages);
       const images = readCount(billed.image_tokens);
       const text = readCount(billed.input_tokens);
       const input = text === null && images === null ? null : (text ?? 0) + (images ?? 0);
@@ -88,7 +113,8 @@ function startCohere(call: "chat" | "embed" | "rerank"): MessageReader {
       const output = readCount(billed.output_tokens) ?? (call === "embed" && input !== null ? 0 : null);
       return {
         tokens: { ...NO_TOKENS, promptTokens: input, completionTokens: output },
-        tokensComplete: call === "rerank" ? searches !== null : input !== null && output !== null,
+        tokensComplete:
+          call === "rerank" || call === "units" ? units !== null : input !== null && output !== null,
         model,
         responseId,
         serviceTier: null,

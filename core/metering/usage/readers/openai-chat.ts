@@ -6,6 +6,7 @@ import { type OpenaiAnswer, readOpenaiUsage } from "./openai-usage.ts";
 const spec = {
   members: [
     "id",
+    "request_id",
     "model",
     "service_tier",
     "usage",
@@ -26,6 +27,8 @@ const spec = {
  * has no usage. Mistral, DeepSeek, OpenRouter and others put usage into the chunk with the `finish_reason`; Groq puts it into
  * `x_groq.usage` of that chunk. Some hosts send cumulative usage in every chunk, of which the last one counts.
  *
+ * xAI answers a deferred request with a `request_id` alone; see `deferredChat`.
+ *
  * Groq's compound systems use several models with their own prices: `usage_breakdown.models[]` has the usage of each, and
  * `usage` is their sum. Each model is then a result, and the sum makes no record.
  */
@@ -45,11 +48,13 @@ function startChat({ provider }: AnswerFacts): MessageReader {
   let usage: unknown;
   let final = false;
   let breakdown: unknown;
+  let deferredId: string | null = null;
   return {
     knowsModel: () => model !== null,
     read(message, whole) {
       model = message.string("model") ?? model;
       responseId = message.string("id") ?? responseId;
+      if (whole && responseId === null) deferredId = message.string("request_id");
       serviceTier = message.string("service_tier") ?? serviceTier;
       let path = "usage";
       let stated = message.value(path);
@@ -70,7 +75,7 @@ function startChat({ provider }: AnswerFacts): MessageReader {
       const answer = {
         provider,
         model,
-        responseId,
+        responseId: responseId ?? deferredId,
         serviceTier,
         usageText,
         usage,
@@ -78,7 +83,8 @@ function startChat({ provider }: AnswerFacts): MessageReader {
         style: "chat" as const,
       };
       const results = Array.isArray(breakdown) ? readBreakdown(breakdown, answer) : [];
-      if (results.length === 0) return readOpenaiUsage(answer);
+      if (results.length === 0)
+        return { ...readOpenaiUsage(answer), ...(deferredId === null ? {} : { startsJob: true }) };
       return { ...readOpenaiUsage(answer), results, noRecord: "results" };
     },
   };

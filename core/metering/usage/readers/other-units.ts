@@ -2,7 +2,7 @@ import { parseDecimalToPico } from "../../../pricing/decimal.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import type { PickedMembers } from "../member-picker.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import { asObject, firstCount, isObject, NO_TOKENS } from "../token-counts.ts";
+import { asObject, firstCount, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
 import { setExtra } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";
 import { millisecondsOf } from "./openai-audio.ts";
@@ -16,13 +16,25 @@ import { readOpenaiUsage } from "./openai-usage.ts";
  *   job makes one record when it is started. The response that states its usage completes that record.
  * - OpenAI and Together state a video's `seconds` from the start, xAI `video.duration` at the end.
  * - xAI and OpenRouter state the cost in `usage`, Together in `outputs.cost`, in USD.
+ * - A container of OpenAI's code interpreter is one unit. A fine-tuning job states `trained_tokens` when it has ended.
  * - Tokens are read if `usage` states them as in OpenAI's APIs.
  *
- * Sources, read 2026-11-23: openai 6.49.0, resources/videos.d.ts: Video; together-ai 0.52.0, resources/videos.d.ts: VideoJob;
+ * Sources, read 2026-11-23: openai 6.49.0, resources: Video, ContainerCreateResponse, FineTuningJob; together-ai 0.52.0, resources/videos.d.ts: VideoJob;
  * @openrouter/sdk 1.3.19, models: VideoGenerationResponse; docs.x.ai, "Video Generation" (`status`: `pending`, `done`).
  */
 export const otherUnits = defineApiReader({
-  members: ["id", "request_id", "model", "status", "usage", "seconds", "video.duration", "outputs.cost"],
+  members: [
+    "id",
+    "request_id",
+    "model",
+    "status",
+    "usage",
+    "seconds",
+    "video.duration",
+    "outputs.cost",
+    "object",
+    "trained_tokens",
+  ],
   keys: ["usage"],
   streamsByDefault: null,
   promptMembers: ["prompt", "query", "input", "text"],
@@ -37,6 +49,9 @@ interface UnitsState {
   usage: unknown;
   usageText: string | null;
   milliseconds: number | null;
+  /** Whether a container was created, which is billed by itself. */
+  isContainer: boolean;
+  trainedTokens: number | null;
   costText: string | null;
 }
 
@@ -59,6 +74,8 @@ function startUnits(facts: AnswerFacts): MessageReader {
     usage: undefined,
     usageText: null,
     milliseconds: null,
+    isContainer: false,
+    trainedTokens: null,
     costText: null,
   };
   return {
@@ -74,6 +91,8 @@ function readUnits(state: UnitsState, message: PickedMembers): void {
   state.status = message.string("status") ?? state.status;
   state.milliseconds =
     millisecondsOf(message.value("seconds") ?? message.value("video.duration")) ?? state.milliseconds;
+  state.isContainer ||= message.string("object") === "container";
+  state.trainedTokens = readCount(message.value("trained_tokens")) ?? state.trainedTokens;
   state.costText = message.text("outputs.cost") ?? state.costText;
   if (!isObject(message.value("usage"))) return;
   state.usage = message.value("usage");
@@ -103,7 +122,10 @@ function endUnits(state: UnitsState): UsageFindings {
         unknownUsage: null,
       };
   setExtra(found.extras, "video_milliseconds", milliseconds);
-  const isStated = found.tokensComplete || found.providerCostPicoUsd !== null || milliseconds !== null;
+  if (state.isContainer) setExtra(found.extras, "containers", 1);
+  setExtra(found.extras, "trained_tokens", state.trainedTokens);
+  const isStated =
+    found.tokensComplete || found.providerCostPicoUsd !== null || Object.keys(found.extras).length > 0;
   const isJob = state.id !== null && status !== null;
   return {
     ...found,

@@ -25,6 +25,17 @@ const table: Record<string, string> = {
   "POST https://api.anthropic.com/v1/complete": "anthropic unknown_path",
   "GET https://api.anthropic.com/v1/messages": "anthropic unknown_path",
   "OPTIONS https://api.anthropic.com/v1/messages": "anthropic free",
+  "POST https://api.anthropic.com/v1/sessions": "anthropic free",
+  "GET https://api.anthropic.com/v1/sessions/sesn_1": "anthropic repeated chat fetches",
+  "POST https://api.anthropic.com/v1/sessions/sesn_1/events": "anthropic free",
+  "GET https://api.anthropic.com/v1/sessions/sesn_1/events":
+    "anthropic anthropic.session_events chat fetches",
+  "GET https://api.anthropic.com/v1/sessions/sesn_1/events/stream":
+    "anthropic anthropic.session_events chat fetches",
+  "GET https://api.anthropic.com/v1/sessions/sesn_1/threads/th_1/stream":
+    "anthropic anthropic.session_events chat fetches",
+  "POST https://api.anthropic.com/v1/dreams": "anthropic anthropic.dreams chat false",
+  "GET https://api.anthropic.com/v1/dreams/drm_1": "anthropic anthropic.dreams chat fetches",
   "HEAD https://api.anthropic.com/": "anthropic free",
   "GET https://api.anthropic.com/v1/models?limit=5": "anthropic free",
   "POST https://api.anthropic.com/api/event_logging/batch": "anthropic free",
@@ -49,7 +60,7 @@ const table: Record<string, string> = {
   "GET https://api.openai.com/v1/responses": "openai openai.responses chat true webSocket",
   "GET https://api.openai.com/v1/realtime?model=gpt-realtime": "openai openai.realtime chat true webSocket",
   "POST https://api.openai.com/v1/realtime/client_secrets": "openai free",
-  "POST https://api.openai.com/v1/realtime/calls": "openai unknown_path",
+  "POST https://api.openai.com/v1/realtime/calls": "openai other_units audio",
   "POST https://api.openai.com/v1/batches": "openai free",
   "POST https://api.openai.com/v1/moderations": "openai free",
   "GET https://api.openai.com/v1/files/file-1/content": "openai openai.file_content chat fetches",
@@ -57,7 +68,23 @@ const table: Record<string, string> = {
   "POST https://api.openai.com/v1/audio/transcriptions": "openai openai.transcriptions audio",
   "POST https://api.openai.com/v1/audio/translations": "openai openai.transcriptions audio",
   "POST https://api.openai.com/v1/audio/speech": "openai openai.speech audio",
-  "POST https://api.openai.com/v1/videos": "openai unknown_path",
+  "POST https://api.openai.com/v1/videos": "openai other_units other false",
+  "GET https://api.openai.com/v1/videos/video_1": "openai other_units other fetches",
+  "GET https://api.openai.com/v1/videos/video_1/content": "openai free",
+  "POST https://api.openai.com/v1/threads/runs": "openai openai.runs chat",
+  "POST https://api.openai.com/v1/threads/thread_1/runs": "openai openai.runs chat",
+  "GET https://api.openai.com/v1/threads/thread_1/runs/run_1": "openai openai.runs chat fetches",
+  "POST https://api.openai.com/v1/threads/thread_1/runs/run_1/submit_tool_outputs":
+    "openai openai.runs chat fetches",
+  "GET https://api.openai.com/v1/threads/thread_1/runs/run_1/steps": "openai repeated chat fetches",
+  "POST https://api.openai.com/v1/threads/thread_1/messages": "openai free",
+  "POST https://api.openai.com/v1/evals/eval_1/runs": "openai openai.eval_runs chat false",
+  "GET https://api.openai.com/v1/evals/eval_1/runs/evalrun_1": "openai openai.eval_runs chat fetches",
+  "POST https://api.openai.com/v1/containers": "openai other_units other false",
+  "GET https://api.openai.com/v1/containers/cntr_1/files": "openai free",
+  "POST https://api.openai.com/v1/fine_tuning/jobs": "openai other_units other false",
+  "GET https://api.openai.com/v1/fine_tuning/jobs/ftjob-1": "openai other_units other fetches",
+  "POST https://api.openai.com/v1/realtime/calls/rtc_1/hangup": "openai free",
   "POST https://api.openai.com/v1/completions": "openai openai.completions chat",
   "POST https://api.openai.com/v1/embeddings": "openai openai.embeddings embedding",
   "GET https://api.openai.com/v1/models": "openai free",
@@ -78,7 +105,14 @@ const table: Record<string, string> = {
     "gemini gemini.embed embedding e false",
   "POST https://generativelanguage.googleapis.com/v1beta/models/e:countTokens": "gemini free",
   "GET https://generativelanguage.googleapis.com/v1beta/models": "gemini free",
-  "POST https://generativelanguage.googleapis.com/v1beta/models/imagen:predict": "gemini unknown_path",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/imagen:predict":
+    "gemini vertex.predict image imagen false",
+  "POST https://generativelanguage.googleapis.com/v1beta/models/veo-3.1:predictLongRunning":
+    "gemini other_units other veo-3.1 false",
+  "POST https://generativelanguage.googleapis.com/v1beta/cachedContents":
+    "gemini gemini.cached_contents other false",
+  "PATCH https://generativelanguage.googleapis.com/v1beta/cachedContents/c1": "gemini repeated other fetches",
+  "DELETE https://generativelanguage.googleapis.com/v1beta/cachedContents/c1": "gemini free",
   "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=k":
     "gemini gemini.live chat true webSocket",
   "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateContentConstrained":
@@ -95,12 +129,23 @@ const table: Record<string, string> = {
   "GET https://api.x.ai/v1/batches/batch_1/results?limit=100": "xai xai.batch_results chat fetches",
   "POST https://api.x.ai/v1/batches/batch_1/requests": "xai free",
   "GET https://api.x.ai/v1/batches/batch_1": "xai free",
+  "POST https://api.x.ai/v1/videos/generations": "xai other_units other false",
+  "GET https://api.x.ai/v1/videos/r1": "xai other_units other fetches",
+  "GET https://api.x.ai/v1/chat/deferred-completion/r1": "xai chat.deferred chat fetches",
+  "POST https://api.x.ai/v1/tts": "xai openai.speech audio",
+  "POST https://api.x.ai/v1/stt": "xai openai.transcriptions audio false",
   "POST https://openrouter.ai/api/v1/chat/completions": "openrouter openai.chat chat",
   "POST https://openrouter.ai/api/v1/responses": "openrouter openai.responses chat",
   "POST https://openrouter.ai/api/v1/messages": "openrouter anthropic.messages chat",
   "GET https://openrouter.ai/api/v1/generation?id=gen-1": "openrouter repeated chat fetches",
   "GET https://openrouter.ai/models": "openrouter free",
   "POST https://openrouter.ai/models": "openrouter unknown_path",
+  "POST https://openrouter.ai/api/v1/images": "openrouter openai.images image",
+  "POST https://openrouter.ai/api/v1/rerank": "openrouter rerank other false",
+  "POST https://openrouter.ai/api/v1/videos": "openrouter other_units other false",
+  "GET https://openrouter.ai/api/v1/videos/job-1": "openrouter other_units other fetches",
+  "GET https://openrouter.ai/api/v1/videos/models": "openrouter free",
+  "POST https://openrouter.ai/api/v1/presets/mine/chat/completions": "openrouter openai.chat chat",
   "POST https://openrouter.ai/api/v2/magic": "openrouter unknown_path",
   "POST http://localhost:11434/api/chat": "ollama ollama.chat chat free",
   "POST http://127.0.0.1:11434/api/generate": "ollama ollama.generate chat free",
@@ -131,9 +176,16 @@ const table: Record<string, string> = {
   "GET https://api.deepseek.com/user/balance": "deepseek free",
   "POST https://api.together.xyz/v1/chat/completions": "together openai.chat chat",
   "POST https://us-api.together.ai/v1/chat/completions": "together openai.chat chat +regional_endpoint",
+  "POST https://api.together.xyz/v1/rerank": "together rerank other false",
+  "POST https://api.together.xyz/v2/videos": "together other_units other false",
+  "POST https://api.fireworks.ai/inference/v1/rerank": "fireworks rerank other false",
   "POST https://api.fireworks.ai/inference/v1/chat/completions": "fireworks openai.chat chat",
   "POST https://api.perplexity.ai/chat/completions": "perplexity openai.chat chat",
   "POST https://api.perplexity.ai/v1/responses": "perplexity openai.responses chat",
+  "POST https://api.perplexity.ai/search": "perplexity other_units other false",
+  "POST https://api.perplexity.ai/v1/agent": "perplexity openai.responses chat",
+  "POST https://api.perplexity.ai/async/chat/completions": "perplexity chat.deferred chat false",
+  "GET https://api.perplexity.ai/async/chat/completions/a1": "perplexity chat.deferred chat fetches",
   "POST https://api.cerebras.ai/v1/chat/completions": "cerebras openai.chat chat",
   "POST https://api.cohere.ai/compatibility/v1/embeddings": "cohere openai.embeddings embedding",
   "POST https://api.cohere.com/v2/chat": "cohere cohere.chat chat",
@@ -141,6 +193,9 @@ const table: Record<string, string> = {
   "POST https://api.cohere.com/v2/embed": "cohere cohere.embed embedding false",
   "POST https://api.cohere.com/v2/rerank": "cohere cohere.rerank other false",
   "POST https://api.cohere.com/v1/tokenize": "cohere free",
+  "POST https://api.cohere.com/v1/generate": "cohere cohere.generate chat",
+  "POST https://api.cohere.com/v1/classify": "cohere cohere.units other false",
+  "POST https://api.cohere.com/v2/audio/transcriptions": "cohere cohere.units other false",
   "POST https://generativelanguage.googleapis.com/v1beta/interactions": "gemini gemini.interactions chat",
   "GET https://generativelanguage.googleapis.com/v1beta/interactions/i1":
     "gemini gemini.interactions chat fetches",
@@ -195,9 +250,15 @@ const table: Record<string, string> = {
   "POST https://aiplatform.googleapis.com/v1/publishers/google/models/textembedding-gecko@003:predict":
     "vertex vertex.predict embedding textembedding-gecko@003 false",
   "POST https://aiplatform.googleapis.com/v1/publishers/google/models/multimodalembedding@001:predict":
-    "vertex unknown_path",
+    "vertex vertex.predict other multimodalembedding@001 false",
   "POST https://aiplatform.googleapis.com/v1/publishers/google/models/veo-3.0:predictLongRunning":
-    "vertex unknown_path",
+    "vertex other_units other veo-3.0 false",
+  "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/ai21/models/jamba-1.6:rawPredict":
+    "vertex any_model chat jamba-1.6 +regional_endpoint",
+  "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/endpoints/123:rawPredict":
+    "vertex any_model chat 123 +regional_endpoint",
+  "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/cachedContents":
+    "vertex gemini.cached_contents other false +regional_endpoint",
   "GET https://us-east5-aiplatform.googleapis.com/ws/google.cloud.aiplatform.v1beta1.LlmBidiService/BidiGenerateContent":
     "vertex gemini.live chat true webSocket +regional_endpoint",
   "POST https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/publishers/mistralai/models/mistral-ocr-2505:rawPredict":
@@ -216,7 +277,17 @@ const table: Record<string, string> = {
   "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.m/converse":
     "bedrock bedrock.converse chat arn:aws:bedrock:us-east-1:1:inference-profile/us.m false",
   "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/m/count-tokens": "bedrock free",
-  "POST https://bedrock-runtime.us-east-1.amazonaws.com/guardrail/g/version/1/apply": "bedrock unknown_path",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/guardrail/g/version/1/apply":
+    "bedrock other_units other false",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/async-invoke": "bedrock other_units other false",
+  "GET https://bedrock-runtime.us-east-1.amazonaws.com/async-invoke/a1": "bedrock free",
+  "POST https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-sonic-v1%3A0/invoke-with-bidirectional-stream":
+    "bedrock bedrock.bidirectional audio amazon.nova-sonic-v1:0 true",
+  "POST https://bedrock-agent-runtime.us-east-1.amazonaws.com/agents/A/agentAliases/B/sessions/s/text":
+    "bedrock bedrock.agents chat true",
+  "POST https://bedrock-agent-runtime.us-east-1.amazonaws.com/retrieveAndGenerate":
+    "bedrock other_units other",
+  "POST https://bedrock-agent-runtime.us-east-1.amazonaws.com/magic": "bedrock unknown_path",
   "POST https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1/chat/completions":
     "bedrock openai.chat chat",
   "POST https://bedrock-mantle.us-east-1.api.aws/v1/responses": "bedrock openai.responses chat",
@@ -234,6 +305,10 @@ const table: Record<string, string> = {
   "POST https://acme.services.ai.azure.com/models/chat/completions": "azure openai.chat chat",
   "POST https://acme.services.ai.azure.com/providers/mistral/azure/ocr": "azure mistral.ocr other false",
   "POST https://acme.services.ai.azure.com/providers/other/magic": "azure unknown_path",
+  "POST https://acme.services.ai.azure.com/providers/cohere/v2/rerank": "azure cohere.rerank other false",
+  "POST https://acme.services.ai.azure.com/providers/cohere/v2/chat": "azure cohere.chat chat",
+  "POST https://acme.services.ai.azure.com/api/projects/p/threads/t1/runs?api-version=v1":
+    "azure openai.runs chat",
   "POST https://acme.cognitiveservices.azure.com/speechtotext/v3.2/transcriptions":
     "azure other_units other false",
   "GET https://acme.cognitiveservices.azure.com/speechtotext/v3.2/transcriptions": "azure free",
