@@ -76,6 +76,7 @@ export function renderReport(
   coverage: readonly CoverageTotal[] | null,
   width: number,
   streams: readonly StreamsWithoutUsage[] = [],
+  priceFixes: readonly string[] = [],
 ): string {
   if (total === null || total.requests === 0) {
     const lines = ["No requests."];
@@ -120,10 +121,12 @@ export function renderReport(
   if (total.errors > 0)
     notes.push(`${formatCount(total.errors)} of ${formatQuantity(total.requests, "request")} failed.`);
   if (total.unpriced > 0) {
-    notes.push(
+    const fact =
       total.unpriced === 1
-        ? "1 request has no known price; its cost is not included. Find out why: meter explain <id>"
-        : `${formatCount(total.unpriced)} requests have no known price; their cost is not included. Find out why: meter explain <id>`,
+        ? "1 request has no known price; its cost is not included."
+        : `${formatCount(total.unpriced)} requests have no known price; their cost is not included.`;
+    notes.push(
+      ...(priceFixes.length > 0 ? [fact, ...priceFixes] : [`${fact} Find out why: meter explain <id>`]),
     );
   }
   notes.push(...streamsWithoutUsageLines(streams));

@@ -25,7 +25,7 @@ export interface ApiPorts {
   port(): number;
   health(): DaemonHealth;
   status(): DaemonStatus;
-  store: Pick<Store, "records" | "reports" | "coverage" | "settings">;
+  store: Pick<Store, "records" | "reports" | "coverage" | "settings" | "notes">;
   feed: RecordFeed;
   counters: MeteredCounters;
   prices(): PriceBook;

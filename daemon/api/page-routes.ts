@@ -1,11 +1,15 @@
 import { type Context, Hono } from "hono";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { findPriceFix, fixOfExplanation, type PriceFix } from "../../core/pricing/price-fix.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { readSourcePulledAt } from "../cloud/pull-state.ts";
 import { PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
 import { pageScript } from "../page/page-script.ts";
 import { pageStyle } from "../page/page-style.ts";
 import { renderNotFoundPage, renderRequestPage } from "../page/request-page.ts";
 import { dayOf } from "../store/days.ts";
+import type { Statistics } from "../store/port/reports.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { DEFAULT_PERIOD_DAYS } from "./read-period.ts";
 import { pageContentSecurityPolicy } from "./response-headers.ts";
@@ -13,12 +17,16 @@ import { pageContentSecurityPolicy } from "./response-headers.ts";
 /** How many requests the page lists. */
 const RECENT = 25;
 
+/** How many fixes of missing prices the page shows at most. */
+const MAX_PRICE_FIXES = 3;
+
 const DAY_MS = 86_400_000;
 
 /** Creates the routes of the local page, its stylesheet and its script. Access is checked before. */
 export function createPageRoutes(ports: ApiPorts): Hono {
   const { store, turn } = ports;
   const routes = new Hono();
+  const lastPull = (source: string) => readSourcePulledAt(store.notes, source);
   const page = (context: Context) => context.header("content-security-policy", pageContentSecurityPolicy);
 
   routes.get("/", async (context) => {
@@ -38,6 +46,7 @@ export function createPageRoutes(ports: ApiPorts): Hono {
         to,
         statistics,
         recent: recent.requests,
+        priceFixes: findPriceFixes(statistics, to),
         coverage: summariseCoverage(store.coverage.read({ from, to })),
         cloud: (await ports.cloud?.banner()) ?? {
           banner: "NOT-CONFIGURED",
@@ -47,11 +56,33 @@ export function createPageRoutes(ports: ApiPorts): Hono {
     );
   });
 
+  /** How the models of unpriced requests get a price, each fix once. */
+  function findPriceFixes({ models }: Statistics, now: Millis): PriceFix[] {
+    const fixes = models
+      .filter((row) => row.unpriced > 0 && row.tokens.prompt !== null)
+      .slice(0, MAX_PRICE_FIXES)
+      .map(({ provider, key }) => {
+        const model = key ?? "";
+        const row = ports.prices().find({ provider, model, requestedModel: null, at: now });
+        return findPriceFix({ provider, model, hasRate: row !== null }, lastPull, now);
+      });
+    const texts = new Set<string>();
+    return fixes.filter((fix): fix is PriceFix => {
+      const text = JSON.stringify(fix);
+      const isNew = fix !== null && !texts.has(text);
+      texts.add(text);
+      return isNew;
+    });
+  }
+
   routes.get("/requests/:id", async (context) => {
     page(context);
     const request = await store.records.get(context.req.param("id"));
     if (request === null) return context.html(renderNotFoundPage(), 404);
-    return context.html(renderRequestPage(explainRequest(request, ports.prices())));
+    const explanation = explainRequest(request, ports.prices());
+    return context.html(
+      renderRequestPage(explanation, fixOfExplanation(explanation, lastPull, ports.clock.now())),
+    );
   });
 
   routes.get("/page.css", (context) =>

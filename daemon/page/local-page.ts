@@ -5,6 +5,7 @@ import {
   describeCoverageCount,
 } from "../../core/metering/coverage/coverage-summary.ts";
 import { type CostPart, type CostSplit, NO_COST, shownParts } from "../../core/pricing/cost-split.ts";
+import type { PriceFix } from "../../core/pricing/price-fix.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
@@ -18,6 +19,7 @@ import { dayOf } from "../store/days.ts";
 import { countPart, formatRowCost } from "../store/format-row-cost.ts";
 import type { ReportRow, Statistics } from "../store/port/reports.ts";
 import { renderLayout } from "./layout.ts";
+import { renderPriceFix } from "./price-fix.ts";
 import { toTokenSums, totalInput, totalOutput } from "./token-sums.ts";
 
 /** The periods that the page offers, in days. Each includes today. */
@@ -34,6 +36,8 @@ interface LocalPageData {
   readonly recent: readonly RequestRecord[];
   readonly coverage: CoverageSummary;
   readonly cloud: CloudBanner;
+  /** How the models of unpriced requests get a price. */
+  readonly priceFixes: readonly PriceFix[];
 }
 
 /** Groups listed one by one. The rest share one line. */
@@ -80,7 +84,7 @@ function renderState(status: DaemonStatus): Html {
   return html`<span class="state bad">${trouble === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;
 }
 
-function renderNotices({ status, statistics: { total } }: LocalPageData): Html {
+function renderNotices({ status, statistics: { total }, priceFixes }: LocalPageData): Html {
   const { lastError, dropped } = status.store;
   const lost = Object.values(dropped).reduce((sum, n) => sum + (n ?? 0), 0);
   const bad = [
@@ -106,7 +110,11 @@ function renderNotices({ status, statistics: { total } }: LocalPageData): Html {
     lines.length === 0
       ? ""
       : html`<div class="notice ${kind}" role="${kind === "bad" ? "alert" : "note"}">${lines.length === 1 ? lines[0] : html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>`)}</ul>`}</div>`;
-  return html`${list("bad", bad)}${list("warn", warnings)}`;
+  const fixes =
+    priceFixes.length === 0
+      ? ""
+      : html`<div class="notice warn" role="note">${priceFixes.map(renderPriceFix)}</div>`;
+  return html`${list("bad", bad)}${list("warn", warnings)}${fixes}`;
 }
 
 function renderEmptyState(status: DaemonStatus): Html {

@@ -2,15 +2,20 @@ import { html } from "hono/html";
 import { BILLING_TEXTS } from "../../core/pricing/cost-split.ts";
 import { type Explanation, formatLineQuantity, formatLineRate } from "../../core/pricing/explain-request.ts";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
+import type { PriceFix } from "../../core/pricing/price-fix.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../pages/formats.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderLayout } from "./layout.ts";
 import { renderOutcome, renderTime } from "./local-page.ts";
+import { renderPriceFix } from "./price-fix.ts";
 
 /** Renders the page of one request, with the calculation of its cost. */
-export function renderRequestPage({ request, priced, agrees, rate }: Explanation): Html {
+export function renderRequestPage(
+  { request, priced, agrees, rate }: Explanation,
+  priceFix: PriceFix | null = null,
+): Html {
   const facts: readonly (readonly [string, Html | string])[] = [
     ["When", renderTime(request.requestedAt, true)],
     [
@@ -70,6 +75,7 @@ export function renderRequestPage({ request, priced, agrees, rate }: Explanation
         </table></div>`
         }
         ${priced.unpricedReason === null ? "" : html`<p>Not priced: ${priced.unpricedReason}.</p>`}
+        ${priceFix === null ? "" : renderPriceFix(priceFix)}
         ${request.providerCostPicoUsd === null ? "" : html`<p>The provider reported $${formatPicoUsd(request.providerCostPicoUsd)}. This is the cost that counts.</p>`}
         ${agrees ? "" : html`<p>Current rates give a different cost from the stored one. To update it: <code>meter recompute-costs</code></p>`}
       </section>

@@ -15,6 +15,7 @@ import {
   type StreamsWithoutUsage,
   TIME_UNITS,
   type TimeUnit,
+  type UnpricedModel,
 } from "./port/reports.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
@@ -168,6 +169,7 @@ export function createReportStore({ reader }: Pick<StoreConnections, "reader">):
       return and === undefined ? rows : sortByFirstKey(rows);
     },
     readStreamsWithoutUsage: (query) => readStreamsWithoutUsage(reader, query),
+    readUnpricedModels: (query, limit) => readUnpricedModels(reader, query, limit),
     readStatistics: (query, turn) => readStatistics(reader, query, turn),
   };
 }
@@ -226,6 +228,31 @@ async function readStreamsWithoutUsage(
     .orderBy("client")
     .execute();
   return rows.map(({ client, requests }) => ({ client, requests }));
+}
+
+/** Versions 7 of a UUID sort by time, so that the greatest is the latest. */
+async function readUnpricedModels(
+  reader: Kysely<Tables>,
+  query: Omit<ReportQuery, "by">,
+  limit: number,
+): Promise<UnpricedModel[]> {
+  const rows = await reader
+    .selectFrom("requests")
+    .select((eb) => [
+      ...(["provider", "model"] as const),
+      eb.fn.countAll<number>().as("requests"),
+      eb.fn.max("request_id").as("last_request_id"),
+    ])
+    .where(matches(query))
+    .where("cost_pico_usd", "is", null)
+    .where("prompt_tokens", "is not", null)
+    .groupBy(["provider", "model"])
+    .orderBy("requests", "desc")
+    .orderBy("provider")
+    .orderBy("model")
+    .limit(limit)
+    .execute();
+  return rows.map(({ last_request_id, ...row }) => ({ ...row, lastRequestId: last_request_id }));
 }
 
 /**

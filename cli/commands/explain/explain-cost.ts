@@ -1,5 +1,7 @@
 import { explainRequest } from "../../../core/pricing/explain-request.ts";
+import { fixOfExplanation } from "../../../core/pricing/price-fix.ts";
 import { explanationJson } from "../../../daemon/api/explanation-json.ts";
+import { readSourcePulledAt } from "../../../daemon/cloud/pull-state.ts";
 import { withStore } from "../../home/open-store.ts";
 import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -27,6 +29,11 @@ export async function explainCost(context: CommandContext, options: ExplainCostO
         cost_pico_usd: explanation.priced.costPicoUsd,
         factors: forPrograms(explanation.priced.factors),
       });
-    } else context.print(renderExplanation(explanation, context.width));
+    } else {
+      const lastPull = (source: string) => readSourcePulledAt(store.notes, source);
+      context.print(
+        renderExplanation(explanation, context.width, fixOfExplanation(explanation, lastPull, Date.now())),
+      );
+    }
   });
 }

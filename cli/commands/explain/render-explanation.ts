@@ -11,8 +11,10 @@ import {
 } from "../../../core/pricing/explain-request.ts";
 import type { PriceFactor } from "../../../core/pricing/factors.data.ts";
 import { formatPicoUsd } from "../../../core/pricing/money.ts";
+import type { PriceFix } from "../../../core/pricing/price-fix.ts";
 import { USAGE_EXTRAS } from "../../../core/pricing/usage-extras.ts";
 import { effectiveBilling } from "../../../core/values/billing.ts";
+import { priceFixLines } from "../../render/price-fixes.ts";
 import { printable } from "../../render/printable.ts";
 import { renderTable } from "../../render/table.ts";
 import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
@@ -20,7 +22,11 @@ import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
 const right = "right" as const;
 
 /** Renders the explanation of one request: its facts, the counts, the rate, the calculation, and the stored cost. */
-export function renderExplanation(explanation: Explanation, width: number): string {
+export function renderExplanation(
+  explanation: Explanation,
+  width: number,
+  priceFix: PriceFix | null = null,
+): string {
   const { request, priced, agrees, rate } = explanation;
   const lines = [
     ...factLines(request),
@@ -31,6 +37,7 @@ export function renderExplanation(explanation: Explanation, width: number): stri
     ...priced.factors.map((factor) => `  ${formatFactor(factor)}`),
     ...(priced.lines.length > 0 ? indented(renderCalculation(priced, width)) : []),
     ...(priced.unpricedReason === null ? [] : [`  Not priced: ${priced.unpricedReason}.`]),
+    ...(priceFix === null ? [] : priceFixLines(priceFix).map((line) => `  ${line}`)),
     ...(request.providerCostPicoUsd === null
       ? []
       : [`The provider stated $${formatPicoUsd(request.providerCostPicoUsd)}, and that cost is used.`]),

@@ -3,7 +3,9 @@ import type { ReportRow, SourceShare } from "../../../daemon/store/port/reports.
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { unpricedModelLines } from "../../render/price-fixes.ts";
 import { renderCsv, renderReport } from "../../render/report.ts";
+import { findPriceFixes } from "./find-price-fixes.ts";
 import { readGroupings } from "./groupings.ts";
 
 /** The options of `meter report`. */
@@ -44,7 +46,12 @@ export async function printReport(context: CommandContext, options: PrintReportO
     if (options.csv) return context.stdout.write(renderCsv(dimensions, rows));
     const [total] =
       grouped.by === "total" ? rows : await store.reports.read({ ...period, ...filters, by: "total" });
-    return context.print(renderReport(dimensions, rows, total ?? null, coverage, context.width, streams));
+    const unpriced =
+      (total?.unpriced ?? 0) > 0 ? await findPriceFixes(context, store, { ...period, ...filters }) : [];
+    const fixes = unpricedModelLines(unpriced);
+    return context.print(
+      renderReport(dimensions, rows, total ?? null, coverage, context.width, streams, fixes),
+    );
   });
 }
 

@@ -41,6 +41,10 @@ export const LITELLM_PROVIDERS: ProviderNames = {
   voyage: "voyageai",
   jina_ai: "jina",
   nvidia_nim: "nvidia",
+  vercel_ai_gateway: "vercel",
+  cloudflare: "cloudflare-workers-ai",
+  friendliai: "friendli",
+  meta_llama: "llama",
 };
 
 /** The names of models.dev (the keys of `api.json`). */

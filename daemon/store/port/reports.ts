@@ -94,6 +94,15 @@ export interface StreamsWithoutUsage {
   requests: number;
 }
 
+/** The requests of one model without a cost whose tokens are known. */
+export interface UnpricedModel {
+  provider: string;
+  model: string;
+  requests: number;
+  /** The id of the latest of them. */
+  lastRequestId: string;
+}
+
 /** Sums over requests. */
 export interface ReportStore {
   /**
@@ -103,6 +112,8 @@ export interface ReportStore {
   read(query: ReportQuery): Promise<ReportRow[]>;
   /** Counts the streams for which `isStreamWithoutUsage()` is true, by program, most first. */
   readStreamsWithoutUsage(query: Omit<ReportQuery, "by" | "days">): Promise<StreamsWithoutUsage[]>;
+  /** Reads the models of unpriced requests whose tokens are known, most requests first, at most `limit`. */
+  readUnpricedModels(query: Omit<ReportQuery, "by" | "days">, limit: number): Promise<UnpricedModel[]>;
   /** Reads sums in slices, with `turn` in between, since the daemon reads them on the thread that also meters. */
   readStatistics(query: StatisticsQuery, turn: Turn): Promise<Statistics>;
 }

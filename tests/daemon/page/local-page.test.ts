@@ -49,6 +49,10 @@ describe("the local page", () => {
     });
     assert.match(text, /\$2\.50/);
     assert.match(text, /1 request has no known price; its cost is not included\./);
+    assert.match(
+      text,
+      /The price list litellm covers anthropic\.[^<]*<\/p><pre tabindex="0">meter pricing pull --source litellm\nmeter recompute-costs<\/pre>/,
+    );
     assert.match(text, /2 of 4 calls to providers were metered: 50%\./);
     assert.match(text, /Not metered: 2 WebSocket sessions/);
     assert.match(text, /2 records have been lost since the daemon started\./);

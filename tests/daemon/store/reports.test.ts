@@ -70,6 +70,33 @@ describe("readStreamsWithoutUsage()", () => {
   });
 });
 
+describe("readUnpricedModels()", () => {
+  it("counts the requests without a cost whose tokens are known, by model, with the latest id", async () => {
+    const unpriced = { costPicoUsd: null, costSource: "unpriced" } as const;
+    const records = [
+      sampleRecord({ ...unpriced, model: "a", requestedAt: noon }),
+      sampleRecord({ ...unpriced, model: "b", requestedAt: noon + 1 }),
+      sampleRecord({ ...unpriced, model: "b", requestedAt: noon + 2, project: "other" }),
+      sampleRecord({ ...unpriced, model: "c", tokens: noTokens }),
+      sampleRecord({ model: "d" }),
+    ];
+    await withStore(async (store) => {
+      store.insertBatch({ records, bodies: [], coverage: [] });
+      const [a, b1, b2] = records.map(({ requestId }) => requestId) as [string, string, string];
+      const provider = sampleRecord().provider;
+      const rowB = { provider, model: "b", requests: 2, lastRequestId: [b1, b2].sort()[1] as string };
+      assert.deepEqual(await store.reports.readUnpricedModels(ever, 5), [
+        rowB,
+        { provider, model: "a", requests: 1, lastRequestId: a },
+      ]);
+      assert.deepEqual(await store.reports.readUnpricedModels(ever, 1), [rowB]);
+      assert.deepEqual(await store.reports.readUnpricedModels({ ...ever, project: "other" }, 5), [
+        { provider, model: "b", requests: 1, lastRequestId: b2 },
+      ]);
+    });
+  });
+});
+
 describe("report()", () => {
   const records = () => [
     sampleRecord({ project: "a", model: "m1", costPicoUsd: 10n, requestedAt: noon }),

@@ -1,0 +1,75 @@
+import type { Millis } from "../values/time.ts";
+import type { Explanation } from "./explain-request.ts";
+import { priceListOf } from "./provider-names.ts";
+import { sourcesOf } from "./sources/price-sources.ts";
+
+/** A model of which requests have no known price. */
+export interface ModelWithoutPrice {
+  readonly provider: string;
+  readonly model: string;
+  /** Whether the model has a rate, but not for all that the request used, such as its service tier. */
+  readonly hasRate: boolean;
+}
+
+/** What to do about a missing price, for people. */
+export interface PriceFix {
+  /** A sentence that ends with a colon. */
+  readonly text: string;
+  /** Lines for the configuration file; empty if no price must be stated there. */
+  readonly toml: readonly string[];
+  /** Commands to run, in this order. */
+  readonly commands: readonly string[];
+}
+
+/** When each public price list was last pulled; null if it never was. */
+export type LastPulls = (source: string) => Millis | null;
+
+/** A list that was pulled this recently does not have the price, in milliseconds. */
+const FRESH_MS = 86_400_000;
+
+const RECOMPUTE = "meter recompute-costs";
+
+/**
+ * Returns how a model gets a price: from a public price list of its provider that was not pulled in the last day, otherwise
+ * from the configuration. Returns null if the model has a rate and no list can add what is missing.
+ */
+export function findPriceFix(
+  { provider, model, hasRate }: ModelWithoutPrice,
+  lastPull: LastPulls,
+  now: Millis,
+): PriceFix | null {
+  const source = sourcesOf(priceListOf(provider)).find((name) => {
+    const at = lastPull(name);
+    return at === null || now - at > FRESH_MS;
+  });
+  if (source !== undefined)
+    return {
+      text: `The price list ${source} covers ${provider}. Pull it and price the stored requests:`,
+      toml: [],
+      commands: [`meter pricing pull --source ${source}`, RECOMPUTE],
+    };
+  if (hasRate) return null;
+  return {
+    text: "State the price in config.toml, in USD per million tokens, then price the stored requests:",
+    toml: [
+      "[[pricing.operator]]",
+      `provider = ${JSON.stringify(provider)}`,
+      `model = ${JSON.stringify(model)}`,
+      'input = "…"',
+      'output = "…"',
+    ],
+    commands: [RECOMPUTE],
+  };
+}
+
+/** Returns how an explained request gets a price; null if it has one, or if its tokens are what is missing. */
+export function fixOfExplanation(
+  { request, priced }: Explanation,
+  lastPull: LastPulls,
+  now: Millis,
+): PriceFix | null {
+  const { promptTokens } = request.tokens;
+  if (priced.costPicoUsd !== null || promptTokens === null) return null;
+  const { provider, model } = request;
+  return findPriceFix({ provider, model, hasRate: priced.row !== null }, lastPull, now);
+}

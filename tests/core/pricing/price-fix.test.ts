@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { findPriceFix } from "../../../core/pricing/price-fix.ts";
+import { PRICE_SOURCES, sourcesOf } from "../../../core/pricing/sources/price-sources.ts";
+
+const NOW = Date.UTC(2026, 10, 23, 12);
+const never = () => null;
+const find = (provider: string, lastPull: (source: string) => number | null, hasRate = false) =>
+  findPriceFix({ provider, model: 'm"1', hasRate }, lastPull, NOW);
+
+describe("findPriceFix()", () => {
+  it("names the public price list that covers the provider", () => {
+    const commands = (provider: string) => find(provider, never)?.commands;
+    assert.deepEqual(commands("codex"), ["meter pricing pull --source litellm", "meter recompute-costs"]);
+    assert.equal(commands("openrouter")?.[0], "meter pricing pull --source openrouter");
+    assert.equal(commands("siliconflow")?.[0], "meter pricing pull --source models.dev");
+  });
+
+  it("names the next list if one was pulled in the last day, and any list again after a day", () => {
+    const pulled = (age: number) => (source: string) => (source === "litellm" ? NOW - age : null);
+    assert.equal(find("openai", pulled(3_600_000))?.commands[0], "meter pricing pull --source models.dev");
+    assert.equal(find("openai", pulled(86_400_001))?.commands[0], "meter pricing pull --source litellm");
+  });
+
+  it("gives the lines to paste if no list covers the provider, or all were pulled", () => {
+    for (const fix of [find("acme", never), find("openai", () => NOW)]) {
+      assert.deepEqual(fix?.toml.slice(0, 1), ["[[pricing.operator]]"]);
+      assert.ok(fix?.toml.includes('model = "m\\"1"'));
+      assert.deepEqual(fix?.commands, ["meter recompute-costs"]);
+    }
+  });
+
+  it("returns null if the model has a rate and no list can add what is missing", () => {
+    assert.equal(find("acme", never, true), null);
+    assert.equal(find("openai", never, true)?.toml.length, 0);
+  });
+});
+
+describe("sourcesOf()", () => {
+  it("returns only names of public sources", () => {
+    const names = PRICE_SOURCES.map(({ name }) => name);
+    for (const list of ["openai", "openrouter", "siliconflow", "acme"])
+      assert.ok(sourcesOf(list).every((source) => names.includes(source)));
+  });
+});
