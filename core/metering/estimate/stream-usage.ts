@@ -25,7 +25,7 @@ export function isStreamWithoutUsage(
 export const ESTIMATES_COMMAND = "meter estimates on";
 
 /**
- * How each program asks for usage, by the start of its name. Sources, read 2026-11-23: the documents of LangChain
+ * How each program asks for usage, by its name. Sources, read 2026-11-23: the documents of LangChain
  * (`ChatOpenAI.stream_usage`), LiteLLM (`general_settings`), opencode (`provider.options`), the AI SDK
  * (`createOpenAICompatible`), aider ("Advanced model settings") and Open WebUI ("Capabilities").
  */
@@ -35,11 +35,11 @@ const FIXES: readonly (readonly [program: RegExp, fix: string])[] = [
   [/^litellm/, "set always_include_stream_usage: true in general_settings of its configuration"],
   [/^open-webui/, 'turn on the capability "Usage" of the model'],
   [
-    /^(python|ipython|jupyter|uvicorn|gunicorn|pypy)/,
+    /^(python|ipython|jupyter|uvicorn|gunicorn|pypy)|\.py$/,
     'pass stream_options={"include_usage": True} (OpenAI SDK, LiteLLM) or stream_usage=True (LangChain)',
   ],
   [
-    /^(node|bun|deno|tsx)/,
+    /^(node|bun|deno|tsx)|\.[cm]?[jt]s$/,
     "pass stream_options: { include_usage: true } (OpenAI SDK), streamUsage: true (LangChain) or includeUsage: true (AI SDK)",
   ],
 ];

@@ -22,6 +22,7 @@ import { otherPaths } from "./other-paths.ts";
 import { mistralOcr, vertexPredict } from "./pages-and-predictions.ts";
 import {
   bedrockLongContext,
+  cohereImages,
   geminiEmbedMedia,
   geminiOpenai,
   mistralAudio,
@@ -63,6 +64,7 @@ export const ALL_CASES: readonly WireCase[] = [
   ...codex,
   ...batches,
   ...bedrockLongContext,
+  ...cohereImages,
   ...mistralAudio,
   ...vercel,
   ...geminiOpenai,

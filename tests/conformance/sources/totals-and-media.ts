@@ -328,6 +328,23 @@ mantle.add(
   { request: { model: "openai.gpt-5.4" } },
 );
 
+const cohereEmbed = defineApi({
+  folder: "cohere",
+  provider: "cohere",
+  host: "api.cohere.com",
+  path: "/v2/embed",
+  request: { model: "embed-v4.0", input_type: "image", images: ["data:image/png;base64,"] },
+  source: DOCUMENTS.cohere,
+  id: "embed-image-1",
+});
+export const cohereImages = cohereEmbed.cases;
+cohereEmbed.add(
+  "embed-image",
+  "Image tokens of an embedding have a rate of their own, which the list does not have.",
+  json({ id: "embed-image-1", embeddings: {}, meta: { billed_units: { image_tokens: 1610 } } }),
+  { tokens: { prompt: 1610, completion: 0 }, extras: { image_input_tokens: 1610 } },
+);
+
 const EMBEDDING = "gemini-embedding-2";
 const embed = defineApi({
   folder: "gemini-embed",

@@ -39,6 +39,8 @@ describe("streamUsageFix()", () => {
     ["Python.exe", /stream_options=\{"include_usage": True\}/],
     ["node", /stream_options: \{ include_usage: true \}.*streamUsage: true.*includeUsage: true/],
     ["bun", /stream_options: \{ include_usage: true \}/],
+    ["summarise.py", /stream_options=\{"include_usage": True\}/],
+    ["agent.mjs", /stream_options: \{ include_usage: true \}/],
     ["curl", /"stream_options": \{"include_usage": true\}/],
     [null, /"stream_options": \{"include_usage": true\}/],
   ];
