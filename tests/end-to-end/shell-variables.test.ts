@@ -25,7 +25,21 @@ describe("a shell that init --apps configures", { skip, timeout: SUITE_TIMEOUT_M
             encoding: "utf8",
             env: { PATH: process.env.PATH, HTTPS_PROXY: proxy },
           });
+        const fresh = () =>
+          execFileSync("sh", ["-c", `. '${file}'; printf %s "$HTTPS_PROXY"`], {
+            encoding: "utf8",
+            env: { PATH: process.env.PATH },
+          });
         assert.equal(said(), proxy);
+        // The daemon listens on another port than the one in the file, as after a change of the configuration.
+        writeFileSync(
+          file,
+          shellFile({ HTTPS_PROXY: `http://127.0.0.1:${meter.proxyPort + 1}` }, stateFile(home)),
+        );
+        assert.equal(said(), proxy, "the inherited value is not the file's, so it stays");
+        assert.equal(fresh(), "");
+        writeFileSync(file, shellFile({ HTTPS_PROXY: proxy }, stateFile(home)));
+        assert.equal(fresh(), proxy);
         process.kill(meter.pid, signal);
         await meter.ended;
         assert.equal(said(), "");

@@ -21,10 +21,16 @@ const statFields = Array.from({ length: 23 }, (_, index) => {
   return index === 21 ? "__meter_began" : "__meter_rest";
 }).join(" ");
 
+/** Returns the port of the proxy that the variables name; empty if they name none. */
+const portOf = ({ HTTPS_PROXY }: Variables): string => /:(\d+)\/?$/.exec(HTTPS_PROXY ?? "")?.[1] ?? "";
+
 /**
  * Returns a file for bash, zsh and other POSIX shells to source. It reads the daemon's process id from `stateFile`
  * (`daemon.json`) and starts no program. On Linux, it also checks that this process is not a zombie or stopped, and that it
- * started when the daemon did: after a crash, another process may have the same id.
+ * started when the daemon did: after a crash, another process may have the same id. A daemon that listens on another port
+ * counts as not running, since these variables would lead to a closed port.
+ *
+ * Decision: the port itself is not tried. If its queue is full, a connection would keep the prompt waiting.
  */
 export const shellFile = (variables: Variables, stateFile: string): string =>
   [
@@ -52,15 +58,18 @@ export const shellFile = (variables: Variables, stateFile: string): string =>
     "  __meter_status=$?",
     "  __meter_pid=",
     "  __meter_start=",
+    "  __meter_port=",
     `  if [ -r ${quoteForShell(stateFile)} ]; then`,
     "    while read -r __meter_key __meter_value; do",
     `      case $__meter_key in`,
     `        '"pid":') __meter_pid=\${__meter_value%,} ;;`,
     `        '"process_start":') __meter_start=\${__meter_value%,} ;;`,
+    `        '"proxy_port":') __meter_port=\${__meter_value%,} ;;`,
     "      esac",
     `    done < ${quoteForShell(stateFile)}`,
     "  fi",
     "  case $__meter_pid in *[!0-9]*) __meter_pid= ;; esac",
+    `  case $__meter_port in '' | ${portOf(variables) || "*"}) ;; *) __meter_pid= ;; esac`,
     "  __meter_next=__meter_drop",
     '  if [ -n "$__meter_pid" ] && kill -0 "$__meter_pid" 2>/dev/null; then',
     "    __meter_next=__meter_use",
@@ -132,6 +141,10 @@ export const fishFile = (variables: Variables, stateFile: string): string =>
     "    set -l next __meter_drop",
     `    if test -r ${quoteForFish(stateFile)}`,
     `        set -l id (string replace -rf '^\\s*"pid": (\\d+).*$' '$1' <${quoteForFish(stateFile)})`,
+    `        set -l port (string replace -rf '^\\s*"proxy_port": (\\d+).*$' '$1' <${quoteForFish(stateFile)})`,
+    `        if test -n "$port"; and not string match -q "${portOf(variables) || "*"}" "$port"`,
+    "            set id",
+    "        end",
     `        set -l start (string replace -rf '^\\s*"process_start": (\\d+).*$' '$1' <${quoteForFish(stateFile)})`,
     '        if test -n "$id"; and kill -0 $id 2>/dev/null',
     "            set next __meter_use",
