@@ -1,6 +1,7 @@
 import type { CoverageKind } from "../../core/metering/coverage/coverage-kinds.ts";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
-import type { RequestRecord } from "../../core/values/record.ts";
+import { effectiveBilling } from "../../core/values/billing.ts";
+import type { BillingMode, RequestRecord } from "../../core/values/record.ts";
 import { formatMetric, type MetricSample } from "../../core/values/text/format-metric.ts";
 import type { DaemonStatus } from "./daemon-status.ts";
 
@@ -30,7 +31,8 @@ interface Series {
   requests: number;
   failed: number;
   unpriced: number;
-  costPicoUsd: bigint;
+  /** The cost by who pays. A mode without priced requests is absent. */
+  readonly costs: Map<BillingMode, bigint>;
   tokens: Record<TokenKind, number>;
 }
 
@@ -47,7 +49,7 @@ const emptySeries = (labels: readonly string[]): Series => ({
   requests: 0,
   failed: 0,
   unpriced: 0,
-  costPicoUsd: 0n,
+  costs: new Map(),
   tokens: { prompt: 0, completion: 0, cache_read: 0, cache_write: 0, thinking: 0 },
 });
 
@@ -71,7 +73,10 @@ function add(series: Series, record: RequestRecord): void {
   series.requests++;
   if (record.errorClass !== null) series.failed++;
   if (record.costPicoUsd === null) series.unpriced++;
-  else series.costPicoUsd += record.costPicoUsd;
+  else {
+    const mode = effectiveBilling(record);
+    series.costs.set(mode, (series.costs.get(mode) ?? 0n) + record.costPicoUsd);
+  }
   for (const kind of TOKEN_KINDS) series.tokens[kind] += record.tokens[tokenKinds[kind]] ?? 0;
 }
 
@@ -109,8 +114,19 @@ function perModel({ models }: State, samplesOf: (series: Series) => readonly Met
   });
 }
 
-function perProject({ projects }: State, countOf: (series: Series) => number | string): MetricSample[] {
-  return [...projects.values()].map((series) => [{ project: series.labels[0] ?? "" }, countOf(series)]);
+function perProject(
+  { projects }: State,
+  samplesOf: (series: Series) => readonly MetricSample[],
+): MetricSample[] {
+  return [...projects.values()].flatMap((series) =>
+    samplesOf(series).map(
+      ([labels, value]): MetricSample => [{ project: series.labels[0] ?? "", ...labels }, value],
+    ),
+  );
+}
+
+function costSamples({ costs }: Series): MetricSample[] {
+  return [...costs].map(([billing, picoUsd]) => [{ billing }, formatPicoUsd(picoUsd)]);
 }
 
 function perReason(counts: Readonly<Record<string, number | undefined>>): MetricSample[] {
@@ -153,8 +169,8 @@ function formatMetered(state: State): string[] {
     formatMetric(
       "meter_cost_usd_total",
       "counter",
-      "Cost of the requests that have a price.",
-      perModel(state, ({ costPicoUsd }) => [[{}, formatPicoUsd(costPicoUsd)]]),
+      'Cost of the requests that have a price, by who pays. Leave out billing="plan" to sum what was spent.',
+      perModel(state, costSamples),
     ),
     formatMetric(
       "meter_unpriced_requests_total",
@@ -166,13 +182,13 @@ function formatMetered(state: State): string[] {
       "meter_project_requests_total",
       "counter",
       "Metered requests by project.",
-      perProject(state, ({ requests }) => requests),
+      perProject(state, ({ requests }) => [[{}, requests]]),
     ),
     formatMetric(
       "meter_project_cost_usd_total",
       "counter",
-      "Cost by project.",
-      perProject(state, ({ costPicoUsd }) => formatPicoUsd(costPicoUsd)),
+      "Cost by project, by who pays.",
+      perProject(state, costSamples),
     ),
     formatMetric(
       "meter_coverage_total",

@@ -107,6 +107,7 @@ export function toRecord(
       billing: route.billing ?? null,
       credential: call.credential,
       responseHeaders: response?.head.headers ?? null,
+      usesCredits: report?.usesCredits ?? false,
     }),
     ratesSource: priced.ratesSource,
     serviceTier,

@@ -1,8 +1,16 @@
+import { shownParts } from "../../../core/pricing/cost-split.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
+
+/** The member of the JSON output for each part of the cost. */
+const PART_KEYS = {
+  spentPicoUsd: "spent_pico_usd",
+  planUsagePicoUsd: "plan_usage_pico_usd",
+  unknownBillingPicoUsd: "unknown_billing_pico_usd",
+} as const;
 
 /** The options of `meter project list`. */
 export interface ListProjectsOptions {
@@ -14,11 +22,14 @@ export async function listProjects(context: CommandContext, options: ListProject
   await withStore(context.home, { readOnly: true }, async (store) => {
     const rows = await store.reports.read({ by: "project", from: null, to: null });
     const set = new Map(store.settings.listProjects().map((each) => [each.project, each.bodyCapture]));
-    const used = rows.map(({ key, requests, unpriced, costPicoUsd }) => ({
+    const used = rows.map(({ key, requests, unpriced, costPicoUsd, split }) => ({
       project: key ?? "",
       requests,
       unpriced,
       cost_pico_usd: costPicoUsd,
+      spent_pico_usd: split.spentPicoUsd,
+      plan_usage_pico_usd: split.planUsagePicoUsd,
+      unknown_billing_pico_usd: split.unknownBillingPicoUsd,
       body_capture: set.get(key ?? "") ?? null,
     }));
     const known = new Set(used.map(({ project }) => project));
@@ -26,25 +37,29 @@ export async function listProjects(context: CommandContext, options: ListProject
       .filter(([project]) => !known.has(project))
       .map(([project, body_capture]) => ({
         ...{ project, requests: 0, unpriced: 0, cost_pico_usd: 0n },
+        ...{ spent_pico_usd: 0n, plan_usage_pico_usd: 0n, unknown_billing_pico_usd: 0n },
         body_capture,
       }));
     const all = [...used, ...unused];
     if (options.json) return context.printJson(all);
     if (all.length === 0) return context.print("No projects yet.");
     const right = "right" as const;
+    const parts = shownParts((part) => rows.some((row) => row.split[part] > 0n));
     context.print(
       renderTable(
         [
           { title: "project", shrink: true },
           { title: "requests", align: right },
-          { title: "cost", align: right },
+          ...parts.map(({ label }) => ({ title: label.toLowerCase(), align: right })),
           { title: "unpriced", align: right },
           { title: "bodies" },
         ],
-        all.map(({ project, requests, unpriced, cost_pico_usd, body_capture }) => [
+        all.map(({ project, requests, unpriced, body_capture, ...costs }) => [
           project,
           formatCount(requests),
-          requests > 0 && requests === unpriced ? "unpriced" : fixedUsd(cost_pico_usd),
+          ...parts.map(({ part }) =>
+            requests > 0 && requests === unpriced ? "unpriced" : fixedUsd(costs[PART_KEYS[part]]),
+          ),
           formatCount(unpriced),
           body_capture === true ? "captured" : "–",
         ]),

@@ -10,6 +10,8 @@ export interface BillingFacts {
   readonly credential: CredentialKind;
   /** Null if there was no response. */
   readonly responseHeaders: HeaderList | null;
+  /** Whether the response's body says that credits pay. */
+  readonly usesCredits: boolean;
 }
 
 /** Providers that accept the login of a person's account as well as API keys, so that a token does not tell which one pays. */
@@ -17,9 +19,9 @@ const SELLS_PLANS: ReadonlySet<string> = new Set(["openai", "xai"]);
 
 /** Returns how a call is billed. Source: docs/specification.md#billing-mode. */
 export function readBillingMode(facts: BillingFacts): BillingMode {
-  const { provider, billing, credential, responseHeaders } = facts;
+  const { provider, billing, credential, responseHeaders, usesCredits } = facts;
   if (billing === "plan" || (billing === null && credential === "claude_login"))
-    return responseHeaders !== null && isOverage(responseHeaders) ? "credits" : "plan";
+    return usesCredits || (responseHeaders !== null && isOverage(responseHeaders)) ? "credits" : "plan";
   if (billing !== null) return billing;
   if (credential === "none") return "unknown";
   return credential === "token" && SELLS_PLANS.has(provider) ? "unknown" : "metered";

@@ -42,7 +42,7 @@ describe("meter prune, wipe, project and bodies sweep", () => {
   it("lists the projects with their costs", async () => {
     const { code, stdout } = await meter("project", "list");
     assert.equal(code, 0);
-    assert.match(stdout, /^project +requests +cost +unpriced +bodies\n[─ ]+\nmisc +2 /);
+    assert.match(stdout, /^project +requests +spent +unpriced +bodies\n[─ ]+\nmisc +2 /);
   });
 
   it("moves a project's requests of a period, with a dry run before and an undo after", async () => {

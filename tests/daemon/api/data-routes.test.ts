@@ -272,6 +272,7 @@ describe("GET /metrics", () => {
     withApi(async ({ ports, ask }) => {
       ports.counters.addRecords([
         sampleRecord({ model: 'a"b\\c\nd', costPicoUsd: 1_500_000_000_000n }),
+        sampleRecord({ model: 'a"b\\c\nd', costPicoUsd: 250_000_000_000n, billingMode: "plan" }),
         sampleRecord({ model: 'a"b\\c\nd', costPicoUsd: null, errorClass: "timeout" }),
         ...Array.from({ length: 300 }, (_, n) => sampleRecord({ model: `m${n}`, project: `p${n}` })),
       ]);
@@ -281,13 +282,15 @@ describe("GET /metrics", () => {
       const text = await answer.text();
       const has = (line: string) => assert.ok(text.split("\n").includes(line), line);
       const labels = String.raw`provider="anthropic",model="a\"b\\c\nd"`;
-      has(`meter_requests_total{${labels},outcome="ok"} 1`);
+      has(`meter_requests_total{${labels},outcome="ok"} 2`);
       has(`meter_requests_total{${labels},outcome="failed"} 1`);
-      has(`meter_cost_usd_total{${labels}} 1.5`);
+      has(`meter_cost_usd_total{${labels},billing="metered"} 1.5`);
+      has(`meter_cost_usd_total{${labels},billing="plan"} 0.25`);
+      has('meter_project_cost_usd_total{project="acme-web",billing="plan"} 0.25');
       has(`meter_unpriced_requests_total{${labels}} 1`);
-      has(`meter_tokens_total{${labels},type="cache_read"} 4000`);
+      has(`meter_tokens_total{${labels},type="cache_read"} 6000`);
       has('meter_requests_total{provider="other",model="other",outcome="ok"} 201');
-      has('meter_project_requests_total{project="acme-web"} 2');
+      has('meter_project_requests_total{project="acme-web"} 3');
       has('meter_coverage_total{kind="metered"} 1');
       has('meter_build_info{version="0.4.0"} 1');
       has("meter_store_capturing 1");

@@ -29,6 +29,8 @@ const MAX_MEMBER_BYTES = 1024 * 1024;
  *   response with usage makes a record. Any other stored response was already metered, so fetching it makes no record.
  * - `tool_usage.web_search.num_requests` is the number of billed searches. Without it, the `web_search_call` items with a
  *   search action are counted, because opening a page is not billed.
+ * - Codex gets `{"type": "codex.rate_limits", "rate_limits": {"primary": {"used_percent": …}, "secondary": …}, "credits":
+ *   {"has_credits": …}}` before its usage: at 100 %, credits pay. Source: openai/codex, `codex-rs/codex-api/src/rate_limits.rs`.
  * - `tool_usage.image_gen` is the usage of the image tool's own model. It is not included in `usage` and has its own price.
  */
 export const openaiResponses = defineApiReader({
@@ -39,8 +41,10 @@ export const openaiResponses = defineApiReader({
     "item.id",
     "item.type",
     "item.action",
+    "rate_limits",
+    "credits",
   ],
-  keys: ["usage", "web_search_call"],
+  keys: ["usage", "web_search_call", "rate_limits"],
   maxMemberBytes: MAX_MEMBER_BYTES,
   promptMembers: ["instructions", "input"],
   finishTypes: ["response.completed", "response.incomplete", "response.failed", "error"],
@@ -58,6 +62,7 @@ interface ResponsesState {
   usage: unknown;
   status: string | null;
   isBackground: boolean;
+  usesCredits: boolean;
   toolUsage: Readonly<Record<string, unknown>>;
   imageModel: string | null;
   /** The ids of search items. An item may occur when added, when done, and in the final output. */
@@ -75,6 +80,7 @@ function startResponses({ provider, fetches }: AnswerFacts): MessageReader {
     usage: undefined,
     status: null,
     isBackground: false,
+    usesCredits: false,
     toolUsage: {},
     imageModel: null,
     searches: new Set(),
@@ -98,6 +104,7 @@ function readMessage(state: ResponsesState, message: PickedMembers, whole: boole
     type: message.value("item.type"),
     action: message.value("item.action"),
   });
+  state.usesCredits ||= showsUsedUpPlan(message);
   const stated = message.value(`${at}usage`);
   if (!isObject(stated)) return;
   state.usage = stated;
@@ -130,9 +137,16 @@ function endResponse(state: ResponsesState): UsageFindings {
   const image = imageReport(provider, toolUsage.image_gen, state.imageModel, responseId);
   return {
     ...found,
+    ...(state.usesCredits && { usesCredits: true }),
     ...(reason === null ? {} : { noRecord: reason }),
     ...(image === null || reason !== null ? {} : { results: [image] }),
   };
+}
+
+function showsUsedUpPlan(message: PickedMembers): boolean {
+  const { primary, secondary } = asObject(message.value("rate_limits"));
+  if (asObject(message.value("credits")).has_credits !== true) return false;
+  return [primary, secondary].some((window) => Number(asObject(window).used_percent) >= 100);
 }
 
 function noRecordReason({ usage, fetches, status, isBackground }: ResponsesState): NoRecordReason | null {

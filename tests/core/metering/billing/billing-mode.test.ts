@@ -9,6 +9,7 @@ describe("readBillingMode()", () => {
     billing: null,
     credential: "api_key",
     responseHeaders: [],
+    usesCredits: false,
   };
   const codexHeaders = (used: string, credits: string) =>
     [
@@ -97,6 +98,11 @@ describe("readBillingMode()", () => {
         responseHeaders: codexHeaders("many", "true"),
       },
       "plan",
+    ],
+    [
+      "a plan whose response says that credits pay",
+      { provider: "codex", billing: "plan", credential: "token", usesCredits: true },
+      "credits",
     ],
     ["a server on this machine", { provider: "ollama", billing: "free", credential: "none" }, "free"],
   ];

@@ -73,6 +73,25 @@ describe("createMessageUsageReader() for Responses", () => {
     );
   });
 
+  it("reports that credits pay if a Codex window is used up", () => {
+    const limits = (used_percent: number, has_credits: boolean) => ({
+      type: "codex.rate_limits",
+      rate_limits: { primary: { used_percent: 3 }, secondary: { used_percent } },
+      credits: { has_credits, unlimited: false, balance: "5" },
+    });
+    const completed = { type: "response.completed", response: response("resp_1") };
+    for (const [event, usesCredits] of [
+      [limits(100, true), true],
+      [limits(99.9, true), undefined],
+      [limits(100, false), undefined],
+      [{ type: "codex.rate_limits", rate_limits: null, credits: [] }, undefined],
+    ] as const) {
+      const [report, next] = readAll(RESPONSES, event, completed, completed);
+      assert.equal(report?.usesCredits, usesCredits);
+      assert.equal(next?.usesCredits, undefined, "it counts for one response");
+    }
+  });
+
   it("skips invalid messages, arrays, and messages that are too long", () => {
     assert.deepEqual(
       readAll(RESPONSES, "", "[]", "{", '"usage"', '{"usage":1}', '{"type":"x","usage":{}}'),
