@@ -48,7 +48,7 @@ function guardRecords(part: () => RecordStore, guard: Guard): RecordStore {
 function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
   return {
     read: (query) => guard(() => part().read(query)),
-    readUnpricedModels: (...given) => guard(() => part().readUnpricedModels(...given)),
+    readUnpricedModels: (query, limit) => guard(() => part().readUnpricedModels(query, limit)),
     readStreamsWithoutUsage: (query) => guard(() => part().readStreamsWithoutUsage(query)),
     readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
   };
