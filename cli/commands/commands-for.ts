@@ -18,6 +18,7 @@ const modules: readonly (readonly [firstWord: string, load: () => Promise<Comman
   ["open", () => import("./open/open-command.ts")],
   ["report", () => import("./report/report-command.ts")],
   ["coverage", () => import("./coverage/coverage-command.ts")],
+  ["requests", () => import("./requests/requests-command.ts")],
   ["explain", () => import("./explain/explain-command.ts")],
   ["project", () => import("./project/project-commands.ts")],
   ["bodies", () => import("./bodies/bodies-commands.ts")],

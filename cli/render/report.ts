@@ -125,9 +125,7 @@ export function renderReport(
       total.unpriced === 1
         ? "1 request has no known price; its cost is not included."
         : `${formatCount(total.unpriced)} requests have no known price; their cost is not included.`;
-    notes.push(
-      ...(priceFixes.length > 0 ? [fact, ...priceFixes] : [`${fact} Find out why: meter explain <id>`]),
-    );
+    notes.push(`${fact} See which: meter requests --status unpriced`, ...priceFixes);
   }
   notes.push(...streamsWithoutUsageLines(streams));
   const { provider, estimated } = total.bySource;

@@ -9,7 +9,7 @@ export interface Column {
 }
 
 /** Minimum width of a shrinking column, in terminal cells. */
-const MIN_SHRUNK_WIDTH = 8;
+export const MIN_SHRUNK_WIDTH = 8;
 
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
@@ -34,13 +34,20 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
 
 const tableWidth = (widths: readonly number[]) => widths.reduce((sum, each) => sum + each + 2, -2);
 
-/** Whether the table fits into `width` terminal cells with nothing truncated. */
+/**
+ * Whether the table fits into `width` terminal cells if no shrinking column is truncated to less than `minShrunk` cells; by
+ * default, with nothing truncated.
+ */
 export function tableFits(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   width: number,
+  minShrunk = Number.POSITIVE_INFINITY,
 ): boolean {
-  return tableWidth(naturalWidths(columns, rows)) <= width;
+  const widths = naturalWidths(columns, rows).map((natural, index) =>
+    columns[index]?.shrink === true ? Math.min(natural, minShrunk) : natural,
+  );
+  return tableWidth(widths) <= width;
 }
 
 /**

@@ -2,8 +2,10 @@ import { type Context, Hono } from "hono";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
+import { BILLING_MODES } from "../../core/values/record-fields.ts";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
+import { parseRequestStatus } from "../store/request-status.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import type { StatusResponse } from "./daemon-status.ts";
 import { openEventStream } from "./event-stream.ts";
@@ -28,11 +30,14 @@ function readListQuery(
   query: Readonly<Record<string, string>>,
   csv: boolean,
 ): Omit<RequestListQuery, "from" | "to"> | string {
-  const { limit, cursor, status } = query;
+  const { limit, cursor } = query;
   const most = csv ? MAX_CSV_ROWS : PAGE_SIZE_MAX;
   if (limit !== undefined && !(/^[1-9]\d{0,4}$/.test(limit) && Number(limit) <= most)) return "limit";
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) return "cursor";
-  if (status !== undefined && !/^(?:ok|failed|[1-9]\d\d)$/.test(status)) return "status";
+  const status = query.status === undefined ? undefined : parseRequestStatus(query.status);
+  if (status === null) return "status";
+  const billing = BILLING_MODES.find((mode) => mode === query.billing);
+  if (query.billing !== undefined && billing === undefined) return "billing";
   const filters: Pick<RequestListQuery, "project" | "model" | "provider" | "client"> = {};
   for (const name of ["project", "model", "provider", "client"] as const) {
     const value = query[name];
@@ -42,7 +47,8 @@ function readListQuery(
   }
   return {
     ...filters,
-    ...(status !== undefined && { status: status === "ok" || status === "failed" ? status : Number(status) }),
+    ...(billing !== undefined && { billing }),
+    ...(status !== undefined && { status }),
     beforeSeq: cursor === undefined ? null : Number(cursor),
     limit: limit === undefined ? (csv ? MAX_CSV_ROWS : PAGE_SIZE_DEFAULT) : Number(limit),
   };

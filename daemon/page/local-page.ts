@@ -6,6 +6,7 @@ import {
 } from "../../core/metering/coverage/coverage-summary.ts";
 import { type CostPart, type CostSplit, NO_COST, shownParts } from "../../core/pricing/cost-split.ts";
 import type { PriceFix } from "../../core/pricing/price-fix.ts";
+import { isUnpriced } from "../../core/pricing/unpriced.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
@@ -238,7 +239,7 @@ function renderRecentTable(recent: readonly RequestRecord[]): Html {
     <thead><tr><th scope="col">When</th><th scope="col" class="wide">Project</th><th scope="col">Model</th><th scope="col" class="wide">Program</th><th scope="col" class="number wide">In</th><th scope="col" class="number wide">Out</th><th scope="col" class="number">Cost</th><th scope="col" class="number wide">Duration</th><th scope="col" class="wide">Status</th></tr></thead>
     <tbody>${recent.map((request) => {
       const tokens = toTokenSums(request.tokens);
-      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${renderTime(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow quiet"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${formatCount(totalInput(tokens))}">${formatShortCount(totalInput(tokens))}</td><td class="number wide" title="${formatCount(totalOutput(tokens))}">${formatShortCount(totalOutput(tokens))}</td><td class="number">${request.costPicoUsd === null && request.errorClass === null ? "unpriced" : formatShortUsd(request.costPicoUsd)}${effectiveBilling(request) === "plan" ? html` <span class="quiet">plan</span>` : ""}</td><td class="number wide">${formatDuration(request.latencyMs)}</td><td class="wide">${renderOutcome(request)}</td></tr>`;
+      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${renderTime(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow quiet"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${formatCount(totalInput(tokens))}">${formatShortCount(totalInput(tokens))}</td><td class="number wide" title="${formatCount(totalOutput(tokens))}">${formatShortCount(totalOutput(tokens))}</td><td class="number">${isUnpriced(request) ? "unpriced" : formatShortUsd(request.costPicoUsd)}${effectiveBilling(request) === "plan" ? html` <span class="quiet">plan</span>` : ""}</td><td class="number wide">${formatDuration(request.latencyMs)}</td><td class="wide">${renderOutcome(request)}</td></tr>`;
     })}</tbody>
   </table></div>`;
 }

@@ -40,6 +40,7 @@ function guardRecords(part: () => RecordStore, guard: Guard): RecordStore {
     findStoredResponse: (responseId) => guard(() => part().findStoredResponse(responseId)),
     read: (range) => guard(() => part().read(range)),
     list: (query, turn, signal) => guard(() => part().list(query, turn, signal)),
+    shortenIds: (ids, minLength) => guard(() => part().shortenIds(ids, minLength)),
     count: (period) => guard(() => part().count(period)),
     updateCosts: (updates, at) => guard(() => part().updateCosts(updates, at)),
   };

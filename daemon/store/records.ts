@@ -97,6 +97,7 @@ export function createRecordStore({ capture, state, reader }: StoreConnections):
     findStoredResponse: (providerResponseId) => findStoredResponse(capture, providerResponseId),
     read: (range) => readRequests(state, range),
     list: (query, turn, signal) => listRequests(reader, query, turn, signal),
+    shortenIds: (requestIds, minLength) => shortenIds(state, requestIds, minLength),
     count: (period) => countRequests(state, period),
     updateCosts: (updates, at) => state.transaction(() => updateCosts(state, updates, at)),
   };
@@ -158,6 +159,27 @@ function readRequests(
     .prepare<RequestRow>(`SELECT * FROM requests NOT INDEXED WHERE seq > ?${bounds.sql} ORDER BY seq LIMIT ?`)
     .all([afterSeq, ...bounds.values, limit])
     .map(toStoredRequest);
+}
+
+function shortenIds(state: SqliteConnection, requestIds: readonly string[], minLength: number): string[] {
+  // In the order of the index, only the neighbours of an ID can share its longest prefix.
+  const neighbours = state.prepare<{ id: string | null }>(
+    `SELECT max(request_id) AS id FROM requests WHERE request_id < ?
+     UNION ALL SELECT min(request_id) FROM requests WHERE request_id > ?`,
+  );
+  let length = minLength;
+  for (const requestId of requestIds) {
+    for (const { id } of neighbours.all([requestId, requestId])) {
+      if (id !== null) length = Math.max(length, sharedLength(requestId, id) + 1);
+    }
+  }
+  return requestIds.map((requestId) => requestId.slice(0, length));
+}
+
+function sharedLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
 }
 
 function countRequests(state: SqliteConnection, period: Period): number {

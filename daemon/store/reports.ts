@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from "kysely";
 import { APIS_WITH_OPTIONAL_USAGE } from "../../core/metering/estimate/stream-usage.ts";
 import { addToSplit, NO_COST } from "../../core/pricing/cost-split.ts";
+import { UNPRICED_SQL } from "../../core/pricing/unpriced.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 import type { BillingMode, CostSource } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -58,10 +59,7 @@ export function sums(eb: ExpressionBuilder<Tables, "requests">) {
     billing.as("billing"),
     eb.fn.countAll<number>().as("requests"),
     count(sql`error_class IS NOT NULL`).as("errors"),
-    count(sql`cost_pico_usd IS NULL
-      AND NOT (error_class IS NOT NULL AND prompt_tokens IS NULL AND completion_tokens IS NULL)`).as(
-      "unpriced",
-    ),
+    count(sql.raw(UNPRICED_SQL)).as("unpriced"),
     count(sql`tokens_complete = 0`).as("incomplete"),
     sum(sql`prompt_tokens`).as("prompt"),
     sum(sql`cache_read_tokens`).as("cache_read"),

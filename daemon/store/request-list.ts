@@ -1,4 +1,6 @@
-import type { ExpressionBuilder, Kysely } from "kysely";
+import { type ExpressionBuilder, type Kysely, sql } from "kysely";
+import { UNPRICED_SQL } from "../../core/pricing/unpriced.ts";
+import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 import type { RequestListQuery, RequestPage } from "./port/records.ts";
 import type { Turn } from "./port/values.ts";
 import { type RequestRow, toStoredRequest } from "./request-rows.ts";
@@ -53,7 +55,7 @@ async function seqAtEnd(reader: Kysely<Tables>, order: "asc" | "desc"): Promise<
 }
 
 /** Returns the condition of the query's filters. */
-function matches({ from, to, project, model, provider, client, status }: RequestListQuery) {
+function matches({ from, to, project, model, provider, client, billing, status }: RequestListQuery) {
   return (eb: ExpressionBuilder<Tables, "requests">) =>
     eb.and([
       ...(from === null ? [] : [eb("requested_at", ">=", from)]),
@@ -62,8 +64,11 @@ function matches({ from, to, project, model, provider, client, status }: Request
       ...(model === undefined ? [] : [eb("model", "=", model)]),
       ...(provider === undefined ? [] : [eb("provider", "=", provider)]),
       ...(client === undefined ? [] : [eb("client", "=", client)]),
+      ...(billing === undefined ? [] : [sql<boolean>`${sql.raw(EFFECTIVE_BILLING_SQL)} = ${billing}`]),
       ...(status === "ok" ? [eb("error_class", "is", null)] : []),
       ...(status === "failed" ? [eb("error_class", "is not", null)] : []),
+      ...(status === "unpriced" ? [sql<boolean>`(${sql.raw(UNPRICED_SQL)})`] : []),
+      ...(status === "incomplete" ? [eb("tokens_complete", "=", 0)] : []),
       ...(typeof status === "number" ? [eb("http_status", "=", status)] : []),
     ]);
 }

@@ -1,4 +1,4 @@
-import type { CostSource, RateSource, RequestRecord } from "../../../core/values/record.ts";
+import type { BillingMode, CostSource, RateSource, RequestRecord } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { Period, Turn } from "./values.ts";
 
@@ -42,14 +42,20 @@ export interface StoredResponse {
   tokensComplete: boolean;
 }
 
+/**
+ * A filter by result: without an error, with one, without a known price, without complete usage, or with this HTTP status.
+ */
+export type RequestStatus = "ok" | "failed" | "unpriced" | "incomplete" | number;
+
 /** A page of a request list and its filters. A filter that is absent matches every request. */
 export interface RequestListQuery extends Period {
   project?: string;
   model?: string;
   provider?: string;
   client?: string;
-  /** Without an error, with one, or with this HTTP status. */
-  status?: "ok" | "failed" | number;
+  /** How the request is billed, also one of an older daemon: see `effectiveBilling()`. */
+  billing?: BillingMode;
+  status?: RequestStatus;
   /** Only requests with a smaller `seq`. Null for the first page. */
   beforeSeq: number | null;
   limit: number;
@@ -87,6 +93,11 @@ export interface RecordStore {
    * aborted.
    */
   list(query: RequestListQuery, turn: Turn, signal?: AbortSignal): Promise<RequestPage>;
+  /**
+   * Returns a prefix of each ID, all of one length, that no other request has, so that `find()` takes it. At least
+   * `minLength` characters. An ID that is not stored gets such a prefix too.
+   */
+  shortenIds(requestIds: readonly string[], minLength: number): string[];
   count(period: Period): number;
   /** Writes costs and `recomputed_at` in one transaction. Idempotent. Skips unknown IDs and returns the number found. */
   updateCosts(updates: readonly CostUpdate[], at: Millis): number;

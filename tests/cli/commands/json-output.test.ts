@@ -14,6 +14,7 @@ function namesIn(value: unknown): string[] {
 const commands = [
   "report --json",
   "coverage --json",
+  "requests --json",
   "explain last --json",
   "project list --json",
   "bodies show last --json",

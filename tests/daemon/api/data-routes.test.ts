@@ -141,7 +141,15 @@ describe("GET /v1/requests", () => {
         v.parse(requestListSchema, await (await ask(`/v1/requests?${query}`)).json()).items.length;
       assert.equal(await count("project=a%26b"), 1);
       assert.equal(await count("status=failed"), 1);
-      assert.equal(await count("from=2026-05-12&to=2026-05-13&days=utc"), 2);
+      store.records.insert([
+        sampleRecord({ billingMode: "plan", costPicoUsd: null, costSource: "unpriced" }),
+        sampleRecord({ billingMode: null, tokensComplete: false }),
+      ]);
+      assert.equal(await count("billing=plan"), 1);
+      assert.equal(await count("billing=unknown"), 1);
+      assert.equal(await count("status=unpriced"), 1);
+      assert.equal(await count("status=incomplete"), 1);
+      assert.equal(await count("from=2026-05-12&to=2026-05-13&days=utc"), 4);
       const wrong = [
         "limit=0",
         "limit=201",
@@ -149,6 +157,8 @@ describe("GET /v1/requests", () => {
         "cursor=-1",
         "cursor=1e9",
         "status=2000",
+        "status=broken",
+        "billing=monthly",
         `model=${"m".repeat(257)}`,
       ];
       for (const query of wrong)

@@ -170,6 +170,21 @@ describe("records.find()", () => {
     }));
 });
 
+describe("records.shortenIds()", () => {
+  it("returns prefixes of one length that no other request has, also of requests that are not given", () =>
+    withStore(async (store) => {
+      const end = "-7000-8000-000000000000";
+      const ids = ["019e1c00-0000", "019e1c00-00aa", "019e1d00-0000"].map((start) => `${start}${end}`);
+      const [first = "", , last = ""] = ids;
+      store.records.insert(ids.map((requestId) => sampleRecord({ requestId })));
+      assert.deepEqual(store.records.shortenIds([first], 4), ["019e1c00-000"]);
+      assert.deepEqual(store.records.shortenIds([last], 4), ["019e1d"]);
+      assert.deepEqual(store.records.shortenIds([last, first], 4), ["019e1d00-000", "019e1c00-000"]);
+      assert.deepEqual(store.records.shortenIds([last], 8), ["019e1d00"]);
+      assert.deepEqual(store.records.shortenIds([], 8), []);
+    }));
+});
+
 describe("records.findStoredResponse()", () => {
   it("finds only responses that their provider can return again, of any age", () =>
     withStore((store) => {

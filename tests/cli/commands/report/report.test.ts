@@ -93,7 +93,7 @@ describe("meter report", () => {
         "total                       5    300       6,000           90     150         7  $1,234.8179",
         "",
         "1 of 5 requests failed.",
-        "1 request has no known price; its cost is not included. Find out why: meter explain <id>",
+        "1 request has no known price; its cost is not included. See which: meter requests --status unpriced",
         "$0.2500 of the cost was stated by the providers.",
         "Metering coverage: 80 % (4 of 5 calls seen on providers' hosts).",
         "  not metered: 1 request to an unknown path",

@@ -1,0 +1,45 @@
+import { Command, Option } from "clipanion";
+import { BILLING_MODES } from "../../../core/values/record-fields.ts";
+import { STATUS_NAMES } from "../../../daemon/store/request-status.ts";
+import { MeterCommand } from "../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../program/period-options.ts";
+
+export class RequestsCommand extends MeterCommand {
+  static override paths = [["requests"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "List requests, the newest first",
+    details: `
+      All filters must match. Each id is long enough for \`meter explain\`. If there are more requests than the limit, the
+      last line is the command for the next page.
+    `,
+    examples: [
+      ["List the latest requests", "meter requests"],
+      ["List the requests without a known price", "meter requests --status unpriced"],
+      ["List what failed in one project today", "meter requests --status failed --project web --since today"],
+      ["Export a month", "meter requests --from 2026-11-01 --to 2026-11-30 --limit 10000 --csv"],
+    ],
+  });
+
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  project = Option.String("--project", { description: "Only this project" });
+  model = Option.String("--model", { description: "Only this model" });
+  provider = Option.String("--provider", { description: "Only this provider" });
+  client = Option.String("--client", { description: "Only this program" });
+  billing = Option.String("--billing", { description: `Only ${BILLING_MODES.join(", ")}` });
+  status = Option.String("--status", { description: `Only ${STATUS_NAMES.join(", ")} or an HTTP status` });
+  limit = Option.String("--limit", { description: "At most this many requests (default 30)" });
+  before = Option.String("--before", { description: "The cursor of the next page" });
+  utc = Option.Boolean("--utc", false, { description: "Use days and times in UTC" });
+  json = Option.Boolean("--json", false, {
+    description: "Print JSON, with money in pico-USD as decimal strings",
+  });
+  csv = Option.Boolean("--csv", false, { description: "Print CSV (RFC 4180)" });
+
+  protected override async perform(): Promise<void> {
+    const { listRequests } = await import("./list-requests.ts");
+    return await listRequests(this.commandContext, this);
+  }
+}
