@@ -1,6 +1,6 @@
 /** The first words of both programs' commands. */
 const firstWords =
-  "init|uninstall|doctor|start|stop|status|run|open|report|requests|explain|project|bodies|cloud|sync|pricing|estimates|recompute-costs|prune|wipe|serve|migrate|admin|rates|ledger";
+  "init|uninstall|doctor|start|stop|status|run|open|report|coverage|requests|explain|project|bodies|cloud|sync|pricing|estimates|recompute-costs|prune|wipe|serve|migrate|admin|rates|ledger";
 
 /** Matches `meter` before one of its commands, unless it follows `npx` or is part of another word. */
 const commandInText = new RegExp(
