@@ -125,7 +125,11 @@ export function renderReport(
       total.unpriced === 1
         ? "1 request has no known price; its cost is not included."
         : `${formatCount(total.unpriced)} requests have no known price; their cost is not included.`;
-    notes.push(`${fact} See which: meter requests --status unpriced`, ...priceFixes);
+    notes.push(
+      ...(priceFixes.length > 0
+        ? [fact, ...priceFixes]
+        : [`${fact} See which: meter requests --status unpriced`]),
+    );
   }
   notes.push(...streamsWithoutUsageLines(streams));
   const { provider, estimated } = total.bySource;
