@@ -19,6 +19,7 @@ import { createLiveTurns, type SessionTurns } from "./live-turns.ts";
 import { type Recording, recordCall } from "./record-call.ts";
 import { createResponseTurns, NO_FACTS, type Turn } from "./response-turns.ts";
 import type { CallEnd } from "./to-record.ts";
+import { createWholeSession } from "./whole-session.ts";
 
 /** A WebSocket that carries many responses, each of which makes a record. */
 export interface WebSocketSession {
@@ -102,6 +103,17 @@ function createTurns(session: SessionState): SessionTurns {
   const { route, recording } = session;
   const finish = (turn: Turn, report: UsageReport | null, end: CallEnd, endedAtMs: number) =>
     recordTurn(session, turn, report, end, endedAtMs);
+  if (route.wholeSession === true)
+    return createWholeSession<Turn>({
+      usage: createMessageUsageReader(route),
+      begin: (times) => ({
+        eventId: null,
+        facts: { ...NO_FACTS, requestedModel: route.model },
+        promptHash: null,
+        ...times,
+      }),
+      finish,
+    });
   if (!isLive(session)) return createResponseTurns({ route, sha256Hex: recording.ports.sha256Hex, finish });
   return createLiveTurns<Turn>({
     createUsage: (model) => createMessageUsageReader({ ...route, model: model ?? route.model }),
@@ -168,7 +180,8 @@ function createReader(
     {
       message(message, atMs) {
         // Google's server sends JSON in binary frames.
-        if (message.kind === "text" || isLive(session)) take(message, atMs);
+        if (message.kind === "text" || isLive(session) || session.route.wholeSession === true)
+          take(message, atMs);
       },
       closed() {},
       unreadable(reason) {

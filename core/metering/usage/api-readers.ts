@@ -33,6 +33,7 @@ import { openaiServed } from "./readers/openai-served.ts";
 import { otherUnits } from "./readers/other-units.ts";
 import { repeatedUsage } from "./readers/repeated-usage.ts";
 import { rerank } from "./readers/rerank.ts";
+import { speechSession } from "./readers/speech-sessions.ts";
 import { statedUnits } from "./readers/stated-units.ts";
 import { anyModel } from "./readers/usage-shapes.ts";
 import { vercelLanguageModel } from "./readers/vercel-language-model.ts";
@@ -53,6 +54,7 @@ export const API_READERS = {
   "openai.transcriptions": openaiTranscriptions,
   "openai.speech": openaiSpeech,
   "openai.realtime": openaiRealtime,
+  "speech.session": speechSession,
   "openai.served": openaiServed,
   "openai.file_content": openaiFileContent,
   "openai.runs": openaiRuns,

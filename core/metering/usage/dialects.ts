@@ -1,4 +1,14 @@
-import { free, MANAGE, type PathRule, post, READ, retrieval, SEND, socket } from "./path-rules.ts";
+import {
+  free,
+  MANAGE,
+  type PathRule,
+  post,
+  READ,
+  retrieval,
+  SEND,
+  socket,
+  speechSocket,
+} from "./path-rules.ts";
 import { PROVIDER_DIALECTS, type ProviderDialect } from "./provider-dialects.ts";
 
 /** A family of API paths that several hosts share. */
@@ -93,6 +103,7 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     post(/^\/containers$/, "other_units", "other", false),
     free(MANAGE, /^\/containers(\/[^/]+(\/files(\/[^/]+(\/content)?)?)?)?$/),
     socket(/^\/realtime$/, "openai.realtime"),
+    speechSocket(/^\/realtime\/translations$/),
     // A call over WebRTC or SIP: its sound and its usage do not pass here.
     post(/^\/realtime(\/translations)?\/calls(\/[^/]+\/accept)?$/, "other_units", "audio"),
     free(SEND, /^\/realtime\/calls\/[^/]+\/(reject|hangup|refer)$/),
@@ -148,6 +159,7 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     free(["DELETE"], /^\/cachedContents\/[^/:]+$/),
     // What is added to a file search store is billed by its embeddings, which no response states.
     post(/^\/fileSearchStores\/[^/:]+:importFile$/, "other_units", "embedding", false),
+    speechSocket(/^\/ws\/google\.ai\.generativelanguage\.v1[a-z0-9]*\.GenerativeService\.BidiGenerateMusic$/),
     post(/^\/interactions$/, "gemini.interactions", "chat"),
     retrieval(/^\/interactions\/[^/:]+(\/cancel)?$/, "gemini.interactions", "chat", ["GET", "POST"]),
     free(["DELETE"], /^\/interactions\/[^/:]+$/),

@@ -4,7 +4,7 @@ import { pickMembers } from "./member-picker.ts";
 import { readProviderError } from "./provider-error.ts";
 import type { MeteredRoute } from "./route.ts";
 import { MAX_MESSAGE_BYTES } from "./usage-reader.ts";
-import type { UsageReport } from "./usage-report.ts";
+import type { ProviderError, UsageReport } from "./usage-report.ts";
 
 /** Reads usage from the messages that a provider sends over one WebSocket. */
 export interface MessageUsageReader {
@@ -13,6 +13,8 @@ export interface MessageUsageReader {
    * otherwise null.
    */
   read(message: Uint8Array): UsageReport | null;
+  /** Returns the report of the messages since the last response, for a session that ends without saying so. */
+  end(): UsageReport;
 }
 
 /**
@@ -29,20 +31,24 @@ export function createMessageUsageReader(route: MeteredRoute): MessageUsageReade
     header: NO_HEADER,
   };
   let messages = api.start(facts);
+  let error: ProviderError | null = null;
+  const report = (): UsageReport => {
+    const findings = messages.end(true);
+    messages = messages.next?.() ?? api.start(facts);
+    const found = { ...findings, extras: { ...findings.extras, ...route.extras }, error };
+    error = null;
+    return found;
+  };
   return {
     read(message) {
       if (message.length > MAX_MESSAGE_BYTES) return null;
       if (api.findKeys(message) === 0 && messages.knowsModel()) return null;
       const picked = pickMembers(message, api.members);
       messages.read(picked, false);
+      error = readProviderError(picked, false);
       if (!(messages.endsAnswer?.() ?? api.finishTypes.includes(picked.string("type") ?? ""))) return null;
-      const findings = messages.end(true);
-      messages = messages.next?.() ?? api.start(facts);
-      return {
-        ...findings,
-        extras: { ...findings.extras, ...route.extras },
-        error: readProviderError(picked, false),
-      };
+      return report();
     },
+    end: report,
   };
 }

@@ -13,6 +13,7 @@ interface MeteredPath {
   /** See `MeteredRoute`. */
   readonly fetches?: true;
   readonly webSocket?: true;
+  readonly wholeSession?: true;
 }
 
 /** A rule for some paths. The first matching rule applies; without one, the path is unknown. */
@@ -48,6 +49,19 @@ export const socket = (path: RegExp, api: ApiId): PathRule => ({
   methods: ["GET"],
   path,
   metered: { api, requestKind: "chat", streaming: true, webSocket: true },
+});
+
+/** Returns a rule for a WebSocket that carries one piece of work, such as a transcription. */
+export const speechSocket = (path: RegExp): PathRule => ({
+  methods: ["GET"],
+  path,
+  metered: {
+    api: "speech.session",
+    requestKind: "audio",
+    streaming: true,
+    webSocket: true,
+    wholeSession: true,
+  },
 });
 
 /**

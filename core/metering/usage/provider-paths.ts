@@ -1,4 +1,4 @@
-import { free, MANAGE, type PathRule, post, READ, retrieval, SEND } from "./path-rules.ts";
+import { free, MANAGE, type PathRule, post, READ, retrieval, SEND, speechSocket } from "./path-rules.ts";
 
 /** The paths that only one provider has, matched from the host and before those of its dialects. */
 
@@ -20,6 +20,8 @@ export const ANTHROPIC_PATHS: readonly PathRule[] = [
     /^\/v1\/(mcp_servers|environment_providers|environments\/[^/]+\/work\/poll|ultrareview\/quota)$/,
   ),
   free(MANAGE, /^\/v1\/code\/triggers(\/.+)?$/),
+  // Transcripts of remote sessions repeat the usage of calls that were metered where they were made.
+  retrieval(/^\/v1\/(session_ingress|code\/sessions)(\/.+)?$/, "repeated", "chat", ["GET", "POST", "PUT"]),
 ];
 
 export const GEMINI_PATHS: readonly PathRule[] = [
@@ -29,6 +31,7 @@ export const GEMINI_PATHS: readonly PathRule[] = [
 export const XAI_PATHS: readonly PathRule[] = [
   retrieval(/^\/v1\/batches\/[^/]+\/results$/, "xai.batch_results", "chat"),
   retrieval(/^\/v1\/chat\/deferred-completion\/(?<id>[^/]+)$/, "chat.deferred", "chat"),
+  speechSocket(/^\/v1\/(tts|stt)$/),
   post(/^\/v1\/tts$/, "openai.speech", "audio"),
   post(/^\/v1\/stt$/, "openai.transcriptions", "audio", false),
   free(READ, /^\/v1\/tts\/voices(\/[^/]+)?$/),
@@ -65,6 +68,8 @@ export const TOGETHER_PATHS: readonly PathRule[] = [
 export const MISTRAL_PATHS: readonly PathRule[] = [
   // A run of the model: a new conversation, a message to one, or a restart from an entry.
   post(/^\/v1\/conversations(\/[^/]+(\/restart)?)?$/, "mistral.conversations", "chat"),
+  speechSocket(/^\/v1\/audio\/transcriptions\/realtime$/),
+  free(SEND, /^\/v1\/client\/sessions$/),
   free(READ, /^\/v1\/conversations(\/[^/]+(\/(history|messages))?)?$/),
   free(["DELETE"], /^\/v1\/conversations\/[^/]+$/),
   post(/^\/v1\/(chat\/)?(moderations|classifications)$/, "mistral.classifications", "other", false),
@@ -93,6 +98,8 @@ export const DEEPSEEK_PATHS: readonly PathRule[] = [free(READ, /^\/user\/balance
  * its pages calls no model, and a chat on it (`POST /backend-api/conversation`) counts as unknown, because it states no usage.
  */
 export const CODEX_PATHS: readonly PathRule[] = [
+  // Calls of a model whose responses state no usage.
+  post(/^\/backend-api\/codex\/(v1\/)?(memories\/trace_summarize|alpha\/search)$/, "other_units", "chat"),
   free(SEND, /^\/backend-api\/codex\/analytics-events\/.+$/),
   free(READ, /^\/backend-api\/(me|models|accounts\/.+|settings\/.+|wham\/.+)$/),
   free(

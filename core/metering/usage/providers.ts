@@ -145,6 +145,7 @@ const MAKERS: readonly Provider[] = [
     port: 443,
     scheme: "https",
     apis: [openai(V1)],
+    paths: TOGETHER_PATHS,
     extras: REGIONAL,
   },
   {

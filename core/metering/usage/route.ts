@@ -21,6 +21,8 @@ export interface MeteredRoute {
   fetches?: boolean;
   /** True for a WebSocket. `createMessageUsageReader` reads its messages. */
   webSocket?: boolean;
+  /** True for a WebSocket whose messages all belong to one record. */
+  wholeSession?: boolean;
   /** The models that the operator configured for Azure deployments. */
   deployments?: ReadonlyMap<string, string>;
 }

@@ -20,6 +20,7 @@ import {
 import { openaiEmbeddings, openaiResponses } from "./openai-other.ts";
 import { otherPaths } from "./other-paths.ts";
 import { mistralOcr, vertexPredict } from "./pages-and-predictions.ts";
+import { speechSessions } from "./speech-sessions.ts";
 import {
   bedrockLongContext,
   cohereImages,
@@ -73,5 +74,6 @@ export const ALL_CASES: readonly WireCase[] = [
   ...otherPaths,
   ...jobs,
   ...morePaths,
+  ...speechSessions,
   ...transport,
 ];

@@ -156,6 +156,15 @@ export const DOCUMENTS = {
   anthropicSessions: readLater(
     "@anthropic-ai/sdk 1.12.0, resources/beta/sessions/events.d.ts: BetaManagedAgentsSpanModelRequestEndEvent",
   ),
+  mistralRealtime: readLater(
+    "@mistralai/mistralai 2.7.0, extra/realtime/transcription.ts; models/components: TranscriptionStreamDone, UsageInfo",
+  ),
+  openaiTranslation: readLater(
+    "openai 6.49.0, resources/realtime/realtime.d.ts: RealtimeTranslationServerEvent",
+  ),
+  azureVoiceLive: unread(
+    "https://learn.microsoft.com/en-us/azure/ai-services/speech-service/voice-live-api-reference",
+  ),
   xaiBatches: unread("https://docs.x.ai/docs/guides/batch-api"),
   http: read("https://www.rfc-editor.org/rfc/rfc9112"),
   contentCoding: read("https://www.rfc-editor.org/rfc/rfc9110#section-8.4"),

@@ -118,7 +118,7 @@ const table: Record<string, string> = {
   "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateContentConstrained":
     "gemini gemini.live chat true webSocket",
   "GET https://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateMusic":
-    "gemini unknown_path",
+    "gemini speech.session audio true webSocket",
   "POST https://generativelanguage.googleapis.com/upload/v1beta/files": "gemini free",
   "POST https://generativelanguage.googleapis.com/v1beta/openai/chat/completions": "gemini openai.chat chat",
   "POST https://play.googleapis.com/log": "not_provider",
@@ -133,6 +133,11 @@ const table: Record<string, string> = {
   "GET https://api.x.ai/v1/videos/r1": "xai other_units other fetches",
   "GET https://api.x.ai/v1/chat/deferred-completion/r1": "xai chat.deferred chat fetches",
   "POST https://api.x.ai/v1/tts": "xai openai.speech audio",
+  "GET https://api.x.ai/v1/stt": "xai speech.session audio true webSocket",
+  "GET https://api.mistral.ai/v1/audio/transcriptions/realtime":
+    "mistral speech.session audio true webSocket",
+  "GET https://api.openai.com/v1/realtime/translations": "openai speech.session audio true webSocket",
+  "POST https://chatgpt.com/backend-api/codex/memories/trace_summarize": "codex other_units chat plan",
   "POST https://api.x.ai/v1/stt": "xai openai.transcriptions audio false",
   "POST https://openrouter.ai/api/v1/chat/completions": "openrouter openai.chat chat",
   "POST https://openrouter.ai/api/v1/responses": "openrouter openai.responses chat",
