@@ -104,6 +104,7 @@ function priceRow(row: StoredRequest, book: PriceBook): Cost {
       serviceTier: row.service_tier,
       providerCostPicoUsd: row.provider_cost_pico_usd === null ? null : BigInt(row.provider_cost_pico_usd),
       requestKind: kindOf(row),
+      billingMode: row.billing_mode,
     },
     book,
   );

@@ -1,8 +1,10 @@
+import { effectiveBilling } from "../values/billing.ts";
 import type { RequestRecord } from "../values/record.ts";
 import { formatCount } from "../values/text/format-count.ts";
+import { describeFreeCall } from "./free-calls.ts";
 import { formatPicoUsd, formatRateText } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
-import { type CostLine, type PricedUsage, priceUsage } from "./price-usage.ts";
+import { type CostLine, type PricedUsage, priceUsage, type UsageToPrice } from "./price-usage.ts";
 import { USAGE_EXTRAS } from "./usage-extras.ts";
 
 /** A request with the calculation of its cost. */
@@ -18,20 +20,19 @@ export interface Explanation {
 
 /** Prices a stored request again and compares the result with the stored cost. */
 export function explainRequest(request: RequestRecord, book: PriceBook): Explanation {
-  const priced = priceUsage(
-    {
-      provider: request.provider,
-      model: request.model,
-      requestedModel: request.requestedModel,
-      requestKind: request.requestKind,
-      at: request.requestedAt,
-      tokens: request.tokens,
-      extras: request.usageExtras,
-      serviceTier: request.serviceTier,
-      providerCostPicoUsd: request.providerCostPicoUsd,
-    },
-    book,
-  );
+  const usage: UsageToPrice = {
+    provider: request.provider,
+    model: request.model,
+    requestedModel: request.requestedModel,
+    requestKind: request.requestKind,
+    at: request.requestedAt,
+    tokens: request.tokens,
+    extras: request.usageExtras,
+    serviceTier: request.serviceTier,
+    providerCostPicoUsd: request.providerCostPicoUsd,
+    billingMode: effectiveBilling(request),
+  };
+  const priced = priceUsage(usage, book);
   const { row } = priced;
   return {
     request,
@@ -39,7 +40,7 @@ export function explainRequest(request: RequestRecord, book: PriceBook): Explana
     agrees: priced.costPicoUsd === request.costPicoUsd,
     rate:
       row === null
-        ? null
+        ? describeFreeCall(usage)
         : `${row.provider} ${row.model}, ${row.origin?.name ?? row.source} rates of ${row.provenanceDate}` +
           (priced.tier === null ? "" : `, above ${priced.tier.aboveTokens} input tokens`),
   };

@@ -1,9 +1,10 @@
-import type { CostSource, RateSource, RequestKind, TokenCounts } from "../values/record.ts";
+import type { BillingMode, CostSource, RateSource, RequestKind, TokenCounts } from "../values/record.ts";
 import { formatCount } from "../values/text/format-count.ts";
 import type { Millis } from "../values/time.ts";
 import { divideHalfEven } from "./decimal.ts";
 import { ONE_HOUR_WRITE_OF_INPUT, type PriceFactor } from "./factors.data.ts";
 import { applyFactors, findFactors, findFee, findPriceLimit, normaliseServiceTier } from "./factors.ts";
+import { describeFreeCall } from "./free-calls.ts";
 import { findMediumRate } from "./media-rates.ts";
 import { matchesRule, normaliseModelName, withoutResourcePath, withoutSnapshot } from "./model-match.ts";
 import { MAX_COST_PICO_USD } from "./money.ts";
@@ -25,6 +26,8 @@ export interface UsageToPrice {
   /** The cost stated by the provider. */
   providerCostPicoUsd: bigint | null;
   requestKind: RequestKind;
+  /** How the call is billed, if that is known. A free call without a rate costs nothing. */
+  billingMode?: BillingMode | null;
 }
 
 /** One line of a cost: a quantity at a rate. */
@@ -89,12 +92,13 @@ const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtra
  * - A modality without a rate costs what text does where the provider says so (see `findMediumRate`). Otherwise it makes the
  *   request unpriced.
  * - A model that is billed by time and has no token rates costs nothing for the tokens that its response states as well.
+ * - A call without a rate that is free costs 0 (see `describeFreeCall`). A rate of the operator still applies to it.
  * - A count that is not a whole number of at least 0 makes the request unpriced.
  * - A separately billed count (a search, a page) without a rate makes the request unpriced.
  */
 export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
   const row = book.find(usage);
-  const computed = row === null ? unpricedWithoutRow(usage) : computeLines(usage, row, book);
+  const computed = row === null ? withoutRow(usage) : computeLines(usage, row, book);
   const stated = usage.providerCostPicoUsd;
   if (stated !== null && stated >= 0n && stated <= MAX_COST_PICO_USD) {
     return { ...computed, costPicoUsd: stated, costSource: "provider", ratesSource: null };
@@ -118,8 +122,13 @@ function findExtraRates(usage: UsageToPrice, { source, rates }: RateRow, book: P
   };
 }
 
-function unpricedWithoutRow(usage: UsageToPrice): PricedUsage {
-  return unpriced(null, null, [], [], `no rate for ${usage.provider} ${usage.model} on that date`);
+/** Prices a request for which the book has no row: it is free or unpriced. */
+function withoutRow(usage: UsageToPrice): PricedUsage {
+  const reason = `no rate for ${usage.provider} ${usage.model} on that date`;
+  const priced = unpriced(null, null, [], [], reason);
+  return describeFreeCall(usage) === null
+    ? priced
+    : { ...priced, costPicoUsd: 0n, computedPicoUsd: 0n, costSource: "computed", unpricedReason: null };
 }
 
 function unpriced(

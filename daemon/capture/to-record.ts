@@ -72,6 +72,13 @@ export function toRecord(
   const serviceTier = report?.serviceTier ?? null;
   const extras = report?.extras ?? {};
   const requestKind = report?.requestKind ?? route.requestKind;
+  const billingMode = readBillingMode({
+    provider: route.provider,
+    billing: route.billing ?? null,
+    credential: call.credential,
+    responseHeaders: response?.head.headers ?? null,
+    usesCredits: report?.usesCredits ?? false,
+  });
   const priced = priceUsage(
     {
       provider: route.provider,
@@ -83,6 +90,7 @@ export function toRecord(
       extras,
       serviceTier,
       providerCostPicoUsd: report?.providerCostPicoUsd ?? null,
+      billingMode,
     },
     prices,
   );
@@ -102,13 +110,7 @@ export function toRecord(
     costPicoUsd: priced.costPicoUsd,
     costSource: priced.costSource,
     providerCostPicoUsd: report?.providerCostPicoUsd ?? null,
-    billingMode: readBillingMode({
-      provider: route.provider,
-      billing: route.billing ?? null,
-      credential: call.credential,
-      responseHeaders: response?.head.headers ?? null,
-      usesCredits: report?.usesCredits ?? false,
-    }),
+    billingMode,
     ratesSource: priced.ratesSource,
     serviceTier,
     usageExtras: Object.keys(extras).length === 0 ? null : extras,

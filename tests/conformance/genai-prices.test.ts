@@ -14,6 +14,10 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
     ({ service_tier }) => service_tier !== null && !/^(standard|default|on_demand|auto)$/i.test(service_tier),
     "it has no service tiers: flex, batch and priority are priced as standard",
   ],
+  [
+    ({ provider }) => provider === "ollama",
+    "it has no prices for servers on the user's machine, which are free",
+  ],
   [({ extras }) => extras.fast_mode === 1, "it has no fast mode"],
   [({ extras }) => extras.us_inference === 1, "it has no factor for inference in the US"],
   [

@@ -64,13 +64,13 @@ describe("expectedCostPicoUsd()", () => {
     assert.equal(expectedCostPicoUsd({ ...entry, ...stated({ promptTokens: 1 }, true, 7n) }, at), 7n);
   });
 
-  it("is null without counts or without a price list", () => {
+  it("is null without counts, and 0 on a server of this machine", () => {
     assert.equal(expectedCostPicoUsd(entry, at), null);
     assert.equal(expectedCostPicoUsd({ ...entry, ...stated({ promptTokens: 1 }) }, at), null);
     const home = { ...entry, provider: "ollama", model: "llama3.2", serviceTier: null } as const;
     assert.equal(
       expectedCostPicoUsd({ ...home, ...stated({ promptTokens: 1, completionTokens: 1 }) }, at),
-      null,
+      0n,
     );
   });
 

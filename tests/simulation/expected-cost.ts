@@ -11,6 +11,8 @@ const priceLists: Readonly<Record<string, string>> = { xai: "x-ai", gemini: "goo
  */
 export function expectedCostPicoUsd(entry: SimulatedCall, at: Date = new Date()): bigint | null {
   if (entry.providerCostPicoUsd !== null) return entry.providerCostPicoUsd;
+  // A server on the user's machine is free, whatever it states.
+  if (entry.provider === "ollama") return 0n;
   const { promptTokens, completionTokens } = entry.tokens;
   if (promptTokens === null || completionTokens === null) return null;
   const model = entry.model ?? entry.requestedModel ?? "";

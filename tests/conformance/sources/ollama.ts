@@ -12,6 +12,7 @@ const spec: ApiSpec = {
   request: { model: "llama3.2", messages: [{ role: "user", content: "Why is rain wet?" }] },
   source: DOCUMENTS.ollama,
   id: null,
+  free: true,
 };
 const api = defineApi(spec);
 export const ollama = api.cases;
