@@ -1,3 +1,4 @@
+import { listUnlistedHosts, providerLines } from "../core/metering/coverage/unlisted-hosts.ts";
 import { type DaemonHealth, type DaemonStatus, findDaemonFault } from "./api/daemon-status.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
 import type { RecordWriterHealth } from "./store/record-writer.ts";
@@ -29,6 +30,7 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
   const { ports, proxy, startedAt, sweep, watchdog } = daemon;
   const { store } = ports;
   const since = ports.now() - DAY_MS;
+  const coverage = store.coverage.read({ from: since, to: null });
   return {
     version: ports.version,
     started_at: new Date(startedAt).toISOString(),
@@ -42,7 +44,8 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
     api: { port: daemon.served.port },
     store: { ...readStoreHealth(daemon), set_aside: store.setAsidePath, bodies_held: sweep.held },
     last_24_hours: {
-      coverage: store.coverage.read({ from: since, to: null }),
+      coverage,
+      unlisted_hosts: listUnlistedHosts(coverage).map((host) => ({ ...host, lines: providerLines(host) })),
       last_captures: store.records
         .lastCaptures(since)
         .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),

@@ -1,11 +1,16 @@
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import { describeCoverageCount, summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import {
+  addProviderCommand,
+  describeUnlistedHost,
+  type UnlistedHost,
+} from "../../core/metering/coverage/unlisted-hosts.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 
 /** Renders the coverage: how many of the calls seen on providers' hosts were metered, and why the others were not. */
 export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
-  const { metered, seen, permille, missing, withoutUsage, notStored } = summariseCoverage(coverage);
-  if (permille === null) return [];
+  const { metered, seen, permille, missing, withoutUsage, notStored, unlisted } = summariseCoverage(coverage);
+  if (permille === null) return unlistedLines(unlisted);
   const lines = [
     `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`,
     ...missing.map(
@@ -16,5 +21,18 @@ export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
   const parts = [{ kind: "without_usage" as const, count: withoutUsage }, ...notStored];
   for (const { kind, count: n } of parts)
     if (n > 0) lines.push(`  of those metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`);
-  return lines;
+  return [...lines, ...unlistedLines(unlisted)];
+}
+
+/** How many unlisted hosts the summary names. `meter coverage` names all. */
+const MAX_UNLISTED = 3;
+
+function unlistedLines(unlisted: readonly UnlistedHost[]): string[] {
+  const more = unlisted.length - MAX_UNLISTED;
+  return [
+    ...unlisted
+      .slice(0, MAX_UNLISTED)
+      .flatMap((host) => [`${describeUnlistedHost(host)} Meter it:`, `  ${addProviderCommand(host)}`]),
+    ...(more > 0 ? [`${formatCount(more)} more such hosts: meter coverage`] : []),
+  ];
 }

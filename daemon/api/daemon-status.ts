@@ -1,5 +1,6 @@
 import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { UnlistedHost } from "../../core/metering/coverage/unlisted-hosts.ts";
 import type { WatchdogStatus } from "../../core/operations/watchdog/watchdog-machine.ts";
 import type { ProxyCounters } from "../proxy/counters.ts";
 import type { RecordWriterHealth } from "../store/record-writer.ts";
@@ -27,6 +28,8 @@ export interface DaemonStatus {
   };
   last_24_hours: {
     coverage: readonly CoverageTotal[];
+    /** Hosts that are not metered and look like language model APIs, with the lines of `config.toml` that meter them. */
+    unlisted_hosts: readonly (UnlistedHost & { readonly lines: readonly string[] })[];
     /** When each client was metered last; the latest first. */
     last_captures: readonly { readonly client: string | null; readonly at: string }[];
   };

@@ -1,5 +1,8 @@
+import { isAiHost } from "../../core/metering/coverage/ai-hosts.ts";
+import { unlistedAddress, unlistedKind } from "../../core/metering/coverage/unlisted-hosts.ts";
 import type { TapFrame } from "../proxy/tap-frames.ts";
 import { createByteBudget, MAX_HELD_BODY_BYTES, MAX_HELD_MESSAGE_BYTES } from "./byte-budget.ts";
+import { createHostNames, type HostNames } from "./host-names.ts";
 import type { CapturePorts, ConnectionAttribution } from "./ports.ts";
 import { createSeenResponses } from "./seen-responses.ts";
 import {
@@ -21,6 +24,9 @@ export interface Capture {
   idleConnections(): { connection: number; lastAtMs: number }[];
 }
 
+const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
+
 /** Maximum number of lookups that wait for their connection to open. A client that disconnects early leaves one behind. */
 const MAX_PENDING_LOOKUPS = 256;
 
@@ -37,6 +43,7 @@ interface CaptureState extends CaptureContext {
   readonly connections: Map<number, TappedConnection>;
   /** Lookups that began before their connection opened, by the client's port; oldest first. */
   readonly pendingLookups: Map<number, ConnectionAttribution>;
+  readonly hostNames: HostNames;
 }
 
 export function createCapture(
@@ -53,6 +60,7 @@ export function createCapture(
     work,
     connections,
     pendingLookups: new Map(),
+    hostNames: createHostNames(ports.monotonicMs),
     recording: {
       ports,
       bodyBudget: createByteBudget(maxHeldBodyBytes),
@@ -90,6 +98,10 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
     case "closed_unused":
       state.pendingLookups.delete(frame.clientPort);
       return state.ports.coverage.count(frame.host, "closed_unused");
+    case "unlisted": {
+      const address = state.hostNames.admit(unlistedAddress(frame.host, frame.port, HTTP_PORT));
+      return state.ports.coverage.count(address, unlistedKind(frame.api));
+    }
     case "labelled": {
       const connection = state.connections.get(frame.connection);
       if (connection !== undefined) connection.label = frame.project;
@@ -140,11 +152,17 @@ function onOpened(state: CaptureState, frame: FrameOf<"opened">): void {
   if (connection.isCovered) ports.coverage.count(host, "connections");
 }
 
-function onTunnelled({ ports, pendingLookups }: CaptureState, frame: FrameOf<"tunnelled">): void {
-  pendingLookups.delete(frame.clientPort);
+function onTunnelled(
+  { ports, pendingLookups, hostNames }: CaptureState,
+  { host, port, reason, clientPort, isPlain }: FrameOf<"tunnelled">,
+): void {
+  pendingLookups.delete(clientPort);
   // The names of hosts that are not a provider's, or that another user calls, are not stored.
-  const isPrivate = frame.reason === "not_provider" || frame.reason === "other_user";
-  ports.coverage.count(isPrivate ? null : frame.host, `tunnelled_${frame.reason}`);
+  const isPrivate = reason === "not_provider" || reason === "other_user";
+  ports.coverage.count(isPrivate ? null : host, `tunnelled_${reason}`);
+  // Except those of known AI services, because the totals lack their calls. In plain HTTP, the calls themselves are recognised.
+  if (reason === "not_provider" && isPlain !== true && isAiHost(host))
+    ports.coverage.count(hostNames.admit(unlistedAddress(host, port, HTTPS_PORT)), "unlisted_tunnel");
 }
 
 function removeConnection({ connections }: CaptureState, id: number): TappedConnection | undefined {

@@ -4,6 +4,7 @@ import {
   type CoverageSummary,
   describeCoverageCount,
 } from "../../core/metering/coverage/coverage-summary.ts";
+import { addProviderCommand, describeUnlistedHost } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { type CostPart, type CostSplit, NO_COST, shownParts } from "../../core/pricing/cost-split.ts";
 import type { PriceFix } from "../../core/pricing/price-fix.ts";
 import { isUnpriced } from "../../core/pricing/unpriced.ts";
@@ -244,7 +245,11 @@ function renderRecentTable(recent: readonly RequestRecord[]): Html {
   </table></div>`;
 }
 
-function renderCoverageCard({ permille, metered, seen, missing, withoutUsage }: CoverageSummary): Html {
+/** How many unlisted hosts the card names. */
+const MAX_UNLISTED = 3;
+
+function renderCoverageCard(summary: CoverageSummary): Html {
+  const { permille, metered, seen, missing, withoutUsage, unlisted } = summary;
   const lines = [
     ...missing.map(
       ({ kind, count }) => `Not metered: ${formatCount(count)} ${describeCoverageCount(kind, count)}`,
@@ -265,6 +270,10 @@ function renderCoverageCard({ permille, metered, seen, missing, withoutUsage }: 
               ? html`<p class="quiet">Nothing was missed.</p>`
               : html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>`)}</ul>`
           }`
+    }${
+      unlisted.length === 0
+        ? ""
+        : html`<ul class="plain">${unlisted.slice(0, MAX_UNLISTED).map((host) => html`<li>${describeUnlistedHost(host)} Meter it: <code>${addProviderCommand(host)}</code></li>`)}</ul>`
     }
   </section>`;
 }

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { UnlistedApi } from "../../core/metering/coverage/unlisted-hosts.ts";
 import type { PendingRequest } from "../../core/metering/exchange/framing.ts";
 import type { RequestHead } from "../../core/metering/exchange/head.ts";
 import type { MessageReader } from "../../core/metering/exchange/message-reader.ts";
@@ -28,7 +29,15 @@ export interface PlainUpstream {
   readonly stream: Socket;
   readonly parent: ParentProxy | null;
   readonly relayLog: RelayLog | null;
+  /** The target, if it is no provider's host and its calls may be named in the coverage; otherwise null. */
+  readonly unlisted: { readonly host: string; readonly port: number } | null;
   readonly responses: MessageReader;
+}
+
+/** A request whose response has not ended. */
+export interface RelayedRequest extends PendingRequest {
+  /** The language model API that a request to an unlisted host looks like; null for any other request. */
+  readonly api: UnlistedApi | null;
 }
 
 /** The state of one client's plain relay. */
@@ -39,7 +48,7 @@ export interface PlainRelayState {
   readonly resolveSwitch: (switched: boolean) => void;
   readonly queue: RelayItem[];
   /** Requests whose responses have not ended, oldest first. */
-  readonly pending: PendingRequest[];
+  readonly pending: RelayedRequest[];
   upstream: PlainUpstream | null;
   /** The upstream connection that is being opened, for the head at the front of the queue. */
   dial: { readonly plan: RequestPlan; readonly cancel: () => void } | null;

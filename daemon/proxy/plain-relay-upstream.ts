@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import { createMessageReader, type MessageReader } from "../../core/metering/exchange/message-reader.ts";
 import { closeSocket } from "./close-socket.ts";
 import { createDialRefusal } from "./connect-request.ts";
@@ -97,12 +98,13 @@ function startUpstream(
   const isLogged = isRequestLogged(relay, plan, owner);
   if (!isLogged) {
     const reason = isRequestMetered(relay, plan) ? "other_user" : "not_provider";
-    recordTunnel(relay.context, targetOf(relay, plan), reason);
+    recordTunnel(relay.context, targetOf(relay, plan), reason, true);
   }
   const relayLog = isLogged ? openLog(relay, plan) : null;
+  const unlisted = isLogged || owner === "other" ? null : { host: plan.host, port: plan.port };
   attachUpstream(
     relay,
-    { key: plan.key, stream, parent, relayLog, responses: readResponses(relay) },
+    { key: plan.key, stream, parent, relayLog, unlisted, responses: readResponses(relay) },
     onProgress,
   );
   onProgress();
@@ -169,8 +171,9 @@ function readResponses(relay: PlainRelayState): MessageReader {
     informational() {
       relay.responseStarted = false;
     },
-    head() {
+    head(head) {
       if (pending[0]?.requestsProtocolSwitch) resolveSwitch(false);
+      noteUnlistedAnswer(relay, head);
     },
     end() {
       pending.shift();
@@ -185,6 +188,16 @@ function readResponses(relay: PlainRelayState): MessageReader {
       resolveSwitch(true); // the buffered bytes are relayed unread
     },
   });
+}
+
+/** Notes that an unlisted host answered the oldest request as a language model API does: with JSON or events, and success. */
+function noteUnlistedAnswer({ context, pending, upstream }: PlainRelayState, head: ResponseHead): void {
+  const api = pending[0]?.api ?? null;
+  const target = upstream?.unlisted ?? null;
+  if (api === null || target === null || head.status < 200 || head.status > 299) return;
+  const type = headerValue(head.headers, "content-type") ?? "";
+  if (!/^(application\/([a-z.-]+\+)?(json|x-ndjson)|text\/event-stream)\b/i.test(type)) return;
+  context.log.note({ kind: "unlisted", connection: context.nextConnection(), ...target, api });
 }
 
 function attachUpstream(relay: PlainRelayState, upstream: PlainUpstream, onProgress: () => void): void {

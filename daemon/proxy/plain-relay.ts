@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
+import { recogniseApi, type UnlistedApi } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts";
-import type { RequestHead } from "../../core/metering/exchange/head.ts";
+import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import type { UnreadableReason } from "../../core/metering/exchange/unreadable.ts";
 import { resetSocket } from "./close-socket.ts";
 import {
@@ -176,10 +177,23 @@ function sendHead(relay: PlainRelayState, item: HeadItem): boolean {
 }
 
 function writeHead(relay: PlainRelayState, upstream: PlainUpstream, { plan, head, raw }: HeadItem): void {
-  relay.pending.push({ method: head.method, requestsProtocolSwitch: requestsProtocolSwitch(head) });
+  relay.pending.push({
+    method: head.method,
+    requestsProtocolSwitch: requestsProtocolSwitch(head),
+    api: upstream.unlisted === null ? null : recogniseUnlistedCall(head),
+  });
   if (upstream.relayLog !== null) logProject(upstream.relayLog, plan);
   const logged = plan.upstreamHead(raw); // without a parent's credentials
   writeUpstream(upstream, upstream.parent === null ? logged : plan.parentHead(raw, upstream.parent), logged);
+}
+
+/**
+ * Returns the language model API that a request looks like. A web page's request, which has an `Origin`, is not recognised: a
+ * page could fill the coverage with names.
+ */
+function recogniseUnlistedCall({ method, target, headers }: RequestHead): UnlistedApi | null {
+  const api = recogniseApi(method, target);
+  return api !== null && headerValue(headers, "origin") === null ? api : null;
 }
 
 /** Relays the client's FIN. */

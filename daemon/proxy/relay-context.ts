@@ -98,8 +98,13 @@ export function openRelayLog(
   };
 }
 
-/** Counts and logs a connection that is tunnelled unread. */
-export function recordTunnel(context: RelayContext, target: RelayTarget, reason: TunnelReason): void {
+/** Counts and logs a connection that is tunnelled unread, or relayed in plain HTTP without a log. */
+export function recordTunnel(
+  context: RelayContext,
+  target: RelayTarget,
+  reason: TunnelReason,
+  isPlain = false,
+): void {
   context.counters.tunnelled[reason] += 1;
   context.log.note({
     kind: "tunnelled",
@@ -109,6 +114,7 @@ export function recordTunnel(context: RelayContext, target: RelayTarget, reason:
     port: target.port,
     reason,
     clientPort: target.clientPort,
+    ...(isPlain && { isPlain }),
   });
 }
 

@@ -1,3 +1,5 @@
+import type { UnlistedApi } from "../../core/metering/coverage/unlisted-hosts.ts";
+
 /** The direction of bytes: from the client to the provider (`request`), or back (`response`). */
 export type TapDirection = "request" | "response";
 
@@ -58,6 +60,8 @@ export type TapFrame =
       readonly port: number;
       readonly reason: TunnelReason;
       readonly clientPort: number;
+      /** Present for requests in plain HTTP, whose heads the proxy reads. */
+      readonly isPlain?: true;
     }
   /** A connection to a provider's host that was closed before its ClientHello. No other frame has its number. */
   | {
@@ -66,6 +70,17 @@ export type TapFrame =
       readonly atMs: number;
       readonly host: string;
       readonly clientPort: number;
+    }
+  /**
+   * A host that is not a provider's answered a request in plain HTTP that looks like a language model API's. No other frame has
+   * its number.
+   */
+  | {
+      readonly kind: "unlisted";
+      readonly connection: number;
+      readonly host: string;
+      readonly port: number;
+      readonly api: UnlistedApi;
     }
   /** The project that the next request on this connection named in `X-Meter-Project`. */
   | { readonly kind: "labelled"; readonly connection: number; readonly project: string }

@@ -5,6 +5,12 @@ import {
   describeCoverageCount,
   summariseCoverage,
 } from "../../../core/metering/coverage/coverage-summary.ts";
+import {
+  addProviderCommand,
+  describeUnlistedHost,
+  providerLines,
+  type UnlistedHost,
+} from "../../../core/metering/coverage/unlisted-hosts.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -43,6 +49,7 @@ function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[]) {
       count,
       last_seen: new Date(lastSeenAt).toISOString(),
     })),
+    unlisted: summary.unlisted.map((host) => ({ ...host, lines: providerLines(host) })),
   };
 }
 
@@ -60,11 +67,23 @@ export function renderCoverage(
   width: number,
 ): string {
   const { permille, metered, seen } = summary;
-  if (permille === null) return "No calls to providers were seen in this period.";
+  const unlisted = summary.unlisted.map(renderUnlistedHost);
+  if (permille === null) return ["No calls to providers were seen in this period.", ...unlisted].join("\n\n");
   const head = `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`;
   const counts = countsOf(summary);
-  if (counts.length === 0) return `${head}\nNothing is missing.`;
-  return [head, ...counts.map(({ kind, count }) => renderKind(kind, count, gaps, width))].join("\n\n");
+  if (counts.length === 0) return [`${head}\nNothing is missing.`, ...unlisted].join("\n\n");
+  const kinds = counts.map(({ kind, count }) => renderKind(kind, count, gaps, width));
+  return [head, ...kinds, ...unlisted].join("\n\n");
+}
+
+/** Renders a host that is not metered, the command that adds it, and the lines that the command writes. */
+function renderUnlistedHost(host: UnlistedHost): string {
+  return [
+    `${describeUnlistedHost(host)} Meter it:`,
+    `  ${addProviderCommand(host)}`,
+    "or add to config.toml:",
+    ...providerLines(host).map((line) => `  ${line}`),
+  ].join("\n");
 }
 
 function renderKind(kind: CoverageKind, count: number, gaps: readonly CoverageGap[], width: number): string {

@@ -14,6 +14,9 @@ import type { Millis } from "../../values/time.ts";
  * - `without_usage`, `usage_not_kept`, `prompt_not_kept` and `body_not_kept` are parts of `metered`: the response stated no
  *   tokens, or there was no memory for a message of the response, the prompt hash or the body. `body_*` counts bodies that
  *   capture left out.
+ * - `unlisted_*` counts what happened on hosts that are not metered but look like language model APIs, by their addresses:
+ *   answered calls in plain HTTP by their API, and `unlisted_tunnel` for connections to known AI services. They are no part of
+ *   what was seen on providers' hosts.
  * - `unfinished` goes up when a metered exchange begins and down when it is counted as one of the others. After a daemon
  *   was killed, the rest are calls without a record.
  */
@@ -43,6 +46,10 @@ export const coverageKinds = [
   "body_not_kept",
   "prompt_not_kept",
   "usage_not_kept",
+  "unlisted_openai",
+  "unlisted_anthropic",
+  "unlisted_gemini",
+  "unlisted_tunnel",
 ] as const;
 
 /** The name of a coverage counter. */
@@ -50,7 +57,10 @@ export type CoverageKind = (typeof coverageKinds)[number];
 
 /** A coverage counter, summed over a period. */
 export interface CoverageTotal {
-  /** The provider's host. Null for all other hosts together, whose names are not stored. */
+  /**
+   * The provider's host; for `unlisted_*` the address, with a port that is not the default. Null for all other hosts together,
+   * whose names are not stored.
+   */
   host: string | null;
   kind: CoverageKind;
   count: number;

@@ -1,4 +1,5 @@
 import type { CoverageKind, CoverageTotal } from "./coverage-kinds.ts";
+import { listUnlistedHosts, type UnlistedHost } from "./unlisted-hosts.ts";
 
 /** Descriptions of what was not metered, or only in part: singular and plural. Each follows a number. */
 const descriptions: Readonly<Partial<Record<CoverageKind, readonly [one: string, many: string]>>> = {
@@ -69,6 +70,8 @@ export interface CoverageSummary {
   withoutUsage: number;
   /** Parts of metered calls that did not fit in memory, by kind. Only kinds that occurred. */
   notStored: readonly { kind: CoverageKind; count: number }[];
+  /** Hosts that are not metered and look like language model APIs, the most used first. They are no part of `seen`. */
+  unlisted: readonly UnlistedHost[];
 }
 
 /** Adds up the counters of all hosts. */
@@ -90,5 +93,6 @@ export function summariseCoverage(coverage: readonly CoverageTotal[]): CoverageS
     notStored: (["usage_not_kept", "prompt_not_kept", "body_not_kept"] as const)
       .map((kind) => ({ kind, count: sum(kind) }))
       .filter(({ count }) => count > 0),
+    unlisted: listUnlistedHosts(coverage),
   };
 }

@@ -38,7 +38,7 @@ const sampleStatus: DaemonStatus = {
     set_aside: null,
     bodies_held: null,
   },
-  last_24_hours: { coverage: [], last_captures: [] },
+  last_24_hours: { coverage: [], unlisted_hosts: [], last_captures: [] },
   warnings: [],
 };
 

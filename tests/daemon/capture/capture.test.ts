@@ -716,6 +716,70 @@ describe("an address that other programs share", () => {
   });
 });
 
+describe("unlisted hosts", () => {
+  const tunnelled = { kind: "tunnelled", connection: 1, atMs: 0, port: 443, clientPort: 1 } as const;
+
+  function count(frames: readonly TapFrame[]): [host: string | null, kind: string][] {
+    const counted: [string | null, string][] = [];
+    const rig = createCaptureRig({
+      ports: {
+        coverage: {
+          count: (host, kind) => void counted.push([host, kind]),
+          begin: () => () => {},
+        },
+      },
+    });
+    rig.capture.frames(frames);
+    return counted.filter(([, kind]) => kind.startsWith("unlisted"));
+  }
+
+  it("are counted by address and API", () => {
+    assert.deepEqual(
+      count([
+        { kind: "unlisted", connection: 1, host: "GPU-box", port: 8001, api: "openai" },
+        { kind: "unlisted", connection: 2, host: "gate.corp.test", port: 80, api: "anthropic" },
+        { kind: "unlisted", connection: 3, host: "fd00::1", port: 8001, api: "gemini" },
+      ]),
+      [
+        ["gpu-box:8001", "unlisted_openai"],
+        ["gate.corp.test", "unlisted_anthropic"],
+        ["[fd00::1]:8001", "unlisted_gemini"],
+      ],
+    );
+  });
+
+  it("are named in a tunnel only if they are known AI services", () => {
+    assert.deepEqual(
+      count([
+        { ...tunnelled, host: "www.example.com", reason: "not_provider" },
+        { ...tunnelled, host: "api2.cursor.sh", reason: "not_provider" },
+        { ...tunnelled, host: "llm.corp.test", port: 8443, reason: "not_provider" },
+        { ...tunnelled, host: "api2.cursor.sh", reason: "other_user" },
+        { ...tunnelled, host: "llm.corp.test", port: 80, reason: "not_provider", isPlain: true },
+      ]),
+      [
+        ["api2.cursor.sh", "unlisted_tunnel"],
+        ["llm.corp.test:8443", "unlisted_tunnel"],
+      ],
+    );
+  });
+
+  it("can't fill the database with names", () => {
+    const frames = (hosts: readonly string[]) =>
+      hosts.map(
+        (host, index) => ({ kind: "unlisted", connection: index, host, port: 80, api: "openai" }) as const,
+      );
+    const many = (make: (n: number) => string) => Array.from({ length: 500 }, (_, n) => make(n));
+    const named = (hosts: readonly string[]) =>
+      new Set(count(frames(hosts)).flatMap(([host]) => host ?? [])).size;
+    assert.equal(named(many((n) => `x${n}.evil.test`)), 8);
+    assert.equal(named(many((n) => `x${n}.test${n}`)), 64);
+    assert.equal(named(many((n) => `10.0.${n % 250}.${n >> 3}`)), 8);
+    assert.equal(named(["a b.test", "x".repeat(300), "<script>.test"]), 0);
+    assert.equal(count(frames(many((n) => `x${n}.evil.test`))).length, 500);
+  });
+});
+
 describe("unmetered traffic", () => {
   it("counts calls without usage and unknown calls, without records", async () => {
     const rig = createCaptureRig();

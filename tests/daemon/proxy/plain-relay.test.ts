@@ -143,6 +143,45 @@ describe("createPlainRelay() in absolute form", () => {
     );
   });
 
+  it("notes an answer of an unlisted host that looks like a language model API's, and nothing else", async () => {
+    const port = await listenTcp(cleanup, (socket) => {
+      socket.on("data", (bytes: Buffer) => {
+        const path = /^POST (\S+)/.exec(bytes.toString())?.[1] ?? "";
+        const status = path.startsWith("/missing") ? "404 Not Found" : "200 OK";
+        const type = path.startsWith("/page") ? "text/html" : "application/json; charset=utf-8";
+        socket.write(`HTTP/1.1 ${status}\r\nContent-Type: ${type}\r\nContent-Length: 2\r\n\r\n{}`);
+      });
+      socket.on("end", () => socket.end());
+    });
+    const proxy = await openProxy(cleanup, { providerHosts: ["localhost:1"] });
+    const client = await dialLocal(proxy.port);
+    const got = collect(client);
+    const requests: [path: string, more: string][] = [
+      ["/missing/v1/chat/completions", ""],
+      ["/page/v1/chat/completions", ""],
+      ["/v1/orders", ""],
+      ["/v1/chat/completions", "Origin: http://evil.test\r\n"],
+      ["/team/v1/chat/completions?x=1", ""],
+      ["/v1/messages", ""],
+    ];
+    for (const [index, [path, more]] of requests.entries()) {
+      client.write(
+        `POST http://localhost:${port}${path} HTTP/1.1\r\nHost: localhost:${port}\r\n${more}Content-Length: 0\r\n\r\n`,
+      );
+      await got.until((bytes) => bytes.toString().split("HTTP/1.1").length === index + 2);
+    }
+    client.end();
+    await got.end();
+    await proxy.ping(5_000);
+    assert.partialDeepStrictEqual(
+      proxy.frames.filter(({ kind }) => kind === "unlisted"),
+      [
+        { host: "localhost", port, api: "openai" },
+        { host: "localhost", port, api: "anthropic" },
+      ],
+    );
+  });
+
   it("relays a request that was queued behind an upgrade request, and before a FIN", async () => {
     const server = openServer(answerEach());
     const port = await listenTcp(cleanup, server.serve);

@@ -20,6 +20,7 @@ describe("meter coverage", () => {
           count: 1,
           call: { method: "GET", path: "/mcp/{id}/servers" },
         },
+        { at: noon - 2 * day, host: "llm.corp.test:4000", kind: "unlisted_openai", count: 12 },
         { at: noon - day, host: "api.openai.com", kind: "tunnelled_no_certificate", count: 5 },
       ]);
     });
@@ -46,11 +47,34 @@ describe("meter coverage", () => {
     const from = new Date(noon).toISOString();
     const { stdout } = await runWords(sample.home, ["coverage", "--since", from, "--json"]);
     const { kinds, gaps, ...rest } = JSON.parse(stdout);
-    assert.deepEqual(rest, { metered: 14, seen: 15, percent: 93.3 });
+    assert.deepEqual(rest, { metered: 14, seen: 15, percent: 93.3, unlisted: [] });
     assert.deepEqual(gaps, [
       { kind: "unknown_path", host, method: "GET", path: "/mcp/{id}/servers", count: 1, last_seen: from },
     ]);
     assert.partialDeepStrictEqual(kinds, [{ kind: "unknown_path", count: 1, command: null }]);
+  });
+
+  it("names unlisted hosts with the lines to paste, also in the report", async () => {
+    const { stdout } = await runWords(sample.home, ["coverage"]);
+    assert.ok(
+      stdout.endsWith(`Not metered: 12 calls to llm.corp.test (port 4000), which answers like OpenAI's API. Meter it:
+  meter provider add llm.corp.test --port 4000 --api openai
+or add to config.toml:
+  [[providers]]
+  host = "llm.corp.test"
+  port = 4000
+  provider = "llm-corp-test"
+  api = "openai"
+`),
+      stdout,
+    );
+    const report = await runWords(sample.home, ["report"]);
+    assert.match(
+      report.stdout,
+      /which answers like OpenAI's API\. Meter it:\n {2}meter provider add llm\.corp\.test/,
+    );
+    const json = JSON.parse((await runWords(sample.home, ["coverage", "--json"])).stdout);
+    assert.equal(json.unlisted[0].lines[0], "[[providers]]");
   });
 
   it("says that nothing was seen", async () => {

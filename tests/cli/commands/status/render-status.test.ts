@@ -27,7 +27,7 @@ function facts(more: Partial<StatusResponse> = {}, rest: Partial<StatusFacts> = 
       set_aside: null,
       bodies_held: null,
     },
-    last_24_hours: { coverage: [], last_captures: [] },
+    last_24_hours: { coverage: [], unlisted_hosts: [], last_captures: [] },
     warnings: [],
     cloud: null,
     ...more,
@@ -150,7 +150,7 @@ describe("renderStatus()", () => {
       { host: "api.openai.com", kind: "websocket", count: 1 },
     ] as const;
     assert.match(
-      renderStatus(facts({ last_24_hours: { coverage, last_captures: [] } })),
+      renderStatus(facts({ last_24_hours: { coverage, unlisted_hosts: [], last_captures: [] } })),
       /\n24 hours {2}Metering coverage: 90 % \(9 of 10 calls seen on providers' hosts\)\.\n {2}not metered: 1 WebSocket session\n {2}See which: meter coverage$/,
     );
     assert.ok(!renderStatus(facts()).includes("24 hours"));
@@ -165,7 +165,7 @@ describe("renderStatus()", () => {
     ];
     const said = renderStatus(
       facts(
-        { last_24_hours: { coverage: [], last_captures } },
+        { last_24_hours: { coverage: [], unlisted_hosts: [], last_captures } },
         { databaseBytes: 3 * 1024 * 1024, now: 10_000_000 },
       ),
     );

@@ -30,6 +30,7 @@ describe("summariseCoverage()", () => {
       missing: [],
       withoutUsage: 0,
       notStored: [],
+      unlisted: [],
     });
   });
 
@@ -98,6 +99,8 @@ describe("coverageKinds", () => {
       "repeated",
     ],
     ...["body_too_large", "body_not_utf8", "body_not_redactable"],
+    // Hosts that are no provider's. They are described by name.
+    ...["unlisted_openai", "unlisted_anthropic", "unlisted_gemini", "unlisted_tunnel"],
   ];
 
   it("has a description for every kind that is a gap in the metering", () => {

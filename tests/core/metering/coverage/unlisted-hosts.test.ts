@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { parse } from "smol-toml";
+import { isAiHost } from "../../../../core/metering/coverage/ai-hosts.ts";
+import type { CoverageKind, CoverageTotal } from "../../../../core/metering/coverage/coverage-kinds.ts";
+import { summariseCoverage } from "../../../../core/metering/coverage/coverage-summary.ts";
+import {
+  addProviderCommand,
+  describeUnlistedHost,
+  listUnlistedHosts,
+  providerLines,
+  providerNameOf,
+  recogniseApi,
+} from "../../../../core/metering/coverage/unlisted-hosts.ts";
+import { createRegistry } from "../../../../core/metering/usage/registry.ts";
+import { resolveConfig } from "../../../../core/operations/config/resolve-config.ts";
+
+const recognised: Record<string, string | null> = {
+  "/v1/chat/completions": "openai",
+  "/team/x/chat/completions?api-version=1": "openai",
+  "/openai/deployments/d/chat/completions": "openai",
+  "/v1/responses/": "openai",
+  "/api/v3/embeddings": "openai",
+  "/openai/responses": "openai",
+  "/v1/images/generations": "openai",
+  "/v1/audio/transcriptions": "openai",
+  "/v1/messages": "anthropic",
+  "/anthropic/v1/messages?beta=true": "anthropic",
+  "/v1beta/models/gemini-x:streamGenerateContent?alt=sse": "gemini",
+  "/v1/models/e:embedContent": "gemini",
+  "/responses": null,
+  "/rooms/1/messages": null,
+  "/v1/models": null,
+  "/survey/responses": null,
+  "/chat/completions/1": null,
+};
+
+describe("recogniseApi()", () => {
+  for (const [path, api] of Object.entries(recognised))
+    it(`finds ${api ?? "no API"} in ${path}`, () => assert.equal(recogniseApi("POST", path), api));
+
+  it("ignores requests that are no POST", () => {
+    assert.equal(recogniseApi("GET", "/v1/responses"), null);
+  });
+
+  it("finds only what the lines to paste will meter", () => {
+    for (const [path, api] of Object.entries(recognised)) {
+      if (api === null) continue;
+      const lines = providerLines({ host: "gate.test", port: null, apis: [api as "openai"] }).join("\n");
+      const { config, warnings } = resolveConfig(parse(lines), { today: "2026-11-23" });
+      assert.deepEqual(warnings, []);
+      const registry = createRegistry(config.providers);
+      const match = registry.match({ host: "gate.test", port: 8000, method: "POST", path });
+      assert.equal(match.kind, "metered", path);
+    }
+  });
+});
+
+describe("listUnlistedHosts()", () => {
+  const total = (host: string | null, kind: CoverageKind, count: number): CoverageTotal => ({
+    host,
+    kind,
+    count,
+  });
+  const coverage = [
+    total("api.openai.com", "metered", 3),
+    total("llm.corp.test", "unlisted_tunnel", 2),
+    total("gpu-box:8001", "unlisted_openai", 5),
+    total("gpu-box:8001", "unlisted_anthropic", 1),
+    total("[fd00::1]:8001", "unlisted_gemini", 1),
+    total(null, "unlisted_openai", 9),
+  ];
+
+  it("joins the kinds of a host, the most used first", () => {
+    assert.deepEqual(listUnlistedHosts(coverage), [
+      { host: "gpu-box", port: 8001, apis: ["openai", "anthropic"], count: 6 },
+      { host: "llm.corp.test", port: null, apis: [], count: 2 },
+      { host: "fd00::1", port: 8001, apis: ["gemini"], count: 1 },
+    ]);
+  });
+
+  it("is part of the summary, and lowers no share", () => {
+    const { permille, seen, unlisted } = summariseCoverage(coverage);
+    assert.deepEqual([permille, seen, unlisted.length], [1000, 3, 3]);
+  });
+
+  it("is described with a command and with lines of TOML", () => {
+    const [gpu, corp] = listUnlistedHosts(coverage);
+    assert.equal(
+      describeUnlistedHost(gpu!),
+      "Not metered: 6 calls to gpu-box (port 8001), which answers like OpenAI's and Anthropic's API.",
+    );
+    assert.equal(
+      addProviderCommand(gpu!),
+      "meter provider add gpu-box --port 8001 --api openai --api anthropic",
+    );
+    assert.equal(describeUnlistedHost(corp!), "Not metered: 2 connections to llm.corp.test, an AI service.");
+    assert.deepEqual(JSON.parse(JSON.stringify(parse(providerLines(gpu!).join("\n")))), {
+      providers: [{ host: "gpu-box", port: 8001, provider: "gpu-box", api: ["openai", "anthropic"] }],
+    });
+  });
+});
+
+describe("providerNameOf()", () => {
+  for (const [host, name] of Object.entries({
+    "llm.corp.test": "llm-corp-test",
+    "*.Models.corp.test": "models-corp-test",
+    "10.0.0.7": "10-0-0-7",
+    "::": "own",
+  }))
+    it(`names ${host} ${name}`, () => assert.equal(providerNameOf(host), name));
+});
+
+describe("isAiHost()", () => {
+  it("knows services by name, suffix and the names of gateways", () => {
+    for (const host of ["API.poe.com", "api2.cursor.sh.", "litellm.corp.test", "llm-gateway.internal"])
+      assert.ok(isAiHost(host), host);
+    for (const host of [
+      "llm",
+      "example.com",
+      "cursor.sh",
+      "openai.com",
+      "www.llm.test",
+      "poe.com",
+      "vllm.ai",
+    ])
+      assert.ok(!isAiHost(host), host);
+  });
+
+  it("names no host that is metered", () => {
+    const registry = createRegistry();
+    // By their first labels alone, some would be taken for a company's gateway.
+    const hosts = registry.hosts.filter((host) => !/^(llm|ai-gateway|llm-gateway)\./.test(host));
+    for (const host of hosts) assert.ok(!isAiHost(host.replace("*.", "a.")), host);
+  });
+});
