@@ -117,7 +117,9 @@ async function createRecords(
     const result = results[at] as UsageReport;
     if (addRecord(recording, call, requestedAt, result) !== null) isNew = true;
   }
-  const known = !hasNoRecord || results.length > 0;
+  // A failed fetch repeats nothing.
+  const repeats = report?.noRecord === "not_new" && (call.response?.head.status ?? 0) < 400;
+  const known = !hasNoRecord || results.length > 0 || repeats;
   ports.coverage.count(call.host, isNew ? "metered" : known ? "repeated" : "free");
   return ownRecord;
 }

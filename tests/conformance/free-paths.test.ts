@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import * as zlib from "node:zlib";
 import { createExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
 import { headerValue } from "../../core/metering/exchange/head.ts";
 import { DIALECTS } from "../../core/metering/usage/dialects.ts";
 import type { PathRule } from "../../core/metering/usage/path-rules.ts";
 import { PROVIDERS } from "../../core/metering/usage/providers.ts";
 import { createRegistry } from "../../core/metering/usage/registry.ts";
+import { readSource, sourceFiles } from "../project/source-files.rig.ts";
 import { type ConformanceCase, loadCases } from "./load-cases.ts";
 
 const registry = createRegistry();
@@ -16,10 +17,10 @@ const USAGE =
   /"(usage|usageMetadata|usage_metadata|model_usage|billed_units|usage_info|per_model_usage|prompt_eval_count|token_count|cost_in_usd_ticks)"\s*:\s*\{?\s*["\d]/;
 
 const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
-  gzip: gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
+  gzip: (bytes) => zlib.gunzipSync(bytes),
+  deflate: (bytes) => zlib.inflateSync(bytes),
+  br: (bytes) => zlib.brotliDecompressSync(bytes),
+  zstd: (bytes) => zlib.zstdDecompressSync(bytes),
 };
 
 interface Exchange {
@@ -76,6 +77,23 @@ describe("the paths that are free", () => {
       }
     }
     assert.ok(withUsage > 200, `${withUsage} exchanges with usage`);
+  });
+
+  it("are none of those that a test's fixture pairs with usage", () => {
+    let found = 0;
+    for (const file of sourceFiles("tests"))
+      for (const line of readSource(file).split("\n")) {
+        if (!/\busage(Metadata)?\b|\bbilled_units\b|readAnswer\(/.test(line)) continue;
+        const [, urlHost, urlPath] = /"https?:\/\/([a-z0-9.-]+)(\/[^"\s]*)"/.exec(line) ?? [];
+        const host = urlHost ?? /\bhost: "([^"]+)"/.exec(line)?.[1];
+        const path = urlPath ?? /\bpath: "([^"]+)"/.exec(line)?.[1];
+        if (host === undefined || path === undefined || !registry.isProviderHost(host, 443)) continue;
+        if (/^\s*"(GET|POST) https/.test(line)) continue;
+        found++;
+        const { kind } = registry.match({ host, port: 443, method: "POST", path });
+        assert.notEqual(kind, "free", `${file}: ${line.trim()}`);
+      }
+    assert.ok(found >= 5, `${found} fixtures`);
   });
 
   /** Reading the pages of a website that has the host of an API. */

@@ -33,6 +33,7 @@ export const XAI_PATHS: readonly PathRule[] = [
   retrieval(/^\/v1\/chat\/deferred-completion\/(?<id>[^/]+)$/, "chat.deferred", "chat"),
   speechSocket(/^\/v1\/(tts|stt)$/),
   post(/^\/v1\/tts$/, "openai.speech", "audio"),
+  post(/^\/v1\/documents\/search$/, "other_units", "other", false),
   post(/^\/v1\/stt$/, "openai.transcriptions", "audio", false),
   free(READ, /^\/v1\/tts\/voices(\/[^/]+)?$/),
   free(READ, /^\/v1\/(api-key|(language|image-generation|video-generation|embedding)-models(\/[^/]+)?)$/),
@@ -115,6 +116,9 @@ const AZURE_SERVICES =
   "speechtotext|texttospeech|customvoice|videotranslation|vision|computervision|customvision|face|formrecognizer|documentintelligence|language|text|translator|contentsafety";
 
 export const AZURE_PATHS: readonly PathRule[] = [
+  post(/^\/openai(\/v1)?\/video\/generations\/jobs$/, "other_units", "other", false),
+  retrieval(/^\/openai(\/v1)?\/video\/generations\/jobs\/(?<id>[^/]+)$/, "other_units", "other"),
+  free(READ, /^\/openai(\/v1)?\/video\/generations\/[^/]+\/content\/(video|thumbnail)$/),
   post(/^\/providers\/blackforestlabs\/v1\/(?<model>[^/]+)$/, "openai.images", "image", false),
   // Decision: what these services process is billed by units that the responses do not state; reading from them is free.
   post(new RegExp(`^/(${AZURE_SERVICES})/.+$`), "other_units", "other", false),

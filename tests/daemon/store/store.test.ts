@@ -251,6 +251,13 @@ describe("records.insert() of a stored ID", () => {
     assert.deepEqual([request.latencyMs, request.project], [first.latencyMs, first.project]);
   });
 
+  it("keeps the model of a record that is completed without naming one", async () => {
+    const request = await storedAfter({ ...first, model: "sora-2" }, { ...second, model: "unknown" });
+    assert.deepEqual([request.model, request.tokensComplete], ["sora-2", true]);
+    const named = await storedAfter({ ...first, model: "unknown" }, { ...second, model: "sora-2" });
+    assert.equal(named.model, "sora-2");
+  });
+
   it("makes only requests pending again that were sent incomplete, also before the cursor", () =>
     withStore((store) => {
       const [other, later] = [sampleRecord(), sampleRecord()];

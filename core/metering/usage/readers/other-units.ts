@@ -14,7 +14,7 @@ import { readOpenaiUsage } from "./openai-usage.ts";
  *
  * - Work that takes longer is a job: the response that starts it has an id, and later responses repeat it with its state. A
  *   job makes one record when it is started. The response that states its usage completes that record.
- * - OpenAI and Together state a video's `seconds` from the start, xAI `video.duration` at the end.
+ * - OpenAI and Together state a video's `seconds` from the start (Azure: `n_seconds`), xAI `video.duration` at the end.
  * - xAI and OpenRouter state the cost in `usage`, Together in `outputs.cost`, in USD.
  * - A container of OpenAI's code interpreter is one unit. A fine-tuning job states `trained_tokens` when it has ended.
  * - Tokens are read if `usage` states them as in OpenAI's APIs.
@@ -30,6 +30,7 @@ export const otherUnits = defineApiReader({
     "status",
     "usage",
     "seconds",
+    "n_seconds",
     "video.duration",
     "outputs.cost",
     "object",
@@ -90,7 +91,9 @@ function readUnits(state: UnitsState, message: PickedMembers): void {
   state.id = message.string("id") ?? message.string("request_id") ?? state.id;
   state.status = message.string("status") ?? state.status;
   state.milliseconds =
-    millisecondsOf(message.value("seconds") ?? message.value("video.duration")) ?? state.milliseconds;
+    millisecondsOf(
+      message.value("seconds") ?? message.value("n_seconds") ?? message.value("video.duration"),
+    ) ?? state.milliseconds;
   state.isContainer ||= message.string("object") === "container";
   state.trainedTokens = readCount(message.value("trained_tokens")) ?? state.trainedTokens;
   state.costText = message.text("outputs.cost") ?? state.costText;
