@@ -18,13 +18,5 @@ export function formatShortCount(count: number | bigint | null): string {
   return new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 }).format(count);
 }
 
-/** Formats a duration. */
-export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 60_000
-    ? `${(ms / 1_000).toFixed(1)} s`
-    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
-}
-
 /** Formats a share, given in tenths of a percent, as a percentage. */
 export const formatPermille = (permille: number): string => `${permille / 10}%`;

@@ -1,11 +1,12 @@
 import { html } from "hono/html";
+import { describeFailure } from "../../core/metering/classify/describe-failure.ts";
 import { BILLING_TEXTS } from "../../core/pricing/cost-split.ts";
 import { type Explanation, formatLineQuantity, formatLineRate } from "../../core/pricing/explain-request.ts";
 import { formatPicoUsd } from "../../core/pricing/money.ts";
 import type { PriceFix } from "../../core/pricing/price-fix.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
-import { formatDuration } from "../../pages/formats.ts";
+import { formatDuration } from "../../core/values/text/format-duration.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderLayout } from "./layout.ts";
 import { renderOutcome, renderTime } from "./local-page.ts";
@@ -37,6 +38,7 @@ export function renderRequestPage(
     ["Billing", BILLING_TEXTS[effectiveBilling(request)]],
     ["Request", request.requestId],
   ];
+  const failure = describeFailure(request);
   const { tokens } = request;
   const counts: readonly (readonly [string, number | null])[] = [
     ["Input, fresh", tokens.promptTokens],
@@ -55,12 +57,13 @@ export function renderRequestPage(
     html`<section class="panel" aria-labelledby="request-title">
       <div class="head"><h2 id="request-title">One request</h2></div>
       <dl class="facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+      ${failure === null ? "" : html`<p><bdi>${failure}</bdi></p>`}
     </section>
     <div class="pair">
       <section class="panel" aria-labelledby="tokens-title">
         <div class="head"><h2 id="tokens-title">Tokens reported by the provider</h2></div>
         <table aria-labelledby="tokens-title"><tbody>${counts.map(([name, count]) => html`<tr><th scope="row">${name}</th><td class="number">${formatCount(count)}</td></tr>`)}</tbody></table>
-        ${request.tokensComplete ? "" : html`<p class="quiet">The usage is incomplete: the provider did not report all of it, or the response was cut off.</p>`}
+        ${request.tokensComplete || failure !== null ? "" : html`<p class="quiet">The usage is incomplete: the provider did not report all of it.</p>`}
       </section>
       <section class="panel" aria-labelledby="cost-title">
         <div class="head"><h2 id="cost-title">Cost: ${cost}</h2></div>

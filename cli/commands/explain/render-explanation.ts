@@ -1,3 +1,4 @@
+import { describeFailure } from "../../../core/metering/classify/describe-failure.ts";
 import {
   ESTIMATES_COMMAND,
   isStreamWithoutUsage,
@@ -17,9 +18,13 @@ import { effectiveBilling } from "../../../core/values/billing.ts";
 import { priceFixLines } from "../../render/price-fixes.ts";
 import { printable } from "../../render/printable.ts";
 import { renderTable } from "../../render/table.ts";
+import { wrap } from "../../render/wrap.ts";
 import { countLines, estimateNote, priceConditions } from "./usage-counts.ts";
 
 const right = "right" as const;
+
+/** The longest line of a paragraph, in columns. */
+const TEXT_WIDTH = 100;
 
 /** Renders the explanation of one request: its facts, the counts, the rate, the calculation, and the stored cost. */
 export function renderExplanation(
@@ -30,6 +35,7 @@ export function renderExplanation(
   const { request, priced, agrees, rate } = explanation;
   const lines = [
     ...factLines(request),
+    ...failureLines(request, width),
     "",
     ...tokenCountLines(request, width),
     "",
@@ -70,6 +76,12 @@ function factLines(request: Explanation["request"]): string[] {
   return facts.map(([name, value]) => `${`${name} `.padEnd(14)}${value}`);
 }
 
+/** Renders what happened to a failed call as a paragraph. */
+function failureLines(request: Explanation["request"], width: number): string[] {
+  const failure = describeFailure(request);
+  return failure === null ? [] : ["", ...wrap(failure, Math.min(width, TEXT_WIDTH))];
+}
+
 /** Renders the token counts, and what is missing from them. */
 function tokenCountLines(request: Explanation["request"], width: number): string[] {
   const table = renderTable(
@@ -82,7 +94,8 @@ function tokenCountLines(request: Explanation["request"], width: number): string
     "Counts (a dash means the provider did not state it)",
     ...indented(table),
     ...(estimate === null ? [] : [`  ${estimate}`]),
-    ...(request.tokensComplete
+    // What is missing from a failed call is in the paragraph about the failure.
+    ...(request.tokensComplete || request.errorClass !== null
       ? []
       : isStreamWithoutUsage(request)
         ? [
@@ -90,7 +103,7 @@ function tokenCountLines(request: Explanation["request"], width: number): string
             `  In ${request.client ?? "the program"}: ${streamUsageFix(request.client)}`,
             `  Estimate such counts from the text: ${ESTIMATES_COMMAND}`,
           ]
-        : ["  The usage is incomplete: the provider did not state all counts, or the answer was cut off."]),
+        : ["  The usage is incomplete: the provider did not state all counts."]),
   ];
 }
 

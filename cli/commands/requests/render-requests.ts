@@ -1,8 +1,9 @@
 import { isUnpriced } from "../../../core/pricing/unpriced.ts";
 import { effectiveBilling } from "../../../core/values/billing.ts";
-import type { RequestRecord, TokenCounts } from "../../../core/values/record.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import type { Millis } from "../../../core/values/time.ts";
+import { totalInputTokens, totalOutputTokens } from "../../../core/values/token-totals.ts";
 import { formatShortCount } from "../../../pages/formats.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, MIN_SHRUNK_WIDTH, renderTable, tableFits } from "../../render/table.ts";
@@ -74,14 +75,14 @@ function layouts(ids: readonly string[], utc: boolean): Layout[] {
   const project: ListColumn = { title: "project", of: (request) => request.project, shrink: true };
   const model: ListColumn = { title: "model", of: (request) => request.model, shrink: true };
   const words: ListColumn[] = [
-    { title: "input", of: ({ tokens }) => formatCount(inputTokens(tokens)), align },
-    { title: "output", of: ({ tokens }) => formatCount(outputTokens(tokens)), align },
+    { title: "input", of: ({ tokens }) => formatCount(totalInputTokens(tokens)), align },
+    { title: "output", of: ({ tokens }) => formatCount(totalOutputTokens(tokens)), align },
     { title: "cost", of: (request) => formatCost(request, (amount) => `plan ${amount}`), align },
     { title: "result", of: formatResult },
   ];
   const marks: ListColumn[] = [
-    { title: "in", of: ({ tokens }) => formatShortCount(inputTokens(tokens)), align },
-    { title: "out", of: ({ tokens }) => formatShortCount(outputTokens(tokens)), align },
+    { title: "in", of: ({ tokens }) => formatShortCount(totalInputTokens(tokens)), align },
+    { title: "out", of: ({ tokens }) => formatShortCount(totalOutputTokens(tokens)), align },
     { title: "cost", of: (request) => formatCost(request, (amount) => `(${amount})`), align },
     { title: "result", of: formatShortResult },
   ];
@@ -108,17 +109,6 @@ function formatTime(at: Millis, utc: boolean): string {
   const shifted = utc ? at : at - new Date(at).getTimezoneOffset() * 60_000;
   return new Date(shifted).toISOString().slice(0, 19).replace("T", " ");
 }
-
-/** Adds the known counts; null if none is known. */
-function sumKnown(...counts: readonly (number | null)[]): number | null {
-  return counts.reduce((sum, count) => (count === null ? sum : (sum ?? 0) + count), null);
-}
-
-const inputTokens = ({ promptTokens, cacheReadTokens, cacheWriteTokens }: TokenCounts) =>
-  sumKnown(promptTokens, cacheReadTokens, cacheWriteTokens);
-
-const outputTokens = ({ completionTokens, thinkingTokens }: TokenCounts) =>
-  sumKnown(completionTokens, thinkingTokens);
 
 function formatCost(request: RequestRecord, formatPlan: (amount: string) => string): string {
   if (isUnpriced(request)) return "unpriced";

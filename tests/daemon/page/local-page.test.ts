@@ -78,6 +78,21 @@ describe("the local page", () => {
     }
   });
 
+  it("says on the page of a cut stream what happened", async () => {
+    const cut = sampleRecord({
+      errorClass: "network",
+      retryable: false,
+      tokensComplete: false,
+      client: "<b>",
+    });
+    const { text } = await pageOf((store) => store.records.insert([cut]), `/requests/${cut.requestId}`);
+    assert.match(
+      text,
+      /The client \(&lt;b&gt;\) closed the connection after 1\.2 s, before the response was complete\./,
+    );
+    assert.doesNotMatch(text, /The usage is incomplete/);
+  });
+
   it("allows only its own stylesheet and script by its content security policy", async () => {
     const { answer, text } = await pageOf((store) => store.records.insert([sampleRecord()]));
     const policy = answer.headers.get("content-security-policy") ?? "";

@@ -138,7 +138,10 @@ describe("meter explain", () => {
     const { stdout } = await explain(failed.requestId);
     assert.match(stdout, /\nmodel {9}made-up-model\ufffd\[31m\n/);
     assert.match(stdout, /\nanswer {8}HTTP 529, streamed: server_error, retryable \(overloaded_error\)\n/);
-    assert.match(stdout, /\n {2}The usage is incomplete: /);
+    assert.match(
+      stdout,
+      /\nThe provider answered with HTTP 529 after 1\.2 s: server error \(overloaded_error\)\./,
+    );
     assert.match(stdout, /\nNo rate applied\.\n {2}Not priced: .+\.\n/);
     assert.match(stdout, /\nStored: no cost \(unpriced\)\.\n$/);
     assert.ok(!stdout.includes("\u001b"));

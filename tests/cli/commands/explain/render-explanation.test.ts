@@ -61,9 +61,30 @@ describe("renderExplanation()", () => {
       'In the program: send "stream_options": {"include_usage": true} with the request',
     );
     has(
-      explain({ ...stream, errorClass: "network" }),
-      "The usage is incomplete: the provider did not state all counts, or the answer was cut off.",
+      explain({ ...stream, api: "anthropic.messages" }),
+      "The usage is incomplete: the provider did not state all counts.",
     );
+  });
+
+  it("says what happened to a stream that the client cut off, and what the cost includes", () => {
+    const cut = explain({
+      errorClass: "network",
+      retryable: false,
+      tokensComplete: false,
+      latencyMs: 12_340,
+    });
+    const text = cut.join(" ");
+    assert.ok(
+      text.includes(
+        "The client (claude) closed the connection after 12.3 s, before the response was complete. By then the provider had stated 100 input tokens and 10 output tokens. The final counts had not arrived. The stored cost includes only these counts, and the provider may bill more.",
+      ),
+      text,
+    );
+    assert.ok(
+      cut.every((line) => line.length <= 100),
+      text,
+    );
+    assert.ok(!text.includes("The usage is incomplete"), text);
   });
 
   it("shows each count, each line and the sum", () => {
