@@ -28,16 +28,37 @@ export function indexSockets(tables: readonly string[], clientPorts: ReadonlySet
     for (const [, localAddress, localPort, remotePort, uid, inode] of table.matchAll(ROW)) {
       const port = Number.parseInt(localPort as string, 16);
       if (!clientPorts.has(port)) continue;
-      const row = {
+      addRow(index, port, {
         localAddress: localAddress as string,
         remotePort: Number.parseInt(remotePort as string, 16),
         uid: Number(uid),
         inode: inode as string,
-      };
-      const rows = index.get(port);
-      if (rows === undefined) index.set(port, [row]);
-      else rows.push(row);
+      });
     }
+  }
+  return index;
+}
+
+function addRow(index: Map<number, Row[]>, port: number, row: Row): void {
+  const rows = index.get(port);
+  if (rows === undefined) index.set(port, [row]);
+  else rows.push(row);
+}
+
+/** State, two queues, both ends, then `name:value` fields. Source: ss(8) of iproute2. */
+const DIAGNOSED = /^\S+ +\d+ +\d+ +\[?([0-9a-fA-F.:]+?)\]?(?:%\S+)?:(\d+) +\S+:(\d+)(?: |$)(.*)$/gm;
+
+/** Indexes the output of `ss -tanHe` by local port. A socket of root (user 0) has no `uid`, and a closed one no inode. */
+export function indexDiagnosedSockets(output: string): SocketIndex {
+  const index = new Map<number, Row[]>();
+  for (const [, address = "", localPort, remotePort, fields = ""] of output.matchAll(DIAGNOSED)) {
+    addRow(index, Number(localPort), {
+      localAddress:
+        (/^::ffff:/i.test(address) ? kernelSpellings(address)[1] : kernelSpellings(address)[0]) ?? "",
+      remotePort: Number(remotePort),
+      uid: Number(/(?:^| )uid:(\d+)/.exec(fields)?.[1] ?? 0),
+      inode: /(?:^| )ino:(\d+)/.exec(fields)?.[1] ?? CLOSED_INODE,
+    });
   }
   return index;
 }

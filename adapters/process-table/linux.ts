@@ -3,13 +3,28 @@ import process from "node:process";
 import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
 import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
 import { type CallerAnswer, type CallerQuery, UNKNOWN_CALLER } from "./caller-query.ts";
-import { CLOSED_INODE, findSocket, indexSockets, type KernelSocket } from "./kernel-sockets.ts";
+import {
+  CLOSED_INODE,
+  findSocket,
+  indexDiagnosedSockets,
+  indexSockets,
+  type KernelSocket,
+} from "./kernel-sockets.ts";
 import { attempt, read, readFacts, readLink, readStat } from "./linux-process.ts";
 import { createConnectionOwners, createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { createRecentCallers, type RecentCallers } from "./recent-callers.ts";
+import { createSocketDiagnosis, type DiagnoseSockets } from "./socket-diag.ts";
 
 /** Maximum number of readings of the kernel's tables. They are read in pieces, so one reading may miss a connection. */
 const MAX_READINGS = 3;
+/** A reading of the kernel's tables that takes longer than this is slow, in milliseconds. */
+const SLOW_READING_MS = 15;
+/** How long `ss` is used after a slow reading, in milliseconds. Then one reading shows whether the tables are still large. */
+const SLOW_FOR_MS = 30_000;
+/** A process with more descriptors is searched last: reading 20,000 of them takes 180 ms. */
+const MANY_DESCRIPTORS = 1_024;
+/** Maximum number of processes that are searched a second time for a socket that was not found. */
+const MAX_RETRIED = 32;
 /** Maximum number of processes that are searched first because they connected before. */
 const MAX_RECENT = 16;
 /** Maximum number of sockets whose process is remembered. */
@@ -26,8 +41,9 @@ interface LinuxCallersOptions {
   readonly ownUid?: number | undefined;
   /** A clock that never jumps, in milliseconds. */
   readonly monotonicMs?: () => number;
-  /** Called for each reading of the kernel's tables and each search of one process's descriptors. */
-  readonly onRead?: (what: "tables" | "descriptors") => void;
+  /** Called for each reading of the kernel's tables, each use of `ss`, and each search of one process's descriptors. */
+  readonly onRead?: (what: "tables" | "diagnosis" | "descriptors") => void;
+  readonly diagnose?: DiagnoseSockets;
 }
 
 /**
@@ -49,7 +65,10 @@ interface CallersState {
   readonly proc: string;
   readonly ownUid: number | undefined;
   readonly monotonicMs: () => number;
-  readonly onRead: (what: "tables" | "descriptors") => void;
+  readonly onRead: (what: "tables" | "diagnosis" | "descriptors") => void;
+  readonly diagnose: DiagnoseSockets;
+  /** Until when the kernel's tables count as slow. */
+  slowUntilMs: number;
   /** Pids that connected before, latest first. */
   recent: number[];
   /** The process that holds a socket, by the socket's inode. The kernel counts inodes up, so they are not soon reused. */
@@ -70,12 +89,15 @@ export function createLinuxCallers({
   ownUid = process.geteuid?.(),
   monotonicMs = () => performance.now(),
   onRead = () => {},
+  diagnose = proc === "/proc" ? createSocketDiagnosis() : () => null,
 }: LinuxCallersOptions = {}): LinuxCallers {
   const state: CallersState = {
     proc,
     ownUid,
     monotonicMs,
     onRead,
+    diagnose,
+    slowUntilMs: 0,
     recent: [],
     holders: new Map(),
     recentCallers: createRecentCallers(monotonicMs),
@@ -100,15 +122,18 @@ function answerQueries(
   const processes = findProcesses(state, queries, sockets);
   const processAt = (at: number) => processes.get(sockets[at]?.inode ?? "") ?? null;
   for (const [at, query] of queries.entries()) {
-    if (query.storesProcess === true) state.recentCallers.set(query, processAt(at));
+    if (query.storesProcess === true)
+      state.recentCallers.set(query, { process: processAt(at), socket: openSocket(sockets[at] ?? null) });
   }
   return users.map((answer, at) => {
     const query = queries[at] as CallerQuery;
-    if (!query.wantsProcess) return answer;
-    const isOpen = answer.uid !== null;
-    return { ...answer, process: processAt(at) ?? (isOpen ? null : state.recentCallers.find(query)) };
+    return query.wantsProcess
+      ? { ...answer, process: processAt(at) ?? state.recentCallers.find(query) }
+      : answer;
   });
 }
+
+const openSocket = (socket: KernelSocket | null) => (socket?.inode === CLOSED_INODE ? null : socket);
 
 function userAnswer(socket: KernelSocket | null): CallerAnswer {
   if (socket === null) return UNKNOWN_CALLER;
@@ -116,20 +141,34 @@ function userAnswer(socket: KernelSocket | null): CallerAnswer {
   return { uid: socket.uid, process: null };
 }
 
-/** Finds each query's socket in the kernel's tables; null if they don't have it. */
-function readSockets(
-  { proc, onRead }: CallersState,
-  queries: readonly CallerQuery[],
-): (KernelSocket | null)[] {
-  const found: (KernelSocket | null)[] = queries.map(() => null);
+/**
+ * Finds each query's socket; null if the kernel does not have it. For a process, the socket that was found when the connection
+ * was accepted is used again, since it may be closed by now. For a user it is not: that answer grants access.
+ */
+function readSockets(state: CallersState, queries: readonly CallerQuery[]): (KernelSocket | null)[] {
+  const found = queries.map((query) => (query.wantsProcess ? state.recentCallers.findSocket(query) : null));
   for (let reading = 0; reading < MAX_READINGS && found.includes(null); reading++) {
     const ports = new Set(queries.filter((_, at) => found[at] === null).map(({ clientPort }) => clientPort));
-    onRead("tables");
-    const tables = [read(`${proc}/net/tcp`) ?? "", read(`${proc}/net/tcp6`) ?? ""];
-    const index = indexSockets(tables, ports);
+    const index = listSockets(state, ports);
     for (const [at, query] of queries.entries()) found[at] ??= findSocket(index, query);
   }
   return found;
+}
+
+/** Lists the sockets with these local ports: from the kernel's tables, or through `ss` if these are large. */
+function listSockets(state: CallersState, ports: ReadonlySet<number>): ReturnType<typeof indexSockets> {
+  const { proc, onRead, monotonicMs } = state;
+  const startedAtMs = monotonicMs();
+  if (startedAtMs < state.slowUntilMs) {
+    onRead("diagnosis");
+    const output = state.diagnose(ports);
+    if (output !== null) return indexDiagnosedSockets(output);
+  }
+  onRead("tables");
+  const tables = [read(`${proc}/net/tcp`) ?? "", read(`${proc}/net/tcp6`) ?? ""];
+  const endedAtMs = monotonicMs();
+  if (endedAtMs - startedAtMs > SLOW_READING_MS) state.slowUntilMs = endedAtMs + SLOW_FOR_MS;
+  return indexSockets(tables, ports);
 }
 
 /** The inodes whose processes have not been found yet. */
@@ -159,8 +198,10 @@ function findProcesses(
     search.now.delete(inode);
     search.later.delete(inode);
   };
-  for (const [at, { wantsProcess, storesProcess }] of queries.entries()) {
+  for (const [at, query] of queries.entries()) {
+    const { wantsProcess, storesProcess } = query;
     const socket = sockets[at] ?? null;
+    if (wantsProcess && state.recentCallers.find(query) !== null) continue;
     if (socket === null || socket.inode === CLOSED_INODE || !isSearchable(state, socket.uid)) continue;
     if (!wantsProcess && storesProcess !== true) continue;
     const holder = state.holders.get(socket.inode);
@@ -187,28 +228,57 @@ function searchProcesses(
   const { now, later, uids } = search;
   if (now.size + later.size === 0) return;
   const startedAtMs = state.monotonicMs();
-  for (const pid of candidates(state, uids)) {
-    searchProcess(state, pid, (inode) => {
-      if (now.has(inode) || later.has(inode)) found(inode, pid);
-    });
+  const isDone = () => {
     const maxMs = now.size > 0 ? MAX_SEARCH_MS : MAX_EARLY_SEARCH_MS;
-    if (now.size + later.size === 0 || state.monotonicMs() - startedAtMs > maxMs) return;
+    return now.size + later.size === 0 || state.monotonicMs() - startedAtMs > maxMs;
+  };
+  const searched: number[] = [];
+  const searchOne = (pid: number) =>
+    searchProcess(
+      state,
+      pid,
+      (inode) => {
+        if (now.has(inode) || later.has(inode)) found(inode, pid);
+      },
+      () => now.size + later.size === 0,
+    );
+  for (const pid of candidates(state, uids)) {
+    searchOne(pid);
+    searched.push(pid);
+    if (isDone()) return;
+  }
+  // A process may have opened the socket, or passed it on, while the others were searched.
+  for (const pid of searched.slice(0, MAX_RETRIED)) {
+    searchOne(pid);
+    if (isDone()) return;
   }
 }
 
-/** Returns the pids to search: those that connected before, then the youngest first. */
+/**
+ * Returns the pids to search: those that connected before, then the youngest first, and those with many descriptors last.
+ * Before Linux 6.2, the number of descriptors is unknown.
+ */
 function* candidates({ proc, recent }: CallersState, uids: ReadonlySet<number>): Generator<number> {
+  const crowded: number[] = [];
   const tried = new Set(recent);
-  yield* tried;
+  const isCrowded = (pid: number) =>
+    (attempt(() => statSync(`${proc}/${pid}/fd`).size) ?? 0) > MANY_DESCRIPTORS && crowded.push(pid) > 0;
+  for (const pid of tried) if (!isCrowded(pid)) yield pid;
   const pids = (attempt(() => readdirSync(proc)) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
   for (const pid of pids.sort((a, b) => b - a)) {
     const owner = tried.has(pid) ? undefined : attempt(() => statSync(`${proc}/${pid}`).uid);
-    if (owner != null && uids.has(owner)) yield pid;
+    if (owner != null && uids.has(owner) && !isCrowded(pid)) yield pid;
   }
+  yield* crowded;
 }
 
-/** Reports the inodes of the sockets that a process holds, and remembers them. */
-function searchProcess(state: CallersState, pid: number, report: (inode: string) => void): void {
+/** Reports the inodes of the sockets that a process holds, and remembers them. Stops in a crowded process once `isDone`. */
+function searchProcess(
+  state: CallersState,
+  pid: number,
+  report: (inode: string) => void,
+  isDone: () => boolean,
+): void {
   const folder = `${state.proc}/${pid}/fd`;
   const descriptors = attempt(() => readdirSync(folder));
   const startTime = readStat(state.proc, pid)?.startTime;
@@ -222,6 +292,7 @@ function searchProcess(state: CallersState, pid: number, report: (inode: string)
     const inode = link.slice("socket:[".length, -1);
     remember(state.holders, inode, holder);
     report(inode);
+    if (descriptors.length > MANY_DESCRIPTORS && isDone()) return;
   }
 }
 

@@ -1,11 +1,19 @@
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import type { CallerQuery } from "./caller-query.ts";
+import type { KernelSocket } from "./kernel-sockets.ts";
 
-/** The processes of recent connections, for queries after the client has closed its socket. */
+/** The callers of recent connections, for queries after the client has closed its socket. */
 export interface RecentCallers {
-  /** Sets the process of a new connection. Null forgets the process of an earlier connection with the same ports. */
-  set(connection: ConnectionPorts, process: ProcessFacts | null): void;
+  /** Sets what was found for a new connection. Replaces what is known of an earlier one with the same ports. */
+  set(connection: ConnectionPorts, found: RecentCaller): void;
   find(connection: ConnectionPorts): ProcessFacts | null;
+  /** Returns the client's socket, which may be closed by now. */
+  findSocket(connection: ConnectionPorts): KernelSocket | null;
+}
+
+interface RecentCaller {
+  readonly process: ProcessFacts | null;
+  readonly socket: KernelSocket | null;
 }
 
 type ConnectionPorts = Pick<CallerQuery, "clientPort" | "serverPort">;
@@ -21,20 +29,22 @@ const MAX_AGE_MS = 10_000;
 
 /** Creates an empty memory of recent connections. */
 export function createRecentCallers(monotonicMs: () => number): RecentCallers {
-  const callers = new Map<string, { process: ProcessFacts; atMs: number }>();
+  const callers = new Map<string, RecentCaller & { atMs: number }>();
   const keyOf = ({ clientPort, serverPort }: ConnectionPorts) => `${clientPort} ${serverPort}`;
+  const findRecent = (connection: ConnectionPorts) => {
+    const known = callers.get(keyOf(connection));
+    return known === undefined || monotonicMs() - known.atMs > MAX_AGE_MS ? null : known;
+  };
   return {
-    set(connection, process) {
+    set(connection, found) {
       const key = keyOf(connection);
       callers.delete(key);
-      if (process === null) return;
-      callers.set(key, { process, atMs: monotonicMs() });
+      if (found.process === null && found.socket === null) return;
+      callers.set(key, { ...found, atMs: monotonicMs() });
       const [oldest] = callers.keys();
       if (callers.size > MAX_CONNECTIONS && oldest !== undefined) callers.delete(oldest);
     },
-    find(connection) {
-      const known = callers.get(keyOf(connection));
-      return known === undefined || monotonicMs() - known.atMs > MAX_AGE_MS ? null : known.process;
-    },
+    find: (connection) => findRecent(connection)?.process ?? null,
+    findSocket: (connection) => findRecent(connection)?.socket ?? null,
   };
 }

@@ -155,6 +155,7 @@ async function attributeByCaller(
     tier,
     client,
     workdir: process?.cwd ?? null,
+    ...(process === null && { isCallerMissing: true as const }),
     // A folder that could not be read may have a `.meter.toml` that refuses body capture.
     bodyCaptureRefused: folders?.bodyCaptureRefused ?? process?.cwd != null,
   };

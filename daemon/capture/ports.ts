@@ -17,6 +17,8 @@ export interface CallAttribution {
   tier: string;
   workdir: string | null;
   client: string | null;
+  /** The process was looked up and not found. */
+  isCallerMissing?: true;
   /** Whether the project's `.meter.toml` refuses body capture. The file can't switch it on. */
   bodyCaptureRefused: boolean;
 }

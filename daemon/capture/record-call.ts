@@ -55,9 +55,10 @@ export async function recordCall(
   const { ports } = recording;
   const known = source.from.provisional?.(source.headerProject) ?? null;
   const provisional = known === null ? null : withProgram(known, call.userAgent);
-  const finalAttribution = source.from
-    .attribute(source.headerProject)
-    .then((attribution) => withProgram(attribution, call.userAgent));
+  const finalAttribution = source.from.attribute(source.headerProject).then((attribution) => {
+    if (attribution.isCallerMissing) ports.coverage.count(call.host, "caller_not_found");
+    return withProgram(attribution, call.userAgent);
+  });
   if (provisional === null) {
     const attribution = await finalAttribution;
     const attributed = { ...call, attribution, attributionDueAt: null, unattributed: null };

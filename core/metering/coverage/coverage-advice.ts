@@ -90,6 +90,12 @@ const advice: Readonly<Partial<Record<CoverageKind, CoverageAdvice>>> = {
     fix: "Nothing is missing from the totals.",
     ...noCommand,
   },
+  caller_not_found: {
+    meaning:
+      "The programs had exited, run on another machine, or belong to another user. Tokens and costs are complete.",
+    fix: "Name the project, which then needs no lookup:",
+    command: "meter run --project <name> -- <command>",
+  },
   body_not_kept: {
     meaning: "Too many large bodies were captured at once. Tokens and costs are complete.",
     fix: "Nothing is missing from the totals.",

@@ -11,6 +11,8 @@ import type { Millis } from "../../values/time.ts";
  *   `unreadable`, `lost` (log frames were dropped), `dropped` (the record could not be stored), `websocket` (forwarded
  *   unread), `repeated` (its responses had been metered before) or `capture_failed` (the meter itself failed). In a
  *   WebSocket session that is read, each response is one exchange.
+ * - `caller_not_found` counts metered calls whose process was not found, so that their program is unknown and their project may be
+ *   a fallback.
  * - `without_usage`, `usage_not_kept`, `prompt_not_kept` and `body_not_kept` are parts of `metered`: the response stated no
  *   tokens, or there was no memory for a message of the response, the prompt hash or the body. `body_*` counts bodies that
  *   capture left out.
@@ -50,6 +52,7 @@ export const coverageKinds = [
   "unlisted_anthropic",
   "unlisted_gemini",
   "unlisted_tunnel",
+  "caller_not_found",
 ] as const;
 
 /** The name of a coverage counter. */

@@ -38,6 +38,10 @@ const descriptions: Readonly<Partial<Record<CoverageKind, readonly [one: string,
     "without its usage: too many large responses at once",
     "without their usage: too many large responses at once",
   ],
+  caller_not_found: [
+    "whose program was not found, so that the project may be a fallback",
+    "whose program was not found, so that the project may be a fallback",
+  ],
   body_not_kept: [
     "captured body left out: too many large bodies at once",
     "captured bodies left out: too many large bodies at once",
@@ -50,6 +54,7 @@ const partsOfMetered: readonly CoverageKind[] = [
   "usage_not_kept",
   "prompt_not_kept",
   "body_not_kept",
+  "caller_not_found",
 ];
 
 /** Describes a coverage kind. The text follows the count. */
@@ -68,7 +73,7 @@ export interface CoverageSummary {
   missing: readonly { kind: CoverageKind; count: number }[];
   /** Metered, but without token counts in the response. */
   withoutUsage: number;
-  /** Parts of metered calls that did not fit in memory, by kind. Only kinds that occurred. */
+  /** Parts of metered calls that did not fit in memory or were not found, by kind. Only kinds that occurred. */
   notStored: readonly { kind: CoverageKind; count: number }[];
   /** Hosts that are not metered and look like language model APIs, the most used first. They are no part of `seen`. */
   unlisted: readonly UnlistedHost[];
@@ -90,7 +95,7 @@ export function summariseCoverage(coverage: readonly CoverageTotal[]): CoverageS
     permille: seen === 0 ? null : Math.floor((metered / seen) * 1000),
     missing,
     withoutUsage: sum("without_usage"),
-    notStored: (["usage_not_kept", "prompt_not_kept", "body_not_kept"] as const)
+    notStored: (["usage_not_kept", "prompt_not_kept", "body_not_kept", "caller_not_found"] as const)
       .map((kind) => ({ kind, count: sum(kind) }))
       .filter(({ count }) => count > 0),
     unlisted: listUnlistedHosts(coverage),

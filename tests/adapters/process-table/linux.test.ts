@@ -148,6 +148,38 @@ describe("createLinuxProcessTable()", () => {
     }
   });
 
+  it("uses ss for a while after a slow reading, and reads the tables if ss fails", () => {
+    const proc = makeProc();
+    try {
+      const steps: string[] = [];
+      let now = 0;
+      let stepMs = 16;
+      let output: string | null =
+        "ESTAB 0 0 127.0.0.1:52514 127.0.0.1:8081 uid:5 ino:9 sk:1 cgroup:/ <->\nTIME-WAIT 0 0 [::ffff:127.0.0.1]:52515 [::ffff:127.0.0.1]:8081 ino:0 sk:2\n";
+      const callers = createLinuxCallers({
+        proc,
+        monotonicMs: () => (now += stepMs),
+        onRead: (what) => steps.push(what),
+        diagnose: (ports) => (ports.has(52_514) ? output : null),
+      });
+      const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: false };
+      const uid = process.getuid?.();
+      assert.equal(callers([query])[0]?.uid, uid);
+      assert.deepEqual(callers([query, { ...query, clientPort: 52_515 }]), [
+        { uid: 5, process: null },
+        { uid: null, process: null, isClosed: true },
+      ]);
+      output = null;
+      assert.equal(callers([query])[0]?.uid, uid);
+      stepMs = 0;
+      now += 30_001;
+      callers([query]);
+      assert.deepEqual(steps, ["tables", "diagnosis", "diagnosis", "tables", "tables"]);
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+
   it("stops searching at the time limit", () => {
     const proc = makeProc();
     try {
@@ -186,11 +218,14 @@ describe("createLinuxProcessTable()", () => {
         assert.deepEqual(answer, { uid: process.getuid?.(), process: null });
         assert.deepEqual(steps.slice(0, 3), ["tables", `uid ${process.getuid?.()}`, "descriptors"]);
         close(proc);
-        assert.partialDeepStrictEqual(callers([later])[0], {
+        assert.deepEqual(callers([{ ...later, wantsProcess: false }])[0], {
           uid: null,
+          process: null,
           isClosed: true,
-          process: { pid: 40 },
         });
+        steps.length = 0;
+        assert.equal(callers([later])[0]?.process?.pid, 40);
+        assert.deepEqual(steps, [], "the socket is known, and so is its process");
         writeFileSync(join(proc, "net/tcp"), header);
         assert.equal(callers([later])[0]?.process?.cwd, "/gone/shop");
       } finally {

@@ -143,6 +143,16 @@ describe("createCapture() with one call", () => {
     assert.deepEqual(rig.counts, { connections: 1, metered: 1 });
   });
 
+  it("counts a call whose process was not found", async () => {
+    const attribution = () => ({ attribute: async () => ({ ...nobody, isCallerMissing: true as const }) });
+    const rig = createCaptureRig({ ports: { attribution } });
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes(JSON.stringify(request), "", path));
+    connection.pass("response", answerBytes());
+    await rig.capture.settled();
+    assert.deepEqual(rig.counts, { connections: 1, metered: 1, caller_not_found: 1 });
+  });
+
   const programs: readonly (readonly [client: string | null, agent: string, name: string | null])[] = [
     ["node", "GeminiCLI/0.9.0/gemini-2.5-pro (linux; x64)", "GeminiCLI"],
     [null, "QwenCode/0.0.14 (linux; x64)", "QwenCode"],

@@ -127,6 +127,7 @@ describe("createAttributor()", () => {
       tier: "default_project",
       client: null,
       workdir: null,
+      isCallerMissing: true,
       bodyCaptureRefused: false,
     });
   });
