@@ -2,9 +2,9 @@
 const firstWords =
   "init|uninstall|doctor|start|stop|status|run|open|report|coverage|requests|explain|project|bodies|cloud|sync|pricing|estimates|recompute-costs|prune|wipe|serve|migrate|admin|rates|ledger";
 
-/** Matches `meter` before one of its commands, unless it follows `npx` or is part of another word. */
+/** Matches a program's name before one of its commands, unless it is part of a longer command or of another word. */
 const commandInText = new RegExp(
-  `(?<!npx |the |[\\w/.-])meter(?=(?:-cloud)? (?:${firstWords})(?![\\w-]))`,
+  `(?<!npx |--no-install |@llm-meter/meter |the |[\\w/.-])(meter(?:-cloud)?)(?= (?:${firstWords})(?![\\w-]))`,
   "g",
 );
 
@@ -12,17 +12,27 @@ const commandInText = new RegExp(
 const scripts: ReadonlySet<string | undefined> = new Set(["cloud", "demo"]);
 
 /**
- * Returns what a person types to run this program: `npx meter` in a clone if npm runs it, otherwise `meter`. Shown commands
- * can then be pasted.
+ * Returns what a person types to run a program, so that shown commands can be pasted. npx always gets `--no-install` or the
+ * package's full name: outside the clone, it would otherwise run another owner's package called `meter`.
  */
-function programWord(env: Readonly<Record<string, string | undefined>>): string {
-  const isClone = import.meta.url.endsWith(".ts");
-  const byNpm = env.npm_command === "exec" || scripts.has(env.npm_lifecycle_event);
-  return isClone && byNpm ? "npx meter" : "meter";
+function typedName(
+  program: string,
+  env: Readonly<Record<string, string | undefined>>,
+  isClone: boolean,
+): string {
+  if (isClone) {
+    const byNpm = env.npm_command === "exec" || scripts.has(env.npm_lifecycle_event);
+    return byNpm ? `npx --no-install ${program}` : program;
+  }
+  if (env.npm_command !== "exec") return program;
+  return program === "meter" ? "npx @llm-meter/meter" : `npx --package @llm-meter/meter ${program}`;
 }
 
 /** Replaces the program's name in the commands of a text by what a person types here. */
-export function withProgramName(text: string, env: Readonly<Record<string, string | undefined>>): string {
-  const word = programWord(env);
-  return word === "meter" ? text : text.replaceAll(commandInText, word);
+export function withProgramName(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+  isClone = import.meta.url.endsWith(".ts"),
+): string {
+  return text.replaceAll(commandInText, (program) => typedName(program, env, isClone));
 }

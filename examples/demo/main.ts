@@ -160,9 +160,9 @@ async function main(): Promise<boolean> {
       say(`In another terminal, in this folder:
 
   export METER_HOME=${stage.home}
-  npx meter run -- node examples/demo/client-anthropic.ts
-  npx meter explain last
-  npx meter status
+  npx --no-install meter run -- node examples/demo/client-anthropic.ts
+  npx --no-install meter explain last
+  npx --no-install meter status
 
 In a browser, which will ask about the certificate (an authority of this demo signed it):
 
