@@ -28,7 +28,7 @@ const half = 1_000_000_000n;
 const halfSql = sql.raw(half.toString());
 
 /** SQL for the billing mode of a request. */
-const billing = sql<string>`${sql.raw(EFFECTIVE_BILLING_SQL)}`;
+export const billing = sql<string>`${sql.raw(EFFECTIVE_BILLING_SQL)}`;
 
 /** The sums of a group, cost source and billing mode, as SQL returns them. */
 export interface SumRow {
@@ -50,13 +50,11 @@ export interface SumRow {
   cost_low: number | bigint | null;
 }
 
-/** The columns of a `SumRow` without the key. */
+/** The sums of a `SumRow`. */
 export function sums(eb: ExpressionBuilder<Tables, "requests">) {
   const sum = (column: RawBuilder<unknown>) => sql<number | bigint | null>`sum(${column})`;
   const count = (condition: RawBuilder<unknown>) => sql<number>`count(*) FILTER (WHERE ${condition})`;
   return [
-    "cost_source" as const,
-    billing.as("billing"),
     eb.fn.countAll<number>().as("requests"),
     count(sql`error_class IS NOT NULL`).as("errors"),
     count(sql.raw(UNPRICED_SQL)).as("unpriced"),
@@ -190,20 +188,41 @@ function keyOf(column: GroupColumn): RawBuilder<unknown> {
 }
 
 /** Reads the sums by group, cost source and billing mode. Without a column there is one group, whose key is null. */
-function readSums(
+async function readSums(
   reader: Kysely<Tables>,
   query: ReportQuery,
   column: GroupColumn,
   second: GroupColumn = null,
-) {
-  return reader
+): Promise<SumRow[]> {
+  const rows = await reader
     .selectFrom("requests")
-    .select(sql<string | null>`${keyOf(column)}`.as("key"))
-    .select(sql<string | null>`${keyOf(second)}`.as("second"))
+    .select(packed(column).as("packed"))
+    .$if(second !== null, (some) => some.select(sql<string | null>`${keyOf(second)}`.as("second")))
     .select(sums)
     .where(matches(query))
-    .groupBy(sql`1, 2, cost_source, billing`)
+    .groupBy(second === null ? sql`1` : sql`1, 2`)
     .execute();
+  return rows.map(({ packed: text, second: other = null, ...sums }) => {
+    const [source = "", mode = "", ...rest] = text.split(SEPARATOR);
+    const key = rest.join(SEPARATOR);
+    return {
+      ...sums,
+      cost_source: source,
+      billing: mode,
+      key: key === "" ? null : key.slice(1),
+      second: other,
+    };
+  });
+}
+
+const SEPARATOR = "\u0001";
+
+/**
+ * SQL for cost source, billing mode and key in one text, the key behind `=` unless it is null. SQLite groups by one text in half
+ * the time that it needs for three columns (300,000 rows).
+ */
+function packed(column: GroupColumn): RawBuilder<string> {
+  return sql<string>`cost_source || ${SEPARATOR} || ${billing} || ${SEPARATOR} || coalesce('=' || ${keyOf(column)}, '')`;
 }
 
 /** The condition is that of `isStreamWithoutUsage()`. */

@@ -3,7 +3,7 @@ import type { CalendarDate, Millis } from "../../core/values/time.ts";
 import { type Day, dayOf } from "./days.ts";
 import type { ModelRow, ProjectRow, ReportRow, Statistics, StatisticsQuery } from "./port/reports.ts";
 import type { Turn } from "./port/values.ts";
-import { addSumRow, byCost, emptyReportRow, type SumRow, sums } from "./reports.ts";
+import { addSumRow, billing, byCost, emptyReportRow, type SumRow, sums } from "./reports.ts";
 import type { Tables } from "./tables.ts";
 
 /** How many rows one slice sums: measured 13 ms per slice at 500,000 rows. */
@@ -76,7 +76,7 @@ async function findSliceEnd(reader: Kysely<Tables>, from: Millis, end: Millis): 
 function readSlice(reader: Kysely<Tables>, from: Millis, to: Millis): Promise<SliceRow[]> {
   return reader
     .selectFrom("requests")
-    .select(["project", "provider", "model"])
+    .select(["project", "provider", "model", "cost_source", billing.as("billing")])
     .select((eb) => eb.fn.max<number>("requested_at").as("last_at"))
     .select(sql<string | null>`NULL`.as("key"))
     .select(sums)

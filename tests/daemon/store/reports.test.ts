@@ -181,6 +181,16 @@ describe("report()", () => {
       });
     }));
 
+  it("keeps keys with any characters apart, and an unknown client from an empty one", () =>
+    withStore(async (store) => {
+      const clients = ["a", "a\u0001", "=a", "\u0001", "", null];
+      store.records.insert(clients.map((client) => sampleRecord({ client })));
+      const rows = await store.reports.read({ by: "client", from: null, to: null });
+      assert.deepEqual(new Set(rows.map(({ key }) => key)), new Set(clients));
+      const pairs = await store.reports.read({ by: "client", and: "project", from: null, to: null });
+      assert.deepEqual(new Set(pairs.map(({ key }) => key)), new Set(clients));
+    }));
+
   it("sums beyond 64 bits of pico-USD and beyond 2^53 tokens", () =>
     withStore(async (store) => {
       const largest = 2n ** 63n - 1n;
