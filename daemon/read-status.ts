@@ -1,5 +1,10 @@
 import { listUnlistedHosts, providerLines } from "../core/metering/coverage/unlisted-hosts.ts";
-import { type DaemonHealth, type DaemonStatus, findDaemonFault } from "./api/daemon-status.ts";
+import {
+  configuredProvider,
+  type DaemonHealth,
+  type DaemonStatus,
+  findDaemonFault,
+} from "./api/daemon-status.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
 import type { RecordWriterHealth } from "./store/record-writer.ts";
 
@@ -50,6 +55,7 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
         .lastCaptures(since)
         .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),
     },
+    configured_providers: ports.registry.operatorHosts.map(configuredProvider),
     warnings: listWarnings(daemon),
   };
 }

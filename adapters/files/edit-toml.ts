@@ -6,7 +6,7 @@ import { readTomlItems, type TomlHeader, type TomlPair, type TomlPath } from "./
 export type TomlScalar = boolean | number | string;
 
 /** The edited text, or why it could not be edited. */
-type TomlEdit =
+export type TomlEdit =
   | { readonly ok: true; readonly text: string }
   /** `no_place`: the key cannot be added to this valid TOML, for example because a value is in the place of a table. */
   | { readonly ok: false; readonly reason: "not_toml" | "no_place" };
@@ -67,6 +67,37 @@ export function editToml(text: string, path: TomlPath, value: TomlScalar): TomlE
   }
   return { ok: false, reason: "no_place" };
 }
+
+/** A value of a table that can be appended. */
+export type TomlTableValue = TomlScalar | readonly string[];
+
+/**
+ * Appends a table to an array of tables, at the end of the text, and keeps every other byte. The result is verified with the
+ * parser: it must equal the original with only this table added.
+ */
+export function appendTomlTable(
+  text: string,
+  name: string,
+  table: Readonly<Record<string, TomlTableValue>>,
+): TomlEdit {
+  const expected = tryParse(text);
+  if (expected === null) return { ok: false, reason: "not_toml" };
+  const list = Object.hasOwn(expected, name) ? expected[name] : [];
+  if (!Array.isArray(list)) return { ok: false, reason: "no_place" };
+  const lineEnd = /\r?\n/.exec(text)?.[0] ?? "\n";
+  const lines = Object.entries(table).map(([key, value]) => `${keyText([key])} = ${tableValue(value)}`);
+  const gap = text === "" ? "" : /\n$/.test(text) ? lineEnd : lineEnd + lineEnd;
+  const edited = `${text}${gap}${[`[[${keyText([name])}]]`, ...lines].join(lineEnd)}${lineEnd}`;
+  const added = tryParse(`[[t]]\n${lines.join("\n")}`)?.t;
+  expected[name] = [...list, ...(Array.isArray(added) ? added : [])];
+  const after = tryParse(edited);
+  return after !== null && isDeepStrictEqual(after, expected)
+    ? { ok: true, text: edited }
+    : { ok: false, reason: "no_place" };
+}
+
+const tableValue = (value: TomlTableValue): string =>
+  typeof value === "object" ? `[${value.map(literal).join(", ")}]` : literal(value);
 
 function* candidates(text: string, path: TomlPath, value: string): Generator<string> {
   const lineEnd = /\r?\n/.exec(text)?.[0] ?? "\n";

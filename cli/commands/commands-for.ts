@@ -15,6 +15,7 @@ const modules: readonly (readonly [firstWord: string, load: () => Promise<Comman
   ["stop", () => import("./stop/stop-command.ts")],
   ["status", () => import("./status/status-command.ts")],
   ["run", () => import("./run/run-command.ts")],
+  ["provider", () => import("./provider/provider-commands.ts")],
   ["open", () => import("./open/open-command.ts")],
   ["report", () => import("./report/report-command.ts")],
   ["coverage", () => import("./coverage/coverage-command.ts")],

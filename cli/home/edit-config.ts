@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { editToml, type TomlScalar } from "../../adapters/files/edit-toml.ts";
+import { editToml, type TomlEdit, type TomlScalar } from "../../adapters/files/edit-toml.ts";
 import { readSmallFile } from "../../adapters/files/read-small-file.ts";
 import { writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
 import { type ExclusiveLock, waitForLock } from "../../adapters/lock/exclusive-lock.ts";
@@ -26,6 +26,28 @@ const BYTE_ORDER_MARK = "\ufeff";
  * concurrent writers take turns. A symbolic link stays a link and the file keeps its mode; a new file has mode 0600.
  */
 export async function editConfig(home: string, changes: readonly ConfigChange[]): Promise<void> {
+  const edits = changes.map(({ path, value }) => ({
+    name: path.join("."),
+    edit: (text: string) => editToml(text, path, value),
+  }));
+  await applyEdits(home, edits);
+}
+
+/** Makes one edit of `config.toml`, as `editConfig()` does. `name` is what a message calls it. */
+export async function editConfigText(
+  home: string,
+  name: string,
+  edit: (text: string) => TomlEdit,
+): Promise<void> {
+  await applyEdits(home, [{ name, edit }]);
+}
+
+interface NamedEdit {
+  readonly name: string;
+  readonly edit: (text: string) => TomlEdit;
+}
+
+async function applyEdits(home: string, edits: readonly NamedEdit[]): Promise<void> {
   prepareHome(home);
   const lock = await acquireLock(join(home, "config.lock"));
   try {
@@ -33,16 +55,16 @@ export async function editConfig(home: string, changes: readonly ConfigChange[])
     const before = await readText(path);
     const mark = before.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : "";
     let text = before.slice(mark.length);
-    for (const change of changes) {
-      const edit = editToml(text, change.path, change.value);
-      if (!edit.ok) {
+    for (const { name, edit } of edits) {
+      const edited = edit(text);
+      if (!edited.ok) {
         throw new CommandFailure(
-          edit.reason === "not_toml"
+          edited.reason === "not_toml"
             ? `${path} is not valid TOML. Fix it first.`
-            : `Can't set ${change.path.join(".")} in ${path}: the file uses that name for something else. Edit the file.`,
+            : `Can't set ${name} in ${path}: the file uses that name for something else. Edit the file.`,
         );
       }
-      text = edit.text;
+      text = edited.text;
     }
     if (mark + text === before) return;
     writeFileAtomic(path, mark + text, { mode: existsSync(path) ? statSync(path).mode & 0o777 : 0o600 });

@@ -1,6 +1,7 @@
 import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import type { UnlistedHost } from "../../core/metering/coverage/unlisted-hosts.ts";
+import type { ExtraHost } from "../../core/metering/usage/registry.ts";
 import type { WatchdogStatus } from "../../core/operations/watchdog/watchdog-machine.ts";
 import type { ProxyCounters } from "../proxy/counters.ts";
 import type { RecordWriterHealth } from "../store/record-writer.ts";
@@ -33,9 +34,32 @@ export interface DaemonStatus {
     /** When each client was metered last; the latest first. */
     last_captures: readonly { readonly client: string | null; readonly at: string }[];
   };
+  /** The `[[providers]]` of `config.toml` that the daemon loaded when it started. */
+  configured_providers: readonly ConfiguredProvider[];
   /** Warnings about the configuration, the log and the database, as text for people. */
   warnings: readonly string[];
 }
+
+/** A host of `[[providers]]`, in the form of `config.toml`. */
+export interface ConfiguredProvider {
+  readonly host: string;
+  /** 0 means any port. */
+  readonly port: number;
+  readonly provider: string;
+  readonly api: readonly string[];
+  readonly base_path: string | null;
+  readonly prices: string | null;
+}
+
+/** Converts a host of the registry to the form of `config.toml`. */
+export const configuredProvider = (host: ExtraHost): ConfiguredProvider => ({
+  host: host.host,
+  port: host.port ?? 0,
+  provider: host.provider,
+  api: [host.api].flat(),
+  base_path: host.basePath ?? null,
+  prices: host.prices ?? null,
+});
 
 /** The response at `/health`. `started_at` tells two daemons on the same port apart. */
 export interface DaemonHealth {

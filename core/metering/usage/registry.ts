@@ -57,6 +57,8 @@ export interface Registry {
   readonly hosts: readonly string[];
   /** All hosts as `host:port`, or `host` if any port matches. IPv6 addresses are in brackets. */
   readonly hostPatterns: readonly string[];
+  /** The hosts that the operator configured. */
+  readonly operatorHosts: readonly ExtraHost[];
   /** Gateway targets by the first path segment, without slashes. */
   readonly gatewayPrefixes: ReadonlyMap<string, GatewayTarget>;
 }
@@ -142,6 +144,7 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
         }),
       ),
     ],
+    operatorHosts: extra,
     gatewayPrefixes: new Map(
       PROVIDERS.flatMap(({ gatewayPrefix, provider, scheme, hosts, port }) =>
         gatewayPrefix === undefined

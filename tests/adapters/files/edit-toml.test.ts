@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { parse, type TomlTable } from "smol-toml";
-import { editToml, type TomlScalar } from "../../../adapters/files/edit-toml.ts";
+import { appendTomlTable, editToml, type TomlScalar } from "../../../adapters/files/edit-toml.ts";
 
 function edited(text: string, path: string, value: TomlScalar): string {
   const edit = editToml(text, path.split(" "), value);
@@ -207,5 +207,30 @@ describe("editToml()", () => {
       { numRuns: 1000 },
     );
     assert.ok(placed > 500, `only ${placed} edits were placed`);
+  });
+});
+
+describe("appendTomlTable()", () => {
+  const table = { host: 'a"b', port: 1, api: ["x", "y"] };
+  const lines = ["[[t]]", 'host = "a\\"b"', "port = 1", 'api = ["x", "y"]', ""];
+
+  it("appends the table with the line ends of the text", () => {
+    for (const [text, gap] of [
+      ["", ""],
+      ["a = 1", "\n\n"],
+      ["a = 1 # one\r\n", "\r\n"],
+      ["[[t]]\nhost = 'x'\n", "\n"],
+      ["[b]\n  c = { t = 1 }\n\n", "\n"],
+    ] as const)
+      assert.deepEqual(appendTomlTable(text, "t", table), {
+        ok: true,
+        text: `${text}${gap}${lines.join(text.includes("\r\n") ? "\r\n" : "\n")}`,
+      });
+  });
+
+  it("refuses a text where the name means something else, or that is no TOML", () => {
+    for (const text of ["t = 1", "[t]\n", "t = [{ host = 'x' }]", "[t.b]\n"])
+      assert.deepEqual(appendTomlTable(text, "t", table), { ok: false, reason: "no_place" });
+    assert.deepEqual(appendTomlTable("a =", "t", table), { ok: false, reason: "not_toml" });
   });
 });

@@ -65,6 +65,11 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     const json = JSON.parse((await runWords(home, ["status", "--json"])).stdout);
     assert.deepEqual([json.running, json.home, json.daemon.store.capturing], [true, home, "ok"]);
 
+    const test = async () => (await runWords(home, ["provider", "test", "gate.corp.test"])).stdout;
+    assert.match(await test(), /\nThe daemon uses these settings\.\n$/);
+    assert.equal((await runWords(home, ["provider", "add", "gate.corp.test"])).code, 0);
+    assert.match(await test(), /\nThe daemon started with other \[\[providers\]\]\. Restart it:\n/);
+
     for (const [path, mode] of [
       [home, 0o700],
       [join(home, "logs"), 0o700],

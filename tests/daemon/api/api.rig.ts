@@ -39,6 +39,7 @@ const sampleStatus: DaemonStatus = {
     bodies_held: null,
   },
   last_24_hours: { coverage: [], unlisted_hosts: [], last_captures: [] },
+  configured_providers: [],
   warnings: [],
 };
 

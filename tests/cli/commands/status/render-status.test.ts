@@ -28,6 +28,7 @@ function facts(more: Partial<StatusResponse> = {}, rest: Partial<StatusFacts> = 
       bodies_held: null,
     },
     last_24_hours: { coverage: [], unlisted_hosts: [], last_captures: [] },
+    configured_providers: [],
     warnings: [],
     cloud: null,
     ...more,

@@ -1,0 +1,106 @@
+import { UsageError } from "clipanion";
+import { appendTomlTable, type TomlTableValue } from "../../../adapters/files/edit-toml.ts";
+import { providerNameOf } from "../../../core/metering/coverage/unlisted-hosts.ts";
+import { createRegistry, type ExtraHost } from "../../../core/metering/usage/registry.ts";
+import { resolveConfig } from "../../../core/operations/config/resolve-config.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { priceListOf } from "../../../core/pricing/provider-names.ts";
+import { configuredProvider } from "../../../daemon/api/daemon-status.ts";
+import { findDaemon } from "../../daemon/daemon-process.ts";
+import { editConfigText } from "../../home/edit-config.ts";
+import { configFile, readConfig } from "../../home/read-config.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
+import { parseHost } from "./parse-url.ts";
+
+/** The options of `meter provider add`. */
+export interface AddProviderOptions {
+  readonly host: string;
+  readonly api?: readonly string[] | undefined;
+  readonly port?: string | undefined;
+  readonly basePath?: string | undefined;
+  readonly providerName?: string | undefined;
+  readonly prices?: string | undefined;
+  readonly json: boolean;
+}
+
+/** What hosts of platforms serve that carry models beside other data. See docs/providers.md. */
+const PLATFORMS: readonly (readonly [suffix: RegExp, name: string])[] = [
+  [/\.(cloud|gcp)\.databricks\.com$|\.azuredatabricks\.net$/, "databricks"],
+  [/\.snowflakecomputing\.com$/, "snowflake"],
+];
+
+/** Adds a host to `config.toml`. */
+export async function addProvider(context: CommandContext, options: AddProviderOptions): Promise<void> {
+  const { home, env } = context;
+  const table = tableOf(options);
+  const host = validate(table);
+  const { config } = await readConfig(home, env);
+  const isSame = (other: ExtraHost) =>
+    other.host === host.host && other.port === host.port && (other.basePath ?? "") === (host.basePath ?? "");
+  if (config.providers.some(isSame))
+    throw new CommandFailure(`${configFile(home)} has ${host.host} already. Edit the file to change it.`);
+  const isBuiltIn = createRegistry().isProviderHost(host.host.replace("*.", "a."), host.port ?? 443);
+  await editConfigText(home, "providers", (text) => appendTomlTable(text, "providers", table));
+  const running = (await findDaemon(home)) !== null;
+  const lists = new Set(loadBundledRates().map(({ provider }) => priceListOf(provider)));
+  const list = host.prices ?? host.provider;
+  const isPriced = lists.has(priceListOf(list));
+  if (options.json)
+    return context.printJson({
+      ...configuredProvider(host),
+      replaces_built_in: isBuiltIn,
+      has_bundled_prices: isPriced,
+      daemon_must_restart: running,
+    });
+  context.print(`Added ${host.host} to ${configFile(home)} as ${host.provider}.`);
+  if (isBuiltIn) context.print("The host is built in. Your table replaces what is built in for it.");
+  if (!isPriced)
+    context.print(
+      `There are no bundled prices for ${list}; its calls are unpriced without rates of your own. To use the prices of another provider, set prices in the table, for example prices = "openai".`,
+    );
+  context.print(
+    running
+      ? "Restart the daemon to use it:\n  meter stop && meter start"
+      : "Start the daemon to use it:\n  meter start",
+  );
+  context.print(`Check it:\n  meter provider test ${host.host}`);
+}
+
+function tableOf(options: AddProviderOptions): Record<string, TomlTableValue> {
+  const { host, port: writtenPort } = parseHost(options.host);
+  const port = readPort(options.port ?? (writtenPort === null ? undefined : String(writtenPort)));
+  const platform = PLATFORMS.find(([suffix]) => suffix.test(host))?.[1];
+  const usual = platform === undefined ? ["openai"] : ["openai", "anthropic", "model-serving"];
+  const api = options.api === undefined || options.api.length === 0 ? usual : [...new Set(options.api)];
+  return {
+    host,
+    ...(port !== null && { port }),
+    provider: options.providerName ?? platform ?? providerNameOf(host),
+    api: api.length === 1 ? (api[0] as string) : api,
+    ...(options.basePath !== undefined && { base_path: options.basePath }),
+    ...(options.prices !== undefined && { prices: options.prices }),
+  };
+}
+
+function readPort(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
+    throw new UsageError(`Invalid value of --port: ${text}. Expected: a number from 1 to 65535.`);
+  return port;
+}
+
+/** Reads the table as the daemon will, and refuses what it would warn about. */
+function validate(table: Readonly<Record<string, unknown>>): ExtraHost {
+  const { config, warnings } = resolveConfig({ providers: [table] }, { today: "2000-01-01" });
+  const [host] = config.providers;
+  if (warnings.length > 0 || host === undefined)
+    throw new UsageError(
+      warnings
+        .join("\n")
+        .replaceAll("providers[0].", "")
+        .replaceAll(/; ignored|; this provider is ignored/g, "."),
+    );
+  return host;
+}
