@@ -99,15 +99,39 @@ describe("the paths that are free", () => {
   /** Reading the pages of a website that has the host of an API. */
   const WEBSITES = ["openrouter.ai", "ollama.com", "chatgpt.com"];
 
+  const rules: [owner: string, rule: PathRule][] = [
+    ...Object.entries(DIALECTS).flatMap(([name, list]) =>
+      list.map((rule): [string, PathRule] => [name, rule]),
+    ),
+    ...PROVIDERS.flatMap(({ hosts, paths = [] }) =>
+      paths.map((rule): [string, PathRule] => [hosts[0] as string, rule]),
+    ),
+  ];
+
+  /** Accounts, telemetry and tools: what is below these calls no model, whatever is sent. */
+  const OPEN_TO_WRITES = [
+    String.raw`anthropic ^\/organizations\/.+$`,
+    String.raw`chatgpt.com ^\/backend-api\/sentinel\/.+$`,
+    String.raw`chatgpt.com ^\/ces\/.+$`,
+    String.raw`copilot ^\/mcp(\/.+)?$`,
+    // The path starts with the model, whose name may have several segments.
+    String.raw`fal-queue ^\/.+\/requests\/[^/]+\/cancel$`,
+    String.raw`openai ^\/organization\/.+$`,
+    String.raw`openai ^\/projects\/.+$`,
+  ];
+
+  it("are exact where something is sent: only accounts and telemetry are free with all that is below", () => {
+    const open = rules
+      .filter(
+        ([, { methods, metered }]) =>
+          metered === null && methods.some((name) => name !== "GET" && name !== "DELETE"),
+      )
+      .filter(([, { path }]) => /\.[+*]/.test(path.source))
+      .map(([owner, { path }]) => `${owner} ${path.source}`);
+    assert.deepEqual([...new Set(open)].sort(), OPEN_TO_WRITES);
+  });
+
   it("name their resource: no rule is free for everything", () => {
-    const rules: [owner: string, rule: PathRule][] = [
-      ...Object.entries(DIALECTS).flatMap(([name, list]) =>
-        list.map((rule): [string, PathRule] => [name, rule]),
-      ),
-      ...PROVIDERS.flatMap(({ hosts, paths = [] }) =>
-        paths.map((rule): [string, PathRule] => [hosts[0] as string, rule]),
-      ),
-    ];
     const invented = ["/zz", "/zz/zz", "/v1/zz", "/v1/zz/zz", "/api/zz", "/zz:zz", ":zz", "/api/v1/zz"];
     for (const [owner, { methods, path, metered }] of rules) {
       if (metered !== null) continue;

@@ -74,6 +74,26 @@ export const free = (methods: readonly HttpMethod[], path: RegExp): PathRule => 
   metered: null,
 });
 
+/**
+ * Returns the rules for paths that are not billed by usage, one for each line: the methods, then the path. `*` is one segment
+ * without a colon, `**` one segment, and `/...` at the end all that is below.
+ *
+ * @example
+ * freePaths("GET POST /files", "GET DELETE /files/*")
+ */
+export const freePaths = (...lines: readonly string[]): PathRule[] =>
+  lines.map((line) => {
+    const words = line.split(" ");
+    const path = (words.pop() as string)
+      .split(/(\*\*|\*|\/\.\.\.$)/)
+      .map((part) => WILDCARDS[part] ?? escapeRegExp(part));
+    return free(words as HttpMethod[], new RegExp(`^${path.join("")}$`));
+  });
+
+const WILDCARDS: Readonly<Record<string, string>> = { "*": "[^/:]+", "**": "[^/]+", "/...": "/.+" };
+
+const escapeRegExp = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
+
 /** Reading. */
 export const READ = ["GET"] as const;
 /** Sending something that is processed without being billed. */

@@ -1,4 +1,4 @@
-import { free, MANAGE, type PathRule, post, READ, retrieval, SEND, speechSocket } from "./path-rules.ts";
+import { free, freePaths, type PathRule, post, READ, retrieval, speechSocket } from "./path-rules.ts";
 
 /** The paths that only one provider has, matched from the host and before those of its dialects. */
 
@@ -7,25 +7,49 @@ import { free, MANAGE, type PathRule, post, READ, retrieval, SEND, speechSocket 
  * as several proxies list them, read 2026-11-23.
  */
 export const ANTHROPIC_PATHS: readonly PathRule[] = [
-  free(READ, /^\/$/),
-  free(READ, /^\/mcp-registry\/v0\/servers(\/.+)?$/),
-  free(SEND, /^\/api\/event_logging(\/v\d+)?\/batch$/),
-  free(MANAGE, /^\/api\/(oauth|claude_code|claude_cli|organizations?)\/.+$/),
-  free(READ, /^\/api\/claude_code_(penguin_mode|grove)$/),
-  free(SEND, /^\/api\/(claude_cli_feedback|claude_code_shared_session_transcripts)$/),
-  free(["GET", "POST"], /^\/api\/(hello|web\/domain_info|eval\/[^/]+|features\/[^/]+)$/),
-  free(MANAGE, /^\/v1\/oauth\/.+$/),
-  free(
-    READ,
-    /^\/v1\/(mcp_servers|environment_providers|environments\/[^/]+\/work\/poll|ultrareview\/quota)$/,
+  ...freePaths(
+    "GET /",
+    "GET /mcp-registry/v0/servers",
+    "GET /mcp-registry/v0/servers/...",
+    "POST /api/event_logging/batch",
+    "POST /api/event_logging/v2/batch",
+    // The account, its settings and its limits.
+    "GET /api/oauth/...",
+    "POST /api/oauth/claude_cli/create_api_key",
+    "POST PATCH /api/oauth/account/settings",
+    "POST /api/oauth/account/grove_notice_viewed",
+    "POST /api/oauth/file_upload",
+    "GET /api/claude_code/...",
+    "POST /api/claude_code/metrics",
+    "POST PUT /api/claude_code/settings",
+    "POST PUT /api/claude_code/user_settings",
+    "POST PUT /api/claude_code/team_memory",
+    "POST /api/claude_code/notification/preferences",
+    "GET /api/claude_cli/...",
+    "GET /api/organizations/...",
+    "GET /api/organization/...",
+    "GET /api/claude_code_penguin_mode",
+    "GET /api/claude_code_grove",
+    "POST /api/claude_cli_feedback",
+    "POST /api/claude_code_shared_session_transcripts",
+    "GET /api/hello",
+    "GET /api/web/domain_info",
+    "POST /api/eval/*",
+    "GET /api/features/*",
+    "POST /v1/oauth/token",
+    "POST /v1/oauth/hello",
+    "GET /v1/mcp_servers",
+    "GET /v1/environment_providers",
+    "GET /v1/ultrareview/quota",
+    "GET POST /v1/code/triggers",
+    "GET POST DELETE /v1/code/triggers/*",
   ),
-  free(MANAGE, /^\/v1\/code\/triggers(\/.+)?$/),
   // Transcripts of remote sessions repeat the usage of calls that were metered where they were made.
   retrieval(/^\/v1\/(session_ingress|code\/sessions)(\/.+)?$/, "repeated", "chat", ["GET", "POST", "PUT"]),
 ];
 
 export const GEMINI_PATHS: readonly PathRule[] = [
-  free(["POST", "PUT"], /^\/(resumable\/)?upload\/v1[a-z0-9]*\/files$/),
+  ...freePaths("POST PUT /upload/*/files", "POST PUT /resumable/upload/*/files"),
 ];
 
 export const XAI_PATHS: readonly PathRule[] = [
@@ -35,27 +59,46 @@ export const XAI_PATHS: readonly PathRule[] = [
   post(/^\/v1\/tts$/, "openai.speech", "audio"),
   post(/^\/v1\/documents\/search$/, "other_units", "other", false),
   post(/^\/v1\/stt$/, "openai.transcriptions", "audio", false),
-  free(READ, /^\/v1\/tts\/voices(\/[^/]+)?$/),
-  free(READ, /^\/v1\/(api-key|(language|image-generation|video-generation|embedding)-models(\/[^/]+)?)$/),
-  free(SEND, /^\/v1\/tokenize-text$/),
+  ...["language", "image-generation", "video-generation", "embedding"].flatMap((kind) =>
+    freePaths(`GET /v1/${kind}-models`, `GET /v1/${kind}-models/**`),
+  ),
+  ...freePaths(
+    "GET /v1/tts/voices",
+    "GET /v1/tts/voices/*",
+    "GET /v1/api-key",
+    "POST /v1/tokenize-text",
+    "GET POST /v1/batches/*/requests",
+    "POST /v1/batches/*:cancel",
+  ),
 ];
 
 export const OPENROUTER_PATHS: readonly PathRule[] = [
   // Statistics about past generations.
   retrieval(/^\/api\/v1\/generation$/, "repeated", "chat"),
-  free(READ, /^\/api\/v1\/(credits|key|providers|activity|endpoints\/zdr)$/),
-  free(MANAGE, /^\/api\/v1\/(keys|auth)(\/.+)?$/),
+  retrieval(/^\/api\/v1\/activity$/, "repeated", "chat"),
+  ...freePaths(
+    "GET /api/v1/credits",
+    "GET /api/v1/key",
+    "GET /api/v1/providers",
+    "GET /api/v1/endpoints/zdr",
+    "GET POST /api/v1/keys",
+    "GET PATCH DELETE /api/v1/keys/*",
+    "POST /api/v1/auth/keys",
+    "POST /api/v1/auth/keys/code",
+    "GET /api/v1/model/*/*",
+    "GET /api/v1/images/models",
+    "GET /api/v1/images/models/*/*/endpoints",
+    "GET /api/v1/embeddings/models",
+  ),
   post(/^\/api\/v1\/images$/, "openai.images", "image"),
-  free(READ, /^\/api\/v1\/(images|embeddings)\/models(\/.+)?$/),
   // A batch states the usage and the cost of all its requests when it has ended.
   post(/^\/api\/v1\/batches$/, "other_units", "chat", false),
   retrieval(/^\/api\/v1\/batches\/(?<id>[^/]+)$/, "other_units", "chat"),
-  free(READ, /^\/api\/v1\/model\/.+$/),
   // The website, by reading alone: no page calls a model.
   free(READ, /^\/(?!api\/)[^?]*$/),
 ];
 
-export const OLLAMA_PATHS: readonly PathRule[] = [free(READ, /^\/$/)];
+export const OLLAMA_PATHS: readonly PathRule[] = freePaths("GET /");
 
 /** Ollama's website has the library of models. Reading its pages calls no model. */
 export const OLLAMA_CLOUD_PATHS: readonly PathRule[] = [free(READ, /^\/(?!api\/|v1\/)[^?]*$/)];
@@ -70,13 +113,43 @@ export const MISTRAL_PATHS: readonly PathRule[] = [
   // A run of the model: a new conversation, a message to one, or a restart from an entry.
   post(/^\/v1\/conversations(\/[^/]+(\/restart)?)?$/, "mistral.conversations", "chat"),
   speechSocket(/^\/v1\/audio\/transcriptions\/realtime$/),
-  free(SEND, /^\/v1\/client\/sessions$/),
-  free(READ, /^\/v1\/conversations(\/[^/]+(\/(history|messages))?)?$/),
-  free(["DELETE"], /^\/v1\/conversations\/[^/]+$/),
+  ...freePaths(
+    "POST /v1/client/sessions",
+    "GET /v1/conversations",
+    "GET DELETE /v1/conversations/*",
+    "GET /v1/conversations/*/history",
+    "GET /v1/conversations/*/messages",
+  ),
   post(/^\/v1\/(chat\/)?(moderations|classifications)$/, "mistral.classifications", "other", false),
-  free(MANAGE, /^\/v1\/agents(\/(?!completions$).+)?$/),
-  free(MANAGE, /^\/v1\/(libraries|connectors|batch\/jobs|audio\/voices)(\/.+)?$/),
-  free(READ, /^\/v1\/users\/me(\/(organizations|workspaces))?$/),
+  ...freePaths(
+    "GET POST /v1/agents",
+    "GET PATCH DELETE /v1/agents/*",
+    "PATCH /v1/agents/*/version",
+    "GET /v1/agents/*/versions",
+    "GET /v1/agents/*/versions/*",
+    "GET PUT DELETE /v1/agents/*/aliases",
+    "GET POST /v1/libraries",
+    "GET PUT DELETE /v1/libraries/*",
+    "GET PUT DELETE /v1/libraries/*/share",
+    "GET /v1/libraries/*/documents",
+    "GET PUT DELETE /v1/libraries/*/documents/*",
+    "GET /v1/libraries/*/documents/*/status",
+    "GET /v1/libraries/*/documents/*/text_content",
+    "GET /v1/libraries/*/documents/*/signed-url",
+    "GET /v1/libraries/*/documents/*/extracted-text-signed-url",
+    "GET POST /v1/connectors",
+    "GET PATCH DELETE /v1/connectors/*",
+    "GET /v1/connectors/*/tools",
+    "GET POST /v1/batch/jobs",
+    "GET DELETE /v1/batch/jobs/*",
+    "POST /v1/batch/jobs/*/cancel",
+    "GET POST /v1/audio/voices",
+    "GET PATCH DELETE /v1/audio/voices/*",
+    "GET /v1/audio/voices/*/sample",
+    "GET /v1/users/me",
+    "GET /v1/users/me/organizations",
+    "GET /v1/users/me/workspaces",
+  ),
 ];
 
 export const PERPLEXITY_PATHS: readonly PathRule[] = [
@@ -92,7 +165,7 @@ export const PERPLEXITY_PATHS: readonly PathRule[] = [
   post(/^\/v1\/browser\/sessions$/, "other_units", "other", false),
 ];
 
-export const DEEPSEEK_PATHS: readonly PathRule[] = [free(READ, /^\/user\/balance$/)];
+export const DEEPSEEK_PATHS: readonly PathRule[] = freePaths("GET /user/balance");
 
 /**
  * Codex with a ChatGPT account: telemetry, settings, quotas, plugins and connectors. The website is on the same host; reading
@@ -101,13 +174,22 @@ export const DEEPSEEK_PATHS: readonly PathRule[] = [free(READ, /^\/user\/balance
 export const CODEX_PATHS: readonly PathRule[] = [
   // Calls of a model whose responses state no usage.
   post(/^\/backend-api\/codex\/(v1\/)?(memories\/trace_summarize|alpha\/search)$/, "other_units", "chat"),
-  free(SEND, /^\/backend-api\/codex\/analytics-events\/.+$/),
-  free(READ, /^\/backend-api\/(me|models|accounts\/.+|settings\/.+|wham\/.+)$/),
-  free(
-    MANAGE,
-    /^\/backend-api\/(connectors|plugins|ps\/plugins|wham\/(apps|config|profiles|environments))(\/.+)?$/,
+  ...freePaths(
+    "POST /backend-api/codex/analytics-events/events",
+    "GET /backend-api/me",
+    "GET /backend-api/models",
+    "GET /backend-api/accounts/...",
+    "GET /backend-api/settings/...",
+    "GET /backend-api/wham/...",
+    "POST /backend-api/wham/apps",
+    "GET /backend-api/connectors/...",
+    "POST /backend-api/connectors/directory/list",
+    "GET /backend-api/plugins/...",
+    "GET /backend-api/ps/plugins/...",
+    // The telemetry and the protection of the website.
+    "POST /ces/...",
+    "POST /backend-api/sentinel/...",
   ),
-  free(SEND, /^\/(ces\/.+|backend-api\/sentinel\/.+)$/),
   free(READ, /^\/(?!api\/|backend-api\/|backend-anon\/)[^?]*$/),
 ];
 
@@ -118,13 +200,17 @@ const AZURE_SERVICES =
 export const AZURE_PATHS: readonly PathRule[] = [
   post(/^\/openai(\/v1)?\/video\/generations\/jobs$/, "other_units", "other", false),
   retrieval(/^\/openai(\/v1)?\/video\/generations\/jobs\/(?<id>[^/]+)$/, "other_units", "other"),
-  free(READ, /^\/openai(\/v1)?\/video\/generations\/[^/]+\/content\/(video|thumbnail)$/),
+  ...["/openai", "/openai/v1"].flatMap((base) =>
+    freePaths(
+      `GET ${base}/video/generations/*/content/video`,
+      `GET ${base}/video/generations/*/content/thumbnail`,
+    ),
+  ),
   post(/^\/providers\/blackforestlabs\/v1\/(?<model>[^/]+)$/, "openai.images", "image", false),
   // Decision: what these services process is billed by units that the responses do not state; reading from them is free.
   post(new RegExp(`^/(${AZURE_SERVICES})/.+$`), "other_units", "other", false),
   free(READ, new RegExp(`^/(${AZURE_SERVICES})/.+$`)),
-  free(
-    READ,
-    /^\/api\/projects(\/[^/]+(\/(connections|deployments|indexes|datasets|evaluations|agents)(\/.+)?)?)?$/,
+  ...["connections", "deployments", "indexes", "datasets", "agents"].flatMap((name) =>
+    freePaths(`GET /api/projects/*/${name}`, `GET /api/projects/*/${name}/**`),
   ),
 ];
