@@ -13,6 +13,7 @@ import {
   type MeterProcess,
   onNodeOnly,
   removeHome,
+  runMeter,
   SUITE_TIMEOUT_MS,
   simulationConfig,
   startMeter,
@@ -92,6 +93,13 @@ describe("an abort by the client", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS
           rowsSeen += 1;
           assert.deepEqual([row?.errorClass, row?.retryable, row?.tokensComplete], ["network", false, false]);
           assert.equal(row?.tokens.promptTokens !== null, scenario === hangsInside);
+          const { stdout } = await runMeter(meter.home, ["explain", row?.requestId ?? ""]);
+          assert.match(
+            stdout.replaceAll("\n", " "),
+            scenario === hangsInside
+              ? / closed the connection after \S+ m?s, before the response was complete\. By then the provider had stated [\d,]+ input tokens?\b/
+              : / closed the connection after \S+ m?s, before the response began\. No token counts had arrived, /,
+          );
         });
       }
     }
