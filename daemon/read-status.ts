@@ -45,6 +45,9 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
       restarts: daemon.restarts(),
       watchdog: watchdog.status,
       counters: proxy.counters(),
+      distrusting_programs: daemon.capture
+        .distrustingPrograms()
+        .map(({ lastSeenAt, ...program }) => ({ ...program, last_seen: new Date(lastSeenAt).toISOString() })),
     },
     api: { port: daemon.served.port },
     store: { ...readStoreHealth(daemon), set_aside: store.setAsidePath, bodies_held: sweep.held },

@@ -2,6 +2,7 @@ import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
 import type { UnlistedHost } from "../../core/metering/coverage/unlisted-hosts.ts";
 import type { ExtraHost } from "../../core/metering/usage/registry.ts";
+import type { DistrustFacts } from "../../core/operations/doctor/trust-advice.ts";
 import type { WatchdogStatus } from "../../core/operations/watchdog/watchdog-machine.ts";
 import type { ProxyCounters } from "../proxy/counters.ts";
 import type { RecordWriterHealth } from "../store/record-writer.ts";
@@ -19,6 +20,8 @@ export interface DaemonStatus {
     /** The watchdog's last result. */
     watchdog: WatchdogStatus;
     counters: ProxyCounters;
+    /** Programs that seem not to trust the meter's certificate, latest first, since the daemon started. Older daemons do not state them. */
+    distrusting_programs?: readonly (DistrustFacts & { readonly last_seen: string })[];
   };
   api: { port: number };
   store: RecordWriterHealth & {

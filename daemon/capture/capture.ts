@@ -2,6 +2,12 @@ import { isAiHost } from "../../core/metering/coverage/ai-hosts.ts";
 import { unlistedAddress, unlistedKind } from "../../core/metering/coverage/unlisted-hosts.ts";
 import type { TapFrame } from "../proxy/tap-frames.ts";
 import { createByteBudget, MAX_HELD_BODY_BYTES, MAX_HELD_MESSAGE_BYTES } from "./byte-budget.ts";
+import {
+  createDistrustingPrograms,
+  type DistrustingProgram,
+  type DistrustingPrograms,
+  readInterceptedEnd,
+} from "./distrusting-programs.ts";
 import { createHostNames, type HostNames } from "./host-names.ts";
 import type { CapturePorts, ConnectionAttribution } from "./ports.ts";
 import { createSeenResponses } from "./seen-responses.ts";
@@ -20,6 +26,8 @@ export interface Capture {
   frames(frames: readonly TapFrame[]): void;
   /** Resolves when every call that has ended has become a record. */
   settled(): Promise<void>;
+  /** Returns the programs that seem not to trust the meter's certificate, latest first. */
+  distrustingPrograms(): DistrustingProgram[];
   /** Returns the connections that are between requests. They can be closed without interrupting a call. */
   idleConnections(): { connection: number; lastAtMs: number }[];
 }
@@ -44,6 +52,9 @@ interface CaptureState extends CaptureContext {
   /** Lookups that began before their connection opened, by the client's port; oldest first. */
   readonly pendingLookups: Map<number, ConnectionAttribution>;
   readonly hostNames: HostNames;
+  /** The intercepted connections that are open. */
+  readonly intercepted: Set<number>;
+  readonly distrusting: DistrustingPrograms;
 }
 
 export function createCapture(
@@ -60,6 +71,8 @@ export function createCapture(
     work,
     connections,
     pendingLookups: new Map(),
+    intercepted: new Set(),
+    distrusting: createDistrustingPrograms(),
     hostNames: createHostNames(ports.monotonicMs),
     recording: {
       ports,
@@ -83,6 +96,7 @@ export function createCapture(
       [...connections]
         .filter(([, { inProgress }]) => inProgress === 0)
         .map(([connection, { lastAtMs }]) => ({ connection, lastAtMs })),
+    distrustingPrograms: state.distrusting.list,
     settled: work.settled,
   };
 }
@@ -120,9 +134,11 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
       return connection.reader.end(frame.direction, frame.atMs);
     }
     case "closed": {
+      const isIntercepted = state.intercepted.has(frame.connection);
       const connection = removeConnection(state, frame.connection);
-      if (connection !== undefined) endCalls(connection, resolveEnd(connection, frame.reason), frame.atMs);
-      return;
+      if (connection === undefined) return;
+      if (isIntercepted) noteTrust(state, connection, frame);
+      return endCalls(connection, resolveEnd(connection, frame.reason), frame.atMs);
     }
     case "lost": {
       const connection = removeConnection(state, frame.connection);
@@ -149,6 +165,7 @@ function onOpened(state: CaptureState, frame: FrameOf<"opened">): void {
   pendingLookups.delete(frame.clientPort);
   const connection = openConnection(state, { host, port, attribution }, frame.atMs);
   connections.set(frame.connection, connection);
+  if (frame.mode === "intercepted") state.intercepted.add(frame.connection);
   if (connection.isCovered) ports.coverage.count(host, "connections");
 }
 
@@ -165,8 +182,27 @@ function onTunnelled(
     ports.coverage.count(hostNames.admit(unlistedAddress(host, port, HTTPS_PORT)), "unlisted_tunnel");
 }
 
-function removeConnection({ connections }: CaptureState, id: number): TappedConnection | undefined {
+/** Learns from the end of a connection whether its program trusts the meter's certificate. */
+function noteTrust(
+  { ports, distrusting }: CaptureState,
+  connection: TappedConnection,
+  frame: FrameOf<"closed">,
+): void {
+  const { host, attribution } = connection.facts;
+  const outcome = readInterceptedEnd(connection.wasUsed, frame.reason, frame.code);
+  if (outcome === null) return;
+  const at = ports.wallClockMs();
+  void attribution.program?.().then((program) => {
+    if (program !== null) distrusting.ended(program, { outcome, host, at });
+  });
+}
+
+function removeConnection(
+  { connections, intercepted }: CaptureState,
+  id: number,
+): TappedConnection | undefined {
   const connection = connections.get(id);
+  intercepted.delete(id);
   connections.delete(id);
   return connection;
 }

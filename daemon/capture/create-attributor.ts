@@ -7,7 +7,7 @@ import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.
 import type { ProjectFacts, ProjectFiles } from "../../core/ports/project-files.ts";
 import { errorMessage, errorName } from "../../core/values/text/describe-error.ts";
 import type { Millis } from "../../core/values/time.ts";
-import type { CallAttribution, ConnectionAttribution } from "./ports.ts";
+import type { CallAttribution, CallingProgram, ConnectionAttribution } from "./ports.ts";
 
 /** How long the lookup of a process may take, in milliseconds. After that, the call is attributed without it. */
 export const ATTRIBUTION_TIMEOUT_MS = 5_000;
@@ -76,6 +76,7 @@ export function createAttributor(
     return {
       attribute: (headerProject) => attribute(caller, headerProject),
       provisional: (headerProject) => attributeProvisionally(caller, headerProject),
+      program: async () => readProgram((await facts).process),
     };
   };
 }
@@ -159,6 +160,11 @@ async function attributeByCaller(
     // A folder that could not be read may have a `.meter.toml` that refuses body capture.
     bodyCaptureRefused: folders?.bodyCaptureRefused ?? process?.cwd != null,
   };
+}
+
+function readProgram(process: ProcessFacts | null): CallingProgram | null {
+  const name = process === null ? null : nameProgram(process);
+  return process === null || name === null ? null : { name, runtime: process.processName ?? name };
 }
 
 /** Returns the program's name. An interpreter's own command line names the program that it runs. */

@@ -23,9 +23,19 @@ export interface CallAttribution {
   bodyCaptureRefused: boolean;
 }
 
+/** The program at the client end of a connection. */
+export interface CallingProgram {
+  /** The script, package or module for an interpreter, else the program's name. */
+  readonly name: string;
+  /** The process's own name, such as `node`. */
+  readonly runtime: string;
+}
+
 /** Attributes the calls of one connection. The caller is looked up once. */
 export interface ConnectionAttribution {
   attribute(headerProject: string | null): Promise<CallAttribution>;
+  /** Returns the program that opened the connection; null if it is unknown. */
+  program?(): Promise<CallingProgram | null>;
   /**
    * Returns an attribution without the caller while the caller is being looked up, and null afterwards. Without this method,
    * a record is stored only once its caller is known.

@@ -17,6 +17,8 @@ export interface TappedConnection {
   /** Exchanges in progress, metered or not. An upgraded or unreadable one stays in progress until the connection closes. */
   inProgress: number;
   lastAtMs: number;
+  /** Whether the client has sent a request. */
+  wasUsed: boolean;
   /** The project that a gateway request named in its head, until the reader reports that request. */
   label: string | null;
   /** The WebSocket session after an upgrade, if it can be read. */
@@ -47,6 +49,7 @@ export function openConnection(
     calls: new Map(),
     inProgress: 0,
     lastAtMs: openedAtMs,
+    wasUsed: false,
     label: null,
     session: null,
     isCovered: !registry.isSharedHost(facts.host, facts.port),
@@ -90,6 +93,7 @@ function onRequestHead(
   const { facts, calls, label } = connection;
   connection.label = null;
   connection.inProgress += 1;
+  connection.wasUsed = true;
   const path = head.target.split("?", 1)[0] as string;
   const { host, port } = facts;
   const route = recording.ports.registry.match({ host, port, method: head.method, path });

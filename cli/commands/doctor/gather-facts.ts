@@ -180,6 +180,7 @@ function daemonFacts(running: RunningDaemon, status: DaemonStatus | null): Docto
     capturing: status?.store.capturing === "ok",
     watchdog: status?.proxy.watchdog ?? "unknown",
     endedUnused: status?.proxy.counters.endedUnused ?? 0,
+    distrusting: status?.proxy.distrusting_programs ?? [],
     setAside: status?.store.set_aside ?? null,
   };
 }

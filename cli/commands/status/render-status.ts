@@ -1,9 +1,11 @@
+import { describeDistrust } from "../../../core/operations/doctor/trust-advice.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import { findDaemonFault, type StatusResponse } from "../../../daemon/api/daemon-status.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
+import { authorityFiles } from "../../home/prepare-home.ts";
 import { coverageLines } from "../../render/coverage.ts";
 import { printable } from "../../render/printable.ts";
 
@@ -70,7 +72,7 @@ function daemonLines({ home }: StatusFacts, running: RunningDaemon, status: Stat
 }
 
 /** Renders what is wrong with the daemon, its connections, its configuration and its database. */
-function problemLines({ version }: StatusFacts, status: StatusResponse): string[] {
+function problemLines({ version, home }: StatusFacts, status: StatusResponse): string[] {
   const lines: string[] = [];
   if (status.version !== version)
     lines.push(`The installed version is ${version}. Restart the daemon: meter stop && meter start`);
@@ -79,7 +81,7 @@ function problemLines({ version }: StatusFacts, status: StatusResponse): string[
     lines.push(`last error  ${lastError.reason}: ${lastError.message}`);
   for (const [reason, lost] of Object.entries(dropped))
     lines.push(`lost      ${formatCount(lost ?? 0)} records: ${reason}`);
-  lines.push(...proxyProblemLines(status.proxy));
+  lines.push(...proxyProblemLines(status.proxy, home));
   for (const warning of status.warnings) lines.push(`warning   ${warning}`);
   if (bodies_held !== null)
     lines.push(
@@ -89,7 +91,10 @@ function problemLines({ version }: StatusFacts, status: StatusResponse): string[
   return lines;
 }
 
-function proxyProblemLines({ restarts, watchdog, counters }: StatusResponse["proxy"]): string[] {
+function proxyProblemLines(
+  { restarts, watchdog, counters, distrusting_programs: distrusting }: StatusResponse["proxy"],
+  home: string,
+): string[] {
   const lines: string[] = [];
   if (restarts > 0)
     lines.push(`The proxy was restarted ${restarts === 1 ? "once" : `${formatCount(restarts)} times`}.`);
@@ -110,7 +115,9 @@ function proxyProblemLines({ restarts, watchdog, counters }: StatusResponse["pro
     );
   if (refused.upstream_tls > 0)
     lines.push(`Connections to hosts without a trusted certificate: ${formatCount(refused.upstream_tls)}.`);
-  if (endedUnused > 0)
+  const named = (distrusting ?? []).map((program) => describeDistrust(program, authorityFiles(home).caFile));
+  for (const { text, command } of named) lines.push(text, `          ${command}`);
+  if (endedUnused > 0 && named.length === 0)
     lines.push(
       `Connections to providers that ended before a request: ${formatCount(endedUnused)}. The client may not trust the certificate. Run it with:`,
       "          meter run -- <command>",

@@ -1,6 +1,7 @@
 import { quoteForShell } from "../install/environment-files.ts";
 import type { ClientOutcome, DoctorFacts } from "./doctor-facts.ts";
 import { type Finding, inconsistent, note, ok } from "./finding.ts";
+import { describeDistrust } from "./trust-advice.ts";
 
 /** Returns the command that makes the current shell use the meter. */
 const loadVariablesCommand = ({ shell, install }: Pick<DoctorFacts, "shell" | "install">): string | null =>
@@ -80,7 +81,7 @@ export function checkClients({ clients, shell, install }: DoctorFacts): Finding[
 }
 
 /** Checks for connections to providers that bypass the meter. */
-export function checkBypass({ bypassing, unmetered, daemon }: DoctorFacts): Finding[] {
+export function checkBypass({ bypassing, unmetered, daemon, meterHome }: DoctorFacts): Finding[] {
   const findings = bypassing.map(({ host, pid, program }) =>
     inconsistent(
       "bypass",
@@ -93,7 +94,12 @@ export function checkBypass({ bypassing, unmetered, daemon }: DoctorFacts): Find
         fixCommand: "meter coverage",
       }),
     );
-  if (daemon !== null && daemon.endedUnused > 0)
+  const distrusting = daemon?.distrusting ?? [];
+  for (const program of distrusting) {
+    const { text, command } = describeDistrust(program, `${meterHome}/ca/ca.pem`);
+    findings.push(inconsistent("coverage", text, { fixCommand: command }));
+  }
+  if (daemon !== null && daemon.endedUnused > 0 && distrusting.length === 0)
     findings.push(
       inconsistent(
         "coverage",

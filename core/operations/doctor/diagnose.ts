@@ -35,7 +35,7 @@ const checks: readonly Check[] = [
   { name: "trust", from: ["authority", "install", "daemon", "meterHome", "now"], find: checkAuthority },
   { name: "shell", from: ["shell", "install", "daemon"], find: checkShell },
   { name: "client", from: ["clients", "shell", "install"], find: checkClients },
-  { name: "bypass", from: ["bypassing", "unmetered", "daemon"], find: checkBypass },
+  { name: "bypass", from: ["bypassing", "unmetered", "daemon", "meterHome"], find: checkBypass },
   {
     name: "prices",
     from: ["database", "newestRate", "ratesHaveSource", "now", "freeDiskBytes", "platform"],

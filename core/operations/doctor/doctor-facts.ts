@@ -1,4 +1,5 @@
 import type { CalendarDate, Millis } from "../../values/time.ts";
+import type { DistrustFacts } from "./trust-advice.ts";
 
 /** What a client on this machine did when it called a provider through a stand-in for the proxy. */
 export type ClientOutcome =
@@ -63,6 +64,7 @@ export interface DoctorFacts {
     readonly capturing: boolean;
     readonly watchdog: string;
     readonly endedUnused: number;
+    readonly distrusting: readonly DistrustFacts[];
     readonly setAside: string | null;
   } | null;
   readonly proxy: {

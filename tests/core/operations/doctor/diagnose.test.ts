@@ -29,7 +29,7 @@ const well: DoctorFacts = {
   },
   daemon: {
     ...{ version: "0.4.0", proxyPort: 8081, capturing: true },
-    ...{ watchdog: "healthy", endedUnused: 0, setAside: null },
+    ...{ watchdog: "healthy", endedUnused: 0, distrusting: [], setAside: null },
   },
   proxy: { configuredPort: 8081, inUse: false },
   selfTest: { ok: true, message: "a call was metered" },
@@ -441,6 +441,20 @@ describe("diagnose()", () => {
       { unmetered: ["3 WebSocket sessions"] as never },
       "INCONSISTENT",
       /^Not metered in the last 24 hours: 3 WebSocket sessions/,
+    ],
+    [
+      "a program that rejects the certificate",
+      {
+        daemon: {
+          endedUnused: 4,
+          distrusting: [
+            { name: "gemini-cli", runtime: "node", host: "api.openai.com", rejected: 3, unused: 1 },
+          ],
+        },
+      },
+      "INCONSISTENT",
+      /^gemini-cli \(node\) rejected the meter's certificate on 3 connections to api\.openai\.com, .* NODE_EXTRA_CA_CERTS to \/home\/u\/\.meter\/ca\/ca\.pem/,
+      "meter run -- <command>",
     ],
     [
       "connections that end at once",

@@ -1,0 +1,85 @@
+import type { Millis } from "../../core/values/time.ts";
+import type { CloseReason } from "../proxy/tap-frames.ts";
+import type { CallingProgram } from "./ports.ts";
+
+/** A program that ended intercepted connections to a provider before its first request. */
+export interface DistrustingProgram extends CallingProgram {
+  /** The provider's host of the last such connection. */
+  readonly host: string;
+  /** How many of them ended with a TLS alert that rejects the certificate. */
+  readonly rejected: number;
+  /** How many ended without one. Node closes the connection so; a program may also have changed its mind. */
+  readonly unused: number;
+  readonly lastSeenAt: Millis;
+}
+
+/** Learns from ended connections which programs do not trust the meter's certificate. */
+export interface DistrustingPrograms {
+  /** Takes the end of an intercepted connection. */
+  ended(program: CallingProgram, end: InterceptedEnd): void;
+  /** Returns the programs, latest first. A program that has sent a request since is not listed. */
+  list(): DistrustingProgram[];
+}
+
+interface InterceptedEnd {
+  readonly outcome: "used" | "unused" | "rejected";
+  readonly host: string;
+  readonly at: Millis;
+}
+
+/** Maximum number of programs that are remembered, of each kind. */
+const MAX_PROGRAMS = 128;
+
+/**
+ * Alerts of a client that does not accept the certificate: bad_certificate, certificate_unknown and unknown_ca (RFC 8446,
+ * section 6.2), as OpenSSL names them.
+ */
+const REJECTION = /ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN)$/;
+
+/** Returns how an intercepted connection ended; null if its client did not end it. */
+export function readInterceptedEnd(
+  wasUsed: boolean,
+  reason: CloseReason,
+  code: string | null,
+): InterceptedEnd["outcome"] | null {
+  if (wasUsed) return "used";
+  if (REJECTION.test(code ?? "")) return "rejected";
+  return reason === "clean" || reason === "client_aborted" ? "unused" : null;
+}
+
+/** Creates an empty list. It is kept in memory only. */
+export function createDistrustingPrograms(): DistrustingPrograms {
+  const programs = new Map<string, DistrustingProgram>();
+  const trusting = new Set<string>();
+  const bound = (names: {
+    keys(): Iterable<string>;
+    readonly size: number;
+    delete(name: string): boolean;
+  }) => {
+    const [oldest] = names.keys();
+    if (names.size > MAX_PROGRAMS && oldest !== undefined) names.delete(oldest);
+  };
+  return {
+    ended(program, { outcome, host, at }) {
+      const { name } = program;
+      const known = programs.get(name);
+      if (outcome === "used") {
+        programs.delete(name);
+        trusting.add(name);
+        return bound(trusting);
+      }
+      if (outcome === "unused" && trusting.has(name)) return;
+      trusting.delete(name);
+      programs.delete(name);
+      programs.set(name, {
+        ...program,
+        host,
+        rejected: (known?.rejected ?? 0) + (outcome === "rejected" ? 1 : 0),
+        unused: (known?.unused ?? 0) + (outcome === "unused" ? 1 : 0),
+        lastSeenAt: at,
+      });
+      bound(programs);
+    },
+    list: () => [...programs.values()].reverse(),
+  };
+}
