@@ -214,3 +214,56 @@ describe("a response on two connections at once", () => {
     assert.equal(rig.counts.repeated, 1);
   });
 });
+
+describe("a job", () => {
+  const id = "video_0123456789abcdef0123";
+  const video = (status: string, more: object = {}) =>
+    JSON.stringify({ id, object: "video", model: "sora-2", status, ...more });
+  const start = { path: "/v1/videos", body: { model: "sora-2", prompt: "rain" } };
+  const poll = { path: `/v1/videos/${id}` };
+
+  it("makes a record without counts when it is started, which a poll completes, also after a restart", async () => {
+    const rig = createCaptureRig();
+    await call(rig, start, { body: video("queued") });
+    assert.deepEqual(
+      rig.records.map(({ model, tokensComplete }) => [model, tokensComplete]),
+      [["sora-2", false]],
+    );
+    const later = rig.restart();
+    await call(later, poll, { body: video("in_progress") });
+    assert.equal(later.records.length, 0);
+    await call(later, poll, { body: video("completed", { seconds: "8" }) });
+    const [record] = [...rig.stored.values()];
+    assert.equal(rig.stored.size, 1);
+    assert.deepEqual([record?.tokensComplete, record?.usageExtras], [true, { video_milliseconds: 8000 }]);
+  });
+
+  it("is found by the ID in the path of the poll, where the response repeats none", async () => {
+    const requestId = "5f0f9d4c-7d0c-4b54-9d6e-3d0b0f3f9f11";
+    const rig = createCaptureRig();
+    const host = "api.x.ai";
+    await call(
+      rig,
+      { host, path: "/v1/videos/generations", body: { model: "grok-imagine-video" } },
+      { body: JSON.stringify({ request_id: requestId }) },
+    );
+    const later = rig.restart();
+    const usage = { cost_in_usd_ticks: 500_000_000 };
+    await call(
+      later,
+      { host, path: `/v1/videos/${requestId}` },
+      { body: JSON.stringify({ status: "done", video: { duration: 1 }, usage }) },
+    );
+    assert.deepEqual(
+      [...rig.stored.values()].map(({ providerCostPicoUsd }) => providerCostPicoUsd),
+      [50_000_000_000n],
+    );
+  });
+
+  it("is not counted again when it is fetched once more", async () => {
+    const rig = createCaptureRig();
+    await call(rig, start, { body: video("queued", { seconds: "8" }) });
+    await call(rig, poll, { body: video("completed", { seconds: "8" }) });
+    assert.deepEqual([rig.records.length, rig.counts.repeated], [1, 1]);
+  });
+});

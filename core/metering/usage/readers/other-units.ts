@@ -46,6 +46,8 @@ interface UnitsState {
   readonly facts: AnswerFacts;
   model: string | null;
   id: string | null;
+  /** xAI answers the start of a job with a `request_id` and no state. */
+  hasRequestId: boolean;
   status: string | null;
   usage: unknown;
   usageText: string | null;
@@ -71,6 +73,7 @@ function startUnits(facts: AnswerFacts): MessageReader {
     facts,
     model: null,
     id: null,
+    hasRequestId: false,
     status: null,
     usage: undefined,
     usageText: null,
@@ -89,6 +92,7 @@ function startUnits(facts: AnswerFacts): MessageReader {
 function readUnits(state: UnitsState, message: PickedMembers): void {
   state.model = message.string("model") ?? state.model;
   state.id = message.string("id") ?? message.string("request_id") ?? state.id;
+  state.hasRequestId ||= message.string("request_id") !== null;
   state.status = message.string("status") ?? state.status;
   state.milliseconds =
     millisecondsOf(
@@ -129,7 +133,7 @@ function endUnits(state: UnitsState): UsageFindings {
   setExtra(found.extras, "trained_tokens", state.trainedTokens);
   const isStated =
     found.tokensComplete || found.providerCostPicoUsd !== null || Object.keys(found.extras).length > 0;
-  const isJob = state.id !== null && status !== null;
+  const isJob = state.id !== null && (status !== null || state.hasRequestId);
   return {
     ...found,
     tokensComplete: isStated,
