@@ -5,6 +5,7 @@ import { deepseek, groq, mistral, openrouter, otherHosts, perplexity, xai } from
 import type { WireCase } from "./define.ts";
 import { geminiBatch, geminiEmbed, geminiGenerate, geminiInteractions } from "./gemini.ts";
 import { geminiLive } from "./gemini-live.ts";
+import { hosts } from "./hosts.ts";
 import { jobs } from "./jobs.ts";
 import { morePaths } from "./more-paths.ts";
 import { ollama } from "./ollama.ts";
@@ -75,5 +76,6 @@ export const ALL_CASES: readonly WireCase[] = [
   ...jobs,
   ...morePaths,
   ...speechSessions,
+  ...hosts,
   ...transport,
 ];

@@ -139,6 +139,17 @@ describe("FALLBACK_PRICE_LISTS", () => {
   });
 });
 
+describe("the price lists of gateways", () => {
+  it("are their makers' where the gateway names models as they do", () => {
+    const find = (provider: string, model: string) =>
+      book.find({ provider, model, requestedModel: null, at: Date.UTC(2026, 10, 21) })?.provider;
+    assert.equal(find("github-copilot", "claude-sonnet-4.5"), "anthropic");
+    assert.equal(find("opencode-go", "gemini-2.5-pro"), "google");
+    assert.equal(find("anthropic-aws", "claude-sonnet-4-5"), "anthropic");
+    assert.equal(find("qwen-code", "no-such-model"), undefined);
+  });
+});
+
 describe("convertMatch()", () => {
   it("rejects a regular expression that a rule cannot express", () => {
     for (const regex of ["^a.*b$", "a-\\d", "^(a|b)$", "^[ab]$", "^a+$"]) {
