@@ -8,6 +8,11 @@ const CLOUD_MODEL = /[:-]cloud$/;
 /** The suffix of OpenRouter's free variants. Source: openrouter.ai/docs/guides/routing/model-variants/free. */
 const FREE_VARIANT = ":free";
 
+/** Whether a local Ollama runs one of the models on ollama.com, under a plan. */
+export function runsOnOllamaCloud(provider: string, models: readonly string[]): boolean {
+  return provider === "ollama" && models.some((model) => CLOUD_MODEL.test(model));
+}
+
 /**
  * Why a call without a rate costs nothing, for people; null if it may cost something. Servers on this machine are free, and
  * so are OpenRouter's free variants, except what they bill besides tokens.

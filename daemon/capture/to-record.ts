@@ -77,7 +77,8 @@ export function toRecord(
     billing: route.billing ?? null,
     credential: call.credential,
     responseHeaders: response?.head.headers ?? null,
-    usesCredits: report?.usesCredits ?? false,
+    usesCredits: report?.usesCredits ?? null,
+    models: [model, requestedModel ?? model],
   });
   const priced = priceUsage(
     {

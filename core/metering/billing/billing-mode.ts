@@ -1,3 +1,4 @@
+import { runsOnOllamaCloud } from "../../pricing/free-calls.ts";
 import type { BillingMode } from "../../values/record.ts";
 import { type HeaderList, headerValue } from "../exchange/head.ts";
 import type { CredentialKind } from "./credential.ts";
@@ -10,8 +11,10 @@ export interface BillingFacts {
   readonly credential: CredentialKind;
   /** Null if there was no response. */
   readonly responseHeaders: HeaderList | null;
-  /** Whether the response's body says that credits pay. */
-  readonly usesCredits: boolean;
+  /** Whether the response's body says that credits pay; null if it does not tell. */
+  readonly usesCredits: boolean | null;
+  /** The model that answered, and the one that was asked for. */
+  readonly models: readonly string[];
 }
 
 /** Providers that accept the login of a person's account as well as API keys, so that a token does not tell which one pays. */
@@ -19,9 +22,13 @@ const SELLS_PLANS: ReadonlySet<string> = new Set(["openai", "xai"]);
 
 /** Returns how a call is billed. Source: docs/specification.md#billing-mode. */
 export function readBillingMode(facts: BillingFacts): BillingMode {
-  const { provider, billing, credential, responseHeaders, usesCredits } = facts;
-  if (billing === "plan" || (billing === null && credential === "claude_login"))
-    return usesCredits || (responseHeaders !== null && isOverage(responseHeaders)) ? "credits" : "plan";
+  const { provider, billing, credential, responseHeaders, usesCredits, models } = facts;
+  if (billing === "plan" || (billing === null && credential === "claude_login")) {
+    // The headers of a WebSocket's handshake may be older than its events.
+    const isPaid = usesCredits ?? (responseHeaders !== null && isOverage(responseHeaders));
+    return isPaid ? "credits" : "plan";
+  }
+  if (billing === "free" && runsOnOllamaCloud(provider, models)) return "plan";
   if (billing !== null) return billing;
   if (credential === "none") return "unknown";
   return credential === "token" && SELLS_PLANS.has(provider) ? "unknown" : "metered";

@@ -28,8 +28,8 @@ export interface UsageFindings {
   serviceTier: string | null;
   /** Counts that affect the price in addition to the five token counts, by their names in `USAGE_EXTRAS` of `core/pricing`. Never 0. */
   extras: Record<string, number>;
-  /** Whether the response says that the plan's limit was used up and credits pay. Present only if so. */
-  usesCredits?: true;
+  /** Whether credits pay, because the plan's limit was used up. Absent if the response does not tell. */
+  usesCredits?: boolean;
   /** The cost stated by the provider, in pico-USD. */
   providerCostPicoUsd: bigint | null;
   /** Usage members that the reader does not support, as a JSON object of at most 2 KiB. */

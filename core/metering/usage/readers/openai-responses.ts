@@ -62,7 +62,7 @@ interface ResponsesState {
   usage: unknown;
   status: string | null;
   isBackground: boolean;
-  usesCredits: boolean;
+  usesCredits: boolean | null;
   toolUsage: Readonly<Record<string, unknown>>;
   imageModel: string | null;
   /** The ids of search items. An item may occur when added, when done, and in the final output. */
@@ -80,7 +80,7 @@ function startResponses({ provider, fetches }: AnswerFacts): MessageReader {
     usage: undefined,
     status: null,
     isBackground: false,
-    usesCredits: false,
+    usesCredits: null,
     toolUsage: {},
     imageModel: null,
     searches: new Set(),
@@ -104,7 +104,8 @@ function readMessage(state: ResponsesState, message: PickedMembers, whole: boole
     type: message.value("item.type"),
     action: message.value("item.action"),
   });
-  state.usesCredits ||= showsUsedUpPlan(message);
+  const usesCredits = readUsesCredits(message);
+  if (usesCredits !== null) state.usesCredits = state.usesCredits === true || usesCredits;
   const stated = message.value(`${at}usage`);
   if (!isObject(stated)) return;
   state.usage = stated;
@@ -137,16 +138,20 @@ function endResponse(state: ResponsesState): UsageFindings {
   const image = imageReport(provider, toolUsage.image_gen, state.imageModel, responseId);
   return {
     ...found,
-    ...(state.usesCredits && { usesCredits: true }),
+    ...(state.usesCredits !== null && { usesCredits: state.usesCredits }),
     ...(reason === null ? {} : { noRecord: reason }),
     ...(image === null || reason !== null ? {} : { results: [image] }),
   };
 }
 
-function showsUsedUpPlan(message: PickedMembers): boolean {
+/** Returns null if the message does not tell. */
+function readUsesCredits(message: PickedMembers): boolean | null {
   const { primary, secondary } = asObject(message.value("rate_limits"));
-  if (asObject(message.value("credits")).has_credits !== true) return false;
-  return [primary, secondary].some((window) => Number(asObject(window).used_percent) >= 100);
+  const windows = [primary, secondary].filter(isObject);
+  if (windows.length === 0) return null;
+  if (!windows.some(({ used_percent }) => Number(used_percent) >= 100)) return false;
+  const { has_credits } = asObject(message.value("credits"));
+  return typeof has_credits === "boolean" ? has_credits : null;
 }
 
 function noRecordReason({ usage, fetches, status, isBackground }: ResponsesState): NoRecordReason | null {

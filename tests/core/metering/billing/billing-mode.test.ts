@@ -9,7 +9,8 @@ describe("readBillingMode()", () => {
     billing: null,
     credential: "api_key",
     responseHeaders: [],
-    usesCredits: false,
+    usesCredits: null,
+    models: ["claude-sonnet-4-5"],
   };
   const codexHeaders = (used: string, credits: string) =>
     [
@@ -103,6 +104,22 @@ describe("readBillingMode()", () => {
       "a plan whose response says that credits pay",
       { provider: "codex", billing: "plan", credential: "token", usesCredits: true },
       "credits",
+    ],
+    [
+      "a plan whose event says that the plan pays, after a handshake with a used-up window",
+      {
+        provider: "codex",
+        billing: "plan",
+        credential: "token",
+        responseHeaders: codexHeaders("100", "True"),
+        usesCredits: false,
+      },
+      "plan",
+    ],
+    [
+      "a model that a local Ollama runs on ollama.com",
+      { provider: "ollama", billing: "free", credential: "none", models: ["gpt-oss:120b-cloud"] },
+      "plan",
     ],
     ["a server on this machine", { provider: "ollama", billing: "free", credential: "none" }, "free"],
   ];

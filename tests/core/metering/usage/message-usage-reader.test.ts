@@ -82,8 +82,10 @@ describe("createMessageUsageReader() for Responses", () => {
     const completed = { type: "response.completed", response: response("resp_1") };
     for (const [event, usesCredits] of [
       [limits(100, true), true],
-      [limits(99.9, true), undefined],
-      [limits(100, false), undefined],
+      [limits(99.9, true), false],
+      [limits(100, false), false],
+      [{ ...limits(100, true), credits: null }, undefined],
+      [{ ...limits(20, true), credits: null }, false],
       [{ type: "codex.rate_limits", rate_limits: null, credits: [] }, undefined],
     ] as const) {
       const [report, next] = readAll(RESPONSES, event, completed, completed);
