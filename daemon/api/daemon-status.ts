@@ -4,6 +4,7 @@ import type { UnlistedHost } from "../../core/metering/coverage/unlisted-hosts.t
 import type { ExtraHost } from "../../core/metering/usage/registry.ts";
 import type { DistrustFacts } from "../../core/operations/doctor/trust-advice.ts";
 import type { WatchdogStatus } from "../../core/operations/watchdog/watchdog-machine.ts";
+import type { BillingMode } from "../../core/values/record.ts";
 import type { ProxyCounters } from "../proxy/counters.ts";
 import type { RecordWriterHealth } from "../store/record-writer.ts";
 
@@ -52,6 +53,7 @@ export interface ConfiguredProvider {
   readonly api: readonly string[];
   readonly base_path: string | null;
   readonly prices: string | null;
+  readonly billing: BillingMode | null;
 }
 
 /** Converts a host of the registry to the form of `config.toml`. */
@@ -62,6 +64,7 @@ export const configuredProvider = (host: ExtraHost): ConfiguredProvider => ({
   api: [host.api].flat(),
   base_path: host.basePath ?? null,
   prices: host.prices ?? null,
+  billing: host.billing ?? null,
 });
 
 /** The response at `/health`. `started_at` tells two daemons on the same port apart. */

@@ -21,6 +21,7 @@ export interface AddProviderOptions {
   readonly basePath?: string | undefined;
   readonly providerName?: string | undefined;
   readonly prices?: string | undefined;
+  readonly billing?: string | undefined;
   readonly json: boolean;
 }
 
@@ -80,6 +81,7 @@ function tableOf(options: AddProviderOptions): Record<string, TomlTableValue> {
     api: api.length === 1 ? (api[0] as string) : api,
     ...(options.basePath !== undefined && { base_path: options.basePath }),
     ...(options.prices !== undefined && { prices: options.prices }),
+    ...(options.billing !== undefined && { billing: options.billing }),
   };
 }
 

@@ -31,6 +31,9 @@ export class ProviderAddCommand extends MeterCommand {
     description: "The provider's name in reports; made from the host without it",
   });
   prices = Option.String("--prices", { description: "The provider whose prices apply, such as openai" });
+  billing = Option.String("--billing", {
+    description: "How its calls are billed: metered, plan, free or unknown",
+  });
   json = Option.Boolean("--json", false, { description: "Print JSON" });
 
   protected override async perform(): Promise<void> {

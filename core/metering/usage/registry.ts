@@ -1,3 +1,4 @@
+import type { BillingMode } from "../../values/record.ts";
 import { DIALECTS, type Dialect } from "./dialects.ts";
 import type { PathRule } from "./path-rules.ts";
 import type { Provider } from "./provider.ts";
@@ -17,6 +18,8 @@ export interface ExtraHost {
   basePath?: string;
   /** The provider whose prices apply, such as `openai` for a gateway to OpenAI. */
   prices?: string;
+  /** How all calls are billed. Absent: `free` for Ollama's API, otherwise as the credential shows. */
+  billing?: BillingMode;
 }
 
 /** The target of a gateway prefix. The rest of the path is appended to the origin and `basePath`. */
@@ -87,7 +90,7 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
     ...(extras && { extras }),
   });
   const entries: HostEntry[] = [
-    ...extra.map(({ host, port, provider, api, basePath = "" }) => ({
+    ...extra.map(({ host, port, provider, api, basePath = "", billing }) => ({
       pattern: normaliseHost(host),
       port: port ?? null,
       provider,
@@ -97,7 +100,10 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       shared: false,
       isOperators: true,
       // A server of the operator that runs models costs nothing.
-      routeDetails: routeDetails([api].flat().includes("azure"), api === "ollama" ? "free" : undefined),
+      routeDetails: routeDetails(
+        [api].flat().includes("azure"),
+        billing ?? (api === "ollama" ? "free" : undefined),
+      ),
     })),
     ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], shared = false, billing, extras }) =>
       hosts.map((pattern) => ({

@@ -353,6 +353,7 @@ function readExtraHost(section: SectionReader): ExtraHost[] {
   const api = section.value("api", readDialects, `one of ${HOST_DIALECTS.join(", ")}, or a list of them`);
   const basePath = section.value("base_path", readBasePath, "a path such as /llm");
   const prices = section.text("prices", null);
+  const billing = section.value("billing", readBilling, `one of ${HOST_BILLING.join(", ")}`);
   if (!/^(\*\.)?[a-z0-9.:-]+$/i.test(host)) {
     section.warn("host", "must be a host name; this provider is ignored");
     return [];
@@ -369,9 +370,15 @@ function readExtraHost(section: SectionReader): ExtraHost[] {
       api: api ?? "openai",
       ...(basePath !== null && basePath !== "" && { basePath }),
       ...(prices !== null && prices !== "" && { prices }),
+      ...(billing !== null && { billing }),
     },
   ];
 }
+
+/** What an operator can say of a host. Which calls pay with credits depends on the response. */
+const HOST_BILLING = ["metered", "plan", "free", "unknown"] as const;
+
+const readBilling = (raw: unknown) => HOST_BILLING.find((known) => known === raw) ?? null;
 
 /** Reads one dialect or a list of them. */
 function readDialects(raw: unknown): Dialect | readonly Dialect[] | null {

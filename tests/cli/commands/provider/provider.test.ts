@@ -40,6 +40,8 @@ describe("meter provider add", () => {
         "/llm",
         "--prices",
         "openai",
+        "--billing",
+        "plan",
       ],
       ["add", "gpu-box", "--port", "8001", "--name", "lab"],
     );
@@ -57,6 +59,7 @@ provider = "gate-corp-test"
 api = ["openai", "anthropic"]
 base_path = "/llm"
 prices = "openai"
+billing = "plan"
 
 [[providers]]
 host = "gpu-box"
