@@ -47,8 +47,9 @@ function startCache(): MessageReader {
       const stated = asObject(usage);
       const total = readCount(stated.totalTokenCount);
       const extras: Record<string, number> = {};
-      if (total !== null && lifetimeMs !== null)
-        setExtra(extras, "cache_storage_token_hours", Math.ceil((total * lifetimeMs) / MS_PER_HOUR));
+      const storage =
+        lifetimeMs === null ? null : readCount(Math.ceil(((total ?? 0) * lifetimeMs) / MS_PER_HOUR));
+      setExtra(extras, "cache_storage_token_hours", storage);
       return {
         tokens:
           total === null
@@ -61,7 +62,7 @@ function startCache(): MessageReader {
                 completionTokens: 0,
               },
         tokensComplete:
-          total !== null && lifetimeMs !== null && !((readCount(stated.audioDurationSeconds) ?? 0) > 0),
+          total !== null && storage !== null && !((readCount(stated.audioDurationSeconds) ?? 0) > 0),
         model,
         responseId: name,
         serviceTier: null,
