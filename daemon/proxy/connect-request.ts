@@ -84,6 +84,7 @@ export function serveConnect(
     if (rest.length > 0) client.unshift(rest);
     if (!provider) tunnel(context, client, dialled, target, "not_provider");
     else if (owner === "other") tunnel(context, client, dialled, target, "other_user");
+    else if (context.isPlainHost(authority.host, authority.port)) tapPlain(context, client, dialled, target);
     else inspectClientHello(context, client, dialled, target);
   };
   // Only connections to a provider depend on the client's user.
@@ -110,6 +111,23 @@ function tunnel(
     relayLog: null,
     lingerMs: context.limits.lingerMs,
   });
+}
+
+/**
+ * Relays and logs a connection to a server that speaks plain HTTP. Some clients, such as undici, use CONNECT for `http://` URLs
+ * too. The first byte is not waited for, because another program on the port may speak first.
+ */
+function tapPlain(
+  context: RelayContext,
+  client: Socket,
+  upstream: DialledUpstream,
+  target: RelayTarget,
+): void {
+  let close = (): void => {
+    client.end();
+  };
+  const relayLog = openRelayLog(context, "absolute", target, () => close());
+  close = startTap({ client, upstream: upstream.socket, relayLog, lingerMs: context.limits.lingerMs });
 }
 
 /**

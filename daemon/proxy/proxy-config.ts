@@ -69,6 +69,11 @@ export interface ProxyConfig {
   readonly ownPorts: readonly number[];
   /** Hosts whose connections are intercepted and logged, as patterns of `createHostMatcher()`. */
   readonly providerHosts: readonly string[];
+  /**
+   * Hosts among them that speak plain HTTP. What a client sends to one through CONNECT is logged as it is, whether it is HTTP
+   * or not. Default: none.
+   */
+  readonly plainHosts?: readonly string[];
   readonly gatewayRoutes: readonly GatewayRoute[];
   readonly authority: CertificatePair;
   /** The certificates that upstream servers are verified against, in PEM. */

@@ -83,6 +83,7 @@ const context: RelayContext = {
   passwordFor: config.passwordFor ?? "everybody",
   loginThrottle: createLoginThrottle(() => performance.now()),
   isProviderHost: createHostMatcher(config.providerHosts),
+  isPlainHost: createHostMatcher(config.plainHosts ?? []),
   nextConnection: () => (lastConnection += 1),
   silent: new Set(),
   peers: createPeers({

@@ -32,6 +32,8 @@ export interface RelayContext {
   readonly passwordFor: PasswordFor;
   readonly loginThrottle: LoginThrottle;
   readonly isProviderHost: (host: string, port: number) => boolean;
+  /** Whether a provider's host speaks plain HTTP. */
+  readonly isPlainHost: (host: string, port: number) => boolean;
   readonly nextConnection: () => number;
   /** Clients that have sent no complete head, or no hello after their CONNECT, oldest first. They are closed if slots run out. */
   readonly silent: Set<Socket>;

@@ -55,6 +55,7 @@ export async function createProxySettings(
     port: config.proxy.port,
     ownPorts,
     providerHosts: registry.hostPatterns,
+    plainHosts: registry.plainHostPatterns,
     gatewayRoutes: gatewayRoutesOf(registry),
     authority: { certificatePem: authority.certificatePem, keyPem: authority.keyPem },
     roots: readExtraRoots(config.proxy.extraCa),

@@ -60,6 +60,8 @@ export interface Registry {
   readonly hosts: readonly string[];
   /** All hosts as `host:port`, or `host` if any port matches. IPv6 addresses are in brackets. */
   readonly hostPatterns: readonly string[];
+  /** The hosts among `hostPatterns` that speak plain HTTP: servers on this machine. */
+  readonly plainHostPatterns: readonly string[];
   /** The hosts that the operator configured. */
   readonly operatorHosts: readonly ExtraHost[];
   /** Gateway targets by the first path segment, without slashes. */
@@ -77,6 +79,8 @@ interface HostEntry {
   shared: boolean;
   /** Whether the entry is the operator's, and not built in. */
   isOperators: boolean;
+  /** Whether the host is known to speak plain HTTP. */
+  isPlain: boolean;
   /** Fields shared by all metered routes of this host. */
   routeDetails: Pick<MeteredRoute, "billing" | "extras" | "deployments">;
 }
@@ -99,24 +103,27 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       paths: [],
       shared: false,
       isOperators: true,
+      isPlain: false,
       // A server of the operator that runs models costs nothing.
       routeDetails: routeDetails(
         [api].flat().includes("azure"),
         billing ?? (api === "ollama" ? "free" : undefined),
       ),
     })),
-    ...PROVIDERS.flatMap(({ hosts, port, provider, apis, paths = [], shared = false, billing, extras }) =>
-      hosts.map((pattern) => ({
-        pattern,
-        port,
-        provider,
-        apis,
-        basePath: "",
-        paths,
-        shared,
-        isOperators: false,
-        routeDetails: routeDetails(provider === "azure", billing, extras),
-      })),
+    ...PROVIDERS.flatMap(
+      ({ hosts, port, scheme, provider, apis, paths = [], shared = false, billing, extras }) =>
+        hosts.map((pattern) => ({
+          pattern,
+          port,
+          provider,
+          apis,
+          basePath: "",
+          paths,
+          shared,
+          isOperators: false,
+          isPlain: scheme === "http",
+          routeDetails: routeDetails(provider === "azure", billing, extras),
+        })),
     ),
   ];
   const find = (host: string, port: number): HostEntry[] => {
@@ -142,14 +149,13 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
         ...extra.map(({ host }) => normaliseHost(host)),
       ]),
     ],
-    hostPatterns: [
-      ...new Set(
-        entries.map(({ pattern, port }) => {
-          const host = pattern.includes(":") ? `[${pattern}]` : pattern;
-          return port === null ? host : `${host}:${port}`;
-        }),
+    hostPatterns: patternsOf(entries),
+    plainHostPatterns: patternsOf(
+      // What the operator says of a host replaces what is built in.
+      entries.filter(
+        ({ isPlain, pattern, port }) => isPlain && find(pattern, port ?? 0)[0]?.isOperators === false,
       ),
-    ],
+    ),
     operatorHosts: extra,
     gatewayPrefixes: new Map(
       PROVIDERS.flatMap(({ gatewayPrefix, provider, scheme, hosts, port }) =>
@@ -159,6 +165,15 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       ),
     ),
   };
+}
+
+/** Returns the hosts as `host:port`, or `host` if any port matches, each once. */
+function patternsOf(entries: readonly HostEntry[]): string[] {
+  const patterns = entries.map(({ pattern, port }) => {
+    const host = pattern.includes(":") ? `[${pattern}]` : pattern;
+    return port === null ? host : `${host}:${port}`;
+  });
+  return [...new Set(patterns)];
 }
 
 /** Matches a path with the entries of its host. The first entry that knows the path below its base applies. */

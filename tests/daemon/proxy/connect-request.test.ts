@@ -92,6 +92,30 @@ describe("serveConnect()", () => {
     assert.equal(proxy.counters().tunnelled.not_tls, 1);
   });
 
+  it("logs what passes to a server that speaks plain HTTP, even if the server speaks first", async () => {
+    const port = await listenTcp(cleanup, (socket) => {
+      socket.write("hi");
+      socket.on("data", () => socket.end(answer));
+    });
+    const proxy = await openProxy(cleanup, { plainHosts: [`localhost:${port}`] });
+    const client = await connectThrough(proxy.port, `localhost:${port}`);
+    const got = collect(client.socket);
+    await got.until((bytes) => bytes.length === 2);
+    client.socket.write("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    await got.end();
+    client.socket.end();
+    await proxy.seen((frame) => frame.kind === "closed");
+    assert.equal(got.bytes().toString(), `hi${answer}`);
+    const logged = proxy.frames.filter((frame) => frame.kind === "data" && frame.direction === "request");
+    assert.match(
+      Buffer.concat(
+        logged.map((frame) => (frame.kind === "data" ? frame.bytes : Buffer.alloc(0))),
+      ).toString(),
+      /^POST \/v1\/chat/,
+    );
+    assert.equal(proxy.counters().tunnelled.not_tls, 0);
+  });
+
   it("closes a connection to a provider whose client sends nothing, and relays none of it", async () => {
     let passed = 0;
     const upstreams: Promise<unknown>[] = [];

@@ -491,6 +491,15 @@ describe("createRegistry()", () => {
     assert.ok(!registry.hosts.includes("localhost"));
   });
 
+  it("lists the plain hosts, without those that the operator configured", () => {
+    assert.ok(registry.plainHostPatterns.includes("localhost:11434"));
+    assert.ok(registry.plainHostPatterns.includes("[::1]:8000"));
+    assert.ok(!registry.plainHostPatterns.some((pattern) => pattern.endsWith(":443")));
+    const own = createRegistry([{ host: "localhost", port: 8000, provider: "own", api: "openai" }]);
+    assert.ok(!own.plainHostPatterns.includes("localhost:8000"));
+    assert.ok(own.plainHostPatterns.includes("127.0.0.1:8000"));
+  });
+
   it("maps gateway prefixes to provider origins", () => {
     assert.deepEqual(
       [...registry.gatewayPrefixes]
