@@ -1,6 +1,9 @@
+import type { CalendarDate } from "../values/time.ts";
 import { BUNDLED_RATES_DATE, BUNDLED_RATES_TEXT } from "./bundled-rates.data.ts";
 import type { MatchRule } from "./model-match.ts";
 import type { RateRow, RateTier } from "./rates.ts";
+import { STATED_RATES, STATED_RATES_DATE } from "./stated-rates.data.ts";
+import { SUPPLEMENT_RATES } from "./supplement-rates.data.ts";
 import type { UsageExtraName } from "./usage-extras.ts";
 
 /** Input, output, cache read, cache write, one-hour cache write. Missing items at the end are `null`. */
@@ -18,7 +21,8 @@ type TierText = readonly [
 /** Start, daily period, base rates, tiers, extras, thinking, per request. Missing items at the end, or 0, mean none. */
 type PriceText = readonly [
   from: string | 0,
-  daily: readonly [number, number] | 0,
+  /** From and to in seconds, and 1 if only on weekdays. */
+  daily: readonly [from: number, to: number, weekdaysOnly?: 1] | 0,
   base: TokenRatesText,
   tiers?: readonly TierText[] | 0,
   extras?: PriceExtras | 0,
@@ -29,25 +33,52 @@ type PriceText = readonly [
 const NO_TIERS: readonly RateTier[] = [];
 const NO_EXTRAS: PriceExtras = {};
 
-type ModelText = readonly [model: string, rule: MatchRule | 0, ...prices: PriceText[]];
+/** A model: its name, its rule (0 for its own name), and its prices, oldest first. */
+export type ModelText = readonly [model: string, rule: MatchRule | 0, ...prices: PriceText[]];
 
-/** Loads the bundled rates, in the order that a price book requires. Takes a few milliseconds, so call it once. */
+type Lists = Readonly<Record<string, readonly ModelText[]>>;
+
+/**
+ * Loads the bundled rates, in the order that a price book requires: those that we state ourselves, those of the source, and
+ * the supplements. Takes a few milliseconds, so call it once.
+ */
 export function loadBundledRates(): RateRow[] {
-  const lists = JSON.parse(BUNDLED_RATES_TEXT) as Record<string, readonly ModelText[]>;
+  const rows = readRates(STATED_RATES, STATED_RATES_DATE);
+  const stated = new Set(rows.map(({ provider, model }) => `${provider} ${model}`));
+  for (const row of loadSourceRates()) if (!stated.has(`${row.provider} ${row.model}`)) rows.push(row);
+  for (const { source, date, text } of SUPPLEMENT_RATES) {
+    const origin = { name: source, retrievedOn: date };
+    for (const row of readRates(JSON.parse(text) as Lists, date)) rows.push({ ...row, origin });
+  }
+  return rows;
+}
+
+/** Loads the rates of the bundled source alone. */
+export function loadSourceRates(): RateRow[] {
+  return readRates(JSON.parse(BUNDLED_RATES_TEXT) as Lists, BUNDLED_RATES_DATE);
+}
+
+function readRates(lists: Lists, date: CalendarDate): RateRow[] {
   const rows: RateRow[] = [];
   for (const [provider, models] of Object.entries(lists)) {
     // Indexes instead of destructuring: this runs once, unoptimised, and iterators would be slower.
     for (const entry of models) {
       const match = entry[1] || null;
       for (let index = 2; index < entry.length; index++) {
-        rows.push(rateRow(provider, entry[0], match, entry[index] as PriceText));
+        rows.push(rateRow(provider, entry[0], match, entry[index] as PriceText, date));
       }
     }
   }
   return rows;
 }
 
-function rateRow(provider: string, model: string, match: MatchRule | null, price: PriceText): RateRow {
+function rateRow(
+  provider: string,
+  model: string,
+  match: MatchRule | null,
+  price: PriceText,
+  provenanceDate: CalendarDate,
+): RateRow {
   const daily = price[1];
   const base = price[2];
   const tiers = price[3];
@@ -58,8 +89,10 @@ function rateRow(provider: string, model: string, match: MatchRule | null, price
     match,
     effectiveFrom: price[0] || null,
     effectiveTo: null,
-    daily: daily ? { fromSecond: daily[0], toSecond: daily[1] } : null,
-    provenanceDate: BUNDLED_RATES_DATE,
+    daily: daily
+      ? { fromSecond: daily[0], toSecond: daily[1], ...(daily[2] === 1 && { weekdaysOnly: true as const }) }
+      : null,
+    provenanceDate,
     rates: {
       input: base[0] ?? null,
       output: base[1] ?? null,

@@ -167,6 +167,15 @@ export const PRICE_FACTORS: readonly PriceFactor[] = [
   }),
   // $0.45 / $0.045 / $3.60 against $0.25 / $0.025 / $2.
   factor("openai", "=gpt-5-mini", priority, [9, 5], OPENAI_PRIORITY, READ_ON, { baseTierOnly: true }),
+  // Fast mode of GPT-6.1 Sol: $4 / $0.20 / $20 against $2 / $0.10 / $10, and twice above 272,000 tokens too.
+  factor(
+    "openai",
+    "=gpt-6.1-sol",
+    priority,
+    [2, 1],
+    "https://developers.openai.com/api/docs/models/gpt-6.1-sol",
+    "2026-11-23",
+  ),
   // $3.50 / $0.875 / $14 against $2 / $0.50 / $8.
   factor("openai", "=gpt-4.1", priority, [7, 4], OPENAI_PRIORITY, READ_ON, { baseTierOnly: true }),
 

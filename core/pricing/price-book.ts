@@ -198,7 +198,9 @@ function byProvenance(a: DatedRow, b: DatedRow): number {
 function findCandidates(lists: Map<string, PriceList>, listName: string, name: string): Candidates {
   const bare = withoutResourcePath(name);
   let group: Group | null = null;
-  for (const form of new Set([name, dashDate(name), bare, dashDate(bare), withoutSnapshot(bare)])) {
+  // Partner models are named with their publisher on some endpoints: `meta/llama-4-scout-17b-16e-instruct-maas`.
+  const partner = listName === "google" ? bare.slice(bare.lastIndexOf("/") + 1) : bare;
+  for (const form of new Set([name, dashDate(name), bare, dashDate(bare), withoutSnapshot(bare), partner])) {
     group ??= findGroup(lists, listName, form);
   }
 
@@ -207,8 +209,7 @@ function findCandidates(lists: Map<string, PriceList>, listName: string, name: s
   // model.
   const base = withoutSnapshot(bare);
   if (group === null || findGroup(lists, listName, base) === group) names.push(base);
-  // Partner models are named with their publisher on some endpoints: `meta/llama-4-scout-17b-16e-instruct-maas`.
-  if (listName === "google") names.push(bare.slice(bare.lastIndexOf("/") + 1));
+  names.push(partner);
   if (group !== null) names.push(normaliseModelName(group.model));
 
   const list = lists.get(listName);
@@ -273,8 +274,14 @@ function applicable(history: readonly DatedRow[], at: Millis): RateRow | null {
 
 function inDailyWindow({ daily }: RateRow, at: Millis): boolean {
   if (daily === null) return true;
+  if (daily.weekdaysOnly === true && isWeekend(at)) return false;
   const second = (((at % MILLIS_PER_DAY) + MILLIS_PER_DAY) % MILLIS_PER_DAY) / 1000;
   return daily.toSecond < daily.fromSecond
     ? second >= daily.fromSecond || second < daily.toSecond
     : second >= daily.fromSecond && second < daily.toSecond;
+}
+
+function isWeekend(at: Millis): boolean {
+  const day = new Date(at).getUTCDay();
+  return day === 0 || day === 6;
 }

@@ -98,7 +98,11 @@ export function toPublishedRate(row: RateRow): PublishedRate {
       ),
     }),
     ...(daily !== null && {
-      daily: { from: timeOfSecond(daily.fromSecond), to: timeOfSecond(daily.toSecond) },
+      daily: {
+        from: timeOfSecond(daily.fromSecond),
+        to: timeOfSecond(daily.toSecond),
+        ...(daily.weekdaysOnly === true && { weekdays_only: true }),
+      },
     }),
   };
 }
@@ -155,7 +159,8 @@ function readServiceTiers(item: PublishedRate, report: Report): Record<string, S
 function readDailyWindow({ daily }: PublishedRate, report: Report): DailyWindow | null {
   if (daily === null || daily === undefined) return null;
   const [fromSecond, toSecond] = [secondOfTime(daily.from), secondOfTime(daily.to)];
-  if (fromSecond !== null && toSecond !== null && fromSecond !== toSecond) return { fromSecond, toSecond };
+  if (fromSecond !== null && toSecond !== null && fromSecond !== toSecond)
+    return { fromSecond, toSecond, ...(daily.weekdays_only === true && { weekdaysOnly: true as const }) };
   report("daily", "must be two different times HH:MM:SS");
   return null;
 }

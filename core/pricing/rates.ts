@@ -53,6 +53,8 @@ export interface Rates extends TokenRates {
 export interface DailyWindow {
   fromSecond: number;
   toSecond: number;
+  /** Whether the period does not apply on Saturdays and Sundays (UTC). */
+  weekdaysOnly?: true;
 }
 
 /** The price list from which a row was pulled or imported. */

@@ -34,7 +34,7 @@ export interface PublishedRate extends PublishedTokenRates {
   /** The rates of service tiers such as `batch`, `flex` and `priority`. */
   service_tiers?: Readonly<Record<string, PublishedServiceTier>> | null | undefined;
   /** The daily period in UTC in which the price applies, as two times `HH:MM:SS`. */
-  daily?: { from: string; to: string } | null | undefined;
+  daily?: { from: string; to: string; weekdays_only?: boolean | null | undefined } | null | undefined;
 }
 
 /** Published rates from the cloud or another configured URL. Source: docs/specification.md#reading. */
@@ -75,7 +75,7 @@ export const publishedRatesSchema = v.object({
       per_request: rateText,
       extras: maybe(v.record(v.string(), v.string())),
       service_tiers: maybe(v.record(v.string(), v.object({ ...tokenRates, tiers }))),
-      daily: maybe(v.object({ from: v.string(), to: v.string() })),
+      daily: maybe(v.object({ from: v.string(), to: v.string(), weekdays_only: maybe(v.boolean()) })),
     }),
   ),
 }) satisfies v.GenericSchema<unknown, RatePull & { rates: PublishedRate[] }>;

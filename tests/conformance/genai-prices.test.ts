@@ -18,6 +18,13 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
     ({ provider }) => provider === "ollama" || provider === "llama-cpp",
     "it has no prices for servers on the user's machine, which are free",
   ],
+  [
+    ({ provider, model, tokens }) =>
+      provider === "deepseek" && (/^deepseek-(chat|reasoner)$/.test(model) || tokens.cache_read === 896),
+    "its prices of deepseek-chat and deepseek-reasoner are of 2025, and its peak hours apply on weekends too",
+  ],
+  [({ extras }) => (extras.search_units ?? 0) > 0, "it has no prices of reranks"],
+  [({ provider }) => provider === "vercel", "it has no price list of this gateway"],
   [({ extras }) => extras.fast_mode === 1, "it has no fast mode"],
   [({ extras }) => extras.us_inference === 1, "it has no factor for inference in the US"],
   [

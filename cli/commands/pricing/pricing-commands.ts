@@ -10,17 +10,25 @@ export class PricingListCommand extends MeterCommand {
       "Rates are in USD per million tokens. If several sources have a rate for a model, the one that applies today is shown.",
     examples: [
       ["List all rates", "meter pricing list"],
+      ["List the rates on which sources disagree", "meter pricing list --disputed"],
       ["List Anthropic models whose name contains sonnet", "meter pricing list --provider anthropic sonnet"],
     ],
   });
 
   provider = Option.String("--provider", { description: "Only this provider" });
+  disputed = Option.Boolean("--disputed", false, {
+    description: "Only rates on which the bundled rates and the pulled price lists disagree",
+  });
   json = Option.Boolean("--json", false, {
     description: "Print JSON, with rates in micro-USD per million tokens",
   });
   word = Option.String({ name: "word", required: false });
 
   protected override async perform(): Promise<void> {
+    if (this.disputed) {
+      const { listDisputes } = await import("./list-disputes.ts");
+      return await listDisputes(this.commandContext, this);
+    }
     const { listRates } = await import("./list-rates.ts");
     return await listRates(this.commandContext, this);
   }

@@ -56,6 +56,8 @@ export function readLiteLlmEntry(
 ): readonly RankedRate[] | null {
   const source = entry.litellm_provider;
   if (key === "sample_spec" || typeof source !== "string" || REGIONAL_PATH.test(key)) return null;
+  // Google's older embeddings are billed by characters; their price per token is an estimate.
+  if (entry.mode === "embedding" && Object.hasOwn(entry, "input_cost_per_character")) return null;
   const provider = listOf(LITELLM_PROVIDERS, source);
   const model = modelName(key, source, provider);
   const reader = createPriceReader(provider, model, problems);

@@ -67,7 +67,7 @@ api.add(
 );
 api.add(
   "rerank",
-  "A rerank is billed by the search: no tokens, and no price for it in the list.",
+  "A rerank is billed by the search: no tokens.",
   json({
     id: "07734bd2-2473-4f07-94e1-0d9f0e6843cf",
     results: [{ index: 0, relevance_score: 0.99 }],
@@ -78,6 +78,7 @@ api.add(
     id: "07734bd2-2473-4f07-94e1-0d9f0e6843cf",
     complete: true,
     extras: { search_units: 1 },
+    cost: [["search units", 1, "2000"]],
   },
   {
     path: "/v2/rerank",

@@ -419,13 +419,18 @@ d.add(
   json(chat("ds-1", "deepseek-chat", deepseekUsage)),
   { tokens: { prompt: 104, cache_read: 896, completion: 200 }, cost: RATES.deepseekChat },
 );
-d.add(
-  "json-off-peak",
-  "The same answer at 20:00 UTC: off-peak prices.",
-  json(chat("ds-1", "deepseek-chat", deepseekUsage)),
-  { tokens: { prompt: 104, cache_read: 896, completion: 200 }, cost: RATES.deepseekChatOffPeak },
-  { at: "2026-11-21T20:00:00.000Z" },
-);
+for (const [name, about, at, cost] of [
+  ["json-peak", "Friday at 02:00 UTC: peak prices.", "2026-11-20T02:00:00.000Z", RATES.deepseekV4ProPeak],
+  ["json-off-peak", "Friday at 20:00 UTC: off-peak.", "2026-11-20T20:00:00.000Z", RATES.deepseekV4Pro],
+  ["json-weekend", "Saturday at 02:00 UTC: off-peak.", "2026-11-21T02:00:00.000Z", RATES.deepseekV4Pro],
+] as const)
+  d.add(
+    name,
+    about,
+    json(chat("ds-1", "deepseek-v4-pro", deepseekUsage)),
+    { model: "deepseek-v4-pro", tokens: { prompt: 104, cache_read: 896, completion: 200 }, cost },
+    { at, request: { model: "deepseek-v4-pro" } },
+  );
 d.add(
   "json-both-spellings",
   "Cached tokens in both spellings are the same tokens, and counted once.",

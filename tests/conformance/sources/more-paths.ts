@@ -127,6 +127,7 @@ add({
     id: "07734bd2-2473-4f07-94e1-0d9f0e6843cf",
     complete: true,
     extras: { search_units: 1 },
+    cost: [["search units", 1, "2500"]],
   },
 });
 add({

@@ -59,10 +59,11 @@ export const RATES = {
   magistralMedium: { input: "2", output: "5" },
   codestral: { input: "0.3", output: "0.9", cacheRead: "0.03" },
   mistralEmbed: { input: "0.1", output: "0.1" },
-  /** From 00:30 to 16:30 UTC, and in the rest of the day. */
-  deepseekChat: { input: "0.27", output: "1.1", cacheRead: "0.07" },
-  deepseekChatOffPeak: { input: "0.135", output: "0.55", cacheRead: "0.035" },
-  deepseekReasoner: { input: "0.55", output: "2.19", cacheRead: "0.14" },
+  deepseekChat: { input: "0.14", output: "0.28", cacheRead: "0.0028" },
+  deepseekReasoner: { input: "0.14", output: "0.28", cacheRead: "0.0028" },
+  /** From 01:00 to 04:00 and from 06:00 to 10:00 UTC on weekdays, and in the rest of the time. */
+  deepseekV4ProPeak: { input: "1.32", output: "3.96", cacheRead: "0.044" },
+  deepseekV4Pro: { input: "0.66", output: "1.98", cacheRead: "0.022" },
   togetherLlama33: { input: "0.88", output: "0.88" },
   fireworksGptOss120b: { input: "0.15", output: "0.6", cacheRead: "0.014" },
   cerebrasGptOss120b: { input: "0.35", output: "0.75" },

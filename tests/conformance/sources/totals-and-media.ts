@@ -158,7 +158,10 @@ gateway.add(
       completion_tokens_details: { reasoning_tokens: 62 },
     }),
   ),
-  { tokens: { prompt: 35, completion: 12, thinking: 62 } },
+  {
+    tokens: { prompt: 35, completion: 12, thinking: 62 },
+    cost: { input: "0.3", output: "2.5" },
+  },
 );
 gateway.add(
   "language-model-reasoning-in-total",

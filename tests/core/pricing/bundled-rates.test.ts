@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { calcPrice, type MatchLogic, type Provider } from "@pydantic/genai-prices";
 import { BUNDLED_RATES_DATE, ROUNDED_RATES } from "../../../core/pricing/bundled-rates.data.ts";
-import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { loadSourceRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage.ts";
 import { FALLBACK_PRICE_LISTS } from "../../../core/pricing/provider-names.ts";
@@ -16,7 +16,7 @@ import {
 } from "../../../tools/generate-rates.ts";
 
 const providers = await installedProviders();
-const rows = loadBundledRates();
+const rows = loadSourceRates();
 const book = createPriceBook(rows);
 const NOVEMBER = Date.UTC(2026, 10, 21, 12);
 

@@ -201,7 +201,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
           per_request: null,
           extras: { web_search_requests: "10000" },
           service_tiers: { flex: { ...rate, tiers: null } },
-          daily: { from: "00:30:00", to: "16:30:00" },
+          daily: { from: "00:30:00", to: "16:30:00", weekdays_only: true },
         },
       ],
     },

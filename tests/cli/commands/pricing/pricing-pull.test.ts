@@ -248,6 +248,34 @@ describe("meter pricing with a public price list", () => {
     }
   });
 
+  it("is compared with the bundled rates", async () => {
+    const { home, remove } = homeWith();
+    const file = join(home, "list.json");
+    try {
+      const before = await runWords(home, ["pricing", "list", "--disputed"]);
+      assert.match(
+        before.stdout,
+        /^No price list was pulled, .*\nPull one: meter pricing pull --source litellm\n$/,
+      );
+      const entry = { litellm_provider: "openai", input_cost_per_token: 2e-6, output_cost_per_token: 1e-5 };
+      writeFileSync(file, JSON.stringify({ "gpt-5": entry }));
+      await runWords(home, ["pricing", "import", file, "--format", "litellm"]);
+      const { stdout } = await runWords(home, ["pricing", "list", "--disputed"]);
+      assert.match(
+        stdout,
+        /^The sources disagree on 1 rate, .*:\n {2}openai gpt-5, input: bundled 1\.25, litellm 2\n/,
+      );
+      const none = await runWords(home, ["pricing", "list", "--disputed", "--provider", "acme"]);
+      assert.equal(none.stdout, "The sources agree.\n");
+      const { disputes } = JSON.parse(
+        (await runWords(home, ["pricing", "list", "--disputed", "--json"])).stdout,
+      );
+      assert.equal(disputes.length, 1);
+    } finally {
+      remove();
+    }
+  });
+
   it("is saved as the source of regular pulls", async () => {
     const { home, remove } = homeWith("auto_pull = false");
     try {

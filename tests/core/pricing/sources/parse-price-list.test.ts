@@ -335,6 +335,7 @@ describe("parsePriceList() of a list that is not as it should be", () => {
           },
           "only-request": { litellm_provider: "openai", input_cost_per_request: 0.005 },
           "two-fees": { ...price, search_context_cost_per_query: { low: 1e-3, high: 2e-3 } },
+          "by-characters": { ...price, mode: "embedding", input_cost_per_character: 2.5e-8 },
           "image-only": { litellm_provider: "openai", output_cost_per_image: 0.04 },
         },
         "litellm",

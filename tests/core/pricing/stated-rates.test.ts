@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { loadBundledRates, loadSourceRates } from "../../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+
+const rows = loadBundledRates();
+const book = createPriceBook(rows);
+const NOVEMBER = "2026-11-23T12:00:00Z";
+
+const price = (provider: string, model: string, at = NOVEMBER) => {
+  const row = book.find({ provider, model, requestedModel: null, at: Date.parse(at) });
+  return row === null ? null : [row.rates.input, row.rates.output, row.rates.cacheRead];
+};
+
+describe("the prices that we state ourselves", () => {
+  it("correct what the source has wrong, and add what it lacks", () => {
+    const expected: [string, string, (number | null)[]][] = [
+      ["codex", "gpt-6.1-sol", [2_000_000, 10_000_000, 100_000]],
+      ["openai", "gpt-6.1-sol-2026-09-29", [2_000_000, 10_000_000, 100_000]],
+      ["openai", "babbage-002", [400_000, 400_000, null]],
+      ["openai", "davinci-002", [2_000_000, 2_000_000, null]],
+      ["mistral", "mistral-large-latest", [500_000, 1_500_000, 50_000]],
+      ["mistral", "mistral-large-2411", [2_000_000, 6_000_000, null]],
+      ["bedrock", "amazon.titan-embed-text-v2:0", [20_000, null, null]],
+      ["bedrock", "amazon.titan-embed-text-v1", [100_000, null, null]],
+      ["groq", "openai/gpt-oss-safeguard-20b", [75_000, 300_000, 37_500]],
+      ["azure", "Phi-4", [125_000, 500_000, null]],
+      ["deepseek", "deepseek-chat", [140_000, 280_000, 2_800]],
+      ["deepseek", "deepseek-reasoner", [140_000, 280_000, 2_800]],
+      ["deepseek", "deepseek-flash", [150_000, 600_000, 3_000]],
+    ];
+    for (const [provider, model, rates] of expected)
+      assert.deepEqual(price(provider, model), rates, `${provider} ${model}`);
+  });
+
+  it("price DeepSeek by day and hour: no peak before its first day, on a weekend or between the periods", () => {
+    const inputs: [string, number][] = [
+      ["2026-04-23T12:00:00Z", 280_000],
+      ["2026-04-24T12:00:00Z", 140_000],
+    ];
+    for (const [at, input] of inputs) assert.equal(price("deepseek", "deepseek-chat", at)?.[0], input, at);
+    const peaks: [string, number][] = [
+      ["2026-08-14T02:00:00Z", 435_000],
+      ["2026-08-17T02:00:00Z", 1_320_000],
+      ["2026-08-17T05:00:00Z", 660_000],
+      ["2026-08-17T09:59:59Z", 1_320_000],
+      ["2026-08-17T10:00:00Z", 660_000],
+      ["2026-08-22T02:00:00Z", 660_000],
+      ["2026-08-23T07:00:00Z", 660_000],
+    ];
+    for (const [at, input] of peaks) assert.equal(price("deepseek", "deepseek-v4-pro", at)?.[0], input, at);
+    assert.equal(price("deepseek", "deepseek-v4-flash", "2026-09-09T02:00:00Z")?.[0], 440_000);
+    assert.equal(price("deepseek", "deepseek-v4-flash", "2026-09-10T02:00:00Z")?.[0], 300_000);
+  });
+});
+
+describe("the supplements", () => {
+  it("price common models that the source lacks", () => {
+    const models: [string, string][] = [
+      ["together", "openai/gpt-oss-120b"],
+      ["bedrock", "openai.gpt-oss-120b-1:0"],
+      ["bedrock", "moonshotai.kimi-k2.5"],
+      ["bedrock", "minimax.minimax-m2"],
+      ["bedrock", "zai.glm-5"],
+      ["bedrock", "deepseek.v3.2"],
+      ["bedrock", "amazon.nova-2-lite-v1:0"],
+      ["bedrock", "cohere.command-r-plus-v1:0"],
+      ["vertex", "meta/llama-4-scout-17b-16e-instruct-maas"],
+      ["vertex", "publishers/mistralai/models/mistral-medium-3"],
+      ["azure", "Llama-3.3-70B-Instruct"],
+      ["azure", "mistral-large-2411"],
+      ["openai", "gpt-5-search-api"],
+      ["openai", "chatgpt-image-latest"],
+      ["cohere", "rerank-v3.5"],
+      ["cohere", "command-a-03-2025"],
+      ["alibaba", "qwen-flash"],
+      ["deepinfra", "deepseek-ai/DeepSeek-V3.1"],
+    ];
+    for (const [provider, model] of models)
+      assert.notEqual(price(provider, model), null, `${provider} ${model}`);
+  });
+
+  it("name their source and its date, and take no name that the bundled source prices", () => {
+    const source = createPriceBook(loadSourceRates());
+    const supplements = rows.filter(({ origin }) => origin !== undefined);
+    assert.ok(supplements.length > 1_000);
+    for (const { provider, model, origin, provenanceDate } of supplements) {
+      assert.equal(origin?.retrievedOn, provenanceDate);
+      const found = source.find({ provider, model, requestedModel: null, at: Date.parse(NOVEMBER) });
+      assert.equal(found, null, `${provider} ${model}`);
+    }
+  });
+});
