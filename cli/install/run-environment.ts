@@ -84,6 +84,5 @@ export function knownToIgnoreProxy(program: string, nodeVersion: string | null):
   if (["java", "gradle", "mvn"].includes(name)) {
     return "Java reads its proxy from -Dhttps.proxyHost, not from the environment";
   }
-  if (name === "ollama") return "Ollama's client connects to its server on this machine without a proxy";
   return null;
 }

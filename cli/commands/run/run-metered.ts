@@ -11,6 +11,7 @@ import { knownToIgnoreProxy, runEnvironment, trustVariables } from "../../instal
 import { bundleFor } from "../../install/trust-bundle.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { daemonNotRunning } from "../../program/failures.ts";
+import { clientVariables } from "./client-variables.ts";
 import { createRunLogin } from "./run-login.ts";
 
 /** The options of `meter run`. */
@@ -43,7 +44,8 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
     project: options.project ?? null,
     login: await createRunLogin(context, options.project ?? null),
   });
-  const warning = knownToIgnoreProxy(program, nodeVersionOf(program, env));
+  Object.assign(env, clientVariables(context, options, env));
+  const warning = knownToIgnoreProxy(program, unpreloadedNodeVersion(program, env));
   if (warning !== null) context.notice(`This program will not be metered: ${warning}.`);
   if (readNoProxy(context.env) !== "") await warnOfExemptHosts(context);
   return await runChild(context, program, words, env);
@@ -88,6 +90,17 @@ async function runChild(
   } finally {
     process.off("SIGTERM", passOn).off("SIGHUP", passOn).off("SIGINT", ignore);
   }
+}
+
+/** The first Node into which the script of `NODE_OPTIONS` is loaded. It makes the program follow the proxy variables. */
+const FIRST_PRELOADED_NODE = 18;
+
+/** Returns the version of a program's `node` if it is too old for the script; else null. */
+function unpreloadedNodeVersion(program: string, env: Record<string, string | undefined>): string | null {
+  const version = nodeVersionOf(program, env);
+  return Number(/^v(\d+)/.exec(version ?? "")?.[1] ?? FIRST_PRELOADED_NODE) < FIRST_PRELOADED_NODE
+    ? version
+    : null;
 }
 
 /** Returns the version of the `node` that the program runs on; null if it is another program or prints no version. */

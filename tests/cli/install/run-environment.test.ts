@@ -58,7 +58,7 @@ describe("knownToIgnoreProxy()", () => {
     ["npx", "v26.0.0", false],
     ["node", null, false],
     ["java", null, true],
-    ["ollama", null, true],
+    ["ollama", null, false],
     ["python3", null, false],
     ["curl", null, false],
   ];

@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
+import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
+import { writeNodePreload } from "../../install/node-preload.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Programs that start others, perhaps Ollama's server, for which `OLLAMA_HOST` is the address to listen on. */
+const SHELLS = /^(?:sh|bash|zsh|fish|dash|ksh|pwsh|powershell|cmd|make|docker|tmux|screen)(?:\.exe)?$/i;
+
+/**
+ * Returns the variables for clients that the proxy and trust variables do not reach: Node's, GnuTLS's wget, and clients of
+ * Ollama, which connect to their own machine without a proxy. `metered` is the environment with the proxy variables.
+ */
+export function clientVariables(
+  { home, env }: Pick<CommandContext, "home" | "env">,
+  { program, words }: { readonly program: string; readonly words: readonly string[] },
+  metered: Environment,
+): Record<string, string> {
+  const startsServer = SHELLS.test(basename(program)) || words.some((word) => /^(?:serve|start)$/.test(word));
+  const gateway = new URL("/ollama", metered.HTTPS_PROXY);
+  gateway.username = "";
+  gateway.password = "";
+  return {
+    NODE_OPTIONS: writeNodePreload(home, env.NODE_OPTIONS),
+    WGETRC: writeWgetrc(home, env, metered.SSL_CERT_FILE ?? ""),
+    ...(!env.OLLAMA_HOST && !startsServer && { OLLAMA_HOST: gateway.href }),
+  };
+}
+
+/** Writes a wgetrc with the caller's own settings and our certificates: wget with GnuTLS reads no variable for these. */
+function writeWgetrc(home: string, env: Environment, bundleFile: string): string {
+  const path = join(home, "wgetrc");
+  const own = env.WGETRC ?? join(env.HOME ?? homedir(), ".wgetrc");
+  let text = "";
+  try {
+    text = own === path ? "" : readFileSync(own, "utf8");
+  } catch {
+    // The caller has none.
+  }
+  writeFileAtomic(path, `${text.replace(/\n?$/, "\n")}ca_certificate = ${bundleFile}\n`, { mode: 0o600 });
+  return path;
+}

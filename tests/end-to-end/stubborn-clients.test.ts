@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import {
+  createParentProxy,
+  createProviderSimulation,
+  type ParentProxy,
+  type ProviderSimulation,
+} from "../simulation/mod.ts";
+import {
+  createHome,
+  type MeterProcess,
+  meterWords,
+  onNodeOnly,
+  plainEnvironment,
+  removeHome,
+  runProgram,
+  SUITE_TIMEOUT_MS,
+  simulationConfig,
+  startMeter,
+} from "./meter-process.rig.ts";
+
+const body = JSON.stringify({
+  model: "claude-haiku-4-5",
+  max_tokens: 9,
+  messages: [{ role: "user", content: "hello" }],
+});
+const url = "https://api.anthropic.com/v1/messages";
+
+const byFetch = `
+fetch(${JSON.stringify(url)}, { method: "POST", headers: { "content-type": "application/json" }, body: process.argv[1] })
+  .then(async (response) => process.exit(response.status === 200 && (await response.text()) ? 0 : 1));
+`;
+
+/** An agent of its own, as in the AWS SDK. */
+const byAgent = `
+const { Agent, request } = require("node:https");
+const call = request(${JSON.stringify(url)}, {
+  method: "POST", agent: new Agent({ keepAlive: true, maxSockets: 50 }), headers: { "content-type": "application/json" },
+}, (response) => response.resume().on("end", () => process.exit(response.statusCode === 200 ? 0 : 1)));
+call.end(process.argv[1]);
+`;
+
+/** The Node before proxy variables on this machine, if there is one. */
+function findOldNode(): string | null {
+  for (const path of ["/usr/bin/node", "/usr/local/bin/node"]) {
+    const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });
+    if (/^v(?:18|20)\./.test(stdout ?? "")) return path;
+  }
+  return null;
+}
+
+describe("clients that ignore the proxy variables, under meter run", {
+  skip: onNodeOnly || process.platform === "win32",
+  timeout: SUITE_TIMEOUT_MS,
+}, () => {
+  let simulation: ProviderSimulation;
+  let parent: ParentProxy;
+  let meter: MeterProcess;
+  let folder: string;
+  let rows = 0;
+
+  before(async () => {
+    simulation = await createProviderSimulation({ seed: "stubborn" });
+    parent = await createParentProxy(simulation);
+    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
+    folder = mkdtempSync(join(tmpdir(), "stubborn-"));
+  });
+  after(async () => {
+    await meter?.stop();
+    await parent?.close();
+    await simulation?.close();
+    if (meter !== undefined) removeHome(meter.home);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function isMetered(program: string, ...words: string[]): Promise<void> {
+    const env = { METER_HOME: meter.home, HOME: folder };
+    const run = [...meterWords, "run", "--project", "stubborn", "--", program, ...words];
+    const { code, stderr } = await runProgram(run, { env });
+    assert.deepEqual([code, stderr], [0, ""]);
+    rows += 1;
+    assert.equal((await meter.waitForRows(rows))[rows - 1]?.project, "stubborn");
+  }
+
+  const nodes = { "this Node": process.execPath, "an older Node": findOldNode() };
+  for (const [name, node] of Object.entries(nodes)) {
+    const skip = node === null ? "there is none on this machine" : false;
+    it(`fetch of ${name} is metered`, { skip }, () => isMetered(node as string, "-e", byFetch, body));
+    it(`an agent of its own in ${name} is metered`, { skip }, () =>
+      isMetered(node as string, "-e", byAgent, body),
+    );
+  }
+
+  const hasWget = spawnSync("wget", ["--version"], { stdio: "ignore" }).status === 0;
+  it("wget is metered, and keeps the user's wgetrc", { skip: hasWget ? false : "no wget" }, async () => {
+    writeFileSync(join(folder, ".wgetrc"), "header = X-Own: 1");
+    const post = ["--header=Content-Type: application/json", `--post-data=${body}`];
+    await isMetered("wget", "-q", "-O", "/dev/null", ...post, url);
+    const headers = simulation.calls.at(-1)?.requestHeaders ?? [];
+    assert.equal(headers.find(([name]) => name.toLowerCase() === "x-own")?.[1], "1");
+  });
+
+  it("Ollama's clients use the gateway, and its server does not", () => {
+    const [program = "", ...rest] = [...meterWords, "run", "--"];
+    const env = plainEnvironment({ METER_HOME: meter.home, HOME: folder });
+    const hostOf = (...words: string[]) =>
+      execFileSync(program, [...rest, ...words, "-p", "process.env.OLLAMA_HOST"], {
+        env,
+        encoding: "utf8",
+      }).trim();
+    assert.equal(hostOf(process.execPath), `http://127.0.0.1:${meter.proxyPort}/ollama`);
+    const shell = execFileSync(program, [...rest, "sh", "-c", 'echo "$OLLAMA_HOST"'], {
+      env,
+      encoding: "utf8",
+    });
+    assert.equal(shell, "\n");
+  });
+});
