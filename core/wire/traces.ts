@@ -48,6 +48,7 @@ export const traceSummarySchema = v.pick(traceSchema, [
   "tokens_complete",
   "cost_pico_usd",
   "reported_cost_pico_usd",
+  "billing_mode",
   "latency_ms",
   "ttfb_ms",
   "http_status",

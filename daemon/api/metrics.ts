@@ -169,7 +169,7 @@ function formatMetered(state: State): string[] {
     formatMetric(
       "meter_cost_usd_total",
       "counter",
-      'Cost of the requests that have a price, by who pays. Leave out billing="plan" to sum what was spent.',
+      'Cost of the requests that have a price, by who pays. billing=~"metered|credits|free" is what was spent.',
       perModel(state, costSamples),
     ),
     formatMetric(

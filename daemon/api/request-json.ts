@@ -1,4 +1,5 @@
 import { formatPicoUsd } from "../../core/pricing/money.ts";
+import { effectiveBilling } from "../../core/values/billing.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import {
   createReader,
@@ -52,6 +53,7 @@ export function requestJson(record: RequestRecord): RequestItem {
     item[column] = format === null || value === null ? value : format(value);
   }
   item.cost_usd = record.costPicoUsd === null ? null : formatPicoUsd(record.costPicoUsd);
+  item.billing_mode = effectiveBilling(record);
   // Local rows always have the plain hash.
   item.prompt_hash_kind = record.promptHash === null ? null : "plain";
   return item as RequestItem;

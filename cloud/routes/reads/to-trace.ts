@@ -1,3 +1,5 @@
+import { effectiveBilling } from "../../../core/values/billing.ts";
+import type { BillingMode } from "../../../core/values/record.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import { type Trace, type TraceSummary, traceSchema, traceSummarySchema } from "../../../core/wire/traces.ts";
 import type { TraceRow } from "../../store/reads/traces.ts";
@@ -27,6 +29,10 @@ export function toTrace(row: TraceRow, names: ReadonlyMap<string, string>): Trac
     const value = row[column];
     trace[column] = isCount && value !== null ? Number(value) : value;
   }
+  trace.billing_mode = effectiveBilling({
+    billingMode: row.billing_mode as BillingMode | null,
+    provider: row.provider,
+  });
   return trace as Trace;
 }
 

@@ -41,7 +41,10 @@ export async function readSavings(
       maxValues: MAX_VALUES,
     });
     // A cheaper model saves nothing where a plan covers the calls.
-    const billed = groups.filter(({ totals }) => totals.cost_pico_usd !== totals.plan_usage_pico_usd);
+    const billed = groups.filter(
+      ({ totals: { cost_pico_usd, plan_usage_pico_usd } }) =>
+        plan_usage_pico_usd === "0" || plan_usage_pico_usd !== cost_pico_usd,
+    );
     const usage = billed.map((group) => toGroupUsage(group, book, to));
     return findSavings(usage, await readRepeatedPrompts(trx, workspaceId, { from, to }));
   });
@@ -60,7 +63,8 @@ function toGroupUsage(group: UsageGroup, book: PriceBook, at: Millis): ModelUsag
     cacheReadTokens: totals.cache_read_tokens,
     cacheWriteTokens: totals.cache_write_tokens,
     thinkingTokens: totals.thinking_tokens,
-    costPicoUsd: BigInt(totals.cost_pico_usd),
+    costPicoUsd: BigInt(totals.cost_pico_usd) - BigInt(totals.plan_usage_pico_usd),
+    planUsagePicoUsd: BigInt(totals.plan_usage_pico_usd),
     rates: book.findPublished({ provider, model, requestedModel: null, at })?.rates ?? null,
   };
 }

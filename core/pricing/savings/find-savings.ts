@@ -11,7 +11,10 @@ export interface ModelUsage {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly thinkingTokens: number;
+  /** The cost of the requests that no plan covers. The counts above include those that a plan does. */
   readonly costPicoUsd: bigint;
+  /** The cost of the others, at API prices. */
+  readonly planUsagePicoUsd: bigint;
   /** Current rates, pico-USD per token; null if none are known. */
   readonly rates: TokenRates | null;
 }
@@ -85,7 +88,7 @@ function savingFromRepeats({ provider, model, project, requests, costPicoUsd }: 
 }
 
 function savingsFromUsage(usage: ModelUsage): Saving[] {
-  const { provider, model, project, requests, costPicoUsd } = usage;
+  const { provider, model, project, requests, costPicoUsd, planUsagePicoUsd } = usage;
   const about = { provider, model, project, requests, costPicoUsd };
   const findings: Saving[] = [];
   const loss = cacheLoss(usage);
@@ -93,7 +96,8 @@ function savingsFromUsage(usage: ModelUsage): Saving[] {
     findings.push({
       ...about,
       kind: "cache_written_unread",
-      savingPicoUsd: loss,
+      // The tokens of calls that a plan covers are among those of the loss.
+      savingPicoUsd: planUsagePicoUsd > 0n ? null : loss,
       summary: "Writing to the prompt cache cost more than reading from it saved, at present rates.",
     });
   } else if (hasLongUncachedPrompts(usage)) {

@@ -147,6 +147,12 @@ describe("GET /v1/requests", () => {
       ]);
       assert.equal(await count("billing=plan"), 1);
       assert.equal(await count("billing=unknown"), 1);
+      // An older daemon's record is shown as it is counted.
+      const [older] = v.parse(
+        requestListSchema,
+        await (await ask("/v1/requests?billing=unknown")).json(),
+      ).items;
+      assert.equal(older?.billing_mode, "unknown");
       assert.equal(await count("status=unpriced"), 1);
       assert.equal(await count("status=incomplete"), 1);
       assert.equal(await count("from=2026-05-12&to=2026-05-13&days=utc"), 4);

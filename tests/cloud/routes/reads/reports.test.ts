@@ -206,4 +206,32 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
       [["cache_written_unread", "250000000000"]],
     );
   });
+
+  it("leave plan usage out of the cost of a finding, and state no saving where it can't be told apart", async () => {
+    const opened = await open();
+    const written = {
+      provider: "anthropic",
+      model: "claude-haiku-4-5",
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      cache_write_tokens: 1_000_000,
+      request_kind: "chat",
+    };
+    await send(
+      opened.workspace,
+      record(rig.uuid(), { ...written, billing_mode: "metered" }),
+      record(rig.uuid(), { ...written, billing_mode: "plan" }),
+      record(rig.uuid(), { ...written, model: "claude-sonnet-4-5", billing_mode: "plan" }),
+    );
+    const { findings } = await json(get(opened, "optimisation"));
+    assert.deepEqual(
+      findings.map(({ kind, model, cost_pico_usd, saving_pico_usd }: Record<string, unknown>) => [
+        kind,
+        model,
+        cost_pico_usd,
+        saving_pico_usd,
+      ]),
+      [["cache_written_unread", "claude-haiku-4-5", "1250000000000", null]],
+    );
+  });
 });

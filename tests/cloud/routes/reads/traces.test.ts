@@ -90,6 +90,8 @@ describeOnEngines("the lists of requests", (engine) => {
       cost_source: "computed",
       rates_source: "bundled",
       reported_cost_pico_usd: "77",
+      // The record states none.
+      billing_mode: "unknown",
     });
     const list = await json(rig.call("GET", pathOf(workspace, "traces"), session));
     assert.ok(parseWire(tracesSchema, list).ok);
@@ -98,6 +100,7 @@ describeOnEngines("the lists of requests", (engine) => {
     for (const [field, value] of Object.entries(list.items[0]))
       assert.deepEqual(value, fields.get(field), field);
     assert.equal(list.items[0].prompt_hash, undefined);
+    assert.equal(list.items[0].billing_mode, "unknown");
   });
 
   it("answer 404 for a request of another workspace, for one below the floor and for no id at all", async () => {

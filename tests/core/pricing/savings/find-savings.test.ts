@@ -27,6 +27,7 @@ const usage = (fields: Partial<ModelUsage> = {}): ModelUsage => ({
   cacheWriteTokens: 0,
   thinkingTokens: 0,
   costPicoUsd: 7n,
+  planUsagePicoUsd: 0n,
   rates: RATES,
   ...fields,
 });
@@ -39,6 +40,11 @@ describe("findSavings()", () => {
       ["writes that nobody read", { cacheWriteTokens: 100 }, [["cache_written_unread", 25_000_000n]]],
       // 25,000,000 more for the writes; each token read saves 900,000.
       ["some read", { cacheWriteTokens: 100, cacheReadTokens: 27 }, [["cache_written_unread", 700_000n]]],
+      [
+        "writes that a plan may cover",
+        { cacheWriteTokens: 100, planUsagePicoUsd: 1n },
+        [["cache_written_unread", null]],
+      ],
       ["enough read", { cacheWriteTokens: 100, cacheReadTokens: 28 }, []],
       ["no rates", { cacheWriteTokens: 100, rates: null }, []],
       ["no rate for writes", { cacheWriteTokens: 100, rates: { ...RATES, cacheWrite: null } }, []],
