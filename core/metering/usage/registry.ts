@@ -153,7 +153,7 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
     plainHostPatterns: patternsOf(
       // What the operator says of a host replaces what is built in.
       entries.filter(
-        ({ isPlain, pattern, port }) => isPlain && find(pattern, port ?? 0)[0]?.isOperators === false,
+        ({ isPlain, pattern, port }) => isPlain && find(pattern, Number(port))[0]?.isOperators === false,
       ),
     ),
     operatorHosts: extra,

@@ -48,8 +48,8 @@ function startText(): MessageReader {
   };
 }
 
-/** Returns the larger of a count and the sum of the stated counts. */
+/** Returns the larger of a count and the sum of the stated counts; the count if none is stated or the sum is too large. */
 function largest(known: number | null, counts: readonly (number | null)[]): number | null {
-  if (counts.every((count) => count === null)) return known;
-  return Math.max(known ?? 0, addCounts(...counts) ?? 0);
+  const sum = counts.some((count) => count !== null) ? addCounts(...counts) : null;
+  return sum === null || (known !== null && known > sum) ? known : sum;
 }

@@ -11,6 +11,8 @@ import {
   providerLines,
   providerNameOf,
   recogniseApi,
+  unlistedAddress,
+  unlistedKind,
 } from "../../../../core/metering/coverage/unlisted-hosts.ts";
 import { createRegistry } from "../../../../core/metering/usage/registry.ts";
 import { resolveConfig } from "../../../../core/operations/config/resolve-config.ts";
@@ -98,6 +100,41 @@ describe("listUnlistedHosts()", () => {
     assert.deepEqual(JSON.parse(JSON.stringify(parse(providerLines(gpu!).join("\n")))), {
       providers: [{ host: "gpu-box", port: 8001, provider: "gpu-box", api: ["openai", "anthropic"] }],
     });
+  });
+});
+
+describe("unlistedAddress() and unlistedKind()", () => {
+  it("write what listUnlistedHosts() reads", () => {
+    for (const [host, port, expected] of [
+      ["gate.test", 80, null],
+      ["gate.test", 8001, 8001],
+      ["fd00::1", 80, null],
+      ["fd00::1", 8001, 8001],
+    ] as const) {
+      const address = unlistedAddress(host, port, 80);
+      const [read] = listUnlistedHosts([{ host: address, kind: unlistedKind("gemini"), count: 1 }]);
+      assert.deepEqual(read, { host, port: expected, apis: ["gemini"], count: 1 });
+      const name = host.includes(":") ? "[fd00::1]" : host;
+      const option = expected === null ? "" : " --port 8001";
+      assert.equal(addProviderCommand(read!), `meter provider add ${name}${option} --api gemini`);
+    }
+  });
+
+  it("are sorted by name where the counts are equal, and described in the singular", () => {
+    const found = listUnlistedHosts([
+      { host: "b.test", kind: "unlisted_openai", count: 1 },
+      { host: "b.test", kind: "unlisted_tunnel", count: 0 },
+      { host: "a.test", kind: "unlisted_tunnel", count: 1 },
+      { host: "no:host:at:all", kind: "unlisted_tunnel", count: 1 },
+    ]);
+    assert.deepEqual(
+      found.map(({ host }) => host),
+      ["a.test", "b.test", "no:host:at:all"],
+    );
+    assert.equal(describeUnlistedHost(found[0]!), "Not metered: 1 connection to a.test, an AI service.");
+    assert.match(describeUnlistedHost(found[1]!), /^Not metered: 1 call to b\.test, /);
+    assert.equal(addProviderCommand(found[0]!), "meter provider add a.test --api openai");
+    assert.equal(providerLines(found[0]!).at(-1), 'api = "openai"');
   });
 });
 

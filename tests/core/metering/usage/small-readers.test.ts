@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { countsOf, readAnswer, sse } from "./answers.rig.ts";
+
+const watsonx = "https://us-south.ml.cloud.ibm.com/ml/v1/text/generation";
+const oci = "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com/20231130/actions/embedText";
+const fal = "https://fal.run/acme/video";
+const served = "https://runtime.sagemaker.us-east-1.amazonaws.com/endpoints/e/invocations";
+const vercel = "https://ai-gateway.vercel.sh/v1/ai/language-model";
+
+describe("watsonx.text", () => {
+  const result = (input: unknown, output: unknown) => ({
+    input_token_count: input,
+    generated_token_count: output,
+  });
+
+  it("adds up the results, and keeps the largest counts of a stream", () => {
+    const whole = JSON.stringify({ model_id: "m", results: [result(3, 4), result(5, 6)] });
+    assert.deepEqual(countsOf(readAnswer(watsonx, whole)), [8, null, null, null, 10, null]);
+    const stream = sse({ model_id: "m" }, { results: [result(8, 1)] }, { results: [result(0, 9)] }, {});
+    assert.deepEqual(countsOf(readAnswer(watsonx, stream)), [8, null, null, null, 9, null]);
+  });
+
+  it("leaves counts unknown that are not stated, or too large", () => {
+    for (const results of [undefined, [], [{}], [result(2 ** 40, 2 ** 40), result(2 ** 40, 2 ** 40)]]) {
+      const report = readAnswer(watsonx, JSON.stringify({ model_id: "m", results }));
+      assert.deepEqual([countsOf(report), report.tokensComplete], [Array(6).fill(null), false]);
+    }
+  });
+});
+
+describe("oci.inference", () => {
+  it("takes the output of an embedding as 0 only if the total shows it", () => {
+    const read = (usage: object) => {
+      const report = readAnswer(oci, JSON.stringify({ modelId: "m", embeddings: [[1]], usage }));
+      return [report.tokens.promptTokens, report.tokens.completionTokens, report.tokensComplete];
+    };
+    assert.deepEqual(read({ promptTokens: 7, totalTokens: 7 }), [7, 0, true]);
+    assert.deepEqual(read({ promptTokens: 7 }), [7, null, false]);
+    assert.deepEqual(read({}), [null, null, false]);
+  });
+});
+
+describe("units.stated", () => {
+  it("reads no unit that is no positive number", () => {
+    for (const metrics of [{ predict_time: 0 }, { predict_time: "x" }, { predict_time: -1 }, "none"]) {
+      const report = readAnswer(fal, JSON.stringify({ status: "succeeded", metrics }));
+      assert.deepEqual([report.extras, report.tokensComplete], [{}, false]);
+    }
+  });
+
+  it("reads durations as texts, and a stream without units", () => {
+    const report = readAnswer(fal, JSON.stringify({ metadata: { duration: "2.5" } }));
+    assert.deepEqual(report.extras, { audio_milliseconds: 2500 });
+    assert.equal(readAnswer(fal, sse({ progress: 1 }, { progress: 2 })).tokensComplete, false);
+  });
+});
+
+describe("openai.served", () => {
+  it("makes a record only if the response states usage", () => {
+    assert.equal(readAnswer(served, '{"predictions":[1]}').noRecord, "no_usage");
+    const chat = readAnswer(
+      served,
+      '{"model":"m","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}',
+    );
+    assert.deepEqual([chat.noRecord, chat.tokens.promptTokens], [undefined, 3]);
+  });
+});
+
+describe("vercel.language_model", () => {
+  it("ignores a price that is none", () => {
+    for (const cost of ["-1", "x", 1, undefined]) {
+      const body = { usage: { inputTokens: 1, outputTokens: 2 }, providerMetadata: { gateway: { cost } } };
+      assert.equal(readAnswer(vercel, JSON.stringify(body)).providerCostPicoUsd, null);
+    }
+  });
+
+  it("is incomplete without usage", () => {
+    const report = readAnswer(vercel, sse({ type: "text-delta", delta: "x" }));
+    assert.deepEqual([countsOf(report), report.tokensComplete], [Array(6).fill(null), false]);
+  });
+});
