@@ -16,11 +16,8 @@ export function mergePulledRows(
   now: Millis,
 ): RateRow[] {
   const latest = new Map<string, RateRow>();
-  for (const row of stored) {
-    const known = latest.get(keyOf(row));
-    if (known === undefined || (row.effectiveFrom ?? "") >= (known.effectiveFrom ?? ""))
-      latest.set(keyOf(row), row);
-  }
+  const byStart = [...stored].sort((one, other) => (startText(one) < startText(other) ? -1 : 1));
+  for (const row of byStart) latest.set(keyOf(row), row);
   const replaced = new Set<RateRow>();
   const added: RateRow[] = [];
   for (const row of accepted) {
@@ -48,3 +45,5 @@ function startOf(
 function keyOf({ provider, model, daily, origin }: RateRow): string {
   return JSON.stringify([provider, model.toLowerCase(), daily, origin?.name ?? null]);
 }
+
+const startText = ({ effectiveFrom }: RateRow) => effectiveFrom ?? "";

@@ -229,6 +229,8 @@ describe("judgePull() on the pull as a whole", () => {
       assert.deepEqual(verdict.ok ? [] : verdict.problems.map((problem) => problem.field), [field]);
     }
     assert.ok(judge(pullOf({ ...known, extras: { web_search_requests: "1" } })).ok);
+    const above = judge(pullOf({ ...known, cache_write: "1001" }));
+    assert.match(above.ok ? "" : above.problems[0]!.problem, /^is above the ceiling/);
   });
 
   it("accepts the rates that the cloud publishes", () => {

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { findPriceFix } from "../../../core/pricing/price-fix.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { explainRequest } from "../../../core/pricing/explain-request.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { findPriceFix, fixOfExplanation } from "../../../core/pricing/price-fix.ts";
 import { PRICE_SOURCES, sourcesOf } from "../../../core/pricing/sources/price-sources.ts";
+import { sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
 const never = () => null;
@@ -33,6 +37,27 @@ describe("findPriceFix()", () => {
   it("returns null if the model has a rate and no list can add what is missing", () => {
     assert.equal(find("acme", never, true), null);
     assert.equal(find("openai", never, true)?.toml.length, 0);
+  });
+});
+
+describe("fixOfExplanation()", () => {
+  const explain = (change: Parameters<typeof sampleRecord>[0]) =>
+    fixOfExplanation(explainRequest(sampleRecord(change), createPriceBook(loadBundledRates())), never, NOW);
+  const unknown = {
+    provider: "acme",
+    model: "m",
+    requestedModel: null,
+    usageExtras: null,
+    serviceTier: null,
+  };
+
+  it("returns the fix of a request without a price", () => {
+    assert.equal(explain(unknown)?.toml[1], 'provider = "acme"');
+  });
+
+  it("returns null if the request has a price, or if its tokens are what is missing", () => {
+    assert.equal(explain({ model: "claude-sonnet-4-5", serviceTier: null }), null);
+    assert.equal(explain({ ...unknown, tokens: { ...sampleRecord().tokens, promptTokens: null } }), null);
   });
 });
 

@@ -60,6 +60,21 @@ describe("the stated rates of a service tier", () => {
     );
   });
 
+  it("leave tokens of a medium at their own rate times the factor", () => {
+    const extras = { audio_input_tokens: 10 };
+    const book = createPriceBook([
+      { ...row, rates: { ...rates, extras: { audio_input_tokens: 4_000_000 } } },
+    ]);
+    assert.equal(
+      priceUsage({ ...usage("flex"), extras }, book).costPicoUsd,
+      45_000_000n + 20_000_000n + 20_000_000n,
+    );
+    assert.equal(
+      priceUsage({ ...usage("odd"), extras }, book).unpricedReason,
+      'no published price for service tier "odd"',
+    );
+  });
+
   it("apply above a context tier only where they are stated for it", () => {
     assert.equal(price(usage("flex", { promptTokens: 2_000 })).costPicoUsd, 1_830_000_000n);
     assert.equal(

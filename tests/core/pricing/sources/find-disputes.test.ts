@@ -49,6 +49,17 @@ describe("findDisputes()", () => {
     assert.equal(findDisputes([row("bundled", null, 0), row("auto", null, 1)], AT).length, 1);
   });
 
+  it("compares all models of a source", () => {
+    const models = ["m", "n"].flatMap((model) => [
+      row("bundled", null, 1_000_000, { model }),
+      row("auto", "litellm", 2_000_000, { model }),
+    ]);
+    assert.deepEqual(
+      findDisputes(models, AT).map(({ model }) => model),
+      ["m", "n"],
+    );
+  });
+
   it("lists nothing for the operator's rates or a single source", () => {
     const rows = [row("operator", null, 9_000_000), row("auto", "litellm", 1_000_000)];
     assert.deepEqual(findDisputes(rows, AT), []);

@@ -199,7 +199,7 @@ describe("parsePriceList() of models.dev's list", () => {
 const GENAI_PRICES = `[
   {"id": "openai", "name": "OpenAI", "models": [
     {"id": "gpt-5.4", "match": {"or": [{"equals": "gpt-5.4"}, {"equals": "gpt-5-4"}, {"starts_with": "gpt-5.4-2"}]},
-     "prices": {"input_mtok": {"base": 2.5, "tiers": [{"start": 272000, "price": 5}]},
+     "prices": {"output_reasoning_mtok": 20, "input_mtok": {"base": 2.5, "tiers": [{"start": 272000, "price": 5}]},
                 "cache_read_mtok": {"base": 0.25, "tiers": [{"start": 272000, "price": 0.5}]},
                 "output_mtok": {"base": 15, "tiers": [{"start": 272000, "price": 22.5}]}}}
   ]},
@@ -228,6 +228,7 @@ describe("parsePriceList() of genai-prices' list", () => {
         {
           provider: "openai",
           model: name,
+          thinking: "20",
           ...{ input: "2.5", output: "15", cache_read: "0.25", cache_write: null },
           tiers: [
             { above_tokens: 272_000, input: "5", output: "22.5", cache_read: "0.5", cache_write: null },
@@ -383,6 +384,7 @@ describe("parsePriceList() of a list that is not as it should be", () => {
                   tiers: [1, { tier: 1 }, { tier: { type: "x", size: 5 } }, { tier: { size: 5 } }],
                 },
               },
+              "no-modes": { cost, experimental: { modes: { a: 1 } } },
               "odd-modes": {
                 cost,
                 experimental: {
@@ -404,6 +406,7 @@ describe("parsePriceList() of a list that is not as it should be", () => {
         ["good", 0, 0],
         ["old-tier", 1, 0],
         ["odd-tiers", 1, 0],
+        ["no-modes", 0, 0],
         ["odd-modes", 0, 1],
       ],
     );

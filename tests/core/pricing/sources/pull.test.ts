@@ -92,6 +92,15 @@ describe("judgePriceList()", () => {
     }
   });
 
+  it("keeps the token rates of a model for which the list states only a fee", () => {
+    const fee = { input: null, output: null, extras: { web_search_requests: "10000" } };
+    const verdict = judge([{ ...listed("1"), ...fee }]);
+    assert.deepEqual([verdict.rows[0]?.rates.input, verdict.rows[0]?.rates.output], [1_000_000, 5_000_000]);
+    assert.deepEqual(verdict.changes, [
+      { provider: "openai", model: "m", field: "web search requests", from: null, to: 10_000_000_000 },
+    ]);
+  });
+
   it("takes nothing from another model whose rule matches the name", () => {
     const [row] = judge([listed("2", { model: "mini" })], [bundled({ cacheRead: 100_000 })]).added;
     assert.equal(row?.rates.cacheRead, null);
@@ -207,6 +216,13 @@ describe("mergePulledRows()", () => {
     );
     const later = pull(rows, [listed("2", { effective_from: "2026-12-01" })], "2026-11-21");
     assert.equal(pull(later, [listed("2")], "2026-11-22").length, 2);
+  });
+
+  it("compares with the latest stored row, in any order of the rows", () => {
+    const first = pull([], [listed("2")], "2026-11-20");
+    const second = pull(first, [listed("3")], "2026-11-22");
+    const again = pull([...second].reverse(), [listed("3")], "2026-11-23");
+    assert.deepEqual(again.map(({ effectiveFrom }) => effectiveFrom).sort(), ["2026-11-20", "2026-11-22"]);
   });
 
   it("keeps rows that an older version stored without an origin", () => {
