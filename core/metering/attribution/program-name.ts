@@ -112,15 +112,28 @@ export function readProgramName(words: readonly string[]): string | null {
   return (rest === words ? baseName(program) : scriptName(program)) || null;
 }
 
-/** Product names of HTTP libraries, which say nothing about the program. Versions are left out. */
-const LIBRARIES =
-  /^(?:mozilla|node|node-fetch|undici|axios|got|ky|bun|deno|curl|wget|libcurl|python|python-(?:requests|httpx|urllib3)|aiohttp|httpx|urllib3?|go-http-client|okhttp|java|reqwest|ruby|faraday|guzzlehttp|php|openai|asyncopenai|asyncanthropic|anthropic|google-genai-sdk|google-api-.*|cohere|mistral.*|ollama-.*|ai-sdk|ai|litellm|langchain.*|aws-sdk-.*|boto3|botocore|x|sdk)$/i;
+/** Programs that name themselves in `User-Agent`. The list is closed: any other text may be private and is not stored. */
+const AGENTS: ReadonlySet<string> = new Set([
+  ...["GeminiCLI", "QwenCode", "claude-cli", "claude-code", "codex_cli_rs", "codex_exec", "codex_vscode"],
+  ...["codex-tui", "opencode", "aider", "Cline", "RooCode", "Kilo-Code", "Cursor", "goose", "crush", "amp"],
+  ...[
+    "Zed",
+    "GitHubCopilotChat",
+    "GithubCopilot",
+    "copilot-cli",
+    "continue",
+    "iFlow-Cli",
+    "kimi-cli",
+    "KimiCLI",
+  ],
+  ...["factory-cli", "droid", "warp", "windsurf", "llm", "OpenHands", "plandex", "forge"],
+]);
 
 /**
- * Returns the program that a `User-Agent` names first, such as `GeminiCLI` in `GeminiCLI/0.9 (linux)`; null for the name of an
- * HTTP library or SDK.
+ * Returns the program that a `User-Agent` names first, such as `GeminiCLI` in `GeminiCLI/0.9 (linux)`; null if it is not a known
+ * one.
  */
 export function programOfUserAgent(userAgent: string | null): string | null {
   const name = /^([A-Za-z][A-Za-z0-9._-]{1,31})(?:[/ ]|$)/.exec(userAgent ?? "")?.[1];
-  return name === undefined || LIBRARIES.test(name) ? null : name;
+  return name !== undefined && AGENTS.has(name) ? name : null;
 }

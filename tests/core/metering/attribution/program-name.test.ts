@@ -65,6 +65,7 @@ describe("programOfUserAgent()", () => {
     ["Mozilla/5.0 (X11)", null],
     ["Go-http-client/1.1", null],
     ["(odd)", null],
+    ["some-private-name/1.0", null],
     ["", null],
     [null, null],
   ];
