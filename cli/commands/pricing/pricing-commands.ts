@@ -70,10 +70,7 @@ const sourceOption =
   "litellm, models.dev, genai-prices, openrouter or cloud; by default, the configured source";
 
 export class PricingPullCommand extends MeterCommand {
-  static override paths = [
-    ["pricing", "refresh"],
-    ["pricing", "pull"],
-  ];
+  static override paths = [["pricing", "pull"]];
   static override usage = Command.Usage({
     category: "Prices",
     description: "Pull the published rates now",
@@ -81,7 +78,6 @@ export class PricingPullCommand extends MeterCommand {
       Pulls from \`[pricing] source\` or \`pull_url\` if one is set, otherwise from the cloud. Of a public price list, rates
       that change more than tenfold or between free and paid are held back, and the others are applied from today. A pull
       from the cloud is applied as a whole or not at all. Stored requests keep their cost; see \`meter recompute-costs\`.
-      \`meter pricing pull\` is the same command.
     `,
     examples: [
       ["Pull LiteLLM's price list", "meter pricing pull --source litellm"],
@@ -95,6 +91,15 @@ export class PricingPullCommand extends MeterCommand {
     const { pullRates } = await import("./pull-rates.ts");
     return await pullRates(this.commandContext, this);
   }
+}
+
+export class PricingRefreshCommand extends PricingPullCommand {
+  static override paths = [["pricing", "refresh"]];
+  static override usage = Command.Usage({
+    category: "Prices",
+    description: "Pull the published rates now; the same as meter pricing pull",
+    examples: [["Pull from the configured source", "meter pricing refresh"]],
+  });
 }
 
 export class PricingDiffCommand extends MeterCommand {

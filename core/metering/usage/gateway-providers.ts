@@ -112,7 +112,7 @@ export const GATEWAY_PROVIDERS: readonly Provider[] = [
       anthropic(/^\/zen\/go\/v1(?=\/)/),
       openai(/^\/zen\/go\/v1(?=\/)/),
     ],
-    { shared: true },
+    { shared: true, billing: "plan" },
   ),
   overTls(
     "opencode",

@@ -105,7 +105,7 @@ const hosts: Record<string, string> = {
   "POST https://opencode.ai/zen/v1/messages": "opencode anthropic.messages chat",
   "POST https://opencode.ai/zen/v1/models/gemini-x:streamGenerateContent":
     "opencode gemini.generate chat gemini-x true",
-  "POST https://opencode.ai/zen/go/v1/chat/completions": "opencode-go openai.chat chat",
+  "POST https://opencode.ai/zen/go/v1/chat/completions": "opencode-go openai.chat chat plan",
   "GET https://opencode.ai/docs": "not_provider",
   "POST https://1234.ai-gateway.cloud.databricks.com/mlflow/v1/chat/completions":
     "databricks openai.chat chat",
