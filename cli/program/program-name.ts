@@ -1,6 +1,6 @@
 /** The first words of both programs' commands. */
 const firstWords =
-  "init|uninstall|doctor|start|stop|status|run|open|report|coverage|requests|explain|project|bodies|cloud|sync|pricing|estimates|recompute-costs|prune|wipe|serve|migrate|admin|rates|ledger";
+  "init|uninstall|doctor|start|stop|status|run|provider|open|report|coverage|requests|explain|project|bodies|cloud|sync|pricing|estimates|recompute-costs|prune|wipe|serve|migrate|admin|rates|ledger";
 
 /** Matches a program's name before one of its commands, unless it is part of a longer command or of another word. */
 const commandInText = new RegExp(
