@@ -1,8 +1,8 @@
 import type { CalendarDate } from "../values/time.ts";
 import type { ModelText } from "./bundled-rates.ts";
 
-/** The day on which these prices were last compared with their pages. */
-export const STATED_RATES_DATE: CalendarDate = "2026-11-23";
+/** The day on which the newest of these prices was published. All were compared with their pages on 2026-11-23. */
+export const STATED_RATES_DATE: CalendarDate = "2026-09-29";
 
 /** DeepSeek's peak hours in UTC, on weekdays. Its Chinese public holidays are off-peak, which these rows do not know. */
 const MORNING = [3_600, 14_400, 1] as const;
