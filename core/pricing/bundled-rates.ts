@@ -2,7 +2,7 @@ import type { CalendarDate } from "../values/time.ts";
 import { BUNDLED_RATES_DATE, BUNDLED_RATES_TEXT } from "./bundled-rates.data.ts";
 import type { MatchRule } from "./model-match.ts";
 import type { RateRow, RateTier } from "./rates.ts";
-import { STATED_RATES, STATED_RATES_DATE } from "./stated-rates.data.ts";
+import { STATED_RATES } from "./stated-rates.data.ts";
 import { SUPPLEMENT_RATES } from "./supplement-rates.data.ts";
 import type { UsageExtraName } from "./usage-extras.ts";
 
@@ -40,15 +40,15 @@ type Lists = Readonly<Record<string, readonly ModelText[]>>;
 
 /**
  * Loads the bundled rates, in the order that a price book requires: those that we state ourselves, those of the source, and
- * the supplements. Takes a few milliseconds, so call it once.
+ * the supplements. All have one date, because the cloud takes the rows of the newest date as the set. Takes a few milliseconds, so call it once.
  */
 export function loadBundledRates(): RateRow[] {
-  const rows = readRates(STATED_RATES, STATED_RATES_DATE);
+  const rows = readRates(STATED_RATES, BUNDLED_RATES_DATE);
   const stated = new Set(rows.map(({ provider, model }) => `${provider} ${model}`));
   for (const row of loadSourceRates()) if (!stated.has(`${row.provider} ${row.model}`)) rows.push(row);
   for (const { source, date, text } of SUPPLEMENT_RATES) {
     const origin = { name: source, retrievedOn: date };
-    for (const row of readRates(JSON.parse(text) as Lists, date)) rows.push({ ...row, origin });
+    for (const row of readRates(JSON.parse(text) as Lists, BUNDLED_RATES_DATE)) rows.push({ ...row, origin });
   }
   return rows;
 }

@@ -1,8 +1,4 @@
-import type { CalendarDate } from "../values/time.ts";
 import type { ModelText } from "./bundled-rates.ts";
-
-/** The day on which the newest of these prices was published. All were compared with their pages on 2026-11-23. */
-export const STATED_RATES_DATE: CalendarDate = "2026-09-29";
 
 /** DeepSeek's peak hours in UTC, on weekdays. Its Chinese public holidays are off-peak, which these rows do not know. */
 const MORNING = [3_600, 14_400, 1] as const;
@@ -11,7 +7,7 @@ const AFTERNOON = [21_600, 36_000, 1] as const;
 const GPT_6_FEES = { web_search_requests: 10_000_000_000, file_search_requests: 2_500_000_000 };
 
 /**
- * Prices that the bundled source lacks or has wrong, in the form that `loadBundledRates` reads. A model here replaces that
+ * Prices that the bundled source lacks or has wrong, compared with their pages on 2026-11-23, in the form that `loadBundledRates` reads. A model here replaces that
  * model of the source, and its rule comes before the source's rules, which match whole families.
  */
 export const STATED_RATES: Readonly<Record<string, readonly ModelText[]>> = {
