@@ -1,4 +1,4 @@
-// `npm run coverage`: runs the tests of `core/` and fails unless they cover every line, branch and function. Prints each
+// `npm run coverage`: runs the tests of `core/` and the conformance suite, and fails unless they cover every line, branch and function. Prints each
 // uncovered place, because the table of `node --test` shows no branches. A file of `core/` that no test loads counts as
 // uncovered, unless it contains only types.
 import { spawnSync } from "node:child_process";
@@ -24,6 +24,8 @@ try {
       "--test-reporter=lcov",
       `--test-reporter-destination=${lcovFile}`,
       "tests/core/**/*.test.ts",
+      // The readers of usage are tested with whole responses.
+      "tests/conformance/*.test.ts",
     ],
     { stdio: "inherit" },
   );
