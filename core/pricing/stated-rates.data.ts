@@ -7,8 +7,10 @@ const AFTERNOON = [21_600, 36_000, 1] as const;
 const GPT_6_FEES = { web_search_requests: 10_000_000_000, file_search_requests: 2_500_000_000 };
 
 /**
- * Prices that the bundled source lacks or has wrong, compared with their pages on 2026-11-23, in the form that `loadBundledRates` reads. A model here replaces that
- * model of the source, and its rule comes before the source's rules, which match whole families.
+ * Prices that the bundled source lacks or has wrong, in the form that `loadBundledRates` reads. Each names the provider's page that
+ * states it. The prices of gpt-6.1-sol, DeepSeek, the legacy models, Titan V2, gpt-oss-safeguard and Phi-4 come from other reports
+ * of these pages (2026-11-23); compare them with the pages at the next update. A model here replaces that model of the source, and
+ * its rule comes before the source's rules, which match whole families.
  */
 export const STATED_RATES: Readonly<Record<string, readonly ModelText[]>> = {
   openai: [

@@ -21,8 +21,8 @@ const statFields = Array.from({ length: 23 }, (_, index) => {
   return index === 21 ? "__meter_began" : "__meter_rest";
 }).join(" ");
 
-/** Returns the port of the proxy that the variables name; empty if they name none. */
-const portOf = ({ HTTPS_PROXY }: Variables): string => /:(\d+)\/?$/.exec(HTTPS_PROXY ?? "")?.[1] ?? "";
+/** Returns a pattern for the port of the proxy that the variables name; any port if they name none. */
+const portPattern = ({ HTTPS_PROXY }: Variables): string => /:(\d+)\/?$/.exec(HTTPS_PROXY ?? "")?.[1] ?? "*";
 
 /**
  * Returns a file for bash, zsh and other POSIX shells to source. It reads the daemon's process id from `stateFile`
@@ -69,7 +69,7 @@ export const shellFile = (variables: Variables, stateFile: string): string =>
     `    done < ${quoteForShell(stateFile)}`,
     "  fi",
     "  case $__meter_pid in *[!0-9]*) __meter_pid= ;; esac",
-    `  case $__meter_port in '' | ${portOf(variables) || "*"}) ;; *) __meter_pid= ;; esac`,
+    `  case $__meter_port in '' | ${portPattern(variables)}) ;; *) __meter_pid= ;; esac`,
     "  __meter_next=__meter_drop",
     '  if [ -n "$__meter_pid" ] && kill -0 "$__meter_pid" 2>/dev/null; then',
     "    __meter_next=__meter_use",
@@ -142,7 +142,7 @@ export const fishFile = (variables: Variables, stateFile: string): string =>
     `    if test -r ${quoteForFish(stateFile)}`,
     `        set -l id (string replace -rf '^\\s*"pid": (\\d+).*$' '$1' <${quoteForFish(stateFile)})`,
     `        set -l port (string replace -rf '^\\s*"proxy_port": (\\d+).*$' '$1' <${quoteForFish(stateFile)})`,
-    `        if test -n "$port"; and not string match -q "${portOf(variables) || "*"}" "$port"`,
+    `        if test -n "$port"; and not string match -q "${portPattern(variables)}" "$port"`,
     "            set id",
     "        end",
     `        set -l start (string replace -rf '^\\s*"process_start": (\\d+).*$' '$1' <${quoteForFish(stateFile)})`,

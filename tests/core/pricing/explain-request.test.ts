@@ -39,6 +39,12 @@ describe("explainRequest()", () => {
     assert.match(explainRequest(large, book).rate ?? "", /, above 200000 input tokens$/);
   });
 
+  it("names the price list that the rate was pulled from", () => {
+    const origin = { name: "litellm", retrievedOn: "2026-11-23" } as const;
+    const pulled = loadBundledRates().map((row) => ({ ...row, source: "auto" as const, origin }));
+    assert.match(explainRequest(request, createPriceBook(pulled)).rate ?? "", /, litellm rates of /);
+  });
+
   it("describes no rate for an unknown model", () => {
     assert.equal(explainRequest({ ...request, model: "no-such-model" }, book).rate, null);
   });

@@ -208,6 +208,13 @@ describe("resolveConfig()", () => {
     assert.deepEqual(Object.entries(config.cloud.bodies.perProject), [["__proto__", false]]);
   });
 
+  it("reads the price list to pull from", () => {
+    assert.equal(resolve({ pricing: { source: "litellm" } }).config.pricing.source, "litellm");
+    const { config, warnings } = resolve({ pricing: { source: 5 } });
+    assert.equal(config.pricing.source, null);
+    assert.match(warnings[0] ?? "", /^pricing\.source: must be one of litellm, /);
+  });
+
   it("warns about the expected type of each key, and uses the default", () => {
     const { config, warnings } = resolve({
       proxy: { host: 5, port: "8081" },

@@ -518,6 +518,7 @@ describe("parsePriceList() of a list that is not as it should be", () => {
   it("leaves out a model with a price that is not an amount, and names the field", () => {
     const text = `{"good": {"litellm_provider": "openai", "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6},
       "negative": {"litellm_provider": "openai", "input_cost_per_token": -1e-6, "output_cost_per_token": 2e-6},
+      "flag": {"litellm_provider": "openai", "input_cost_per_token": true, "output_cost_per_token": 2e-6},
       "text": {"litellm_provider": "openai", "input_cost_per_token": "free", "output_cost_per_token": 2e-6},
       "huge": {"litellm_provider": "openai", "input_cost_per_token": 1e300, "output_cost_per_token": 2e-6}}`;
     const parsed = parsePriceList(text, "litellm");
@@ -530,6 +531,7 @@ describe("parsePriceList() of a list that is not as it should be", () => {
       parsed.problems.map(({ model, field, problem }) => [model, field, problem]),
       [
         ["negative", "input_cost_per_token", "is not an amount from zero up"],
+        ["flag", "input_cost_per_token", "is not an amount from zero up"],
         ["text", "input_cost_per_token", "is not an amount from zero up"],
         ["huge", "input_cost_per_token", "is too large"],
       ],

@@ -195,6 +195,12 @@ describe("mergePulledRows()", () => {
   it("applies the first price of a model to all days", () => {
     const rows = pull([], [listed("4", { provider: "openai", model: "x" })], "2026-11-20");
     assert.equal(priceOn(rows, "2026-01-01", "x"), 4_000_000);
+    const changed = pull(rows, [listed("5", { model: "x" })], "2026-11-21");
+    const again = pull(changed, [listed("6", { model: "x" })], "2026-11-22");
+    assert.deepEqual(
+      ["2026-11-20", "2026-11-21", "2026-11-22"].map((day) => priceOn(again, day, "x")),
+      [4_000_000, 5_000_000, 6_000_000],
+    );
   });
 
   it("only renews the date of a price that is the same, also at a second pull on one day", () => {

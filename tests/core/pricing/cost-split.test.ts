@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  addToSplit,
+  COST_PARTS,
+  describeSplit,
+  NO_COST,
+  SPLIT_PARTS,
+  shownParts,
+} from "../../../core/pricing/cost-split.ts";
+import { BILLING_MODES } from "../../../core/values/record-fields.ts";
+
+describe("addToSplit()", () => {
+  it("adds each cost to one part, so that the parts add up to the whole", () => {
+    const calls = fc.array(fc.tuple(fc.constantFrom(...BILLING_MODES), fc.bigInt(0n, 10n ** 15n)));
+    fc.assert(
+      fc.property(calls, (costs) => {
+        const split = costs.reduce((sum, [mode, cost]) => addToSplit(sum, mode, cost), NO_COST);
+        const whole = costs.reduce((sum, [, cost]) => sum + cost, 0n);
+        assert.equal(
+          COST_PARTS.reduce((sum, { part }) => sum + split[part], 0n),
+          whole,
+        );
+        const plan = costs.reduce((sum, [mode, cost]) => (mode === "plan" ? sum + cost : sum), 0n);
+        assert.equal(split.planUsagePicoUsd, plan);
+      }),
+    );
+  });
+
+  it("counts credits as spent", () => assert.equal(SPLIT_PARTS.credits, "spentPicoUsd"));
+});
+
+describe("shownParts()", () => {
+  it("always shows what was spent, and the other parts if they have calls", () => {
+    assert.deepEqual(
+      shownParts(() => false).map(({ label }) => label),
+      ["Spent"],
+    );
+    assert.deepEqual(
+      shownParts(() => true),
+      COST_PARTS,
+    );
+  });
+});
+
+describe("describeSplit()", () => {
+  it("leaves out parts without a cost, except what was spent", () => {
+    const format = (picoUsd: bigint) => `$${picoUsd}`;
+    assert.equal(describeSplit(NO_COST, format), "Spent $0");
+    assert.equal(
+      describeSplit({ spentPicoUsd: 12n, planUsagePicoUsd: 231n, unknownBillingPicoUsd: 3n }, format),
+      "Spent $12 · plan usage worth $231 at API prices · $3 with unknown billing",
+    );
+  });
+});
