@@ -39,7 +39,7 @@ const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + 
 
 /** SQL for the parts of the cost, by their sums. The rest of the cost has unknown billing. */
 const COST_PARTS: Readonly<Record<string, string>> = {
-  spent_pico_usd: "case when billing_mode in ('metered', 'credits', 'free') then cost_pico_usd end",
+  spent_pico_usd: `case when ${EFFECTIVE_BILLING_SQL} in ('metered', 'credits', 'free') then cost_pico_usd end`,
   plan_usage_pico_usd: `case when ${EFFECTIVE_BILLING_SQL} = 'plan' then cost_pico_usd end`,
 };
 

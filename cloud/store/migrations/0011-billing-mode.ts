@@ -1,10 +1,14 @@
 import type { Migration } from "../migration.ts";
 
+const METERED_PROVIDERS =
+  "'azure', 'bedrock', 'cerebras', 'cohere', 'deepseek', 'fireworks', 'gemini', 'groq', 'mistral', 'openrouter', " +
+  "'perplexity', 'together', 'vertex'";
+
 const ROLLUPS = ["usage_hourly", "usage_daily"];
 
 /**
  * Adds how a request is billed, and the sums of what was spent and of plan usage. The rest of `cost_pico_usd` has unknown
- * billing, as have all older requests except those of two providers that only serve plans.
+ * billing, as have all older requests except those of providers that bill all calls alike.
  */
 export const billingMode: Migration = {
   name: "0011-billing-mode",
@@ -17,6 +21,7 @@ export const billingMode: Migration = {
       // The policies apply to the owner of the tables too, which would see no rows.
       `alter table ${table} no force row level security`,
       `update ${table} set plan_usage_pico_usd = cost_pico_usd where provider in ('codex', 'code-assist')`,
+      `update ${table} set spent_pico_usd = cost_pico_usd where provider in (${METERED_PROVIDERS})`,
       `alter table ${table} force row level security`,
     ]),
   ],
