@@ -116,6 +116,7 @@ describe("toStoredRequest()", () => {
           tokens_complete: local.tokensComplete,
           reported_cost_pico_usd: local.costPicoUsd?.toString() ?? null,
           reported_cost_source: local.costSource,
+          billing_mode: local.billingMode,
           reported_rates_source: local.ratesSource,
           provider_cost_pico_usd: local.providerCostPicoUsd?.toString() ?? null,
           service_tier: local.serviceTier,
