@@ -56,8 +56,11 @@ export function isInterpreter(program: string): boolean {
   return findInterpreter(program) !== null;
 }
 
-/** Returns the name of a script: of its package, or of its file, or of the folder of a file such as `index.js`. */
-function scriptName(path: string): string | null {
+/**
+ * Returns the name of a script: of its package, or of its file, or of the folder of a file such as `index.js`. Empty if the
+ * path names nothing.
+ */
+function scriptName(path: string): string {
   const segments = path
     .replace(/^file:\/\//, "")
     .split(/[/\\]/)
@@ -65,11 +68,10 @@ function scriptName(path: string): string | null {
   const file = segments.at(-1) ?? "";
   const modules = segments.lastIndexOf("node_modules");
   if (modules !== -1 && segments[modules + 1] !== ".bin") {
-    const scope = segments[modules + 1] ?? "";
-    const name = scope.startsWith("@") ? segments[modules + 2] : scope;
-    return name === undefined || name === "" ? null : name;
+    const name = segments.slice(modules + 1).find((each) => !each.startsWith("@"));
+    if (name !== undefined) return name;
   }
-  if (!PLAIN_FILES.test(file)) return file === "" ? null : file;
+  if (!PLAIN_FILES.test(file)) return file;
   return segments.slice(0, -1).findLast((folder) => !PLAIN_FOLDERS.has(folder)) ?? file;
 }
 
@@ -98,7 +100,7 @@ function findScript(
 export function readProgramName(words: readonly string[]): string | null {
   let rest = words;
   for (let depth = 0; depth < 4; depth += 1) {
-    const program = rest[0] === undefined ? "" : (scriptName(rest[0]) ?? baseName(rest[0]));
+    const program = scriptName(rest[0] ?? "");
     const interpreter = findInterpreter(program);
     if (interpreter === null) break;
     const script = findScript(rest, interpreter);
@@ -107,8 +109,7 @@ export function readProgramName(words: readonly string[]): string | null {
     if (script.isModule) return word.replace(/\.__main__$/, "");
     rest = rest.slice(script.at);
   }
-  const [program] = rest;
-  if (program === undefined || program === "") return null;
+  const [program = ""] = rest;
   return (rest === words ? baseName(program) : scriptName(program)) || null;
 }
 

@@ -33,6 +33,9 @@ const commandLines: readonly (readonly [words: string, name: string | null])[] =
   ["/usr/bin/python3 /home/u/.local/bin/aider", "aider"],
   ["python -c print(1)", "python"],
   ["python /w/etl/main.py", "etl"],
+  ["python main.py", "main.py"],
+  ["node src/index.js", "index.js"],
+  ["node /w/node_modules/@scope", "@scope"],
   ["uv run job.py", "job.py"],
   ["C:\\node\\node.exe C:\\apps\\shop\\agent.js", "agent.js"],
   ["python3 -m", "python3"],
@@ -44,6 +47,7 @@ describe("readProgramName()", () => {
   it("has no name without words", () => {
     assert.equal(readProgramName([]), null);
     assert.equal(readProgramName([""]), null);
+    assert.equal(readProgramName(["/"]), null);
   });
 });
 
