@@ -83,9 +83,9 @@ function describeCounts({ httpStatus, tokens, tokensComplete, usageExtras }: Fai
     },
   ];
   const listed = (isEstimate: boolean) =>
-    parts
-      .filter((part) => part.count !== null && part.isEstimate === isEstimate)
-      .map(({ count, noun }) => formatQuantity(count ?? 0, `${noun} token`));
+    parts.flatMap(({ count, noun, ...part }) =>
+      count === null || part.isEstimate !== isEstimate ? [] : [formatQuantity(count, `${noun} token`)],
+    );
   const [stated, estimated] = [listed(false), listed(true)];
   const unknown = parts.filter(({ count }) => count === null).map(({ noun }) => noun);
   if (unknown.length === 2)

@@ -61,6 +61,16 @@ const table: readonly [name: string, record: Partial<RequestRecord>, text: strin
     "The provider or the network closed the connection after 12.3 s, before the response was complete. By then the provider had stated 2,100 input tokens. Estimated from the text: 812 output tokens. The final counts had not arrived. The stored cost includes the estimate, and the provider may bill more.",
   ],
   [
+    "a cut stream whose counts are all estimated",
+    {
+      ...cut,
+      tokens: counts(100, 812),
+      costSource: "estimated",
+      usageExtras: { estimated_input: 1, estimated_output: 1 },
+    },
+    "The provider or the network closed the connection after 12.3 s, before the response was complete. Estimated from the text: 2,100 input tokens and 812 output tokens. The final counts had not arrived. The stored cost includes the estimate, and the provider may bill more.",
+  ],
+  [
     "a cut stream of a model without a price",
     { ...cut, costPicoUsd: null, costSource: "unpriced" },
     `The provider or the network closed the connection after 12.3 s, before the response was complete. ${STATED} No cost is stored, because the price is unknown.`,
