@@ -10,8 +10,8 @@ export interface MessageReader {
   read(message: PickedMembers, whole: boolean): void;
   /** Reads an object in the array named by the API's `elements`. Called before `read` gets the enclosing message. */
   element?(element: PickedMembers): void;
-  /** Whether the model is known, so that messages without usage can be skipped. */
-  knowsModel(): boolean;
+  /** Whether the model is known, so that messages without usage can be skipped. Absent if they can always be skipped. */
+  knowsModel?(): boolean;
   /** Returns the findings. `ended`: the stream was read to its end. */
   end(ended: boolean): UsageFindings;
   /** Whether the last message read ends a response on a WebSocket. For an API whose messages have no type. */

@@ -42,7 +42,7 @@ export function createMessageUsageReader(route: MeteredRoute): MessageUsageReade
   return {
     read(message) {
       if (message.length > MAX_MESSAGE_BYTES) return null;
-      if (api.findKeys(message) === 0 && messages.knowsModel()) return null;
+      if (api.findKeys(message) === 0 && (messages.knowsModel?.() ?? true)) return null;
       const picked = pickMembers(message, api.members);
       messages.read(picked, false);
       error = readProviderError(picked, false);

@@ -187,10 +187,11 @@ function readStreamed(state: ResponseState, bytes: Uint8Array, isError: boolean)
     return;
   }
   const keys = api.findKeys(bytes) | (isError ? ERROR_BIT : 0);
-  if (keys === 0 && (messages.knowsModel() || ++state.modelLookups > MAX_MODEL_LOOKUPS)) return;
+  const knowsModel = messages.knowsModel?.() ?? true;
+  if (keys === 0 && (knowsModel || ++state.modelLookups > MAX_MODEL_LOOKUPS)) return;
   if (keys > ERROR_BIT) {
     state.droppedBeforeUsage = state.body!.dropped;
-    if (api.lastWins && keys === USAGE_BIT && messages.knowsModel() && !state.flushing) {
+    if (api.lastWins && keys === USAGE_BIT && knowsModel && !state.flushing) {
       state.latestUsage ??= createByteStore(quota);
       state.latestUsage.clear();
       if (state.latestUsage.append(bytes, 0, bytes.length)) return;

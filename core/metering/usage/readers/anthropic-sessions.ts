@@ -44,7 +44,6 @@ function startEvents(): MessageReader {
     if (isObject(usage)) results.push({ ...findingsOf(usage, model, event.string("id")), error: null });
   };
   return {
-    knowsModel: () => true,
     element: read,
     read,
     end: () => ({ ...findingsOf(undefined, null, null), noRecord: "results", results }),
@@ -64,14 +63,13 @@ export const anthropicDreams = defineApiReader({
   start: startDream,
 });
 
-const ENDED_DREAM: ReadonlySet<string> = new Set(["completed", "failed", "canceled"]);
+const ENDED_DREAM: ReadonlySet<string | null> = new Set(["completed", "failed", "canceled"]);
 
 function startDream({ fetches, routeId }: AnswerFacts): MessageReader {
   let found: UsageFindings = findingsOf(undefined, null, routeId);
   return {
-    knowsModel: () => true,
     read(message) {
-      const hasEnded = ENDED_DREAM.has(message.string("status") ?? "");
+      const hasEnded = ENDED_DREAM.has(message.string("status"));
       const usage = hasEnded ? message.value("usage") : undefined;
       found = findingsOf(usage, message.string("model.id"), message.string("id") ?? routeId);
     },

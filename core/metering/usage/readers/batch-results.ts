@@ -58,7 +58,6 @@ function startResults(readMessage: (message: PickedMembers) => readonly UsageRep
   const results: UsageReport[] = [];
   let dropped = 0;
   return {
-    knowsModel: () => true,
     read(message) {
       for (const result of readMessage(message)) {
         if (results.length < MAX_BATCH_RESULTS) results.push(result);

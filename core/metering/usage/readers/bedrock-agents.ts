@@ -34,7 +34,6 @@ function startAgent({ header }: AnswerFacts): MessageReader {
   let input: number | null = null;
   let output: number | null = null;
   return {
-    knowsModel: () => true,
     read(message) {
       for (const path of MODEL_PATHS) model = bedrockModel(message.string(path)) ?? model;
       for (const path of USAGE_PATHS) {
@@ -79,7 +78,6 @@ function startBidirectional({ routeModel, header }: AnswerFacts): MessageReader 
   let output: number | null = null;
   let details: Readonly<Record<string, unknown>> = {};
   return {
-    knowsModel: () => true,
     read(message) {
       input = readCount(message.value(`${SONIC}.totalInputTokens`)) ?? input;
       output = readCount(message.value(`${SONIC}.totalOutputTokens`)) ?? output;

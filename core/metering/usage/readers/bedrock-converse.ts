@@ -1,5 +1,5 @@
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { asObject, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
+import { addCounts, asObject, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 
 const KNOWN: KnownMembers = {
@@ -48,7 +48,6 @@ function startConverse({ routeModel, header }: AnswerFacts): MessageReader {
   let usage: unknown;
   let serviceTier: unknown;
   return {
-    knowsModel: () => true,
     read(message) {
       const stated = message.value("usage");
       if (!isObject(stated)) return;
@@ -63,6 +62,7 @@ function startConverse({ routeModel, header }: AnswerFacts): MessageReader {
       const cacheRead = readCount(stated.cacheReadInputTokens ?? stated.cacheReadInputTokenCount) ?? absent;
       const cacheWrite =
         readCount(stated.cacheWriteInputTokens ?? stated.cacheWriteInputTokenCount) ?? absent;
+      const sum = addCounts(input, cacheRead, cacheWrite, output);
       // Without a stated total, the one-hour part is ignored.
       const writes = splitTotal(cacheWrite, [cacheWrite === null ? null : oneHourOf(stated.cacheDetails)]);
       return {
@@ -78,7 +78,8 @@ function startConverse({ routeModel, header }: AnswerFacts): MessageReader {
           input !== null &&
           output !== null &&
           writes.consistent &&
-          (readCount(stated.totalTokens) ?? 0) <= input + output + (cacheRead ?? 0) + (cacheWrite ?? 0),
+          sum !== null &&
+          (readCount(stated.totalTokens) ?? 0) <= sum,
         model: bedrockModel(routeModel),
         responseId: header("x-amzn-requestid"),
         serviceTier: typeof serviceTier === "string" ? serviceTier : null,

@@ -44,7 +44,6 @@ function startInvoke(facts: AnswerFacts): MessageReader {
   let metrics: Readonly<Record<string, unknown>> = {};
   let answeredModel: string | null = null;
   return {
-    knowsModel: () => true,
     read(message, whole) {
       answeredModel = message.string("message.model") ?? message.string("model") ?? answeredModel;
       const stated = message.value(METRICS);

@@ -28,12 +28,9 @@ function startDeferred(facts: AnswerFacts): MessageReader {
   const chat = openaiChat.start(facts);
   let requestId = facts.routeId;
   let hasUsage = false;
-  let requestedModel: string | null = null;
   return {
-    knowsModel: () => true,
     read(message, whole) {
       requestId ??= message.string("id");
-      requestedModel = message.string("model") ?? requestedModel;
       const below = message.text("response.usage") !== null;
       hasUsage ||= below || message.text("usage") !== null;
       chat.read(below ? membersUnder(message, "response") : message, whole);
@@ -42,8 +39,7 @@ function startDeferred(facts: AnswerFacts): MessageReader {
       const found = chat.end(ended);
       return {
         ...found,
-        model: found.model ?? requestedModel,
-        responseId: requestId ?? found.responseId,
+        responseId: requestId,
         ...(facts.fetches ? {} : { startsJob: true }),
         ...(facts.fetches && !hasUsage ? { noRecord: "unfinished" as const } : {}),
       };

@@ -34,10 +34,9 @@ function startCache(): MessageReader {
   let usage: unknown;
   let lifetimeMs: number | null = null;
   return {
-    knowsModel: () => model !== null,
     read(message) {
-      name = message.string("name") ?? name;
-      model = lastSegment(message.string("model")) ?? model;
+      name = message.string("name");
+      model = lastSegment(message.string("model"));
       if (isObject(message.value("usageMetadata"))) usage = message.value("usageMetadata");
       const lifetime =
         Date.parse(message.string("expireTime") ?? "") - Date.parse(message.string("createTime") ?? "");

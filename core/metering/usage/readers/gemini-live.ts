@@ -31,7 +31,6 @@ function startLive(facts: AnswerFacts): MessageReader {
   const generation = startGenerate(facts);
   let hasUsage = false;
   return {
-    knowsModel: () => true,
     read(message, whole) {
       const usage = message.value("usageMetadata");
       hasUsage = isObject(usage);

@@ -75,7 +75,6 @@ function startTranscription(facts: AnswerFacts): MessageReader {
   let usageText: string | null = null;
   let duration: unknown;
   return {
-    knowsModel: () => true,
     read(message) {
       model = message.string("model") ?? model;
       duration = message.value("duration") ?? duration;

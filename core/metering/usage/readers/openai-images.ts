@@ -25,7 +25,6 @@ function startImages({ provider }: AnswerFacts): MessageReader {
   let usage: unknown;
   let usageText: string | null = null;
   return {
-    knowsModel: () => true,
     read(message) {
       model = message.string("model") ?? model;
       responseId = message.string("id") ?? responseId;

@@ -50,7 +50,6 @@ function startRealtime(facts: AnswerFacts): MessageReader {
     style: "responses" as const,
   });
   const reader: MessageReader = {
-    knowsModel: () => true,
     read(message) {
       model = message.string("session.model") ?? model;
       transcriptionModel =

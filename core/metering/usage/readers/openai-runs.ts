@@ -24,14 +24,12 @@ function startRun({ provider, fetches, routeId }: AnswerFacts): MessageReader {
   let responseId = routeId;
   let usage: unknown;
   let usageText: string | null = null;
-  let isRun = false;
   return {
     // The first event of a stream may be that of the thread.
     knowsModel: () => model !== null,
     read(message) {
       if (message.string("object") !== "thread.run") return;
-      isRun = true;
-      model = message.string("model") ?? model;
+      model = message.string("model");
       responseId = message.string("id") ?? responseId;
       if (!isObject(message.value("usage"))) return;
       usage = message.value("usage");
@@ -49,8 +47,7 @@ function startRun({ provider, fetches, routeId }: AnswerFacts): MessageReader {
         style: "chat",
       });
       if (!fetches) return { ...found, startsJob: true };
-      if (isObject(usage)) return found;
-      return { ...found, noRecord: isRun ? "unfinished" : "not_new" };
+      return isObject(usage) ? found : { ...found, noRecord: "unfinished" };
     },
   };
 }
@@ -61,7 +58,7 @@ function startRun({ provider, fetches, routeId }: AnswerFacts): MessageReader {
  * Source: openai 6.49.0, resources/evals/runs/runs.d.ts: RunRetrieveResponse.PerModelUsage, read 2026-11-23.
  */
 export const openaiEvalRuns = defineApiReader({
-  members: ["id", "object", "status", "per_model_usage"],
+  members: ["id", "status", "per_model_usage"],
   keys: ["per_model_usage"],
   streamsByDefault: null,
   promptMembers: [],
@@ -74,7 +71,6 @@ function startEvalRun({ provider, fetches, routeId }: AnswerFacts): MessageReade
   let responseId = routeId;
   let status: string | null = null;
   let models: readonly unknown[] = [];
-  let isRun = false;
   const reportOf = (entry: unknown, index: number): UsageReport => {
     const { model_name, ...usage } = asObject(entry);
     return {
@@ -92,9 +88,7 @@ function startEvalRun({ provider, fetches, routeId }: AnswerFacts): MessageReade
     };
   };
   return {
-    knowsModel: () => true,
     read(message) {
-      isRun = message.string("object") === "eval.run";
       responseId = message.string("id") ?? responseId;
       status = message.string("status") ?? status;
       const stated = message.value("per_model_usage");
@@ -108,7 +102,7 @@ function startEvalRun({ provider, fetches, routeId }: AnswerFacts): MessageReade
         ...found,
         tokens: hasEnded ? found.tokens : NO_TOKENS,
         ...(fetches ? {} : { startsJob: true }),
-        ...(fetches && !hasEnded ? { noRecord: isRun ? ("unfinished" as const) : ("not_new" as const) } : {}),
+        ...(fetches && !hasEnded ? { noRecord: "unfinished" as const } : {}),
         ...(others.length > 0 ? { results: others } : {}),
       };
     },

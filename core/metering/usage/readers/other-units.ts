@@ -83,7 +83,6 @@ function startUnits(facts: AnswerFacts): MessageReader {
     costText: null,
   };
   return {
-    knowsModel: () => true,
     read: (message) => readUnits(state, message),
     end: () => endUnits(state),
   };

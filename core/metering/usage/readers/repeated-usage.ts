@@ -10,7 +10,6 @@ export const repeatedUsage = defineApiReader({
   keys: ["usage"],
   promptMembers: [],
   start: () => ({
-    knowsModel: () => true,
     read() {},
     end: () => ({
       tokens: NO_TOKENS,

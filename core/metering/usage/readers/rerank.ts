@@ -35,11 +35,10 @@ function startRerank({ provider }: AnswerFacts): MessageReader {
   let usageText: string | null = null;
   let units: unknown;
   return {
-    knowsModel: () => model !== null,
     read(message) {
-      model = message.string("model") ?? model;
-      responseId = message.string("id") ?? responseId;
-      units = message.value("meta.billed_units.search_units") ?? units;
+      model = message.string("model");
+      responseId = message.string("id");
+      units = message.value("meta.billed_units.search_units");
       if (!isObject(message.value("usage"))) return;
       usage = message.value("usage");
       usageText = message.text("usage");

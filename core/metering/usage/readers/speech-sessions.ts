@@ -27,7 +27,6 @@ function startSession(facts: AnswerFacts): MessageReader {
   let usageText: string | null = null;
   let duration: unknown;
   return {
-    knowsModel: () => true,
     read(message) {
       model = message.string("model") ?? message.string("session.model") ?? model;
       duration = message.value("duration") ?? duration;

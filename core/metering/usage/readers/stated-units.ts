@@ -57,7 +57,6 @@ function startUnits({ header, routeModel, routeId }: AnswerFacts): MessageReader
   let seconds: unknown;
   let status = "";
   return {
-    knowsModel: () => true,
     read(message) {
       model = message.string("model") ?? model;
       responseId =

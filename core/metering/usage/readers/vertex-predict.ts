@@ -39,7 +39,6 @@ function startPredict(): MessageReader {
   let characters: unknown;
   let isClosed = false;
   return {
-    knowsModel: () => true,
     element(prediction) {
       if (prediction.string("mimeType") !== null) images++;
       else if (prediction.string("raiFilteredReason") === null) {

@@ -121,6 +121,11 @@ describe("bedrockConverse", () => {
     assert.deepEqual([countsOf(report), report.tokensComplete], [[1, 4, 0, null, 2, null], false]);
   });
 
+  it("is incomplete if the sum exceeds any count", () => {
+    const report = read(address("m", "converse"), { usage: { inputTokens: 2 ** 40, outputTokens: 1 } });
+    assert.deepEqual([countsOf(report), report.tokensComplete], [[2 ** 40, 0, 0, null, 1, null], false]);
+  });
+
   it("ignores invalid details", () => {
     const cacheDetails = [{ ttl: "1h", inputTokens: "many" }, null, 7];
     const usage = { inputTokens: 1, outputTokens: 2, cacheWriteInputTokens: 3, cacheDetails };
@@ -217,6 +222,15 @@ describe("bedrockConverse", () => {
       "ThrottlingException",
     );
     assert.equal(read(address("m", "converse"), {}, { headers }).error, null);
+  });
+});
+
+describe("bedrockBidirectional", () => {
+  it("states nothing if the call was refused", () => {
+    const url = address("amazon.nova-sonic-v1:0", "invoke-with-bidirectional-stream");
+    const report = read(url, { message: "You have no access to the model." }, { status: 403 });
+    assert.deepEqual([countsOf(report), report.extras, report.tokensComplete], [NO_COUNTS, {}, false]);
+    assert.equal(report.error?.message, "You have no access to the model.");
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readAnswer } from "./answers.rig.ts";
+import { countsOf, NO_COUNTS, readAnswer } from "./answers.rig.ts";
 
 const url = "https://generativelanguage.googleapis.com/v1beta/cachedContents";
 const cache = (more: object) =>
@@ -62,4 +62,14 @@ describe("geminiCachedContents", () => {
         [tokens, hours, complete],
       );
     });
+
+  it("states nothing if the creation was refused", () => {
+    const body = JSON.stringify({ error: { code: 400, message: "too short", status: "INVALID_ARGUMENT" } });
+    const found = readAnswer(url, body, { status: 400 });
+    assert.deepEqual(
+      [found.model, found.responseId, countsOf(found), found.extras, found.tokensComplete],
+      [null, null, NO_COUNTS, {}, false],
+    );
+    assert.equal(found.error?.type, "INVALID_ARGUMENT");
+  });
 });

@@ -515,6 +515,11 @@ describe("openaiEmbeddings", () => {
       { text_tokens: 0, image_pixels: 0, video_pixels: 560_000, total_tokens: 1000 },
       { video_input_tokens: 1000 },
     ],
+    [
+      "frames without pictures",
+      { text_tokens: 4, video_pixels: 560_000, total_tokens: 504 },
+      { video_input_tokens: 500 },
+    ],
     ["no pixels", { text_tokens: 12, image_pixels: 0, total_tokens: 12 }, {}],
     [
       "details",

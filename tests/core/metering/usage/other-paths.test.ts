@@ -59,6 +59,40 @@ describe("anyModel", () => {
   });
 });
 
+describe("mistralConversations", () => {
+  it("takes the model of the first output that names one", () => {
+    const modelOf = (...outputs: readonly object[]) => {
+      const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+      const body = JSON.stringify({ conversation_id: "c", outputs, usage });
+      return readAnswer("https://api.mistral.ai/v1/conversations", body).model;
+    };
+    const tool = { type: "tool.execution", name: "web_search" };
+    assert.equal(modelOf(tool, { type: "message.output", model: "m" }), "m");
+    assert.equal(modelOf(tool), null);
+  });
+});
+
+describe("openaiRuns", () => {
+  const fetches: Record<string, object> = {
+    "https://api.openai.com/v1/threads/t/runs/run_1/cancel": {
+      object: "thread.run",
+      id: "run_1",
+      usage: null,
+    },
+    "https://api.openai.com/v1/evals/e/runs/run_1": { object: "eval.run", id: "run_1", status: "canceled" },
+  };
+  for (const [url, body] of Object.entries(fetches))
+    it(`makes no record of a run that is fetched without usage: ${url}`, () => {
+      const found = readAnswer(url, JSON.stringify(body));
+      assert.deepEqual(
+        [found.noRecord, found.startsJob, found.responseId, found.tokensComplete],
+        ["unfinished", undefined, "run_1", false],
+      );
+      const truncated = readAnswer(url, JSON.stringify(body).slice(0, 4), { complete: false });
+      assert.deepEqual([truncated.noRecord, truncated.responseId], ["unfinished", "run_1"]);
+    });
+});
+
 describe("otherUnits", () => {
   it("reads the tokens of a batch that states them, with the cost", () => {
     const usage = { prompt_tokens: 30, completion_tokens: 6, total_tokens: 36, cost: 0.01 };
