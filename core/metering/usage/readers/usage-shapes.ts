@@ -1,6 +1,7 @@
 import type { ApiReader } from "../api-reader.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { isObject, NO_TOKENS } from "../token-counts.ts";
+import { unknownUsage } from "../unknown-usage.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
 import { bedrockConverse } from "./bedrock-converse.ts";
 import { openaiChat } from "./openai-chat.ts";
@@ -26,13 +27,15 @@ export const anyModel = defineApiReader({
 function startAnyModel(facts: AnswerFacts): MessageReader {
   let reader: MessageReader | null = null;
   let model: string | null = null;
+  let usage: unknown;
   return {
     knowsModel: () => model !== null,
     read(message, whole) {
       model = message.string("message.model") ?? message.string("model") ?? model;
-      const usage = message.value("message.usage") ?? message.value("usage");
-      if (!isObject(usage)) return;
-      reader ??= readerForUsage(usage)?.start(facts) ?? null;
+      const stated = message.value("message.usage") ?? message.value("usage");
+      if (!isObject(stated)) return;
+      usage = stated;
+      reader ??= readerForUsage(stated)?.start(facts) ?? null;
       reader?.read(message, whole);
     },
     end: (ended) => ({
@@ -42,7 +45,7 @@ function startAnyModel(facts: AnswerFacts): MessageReader {
       serviceTier: null,
       extras: {},
       providerCostPicoUsd: null,
-      unknownUsage: null,
+      unknownUsage: unknownUsage(usage, {}),
       ...reader?.end(ended),
       model,
     }),

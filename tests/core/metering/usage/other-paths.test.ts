@@ -57,6 +57,13 @@ describe("anyModel", () => {
     const found = readAnswer(`${VERTEX}/endpoints/1:streamRawPredict`, events);
     assert.deepEqual(countsOf(found).slice(0, 5), [3, null, null, null, 2]);
   });
+
+  it("keeps a usage object of no known API as unknown usage", () => {
+    const body = JSON.stringify({ model: "m", usage: { characters: 12 } });
+    const found = readAnswer(`${VERTEX}/endpoints/1:rawPredict`, body);
+    assert.deepEqual([countsOf(found), found.tokensComplete], [NO_COUNTS, false]);
+    assert.deepEqual([found.model, found.unknownUsage], ["m", '{"characters":12}']);
+  });
 });
 
 describe("mistralConversations", () => {
