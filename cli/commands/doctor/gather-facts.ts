@@ -16,6 +16,7 @@ import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { MAX_CHECKED_BYTES } from "../../../core/operations/doctor/check-data.ts";
 import type { DoctorFacts } from "../../../core/operations/doctor/doctor-facts.ts";
+import { isTrustRecorded } from "../../../core/operations/install/step.ts";
 import type { DaemonStatus } from "../../../daemon/api/daemon-status.ts";
 import { probePort } from "../../../daemon/proxy/probe-port.ts";
 import { checkDatabase } from "../../../daemon/store/check-database.ts";
@@ -207,10 +208,6 @@ async function checkTrust({ home, env, caFile, authority, run }: Subject, check:
     check("trust", certificatePem === null ? Promise.resolve(null) : isTrustedBySystem(env, caFile), null),
     check("trust", findTrustCommand(env, caFile, home, run), null),
   ]);
-  const trustRecorded = record?.entries.some(
-    ({ step, state }) =>
-      state === "done" && step.kind === "commands" && /^ca-(?!nss|collect-after)/.test(step.id),
-  );
   return {
     install,
     authority: {
@@ -218,7 +215,7 @@ async function checkTrust({ home, env, caFile, authority, run }: Subject, check:
       validUntil: authority.validUntil,
       keyOpenToOthers: authority.keyOpenToOthers,
       systemTrusts,
-      trustRecorded: trustRecorded ?? false,
+      trustRecorded: isTrustRecorded(record),
       trustCommand,
     },
   };

@@ -1,9 +1,11 @@
 import process from "node:process";
 import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
 import { readExtraRoots } from "../../../adapters/certificates/root-certificates.ts";
+import { readInstallRecord } from "../../../adapters/installer/install-record.ts";
 import { readOpenFilesLimit } from "../../../adapters/process-table/open-files-limit.ts";
 import type { Registry } from "../../../core/metering/usage/registry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
+import { isTrustRecorded } from "../../../core/operations/install/step.ts";
 import { readNoProxy } from "../../../core/values/text/no-proxy.ts";
 import { isLoopbackAddress } from "../../../daemon/proxy/forbidden-targets.ts";
 import { resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
@@ -44,6 +46,10 @@ export async function createProxySettings(
   const { caFolder } = authorityFiles(home);
   const authority = openCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now: Date.now() });
   warnings.push(...authority.warnings);
+  if (authority.issued === "hosts_changed" && isTrustRecorded(await readInstallRecord(home)))
+    warnings.push(
+      "The list of metered hosts changed, and the system still trusts the certificate for the earlier list. Programs may reject the added hosts. Fix: meter init --yes",
+    );
   const login = await resolveProxyLogin(home, config.proxy, host);
   if (!isLoopbackAddress(host) && login.proxyPassword === null)
     warnings.push(

@@ -89,6 +89,15 @@ export const installRecordSchema = v.object({
 /** What `init` did to this machine, in order. */
 export type InstallRecord = v.InferOutput<typeof installRecordSchema>;
 
+/** Whether `meter init` made the system trust the certificate authority. */
+export function isTrustRecorded(record: InstallRecord | null): boolean {
+  const entries = record?.entries ?? [];
+  return entries.some(
+    ({ step, state }) =>
+      state === "done" && step.kind === "commands" && /^ca-(?!nss|collect-after)/.test(step.id),
+  );
+}
+
 /** Returns the key of a step. A later run replaces the earlier step with the same key. */
 export function stepKey(step: InstallStep): string {
   switch (step.kind) {

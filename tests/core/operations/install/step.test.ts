@@ -4,7 +4,9 @@ import {
   describeStep,
   describeUndo,
   type InstallCommand,
+  type InstallRecord,
   type InstallStep,
+  isTrustRecorded,
   stepKey,
 } from "../../../../core/operations/install/step.ts";
 
@@ -69,4 +71,19 @@ describe("describeStep(), describeUndo() and stepKey() of a step", () => {
       assert.equal(describeUndo({ step, before, state: "done" }), undoes);
     });
   }
+});
+
+describe("isTrustRecorded()", () => {
+  const record = (step: InstallStep, state: "done" | "intended" = "done") =>
+    ({ entries: [{ step, state, before: null }] }) as unknown as InstallRecord;
+
+  it("is true only once the system was made to trust the authority", () => {
+    const trust = commands({ id: "ca-p11-kit" });
+    assert.equal(isTrustRecorded(record(trust)), true);
+    assert.equal(isTrustRecorded(record(trust, "intended")), false);
+    // Firefox's own store, and what only collects bundles.
+    for (const id of ["ca-nss", "ca-collect-after", "service"])
+      assert.equal(isTrustRecorded(record(commands({ id }))), false, id);
+    assert.equal(isTrustRecorded(null), false);
+  });
 });
