@@ -92,6 +92,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
       requested_model: "gpt-4o-latest",
       request_kind: "chat",
       streaming: true,
+      billing_mode: "plan",
       service_tier: "flex",
       usage_extras: { audio_input_tokens: 0 },
       http_status: 529,

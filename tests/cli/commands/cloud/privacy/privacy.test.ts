@@ -30,10 +30,10 @@ always      request_id, requested_at, provider, model
 sent        prompt_tokens, completion_tokens, cache_read_tokens,
             cache_write_tokens, cache_write_1h_tokens, thinking_tokens,
             tokens_complete, cost_usd_minor_units, cost_pico_usd, cost_source,
-            rates_source, project, requested_model, request_kind, streaming,
-            provider_cost_pico_usd, service_tier, usage_extras, latency_ms,
-            ttfb_ms, http_status, error_class, provider_error_code, retryable,
-            attribution_tier, prompt_hash, prompt_hash_kind
+            billing_mode, rates_source, project, requested_model, request_kind,
+            streaming, provider_cost_pico_usd, service_tier, usage_extras,
+            latency_ms, ttfb_ms, http_status, error_class, provider_error_code,
+            retryable, attribution_tier, prompt_hash, prompt_hash_kind
 held back   method, path, source_workdir
 prompt_hash plain (SHA-256): it contains no text, but a short or guessable
             prompt can be confirmed by hashing guesses. If the cloud supports
