@@ -124,7 +124,8 @@ async function startWireRecorder(target: string): Promise<WireRecorder> {
       for await (const part of request) parts.push(part as Buffer);
       const body = Buffer.concat(parts);
       const { method = "", url: path = "", headers } = request;
-      const onward = forward(`${target}${path}`, { method, headers }, (answer) => {
+      // A connection of its own for each request: the cloud may close an idle one just as it is used again.
+      const onward = forward(`${target}${path}`, { method, headers, agent: false }, (answer) => {
         const { authorization: _, ...others } = headers;
         seen.push({ method, path, headers: JSON.stringify(others), body, status: answer.statusCode ?? 0 });
         response.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -136,6 +137,8 @@ async function startWireRecorder(target: string): Promise<WireRecorder> {
       response.destroy();
     }
   });
+  // Longer than any client keeps an idle connection.
+  server.keepAliveTimeout = 60_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
