@@ -19,7 +19,9 @@ import { createSocketDiagnosis, type DiagnoseSockets } from "./socket-diag.ts";
 const MAX_READINGS = 3;
 /** A reading of the kernel's tables that takes longer than this is slow, in milliseconds. */
 const SLOW_READING_MS = 15;
-/** How long `ss` is used after a slow reading, in milliseconds. Then one reading shows whether the tables are still large. */
+/** Tables above this size are large, in bytes: about 1,700 sockets. A busy machine also reads small tables slowly, and `ss` is no faster then. */
+const LARGE_TABLES_BYTES = 256 * 1024;
+/** How long `ss` is used after a slow reading of large tables, in milliseconds. Then one reading shows whether the tables are still large. */
 const SLOW_FOR_MS = 30_000;
 /** A process with more descriptors is searched last: reading 20,000 of them takes 180 ms. */
 const MANY_DESCRIPTORS = 1_024;
@@ -167,7 +169,9 @@ function listSockets(state: CallersState, ports: ReadonlySet<number>): ReturnTyp
   onRead("tables");
   const tables = [read(`${proc}/net/tcp`) ?? "", read(`${proc}/net/tcp6`) ?? ""];
   const endedAtMs = monotonicMs();
-  if (endedAtMs - startedAtMs > SLOW_READING_MS) state.slowUntilMs = endedAtMs + SLOW_FOR_MS;
+  const bytes = tables.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > LARGE_TABLES_BYTES && endedAtMs - startedAtMs > SLOW_READING_MS)
+    state.slowUntilMs = endedAtMs + SLOW_FOR_MS;
   return indexSockets(tables, ports);
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -148,9 +148,20 @@ describe("createLinuxProcessTable()", () => {
     }
   });
 
-  it("uses ss for a while after a slow reading, and reads the tables if ss fails", () => {
+  it("uses ss for a while after a slow reading of large tables, and reads the tables if ss fails", () => {
     const proc = makeProc();
     try {
+      const small: string[] = [];
+      let clock = 0;
+      const onSmall = createLinuxCallers({
+        ...{ proc, monotonicMs: () => (clock += 16), onRead: (what: string) => small.push(what) },
+        diagnose: () => null,
+      });
+      const any = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: false };
+      onSmall([any]);
+      onSmall([any]);
+      assert.deepEqual(small, ["tables", "tables"], "small tables, on a busy machine");
+      appendFileSync(join(proc, "net/tcp"), `${" ".repeat(149)}\n`.repeat(2_000));
       const steps: string[] = [];
       let now = 0;
       let stepMs = 16;
