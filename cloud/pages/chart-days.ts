@@ -1,3 +1,4 @@
+import { mapParts } from "../../core/pricing/cost-split.ts";
 import type { Overview } from "../../core/wire/reports.ts";
 import { RETENTION_DAYS_MAX } from "../../core/wire/settings.ts";
 import type { ChartDay } from "../../pages/cost-chart.ts";
@@ -36,11 +37,7 @@ export function listDays({ from, to, days }: Pick<Overview, "from" | "to" | "day
   return Array.from({ length: count }, (_, index) => {
     const date = formatDate(first + index * DAY_MS);
     const day = byDate.get(date) ?? NO_USAGE;
-    const texts = {
-      spentPicoUsd: formatCost(day, "spentPicoUsd"),
-      planUsagePicoUsd: formatCost(day, "planUsagePicoUsd"),
-      unknownBillingPicoUsd: formatCost(day, "unknownBillingPicoUsd"),
-    };
+    const texts = mapParts(({ part }) => formatCost(day, part));
     return { date, requests: day.requests, split: toSplit(day), texts };
   });
 }

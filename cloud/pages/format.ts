@@ -1,4 +1,4 @@
-import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { type CostPart, type CostSplit, mapParts } from "../../core/pricing/cost-split.ts";
 import type { Plan } from "../../core/values/plan.ts";
 import { UNKNOWN } from "../../core/values/text/format-count.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
@@ -10,22 +10,12 @@ import { TOKEN_SUMS } from "../store/rollups.ts";
 export type CostedSum = Readonly<
   Pick<
     UsageTotals,
-    | "requests"
-    | "unpriced_requests"
-    | "cost_pico_usd"
-    | "spent_pico_usd"
-    | "plan_usage_pico_usd"
-    | "unknown_billing_pico_usd"
-    | (typeof TOKEN_SUMS)[number]
+    "requests" | "unpriced_requests" | "cost_pico_usd" | CostPart["member"] | (typeof TOKEN_SUMS)[number]
   >
 >;
 
 /** Converts the costs of a sum to a split. */
-export const toSplit = (sum: CostedSum): CostSplit => ({
-  spentPicoUsd: BigInt(sum.spent_pico_usd),
-  planUsagePicoUsd: BigInt(sum.plan_usage_pico_usd),
-  unknownBillingPicoUsd: BigInt(sum.unknown_billing_pico_usd),
-});
+export const toSplit = (sum: CostedSum): CostSplit => mapParts(({ member }) => BigInt(sum[member]));
 
 /** Adds up all tokens of a sum. */
 export const countTokens = (sum: Pick<CostedSum, (typeof TOKEN_SUMS)[number]>): number =>

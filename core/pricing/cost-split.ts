@@ -10,17 +10,18 @@ export interface CostSplit {
   readonly unknownBillingPicoUsd: bigint;
 }
 
-/** A part of a split, and its name in tables. */
+/** A part of a split, with its names in JSON and in tables. */
 export interface CostPart {
   readonly part: keyof CostSplit;
+  readonly member: "spent_pico_usd" | "plan_usage_pico_usd" | "unknown_billing_pico_usd";
   readonly label: string;
 }
 
 /** All parts. Tables always show the first, and the others if there are such calls. */
 export const COST_PARTS: readonly CostPart[] = [
-  { part: "spentPicoUsd", label: "Spent" },
-  { part: "planUsagePicoUsd", label: "Plan usage" },
-  { part: "unknownBillingPicoUsd", label: "Unknown billing" },
+  { part: "spentPicoUsd", member: "spent_pico_usd", label: "Spent" },
+  { part: "planUsagePicoUsd", member: "plan_usage_pico_usd", label: "Plan usage" },
+  { part: "unknownBillingPicoUsd", member: "unknown_billing_pico_usd", label: "Unknown billing" },
 ];
 
 /** The part of a split that a billing mode belongs to. */
@@ -43,6 +44,22 @@ export const BILLING_TEXTS: Readonly<Record<BillingMode, string>> = {
 
 /** The split of nothing. */
 export const NO_COST: CostSplit = { spentPicoUsd: 0n, planUsagePicoUsd: 0n, unknownBillingPicoUsd: 0n };
+
+/** Returns a value for each part. */
+export function mapParts<Value>(of: (part: CostPart) => Value): Record<keyof CostSplit, Value> {
+  return Object.fromEntries(COST_PARTS.map((part) => [part.part, of(part)])) as Record<
+    keyof CostSplit,
+    Value
+  >;
+}
+
+/** Returns the split under its names in JSON, with exact decimal strings. */
+export function splitJson(split: CostSplit): Record<CostPart["member"], string> {
+  return Object.fromEntries(COST_PARTS.map(({ part, member }) => [member, split[part].toString()])) as Record<
+    CostPart["member"],
+    string
+  >;
+}
 
 /** Returns the split with a cost added. */
 export function addToSplit(split: CostSplit, mode: BillingMode, costPicoUsd: bigint): CostSplit {

@@ -1,17 +1,10 @@
-import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { splitJson } from "../../core/pricing/cost-split.ts";
 import type { StatisticsTotals } from "../../core/wire/loopback-data.ts";
 import type { ModelRow, ReportRow, Statistics } from "../store/port/reports.ts";
 import { moneyJson } from "./request-json.ts";
 
 /** Converts a sum of counts to a JSON number, which is exact below 2^53. */
 const count = (sum: bigint | null): number | null => (sum === null ? null : Number(sum));
-
-/** Converts a split to its wire form. */
-const splitJson = ({ spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd }: CostSplit) => ({
-  spent_pico_usd: spentPicoUsd.toString(),
-  plan_usage_pico_usd: planUsagePicoUsd.toString(),
-  unknown_billing_pico_usd: unknownBillingPicoUsd.toString(),
-});
 
 /** Converts the totals of one row to their wire form. */
 function totalsJson(row: ReportRow): StatisticsTotals {

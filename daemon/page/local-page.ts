@@ -5,7 +5,13 @@ import {
   describeCoverageCount,
 } from "../../core/metering/coverage/coverage-summary.ts";
 import { addProviderCommand, describeUnlistedHost } from "../../core/metering/coverage/unlisted-hosts.ts";
-import { type CostPart, type CostSplit, NO_COST, shownParts } from "../../core/pricing/cost-split.ts";
+import {
+  type CostPart,
+  type CostSplit,
+  mapParts,
+  NO_COST,
+  shownParts,
+} from "../../core/pricing/cost-split.ts";
 import type { PriceFix } from "../../core/pricing/price-fix.ts";
 import { isUnpriced } from "../../core/pricing/unpriced.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
@@ -183,13 +189,9 @@ function chartDays({ statistics, from, to }: LocalPageData): ChartDay[] {
   const days: ChartDay[] = [];
   for (let day = dayOf(from, "local"); day.from < to; day = dayOf(day.to, "local")) {
     const row = known.get(day.date);
-    const textOf = (part: keyof CostSplit) =>
-      row === undefined ? formatShortUsd(0n) : formatRowCost(row, part, formatShortUsd);
-    const texts = {
-      spentPicoUsd: textOf("spentPicoUsd"),
-      planUsagePicoUsd: textOf("planUsagePicoUsd"),
-      unknownBillingPicoUsd: textOf("unknownBillingPicoUsd"),
-    };
+    const texts = mapParts(({ part }) =>
+      row === undefined ? formatShortUsd(0n) : formatRowCost(row, part, formatShortUsd),
+    );
     days.push({ date: day.date, requests: row?.requests ?? 0, split: row?.split ?? NO_COST, texts });
   }
   return days;

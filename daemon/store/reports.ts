@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from "kysely";
 import { APIS_WITH_OPTIONAL_USAGE } from "../../core/metering/estimate/stream-usage.ts";
-import { addToSplit, NO_COST } from "../../core/pricing/cost-split.ts";
+import { addToSplit } from "../../core/pricing/cost-split.ts";
 import { UNPRICED_SQL } from "../../core/pricing/unpriced.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
 import type { BillingMode, CostSource } from "../../core/values/record.ts";
@@ -18,6 +18,7 @@ import {
   type TimeUnit,
   type UnpricedModel,
 } from "./port/reports.ts";
+import { addRows, byCost, emptyReportRow, sumRows } from "./report-rows.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
 import type { Tables } from "./tables.ts";
@@ -71,60 +72,33 @@ export function sums(eb: ExpressionBuilder<Tables, "requests">) {
 }
 
 const big = (value: number | bigint | null): bigint | null => (value === null ? null : BigInt(value));
-const plus = (a: bigint | null, b: bigint | null): bigint | null => (a === null ? b : b === null ? a : a + b);
 
-/** Returns a row without requests. */
-export function emptyReportRow(key: string | null): ReportRow {
-  const none = (): SourceShare => ({ requests: 0, costPicoUsd: 0n });
-  return {
-    key,
-    requests: 0,
-    errors: 0,
-    unpriced: 0,
-    incomplete: 0,
-    tokens: {
-      prompt: null,
-      cacheRead: null,
-      cacheWrite: null,
-      cacheWrite1h: null,
-      completion: null,
-      thinking: null,
-    },
-    costPicoUsd: 0n,
-    split: NO_COST,
-    bySource: { computed: none(), provider: none(), estimated: none(), unpriced: none() },
-    byBilling: { metered: none(), plan: none(), credits: none(), free: none(), unknown: none() },
-  };
-}
-
-/** Returns the row with the sums added. */
-export function addSumRow(row: ReportRow, part: SumRow): ReportRow {
-  const cost = (big(part.cost_high) ?? 0n) * half + (big(part.cost_low) ?? 0n);
+/** Converts the sums of a group, cost source and billing mode to a row. */
+export function toReportRow(part: SumRow): ReportRow {
+  const row = emptyReportRow(part.key);
+  const costPicoUsd = (big(part.cost_high) ?? 0n) * half + (big(part.cost_low) ?? 0n);
   // An unknown value (a damaged cell) counts as an estimate.
   const source = part.cost_source in row.bySource ? (part.cost_source as CostSource) : "estimated";
   const mode = part.billing in row.byBilling ? (part.billing as BillingMode) : "unknown";
-  const withPart = (share: SourceShare): SourceShare => ({
-    requests: share.requests + part.requests,
-    costPicoUsd: share.costPicoUsd + cost,
-  });
+  const share: SourceShare = { requests: part.requests, costPicoUsd };
   return {
     ...row,
-    requests: row.requests + part.requests,
-    errors: row.errors + part.errors,
-    unpriced: row.unpriced + part.unpriced,
-    incomplete: row.incomplete + part.incomplete,
+    requests: part.requests,
+    errors: part.errors,
+    unpriced: part.unpriced,
+    incomplete: part.incomplete,
     tokens: {
-      prompt: plus(row.tokens.prompt, big(part.prompt)),
-      cacheRead: plus(row.tokens.cacheRead, big(part.cache_read)),
-      cacheWrite: plus(row.tokens.cacheWrite, big(part.cache_write)),
-      cacheWrite1h: plus(row.tokens.cacheWrite1h, big(part.cache_write_1h)),
-      completion: plus(row.tokens.completion, big(part.completion)),
-      thinking: plus(row.tokens.thinking, big(part.thinking)),
+      prompt: big(part.prompt),
+      cacheRead: big(part.cache_read),
+      cacheWrite: big(part.cache_write),
+      cacheWrite1h: big(part.cache_write_1h),
+      completion: big(part.completion),
+      thinking: big(part.thinking),
     },
-    costPicoUsd: row.costPicoUsd + cost,
-    split: addToSplit(row.split, mode, cost),
-    bySource: { ...row.bySource, [source]: withPart(row.bySource[source]) },
-    byBilling: { ...row.byBilling, [mode]: withPart(row.byBilling[mode]) },
+    costPicoUsd,
+    split: addToSplit(row.split, mode, costPicoUsd),
+    bySource: { ...row.bySource, [source]: share },
+    byBilling: { ...row.byBilling, [mode]: share },
   };
 }
 
@@ -135,15 +109,10 @@ function foldSums(parts: readonly SumRow[]): ReportRow[] {
     const group = JSON.stringify([part.key, part.second ?? null]);
     const { second } = part;
     const row = rows.get(group) ?? { ...emptyReportRow(part.key), ...(second !== null && { second }) };
-    rows.set(group, addSumRow(row, part));
+    rows.set(group, addRows(row, toReportRow(part)));
   }
   return [...rows.values()];
 }
-
-const byText = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? -1 : a === b ? 0 : 1);
-/** Sorts by falling cost, then by key. */
-export const byCost = (a: ReportRow, b: ReportRow) =>
-  a.costPicoUsd === b.costPicoUsd ? byText(a.key, b.key) : a.costPicoUsd > b.costPicoUsd ? -1 : 1;
 
 type GroupColumn = ReportColumn | null;
 
@@ -305,10 +274,8 @@ async function readByTime(
 
 /** Sorts by the whole cost of the first key, and keeps the order of rows with the same first key. */
 function sortByFirstKey(rows: readonly ReportRow[]): ReportRow[] {
-  const groups = [...Map.groupBy(rows, ({ key }) => key)].map(([key, own]) => ({
-    ...emptyReportRow(key),
-    costPicoUsd: own.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n),
-    own,
-  }));
-  return groups.sort(byCost).flatMap(({ own }) => own);
+  return [...Map.groupBy(rows, ({ key }) => key)]
+    .map(([key, own]) => ({ own, sum: sumRows(own, key) }))
+    .sort((one, other) => byCost(one.sum, other.sum))
+    .flatMap(({ own }) => own);
 }

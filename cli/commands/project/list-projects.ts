@@ -1,16 +1,9 @@
-import { shownParts } from "../../../core/pricing/cost-split.ts";
+import { NO_COST, shownParts, splitJson } from "../../../core/pricing/cost-split.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
-
-/** The member of the JSON output for each part of the cost. */
-const PART_KEYS = {
-  spentPicoUsd: "spent_pico_usd",
-  planUsagePicoUsd: "plan_usage_pico_usd",
-  unknownBillingPicoUsd: "unknown_billing_pico_usd",
-} as const;
 
 /** The options of `meter project list`. */
 export interface ListProjectsOptions {
@@ -27,21 +20,21 @@ export async function listProjects(context: CommandContext, options: ListProject
       requests,
       unpriced,
       cost_pico_usd: costPicoUsd,
-      spent_pico_usd: split.spentPicoUsd,
-      plan_usage_pico_usd: split.planUsagePicoUsd,
-      unknown_billing_pico_usd: split.unknownBillingPicoUsd,
+      split,
       body_capture: set.get(key ?? "") ?? null,
     }));
     const known = new Set(used.map(({ project }) => project));
     const unused = [...set]
       .filter(([project]) => !known.has(project))
       .map(([project, body_capture]) => ({
-        ...{ project, requests: 0, unpriced: 0, cost_pico_usd: 0n },
-        ...{ spent_pico_usd: 0n, plan_usage_pico_usd: 0n, unknown_billing_pico_usd: 0n },
+        ...{ project, requests: 0, unpriced: 0, cost_pico_usd: 0n, split: NO_COST },
         body_capture,
       }));
     const all = [...used, ...unused];
-    if (options.json) return context.printJson(all);
+    if (options.json)
+      return context.printJson(
+        all.map(({ split, body_capture, ...sums }) => ({ ...sums, ...splitJson(split), body_capture })),
+      );
     if (all.length === 0) return context.print("No projects yet.");
     const right = "right" as const;
     const parts = shownParts((part) => rows.some((row) => row.split[part] > 0n));
@@ -54,11 +47,11 @@ export async function listProjects(context: CommandContext, options: ListProject
           { title: "unpriced", align: right },
           { title: "bodies" },
         ],
-        all.map(({ project, requests, unpriced, body_capture, ...costs }) => [
+        all.map(({ project, requests, unpriced, body_capture, split }) => [
           project,
           formatCount(requests),
           ...parts.map(({ part }) =>
-            requests > 0 && requests === unpriced ? "unpriced" : fixedUsd(costs[PART_KEYS[part]]),
+            requests > 0 && requests === unpriced ? "unpriced" : fixedUsd(split[part]),
           ),
           formatCount(unpriced),
           body_capture === true ? "captured" : "–",

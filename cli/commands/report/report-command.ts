@@ -9,8 +9,9 @@ export class ReportCommand extends MeterCommand {
     category: "Reports",
     description: "Show what was used and what it cost",
     details: `
-      What was spent, what plans covered (at API prices) and calls with unknown billing are separate sums. Sums are exact. Requests without a known price are counted as unpriced and are not in the sum. With --json,
-      costs stated by providers and computed costs are listed separately. Days are in local time unless --utc is given.
+      What was spent, what plans covered (at API prices) and calls with unknown billing are separate sums. Sums are exact.
+      Requests without a known price are counted as unpriced and are not in the sum. With --json, costs stated by providers
+      and computed costs are listed separately. Days are in local time unless --utc is given.
     `,
     examples: [
       ["Show everything by project", "meter report"],

@@ -5,9 +5,11 @@ import {
   addToSplit,
   COST_PARTS,
   describeSplit,
+  mapParts,
   NO_COST,
   SPLIT_PARTS,
   shownParts,
+  splitJson,
 } from "../../../core/pricing/cost-split.ts";
 import { BILLING_MODES } from "../../../core/values/record-fields.ts";
 
@@ -29,6 +31,17 @@ describe("addToSplit()", () => {
   });
 
   it("counts credits as spent", () => assert.equal(SPLIT_PARTS.credits, "spentPicoUsd"));
+});
+
+describe("splitJson()", () => {
+  it("names each part, and writes it as an exact decimal string", () => {
+    const split = mapParts(({ label }) => BigInt(label.length) * 10n ** 20n);
+    assert.deepEqual(splitJson(split), {
+      spent_pico_usd: "500000000000000000000",
+      plan_usage_pico_usd: "1000000000000000000000",
+      unknown_billing_pico_usd: "1500000000000000000000",
+    });
+  });
 });
 
 describe("shownParts()", () => {
