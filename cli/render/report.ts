@@ -72,13 +72,13 @@ function keysOf(dimensions: readonly ReportGrouping[], { key, second }: ReportRo
 export function renderReport(
   dimensions: readonly ReportGrouping[],
   rows: readonly ReportRow[],
-  total: ReportRow | null,
+  total: ReportRow,
   coverage: readonly CoverageTotal[] | null,
   width: number,
   streams: readonly StreamsWithoutUsage[] = [],
   priceFixes: readonly string[] = [],
 ): string {
-  if (total === null || total.requests === 0) {
+  if (total.requests === 0) {
     const lines = ["No requests."];
     if (coverage !== null) lines.push(...coverageLines(coverage));
     return lines.join("\n");

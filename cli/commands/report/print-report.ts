@@ -1,5 +1,7 @@
 import { UsageError } from "clipanion";
+import { splitJson } from "../../../core/pricing/cost-split.ts";
 import type { ReportRow, SourceShare } from "../../../daemon/store/port/reports.ts";
+import { sumRows } from "../../../daemon/store/report-rows.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
@@ -33,7 +35,12 @@ export async function printReport(context: CommandContext, options: PrintReportO
     const days = options.utc ? "utc" : "local";
     const rows = await store.reports.read({ ...period, ...filters, ...grouped, days });
     const coverage = Object.keys(filters).length === 0 ? store.coverage.read(period) : null;
-    const streams = options.csv ? [] : await store.reports.readStreamsWithoutUsage({ ...period, ...filters });
+    const total = sumRows(rows);
+    // Each of the further reads visits every request of the period.
+    const streams =
+      options.csv || total.incomplete === 0
+        ? []
+        : await store.reports.readStreamsWithoutUsage({ ...period, ...filters });
     if (options.json)
       return context.printJson({
         by: options.by,
@@ -44,14 +51,10 @@ export async function printReport(context: CommandContext, options: PrintReportO
       });
     const dimensions = [grouped.by, ...(grouped.and === undefined ? [] : [grouped.and])];
     if (options.csv) return context.stdout.write(renderCsv(dimensions, rows));
-    const [total] =
-      grouped.by === "total" ? rows : await store.reports.read({ ...period, ...filters, by: "total" });
     const unpriced =
-      (total?.unpriced ?? 0) > 0 ? await findPriceFixes(context, store, { ...period, ...filters }) : [];
+      total.unpriced > 0 ? await findPriceFixes(context, store, { ...period, ...filters }) : [];
     const fixes = unpricedModelLines(unpriced);
-    return context.print(
-      renderReport(dimensions, rows, total ?? null, coverage, context.width, streams, fixes),
-    );
+    return context.print(renderReport(dimensions, rows, total, coverage, context.width, streams, fixes));
   });
 }
 
@@ -77,9 +80,7 @@ function toJson(row: ReportRow, hasSecond: boolean) {
     completion_tokens: tokens.completion,
     thinking_tokens: tokens.thinking,
     cost_pico_usd: row.costPicoUsd,
-    spent_pico_usd: row.split.spentPicoUsd,
-    plan_usage_pico_usd: row.split.planUsagePicoUsd,
-    unknown_billing_pico_usd: row.split.unknownBillingPicoUsd,
+    ...splitJson(row.split),
     by_cost_source: sharesJson(bySource),
     by_billing_mode: sharesJson(byBilling),
   };
