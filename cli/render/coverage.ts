@@ -7,12 +7,16 @@ import {
 } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 
+/** Renders how many of the calls seen on providers' hosts were metered. */
+export const coverageHeadline = (permille: number, metered: number, seen: number): string =>
+  `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`;
+
 /** Renders the coverage: how many of the calls seen on providers' hosts were metered, and why the others were not. */
 export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
   const { metered, seen, permille, missing, withoutUsage, notStored, unlisted } = summariseCoverage(coverage);
   if (permille === null) return unlistedLines(unlisted);
   const lines = [
-    `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`,
+    coverageHeadline(permille, metered, seen),
     ...missing.map(
       ({ kind, count: n }) => `  not metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`,
     ),

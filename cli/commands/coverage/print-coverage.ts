@@ -15,6 +15,7 @@ import { formatCount } from "../../../core/values/text/format-count.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { coverageHeadline } from "../../render/coverage.ts";
 import { renderTable } from "../../render/table.ts";
 
 /** The options of `meter coverage`. */
@@ -69,7 +70,7 @@ export function renderCoverage(
   const { permille, metered, seen } = summary;
   const unlisted = summary.unlisted.map(renderUnlistedHost);
   if (permille === null) return ["No calls to providers were seen in this period.", ...unlisted].join("\n\n");
-  const head = `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`;
+  const head = coverageHeadline(permille, metered, seen);
   const counts = countsOf(summary);
   if (counts.length === 0) return [`${head}\nNothing is missing.`, ...unlisted].join("\n\n");
   const kinds = counts.map(({ kind, count }) => renderKind(kind, count, gaps, width));
