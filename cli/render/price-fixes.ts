@@ -1,4 +1,4 @@
-import type { PriceFix } from "../../core/pricing/price-fix.ts";
+import { distinctFixes, type PriceFix } from "../../core/pricing/price-fix.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { printable } from "./printable.ts";
 
@@ -18,19 +18,10 @@ export function priceFixLines({ text, toml, commands }: PriceFix): string[] {
 
 /** Renders which models have no price, and each different fix once. */
 export function unpricedModelLines(models: readonly UnpricedModelFix[]): string[] {
-  const lines: string[] = [];
-  const shown = new Set<string>();
-  for (const { provider, model, requests, lastRequestId } of models) {
-    lines.push(
-      printable(
-        `  ${provider} ${model}: ${formatQuantity(requests, "request")}. Why: meter explain ${lastRequestId}`,
-      ),
-    );
-  }
-  for (const { fix } of models) {
-    if (fix === null || shown.has(JSON.stringify(fix))) continue;
-    shown.add(JSON.stringify(fix));
-    lines.push(...priceFixLines(fix));
-  }
-  return lines;
+  const lines = models.map(({ provider, model, requests, lastRequestId }) =>
+    printable(
+      `  ${provider} ${model}: ${formatQuantity(requests, "request")}. Why: meter explain ${lastRequestId}`,
+    ),
+  );
+  return [...lines, ...distinctFixes(models.map(({ fix }) => fix)).flatMap(priceFixLines)];
 }

@@ -1,5 +1,6 @@
 import type { Millis } from "../values/time.ts";
 import type { Explanation } from "./explain-request.ts";
+import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
 import { sourcesOf } from "./sources/price-sources.ts";
 
@@ -72,4 +73,21 @@ export function fixOfExplanation(
   if (priced.costPicoUsd !== null || promptTokens === null) return null;
   const { provider, model } = request;
   return findPriceFix({ provider, model, hasRate: priced.row !== null }, lastPull, now);
+}
+
+/** Returns how a model without a known price gets one, by the rates of the book. */
+export function findModelFix(
+  { provider, model }: Pick<ModelWithoutPrice, "provider" | "model">,
+  book: PriceBook,
+  lastPull: LastPulls,
+  now: Millis,
+): PriceFix | null {
+  const hasRate = book.find({ provider, model, requestedModel: null, at: now }) !== null;
+  return findPriceFix({ provider, model, hasRate }, lastPull, now);
+}
+
+/** Returns each different fix once, in order. */
+export function distinctFixes(fixes: readonly (PriceFix | null)[]): PriceFix[] {
+  const found = fixes.filter((fix) => fix !== null);
+  return [...new Map(found.map((fix) => [JSON.stringify(fix), fix])).values()];
 }

@@ -1,7 +1,12 @@
 import { type Context, Hono } from "hono";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
-import { findPriceFix, fixOfExplanation, type PriceFix } from "../../core/pricing/price-fix.ts";
+import {
+  distinctFixes,
+  findModelFix,
+  fixOfExplanation,
+  type PriceFix,
+} from "../../core/pricing/price-fix.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { readSourcePulledAt } from "../cloud/pull-state.ts";
 import { PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
@@ -58,21 +63,14 @@ export function createPageRoutes(ports: ApiPorts): Hono {
 
   /** How the models of unpriced requests get a price, each fix once. */
   function findPriceFixes({ models }: Statistics, now: Millis): PriceFix[] {
-    const fixes = models
-      .filter((row) => row.unpriced > 0 && row.tokens.prompt !== null)
-      .slice(0, MAX_PRICE_FIXES)
-      .map(({ provider, key }) => {
-        const model = key ?? "";
-        const row = ports.prices().find({ provider, model, requestedModel: null, at: now });
-        return findPriceFix({ provider, model, hasRate: row !== null }, lastPull, now);
-      });
-    const texts = new Set<string>();
-    return fixes.filter((fix): fix is PriceFix => {
-      const text = JSON.stringify(fix);
-      const isNew = fix !== null && !texts.has(text);
-      texts.add(text);
-      return isNew;
-    });
+    return distinctFixes(
+      models
+        .filter((row) => row.unpriced > 0 && row.tokens.prompt !== null)
+        .slice(0, MAX_PRICE_FIXES)
+        .map(({ provider, key }) =>
+          findModelFix({ provider, model: key ?? "" }, ports.prices(), lastPull, now),
+        ),
+    );
   }
 
   routes.get("/requests/:id", async (context) => {

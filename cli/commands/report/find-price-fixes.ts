@@ -1,4 +1,4 @@
-import { findPriceFix } from "../../../core/pricing/price-fix.ts";
+import { findModelFix } from "../../../core/pricing/price-fix.ts";
 import { readSourcePulledAt } from "../../../daemon/cloud/pull-state.ts";
 import type { ReportQuery } from "../../../daemon/store/port/reports.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
@@ -20,9 +20,6 @@ export async function findPriceFixes(
   if (models.length === 0) return [];
   const book = openPriceBook((await readConfig(home, env)).config, store.rates);
   const now = Date.now();
-  return models.map((each) => {
-    const hasRate = book.find({ ...each, requestedModel: null, at: now }) !== null;
-    const lastPull = (source: string) => readSourcePulledAt(store.notes, source);
-    return { ...each, fix: findPriceFix({ ...each, hasRate }, lastPull, now) };
-  });
+  const lastPull = (source: string) => readSourcePulledAt(store.notes, source);
+  return models.map((each) => ({ ...each, fix: findModelFix(each, book, lastPull, now) }));
 }

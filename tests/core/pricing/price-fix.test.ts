@@ -3,7 +3,12 @@ import { describe, it } from "node:test";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { explainRequest } from "../../../core/pricing/explain-request.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
-import { findPriceFix, fixOfExplanation } from "../../../core/pricing/price-fix.ts";
+import {
+  distinctFixes,
+  findModelFix,
+  findPriceFix,
+  fixOfExplanation,
+} from "../../../core/pricing/price-fix.ts";
 import { PRICE_SOURCES, sourcesOf } from "../../../core/pricing/sources/price-sources.ts";
 import { sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 
@@ -66,5 +71,32 @@ describe("sourcesOf()", () => {
     const names = PRICE_SOURCES.map(({ name }) => name);
     for (const list of ["openai", "openrouter", "siliconflow", "acme"])
       assert.ok(sourcesOf(list).every((source) => names.includes(source)));
+  });
+});
+
+describe("findModelFix()", () => {
+  it("looks up in the book whether the model has a rate", () => {
+    const book = createPriceBook(loadBundledRates());
+    const known = { provider: "openai", model: "gpt-4o" };
+    const unknown = { provider: "openai", model: "no-such-model" };
+    assert.deepEqual(
+      findModelFix(known, book, never, NOW),
+      findPriceFix({ ...known, hasRate: true }, never, NOW),
+    );
+    assert.deepEqual(
+      findModelFix(unknown, book, never, NOW),
+      findPriceFix({ ...unknown, hasRate: false }, never, NOW),
+    );
+  });
+});
+
+describe("distinctFixes()", () => {
+  it("returns each fix once, in order, and leaves out models without one", () => {
+    const [one, other] = ["openai", "acme"].map((provider) => find(provider, never));
+    assert.notDeepEqual(one, other);
+    assert.deepEqual(distinctFixes([one ?? null, null, other ?? null, structuredClone(one) ?? null]), [
+      one,
+      other,
+    ]);
   });
 });
