@@ -1,6 +1,6 @@
-// `npm run coverage`: runs the tests of `core/` and the conformance suite, and fails unless they cover every line, branch and function. Prints each
-// uncovered place, because the table of `node --test` shows no branches. A file of `core/` that no test loads counts as
-// uncovered, unless it contains only types.
+// `npm run coverage`: runs the tests of `core/` and the conformance suite, and fails unless they cover every line, branch and
+// function. Prints each uncovered place, because the table of `node --test` shows no branches. A file of `core/` that no test
+// loads counts as uncovered, unless it contains only types.
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";

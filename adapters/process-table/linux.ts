@@ -19,9 +19,15 @@ import { createSocketDiagnosis, type DiagnoseSockets } from "./socket-diag.ts";
 const MAX_READINGS = 3;
 /** A reading of the kernel's tables that takes longer than this is slow, in milliseconds. */
 const SLOW_READING_MS = 15;
-/** Tables above this size are large, in bytes: about 1,700 sockets. A busy machine also reads small tables slowly, and `ss` is no faster then. */
+/**
+ * Tables above this size are large, in bytes: about 1,700 sockets. A busy machine also reads small tables slowly, and `ss` is
+ * no faster then.
+ */
 const LARGE_TABLES_BYTES = 256 * 1024;
-/** How long `ss` is used after a slow reading of large tables, in milliseconds. Then one reading shows whether the tables are still large. */
+/**
+ * How long `ss` is used after a slow reading of large tables, in milliseconds. Then one reading shows whether they are still
+ * large.
+ */
 const SLOW_FOR_MS = 30_000;
 /** A process with more descriptors is searched last: reading 20,000 of them takes 180 ms. */
 const MANY_DESCRIPTORS = 1_024;

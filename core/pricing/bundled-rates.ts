@@ -40,7 +40,8 @@ type Lists = Readonly<Record<string, readonly ModelText[]>>;
 
 /**
  * Loads the bundled rates, in the order that a price book requires: those that we state ourselves, those of the source, and
- * the supplements. All have one date, because the cloud takes the rows of the newest date as the set. Takes a few milliseconds, so call it once.
+ * the supplements. All have one date, because the cloud takes the rows of the newest date as the set. Takes about
+ * 20 ms, so call it once.
  */
 export function loadBundledRates(): RateRow[] {
   const rows = readRates(STATED_RATES, BUNDLED_RATES_DATE);

@@ -72,7 +72,10 @@ export function shownParts(hasCalls: (part: keyof CostSplit) => boolean): readon
   return COST_PARTS.filter(({ part }, index) => index === 0 || hasCalls(part));
 }
 
-/** Returns the split as a line: `Spent $12.10 · plan usage worth $231.40 at API prices`. Parts without a cost are left out, except the first. */
+/**
+ * Returns the split as a line: `Spent $12.10 · plan usage worth $231.40 at API prices`. Parts without a cost are left out,
+ * except the first.
+ */
 export function describeSplit(split: CostSplit, formatUsd: (picoUsd: bigint) => string): string {
   const parts = [`Spent ${formatUsd(split.spentPicoUsd)}`];
   if (split.planUsagePicoUsd > 0n)

@@ -20,7 +20,7 @@ const commandLines: readonly (readonly [words: string, name: string | null])[] =
   ["node /w/node_modules/.bin/tsx agent.ts", "agent.ts"],
   ["node /w/node_modules/tsx/dist/cli.mjs src/agent.ts", "agent.ts"],
   ["npx --yes cowsay hi", "cowsay"],
-  ["node /work/my-agent/dist/index.js", "my-agent"],
+  ["node /srv/my-agent/dist/index.js", "my-agent"],
   ["node -e process.exit() x", "node"],
   ["node --input-type=module -e 1", "node"],
   ["node", "node"],
