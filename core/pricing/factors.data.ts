@@ -104,6 +104,7 @@ const OPENAI_BEFORE_RESIDENCY: MatchRule = [
   "^gpt-5-mini",
   "^gpt-5-nano",
   "^gpt-5-pro",
+  "^gpt-5-search-api",
   "^gpt-5.1",
   "^gpt-5.2",
   "^gpt-5.3",

@@ -20,10 +20,11 @@ interface MediaAtTextRate {
  * unpriced: audio usually costs several times as much as text, and so does every medium of a multimodal embedding.
  */
 export const MEDIA_AT_TEXT_RATE: readonly MediaAtTextRate[] = [
-  // Vision models count an image or a frame as input tokens, at the rate of the prompt. Live models have other rates.
+  // Vision models count an image or a frame as input tokens, at the rate of the prompt. Live models and Qwen-Omni have other
+  // rates.
   {
     provider: null,
-    models: ["&", "!live", "!native"],
+    models: ["&", "!live", "!native", ["!omni", "^gemini", "~nemotron", "~mimo"]],
     extras: ["image_input_tokens", "image_cache_read_tokens", "video_input_tokens"],
     exceptEmbeddings: true,
     page: "https://developers.openai.com/api/docs/guides/images-vision#calculating-costs",

@@ -25,10 +25,12 @@ import { speechSessions } from "./speech-sessions.ts";
 import {
   bedrockLongContext,
   cohereImages,
+  embeddingTotals,
   geminiEmbedMedia,
   geminiOpenai,
   mistralAudio,
   openaiText,
+  qwenOmni,
   vercel,
 } from "./totals-and-media.ts";
 import { transport } from "./transport.ts";
@@ -67,6 +69,8 @@ export const ALL_CASES: readonly WireCase[] = [
   ...batches,
   ...bedrockLongContext,
   ...cohereImages,
+  ...embeddingTotals,
+  ...qwenOmni,
   ...mistralAudio,
   ...vercel,
   ...geminiOpenai,

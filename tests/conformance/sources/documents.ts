@@ -72,6 +72,7 @@ export const DOCUMENTS = {
   mistralAudio: read(
     "https://docs.mistral.ai/api/#tag/audio.transcriptions; the counts of a response: https://github.com/pydantic/genai-prices/pull/591",
   ),
+  qwenOmni: unread("https://www.alibabacloud.com/help/en/model-studio/models, Qwen-Omni: prices by modality"),
   geminiHiddenThoughts: read(
     "https://ai.google.dev/gemini-api/docs/openai; the total includes the thoughts: https://github.com/mozilla-ai/any-llm/issues/1290, https://github.com/Clarifai/clarifai-python/pull/978",
   ),

@@ -39,6 +39,38 @@ voxtral.add(
   { tokens: { prompt: 384, cache_read: 0, completion: 248 }, extras: { audio_input_tokens: 375 } },
 );
 voxtral.add(
+  "json-audio-without-total",
+  "More audio than prompt tokens: a part cannot exceed the whole, so prompt_tokens leaves it out also where no total shows it.",
+  json(
+    completion("cmpl-voxtral", "voxtral-small-latest", {
+      prompt_tokens: 9,
+      completion_tokens: 248,
+      prompt_tokens_details: { cached_tokens: 0, audio_tokens: 375 },
+    }),
+  ),
+  { tokens: { prompt: 384, cache_read: 0, completion: 248 }, extras: { audio_input_tokens: 375 } },
+);
+voxtral.add(
+  "json-audio-seconds-alone",
+  "Thirty seconds of audio whose tokens are stated nowhere: the price of nine tokens of text is not the price of the call.",
+  json(
+    completion("cmpl-voxtral", "voxtral-small-latest", {
+      prompt_audio_seconds: 30,
+      prompt_tokens: 9,
+      completion_tokens: 248,
+      total_tokens: 257,
+    }),
+  ),
+  {
+    tokens: { prompt: 9, completion: 248 },
+    complete: false,
+    cost: [
+      ["input", 9, "0.1"],
+      ["output", 248, "0.4"],
+    ],
+  },
+);
+voxtral.add(
   "transcription",
   "A transcription is billed by its 30 seconds at 0.003 USD a minute; its tokens are not billed.",
   json({
@@ -135,6 +167,64 @@ compatible.add(
   ]),
   { tokens: { prompt: 35, completion: 12, thinking: 62 }, cost: RATES.gemini25Flash },
   { request: { stream: true, stream_options: { include_usage: true } } },
+);
+compatible.add(
+  "json-image-model",
+  "The compatible endpoint does not tell image tokens from text, which cost a twelfth: the record is not complete.",
+  json(
+    completion("gemini-compat-1", "gemini-2.5-flash-image", {
+      prompt_tokens: 35,
+      completion_tokens: 1290,
+      total_tokens: 1325,
+    }),
+  ),
+  { tokens: { prompt: 35, completion: 1290 }, complete: false, cost: RATES.gemini25Flash },
+  { request: { model: "gemini-2.5-flash-image" } },
+);
+
+const omni = defineApi({
+  folder: "gateways",
+  provider: "alibaba",
+  host: "dashscope-intl.aliyuncs.com",
+  path: "/compatible-mode/v1/chat/completions",
+  request: { model: "qwen3-omni-flash", messages },
+  source: DOCUMENTS.qwenOmni,
+  id: "chatcmpl-omni",
+});
+export const qwenOmni = omni.cases;
+omni.add(
+  "qwen-omni-image",
+  "Qwen-Omni bills images at a rate of their own, which the list does not have.",
+  json(
+    completion("chatcmpl-omni", "qwen3-omni-flash", {
+      prompt_tokens: 1130,
+      completion_tokens: 60,
+      total_tokens: 1190,
+      prompt_tokens_details: { text_tokens: 30, image_tokens: 1100 },
+    }),
+  ),
+  { tokens: { prompt: 1130, completion: 60 }, extras: { image_input_tokens: 1100 } },
+);
+const jina = defineApi({
+  folder: "gateways",
+  provider: "jina",
+  host: "api.jina.ai",
+  path: "/v1/embeddings",
+  request: { model: "jina-embeddings-v4", input: [{ image: "https://example.com/rain.png" }] },
+  source: DOCUMENTS.openaiEmbeddings,
+  id: null,
+});
+export const embeddingTotals = jina.cases;
+jina.add(
+  "embeddings-total-unexplained",
+  "An embedding has input alone: a total above it leaves the usage incomplete.",
+  json({
+    object: "list",
+    data: [],
+    model: "jina-embeddings-v4",
+    usage: { prompt_tokens: 12, total_tokens: 4012 },
+  }),
+  { tokens: { prompt: 12, completion: 0 }, complete: false },
 );
 
 const gateway = defineApi({
@@ -262,6 +352,7 @@ for (const [model, inputRate, outputRate, audioInputRate, audioOutputRate] of [
 
 const residency = { source: DOCUMENTS.openaiResidency, path: "/v1/chat/completions" } as const;
 for (const [host, model, rates] of [
+  ["in.api.openai.com", "gpt-5-search-api-2025-10-14", RATES.gpt5],
   ["eu.api.openai.com", "gpt-5.4-2026-03-05", RATES.gpt54Regional],
   ["us.api.openai.com", "gpt-4o-2024-08-06", RATES.gpt4o],
 ] as const)

@@ -26,7 +26,7 @@ const KNOWN = {
 
 /**
  * OpenAI Embeddings and compatible hosts. The only count is `usage.prompt_tokens`, or the equal `total_tokens`. An embedding
- * has no output, so the completion count is 0 and not unknown.
+ * has no output, so the completion count is 0 and not unknown. A larger total leaves the usage incomplete.
  *
  * Multimodal embeddings state their media in `prompt_tokens_details`. Voyage states pixels, which have their own price, next to
  * `text_tokens`; the tokens of the medium are the rest of the total (docs.voyageai.com, "Multimodal Embeddings").
@@ -53,11 +53,12 @@ function startEmbeddings({ provider }: AnswerFacts): MessageReader {
       usageText = message.text("usage") ?? usageText;
     },
     end() {
-      const { prompt_tokens, input_tokens, total_tokens } = asObject(usage);
+      const { prompt_tokens, input_tokens, completion_tokens, total_tokens } = asObject(usage);
       const input = firstCount(prompt_tokens, input_tokens, total_tokens);
       return {
         tokens: input === null ? NO_TOKENS : { ...NO_TOKENS, promptTokens: input, completionTokens: 0 },
-        tokensComplete: input !== null,
+        tokensComplete:
+          input !== null && (readCount(total_tokens) ?? 0) <= input + (readCount(completion_tokens) ?? 0),
         model,
         responseId,
         serviceTier: null,

@@ -12,7 +12,10 @@ interface OpenaiTotals {
   cacheWritten: number | null;
   reasoning: number | null;
   audioInput: number | null;
-  /** False if `total_tokens` exceeds the sum of input and output, and no stated part is the difference. */
+  /**
+   * False if `total_tokens` exceeds the sum of input and output, and no stated part is the difference; or if the response has
+   * a medium whose tokens are not stated.
+   */
   explained: boolean;
   inputDetails: UsageObject;
   outputDetails: UsageObject;
@@ -24,8 +27,11 @@ interface OpenaiTotals {
  */
 const EXCLUDES_REASONING: ReadonlySet<string> = new Set(["xai", "perplexity"]);
 
-/** Google's providers, whose compatible endpoint states no thoughts. */
-const HIDES_THOUGHTS: ReadonlySet<string> = new Set(["gemini", "vertex"]);
+/** Google's providers, whose compatible endpoint states neither thoughts nor media. */
+const HIDES_DETAILS: ReadonlySet<string> = new Set(["gemini", "vertex"]);
+
+/** The models of Google whose output is images and text, which have different rates. */
+const IMAGE_MODEL = /-image\b/;
 
 /**
  * Reads the totals of an OpenAI-compatible usage object. Most hosts include every part in `prompt_tokens` and
@@ -33,19 +39,20 @@ const HIDES_THOUGHTS: ReadonlySet<string> = new Set(["gemini", "vertex"]);
  *
  * - Reasoning, if the total is the sum of all three, or if there is more reasoning than output: a part cannot exceed the whole
  *   (recordings of Vercel's AI Gateway).
- * - Mistral's audio (9 + 375 + 248 = 632, pydantic/genai-prices#591). A transcription that states only the seconds leaves the
- *   audio to the total as well (docs.mistral.ai, "Audio transcriptions").
+ * - Mistral's audio (9 + 375 + 248 = 632, pydantic/genai-prices#591), also without a total if there is more audio than input. A
+ *   transcription that states only the seconds leaves the audio to the total as well (docs.mistral.ai, "Audio transcriptions").
+ *   A chat whose audio has seconds and no tokens is incomplete.
  * - Cached tokens, on hosts that translate Anthropic's exclusive counts.
  * - Google's compatible endpoint states no thoughts, but its total is the native `totalTokenCount`, which includes them
  *   (mozilla-ai/any-llm#1290 has both for one response). It has no server tools, the only other part of that total, so the
- *   difference is exactly the thoughts.
+ *   difference is exactly the thoughts. What an image model answered there may be images or text, so its usage is incomplete.
  *
  * An absent output is the total minus the input. A larger total that nothing explains leaves the usage incomplete, because
  * the difference could be input or output.
  */
 export function readOpenaiTotals(
   usage: UsageObject,
-  { provider, style }: { provider: string; style: "chat" | "responses" },
+  { provider, model, style }: { provider: string; model: string | null; style: "chat" | "responses" },
 ): OpenaiTotals {
   const inputDetails = asObject(
     usage.prompt_tokens_details ??
@@ -80,18 +87,32 @@ export function readOpenaiTotals(
     if (total !== null && input !== null) totals.output = readCount(total - input);
     return totals;
   }
-  const listed = style === "chat" && EXCLUDES_REASONING.has(provider);
+  const isChat = style === "chat";
+  const listed = isChat && EXCLUDES_REASONING.has(provider);
   if (reasoning !== null && (listed || reasoning > stated)) totals.output = addCounts(stated, reasoning);
+  const hidesDetails = isChat && HIDES_DETAILS.has(provider);
   if (total !== null && input !== null && totals.output !== null) {
     const excess = total - input - totals.output;
     if (excess > 0) explainExcess(totals, excess, totals.output === stated ? (reasoning ?? 0) : 0, usage);
-    if (!totals.explained && style === "chat" && HIDES_THOUGHTS.has(provider) && !reasoning) {
+    if (!totals.explained && hidesDetails && !reasoning) {
       totals.reasoning = excess;
       totals.output = addCounts(stated, excess);
       totals.explained = true;
     }
   }
+  addAudioBesideInput(totals);
+  const hasHiddenAudio = isChat && totals.audioInput === null && Number(usage.prompt_audio_seconds) > 0;
+  const hasHiddenImages =
+    hidesDetails && IMAGE_MODEL.test(model ?? "") && outputDetails.image_tokens === undefined;
+  if (hasHiddenAudio || hasHiddenImages) totals.explained = false;
   return totals;
+}
+
+/** Adds the audio to the input if it exceeds the input, and so cannot be a part of it. */
+function addAudioBesideInput(totals: OpenaiTotals): void {
+  const { input, audioInput } = totals;
+  if (input !== null && audioInput !== null && audioInput > input)
+    totals.input = addCounts(input, audioInput);
 }
 
 /** Finds the parts whose sum is the excess of the total, and adds them to the input and the output. */

@@ -97,7 +97,7 @@ function findings(
       prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: inputParts.cacheWrite },
       completion_tokens_details: { reasoning_tokens: firstCount(reasoningTokens, outputParts.reasoning) },
     },
-    { provider: "vercel", style: "chat" },
+    { provider: "vercel", model, style: "chat" },
   );
   const inputs = splitTotal(totals.input, [totals.cached, totals.cacheWritten]);
   const outputs = splitTotal(totals.output, [totals.reasoning]);
