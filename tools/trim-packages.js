@@ -1,10 +1,12 @@
 // Runs at the end of `npm ci` in a clone, as `prepare`. Deletes parts of packages that are never loaded, and the project's Node
 // if the system's is new enough. No syntax here that an old Node lacks.
-import { readdirSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync, rmSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../node_modules/", import.meta.url));
+// A worktree may link to another checkout's packages, which are not this one's to delete.
+if (lstatSync(folder.slice(0, -1)).isSymbolicLink()) process.exit(0);
 const remove = (path) => rmSync(folder + path, { recursive: true, force: true });
 
 /** The major version of the project's Node. */
