@@ -11,6 +11,6 @@ if (await isNodeNewEnough("meter", import.meta.url)) {
   const cacheFolder = findCompileCacheFolder(process.env);
   if (cacheFolder !== null) module.enableCompileCache?.(cacheFolder);
   const source = new URL("./main.ts", import.meta.url);
-  const { main } = await import(existsSync(source) ? source.href : "../dist/cli/main.js");
+  const { main } = await import(existsSync(source) ? source.href : "../dist/cli/bundle/main.js");
   process.exitCode = await main(process.argv.slice(2));
 }

@@ -4,6 +4,8 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { OPTIONAL_PACKAGES } from "../adapters/optional-packages.ts";
+import { bundleProgram } from "./bundle-program.ts";
 import { installPackages } from "./packages.ts";
 import { npmExports } from "./public-entries.ts";
 
@@ -14,6 +16,7 @@ rmSync(dist, { recursive: true, force: true });
 installPackages("tools/build");
 execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 vendorPackages();
+bundleMeter();
 writeCorePackage();
 
 /**
@@ -52,6 +55,20 @@ function vendor(packageName: string, adapter: string, specifier: RegExp, file: s
   if (copied.size === 0) throw new Error(`${adapter} does not import ${packageName}`);
   writeFileSync(join(dist, adapter), compiled);
   copyFileSync(join(source, "LICENSE"), join(target, "LICENSE"));
+}
+
+/** Bundles the program `meter`. The bundle is as deep as `cli/daemon`, from which `cli/bin.js` is found. */
+function bundleMeter(): void {
+  bundleProgram({
+    root,
+    entries: [
+      "dist/cli/main.js",
+      "dist/daemon/proxy/proxy-worker.js",
+      "dist/adapters/process-table/lookup-worker.js",
+    ],
+    folder: "dist/cli/bundle",
+    external: [...Object.keys(OPTIONAL_PACKAGES), "../../vendor/*"],
+  });
 }
 
 /** Makes `dist/core` a package, `@llm-meter/core`, that depends only on valibot. */

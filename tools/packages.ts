@@ -12,7 +12,7 @@ const { platform, arch } = process;
 /** The folders that have packages and a lock file of their own. */
 const FOLDERS = {
   "examples/demo": { what: "the providers' SDKs", megabytes: 98 },
-  "tools/build": { what: "TypeScript", megabytes: 31 },
+  "tools/build": { what: "TypeScript and esbuild", megabytes: 42 },
   "tools/checks": { what: "Biome, Deno, Bun and the other programs of the checks", megabytes: 395 },
 } as const;
 export type PackageFolder = keyof typeof FOLDERS;
@@ -22,15 +22,16 @@ export type PackageFolder = keyof typeof FOLDERS;
  * versions for platforms that some registry mirrors lack.
  */
 const PROGRAMS = {
-  biome: `@biomejs/cli-${platform}-${arch}/biome`,
-  bun: `@oven/bun-${platform === "win32" ? "windows" : platform}-${arch === "arm64" && platform !== "win32" ? "aarch64" : arch}/bin/bun`,
-  deno: `@deno/${platform}-${arch}${platform === "linux" ? "-glibc" : ""}/deno`,
+  biome: `tools/checks/node_modules/@biomejs/cli-${platform}-${arch}/biome`,
+  bun: `tools/checks/node_modules/@oven/bun-${platform === "win32" ? "windows" : platform}-${arch === "arm64" && platform !== "win32" ? "aarch64" : arch}/bin/bun`,
+  deno: `tools/checks/node_modules/@deno/${platform}-${arch}${platform === "linux" ? "-glibc" : ""}/deno`,
+  esbuild: `tools/build/node_modules/@esbuild/${platform}-${arch}/${platform === "win32" ? "" : "bin/"}esbuild`,
 };
 
-/** The path of a program of `tools/checks`; null where it is not installed. */
+/** The path of a program; null where it is not installed. */
 export function findProgram(name: keyof typeof PROGRAMS): string | null {
   const suffix = platform === "win32" ? ".exe" : "";
-  const path = join(root, "tools/checks/node_modules", `${PROGRAMS[name]}${suffix}`);
+  const path = join(root, `${PROGRAMS[name]}${suffix}`);
   return existsSync(path) ? path : null;
 }
 

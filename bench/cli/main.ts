@@ -10,7 +10,7 @@ import process from "node:process";
 const ROUNDS = 25;
 
 const root = resolve(import.meta.dirname, "../..");
-if (!existsSync(join(root, "dist/cli/main.js"))) {
+if (!existsSync(join(root, "dist/cli/bundle/main.js"))) {
   process.stderr.write("npm run build comes first\n");
   process.exit(1);
 }

@@ -1,0 +1,62 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import process from "node:process";
+import { findProgram } from "./packages.ts";
+
+/** What `bundleProgram()` reads and writes. */
+export interface ProgramBundle {
+  /** The folder of the checkout, which holds `node_modules`. */
+  readonly root: string;
+  /** The program and its threads, relative to `root`. Each becomes a file of the same name in `folder`. */
+  readonly entries: readonly string[];
+  /** Where the bundle goes, relative to `root`. */
+  readonly folder: string;
+  /** Imports that stay outside: packages that an installation may lack, and files that are in the package anyway. */
+  readonly external: readonly string[];
+}
+
+/**
+ * Bundles a program with its packages, for a short start: Node takes about 0.3 ms for each file that it loads. Names and
+ * lines stay as they are, so that stack traces can be read. The licences of the packages go into `LICENSES.txt`.
+ */
+export function bundleProgram({ root, entries, folder, external }: ProgramBundle): void {
+  const esbuild = findProgram("esbuild");
+  if (esbuild === null) throw new Error(`esbuild has no package for ${process.platform} on ${process.arch}`);
+  const metafile = join(root, folder, "metafile.json");
+  const words = [
+    ...entries.map((input) => `${basename(input, ".js")}=${input}`),
+    "--bundle",
+    // One folder for all files: threads are found next to the file that starts them.
+    "--splitting",
+    "--format=esm",
+    "--platform=node",
+    "--target=node22.19",
+    `--outdir=${folder}`,
+    `--metafile=${metafile}`,
+    "--log-level=warning",
+    ...[...external, "bun:sqlite"].map((path) => `--external:${path}`),
+    // For packages that are CommonJS.
+    '--banner:js=import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);',
+  ];
+  execFileSync(esbuild, words, { cwd: root, stdio: "inherit" });
+  const { inputs } = JSON.parse(readFileSync(metafile, "utf8"));
+  rmSync(metafile);
+  writeFileSync(join(root, folder, "LICENSES.txt"), licencesOf(root, Object.keys(inputs)));
+}
+
+/** Returns name, version and licence of each package among the inputs, with the licence's text where the package has it. */
+function licencesOf(root: string, inputs: readonly string[]): string {
+  const folders = new Set(
+    inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),
+  );
+  return [...folders]
+    .sort()
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+      const file = readdirSync(join(root, folder)).find((name) => /^licen[cs]e(\.|$)/i.test(name));
+      const text = file === undefined ? "" : `\n${readFileSync(join(root, folder, file), "utf8").trim()}\n`;
+      return `${name} ${version}, ${license}\n${text}`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
