@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import { textWidth } from "./text-width.ts";
 
 /** Renders a text after its label, wrapped between words, with the following lines indented to the start of the text. */
 export function labelled(label: string, text: string, labelWidth: number, width: number): string {
@@ -6,7 +6,7 @@ export function labelled(label: string, text: string, labelWidth: number, width:
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
-    if (line !== "" && stringWidth(line) + 1 + stringWidth(word) > room) {
+    if (line !== "" && textWidth(line) + 1 + textWidth(word) > room) {
       lines.push(line);
       line = word;
     } else line = line === "" ? word : `${line} ${word}`;

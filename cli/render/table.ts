@@ -1,5 +1,5 @@
-import stringWidth from "string-width";
 import { printable } from "./printable.ts";
+import { textWidth } from "./text-width.ts";
 
 export interface Column {
   title: string;
@@ -12,10 +12,10 @@ export interface Column {
 export const MIN_SHRUNK_WIDTH = 8;
 
 function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+  if (textWidth(text) <= width) return text;
   let kept = "";
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(kept + segment) > width - 1) break;
+    if (textWidth(kept + segment) > width - 1) break;
     kept += segment;
   }
   return `${kept}…`;
@@ -26,8 +26,8 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
   // Not Math.max(...rows): there may be more rows than a call can have arguments.
   return columns.map((column, index) =>
     rows.reduce(
-      (widest, row) => Math.max(widest, stringWidth(printable(row[index] ?? ""))),
-      stringWidth(column.title),
+      (widest, row) => Math.max(widest, textWidth(printable(row[index] ?? ""))),
+      textWidth(column.title),
     ),
   );
 }
@@ -75,7 +75,7 @@ export function renderTable(
       .map((column, index) => {
         const room = widths[index] as number;
         const text = cut(values[index] ?? "", room);
-        const padding = " ".repeat(room - stringWidth(text));
+        const padding = " ".repeat(room - textWidth(text));
         return column.align === "right" ? padding + text : text + padding;
       })
       .join("  ")

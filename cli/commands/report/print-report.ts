@@ -5,9 +5,8 @@ import { sumRows } from "../../../daemon/store/report-rows.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
-import { unpricedModelLines } from "../../render/price-fixes.ts";
 import { renderCsv, renderReport } from "../../render/report.ts";
-import { findPriceFixes } from "./find-price-fixes.ts";
+import type { findPriceFixes as FindPriceFixes } from "./find-price-fixes.ts";
 import { readGroupings } from "./groupings.ts";
 
 /** The options of `meter report`. */
@@ -51,11 +50,16 @@ export async function printReport(context: CommandContext, options: PrintReportO
       });
     const dimensions = [grouped.by, ...(grouped.and === undefined ? [] : [grouped.and])];
     if (options.csv) return context.stdout.write(renderCsv(dimensions, rows));
-    const unpriced =
-      total.unpriced > 0 ? await findPriceFixes(context, store, { ...period, ...filters }) : [];
-    const fixes = unpricedModelLines(unpriced);
+    const fixes = total.unpriced === 0 ? [] : await fixLines(context, store, { ...period, ...filters });
     return context.print(renderReport(dimensions, rows, total, coverage, context.width, streams, fixes));
   });
+}
+
+async function fixLines(...asked: Parameters<typeof FindPriceFixes>): Promise<string[]> {
+  // Loads all rates, which a report without unpriced requests does not need.
+  const { findPriceFixes } = await import("./find-price-fixes.ts");
+  const { unpricedModelLines } = await import("../../render/price-fixes.ts");
+  return unpricedModelLines(await findPriceFixes(...asked));
 }
 
 function inIsoTime({ from, to }: { from: number | null; to: number | null }) {
