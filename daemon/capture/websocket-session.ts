@@ -205,8 +205,10 @@ function createReader(
   );
 }
 
-/** Returns the model that a WebSocket's URL names (`?model=gpt-realtime`). */
+/** Returns the model that a WebSocket's URL names (`?model=gpt-realtime`). ElevenLabs and AssemblyAI name it in other parameters. */
 function readModelParameter(target: string): string | null {
   const query = target.indexOf("?");
-  return query === -1 ? null : new URLSearchParams(target.slice(query + 1)).get("model");
+  if (query === -1) return null;
+  const parameters = new URLSearchParams(target.slice(query + 1));
+  return parameters.get("model") ?? parameters.get("model_id") ?? parameters.get("speech_model");
 }

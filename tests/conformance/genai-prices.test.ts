@@ -15,7 +15,7 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
     "it has no service tiers: flex, batch and priority are priced as standard",
   ],
   [
-    ({ provider }) => provider === "ollama" || provider === "llama-cpp",
+    ({ provider }) => ["ollama", "llama-cpp", "lmstudio"].includes(provider),
     "it has no prices for servers on the user's machine, which are free",
   ],
   [

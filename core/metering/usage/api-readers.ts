@@ -18,6 +18,8 @@ import { geminiEmbed } from "./readers/gemini-embed.ts";
 import { geminiCodeAssist, geminiGenerate } from "./readers/gemini-generate.ts";
 import { geminiInteractions } from "./readers/gemini-interactions.ts";
 import { geminiLive } from "./readers/gemini-live.ts";
+import { llamaCompletion } from "./readers/llama-completion.ts";
+import { lmstudioChat } from "./readers/lmstudio-chat.ts";
 import { mistralConversations } from "./readers/mistral-conversations.ts";
 import { mistralOcr } from "./readers/mistral-ocr.ts";
 import { ociInference } from "./readers/oci-inference.ts";
@@ -33,12 +35,13 @@ import { openaiServed } from "./readers/openai-served.ts";
 import { otherUnits } from "./readers/other-units.ts";
 import { repeatedUsage } from "./readers/repeated-usage.ts";
 import { rerank } from "./readers/rerank.ts";
-import { speechSession } from "./readers/speech-sessions.ts";
+import { liveSpeech, speechSession } from "./readers/speech-sessions.ts";
 import { statedUnits } from "./readers/stated-units.ts";
 import { anyModel } from "./readers/usage-shapes.ts";
 import { vercelLanguageModel } from "./readers/vercel-language-model.ts";
 import { vertexPredict } from "./readers/vertex-predict.ts";
 import { watsonxText } from "./readers/watsonx-text.ts";
+import { workersAi } from "./readers/workers-ai.ts";
 
 /** Every supported API, by the id stored in records. */
 export const API_READERS = {
@@ -55,6 +58,7 @@ export const API_READERS = {
   "openai.speech": openaiSpeech,
   "openai.realtime": openaiRealtime,
   "speech.session": speechSession,
+  "speech.live": liveSpeech,
   "openai.served": openaiServed,
   "openai.file_content": openaiFileContent,
   "openai.runs": openaiRuns,
@@ -94,6 +98,9 @@ export const API_READERS = {
   "watsonx.text": watsonxText,
   "oci.inference": ociInference,
   "units.stated": statedUnits,
+  "lmstudio.chat": lmstudioChat,
+  "llama.completion": llamaCompletion,
+  "workers_ai.run": workersAi,
 } as const satisfies Record<string, ApiReader>;
 
 /** The id of a supported API. */

@@ -94,12 +94,14 @@ export const GATEWAY_PROVIDERS: readonly Provider[] = [
   cloudflareCompatible("xai", "grok"),
   cloudflareCompatible("cerebras", "cerebras"),
   cloudflareCompatible("cloudflare-workers-ai", "workers-ai"),
+  throughCloudflare("cloudflare-workers-ai", [["workers-ai", new RegExp(`${behind("workers-ai")}(?=/)`)]]),
   overTls(
     "cloudflare-workers-ai",
     ["api.cloudflare.com"],
     [
       anthropic(/^\/client\/v4\/accounts\/[^/]+\/ai\/v1(?=\/)/),
       openai(/^\/client\/v4\/accounts\/[^/]+\/ai\/v1(?=\/)/),
+      ["workers-ai", /^\/client\/v4\/accounts\/[^/]+\/ai\/run(?=\/)/],
     ],
     // The API of all of Cloudflare.
     { shared: true },

@@ -1,4 +1,5 @@
 import type { BillingMode } from "../../values/record.ts";
+import { type PathRule, post } from "./path-rules.ts";
 import {
   ANTHROPIC_ANYWHERE,
   anthropic,
@@ -16,7 +17,7 @@ const local = (
   provider: string,
   port: number,
   apis: Provider["apis"],
-  billing: BillingMode = "free",
+  { billing = "free", paths = [] }: { billing?: BillingMode; paths?: readonly PathRule[] } = {},
 ): Provider => ({
   provider,
   hosts: LOCAL_HOSTS,
@@ -26,6 +27,7 @@ const local = (
   shared: true,
   gatewayPrefix: provider,
   billing,
+  paths,
 });
 
 const COMPATIBLE = [anthropic(ANTHROPIC_ANYWHERE), openai(OPENAI_ANYWHERE)];
@@ -34,12 +36,16 @@ const COMPATIBLE = [anthropic(ANTHROPIC_ANYWHERE), openai(OPENAI_ANYWHERE)];
  * Servers of models on this machine. They cost nothing, except LiteLLM, which is a gateway. A call through it
  * and its own call to a provider may both be seen, so what it costs is not added to what was spent.
  *
+ * LM Studio and llama.cpp have APIs of their own beside the compatible ones.
+ *
  * Sources, read 2026-11-23: lmstudio.ai/docs/developer; docs.vllm.ai, "OpenAI-Compatible Server"; ggml-org/llama.cpp, tools/server;
  * docs.litellm.ai, "LiteLLM Proxy".
  */
 export const LOCAL_SERVERS: readonly Provider[] = [
-  local("lmstudio", 1234, COMPATIBLE),
+  local("lmstudio", 1234, COMPATIBLE, { paths: [post(/^\/api\/v1\/chat$/, "lmstudio.chat", "chat")] }),
   local("vllm", 8000, COMPATIBLE),
-  local("llama-cpp", 8080, COMPATIBLE),
-  local("litellm", 4000, [...COMPATIBLE, ["gemini", GEMINI_ANYWHERE]], "unknown"),
+  local("llama-cpp", 8080, COMPATIBLE, {
+    paths: [post(/^\/(completions?|infill)$/, "llama.completion", "chat")],
+  }),
+  local("litellm", 4000, [...COMPATIBLE, ["gemini", GEMINI_ANYWHERE]], { billing: "unknown" }),
 ];

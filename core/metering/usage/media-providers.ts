@@ -13,12 +13,19 @@ export const MEDIA_PROVIDERS: readonly Provider[] = [
     [["elevenlabs", /^(?=\/)/]],
     { gatewayPrefix: "elevenlabs" },
   ),
-  overTls("deepgram", ["api.deepgram.com", "api.eu.deepgram.com"], [["deepgram", V1]], {
+  // Flux has the second version of the API.
+  overTls("deepgram", ["api.deepgram.com", "api.eu.deepgram.com"], [["deepgram", /^\/v[12](?=\/)/]], {
     gatewayPrefix: "deepgram",
   }),
+  overTls("deepgram", ["agent.deepgram.com"], [["deepgram-agent", /^(?=\/)/]]),
   overTls("assemblyai", ["api.assemblyai.com", "api.eu.assemblyai.com"], [["assemblyai", /^(?=\/)/]], {
     gatewayPrefix: "assemblyai",
   }),
+  overTls(
+    "assemblyai",
+    ["streaming.assemblyai.com", "streaming.eu.assemblyai.com"],
+    [["assemblyai-streaming", /^(?=\/)/]],
+  ),
   overTls("assemblyai", ["llm-gateway.assemblyai.com", "llm-gateway.eu.assemblyai.com"], [openai(V1)]),
   overTls("replicate", ["api.replicate.com"], [["replicate", V1]], { gatewayPrefix: "replicate" }),
   overTls("fal", ["fal.run"], [["fal", /^(?=\/)/]], { gatewayPrefix: "fal" }),

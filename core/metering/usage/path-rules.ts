@@ -52,11 +52,11 @@ export const socket = (path: RegExp, api: ApiId): PathRule => ({
 });
 
 /** Returns a rule for a WebSocket that carries one piece of work, such as a transcription. */
-export const speechSocket = (path: RegExp): PathRule => ({
+export const speechSocket = (path: RegExp, api: ApiId = "speech.session"): PathRule => ({
   methods: ["GET"],
   path,
   metered: {
-    api: "speech.session",
+    api,
     requestKind: "audio",
     streaming: true,
     webSocket: true,

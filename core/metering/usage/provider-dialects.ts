@@ -1,4 +1,4 @@
-import { free, MANAGE, type PathRule, post, READ, retrieval, SEND } from "./path-rules.ts";
+import { free, MANAGE, type PathRule, post, READ, retrieval, SEND, speechSocket } from "./path-rules.ts";
 
 /** A family of paths that one provider has on its own hosts, beside or instead of an API that others share. */
 export type ProviderDialect =
@@ -6,12 +6,15 @@ export type ProviderDialect =
   | "dashscope"
   | "minimax"
   | "vercel-ai-sdk"
+  | "workers-ai"
   | "watsonx"
   | "oci"
   | "writer"
   | "elevenlabs"
   | "deepgram"
+  | "deepgram-agent"
   | "assemblyai"
+  | "assemblyai-streaming"
   | "replicate"
   | "fal"
   | "fal-queue"
@@ -40,6 +43,15 @@ export const PROVIDER_DIALECTS: Readonly<Record<ProviderDialect, readonly PathRu
     post(/^\/language-model$/, "vercel.language_model", "chat"),
     post(/^\/embedding-model$/, "vercel.language_model", "embedding", false),
     free(READ, /^\/config$/),
+  ],
+  // The name of the model is the path. Source: developers.cloudflare.com, "Workers AI", "REST API"; 2026-11-23.
+  "workers-ai": [
+    post(
+      /^\/(?<model>(?:@|%40)[^/]+\/[^/]+\/[^/]*(?:bge-(?!reranker)|embedding)[^/]*)$/i,
+      "workers_ai.run",
+      "embedding",
+    ),
+    post(/^\/(?<model>(?:@|%40)[^/]+\/[^/]+\/[^/]+)$/i, "workers_ai.run", "chat"),
   ],
   // Source: cloud.ibm.com/apidocs/watsonx-ai; 2026-11-23.
   watsonx: [
@@ -70,21 +82,38 @@ export const PROVIDER_DIALECTS: Readonly<Record<ProviderDialect, readonly PathRu
     post(/^\/v1\/text-to-dialogue(\/stream)?(\/with-timestamps)?$/, "units.stated", "audio"),
     post(/^\/v1\/(sound-generation|speech-to-text|audio-isolation(\/stream)?)$/, "units.stated", "audio"),
     post(/^\/v1\/music(\/stream|\/detailed)?$/, "units.stated", "audio"),
+    // Speech, transcriptions and conversations over a WebSocket, none of which states what is billed.
+    speechSocket(
+      /^\/v1\/(text-to-speech\/[^/]+\/(multi-)?stream-input|text-to-dialogue\/stream-input|speech-to-text\/realtime|convai\/conversation)$/,
+      "speech.live",
+    ),
     free(READ, /^\/v[12]\/(models|voices|history|user)(\/.*)?$/),
+    free(READ, /^\/v1\/convai\/conversation\/get[-_]signed[-_]url$/),
+    free(SEND, /^\/v1\/single-use-token\/[a-z_]+$/),
   ],
   // Source: developers.deepgram.com/reference; 2026-11-23.
   deepgram: [
+    speechSocket(/^\/(listen|speak)$/, "speech.live"),
     post(/^\/(listen|speak|read)$/, "units.stated", "audio"),
     free(READ, /^\/(projects|models)(\/.*)?$/),
     free(SEND, /^\/auth\/grant$/),
   ],
+  // Billed by the time of the connection. Source: developers.deepgram.com, "Voice Agent API"; 2026-11-23.
+  "deepgram-agent": [
+    speechSocket(/^\/v1\/agent\/converse$/, "speech.live"),
+    free(READ, /^\/v1\/agent\/settings\/think\/models$/),
+  ],
   // A transcript is billed by its length, which its result states. Source: assemblyai.com/docs/api-reference; 2026-11-23.
   assemblyai: [
+    speechSocket(/^\/v2\/realtime\/ws$/, "speech.live"),
+    free(SEND, /^\/v2\/realtime\/token$/),
     post(/^\/lemur\/v3\/generate\/[a-z-]+$/, "openai.chat", "chat", false),
     free(SEND, /^\/v2\/(upload|transcript)$/),
     free(READ, /^\/v2\/transcript(\/[^/]+\/[a-z-]+)?$/),
     retrieval(/^\/v2\/transcript\/[^/]+$/, "units.stated", "audio"),
   ],
+  // Source: assemblyai.com/docs, "Universal Streaming", "Message Sequence"; 2026-11-23.
+  "assemblyai-streaming": [speechSocket(/^\/v3\/ws$/, "speech.live"), free(READ, /^\/v3\/token$/)],
   // Source: replicate.com/docs/reference/http; 2026-11-23.
   replicate: [
     post(/^\/predictions$/, "units.stated", "other"),

@@ -17,6 +17,8 @@ type ReportedExtra =
   | "video_milliseconds"
   | "billable_unit_thousandths"
   | "compute_milliseconds"
+  // Sound or a connection that is billed by time at rates of its own, unlike a recording.
+  | "live_audio_milliseconds"
   | "classifications"
   | "containers"
   | "trained_tokens"

@@ -7,6 +7,7 @@ import { geminiBatch, geminiEmbed, geminiGenerate, geminiInteractions } from "./
 import { geminiLive } from "./gemini-live.ts";
 import { hosts } from "./hosts.ts";
 import { jobs } from "./jobs.ts";
+import { localAndEdge } from "./local-and-edge.ts";
 import { morePaths } from "./more-paths.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
@@ -81,5 +82,6 @@ export const ALL_CASES: readonly WireCase[] = [
   ...morePaths,
   ...speechSessions,
   ...hosts,
+  ...localAndEdge,
   ...transport,
 ];

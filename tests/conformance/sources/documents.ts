@@ -181,6 +181,33 @@ export const DOCUMENTS = {
   assemblyai: unread("https://www.assemblyai.com/docs/api-reference/transcripts/get"),
   replicate: unread("https://replicate.com/docs/reference/http#predictions.get"),
   fal: unread("https://docs.fal.ai/model-apis/model-endpoints/queue"),
+  lmstudio: readLater("https://lmstudio.ai/docs/developer/rest/chat"),
+  lmstudioStream: readLater("https://lmstudio.ai/docs/developer/rest/streaming-events"),
+  lmstudioV0: readLater("https://lmstudio.ai/docs/developer/rest/endpoints"),
+  llamaCpp: readLater(
+    "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md; tools/server/server-task.cpp: to_json_non_oaicompat; a response: https://github.com/ggml-org/llama.cpp/issues/9933",
+  ),
+  workersAi: readLater(
+    "https://developers.cloudflare.com/workers-ai/get-started/rest-api/; @cloudflare/workers-types 4.20251118: Ai_Cf_Meta_Llama_3_3_70B_Instruct_Fp8_Fast_Output; the prices: cloudflare/cloudflare-docs, src/content/workers-ai-models",
+  ),
+  deepgramLive: readLater(
+    "deepgram/deepgram-js-sdk, src/api/resources/listen: ListenV1Metadata, ListenV1Results",
+  ),
+  deepgramFlux: readLater(
+    "deepgram/deepgram-js-sdk, src/api/resources/speak: SpeakV2SpeechMetadata, SpeakV2SessionMetadata; src/api/resources/listen: ListenV2TurnInfo",
+  ),
+  deepgramSpeak: readLater(
+    "deepgram/deepgram-js-sdk, src/api/resources/speak: SpeakV1Metadata, SpeakV1Flushed",
+  ),
+  deepgramAgent: readLater(
+    "deepgram/deepgram-js-sdk, src/api/resources/agent: AgentV1Welcome, AgentV1ConversationText",
+  ),
+  assemblyaiLive: readLater(
+    "AssemblyAI/assemblyai-node-sdk, src/types/streaming: BeginEvent, TurnEvent, TerminationEvent; what is billed: https://www.assemblyai.com/docs/streaming/universal-streaming",
+  ),
+  elevenlabsLive: readLater(
+    "elevenlabs/elevenlabs-js, src/wrapper/realtime: SessionStartedMessage; https://elevenlabs.io/docs/api-reference/text-to-speech/v-1-text-to-speech-voice-id-stream-input",
+  ),
   http: read("https://www.rfc-editor.org/rfc/rfc9112"),
   contentCoding: read("https://www.rfc-editor.org/rfc/rfc9110#section-8.4"),
   eventSource: read("https://html.spec.whatwg.org/multipage/server-sent-events.html"),

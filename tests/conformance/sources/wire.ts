@@ -66,7 +66,10 @@ export const sse = (events: readonly unknown[], options: ReplyOptions = {}): Rep
   );
 
 /** Server-sent events named after their `type`, as Anthropic and Responses send them. */
-export const namedSse = (events: readonly { type: string }[], options: ReplyOptions = {}): Reply =>
+export const namedSse = (
+  events: readonly { type: string; [member: string]: unknown }[],
+  options: ReplyOptions = {},
+): Reply =>
   raw(
     events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
     { ...EVENT_STREAM, ...options },

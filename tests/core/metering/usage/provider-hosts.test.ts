@@ -100,6 +100,13 @@ const hosts: Record<string, string> = {
   "POST https://gateway.ai.cloudflare.com/v1/acc/gw": "cloudflare-ai-gateway unknown_path",
   "POST https://api.cloudflare.com/client/v4/accounts/acc/ai/v1/chat/completions":
     "cloudflare-workers-ai openai.chat chat",
+  "POST https://api.cloudflare.com/client/v4/accounts/acc/ai/run/@cf/meta/llama-x":
+    "cloudflare-workers-ai workers_ai.run chat @cf/meta/llama-x",
+  "POST https://api.cloudflare.com/client/v4/accounts/acc/ai/run/%40cf/baai/bge-m3":
+    "cloudflare-workers-ai workers_ai.run embedding @cf/baai/bge-m3",
+  "POST https://gateway.ai.cloudflare.com/v1/acc/gw/workers-ai/@cf/baai/bge-reranker-base":
+    "cloudflare-workers-ai workers_ai.run chat @cf/baai/bge-reranker-base",
+  "GET https://api.cloudflare.com/client/v4/accounts/acc/ai/models/search": "not_provider",
   "GET https://api.cloudflare.com/client/v4/zones": "not_provider",
   "POST https://opencode.ai/zen/v1/chat/completions": "opencode openai.chat chat",
   "POST https://opencode.ai/zen/v1/messages": "opencode anthropic.messages chat",
@@ -171,14 +178,30 @@ const hosts: Record<string, string> = {
   "POST https://api.elevenlabs.io/v1/text-to-speech/v1/stream": "elevenlabs units.stated audio",
   "POST https://api.elevenlabs.io/v1/speech-to-text": "elevenlabs units.stated audio",
   "GET https://api.elevenlabs.io/v1/voices": "elevenlabs free",
-  "GET https://api.elevenlabs.io/v1/convai/conversation": "elevenlabs unknown_path",
+  "GET https://api.elevenlabs.io/v1/text-to-speech/v1/stream-input?model_id=m":
+    "elevenlabs speech.live audio true webSocket",
+  "GET https://api.us.elevenlabs.io/v1/text-to-speech/v1/multi-stream-input":
+    "elevenlabs speech.live audio true webSocket",
+  "GET https://api.elevenlabs.io/v1/speech-to-text/realtime": "elevenlabs speech.live audio true webSocket",
+  "GET https://api.elevenlabs.io/v1/convai/conversation": "elevenlabs speech.live audio true webSocket",
+  "GET https://api.elevenlabs.io/v1/convai/conversation/get-signed-url?agent_id=a": "elevenlabs free",
+  "GET https://api.elevenlabs.io/v1/convai/agents": "elevenlabs unknown_path",
   "POST https://api.deepgram.com/v1/listen?model=nova-3": "deepgram units.stated audio",
   "POST https://api.deepgram.com/v1/speak": "deepgram units.stated audio",
-  "GET https://api.deepgram.com/v1/listen": "deepgram unknown_path",
+  "GET https://api.deepgram.com/v1/listen?model=nova-3": "deepgram speech.live audio true webSocket",
+  "GET https://api.deepgram.com/v2/listen": "deepgram speech.live audio true webSocket",
+  "GET https://api.eu.deepgram.com/v1/speak": "deepgram speech.live audio true webSocket",
+  "POST https://api.deepgram.com/v2/speak": "deepgram units.stated audio",
+  "GET https://agent.deepgram.com/v1/agent/converse": "deepgram speech.live audio true webSocket",
+  "GET https://agent.deepgram.com/v1/agent/settings/think/models": "deepgram free",
   "POST https://api.assemblyai.com/v2/transcript": "assemblyai free",
   "GET https://api.assemblyai.com/v2/transcript/t1": "assemblyai units.stated audio fetches",
   "GET https://api.assemblyai.com/v2/transcript/t1/sentences": "assemblyai free",
   "POST https://api.assemblyai.com/lemur/v3/generate/task": "assemblyai openai.chat chat false",
+  "GET https://streaming.assemblyai.com/v3/ws?sample_rate=16000":
+    "assemblyai speech.live audio true webSocket",
+  "GET https://streaming.eu.assemblyai.com/v3/token": "assemblyai free",
+  "GET https://api.assemblyai.com/v2/realtime/ws": "assemblyai speech.live audio true webSocket",
   "POST https://llm-gateway.assemblyai.com/v1/chat/completions": "assemblyai openai.chat chat",
   "POST https://api.replicate.com/v1/predictions": "replicate units.stated other",
   "POST https://api.replicate.com/v1/models/meta/llama/predictions":
@@ -192,10 +215,18 @@ const hosts: Record<string, string> = {
 
   "POST http://localhost:1234/v1/chat/completions": "lmstudio openai.chat chat free",
   "POST http://127.0.0.1:1234/api/v0/chat/completions": "lmstudio openai.chat chat free",
+  "POST http://127.0.0.1:1234/api/v0/completions": "lmstudio openai.completions chat free",
+  "POST http://127.0.0.1:1234/api/v0/embeddings": "lmstudio openai.embeddings embedding free",
+  "POST http://localhost:1234/api/v1/chat": "lmstudio lmstudio.chat chat free",
+  "GET http://localhost:1234/api/v1/models": "not_provider",
   "POST http://localhost:8000/v1/completions": "vllm openai.completions chat free",
   "POST http://[::1]:8000/v1/messages": "vllm anthropic.messages chat free",
   "POST http://localhost:8080/v1/chat/completions": "llama-cpp openai.chat chat free",
   "POST http://localhost:8080/chat/completions": "llama-cpp openai.chat chat free",
+  "POST http://localhost:8080/completion": "llama-cpp llama.completion chat free",
+  "POST http://localhost:8080/completions": "llama-cpp llama.completion chat free",
+  "POST http://localhost:8080/v1/completions": "llama-cpp openai.completions chat free",
+  "POST http://localhost:8080/infill": "llama-cpp llama.completion chat free",
   "POST http://localhost:4000/chat/completions": "litellm openai.chat chat unknown",
   "POST http://localhost:4000/v1/responses": "litellm openai.responses chat unknown",
   "POST http://localhost:4000/v1beta/models/m:generateContent":

@@ -56,6 +56,51 @@ describe("units.stated", () => {
   });
 });
 
+describe("llama.completion", () => {
+  const url = "http://localhost:8080/completion";
+  const done = (input: unknown, output: unknown, more: object = {}) => ({
+    stop: true,
+    model: "m",
+    tokens_evaluated: input,
+    tokens_predicted: output,
+    ...more,
+  });
+  const read = (...prompts: object[]) => {
+    const report = readAnswer(url, JSON.stringify(prompts));
+    return [countsOf(report), report.tokensComplete];
+  };
+
+  it("adds up prompts of which some state a cached part", () => {
+    assert.deepEqual(read(done(9, 4, { timings: { cache_n: 2 } }), done(3, 1)), [
+      [10, 2, null, null, 5, null],
+      true,
+    ]);
+    assert.deepEqual(read(done(9, 4), done(3, 1)), [[12, null, null, null, 5, null], true]);
+  });
+
+  it("is incomplete if more came from the cache than was evaluated", () => {
+    assert.deepEqual(read(done(9, 4, { timings: { cache_n: 20 } })), [[0, 9, null, null, 4, null], false]);
+  });
+
+  it("leaves counts unknown that are not stated, or too large", () => {
+    const unknown = [Array(6).fill(null), false];
+    assert.deepEqual(read({ stop: true }), unknown);
+    assert.deepEqual(read(done("9", 4)), unknown);
+    assert.deepEqual(read(done(9, null)), unknown);
+    assert.deepEqual(read(done(2 ** 40, 1), done(2 ** 40, 1)), unknown);
+    assert.deepEqual(read(done(1, 2 ** 40), done(1, 2 ** 40)), unknown);
+  });
+});
+
+describe("lmstudio.chat", () => {
+  it("keeps members of the statistics that it does not know, and is incomplete if a part exceeds its whole", () => {
+    const stats = { input_tokens: 5, total_output_tokens: 3, reasoning_output_tokens: 4, draft_tokens: 2 };
+    const report = readAnswer("http://localhost:1234/api/v1/chat", JSON.stringify({ stats }));
+    assert.deepEqual(countsOf(report), [5, null, null, null, 0, 3]);
+    assert.deepEqual([report.tokensComplete, report.unknownUsage], [false, '{"draft_tokens":2}']);
+  });
+});
+
 describe("openai.served", () => {
   it("makes a record only if the response states usage", () => {
     assert.equal(readAnswer(served, '{"predictions":[1]}').noRecord, "no_usage");
