@@ -37,7 +37,8 @@
  * ```ts
  * import { findSavings, judgeVariance } from "./mod.ts";
  *
- * const repeated = { provider: "openai", model: "gpt-5", project: "docs", requests: 12, costPicoUsd: 3_000_000_000n };
+ * const model = { provider: "openai", model: "gpt-5", project: "docs" };
+ * const repeated = { ...model, requests: 12, costPicoUsd: 3_000_000_000n, unknownBillingPicoUsd: 0n };
  * console.log(findSavings([], [repeated])[0]?.kind); // repeated_prompt
  * console.log(judgeVariance(1_000_000n, 1_004_999n)); // tolerance
  * ```

@@ -44,7 +44,8 @@ export type Analytics = v.InferOutput<typeof analyticsSchema>;
 
 /**
  * The response of `…/optimisation`. Decision: a finding has a kind, the provider, model and project it applies to, the
- * affected requests and their cost, and the possible saving, which is `null` if it cannot be computed.
+ * affected requests, what was spent on them, and the possible saving of it, which is `null` if it cannot be computed. The cost
+ * of requests with unknown billing is apart; older clouds do not state it.
  */
 export const optimisationSchema = v.object({
   ...period,
@@ -57,6 +58,7 @@ export const optimisationSchema = v.object({
       project: maybe(v.string()),
       requests: count,
       cost_pico_usd: costSum,
+      unknown_billing_pico_usd: maybe(costSum),
       saving_pico_usd: maybe(costSum),
       /** A sentence for people. */
       summary: v.string(),

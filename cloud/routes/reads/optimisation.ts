@@ -20,6 +20,7 @@ export const optimisationHandlers = {
       project: saving.project,
       requests: saving.requests,
       cost_pico_usd: saving.costPicoUsd.toString(),
+      unknown_billing_pico_usd: saving.unknownBillingPicoUsd.toString(),
       saving_pico_usd: saving.savingPicoUsd?.toString() ?? null,
       summary: saving.summary,
     }));

@@ -63,8 +63,9 @@ function toGroupUsage(group: UsageGroup, book: PriceBook, at: Millis): ModelUsag
     cacheReadTokens: totals.cache_read_tokens,
     cacheWriteTokens: totals.cache_write_tokens,
     thinkingTokens: totals.thinking_tokens,
-    costPicoUsd: BigInt(totals.cost_pico_usd) - BigInt(totals.plan_usage_pico_usd),
+    costPicoUsd: BigInt(totals.spent_pico_usd),
     planUsagePicoUsd: BigInt(totals.plan_usage_pico_usd),
+    unknownBillingPicoUsd: BigInt(totals.unknown_billing_pico_usd),
     rates: book.findPublished({ provider, model, requestedModel: null, at })?.rates ?? null,
   };
 }
@@ -80,7 +81,8 @@ async function readRepeatedPrompts(
     model: string;
     project: string | null;
     requests: string;
-    cost: string;
+    spent: string;
+    unknown: string;
   }>`
     with recent as (
       select request_id, requested_at, provider, model, project, prompt_hash, cost_pico_usd, error_class, http_status,
@@ -92,22 +94,25 @@ async function readRepeatedPrompts(
       limit ${REPEATS_SEARCHED}::bigint
     ),
     occurrences as (
-      select provider, model, project, cost_pico_usd, row_number() over (
+      select provider, model, project, cost_pico_usd, ${sql.raw(EFFECTIVE_BILLING_SQL)} as billing, row_number() over (
         partition by provider, model, project, prompt_hash order by requested_at, request_id
       ) as occurrence
       from recent
       where prompt_hash is not null and ${sql.raw(EFFECTIVE_BILLING_SQL)} <> 'plan' and ${sql.raw(FAILED)} is not true
     )
-    select provider, model, project, count(*) as requests, coalesce(sum(cost_pico_usd), 0) as cost
+    select provider, model, project, count(*) as requests,
+      coalesce(sum(cost_pico_usd) filter (where billing <> 'unknown'), 0) as spent,
+      coalesce(sum(cost_pico_usd) filter (where billing = 'unknown'), 0) as unknown
     from occurrences where occurrence > 1
     group by provider, model, project`.execute(trx);
   return rows.map(
-    ({ provider, model, project, requests, cost }): RepeatedPrompts => ({
+    ({ provider, model, project, requests, spent, unknown }): RepeatedPrompts => ({
       provider,
       model,
       project,
       requests: Number(requests),
-      costPicoUsd: BigInt(cost),
+      costPicoUsd: BigInt(spent),
+      unknownBillingPicoUsd: BigInt(unknown),
     }),
   );
 }

@@ -11,10 +11,12 @@ export interface ModelUsage {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly thinkingTokens: number;
-  /** The cost of the requests that no plan covers. The counts above include those that a plan does. */
+  /** What was spent. The counts above include requests that a plan covers, or may cover. */
   readonly costPicoUsd: bigint;
-  /** The cost of the others, at API prices. */
+  /** The cost of requests that a plan covers, at API prices. */
   readonly planUsagePicoUsd: bigint;
+  /** The cost of requests of which it is unknown whether a plan covers them, at API prices. */
+  readonly unknownBillingPicoUsd: bigint;
   /** Current rates, pico-USD per token; null if none are known. */
   readonly rates: TokenRates | null;
 }
@@ -25,7 +27,10 @@ export interface RepeatedPrompts {
   readonly model: string;
   readonly project: string | null;
   readonly requests: number;
+  /** What was spent on them. */
   readonly costPicoUsd: bigint;
+  /** The cost of those of which it is unknown whether a plan covers them, at API prices. */
+  readonly unknownBillingPicoUsd: bigint;
 }
 
 /** The kind of a finding; stable. */
@@ -42,8 +47,11 @@ export interface Saving {
   readonly model: string;
   readonly project: string | null;
   readonly requests: number;
+  /** What was spent. */
   readonly costPicoUsd: bigint;
-  /** Null if it would be a guess. */
+  /** The cost of requests with unknown billing, at API prices. It is part neither of the cost nor of the saving. */
+  readonly unknownBillingPicoUsd: bigint;
+  /** What could have been saved of the money spent. Null if it would be a guess. */
   readonly savingPicoUsd: bigint | null;
   readonly summary: string;
 }
@@ -74,30 +82,29 @@ export function findSavings(usage: readonly ModelUsage[], repeated: readonly Rep
   );
 }
 
-function savingFromRepeats({ provider, model, project, requests, costPicoUsd }: RepeatedPrompts): Saving {
+function savingFromRepeats(repeated: RepeatedPrompts): Saving {
+  const { requests, costPicoUsd, unknownBillingPicoUsd } = repeated;
+  const areAllKnown = unknownBillingPicoUsd === 0n;
+  const saved = areAllKnown ? "their cost" : "the cost of those billed by usage";
   return {
+    ...repeated,
     kind: "repeated_prompt",
-    provider,
-    model,
-    project,
-    requests,
-    costPicoUsd,
-    savingPicoUsd: costPicoUsd,
-    summary: `${requests} requests repeated an earlier prompt word for word; cached responses would have saved their cost.`,
+    savingPicoUsd: areAllKnown || costPicoUsd > 0n ? costPicoUsd : null,
+    summary: `${requests} requests repeated an earlier prompt word for word; cached responses would have saved ${saved}.`,
   };
 }
 
 function savingsFromUsage(usage: ModelUsage): Saving[] {
-  const { provider, model, project, requests, costPicoUsd, planUsagePicoUsd } = usage;
-  const about = { provider, model, project, requests, costPicoUsd };
+  const { provider, model, project, requests, costPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = usage;
+  const about = { provider, model, project, requests, costPicoUsd, unknownBillingPicoUsd };
   const findings: Saving[] = [];
   const loss = cacheLoss(usage);
   if (loss > 0n) {
     findings.push({
       ...about,
       kind: "cache_written_unread",
-      // The tokens of calls that a plan covers are among those of the loss.
-      savingPicoUsd: planUsagePicoUsd > 0n ? null : loss,
+      // The tokens of calls that a plan covers, or may cover, are among those of the loss.
+      savingPicoUsd: planUsagePicoUsd + unknownBillingPicoUsd > 0n ? null : loss,
       summary: "Writing to the prompt cache cost more than reading from it saved, at present rates.",
     });
   } else if (hasLongUncachedPrompts(usage)) {

@@ -254,6 +254,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
           project: null,
           requests: 5,
           cost_pico_usd: "50",
+          unknown_billing_pico_usd: "20",
           saving_pico_usd: null,
           summary: "The same prompt was sent 5 times.",
         },

@@ -166,6 +166,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
       prompt_tokens: 1_000,
       completion_tokens: 0,
       request_kind: "chat",
+      billing_mode: "metered",
     };
     for (const { workspace } of [opened, other]) {
       await send(
@@ -188,6 +189,7 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
         project: null,
         requests: 2,
         cost_pico_usd: cost,
+        unknown_billing_pico_usd: "0",
         saving_pico_usd: cost,
         summary:
           "2 requests repeated an earlier prompt word for word; cached responses would have saved their cost.",
@@ -197,7 +199,12 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
 
   it("compute the savings of caches from the rollups, at published rates", async () => {
     const opened = await open();
-    const written = { provider: "anthropic", model: "claude-haiku-4-5", cache_write_tokens: 1_000_000 };
+    const written = {
+      provider: "anthropic",
+      model: "claude-haiku-4-5",
+      cache_write_tokens: 1_000_000,
+      billing_mode: "metered",
+    };
     await send(opened.workspace, record(rig.uuid(), { ...written, requested_at: iso(START - 40 * DAY) }));
     const { findings } = await json(get(opened, "optimisation"));
     // 1.25 instead of 1 USD for a million tokens, and none of them read.
@@ -232,6 +239,32 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
         saving_pico_usd,
       ]),
       [["cache_written_unread", "claude-haiku-4-5", "1250000000000", null]],
+    );
+  });
+
+  it("count only what was spent as a saving of repeated prompts, and calls with unknown billing apart", async () => {
+    const opened = await open();
+    const asked = {
+      prompt_hash: "c".repeat(64),
+      prompt_tokens: 1_000,
+      completion_tokens: 0,
+      request_kind: "chat",
+    };
+    const modes = ["metered", "metered", "credits", "unknown", null, "plan"];
+    const asks = modes.map((billing_mode, index) =>
+      record(rig.uuid(), { ...asked, billing_mode, requested_at: iso(START - DAY + index) }),
+    );
+    await send(opened.workspace, ...asks);
+    const { findings } = await json(get(opened, "optimisation"));
+    const one = 1_000n * 2_500_000n;
+    assert.deepEqual(
+      findings.map((found: Record<string, unknown>) => [
+        found.requests,
+        found.cost_pico_usd,
+        found.unknown_billing_pico_usd,
+        found.saving_pico_usd,
+      ]),
+      [[4, String(2n * one), String(2n * one), String(2n * one)]],
     );
   });
 });

@@ -28,6 +28,7 @@ const usage = (fields: Partial<ModelUsage> = {}): ModelUsage => ({
   thinkingTokens: 0,
   costPicoUsd: 7n,
   planUsagePicoUsd: 0n,
+  unknownBillingPicoUsd: 0n,
   rates: RATES,
   ...fields,
 });
@@ -43,6 +44,11 @@ describe("findSavings()", () => {
       [
         "writes that a plan may cover",
         { cacheWriteTokens: 100, planUsagePicoUsd: 1n },
+        [["cache_written_unread", null]],
+      ],
+      [
+        "writes of calls with unknown billing",
+        { cacheWriteTokens: 100, unknownBillingPicoUsd: 1n },
         [["cache_written_unread", null]],
       ],
       ["enough read", { cacheWriteTokens: 100, cacheReadTokens: 28 }, []],
@@ -83,7 +89,7 @@ describe("findSavings()", () => {
 
   it("sorts the largest saving first, then findings without a figure by cost", () => {
     const long = { promptTokens: MIN_REQUESTS * LONG_PROMPT_TOKENS };
-    const repeated = { provider: "p", model: "r", project: "x", requests: 3 };
+    const repeated = { provider: "p", model: "r", project: "x", requests: 3, unknownBillingPicoUsd: 0n };
     const found = findSavings(
       [
         usage({ ...long, model: "cheap", costPicoUsd: 1n }),
@@ -100,6 +106,28 @@ describe("findSavings()", () => {
       ["r", "written", "free", "dear", "cheap"],
     );
     assert.equal(found[0]?.savingPicoUsd, 10n ** 20n);
+  });
+
+  it("counts as a saving what was spent, and keeps what may not have been apart", () => {
+    const repeated = { provider: "p", model: "r", project: null, requests: 3 };
+    const [both, unknown, free] = [
+      { ...repeated, costPicoUsd: 5n, unknownBillingPicoUsd: 7n },
+      { ...repeated, costPicoUsd: 0n, unknownBillingPicoUsd: 7n },
+      { ...repeated, costPicoUsd: 0n, unknownBillingPicoUsd: 0n },
+    ].map((each) => findSavings([], [each])[0]!);
+    const figures = [both, unknown, free].map((found) => [
+      found?.costPicoUsd,
+      found?.unknownBillingPicoUsd,
+      found?.savingPicoUsd,
+    ]);
+    assert.deepEqual(figures, [
+      [5n, 7n, 5n],
+      [0n, 7n, null],
+      [0n, 0n, 0n],
+    ]);
+    assert.match(both?.summary ?? "", /would have saved the cost of those billed by usage\.$/);
+    assert.match(unknown?.summary ?? "", /would have saved the cost of those billed by usage\.$/);
+    assert.match(free?.summary ?? "", /would have saved their cost\.$/);
   });
 
   it("sorts by requests if the costs are equal", () => {
