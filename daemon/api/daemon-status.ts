@@ -7,6 +7,7 @@ import type { WatchdogStatus } from "../../core/operations/watchdog/watchdog-mac
 import type { BillingMode } from "../../core/values/record.ts";
 import type { ProxyCounters } from "../proxy/counters.ts";
 import type { RecordWriterHealth } from "../store/record-writer.ts";
+import type { UnpricedModelStatus } from "./unpriced-models.ts";
 
 /** The daemon's status at `/v1/status`. Times are ISO 8601 in UTC. */
 export interface DaemonStatus {
@@ -92,5 +93,12 @@ export interface CloudBanner {
   readonly sentence: string;
 }
 
-/** The response at `/v1/status`. `cloud` is null if the daemon was started without a cloud service. */
-export type StatusResponse = DaemonStatus & { readonly cloud: CloudBanner | null };
+/** The response at `/v1/status`. */
+export type StatusResponse = DaemonStatus & {
+  /** Null if the daemon was started without a cloud service. */
+  readonly cloud: CloudBanner | null;
+  readonly last_24_hours: {
+    /** The models with the most unpriced requests, and how each gets a price. Older daemons do not state them. */
+    readonly unpriced_models?: readonly UnpricedModelStatus[];
+  };
+};

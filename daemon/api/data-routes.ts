@@ -15,6 +15,7 @@ import { type PeriodResult, readPeriod } from "./read-period.ts";
 import { requestJson } from "./request-json.ts";
 import { requestsCsv } from "./requests-csv.ts";
 import { statisticsJson } from "./statistics-json.ts";
+import { readUnpricedModels } from "./unpriced-models.ts";
 
 /** The most requests in one CSV response. */
 const MAX_CSV_ROWS = 10_000;
@@ -84,10 +85,19 @@ const periodJson = (period: { from: number; to: number; days: "local" | "utc" })
   days_in: period.days,
 });
 
+/** How many unpriced models the status has at most. */
+const MAX_UNPRICED_MODELS = 10;
+
+const DAY_MS = 86_400_000;
+
 async function getStatus(ports: ApiPorts, context: Context): Promise<Response> {
   const cloud = (await ports.cloud?.banner()) ?? null;
+  const status = ports.status();
+  const now = ports.clock.now();
+  const unpriced_models = await readUnpricedModels(ports, now - DAY_MS, now, MAX_UNPRICED_MODELS);
   const response: StatusResponse = {
-    ...ports.status(),
+    ...status,
+    last_24_hours: { ...status.last_24_hours, unpriced_models },
     cloud: cloud && { banner: cloud.banner, sentence: cloud.sentence },
   };
   return context.json(response);

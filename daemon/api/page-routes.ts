@@ -8,7 +8,6 @@ import {
   type PriceFix,
 } from "../../core/pricing/price-fix.ts";
 import type { Millis } from "../../core/values/time.ts";
-import { readSourcePulledAt } from "../cloud/pull-state.ts";
 import { PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
 import { pageScript } from "../page/page-script.ts";
 import { pageStyle } from "../page/page-style.ts";
@@ -18,6 +17,7 @@ import type { Statistics } from "../store/port/reports.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { DEFAULT_PERIOD_DAYS } from "./read-period.ts";
 import { pageContentSecurityPolicy } from "./response-headers.ts";
+import { lastPulls } from "./unpriced-models.ts";
 
 /** How many requests the page lists. */
 const RECENT = 25;
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 export function createPageRoutes(ports: ApiPorts): Hono {
   const { store, turn } = ports;
   const routes = new Hono();
-  const lastPull = (source: string) => readSourcePulledAt(store.notes, source);
+  const lastPull = lastPulls(ports);
   const page = (context: Context) => context.header("content-security-policy", pageContentSecurityPolicy);
 
   routes.get("/", async (context) => {

@@ -3,6 +3,7 @@ import { formatCount } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import { findDaemonFault, type StatusResponse } from "../../../daemon/api/daemon-status.ts";
+import type { UnpricedModelStatus } from "../../../daemon/api/unpriced-models.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
@@ -31,6 +32,9 @@ const VERDICTS = {
 
 /** How many clients are listed at most. */
 const MAX_CLIENTS = 5;
+
+/** How many models without a price are listed at most. */
+const MAX_UNPRICED_MODELS = 3;
 
 function ago(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
@@ -134,7 +138,7 @@ function describeService(service: { readonly manager: string | null } | null): s
 
 /** Renders the cloud's state and what the last 24 hours brought. */
 function deliveryLines({ now }: StatusFacts, status: StatusResponse): string[] {
-  const { coverage, last_captures: captures } = status.last_24_hours;
+  const { coverage, last_captures: captures, unpriced_models: unpriced = [] } = status.last_24_hours;
   const clients = captures
     .slice(0, MAX_CLIENTS)
     .map(({ client, at }) => `${printable(client ?? "unknown client")} ${ago(now - Date.parse(at))}`);
@@ -143,5 +147,24 @@ function deliveryLines({ now }: StatusFacts, status: StatusResponse): string[] {
     ...(status.cloud ? [`cloud     ${status.cloud.banner}: ${status.cloud.sentence}`] : []),
     ...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)),
     ...(clients.length > 0 ? [`captured  ${clients.join(", ")}`] : []),
+    ...unpricedLines(unpriced),
   ];
+}
+
+/** Renders the models of which requests have no known price, one line each, with what gives them one. */
+function unpricedLines(models: readonly UnpricedModelStatus[]): string[] {
+  const lines = models
+    .slice(0, MAX_UNPRICED_MODELS)
+    .map(
+      (model) =>
+        `unpriced  ${formatQuantity(model.requests, "request")} to ${printable(`${model.provider} ${model.model}`)}. ${describeFix(model)}`,
+    );
+  if (models.length > MAX_UNPRICED_MODELS) lines.push("          There are more such models: meter report");
+  return lines;
+}
+
+function describeFix({ fix, last_request_id }: UnpricedModelStatus): string {
+  if (fix === null) return `Why: meter explain ${last_request_id}`;
+  if (fix.toml.length > 0) return `The lines that give it a price: meter explain ${last_request_id}`;
+  return `Fix: ${fix.commands.join(" && ")}`;
 }

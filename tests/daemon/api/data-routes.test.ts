@@ -8,6 +8,7 @@ import {
   requestListSchema,
   statisticsSchema,
 } from "../../../core/wire/loopback-data.ts";
+import type { StatusResponse } from "../../../daemon/api/daemon-status.ts";
 import { HEARTBEAT_MS } from "../../../daemon/api/event-stream.ts";
 import { noon, sampleRecord } from "../store/sample-records.rig.ts";
 import { type ApiRig, openApi } from "./api.rig.ts";
@@ -22,6 +23,61 @@ async function withApi(work: (rig: ApiRig) => Promise<void>, change: Parameters<
 }
 
 const codeOf = async (answer: Response) => [answer.status, ((await answer.json()) as { code: string }).code];
+
+describe("GET /v1/status", () => {
+  it("names the models without a price of the last 24 hours, with the fix of each", () =>
+    withApi(async ({ store, ask, clock }) => {
+      const unpriced = {
+        costPicoUsd: null,
+        costSource: "unpriced",
+        requestedAt: clock.now() - 3_600_000,
+      } as const;
+      const acme = [1, 2].map(() => sampleRecord({ ...unpriced, provider: "acme", model: "m" }));
+      const old = sampleRecord({
+        ...unpriced,
+        provider: "acme",
+        model: "old",
+        requestedAt: clock.now() - 86_400_001,
+      });
+      const unstated = { ...sampleRecord().tokens, promptTokens: null };
+      store.insertBatch({
+        records: [
+          ...acme,
+          old,
+          sampleRecord({ ...unpriced, provider: "openai", model: "no-such-model" }),
+          sampleRecord({ ...unpriced, provider: "acme", model: "unstated", tokens: unstated }),
+          sampleRecord({ requestedAt: clock.now() - 1 }),
+        ],
+        bodies: [],
+        coverage: [],
+      });
+      const status = (await (await ask("/v1/status")).json()) as StatusResponse;
+      const models = status.last_24_hours.unpriced_models ?? [];
+      assert.deepEqual(
+        models.map(({ provider, model, requests, fix }) => [provider, model, requests, fix?.commands[0]]),
+        [
+          ["acme", "m", 2, "meter recompute-costs"],
+          ["openai", "no-such-model", 1, "meter pricing pull --source litellm"],
+        ],
+      );
+      assert.deepEqual(models[0]?.fix?.toml[0], "[[pricing.operator]]");
+      assert.ok(acme.some(({ requestId }) => requestId === models[0]?.last_request_id));
+    }));
+
+  it("reads no rates if every request has a price", () =>
+    withApi(
+      async ({ store, ask, clock }) => {
+        store.records.insert([sampleRecord({ requestedAt: clock.now() - 1 })]);
+        const status = (await (await ask("/v1/status")).json()) as StatusResponse;
+        assert.deepEqual(status.last_24_hours.unpriced_models, []);
+      },
+      {
+        prices: () => {
+          throw new Error("the rates are not needed");
+        },
+      },
+    ));
+});
 
 describe("GET /v1/stats", () => {
   it("sums a period exactly by day, project and model, with counts of what the sums lack", () =>

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { renderStatus, type StatusFacts } from "../../../../cli/commands/status/render-status.ts";
+import type { PriceFix } from "../../../../core/pricing/price-fix.ts";
 import type { StatusResponse } from "../../../../daemon/api/daemon-status.ts";
+import type { UnpricedModelStatus } from "../../../../daemon/api/unpriced-models.ts";
 import { createCounters } from "../../../../daemon/proxy/counters.ts";
 
 const running = {
@@ -93,6 +95,37 @@ describe("renderStatus()", () => {
     const { cloud: _, ...older } = facts().status as StatusResponse;
     const silent = renderStatus(facts({}, { status: older as StatusResponse }));
     assert.ok(!silent.includes("cloud"), "a daemon of an older version does not say");
+  });
+
+  it("lists the models without a price, each with its fix, and no more than three", () => {
+    const { last_24_hours: day } = facts().status as StatusResponse;
+    const model = (name: string, fix: PriceFix | null, requests = 2) => ({
+      provider: "acme",
+      model: name,
+      requests,
+      last_request_id: `id-${name}`,
+      fix,
+    });
+    const pull = {
+      text: "",
+      toml: [],
+      commands: ["meter pricing pull --source litellm", "meter recompute-costs"],
+    };
+    const paste = { text: "", toml: ["[[pricing.operator]]"], commands: ["meter recompute-costs"] };
+    const models = [model("a\u001b", pull, 1), model("b", paste), model("c", null)];
+    const withModels = (unpriced_models: readonly UnpricedModelStatus[]) =>
+      renderStatus(facts({ last_24_hours: { ...day, unpriced_models } }));
+    const three = withModels(models);
+    assert.deepEqual(three.split("\n").slice(-3), [
+      "unpriced  1 request to acme a\uFFFD. Fix: meter pricing pull --source litellm && meter recompute-costs",
+      "unpriced  2 requests to acme b. The lines that give it a price: meter explain id-b",
+      "unpriced  2 requests to acme c. Why: meter explain id-c",
+    ]);
+    const four = withModels([...models, model("d", null)]);
+    assert.deepEqual(four.split("\n").slice(-1), ["          There are more such models: meter report"]);
+    assert.ok(!four.includes("acme d"));
+    assert.ok(!withModels([]).includes("unpriced"));
+    assert.ok(!renderStatus(facts()).includes("unpriced"), "a daemon of an older version does not say");
   });
 
   it("begins with the fact that nothing is metered", () => {
