@@ -1,4 +1,4 @@
-import { createHash, type KeyObject, randomBytes, sign } from "node:crypto";
+import { createHash, type KeyObject, randomBytes, sign, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import type { Millis } from "../../core/values/time.ts";
 import {
@@ -79,6 +79,9 @@ const emailAddress = (text: string): Der => ia5String(0x81, text);
 const dnsName = (host: string): Der => ia5String(0x82, host);
 const uri = (text: string): Der => ia5String(0x86, text);
 const ipAddress = (bytes: Uint8Array): Der => tagged(0x87, bytes);
+/** A range with one address: the address and a mask of ones. */
+const singleAddress = (bytes: Uint8Array): Der =>
+  ipAddress(Uint8Array.of(...bytes, ...bytes.map(() => 0xff)));
 
 const subtrees = (tag: number, names: readonly Der[]): Der =>
   tagged(tag, ...names.map((each) => sequence(each)));
@@ -104,7 +107,7 @@ function hostsWithNoneBelow(hosts: readonly string[]): string[] {
 export function nameConstraints(hosts: readonly string[]): Der {
   const ranges = hosts.flatMap((host) => {
     const bytes = ipBytes(host);
-    return bytes ? [ipAddress(Uint8Array.of(...bytes, ...bytes.map(() => 0xff)))] : [];
+    return bytes ? [singleAddress(bytes)] : [];
   });
   const names = hosts.filter((host) => ipBytes(host) === null);
   const none = [emailAddress(RESERVED_DOMAIN), uri(RESERVED_DOMAIN)];
@@ -126,6 +129,21 @@ export function nameConstraints(hosts: readonly string[]): Der {
         ...none,
       ]),
     ),
+  );
+}
+
+/**
+ * Whether an authority with constraints of `nameConstraints()` may sign for the host, or for all hosts of a pattern such as
+ * `*.example.com`. Another program's certificate permits none.
+ */
+export function permitsHost({ raw }: X509Certificate, host: string): boolean {
+  // A permitted name never begins with a dot and an excluded one does, so the bytes of a name show which list it is in.
+  const lists = (name: Der) => raw.includes(Buffer.from(sequence(name)));
+  const bytes = ipBytes(host);
+  if (bytes !== null) return lists(singleAddress(bytes));
+  const [name = "", ...above] = host.split(".").map((_, index, labels) => labels.slice(index).join("."));
+  return (
+    [name, ...above].some((each) => lists(dnsName(each))) && !above.some((each) => lists(dnsName(`.${each}`)))
   );
 }
 

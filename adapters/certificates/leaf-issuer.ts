@@ -1,6 +1,12 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import type { CertificatePair, LeafIssuer } from "../../core/ports/certificates.ts";
-import { ipBytes, issueCertificate, keyIdentifier, serverExtensions } from "./issue-certificate.ts";
+import {
+  ipBytes,
+  issueCertificate,
+  keyIdentifier,
+  permitsHost,
+  serverExtensions,
+} from "./issue-certificate.ts";
 
 const dayMs = 86_400_000;
 
@@ -26,6 +32,8 @@ export function createLeafIssuer(authority: CertificatePair): LeafIssuer {
     issue(host, now) {
       if (!hostName.test(host) && ipBytes(host) === null)
         throw new RangeError(`not a host: ${JSON.stringify(host)}`);
+      if (!permitsHost(certificate, host)) throw new RangeError(`the authority may not sign for ${host}`);
+      if (now > authorityEnd) throw new RangeError("the authority has expired");
       const notBefore = now - leafBackdateDays * dayMs;
       const notAfter = Math.min(now + leafDays * dayMs, authorityEnd);
       const certificatePem = issueCertificate({

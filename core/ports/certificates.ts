@@ -15,8 +15,9 @@ export interface LeafCertificate extends CertificatePair {
 /** Issues server certificates that chain to the installation's own certificate authority. */
 export interface LeafIssuer {
   /**
-   * Issues a certificate for a DNS name or an IP address. Each call makes a new one; the caller caches and
-   * renews them. Throws a `RangeError` if the host is neither.
+   * Issues a certificate for a DNS name or an IP address. Each call makes a new one; the caller caches and renews them. Throws
+   * a `RangeError` if the host is neither, if the authority may not sign for it, or if the authority has expired: clients
+   * would reject the certificate.
    */
   issue(host: string, now: Millis): LeafCertificate;
 }

@@ -75,7 +75,8 @@ export interface ProxyConfig {
    */
   readonly plainHosts?: readonly string[];
   readonly gatewayRoutes: readonly GatewayRoute[];
-  readonly authority: CertificatePair;
+  /** Hosts that it may not sign for are tunnelled. Null: no connection is intercepted. */
+  readonly authority: CertificatePair | null;
   /** The certificates that upstream servers are verified against, in PEM. */
   readonly roots: readonly string[];
   /** Trusts the runtime's and the system's certificates too. Default: no. */

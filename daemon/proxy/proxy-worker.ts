@@ -75,7 +75,10 @@ const context: RelayContext = {
     timeoutMs: limits.connectTimeoutMs,
     secureContext: upstreamTls.secureContext,
   }),
-  leaves: createLeafContexts(createLeafIssuer(config.authority), Date.now),
+  leaves:
+    config.authority === null
+      ? { find: () => null }
+      : createLeafContexts(createLeafIssuer(config.authority), Date.now),
   upstreamTls,
   gatewayRoutes: config.gatewayRoutes,
   gatewayHosts,

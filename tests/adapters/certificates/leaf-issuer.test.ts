@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -12,6 +13,7 @@ import {
   openCertificateAuthority,
 } from "../../../adapters/certificates/certificate-authority.ts";
 import { createLeafIssuer, leafDays } from "../../../adapters/certificates/leaf-issuer.ts";
+import { forge, names, subjectOf } from "./forged-leaves.rig.ts";
 
 const dayMs = 86_400_000;
 const now = Date.now();
@@ -71,10 +73,41 @@ describe("createLeafIssuer()", () => {
   it("rejects an invalid host", () => {
     const issuer = createLeafIssuer(authority);
     for (const host of ["", "a b", "a\0b", "*.a.test", "-.", "a..b", "a/b", "x".repeat(254), "fe80::1%lo"]) {
-      assert.throws(() => issuer.issue(host, now), RangeError, host);
+      assert.throws(() => issuer.issue(host, now), /^RangeError: not a host: /, host);
     }
-    assert.doesNotThrow(() => issuer.issue(`${"a".repeat(63)}.${"b".repeat(63)}.test`, now));
+    assert.doesNotThrow(() => issuer.issue(`${"a".repeat(63)}.${"b".repeat(63)}.openai.azure.com`, now));
   });
+
+  it("issues none for a host that the authority's name constraints do not permit", () => {
+    const { certificatePem, keyPem } = openCertificateAuthority({
+      directory: join(folder, "narrow"),
+      hosts: ["api.test", "*.models.test", "chat.models.test", "*.api.test.example", "10.1.2.3"],
+      now,
+    });
+    const issuer = createLeafIssuer({ certificatePem, keyPem });
+    const permitted = ["api.test", "eu.models.test", "a.b.models.test", "chat.models.test", "10.1.2.3"];
+    for (const host of permitted) assert.doesNotThrow(() => issuer.issue(host, now), host);
+    const refused = [
+      ...["eu.api.test", "test", "xapi.test", "api.test.evil", "other.test", "eu.chat.models.test"],
+      ...["10.1.2.4", "fd00::7", "invalid", "api.tes"],
+    ];
+    for (const host of refused)
+      assert.throws(() => issuer.issue(host, now), /^RangeError: the authority may not sign for /, host);
+  });
+
+  it("issues none once the authority has expired", () => {
+    const end = Date.parse(new X509Certificate(authority.certificatePem).validTo);
+    assert.throws(() => createLeafIssuer(authority).issue("localhost", end + 1), /the authority has expired/);
+  });
+
+  /** A leaf for a host that is not permitted can only be made with a stolen key. */
+  const leafFor = (host: string, permitted: boolean) =>
+    permitted
+      ? createLeafIssuer(authority).issue(host, now)
+      : forge(authority, subjectOf(authority), {
+          subject: null,
+          names: [isIP(host) === 0 ? names.dns(host) : names.address(host)],
+        });
 
   // [host, whether the authority's name constraints permit it]
   const rows: readonly (readonly [string, boolean])[] = [
@@ -87,8 +120,7 @@ describe("createLeafIssuer()", () => {
   ];
   for (const [host, permitted] of rows) {
     it(`is ${permitted ? "accepted" : "rejected"} by Node for ${host}`, async () => {
-      const leaf = createLeafIssuer(authority).issue(host, now);
-      const port = await serve(leaf);
+      const port = await serve(leafFor(host, permitted));
       const client = connect({
         port,
         host: "127.0.0.1",
@@ -107,7 +139,7 @@ describe("createLeafIssuer()", () => {
       skip: missing("openssl", "version"),
     }, () => {
       const path = join(folder, "leaf.pem");
-      writeFileSync(path, createLeafIssuer(authority).issue(host, now).certificatePem);
+      writeFileSync(path, leafFor(host, permitted).certificatePem);
       const { status } = spawnSync("openssl", [
         "verify",
         "-x509_strict",

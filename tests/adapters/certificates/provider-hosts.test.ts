@@ -11,7 +11,9 @@ import {
 } from "../../../adapters/certificates/certificate-authority.ts";
 import { createLeafIssuer } from "../../../adapters/certificates/leaf-issuer.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
+import type { CertificatePair } from "../../../core/ports/certificates.ts";
 import { createHostMatcher } from "../../../daemon/proxy/host-patterns.ts";
+import { forge, names, subjectOf } from "./forged-leaves.rig.ts";
 
 describe("the local CA and the hosts of the clouds", () => {
   const registry = createRegistry();
@@ -25,8 +27,7 @@ describe("the local CA and the hosts of the clouds", () => {
   after(() => rmSync(directory, { recursive: true, force: true }));
 
   /** What a client that trusts the CA says to a leaf of its for the host. */
-  async function handshake(host: string): Promise<string> {
-    const leaf = createLeafIssuer(authority).issue(host, Date.now());
+  async function handshake(host: string, leaf: CertificatePair): Promise<string> {
     const secureContext = createSecureContext({ cert: leaf.certificatePem, key: leaf.keyPem });
     const sockets: Socket[] = [];
     const server = createServer((socket) => {
@@ -63,7 +64,7 @@ describe("the local CA and the hosts of the clouds", () => {
   ])
     it(`intercepts ${host}, and clients trust its certificate`, async () => {
       assert.equal(intercepts(host, 443), true);
-      assert.equal(await handshake(host), "trusted");
+      assert.equal(await handshake(host, createLeafIssuer(authority).issue(host, Date.now())), "trusted");
     });
 
   for (const host of [
@@ -75,6 +76,8 @@ describe("the local CA and the hosts of the clouds", () => {
   ])
     it(`does not intercept ${host}, and cannot sign for it`, async () => {
       assert.equal(intercepts(host, 443), false);
-      assert.equal(await handshake(host), "permitted subtree violation");
+      assert.throws(() => createLeafIssuer(authority).issue(host, Date.now()), RangeError);
+      const forged = forge(authority, subjectOf(authority), { subject: null, names: [names.dns(host)] });
+      assert.equal(await handshake(host, forged), "permitted subtree violation");
     });
 });

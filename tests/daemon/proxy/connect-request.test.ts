@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
+import type { CertificatePair } from "../../../core/ports/certificates.ts";
 import {
   collect,
   connectThrough,
@@ -15,6 +16,7 @@ import {
   providerAuthority,
   providerLeaf,
   providerName,
+  testAuthority,
   tlsThrough,
 } from "./proxy.rig.ts";
 
@@ -58,6 +60,26 @@ describe("serveConnect()", () => {
         proxy.frames.map((each) => each.kind),
         ["tunnelled"],
       );
+    });
+  }
+
+  const withoutCertificate: readonly (readonly [string, CertificatePair | null])[] = [
+    ["the authority may not sign for the host", testAuthority("narrow CA", ["other.test"])],
+    ["there is no authority", null],
+  ];
+  for (const [name, authority] of withoutCertificate) {
+    it(`tunnels unread, and names the host, when ${name}`, async () => {
+      const port = await listenTls(cleanup, echoOnce);
+      const proxy = await openProxy(cleanup, { authority });
+      const client = await tlsThrough(proxy.port, port, { ca: [providerAuthority.certificatePem] });
+      assert.equal(client.getPeerCertificate().issuer.CN, providerName);
+      const got = collect(client);
+      client.write("unread");
+      await got.end();
+      assert.equal(got.bytes().toString(), "unread");
+      client.end();
+      const frame = await proxy.seen((each) => each.kind === "tunnelled");
+      assert.partialDeepStrictEqual(frame, { host: "localhost", port, reason: "no_certificate" });
     });
   }
 
