@@ -83,11 +83,50 @@ export function openCertificateAuthority(options: {
     return { certificatePem, keyPem, certificatePath, issued, warnings };
   } catch (error) {
     if (error instanceof CertificateStoreError) throw error;
-    throw new CertificateStoreError(`certificate authority in ${directory}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw storeError(directory, error);
   }
 }
+
+/** What `openTrustedAuthority()` found. */
+export interface TrustedAuthority {
+  /** Null if it can't sign: its key is missing or another one, or it is not valid at this time. */
+  readonly authority: CertificatePair | null;
+  /** Problems that were found and fixed, for `doctor` and the log. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Opens the authority with this certificate, which programs already trust. Issues nothing in its place, because they would reject
+ * it; only restores its file if that is missing or damaged. Throws a `CertificateStoreError` as `openCertificateAuthority()` does.
+ */
+export function openTrustedAuthority(options: {
+  readonly directory: string;
+  readonly certificatePem: string;
+  readonly now: Millis;
+}): TrustedAuthority {
+  const { directory, certificatePem, now } = options;
+  const warnings: string[] = [];
+  try {
+    prepareFolder(directory, warnings);
+    const keyPem = readPrivateFile(join(directory, "key.pem"), warnings);
+    const certificate = new X509Certificate(certificatePem);
+    const isUsable =
+      keyPem !== null &&
+      certificate.verify(createPublicKey(keyPem)) &&
+      Date.parse(certificate.validFrom) <= now &&
+      now < Date.parse(certificate.validTo);
+    if (!isUsable) return { authority: null, warnings };
+    const certificatePath = join(directory, "ca.pem");
+    if (readCertificate(certificatePath) === null) replaceFile(directory, certificatePath, certificatePem);
+    return { authority: { certificatePem, keyPem }, warnings };
+  } catch (error) {
+    if (error instanceof CertificateStoreError) throw error;
+    throw storeError(directory, error);
+  }
+}
+
+const storeError = (directory: string, cause: unknown) =>
+  new CertificateStoreError(`certificate authority in ${directory}: ${(cause as Error).message}`, { cause });
 
 /** Returns the hosts as a certificate's constraints list them: unique, in lower case, sorted. */
 export function constrainedHosts(hosts: readonly string[]): string[] {

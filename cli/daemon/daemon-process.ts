@@ -22,6 +22,8 @@ export interface RunningDaemon {
   api_port: number;
   /** The file with the generated password for programs on other machines; absent if none was generated. */
   password_file?: string | undefined;
+  /** The SHA-256 of the certificate whose authority signs for providers' hosts; null if none does. */
+  authority?: string | null | undefined;
   started_at: string;
 }
 
@@ -34,6 +36,7 @@ const runningDaemon = v.object({
   api_host: v.optional(v.string()),
   api_port: v.number(),
   password_file: v.optional(v.string()),
+  authority: v.nullish(v.string()),
   started_at: v.string(),
 });
 

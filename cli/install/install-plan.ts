@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import process from "node:process";
 import { openCertificateAuthority } from "../../adapters/certificates/certificate-authority.ts";
+import { inspectCertificateAuthority } from "../../adapters/certificates/inspect-authority.ts";
 import { sha256Hex } from "../../adapters/crypto/node-crypto.ts";
 import { findDriftedSteps } from "../../adapters/installer/apply-steps.ts";
 import { findMachine, type Machine } from "../../adapters/installer/find-machine.ts";
@@ -13,9 +14,10 @@ import { mergePlan, type PlannedStep } from "../../core/operations/install/merge
 import {
   type InstallFacts,
   planInstall,
+  type TrustStore,
   trustCommandForUser,
 } from "../../core/operations/install/plan-install.ts";
-import type { InstallRecord } from "../../core/operations/install/step.ts";
+import { type InstallRecord, isAuthorityTrusted } from "../../core/operations/install/step.ts";
 import { readNoProxy } from "../../core/values/text/no-proxy.ts";
 import { programFile } from "../daemon/daemon-process.ts";
 import { reachableHost } from "../daemon/own-address.ts";
@@ -24,6 +26,7 @@ import { readConfig } from "../home/read-config.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { version } from "../program/version.ts";
 import { runEnvironment, trustVariables } from "./run-environment.ts";
+import { findInSystemList, pickListed } from "./system-trust.ts";
 import { bundleFor } from "./trust-bundle.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -35,6 +38,10 @@ export interface InstallPlan {
   readonly record: InstallRecord;
   readonly machine: Machine;
   readonly config: Config;
+  /** The authority's certificate (PEM); empty if a dry run would create it. */
+  readonly certificatePem: string;
+  /** A certificate of the authority that root put into the system's list and `init` can't replace; null if there is none. */
+  readonly certificateByHand: string | null;
   /** Notes to show, each with a command to run if there is one. */
   readonly notes: readonly { readonly text: string; readonly command: string | null }[];
 }
@@ -132,6 +139,7 @@ export async function makeInstallPlan(
   options: { readonly apps: boolean; readonly create: boolean },
   earlier: InstallRecord | null,
   run: RunProgram,
+  findInSystem: typeof findInSystemList = findInSystemList,
 ): Promise<InstallPlan> {
   const { config } = await readConfig(home, env);
   const apps = options.apps || (earlier?.apps ?? false);
@@ -141,7 +149,10 @@ export async function makeInstallPlan(
     );
   }
   const machine = await findMachine({ env, run });
-  const ca = readAuthority(home, config, options.create);
+  const authority = await readAuthority(home, config, options.create, (caFile) =>
+    machine.trustStores.some(isSystemWide) ? null : findInSystem(env, caFile),
+  );
+  const { ca } = authority;
   const { caFolder } = authorityFiles(home);
   const trustedFiles = findTrustedFiles(env, caFolder, earlier?.trusted_files ?? []);
   const environment = daemonEnvironment(env, caFolder, config.proxy.port, earlier?.daemon_environment ?? {});
@@ -177,22 +188,58 @@ export async function makeInstallPlan(
       apps,
       trusted_files: trustedFiles,
       daemon_environment: environment,
+      // Replaced once programs trust the new one.
+      ...(earlier !== null && trustedSince(earlier, authority.before)),
       entries,
     },
     machine,
     config,
-    notes: notesFor(machine, facts),
+    certificatePem: ca.pem,
+    certificateByHand: authority.byHand,
+    notes: notesFor(machine, facts, authority),
   };
 }
 
-/** Reads the certificate authority, and creates it first with `create`. Its text is empty if there is none. */
-function readAuthority(home: string, config: Config, create: boolean): InstallFacts["ca"] {
+/** Returns the certificate that programs trust since an earlier `init`; `current` if its version recorded only the steps. */
+function trustedSince(earlier: InstallRecord, current: string | null): Pick<InstallRecord, "authority"> {
+  if (earlier.authority !== undefined) return { authority: earlier.authority };
+  return isAuthorityTrusted(earlier) && current !== null ? { authority: current } : {};
+}
+
+/** The authority of a plan. */
+interface PlannedAuthority {
+  /** Its text is empty if there is none. */
+  readonly ca: InstallFacts["ca"];
+  /** The certificate as this run found it; null if there was none. */
+  readonly before: string | null;
+  /** The certificate that root put into the system's list; null if there is none, or if `init` can replace it. */
+  readonly byHand: string | null;
+  /** Whether the system's list will have the certificate of this plan. */
+  readonly isListed: boolean;
+}
+
+/** Reads the certificate authority, and creates or reissues it first with `create`. `findByHand` reads the system's list. */
+async function readAuthority(
+  home: string,
+  { providers, azureDeployments }: Config,
+  create: boolean,
+  findByHand: (caFile: string) => ReturnType<typeof findInSystemList> | null,
+): Promise<PlannedAuthority> {
   const { caFolder, caFile } = authorityFiles(home);
-  const { hosts } = createRegistry(config.providers, { deployments: config.azureDeployments });
-  if (create) openCertificateAuthority({ directory: caFolder, hosts, now: Date.now() });
+  const { hosts } = createRegistry(providers, { deployments: azureDeployments });
+  const options = { directory: caFolder, hosts, now: Date.now() };
+  const before = inspectCertificateAuthority(options);
+  const listed = existsSync(caFile) ? await findByHand(caFile) : null;
+  if (create) openCertificateAuthority(options);
   const pem = existsSync(caFile) ? readFileSync(caFile, "utf8") : "";
   const sha1 = pem === "" ? "…" : new X509Certificate(pem).fingerprint.replaceAll(":", "");
-  return { path: caFile, pem, sha1 };
+  const byHand = pickListed(listed, pem);
+  return {
+    ca: { path: caFile, pem, sha1 },
+    before: before.certificatePem,
+    byHand,
+    isListed: byHand?.trim() === pem.trim() && (create || before.state === "current"),
+  };
 }
 
 /** Returns the certificate files to trust: those of an earlier `init`, and those that this shell's variables name. */
@@ -204,7 +251,13 @@ function findTrustedFiles(env: Environment, caFolder: string, earlier: readonly 
   return [...new Set([...earlier, ...named])];
 }
 
-function notesFor(machine: Machine, facts: InstallFacts): InstallPlan["notes"] {
+const isSystemWide = ({ kind }: TrustStore) => kind !== "nss";
+
+function notesFor(
+  machine: Machine,
+  facts: InstallFacts,
+  { byHand, isListed }: PlannedAuthority,
+): InstallPlan["notes"] {
   const notes: { text: string; command: string | null }[] = [];
   if (machine.service === null) {
     notes.push({
@@ -213,12 +266,17 @@ function notesFor(machine: Machine, facts: InstallFacts): InstallPlan["notes"] {
     });
   }
   const command = machine.platform === "linux" ? trustCommandForUser(facts, machine.tools) : null;
-  const isSystemWide = machine.trustStores.some(({ kind }) => kind !== "nss");
-  if (!isSystemWide && command !== null) {
-    notes.push({
-      text: "Only root can change the system's certificate list. meter run and --apps work without it. To add meter's authority to the list:",
-      command,
-    });
-  }
+  if (command === null || isListed || machine.trustStores.some(isSystemWide)) return notes;
+  notes.push(
+    byHand !== null
+      ? {
+          text: "The system's certificate list has an earlier certificate of the meter, and only root can replace it. Until then, calls to hosts that were added are not metered. After this installation:",
+          command: `${command} && meter init --yes`,
+        }
+      : {
+          text: "Only root can change the system's certificate list. meter run and --apps work without it. To add meter's authority to the list:",
+          command,
+        },
+  );
   return notes;
 }

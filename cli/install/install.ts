@@ -1,16 +1,15 @@
-import { readFileSync } from "node:fs";
 import { applySteps } from "../../adapters/installer/apply-steps.ts";
 import { installRecordFile, writeInstallRecord } from "../../adapters/installer/install-record.ts";
 import type { RunProgram } from "../../adapters/installer/run-program.ts";
 import { undoEntries } from "../../adapters/installer/undo-entries.ts";
 import { findServiceCommands } from "../../core/operations/install/service-commands.ts";
-import { type InstallRecord, stepKey } from "../../core/operations/install/step.ts";
+import { type InstallRecord, isAuthorityTrusted, stepKey } from "../../core/operations/install/step.ts";
 import { type FoundDaemon, findDaemon } from "../daemon/daemon-process.ts";
-import { endProcess, startDaemonOf, waitForDaemon } from "../daemon/start-daemon.ts";
-import { authorityFiles } from "../home/prepare-home.ts";
+import { endProcess, startDaemonOf, stopDaemonOf, waitForDaemon } from "../daemon/start-daemon.ts";
 import { CommandFailure, exitCodes } from "../program/exit-codes.ts";
 import type { InstallPlan } from "./install-plan.ts";
 import { checkInterception, selfTest } from "./self-test.ts";
+import { fingerprintOf } from "./trusted-authority.ts";
 
 /** The provider whose host the TLS test connects to. */
 export const TLS_TEST_HOST = "api.anthropic.com";
@@ -94,8 +93,14 @@ async function runSteps(installation: Installation): Promise<FoundDaemon> {
     await endProcess(ranBefore.pid);
   }
   installation.record = await applySteps(plan.steps, installation.record, { run, save });
-  if (hasService) return waitForDaemon(home);
-  return (await findDaemon(home)) ?? (await startDaemonOf(home, env)).daemon;
+  const { authority: _, ...record } = installation.record;
+  const authority = plan.certificateByHand ?? (isAuthorityTrusted(record) ? plan.certificatePem : undefined);
+  save({ ...record, ...(authority !== undefined && { authority }) });
+  const running = hasService ? await waitForDaemon(home) : await findDaemon(home);
+  if (running?.authority === fingerprintOf(authority ?? plan.certificatePem)) return running;
+  // It reads the authority when it starts.
+  if (running !== null) await stopDaemonOf(home, running, env);
+  return (await startDaemonOf(home, env)).daemon;
 }
 
 /** Tests that calls through the daemon's proxy are metered and that it issues certificates. Throws if a test fails. */
@@ -113,8 +118,13 @@ async function testInstallation({ home, plan, print }: Installation, running: Fo
       ? "Self-test: a call through the proxy to a test server on this machine was metered correctly (5 tokens)."
       : "Self-test: a call through the proxy to Ollama on this machine was counted.",
   );
-  const { caFile } = authorityFiles(home);
-  const tls = await checkInterception(target, TLS_TEST_HOST, readFileSync(caFile, "utf8"));
+  if (running.authority == null) {
+    print(
+      "Not tested: TLS to a provider, because the certificate that programs trust can't be used any more.",
+    );
+    return;
+  }
+  const tls = await checkInterception(target, TLS_TEST_HOST, plan.certificatePem);
   if (tls !== "intercepted" && tls !== "offline") {
     throw new CommandFailure(
       `The self-test failed. A TLS connection to ${TLS_TEST_HOST} through the proxy did not get meter's certificate.`,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -135,7 +135,7 @@ export interface MeterProcess {
   readonly proxyPort: number;
   readonly apiPort: number;
   readonly pid: number;
-  /** The certificate of the installation's own authority, PEM. */
+  /** The certificate of the installation's own authority, PEM. Empty if its file was deleted. */
   readonly caPem: string;
   run(words: readonly string[], options?: RunOptions): Promise<Finished>;
   /** All stored requests in the order in which they were stored. */
@@ -209,13 +209,14 @@ export async function startMeter(
   });
   const rows = () =>
     readStore(home, (store) => store.records.read({ from: null, to: null, afterSeq: 0, limit: 1e6 }));
+  const caFile = join(home, "ca", "ca.pem");
   const coverage = () => readStore(home, (store) => store.coverage.read({ from: null, to: null }));
   return {
     home,
     proxyPort: running.proxy_port,
     apiPort: running.api_port,
     pid: running.pid,
-    caPem: readFileSync(join(home, "ca", "ca.pem"), "utf8"),
+    caPem: existsSync(caFile) ? readFileSync(caFile, "utf8") : "",
     run: (words, how) => runMeter(home, words, how),
     rows,
     async waitForRows(count) {

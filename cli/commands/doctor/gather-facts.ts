@@ -29,6 +29,7 @@ import { TLS_TEST_HOST } from "../../install/install.ts";
 import { runEnvironment, trustVariables } from "../../install/run-environment.ts";
 import { checkInterception, type SelfTest, type SelfTestTarget, selfTest } from "../../install/self-test.ts";
 import { bundleFor } from "../../install/trust-bundle.ts";
+import { findTrustedCertificate, listUnpermitted } from "../../install/trusted-authority.ts";
 import { version } from "../../program/version.ts";
 import { currentRates } from "../../records/current-rates.ts";
 import { findBypassing } from "./find-bypassing.ts";
@@ -44,8 +45,12 @@ type Facts = Partial<DoctorFacts>;
 /** How long another program on the proxy's port may take to accept a connection, in milliseconds. */
 const PROBE_MS = 1_000;
 
-/** Kinds of coverage that mean calls which cost money and are not in the records. */
-const unmeteredKinds = /^(tunnelled_(?!other_user)|websocket|unreadable|lost|dropped|capture_failed)/;
+/**
+ * Kinds of coverage that mean calls which cost money and are not in the records. The check of the authority reports hosts without
+ * a certificate.
+ */
+const unmeteredKinds =
+  /^(tunnelled_(?!other_user|no_certificate)|websocket|unreadable|lost|dropped|capture_failed)/;
 
 /** What is known before the checks start. */
 interface Subject {
@@ -58,6 +63,8 @@ interface Subject {
   readonly configProblem: string | null;
   /** The https hosts of the providers. */
   readonly hosts: readonly string[];
+  /** The hosts that the authority should permit. */
+  readonly signedHosts: readonly string[];
   readonly caFolder: string;
   readonly caFile: string;
   readonly authority: AuthorityInspection;
@@ -128,6 +135,7 @@ async function findSubject(home: string, env: Environment): Promise<Subject> {
   const run = createProgramRunner(env);
   return {
     ...{ home, env, now, config, hosts, caFolder, caFile, authority, running, proxyPort },
+    signedHosts: registry.hosts,
     configWarnings: warnings,
     configProblem: problem,
     status: running === null ? null : await requestStatus(home, running),
@@ -201,13 +209,18 @@ async function checkDatabaseFile(home: string): Promise<DoctorFacts["database"]>
   return { ...(await checkDatabase(createSqliteOpener(), databaseFile(home), pages)), bytes, pages };
 }
 
-async function checkTrust({ home, env, caFile, authority, run }: Subject, check: RunCheck): Promise<Facts> {
+async function checkTrust(
+  { home, env, caFile, authority, signedHosts, run }: Subject,
+  check: RunCheck,
+): Promise<Facts> {
   const { certificatePem } = authority;
-  const [[install, record], systemTrusts, trustCommand] = await Promise.all([
+  const [[install, record], systemTrusts, trustCommand, trusted] = await Promise.all([
     check("service", gatherInstallFacts(home, run), [noInstall, null] as const),
     check("trust", certificatePem === null ? Promise.resolve(null) : isTrustedBySystem(env, caFile), null),
     check("trust", findTrustCommand(env, caFile, home, run), null),
+    check("trust", findTrustedCertificate(home, env, authority), null),
   ]);
+  const inUse = trusted?.certificatePem ?? certificatePem;
   return {
     install,
     authority: {
@@ -216,6 +229,8 @@ async function checkTrust({ home, env, caFile, authority, run }: Subject, check:
       keyOpenToOthers: authority.keyOpenToOthers,
       systemTrusts,
       trustRecorded: isTrustRecorded(record),
+      replacedBy: trusted === null ? "daemon" : "init",
+      unpermittedHosts: inUse === null ? [] : listUnpermitted(inUse, signedHosts),
       trustCommand,
     },
   };

@@ -1,25 +1,17 @@
-import process from "node:process";
+import { readFileSync } from "node:fs";
 import { findMachine } from "../../../adapters/installer/find-machine.ts";
-import { createProgramRunner, type RunProgram } from "../../../adapters/installer/run-program.ts";
+import type { RunProgram } from "../../../adapters/installer/run-program.ts";
 import { trustCommandForUser } from "../../../core/operations/install/plan-install.ts";
 import { installName } from "../../install/install-plan.ts";
-import { PROGRAM_TIMEOUT_MS } from "./limits.ts";
+import { findInSystemList } from "../../install/system-trust.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Whether the system trusts the authority; null if that can't be found out. Asks another process, because this one's list
- * of authorities includes those that the shell's variables name.
- */
+/** Whether the system trusts the authority; null if that can't be found out. */
 export async function isTrustedBySystem(env: Environment, caFile: string): Promise<boolean | null> {
-  const script = `const t=require("tls");if(!t.getCACertificates)process.exit(2);
-    const own=require("fs").readFileSync(process.argv[1],"utf8").trim();
-    process.exit(t.getCACertificates("system").some((each)=>each.trim()===own)?0:1)`;
-  const plain = Object.fromEntries(Object.entries(env).filter(([name]) => !/^SSL_CERT_|^NODE_/.test(name)));
-  const { code } = await createProgramRunner(plain)([process.execPath, "-e", script, caFile], {
-    timeoutMs: PROGRAM_TIMEOUT_MS,
-  });
-  return code === 0 ? true : code === 1 ? false : null;
+  const trusted = await findInSystemList(env, caFile);
+  const own = readFileSync(caFile, "utf8").trim();
+  return trusted?.some((each) => each.trim() === own) ?? null;
 }
 
 /** Returns the command that makes the system trust the authority: `meter init` if this user may, otherwise a line for root. */

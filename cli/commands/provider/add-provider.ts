@@ -9,6 +9,7 @@ import { configuredProvider } from "../../../daemon/api/daemon-status.ts";
 import { findDaemon } from "../../daemon/daemon-process.ts";
 import { editConfigText } from "../../home/edit-config.ts";
 import { configFile, readConfig } from "../../home/read-config.ts";
+import { findUnmeteredHosts } from "../../install/trusted-authority.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 import { parseHost } from "./parse-url.ts";
@@ -44,6 +45,7 @@ export async function addProvider(context: CommandContext, options: AddProviderO
   const isBuiltIn = createRegistry().isProviderHost(host.host.replace("*.", "a."), host.port ?? 443);
   await editConfigText(home, "providers", (text) => appendTomlTable(text, "providers", table));
   const running = (await findDaemon(home)) !== null;
+  const needsInit = (await findUnmeteredHosts(home, env, [host.host])).length > 0;
   const lists = new Set(loadBundledRates().map(({ provider }) => priceListOf(provider)));
   const list = host.prices ?? host.provider;
   const isPriced = lists.has(priceListOf(list));
@@ -53,6 +55,7 @@ export async function addProvider(context: CommandContext, options: AddProviderO
       replaces_built_in: isBuiltIn,
       has_bundled_prices: isPriced,
       daemon_must_restart: running,
+      needs_init: needsInit,
     });
   context.print(`Added ${host.host} to ${configFile(home)} as ${host.provider}.`);
   if (isBuiltIn) context.print("The host is built in. Your table replaces what is built in for it.");
@@ -60,12 +63,17 @@ export async function addProvider(context: CommandContext, options: AddProviderO
     context.print(
       `There are no bundled prices for ${list}; its calls are unpriced without rates of your own. To use the prices of another provider, set prices in the table, for example prices = "openai".`,
     );
-  context.print(
-    running
-      ? "Restart the daemon to use it:\n  meter stop && meter start"
-      : "Start the daemon to use it:\n  meter start",
-  );
+  context.print(describeNextStep(running, needsInit));
   context.print(`Check it:\n  meter provider test ${host.host}`);
+}
+
+/** Describes how the daemon learns of the host. `meter init` starts or restarts it. */
+function describeNextStep(running: boolean, needsInit: boolean): string {
+  if (needsInit)
+    return "Programs trust a certificate of the meter that does not cover it. Renew the certificate, and use the host:\n  meter init --yes";
+  return running
+    ? "Restart the daemon to use it:\n  meter stop && meter start"
+    : "Start the daemon to use it:\n  meter start";
 }
 
 function tableOf(options: AddProviderOptions): Record<string, TomlTableValue> {

@@ -8,6 +8,7 @@ import { configuredProvider, type StatusResponse } from "../../../daemon/api/dae
 import { findDaemon, readToken } from "../../daemon/daemon-process.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
 import { readConfig } from "../../home/read-config.ts";
+import { findUnmeteredHosts } from "../../install/trusted-authority.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { renderTable } from "../../render/table.ts";
 import { parseTestedUrl, type TestedUrl } from "./parse-url.ts";
@@ -51,14 +52,18 @@ export async function testProvider(context: CommandContext, options: TestProvide
     return { path, match: registry.match({ host, port, method, path }) };
   });
   const daemon = await readDaemonState(context, config);
+  const isHostKnown = registry.isProviderHost(url.host, url.port);
+  const isTls = isHostKnown && url.scheme === "https";
+  const needsInit = isTls && (await findUnmeteredHosts(context.home, context.env, [url.host])).length > 0;
   const isConfigured = registry.operatorHosts.some(({ host }) => host === url.host);
   if (options.json)
     return context.printJson({
       ...url,
       method,
       configured: isConfigured,
-      is_provider_host: registry.isProviderHost(url.host, url.port),
+      is_provider_host: isHostKnown,
       daemon,
+      needs_init: needsInit,
       results: tested.map(({ path, match }) => ({
         path,
         kind: match.kind,
@@ -68,9 +73,12 @@ export async function testProvider(context: CommandContext, options: TestProvide
         price_list: match.kind === "metered" ? priceListFor(match.provider, config) : null,
       })),
     });
-  const isHostKnown = registry.isProviderHost(url.host, url.port);
   context.print(renderTest(url, method, tested, { config, isHostKnown, width: context.width }));
   context.print(describeDaemon(daemon));
+  if (needsInit)
+    context.print(
+      "Over TLS, its calls are not metered yet, because programs trust a certificate that does not cover it. Renew it:\n  meter init --yes",
+    );
 }
 
 /** Renders the results, and for a host that is not metered the command that adds it. */

@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import process from "node:process";
 import { UsageError } from "clipanion";
@@ -36,11 +37,13 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
   }
   const { caFolder, caFile } = authorityFiles(home);
   const trusted = trustVariables.flatMap((name) => context.env[name] ?? []);
+  const bundleFile = bundleFor(caFolder, caFile, trusted);
   const env = runEnvironment(context.env, {
     proxyHost: running.proxy_host,
     proxyPort: running.proxy_port,
-    caFile,
-    bundleFile: bundleFor(caFolder, caFile, trusted),
+    // Deno does not start without the file. It is missing if it was deleted and only `meter init` may replace it.
+    caFile: existsSync(caFile) ? caFile : bundleFile,
+    bundleFile,
     project: options.project ?? null,
     login: await createRunLogin(context, options.project ?? null),
   });

@@ -1,17 +1,14 @@
 import process from "node:process";
-import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
 import { readExtraRoots } from "../../../adapters/certificates/root-certificates.ts";
-import { readInstallRecord } from "../../../adapters/installer/install-record.ts";
 import { readOpenFilesLimit } from "../../../adapters/process-table/open-files-limit.ts";
 import type { Registry } from "../../../core/metering/usage/registry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
-import { isTrustRecorded } from "../../../core/operations/install/step.ts";
 import { readNoProxy } from "../../../core/values/text/no-proxy.ts";
 import { isLoopbackAddress } from "../../../daemon/proxy/forbidden-targets.ts";
 import { resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
 import { type ParentProxies, resolveParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import { defaultProxyLimits, type ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import { authorityFiles } from "../../home/prepare-home.ts";
+import { openAuthority } from "./open-authority.ts";
 import { resolveProxyLogin } from "./proxy-login.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,13 +40,7 @@ export async function createProxySettings(
   const ownPorts = [config.proxy.port, config.api.port].filter((port) => port !== 0);
   const parents = await findParentProxies(config, env, ownPorts);
   warnings.push(...parents.warnings);
-  const { caFolder } = authorityFiles(home);
-  const authority = openCertificateAuthority({ directory: caFolder, hosts: registry.hosts, now: Date.now() });
-  warnings.push(...authority.warnings);
-  if (authority.issued === "hosts_changed" && isTrustRecorded(await readInstallRecord(home)))
-    warnings.push(
-      "The list of metered hosts changed, and the system still trusts the certificate for the earlier list. Programs may reject the added hosts. Fix: meter init --yes",
-    );
+  const authority = await openAuthority(home, env, registry.hosts, warnings);
   const login = await resolveProxyLogin(home, config.proxy, host);
   if (!isLoopbackAddress(host) && login.proxyPassword === null)
     warnings.push(
@@ -63,7 +54,7 @@ export async function createProxySettings(
     providerHosts: registry.hostPatterns,
     plainHosts: registry.plainHostPatterns,
     gatewayRoutes: gatewayRoutesOf(registry),
-    authority: { certificatePem: authority.certificatePem, keyPem: authority.keyPem },
+    authority: authority && { certificatePem: authority.certificatePem, keyPem: authority.keyPem },
     roots: readExtraRoots(config.proxy.extraCa),
     systemRoots: true,
     parentProxies: parents.proxies,

@@ -20,6 +20,7 @@ import type { Store } from "../../../daemon/store/port/store.ts";
 import { createCloudPorts } from "../../cloud/cloud-ports.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { reachableHost } from "../../daemon/own-address.ts";
+import { fingerprintOf } from "../../install/trusted-authority.ts";
 import { version } from "../../program/version.ts";
 import { openPriceBook } from "../../records/price-book.ts";
 import { processStart } from "./announce-daemon.ts";
@@ -115,6 +116,7 @@ export async function serveDaemon(
     api_host: reachableHost(apiAddress),
     api_port: daemon.apiPort,
     ...(proxy.passwordFor === "other_machines" && { password_file: passwordFile(home) }),
+    authority: proxy.authority && fingerprintOf(proxy.authority.certificatePem),
     started_at: daemon.health().started_at,
   };
   return { daemon, running, cloudPorts, portLost: portLost.promise };

@@ -35,9 +35,9 @@ const advice: Readonly<Partial<Record<CoverageKind, CoverageAdvice>>> = {
   },
   tunnelled_no_certificate: {
     meaning:
-      "The meter's authority may not issue a certificate for this host. The calls worked and are in no total.",
-    fix: "Issue the authority again. It then covers every configured host.",
-    command: "meter doctor --fix",
+      "An update or the configuration added these hosts, and programs trust a certificate that does not cover them. The calls worked and are in no total.",
+    fix: "Renew the certificate:",
+    command: "meter init --yes",
   },
   unknown_path: {
     meaning: "The meter does not know these paths, so it cannot tell whether they are billed.",

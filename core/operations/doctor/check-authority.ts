@@ -1,4 +1,5 @@
 import { quoteForShell } from "../install/environment-files.ts";
+import { describeAddedHosts } from "./added-hosts.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { broken, type Finding, inconsistent, note, ok, refresh, restart } from "./finding.ts";
 
@@ -11,9 +12,9 @@ export function checkAuthority(facts: DoctorFacts): Finding[] {
   const days = validUntil === null ? 0 : Math.floor((validUntil - now) / DAY_MS);
   if (state === "absent")
     return [
-      daemon === null
+      daemon === null && authority.replacedBy === "daemon"
         ? note("authority", "There is no certificate authority yet. The daemon creates it when it starts.")
-        : broken("authority", "The certificate authority's files are missing.", restart),
+        : broken("authority", "The certificate authority's files are missing.", replace(facts)),
     ];
   const findings = [...checkCertificate(facts, days), ...checkKey(facts), ...checkTrust(facts)];
   return findings.some(({ level }) => level !== "ok" && level !== "note")
@@ -21,24 +22,33 @@ export function checkAuthority(facts: DoctorFacts): Finding[] {
     : [ok("authority", `The certificate authority is valid for another ${days} days.`), ...findings];
 }
 
-function checkCertificate({ authority: { state }, install }: DoctorFacts, days: number): Finding[] {
-  if (state === "damaged") return [broken("authority", "The authority's certificate is damaged.", restart)];
-  if (days <= 0) return [broken("authority", "The authority's certificate has expired.", restart)];
-  const isInstalled = install.record === "present";
+/** The fix that replaces the certificate: a restart only if no program would then reject the new one. */
+const replace = ({ authority }: DoctorFacts) => (authority.replacedBy === "init" ? refresh : restart);
+
+function checkCertificate(facts: DoctorFacts, days: number): Finding[] {
+  const { state, replacedBy, unpermittedHosts } = facts.authority;
+  const fix = replace(facts);
+  if (state === "damaged") return [broken("authority", "The authority's certificate is damaged.", fix)];
+  if (days <= 0) return [broken("authority", "The authority's certificate has expired.", fix)];
+  if (replacedBy === "init" && unpermittedHosts.length > 0)
+    return [inconsistent("authority", describeAddedHosts(unpermittedHosts), fix)];
   switch (state) {
     case "expiring": {
-      const message = `The authority's certificate expires in ${days} ${days === 1 ? "day" : "days"}. A restart renews it.`;
-      return [inconsistent("authority", message, restart)];
+      const renewal = replacedBy === "daemon" ? " A restart renews it." : "";
+      const message = `The authority's certificate expires in ${days} ${days === 1 ? "day" : "days"}.${renewal}`;
+      return [inconsistent("authority", message, fix)];
     }
     case "hosts_changed": {
-      const message = "The authority may not sign for all hosts that the configuration names.";
-      const fixCommand = isInstalled ? "meter stop && meter start && meter init --yes" : restart.fixCommand;
-      return [inconsistent("authority", message, { ...restart, fixCommand })];
+      const message =
+        unpermittedHosts.length > 0
+          ? "The authority may not sign for all hosts that the configuration names."
+          : "The authority may sign for hosts that are not metered.";
+      return [inconsistent("authority", message, fix)];
     }
     case "outdated": {
       const message =
         "The authority's certificate was made by an earlier version. It is not limited to TLS servers and allows names below the providers' hosts.";
-      return [inconsistent("authority", message, isInstalled ? refresh : restart)];
+      return [inconsistent("authority", message, fix)];
     }
     default:
       return [];

@@ -32,7 +32,7 @@ const checks: readonly Check[] = [
   },
   { name: "service", from: ["install", "daemon"], find: checkService },
   { name: "self-test", from: ["selfTest", "interception"], find: checkMetering },
-  { name: "trust", from: ["authority", "install", "daemon", "meterHome", "now"], find: checkAuthority },
+  { name: "trust", from: ["authority", "daemon", "meterHome", "now"], find: checkAuthority },
   { name: "shell", from: ["shell", "install", "daemon"], find: checkShell },
   { name: "client", from: ["clients", "shell", "install"], find: checkClients },
   { name: "bypass", from: ["bypassing", "unmetered", "daemon", "meterHome"], find: checkBypass },

@@ -83,6 +83,10 @@ export interface DoctorFacts {
     readonly systemTrusts: boolean | null;
     /** Whether `init` added it. */
     readonly trustRecorded: boolean;
+    /** Who may replace the certificate: only `init` if programs trust it independently of `meter run`. */
+    readonly replacedBy: "daemon" | "init";
+    /** The providers' hosts that the certificate does not permit. Their calls pass unread. */
+    readonly unpermittedHosts: readonly string[];
     /** The command that adds it, with root privileges if this user may not; null if none is known. */
     readonly trustCommand: string | null;
   };

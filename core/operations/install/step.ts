@@ -82,6 +82,11 @@ export const installRecordSchema = v.object({
   trusted_files: v.array(v.string()),
   /** Variables of the installing shell that the daemon needs, such as a company's proxy. */
   daemon_environment: v.record(v.string(), v.string()),
+  /**
+   * The certificate of the authority (PEM) that programs trust since `init`, through the system's list, a browser's or variables.
+   * Absent if none does: `meter run` hands out the certificate each time.
+   */
+  authority: v.optional(v.string()),
   /** In the order in which they were applied. */
   entries: v.array(entry),
 });
@@ -96,6 +101,17 @@ export function isTrustRecorded(record: InstallRecord | null): boolean {
     ({ step, state }) =>
       state === "done" && step.kind === "commands" && /^ca-(?!nss|collect-after)/.test(step.id),
   );
+}
+
+/**
+ * Whether `meter init` made programs trust the certificate authority: the system, a browser, or those that new shells and
+ * sessions start.
+ */
+export function isAuthorityTrusted(record: InstallRecord): boolean {
+  const inBrowser = record.entries.some(
+    ({ step, state }) => state === "done" && step.kind === "commands" && step.id.startsWith("ca-nss"),
+  );
+  return record.apps || inBrowser || isTrustRecorded(record);
 }
 
 /** Returns the key of a step. A later run replaces the earlier step with the same key. */

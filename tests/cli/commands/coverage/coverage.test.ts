@@ -38,7 +38,7 @@ describe("meter coverage", () => {
     assert.match(stdout, /^api\.anthropic\.com +GET +\/mcp\/\{id\}\/servers +1 +2026-\d\d-\d\dT12:00/m);
     assert.match(
       stdout,
-      /^5 connections for which no certificate could be issued.*\n.*\n.*\n {2}meter doctor --fix$/m,
+      /^5 connections to hosts that the trusted certificate does not cover.*\n.*\n.*\n {2}meter init --yes$/m,
     );
     assert.doesNotMatch(stdout, /90|closed_unused/);
   });

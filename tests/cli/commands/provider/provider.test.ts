@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { openCertificateAuthority } from "../../../../adapters/certificates/certificate-authority.ts";
+import { writeInstallRecord } from "../../../../adapters/installer/install-record.ts";
 import { createEmptyHome, runWords } from "../../run-command.rig.ts";
 
 const written = `# Our proxy.
@@ -73,6 +75,32 @@ api = "openai"
       /^Added gate\.corp\.test to .*config\.toml as gate-corp-test\.\nStart the daemon to use it:\n {2}meter start\n/,
     );
     assert.match(said[1]!.stdout, /There are no bundled prices for lab; its calls are unpriced/);
+  });
+
+  it("names meter init if programs trust a certificate that does not cover the host", async () => {
+    const home = createEmptyHome();
+    try {
+      const { certificatePem } = openCertificateAuthority({
+        directory: join(home.home, "ca"),
+        hosts: ["api.openai.com"],
+        now: Date.now(),
+      });
+      writeInstallRecord(home.home, {
+        ...{ format: 1, meter_version: "0.4.0", name: "meter", apps: true, authority: certificatePem },
+        ...{ trusted_files: [], daemon_environment: {}, entries: [] },
+      });
+      const added = await runWords(home.home, ["provider", "add", "gate.corp.test"]);
+      assert.match(
+        added.stdout,
+        /\nPrograms trust a certificate of the meter that does not cover it\. Renew the certificate, and use the host:\n {2}(npx --no-install )?meter init --yes\n/,
+      );
+      const tested = await runWords(home.home, ["provider", "test", "gate.corp.test"]);
+      assert.match(tested.stdout, /Over TLS, its calls are not metered yet/);
+      const known = await runWords(home.home, ["provider", "add", "api.openai.com", "--json"]);
+      assert.equal(JSON.parse(known.stdout).needs_init, false);
+    } finally {
+      home.remove();
+    }
   });
 
   it("knows what Databricks and Snowflake serve", async () => {

@@ -6,6 +6,7 @@ import {
   type InstallCommand,
   type InstallRecord,
   type InstallStep,
+  isAuthorityTrusted,
   isTrustRecorded,
   stepKey,
 } from "../../../../core/operations/install/step.ts";
@@ -85,5 +86,25 @@ describe("isTrustRecorded()", () => {
     for (const id of ["ca-nss", "ca-collect-after", "service"])
       assert.equal(isTrustRecorded(record(commands({ id }))), false, id);
     assert.equal(isTrustRecorded(null), false);
+  });
+});
+
+describe("isAuthorityTrusted()", () => {
+  const record = (apps: boolean, ...entries: [id: string, state: "done" | "intended"][]) =>
+    ({
+      apps,
+      entries: [
+        { step: file, state: "done" },
+        ...entries.map(([id, state]) => ({ step: commands({ id }), state })),
+      ],
+    }) as unknown as InstallRecord;
+
+  it("is true once the system, a browser or new shells trust it", () => {
+    assert.equal(isAuthorityTrusted(record(true)), true);
+    assert.equal(isAuthorityTrusted(record(false, ["ca-keychain", "done"])), true);
+    assert.equal(isAuthorityTrusted(record(false, ["ca-nss:/home/u/.pki/nssdb", "done"])), true);
+    for (const id of ["ca-keychain", "ca-nss:/home/u/.pki/nssdb"])
+      assert.equal(isAuthorityTrusted(record(false, [id, "intended"])), false, id);
+    assert.equal(isAuthorityTrusted(record(false, ["systemd-enable", "done"])), false);
   });
 });

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { openCertificateAuthority } from "../../../adapters/certificates/certificate-authority.ts";
+import { type InstallPlan, makeInstallPlan } from "../../../cli/install/install-plan.ts";
+import type { InstallRecord } from "../../../core/operations/install/step.ts";
+
+const record: InstallRecord = {
+  format: 1,
+  meter_version: "0.4.0",
+  name: "meter",
+  apps: false,
+  trusted_files: [],
+  daemon_environment: {},
+  entries: [],
+};
+
+describe("makeInstallPlan()", { skip: process.platform !== "linux" && "a Linux machine is planned" }, () => {
+  let home: string;
+  let earlierPem: string;
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), "meter-plan-"));
+    const directory = join(home, "ca");
+    const earlier = { directory, hosts: ["api.openai.com"], now: Date.now() };
+    earlierPem = openCertificateAuthority(earlier).certificatePem;
+    mkdirSync(join(home, "bin"));
+    // Makes root's command line for the system's list known.
+    writeFileSync(join(home, "bin", "trust"), "#!/bin/sh\n", { mode: 0o755 });
+  });
+  afterEach(() => rmSync(home, { recursive: true }));
+
+  const plan = (
+    earlier: InstallRecord | null,
+    listed: readonly string[] | null,
+    create = true,
+  ): Promise<InstallPlan> =>
+    makeInstallPlan(
+      home,
+      { HOME: home, PATH: join(home, "bin") },
+      { apps: false, create },
+      earlier,
+      async () => ({ code: 1, stdout: "", stderr: "" }),
+      async () => listed,
+    );
+  const renewed = () => readFileSync(join(home, "ca", "ca.pem"), "utf8");
+
+  it("keeps the certificate that programs trust in the record until they trust the new one", async () => {
+    const apps = await plan({ ...record, apps: true }, null);
+    assert.equal(apps.record.authority, earlierPem, "an earlier version recorded only its steps");
+    assert.equal(apps.certificatePem, renewed());
+    assert.notEqual(apps.certificatePem, earlierPem);
+    const again = await plan({ ...record, authority: earlierPem }, null);
+    assert.equal(again.record.authority, earlierPem);
+    assert.equal((await plan(record, null)).record.authority, undefined, "no program trusts it");
+  });
+
+  it("tells root how to replace a certificate that was put into the system's list by hand", async (t) => {
+    const preview = await plan(record, [earlierPem], false);
+    if (preview.machine.trustStores.length > 0) return t.skip("init changes the system's list itself here");
+    const [, note] = preview.notes;
+    assert.match(note?.text ?? "", /an earlier certificate of the meter, and only root can replace it/);
+    assert.match(note?.command ?? "", /^sudo .* && meter init --yes$/);
+    const { certificateByHand, certificatePem } = await plan(record, [earlierPem]);
+    assert.equal(certificateByHand, earlierPem);
+    const done = await plan(record, [certificatePem], false);
+    assert.equal(done.certificateByHand, certificatePem);
+    assert.equal(done.notes.length, 1, "nothing is left to do for root");
+    // Of two certificates, a program may use either.
+    assert.equal((await plan(record, [certificatePem, earlierPem])).certificateByHand, earlierPem);
+  });
+});
