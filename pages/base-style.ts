@@ -55,6 +55,8 @@ a { color: var(--accent); text-underline-offset: 2px; }
 @media (forced-colors: active) { .bar rect:not(.slot) { fill: CanvasText; } }
 details { margin-top: 10px; }
 summary { cursor: pointer; color: var(--quiet); font-size: .85rem; width: fit-content; }
+pre { margin: 10px 0; padding: 12px 14px; border-radius: 8px; background: var(--ground); border: 1px solid var(--line); overflow-x: auto; }
+code, pre { font: 13.5px/1.6 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; }
 th, td { text-align: left; padding: 7px 14px 7px 0; border-top: 1px solid var(--line); vertical-align: baseline; font-weight: 400; }

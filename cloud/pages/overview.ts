@@ -1,7 +1,9 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
 import { type CostPart, shownParts } from "../../core/pricing/cost-split.ts";
+import { findPublication } from "../../core/pricing/price-fix.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { parseWire } from "../../core/wire/parse.ts";
 import { type Overview, overviewSchema } from "../../core/wire/reports.ts";
 import { renderCostChart } from "../../pages/cost-chart.ts";
@@ -87,7 +89,7 @@ function overviewPage(
 <p class="quiet">${formatDate(overview.from)} to ${formatDate(Date.parse(overview.to) - 1)}, UTC${
     overview.clamped_from === null ? "" : html`; earlier days are outside this workspace’s retention period`
   }</p>
-${totals.requests === 0 ? emptyState(facts.baseUrl) : figures(overview)}
+${totals.requests === 0 ? emptyState(facts.baseUrl) : figures(overview, facts.now)}
 <p class="quiet">Plan: ${PLAN_NAMES[workspace.plan]}${
     workspace.role === "admin"
       ? html` · <a href="/w/${workspace.workspaceId}/subscribe">Change the plan</a>`
@@ -119,7 +121,7 @@ function emptyState(baseUrl: string): Html {
 /** Most characters of a figure that fit into a tile at its usual size. */
 const MAX_TILE_CHARACTERS = 11;
 
-function figures(overview: Overview): Html {
+function figures(overview: Overview, now: number): Html {
   const { totals } = overview;
   const split = toSplit(totals);
   const parts = shownParts((part) => split[part] > 0n);
@@ -130,7 +132,7 @@ function figures(overview: Overview): Html {
     ["Failed", formatCount(totals.failed_requests)],
   ];
   return html`<dl class="tiles">${tiles.map(([name, value]) => html`<div><dt>${name}</dt><dd class="${value.length > MAX_TILE_CHARACTERS ? "long" : ""}">${value}</dd></div>`)}</dl>
-${caveats(totals)}
+${caveats(totals)}${missingPrices(overview.unpriced_models ?? [], now)}
 <section class="panel" aria-labelledby="chart-title"><h2 id="chart-title">Cost per day</h2>${renderCostChart(listDays(overview), "Day (UTC)")}</section>
 <div class="pair">${groupTable("Projects", overview.projects, parts)}${groupTable("Models", overview.models, parts)}</div>`;
 }
@@ -149,6 +151,21 @@ function caveats({
     incomplete > 1 ? `${formatCount(incomplete)} requests have incomplete token counts.` : null,
   ].filter((each) => each !== null);
   return sentences.length === 0 ? "" : html`<p class="notice">${sentences.join(" ")}</p>`;
+}
+
+/** Renders the models without a price, and how an administrator gives them one. */
+function missingPrices(models: NonNullable<Overview["unpriced_models"]>, now: number): Html | "" {
+  if (models.length === 0) return "";
+  const { text, json, command } = findPublication(models, now);
+  return html`<section class="panel" aria-labelledby="prices-title"><h2 id="prices-title">Models without a price</h2>
+<ul>${models.map(
+    ({ provider, model, requests }) =>
+      html`<li><bdi>${provider}</bdi> <bdi>${model}</bdi>: ${formatQuantity(requests, "request")}</li>`,
+  )}</ul>
+<details><summary>Give them a price</summary>
+<p>${text}</p>
+<pre class="scroll" role="region" aria-label="rates.json" tabindex="0">${json.join("\n")}</pre>
+<p>Then: <code>${command}</code></p></details></section>`;
 }
 
 function groupTable(title: string, groups: Overview["projects"], parts: readonly CostPart[]): Html {

@@ -91,3 +91,29 @@ export function distinctFixes(fixes: readonly (PriceFix | null)[]): PriceFix[] {
   const found = fixes.filter((fix) => fix !== null);
   return [...new Map(found.map((fix) => [JSON.stringify(fix), fix])).values()];
 }
+
+/** How models get a price on a cloud: what its administrator publishes. */
+export interface PricePublication {
+  /** A sentence that ends with a colon. */
+  readonly text: string;
+  /** The lines of the file to publish, in which the prices are still to be filled in. */
+  readonly json: readonly string[];
+  readonly command: string;
+}
+
+/**
+ * Returns how models for which a cloud has no rate get one. All are in one file, because a cloud publishes rates once a day.
+ * Stored requests keep their cost.
+ */
+export function findPublication(
+  models: readonly Pick<ModelWithoutPrice, "provider" | "model">[],
+  now: Millis,
+): PricePublication {
+  const rates = models.map(({ provider, model }) => ({ provider, model, input: "…", output: "…" }));
+  const file = { published_at: new Date(now).toISOString(), unit: "usd_per_million_tokens", rates };
+  return {
+    text: "The administrator of this server can publish prices. They apply to requests that arrive afterwards. State them in rates.json, in USD per million tokens:",
+    json: JSON.stringify(file, null, 2).split("\n"),
+    command: "meter-cloud rates publish rates.json",
+  };
+}

@@ -24,6 +24,11 @@ export const overviewSchema = v.object({
   /** Sorted by cost, highest first. */
   projects: v.array(group),
   models: v.array(group),
+  /**
+   * The models with the most unpriced requests for which the cloud has no rate, most requests first. Older clouds do not state
+   * them.
+   */
+  unpriced_models: maybe(v.array(v.object({ provider: v.string(), model: v.string(), requests: count }))),
 });
 
 /** The totals of a period by day, project and model. */

@@ -35,8 +35,6 @@ tr.new { animation: arrive 2.5s ease-out; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: 6px 20px; margin: 0; }
 .facts dt { color: var(--quiet); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
-pre { margin: 10px 0; padding: 12px 14px; border-radius: 8px; background: var(--ground); border: 1px solid var(--line); overflow-x: auto; }
-code, pre { font: 13.5px/1.6 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 footer { color: var(--quiet); font-size: 13px; padding-bottom: 32px; }
 tfoot th, tfoot td { font-weight: 600; }
 @media (max-width: 640px) {

@@ -1,4 +1,5 @@
 import { problem } from "../../http/problem.ts";
+import { readUnpricedModels } from "../../store/reads/unpriced-models.ts";
 import {
   type NameValues,
   readAnalytics,
@@ -19,7 +20,16 @@ export const reportHandlers = {
     const period = parsePeriod("overview", query, workspace, parts.clock.now());
     if (!period.ok) return period.refusal;
     const sums = await readOverview(parts.db, workspace.workspaceId, period.value);
-    return answer(200, { ...period.value.stated, ...sums });
+    const unpriced_models =
+      sums.totals.unpriced_requests === 0
+        ? []
+        : await readUnpricedModels(
+            parts.db,
+            workspace.workspaceId,
+            period.value,
+            (await parts.rates.current()).book,
+          );
+    return answer(200, { ...period.value.stated, ...sums, unpriced_models });
   },
 
   /** Answers 400 below the retention floor. */

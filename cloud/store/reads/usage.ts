@@ -33,8 +33,10 @@ export interface UsageQuery extends Span {
    * summed from that. Put sets in one group if their dimensions together have few distinct values.
    */
   readonly dimensionGroups: readonly (readonly UsageSet[])[];
-  /** How many values of each dimension, the costliest, are returned. Totals over a dimension include all its values. */
+  /** How many values of each dimension are returned. Totals over a dimension include all its values. */
   readonly maxValues: number;
+  /** The sum by which they are chosen, the highest first; the cost if absent. */
+  readonly rankedBy?: (typeof USAGE_SUMS)[number];
 }
 
 /** The sums of one group. Dimensions that it is not grouped by are null, and so is the bucket. */
@@ -57,7 +59,7 @@ export async function readUsage(
   trx: Transaction<CloudSchema>,
   query: UsageQuery,
 ): Promise<readonly UsageGroup[]> {
-  const { dimensionGroups, maxValues } = query;
+  const { dimensionGroups } = query;
   const columns = [...new Set(dimensionGroups.flat(2))].sort();
   const groups = dimensionGroups.map((sets) => {
     const named = columns.filter((column) => sets.some((set) => set.includes(column)));
@@ -71,7 +73,7 @@ export async function readUsage(
       select ${sql.raw(`grouping(${columns.join(", ")}) as group_id, ${columns.join(", ")}, ${SUMMED}`)} from parts
       group by ${sql.raw(groupingSets(groups.map(({ named }) => named)))}
     )
-    ${sql.raw(groups.map((each) => groupsOf(each, columns, maxValues)).join(" union all "))}`.execute(trx);
+    ${sql.raw(groups.map((each) => groupsOf(each, columns, query)).join(" union all "))}`.execute(trx);
   const sets = groups.flatMap(({ sets, named, groupId }) =>
     sets.map((set) => `${groupId} ${maskOf(named, set)}`),
   );
@@ -95,7 +97,11 @@ interface DimensionGroup {
 }
 
 /** Returns the select of one group's sets from `source`. */
-function groupsOf({ sets, named, groupId }: DimensionGroup, columns: UsageSet, maxValues: number): string {
+function groupsOf(
+  { sets, named, groupId }: DimensionGroup,
+  columns: UsageSet,
+  { maxValues, rankedBy = "cost_pico_usd" }: UsageQuery,
+): string {
   const list = columns.map((column) =>
     named.includes(column) ? column : `null::${TYPES[column]} as ${column}`,
   );
@@ -104,7 +110,7 @@ function groupsOf({ sets, named, groupId }: DimensionGroup, columns: UsageSet, m
     .map(
       (column) => `and (grouping(${column}) = 1 or ${column} in (
         select ${column} from source where group_id = ${groupId} group by ${column}
-        order by sum(cost_pico_usd) desc, sum(requests) desc, ${column} limit ${maxValues}))`,
+        order by sum(${rankedBy}) desc, sum(requests) desc, ${column} limit ${maxValues}))`,
     );
   return `select ${groupId} as group_id, grouping(${named.join(", ")})::integer as mask, ${list.join(", ")}, ${SUMMED}
     from source where group_id = ${groupId} group by ${groupingSets(sets)}

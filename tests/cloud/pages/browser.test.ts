@@ -116,6 +116,8 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.reload();
     await page.getByRole("img", { name: /Cost per day/ }).waitFor();
     assert.equal(await page.locator(".tiles dd").nth(1).textContent(), "60");
+    await page.getByText("Give them a price").click();
+    await page.getByText("meter-cloud rates publish rates.json").waitFor();
     await look(page, "overview");
 
     await page.getByRole("link", { name: "Change the plan" }).click();

@@ -174,6 +174,14 @@ describeOnEngines("the pages", (engine) => {
     assert.match(text, /<td class="name">website<\/td>/);
     assert.match(text, /<title>2026-11-21: \$2\.50, 1 request<\/title>/);
     assert.equal(text.match(/class="bar"/g)?.length, 30);
+    assert.doesNotMatch(text, /without a price/);
+
+    const strange = { prompt_tokens: 1, completion_tokens: 1, provider: "acme", model: "<b>one</b>" };
+    await rig.call("POST", "/v1/requests/batch", workspace.token, batch(record(rig.uuid(), strange)));
+    const unpriced = await (await get(`/w/${workspace.id}`)).text();
+    assert.match(unpriced, /<li><bdi>acme<\/bdi> <bdi>&lt;b&gt;one&lt;\/b&gt;<\/bdi>: 1 request<\/li>/);
+    assert.match(unpriced, /&quot;model&quot;: &quot;&lt;b&gt;one&lt;\/b&gt;&quot;/);
+    assert.match(unpriced, /<code>meter-cloud rates publish rates\.json<\/code>/);
 
     const stranger = await rig.personIn(workspace, "stranger");
     const refused = await get(`/w/${workspace.id}`, { cookie: `session=${stranger.token}` });

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import * as v from "valibot";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { explainRequest } from "../../../core/pricing/explain-request.ts";
+import { judgePull } from "../../../core/pricing/guard.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import {
   distinctFixes,
   findModelFix,
   findPriceFix,
+  findPublication,
   fixOfExplanation,
 } from "../../../core/pricing/price-fix.ts";
 import { PRICE_SOURCES, sourcesOf } from "../../../core/pricing/sources/price-sources.ts";
+import { publishedRatesSchema } from "../../../core/wire/pricing-rates.ts";
 import { sampleRecord } from "../../daemon/store/sample-records.rig.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 12);
@@ -87,6 +91,32 @@ describe("findModelFix()", () => {
       findModelFix(unknown, book, never, NOW),
       findPriceFix({ ...unknown, hasRate: false }, never, NOW),
     );
+  });
+});
+
+describe("findPublication()", () => {
+  const models = [
+    { provider: "acme", model: 'm"1' },
+    { provider: "acme", model: "m2" },
+  ];
+
+  it("states one file for all models, which a cloud accepts once the prices are filled in", () => {
+    const { json, command } = findPublication(models, NOW);
+    const file = json.join("\n").replaceAll("…", "1.5");
+    const book = createPriceBook(loadBundledRates());
+    const pull = v.parse(publishedRatesSchema, JSON.parse(file));
+    const verdict = judgePull(pull, book, NOW);
+    assert.ok(verdict.ok);
+    assert.deepEqual(
+      verdict.rows.map(({ provider, model, rates }) => [provider, model, rates.input, rates.output]),
+      models.map(({ provider, model }) => [provider, model, 1_500_000, 1_500_000]),
+    );
+    assert.equal(command, "meter-cloud rates publish rates.json");
+  });
+
+  it("is refused as long as a price is missing", () => {
+    const pull = v.parse(publishedRatesSchema, JSON.parse(findPublication(models, NOW).json.join("\n")));
+    assert.equal(judgePull(pull, createPriceBook([]), NOW).ok, false);
   });
 });
 

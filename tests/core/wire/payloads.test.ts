@@ -228,6 +228,7 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
       days: [{ start: at, ...totals }],
       projects: [{ key: "shop", label: "shop", ...totals }],
       models: [{ key: null, label: "other", ...totals }],
+      unpriced_models: [{ provider: "acme", model: "m", requests: 2 }],
     },
   ],
   [

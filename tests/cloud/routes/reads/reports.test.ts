@@ -158,6 +158,38 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     assert.ok(analytics.groups.every(({ buckets }: { buckets: unknown[] }) => buckets.length === 1));
   });
 
+  it("name the models for which the cloud has no price, most requests first", async () => {
+    const opened = await open();
+    const models = async () => {
+      const overview = await json(get(opened, "overview"));
+      assert.ok(parseWire(overviewSchema, overview).ok);
+      return overview.unpriced_models;
+    };
+    const asked = { prompt_tokens: 10, completion_tokens: 1, request_kind: "chat" };
+    await send(opened.workspace, record(rig.uuid(), asked));
+    assert.deepEqual(await models(), []);
+    const dear = Array.from({ length: 25 }, (_, n) =>
+      record(rig.uuid(), { ...asked, model: "gpt-4o", project: `p${n}`, prompt_tokens: 1_000_000 }),
+    );
+    const one = { ...asked, provider: "acme", model: "one" };
+    const two = { ...asked, provider: "acme", model: "two" };
+    const unstated = { ...asked, prompt_tokens: null, completion_tokens: null, request_kind: "other" };
+    await send(
+      opened.workspace,
+      ...dear,
+      record(rig.uuid(), two),
+      ...[1, 2].map(() => record(rig.uuid(), one)),
+      // The tokens are what is missing, or something besides the rate.
+      record(rig.uuid(), { ...unstated, model: "gpt-4.1" }),
+      record(rig.uuid(), { ...unstated, provider: "acme", model: "unstated" }),
+      record(rig.uuid(), { ...asked, service_tier: "no-such-tier" }),
+    );
+    assert.deepEqual(await models(), [
+      { provider: "acme", model: "one", requests: 2 },
+      { provider: "acme", model: "two", requests: 1 },
+    ]);
+  });
+
   it("find repeated prompts of this workspace, without failed requests", async () => {
     const opened = await open();
     const other = await open();
