@@ -3,7 +3,7 @@ import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
 import type { ProcessTable } from "../../core/ports/process-table.ts";
 import { withTimeout } from "../clock/with-timeout.ts";
-import { compileCacheEnvironment } from "../compile-cache/thread-compile-cache.ts";
+import { compileCacheEnvironment } from "../threads/thread-compile-cache.ts";
 import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
 import { createPortBatch } from "./lookup-port.ts";
 import { createConnectionOwners, createLookupQueue, createProcessTable } from "./lookup-queue.ts";

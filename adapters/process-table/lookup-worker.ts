@@ -1,6 +1,7 @@
 /** The thread that reads procfs, so that the threads that relay bytes or serve requests are not blocked. */
 import { type MessagePort, parentPort } from "node:worker_threads";
-import { flushCompileCacheLater } from "../compile-cache/thread-compile-cache.ts";
+import { collectGarbageAtRest } from "../threads/collect-at-rest.ts";
+import { flushCompileCacheLater } from "../threads/thread-compile-cache.ts";
 import type { CallerAnswer } from "./caller-query.ts";
 import { createLinuxCallers } from "./linux.ts";
 import type { LookupRequest, LookupResponse } from "./lookup-port.ts";
@@ -18,6 +19,7 @@ interface WaitingRequest {
 }
 
 flushCompileCacheLater();
+collectGarbageAtRest();
 const answer = createLinuxCallers();
 let waiting: WaitingRequest[] = [];
 let scheduled = false;

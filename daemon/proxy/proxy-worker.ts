@@ -4,9 +4,10 @@ import { parentPort, workerData } from "node:worker_threads";
 // The worker receives only plain data, so the issuer can't be injected.
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
 import { loadSystemRoots } from "../../adapters/certificates/root-certificates.ts";
-import { flushCompileCacheLater } from "../../adapters/compile-cache/thread-compile-cache.ts";
 import { createPortBatch } from "../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
+import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
+import { flushCompileCacheLater } from "../../adapters/threads/thread-compile-cache.ts";
 import { formatAuthority } from "./authority.ts";
 import { closeSocket } from "./close-socket.ts";
 import { createCounters } from "./counters.ts";
@@ -26,6 +27,7 @@ import type { FromWorker, ProxyWorkerData, ToWorker } from "./worker-messages.ts
 const port = parentPort;
 if (port === null) throw new Error("proxy-worker runs in a worker thread only");
 flushCompileCacheLater();
+collectGarbageAtRest();
 // Read while waiting for the configuration.
 const expectedRoots = (workerData as ProxyThreadData).readSystemRoots ? loadSystemRoots() : null;
 // Node delivers one message at a time, and this module continues before the next one. So the listener below misses none.

@@ -61,7 +61,7 @@ const allowances: readonly { files: RegExp; module: string; reason: string }[] =
   },
   {
     files: /^daemon\/proxy\/proxy-worker\.ts$/,
-    module: "adapters/compile-cache",
+    module: "adapters/threads",
     reason: "a worker thread gets plain data, so it composes itself",
   },
 ];

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import process from "node:process";
 import type { Writable } from "node:stream";
-import { flushCompileCacheLater } from "../../../adapters/compile-cache/thread-compile-cache.ts";
 import { PROBE_WAIT_MS, takeExclusiveLock } from "../../../adapters/lock/exclusive-lock.ts";
 import { createLog } from "../../../adapters/log/create-log.ts";
 import { openLogFile } from "../../../adapters/log/rotating-log-file.ts";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
+import { collectGarbageAtRest } from "../../../adapters/threads/collect-at-rest.ts";
+import { flushCompileCacheLater } from "../../../adapters/threads/thread-compile-cache.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { type EarlyProxy, startProxyEarly } from "../../../daemon/proxy/early-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
@@ -105,6 +106,7 @@ async function waitUntilStopped(
   const stopped = stopSignal();
   const withdraw = announceDaemon(stateFile(home), running, warnings.report);
   flushCompileCacheLater();
+  collectGarbageAtRest();
   const cause = await Promise.race([stopped, portLost]);
   withdraw();
   return cause;

@@ -1,4 +1,4 @@
-import { compileCacheEnvironment } from "../../../adapters/compile-cache/thread-compile-cache.ts";
+import { compileCacheEnvironment } from "../../../adapters/threads/thread-compile-cache.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { restartWithMemoryLimits } from "./restart-with-memory-limits.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import module from "node:module";
 import { describe, it } from "node:test";
-import { compileCacheEnvironment } from "../../../adapters/compile-cache/thread-compile-cache.ts";
+import { compileCacheEnvironment } from "../../../adapters/threads/thread-compile-cache.ts";
 
 describe("compileCacheEnvironment()", () => {
   it("leaves a thread's environment alone if this process has no compile cache", {

@@ -1,0 +1,63 @@
+import { performance } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+/** How often the thread's load is read, in milliseconds. */
+const INTERVAL_MS = 5_000;
+
+/** A thread whose event loop was busy for less than this share of an interval is at rest. */
+const REST_UTILIZATION = 0.05;
+
+/** A thread that worked for less than this since the last collection, in milliseconds, left little garbage. */
+const MIN_WORK_MS = 250;
+
+/** How busy a thread's event loop was in an interval: in milliseconds, and as a share of the interval. */
+export interface ThreadLoad {
+  readonly active: number;
+  readonly utilization: number;
+}
+
+/** Returns a function that takes the load of each interval, and says whether garbage is to be collected now. */
+export function createRestDetector(): (load: ThreadLoad) => boolean {
+  let workMs = 0;
+  return ({ active, utilization }) => {
+    workMs += active;
+    if (utilization > REST_UTILIZATION || workMs < MIN_WORK_MS) return false;
+    workMs = 0;
+    return true;
+  };
+}
+
+/**
+ * Collects this thread's garbage whenever the thread is at rest after work. V8 lets a heap grow for as long as there is
+ * memory, and by itself doesn't return it: 130 MB in the main thread after 15,000 calls, of which 30 MB were in use. Does
+ * nothing where garbage can't be collected on demand (Deno, Bun). Does not keep the process alive.
+ */
+export function collectGarbageAtRest(): void {
+  const collect = findCollector();
+  if (collect === null) return;
+  const isAtRest = createRestDetector();
+  let last = performance.eventLoopUtilization();
+  const readLoad = () => {
+    const now = performance.eventLoopUtilization();
+    const load = performance.eventLoopUtilization(now, last);
+    last = now;
+    return load;
+  };
+  setInterval(() => {
+    if (!isAtRest(readLoad())) return;
+    collect();
+    // The collection itself is not work that leaves garbage.
+    readLoad();
+  }, INTERVAL_MS).unref();
+}
+
+/** V8's collector, which only contexts created after the flag have; null if there is none. */
+function findCollector(): (() => void) | null {
+  try {
+    setFlagsFromString("--expose-gc");
+    return runInNewContext("gc") as () => void;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { describe, it } from "node:test";
+import { createRestDetector } from "../../../adapters/threads/collect-at-rest.ts";
+
+const seconds = (utilization: number) => ({ active: utilization * 5_000, utilization });
+
+describe("the rest of a thread", () => {
+  it("begins with the first quiet interval after work, and is reported once", () => {
+    const isAtRest = createRestDetector();
+    const loads = [0, 0.5, 0.9, 0.01, 0.01, 0].map(seconds);
+    assert.deepEqual(loads.map(isAtRest), [false, false, false, true, false, false]);
+  });
+
+  it("is reported again after more work, also after work in small amounts", () => {
+    const isAtRest = createRestDetector();
+    const loads = [0.5, 0, 0.04, 0.02, 0.6, 0.01].map(seconds);
+    assert.deepEqual(loads.map(isAtRest), [false, true, false, true, false, true]);
+  });
+});
+
+describe("collectGarbageAtRest()", () => {
+  it("returns the memory of a thread that worked, and lets the process end", () => {
+    const module = new URL("../../../adapters/threads/collect-at-rest.ts", import.meta.url).href;
+    // With a hundredth of the interval, the test need not wait five seconds.
+    const { stdout, stderr, status } = spawnSync(
+      process.execPath,
+      [
+        "--input-type=module",
+        "-e",
+        `const real = globalThis.setInterval;
+        globalThis.setInterval = (callback, ms) => real(callback, ms / 100);
+        const { collectGarbageAtRest } = await import(${JSON.stringify(module)});
+        let garbage = { bytes: new Array(1_000) };
+        const collected = new WeakRef(garbage);
+        garbage = null;
+        collectGarbageAtRest();
+        const end = performance.now() + 300;
+        while (performance.now() < end);
+        while (collected.deref() !== undefined) await new Promise((resolve) => setTimeout(resolve, 100));
+        console.log("collected");`,
+      ],
+      { encoding: "utf8", timeout: 30_000 },
+    );
+    assert.deepEqual({ stdout, status, stderr }, { stdout: "collected\n", status: 0, stderr: "" });
+  });
+});
