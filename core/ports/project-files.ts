@@ -12,4 +12,8 @@ export interface ProjectFacts {
   readonly bodyCaptureRefused: boolean;
   /** Root of the repository; of a linked worktree, the root of the repository that it belongs to. */
   readonly gitRoot: string | null;
+  /** Root of the working tree. It differs from `gitRoot` in a linked worktree. */
+  readonly gitFolder: string | null;
+  /** The repository's remote as `readGitRemote()` returns it: host and path, without a login. */
+  readonly gitRemote: string | null;
 }

@@ -3,7 +3,8 @@ import type { ProjectFacts } from "../../ports/project-files.ts";
 import { createNameCheck } from "../../privacy/redaction/name-check.ts";
 import { normaliseSlug } from "../../values/slug/normalise-slug.ts";
 import { baseName } from "./file-path.ts";
-import { findIdeWorkspace, workspaceName } from "./find-ide-workspace.ts";
+import { findIdeWorkspace, workspaceFolder, workspaceName } from "./find-ide-workspace.ts";
+import { findOrigin, type ProjectOrigin } from "./project-origin.ts";
 import { readRunUser } from "./run-label.ts";
 
 /** The project of calls without any project name. Source: docs/specification.md#attribution. */
@@ -61,9 +62,12 @@ export interface AttributedProject {
 export interface Attribution extends AttributedProject {
   /** The second-strongest source, which explains an unexpected attribution. */
   readonly runnerUp: AttributedProject | null;
+  /** The place after which the project is named. Null if the name was given. */
+  readonly origin: ProjectOrigin | null;
 }
 
-type Candidate = readonly [tier: AttributionTier, name: string | null | undefined];
+/** `folder` is the one whose name it is. A given name has none. */
+type Candidate = readonly [tier: AttributionTier, name: string | null | undefined, folder?: string | null];
 
 function candidates(facts: AttributionFacts, rules: AttributionRules): Candidate[] {
   const { process, folders } = facts;
@@ -76,9 +80,13 @@ function candidates(facts: AttributionFacts, rules: AttributionRules): Candidate
     ["proxy_user", run === null ? facts.proxyUser : run.isGiven ? run.project : null],
     ["environment", process?.environmentProject],
     ["project_file", folders?.projectFile?.project],
-    ["ide_workspace", workspace === null ? null : workspaceName(workspace)],
-    ["git_root", gitRoot === null ? null : baseName(gitRoot)],
-    ["working_directory", cwd === null || !rules.autoClassifyUnknownProcesses ? null : baseName(cwd)],
+    [
+      "ide_workspace",
+      workspace === null ? null : workspaceName(workspace),
+      workspace === null ? null : workspaceFolder(workspace),
+    ],
+    ["git_root", gitRoot === null ? null : baseName(gitRoot), gitRoot],
+    ["working_directory", cwd === null || !rules.autoClassifyUnknownProcesses ? null : baseName(cwd), cwd],
     ["run_folder", run === null || run.isGiven || cwd !== null ? null : run.project],
     ["default_project", rules.defaultProject],
     ["default_project", DEFAULT_PROJECT],
@@ -95,15 +103,21 @@ let builtInCheck: ((name: string) => boolean) | undefined;
 export function attributeCall(facts: AttributionFacts, rules: AttributionRules): Attribution {
   builtInCheck ??= createNameCheck();
   const isSecret = rules.isSecret ?? builtInCheck;
-  const named: AttributedProject[] = [];
-  for (const [tier, name] of candidates(facts, rules)) {
+  const named: (AttributedProject & { folder: string | null })[] = [];
+  for (const [tier, name, folder = null] of candidates(facts, rules)) {
     const project = normaliseSlug(name ?? "");
     // Check the original name: some rules need the upper-case letters that a slug loses.
     if (project !== "" && (name === DEFAULT_PROJECT || !isSecret(name as string)))
-      named.push({ project, tier });
+      named.push({ project, tier, folder });
     if (named.length === 2) break;
   }
   // The last candidate is a valid constant slug, so there is at least one.
-  const [winner, runnerUp] = named as [AttributedProject, ...AttributedProject[]];
-  return { ...winner, runnerUp: winner.tier === "default_project" ? null : (runnerUp as AttributedProject) };
+  const [{ project, tier, folder }, second] = named as [(typeof named)[0], (typeof named)[0] | undefined];
+  const runnerUp = second === undefined ? null : { project: second.project, tier: second.tier };
+  return {
+    project,
+    tier,
+    runnerUp: tier === "default_project" ? null : runnerUp,
+    origin: folder === null ? null : findOrigin(project, folder, facts.folders),
+  };
 }

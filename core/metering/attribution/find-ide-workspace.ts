@@ -126,8 +126,7 @@ export function findIdeWorkspace(
   for (const words of commandLines) {
     const workspace = workspaceFromFlags(words) ?? workspaceFromPath(words, cwd);
     if (workspace === null) continue;
-    const folder = workspace.endsWith(".code-workspace") ? workspace.replace(/[^/\\]*$/, "") : workspace;
-    if (gitRoot === null || cwd === null || isWithin(cwd, folder)) return workspace;
+    if (gitRoot === null || cwd === null || isWithin(cwd, workspaceFolder(workspace))) return workspace;
   }
   return null;
 }
@@ -135,4 +134,9 @@ export function findIdeWorkspace(
 /** Returns the name of a workspace: the folder name, or the file name without its extension. */
 export function workspaceName(workspace: string): string {
   return baseName(workspace).replace(/\.code-workspace$/, "");
+}
+
+/** Returns the folder of a workspace: the folder itself, or the one with the workspace file. */
+export function workspaceFolder(workspace: string): string {
+  return workspace.endsWith(".code-workspace") ? workspace.replace(/[^/\\]*$/, "") : workspace;
 }

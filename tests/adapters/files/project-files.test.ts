@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { createProjectFiles } from "../../../adapters/files/project-files.ts";
+import { createProjectFiles, isFolderGone } from "../../../adapters/files/project-files.ts";
 
 const files = createProjectFiles();
 let folder = "";
@@ -28,6 +28,8 @@ describe("createProjectFiles()", () => {
       projectFile: { path: join(folder, "a/b/.meter.toml"), project: "Inner" },
       bodyCaptureRefused: false,
       gitRoot: null,
+      gitFolder: null,
+      gitRemote: null,
     });
     assert.equal((await files.find(join(folder, "a"))).projectFile?.project, "Outer");
     assert.equal((await files.find(folder)).projectFile, null);
@@ -67,23 +69,45 @@ describe("createProjectFiles()", () => {
     assert.equal((await files.find(join(folder, "a"))).projectFile, null);
   });
 
-  const repositories: readonly [why: string, gitFile: string | null, root: string][] = [
-    ["a repository", null, "repo"],
-    ["a submodule", "gitdir: ../.git/modules/repo\n", "repo"],
-    ["a worktree", "gitdir: FOLDER/main/.git/worktrees/repo\n", "main"],
-    ["a worktree with a relative link", "gitdir: ../main/.git/worktrees/repo", "main"],
-    ["a worktree of a bare repository", "gitdir: FOLDER/shop.git/worktrees/repo\r\n", "shop"],
-    ["a .git file that says nothing", "nonsense", "repo"],
-    ["a .git file that is too large", "x".repeat(9_000), "repo"],
-  ];
-  for (const [why, gitFile, root] of repositories) {
-    it(`finds the root of ${why}`, async () => {
+  const remote = "github.com/acme/repo";
+  const config = `[remote "origin"]\n\turl = https://${remote}.git\n`;
+  const repositories: readonly [why: string, gitFile: string | null, root: string, config: string | null][] =
+    [
+      ["a repository", null, "repo", "repo/.git/config"],
+      ["a submodule", "gitdir: ../.git/modules/repo\n", "repo", ".git/modules/repo/config"],
+      ["a worktree", "gitdir: FOLDER/main/.git/worktrees/repo\n", "main", "main/.git/config"],
+      ["a worktree with a relative link", "gitdir: ../main/.git/worktrees/repo", "main", "main/.git/config"],
+      [
+        "a worktree of a bare repository",
+        "gitdir: FOLDER/shop.git/worktrees/repo\r\n",
+        "shop",
+        "shop.git/config",
+      ],
+      ["a .git file that says nothing", "nonsense", "repo", null],
+      ["a .git file that is too large", "x".repeat(9_000), "repo", null],
+    ];
+  for (const [why, gitFile, root, configFile] of repositories) {
+    it(`finds the root and the remote of ${why}`, async () => {
       write("repo/src/x", "");
-      if (gitFile === null) mkdirSync(join(folder, "repo/.git"));
-      else write("repo/.git", gitFile.replace("FOLDER", folder));
-      assert.equal((await files.find(join(folder, "repo/src"))).gitRoot, join(folder, root));
+      if (gitFile !== null) write("repo/.git", gitFile.replace("FOLDER", folder));
+      if (configFile !== null) write(configFile, config);
+      assert.partialDeepStrictEqual(await files.find(join(folder, "repo/src")), {
+        gitRoot: join(folder, root),
+        gitFolder: join(folder, "repo"),
+        gitRemote: configFile === null ? null : remote,
+      });
     });
   }
+
+  it("finds no remote in a repository without one, or whose configuration is too large", async () => {
+    mkdirSync(join(folder, "repo/.git"), { recursive: true });
+    assert.partialDeepStrictEqual(await files.find(join(folder, "repo")), {
+      gitRoot: join(folder, "repo"),
+      gitRemote: null,
+    });
+    write("repo/.git/config", config + "#".repeat(300_000));
+    assert.equal((await files.find(join(folder, "repo"))).gitRemote, null);
+  });
 
   it("uses the nearest repository", async () => {
     mkdirSync(join(folder, "a/.git"), { recursive: true });
@@ -93,6 +117,24 @@ describe("createProjectFiles()", () => {
 
   it("returns nothing for a folder that no longer exists", async () => {
     const found = await files.find(join(folder, "gone/for/good"));
-    assert.deepEqual(found, { projectFile: null, bodyCaptureRefused: false, gitRoot: null });
+    assert.deepEqual(found, {
+      projectFile: null,
+      bodyCaptureRefused: false,
+      gitRoot: null,
+      gitFolder: null,
+      gitRemote: null,
+    });
+  });
+});
+
+describe("isFolderGone()", () => {
+  it("reports a folder that does not exist, and no other", async () => {
+    write("shop.git/HEAD", "");
+    write("file", "");
+    const gone = (name: string) => isFolderGone(join(folder, name));
+    assert.deepEqual(
+      [await gone("."), await gone("shop"), await gone("other"), await gone("file/inside"), await gone("\0")],
+      [false, false, true, true, false],
+    );
   });
 });

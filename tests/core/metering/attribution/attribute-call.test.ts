@@ -27,6 +27,8 @@ const full: AttributionFacts = {
     projectFile: { path: "/home/u/ide/repo/.meter.toml", project: "File" },
     bodyCaptureRefused: false,
     gitRoot: "/home/u/ide/repo",
+    gitFolder: "/home/u/ide/repo",
+    gitRemote: "github.com/acme/repo",
   },
 };
 
@@ -103,6 +105,7 @@ describe("attributeCall()", () => {
           project: "house",
           tier: "default_project",
           runnerUp: null,
+          origin: null,
         });
       }
     });
@@ -116,7 +119,7 @@ describe("attributeCall()", () => {
 
   it("uses the given secret check, except for the default project", () => {
     const result = attributeCall(full, { ...rules, isSecret: () => true });
-    assert.deepEqual(result, { project: "misc", tier: "default_project", runnerUp: null });
+    assert.deepEqual(result, { project: "misc", tier: "default_project", runnerUp: null, origin: null });
   });
 
   it("uses the project of a run even if the caller is not found", () => {
@@ -136,6 +139,7 @@ describe("attributeCall()", () => {
       project: "shop",
       tier: "run_folder",
       runnerUp: { project: "house", tier: "default_project" },
+      origin: null,
     });
   });
 
@@ -159,6 +163,32 @@ describe("attributeCall()", () => {
     });
   }
 
+  const repository = { remote: "github.com/acme/repo", folder: "/home/u/ide/repo" };
+  const origins: readonly [tier: string, origin: unknown][] = [
+    ["header", null],
+    ["proxy_user", null],
+    ["environment", null],
+    ["project_file", null],
+    ["ide_workspace", { remote: null, folder: "/home/u/ide" }],
+    ["git_root", repository],
+    ["working_directory", { remote: null, folder: "/home/u/ide/repo/cwd" }],
+    ["default_project", null],
+  ];
+  for (const [tier, origin] of origins) {
+    it(`returns ${origin === null ? "no origin" : "the folder's origin"} with ${tier}`, () => {
+      assert.deepEqual(attributeCall(silentBefore(tier), rules).origin, origin);
+    });
+  }
+
+  it("returns the folder of a workspace file as origin", () => {
+    const { process, folders } = silentBefore("ide_workspace");
+    assert.ok(process !== null);
+    const commandLines = [["code", "/home/u/ide/all.code-workspace"]];
+    const facts = { headerProject: null, proxyUser: null, process: { ...process, commandLines }, folders };
+    const { project, origin } = attributeCall({ ...facts, folders: null }, rules);
+    assert.deepEqual([project, origin], ["all", { remote: null, folder: "/home/u/ide" }]);
+  });
+
   it("skips a name whose slug is empty", () => {
     for (const silence of ["", "---", "日本"]) {
       assert.equal(attributeCall(silentBefore("project_file", full, silence), rules).tier, "project_file");
@@ -171,6 +201,7 @@ describe("attributeCall()", () => {
       project: "house",
       tier: "default_project",
       runnerUp: null,
+      origin: null,
     });
     assert.equal(attributeCall(silentBefore("git_root"), strict).tier, "git_root");
   });
@@ -213,6 +244,8 @@ describe("attributeCall()", () => {
                 projectFile: file === null ? null : { path: "/.meter.toml", project: file },
                 bodyCaptureRefused: false,
                 gitRoot: null,
+                gitFolder: null,
+                gitRemote: null,
               },
             },
             { defaultProject: "house", autoClassifyUnknownProcesses: auto },
