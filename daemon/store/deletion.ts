@@ -34,7 +34,10 @@ export function createDeletionStore({ state }: Pick<StoreConnections, "state">):
     deleteSome: (before) => state.transaction(() => deleteSome(state, before ?? anyTime)),
     deleteRequests: (requestIds) => state.transaction(() => deleteRequests(state, requestIds)),
     finish(before, shrink) {
-      state.transaction(() => deleteLeftovers(state, before ?? anyTime));
+      state.transaction(() => {
+        deleteLeftovers(state, before ?? anyTime);
+        if (before === null) deleteOrigins(state);
+      });
       if (shrink) state.execute("VACUUM");
       // Otherwise the WAL would keep the old pages until they are overwritten.
       state.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
@@ -80,6 +83,11 @@ function deleteRequests(state: SqliteConnection, requestIds: readonly string[]):
     state.prepare("DELETE FROM requests WHERE request_id = ?").run([id]);
   }
   clampCursors(state);
+}
+
+function deleteOrigins(state: SqliteConnection): void {
+  state.prepare("DELETE FROM project_origins").run([]);
+  state.prepare("DELETE FROM project_merges").run([]);
 }
 
 /** Deletes coverage before the instant, and quarantine entries of requests and bodies that are gone. */

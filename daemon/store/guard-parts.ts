@@ -3,6 +3,7 @@ import type { BodyDeliveryStore } from "./port/body-delivery.ts";
 import type { CoverageStore } from "./port/coverage.ts";
 import type { DeletionStore } from "./port/deletion.ts";
 import type { DeliveryStore, QuarantineStore } from "./port/delivery.ts";
+import type { OriginStore } from "./port/origins.ts";
 import type { ReassignmentStore } from "./port/reassignments.ts";
 import type { RecordStore } from "./port/records.ts";
 import type { ReportStore } from "./port/reports.ts";
@@ -27,6 +28,7 @@ export function guardParts(current: () => StoreParts, guard: Guard): StoreParts 
     quarantine: guardQuarantine(() => current().quarantine, guard),
     deletion: guardDeletion(() => current().deletion, guard),
     reassignments: guardReassignments(() => current().reassignments, guard),
+    origins: guardOrigins(() => current().origins, guard),
   };
 }
 
@@ -145,5 +147,14 @@ function guardReassignments(part: () => ReassignmentStore, guard: Guard): Reassi
     move: (move, at) => guard(() => part().move(move, at)),
     last: () => guard(() => part().last()),
     undo: () => guard(() => part().undo()),
+  };
+}
+
+function guardOrigins(part: () => OriginStore, guard: Guard): OriginStore {
+  return {
+    list: () => guard(() => part().list()),
+    assign: (assignment, replaced) => guard(() => part().assign(assignment, replaced)),
+    isUsed: (project) => guard(() => part().isUsed(project)),
+    listMerges: () => guard(() => part().listMerges()),
   };
 }

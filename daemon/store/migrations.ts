@@ -23,7 +23,7 @@ const syncState = (table: string, cursor: string) =>
   ) STRICT`;
 
 /**
- * The migrations from version 0 to 19. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * The migrations from version 0 to 20. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
  * that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
@@ -296,6 +296,32 @@ export const migrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID`,
     ],
     expects: { columns: { coverage_calls: ["slot", "host", "kind", "method", "path", "count"] } },
+  },
+  {
+    // Where projects that are named after a folder come from: see `decideAssignment()`.
+    to: 20,
+    statements: [
+      `CREATE TABLE project_origins (
+        seq INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        folder TEXT NOT NULL,
+        slug TEXT NOT NULL,
+        UNIQUE (name, origin)
+      ) STRICT`,
+      `CREATE TABLE project_merges (
+        project TEXT NOT NULL,
+        merged_at INTEGER NOT NULL,
+        merged_into TEXT NOT NULL,
+        PRIMARY KEY (project, merged_at)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: {
+      columns: {
+        project_origins: ["seq", "name", "origin", "folder", "slug"],
+        project_merges: ["project", "merged_at", "merged_into"],
+      },
+    },
   },
 ];
 

@@ -13,6 +13,7 @@ import { createDeletionStore } from "./deletion.ts";
 import { createDeliveryStore } from "./delivery.ts";
 import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
 import { createNoteStore } from "./notes.ts";
+import { createOriginStore } from "./origins.ts";
 import type { CaptureBatch, Store } from "./port/store.ts";
 import { createQuarantineStore } from "./quarantine.ts";
 import { createRateStore } from "./rates.ts";
@@ -115,6 +116,7 @@ function createStore(connections: StoreConnections, setAsidePath: string | null,
     quarantine: createQuarantineStore(connections),
     deletion: createDeletionStore(connections),
     reassignments: createReassignmentStore(connections),
+    origins: createOriginStore(connections),
     setAsidePath,
     trouble: null,
     opened: Promise.resolve(),

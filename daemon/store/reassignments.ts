@@ -40,14 +40,31 @@ function moveRequests(state: SqliteConnection, move: Reassignment, at: Millis): 
       `UPDATE requests SET project = ?, reassigned_from = project, reassigned_at = ? WHERE ${whereSql}`,
     )
     .run([move.toProject, stamp, move.fromProject, move.period.from, move.period.to]);
+  if (move.includesLaterCalls === true) mergeProject(state, move, stamp);
   return moved;
+}
+
+/** Records a merge. The target becomes a project of its own again if it was merged before. */
+function mergeProject(
+  state: SqliteConnection,
+  { fromProject, toProject }: Reassignment,
+  mergedAt: Millis,
+): void {
+  const merge = state.prepare(
+    "INSERT INTO project_merges (project, merged_at, merged_into) VALUES (?, ?, ?)",
+  );
+  merge.run([fromProject, mergedAt, toProject]);
+  merge.run([toProject, mergedAt, toProject]);
 }
 
 function readLast(state: SqliteConnection): LastReassignment | null {
   return state
     .prepare<LastReassignment>(
-      `SELECT reassigned_at AS at, count(*) AS requests FROM requests WHERE reassigned_at IS NOT NULL
-       GROUP BY reassigned_at ORDER BY reassigned_at DESC LIMIT 1`,
+      `SELECT at, sum(requests) AS requests FROM (
+         SELECT reassigned_at AS at, count(*) AS requests FROM requests WHERE reassigned_at IS NOT NULL
+           GROUP BY reassigned_at
+         UNION ALL SELECT merged_at, 0 FROM project_merges)
+       GROUP BY at ORDER BY at DESC LIMIT 1`,
     )
     .get([]);
 }
@@ -55,6 +72,7 @@ function readLast(state: SqliteConnection): LastReassignment | null {
 function undoLast(state: SqliteConnection): number {
   const last = readLast(state);
   if (last === null) return 0;
+  state.prepare("DELETE FROM project_merges WHERE merged_at = ?").run([last.at]);
   return state
     .prepare(
       `UPDATE requests SET project = reassigned_from, reassigned_from = NULL, reassigned_at = NULL

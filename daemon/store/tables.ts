@@ -19,6 +19,10 @@ export interface Tables {
     /** The whole rate row of `core/pricing`, as JSON. */
     rate_row: string;
   };
+  /** The origins of projects that are named after a folder: `OriginAssignment`. */
+  project_origins: { seq: Generated<number>; name: string; origin: string; folder: string; slug: string };
+  /** The merges of projects. The latest of a project applies; one into itself ends an earlier merge. */
+  project_merges: { project: string; merged_at: number; merged_into: string };
   /** Sets of field names, each as a JSON array in order. */
   sent_fields: { sent_fields_id: number; fields: string };
   request_bodies: RequestBodiesTable;

@@ -6,6 +6,8 @@ export interface Reassignment {
   fromProject: string;
   toProject: string;
   period: Period;
+  /** Whether later calls are moved too, if their project is named after a folder. The project is then merged. */
+  includesLaterCalls?: boolean;
 }
 
 /** How many requests a move concerns. */
@@ -18,6 +20,7 @@ export interface ReassignmentCounts {
 /** A move that can be undone. */
 export interface LastReassignment {
   at: Millis;
+  /** 0 if only later calls are concerned. */
   requests: number;
 }
 
@@ -29,6 +32,6 @@ export interface ReassignmentStore {
   move(move: Reassignment, at: Millis): ReassignmentCounts;
   /** Returns the last move that was not undone. Not found: null. */
   last(): LastReassignment | null;
-  /** Undoes the last move and returns the number of requests; 0 if there is none. */
+  /** Undoes the last move, of later calls too, and returns the number of requests; 0 if there is none. */
   undo(): number;
 }

@@ -5,6 +5,7 @@ import type { BodyDeliveryStore } from "./body-delivery.ts";
 import type { CoverageCount, CoverageStore } from "./coverage.ts";
 import type { DeletionStore } from "./deletion.ts";
 import type { DeliveryStore, QuarantineStore } from "./delivery.ts";
+import type { OriginStore } from "./origins.ts";
 import type { ReassignmentStore } from "./reassignments.ts";
 import type { RecordStore } from "./records.ts";
 import type { ReportStore } from "./reports.ts";
@@ -33,6 +34,7 @@ export interface StoreParts {
   readonly quarantine: QuarantineStore;
   readonly deletion: DeletionStore;
   readonly reassignments: ReassignmentStore;
+  readonly origins: OriginStore;
 }
 
 /** The daemon's database. `openStore()` implements it on SQLite. */
