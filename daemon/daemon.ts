@@ -12,6 +12,7 @@ import type { Millis } from "../core/values/time.ts";
 import type { ApiPeer } from "./api/app.ts";
 import type { DaemonHealth, DaemonStatus } from "./api/daemon-status.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
+import type { ProjectOrigins } from "./capture/project-origins.ts";
 import type { CloudService } from "./cloud/cloud-service.ts";
 import type { EarlyProxy } from "./proxy/early-proxy.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
@@ -30,6 +31,8 @@ export interface DaemonPorts {
     readonly clientPort: number;
     readonly proxyUser: string | null;
   }): ConnectionAttribution;
+  /** The projects of folders, which `attribution` uses too. Without them, folders of the same name are one project. */
+  origins?: ProjectOrigins;
   redact: Redact;
   createDecoder: CreateContentDecoder;
   createMessageInflater: CreateMessageInflater;

@@ -1,4 +1,5 @@
 import { meterHome } from "../../adapters/files/meter-home.ts";
+import { reloadProjects } from "../daemon/daemon-projects.ts";
 import { withStore } from "../home/open-store.ts";
 import { confirm } from "../program/confirm.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
@@ -53,6 +54,7 @@ export async function askAndDelete(
       throw new CommandFailure("Nothing was deleted.");
     const freed = await deleteRecords(home, store, before);
     if (before === null) {
+      await reloadProjects(home);
       deleteOutbox(home);
       deleteSetAside(home);
     }

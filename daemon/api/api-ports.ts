@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { ProjectOrigins } from "../capture/project-origins.ts";
 import type { Store } from "../store/port/store.ts";
 import type { Turn } from "../store/port/values.ts";
 import type { CloudBanner, DaemonHealth, DaemonStatus } from "./daemon-status.ts";
@@ -31,6 +32,8 @@ export interface ApiPorts {
   prices(): PriceBook;
   /** The routes below `/v1/cloud` and the banner. Null without a cloud service. */
   cloud: { routes: Hono; banner(): Promise<CloudBanner> } | null;
+  /** The projects of folders. Without them, there are no routes below `/v1/projects`. */
+  origins?: ProjectOrigins;
   clock: Clock;
   turn: Turn;
   /** For the log. */

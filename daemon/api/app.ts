@@ -7,6 +7,7 @@ import { createDataRoutes } from "./data-routes.ts";
 import { hasBearerSecret } from "./has-bearer-secret.ts";
 import { createPageRoutes } from "./page-routes.ts";
 import { problem } from "./problem.ts";
+import { createProjectRoutes } from "./project-routes.ts";
 import { responseHeaders } from "./response-headers.ts";
 
 /** The largest request body in bytes. The API takes settings, not data. */
@@ -71,6 +72,12 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
     }),
   );
   if (ports.cloud !== null) api.route("/v1/cloud", ports.cloud.routes);
+  const { origins } = ports;
+  if (origins !== undefined)
+    api.route(
+      "/v1/projects",
+      createProjectRoutes(origins, (context) => hasBearerSecret(context, ports)),
+    );
   api.route("/v1", createDataRoutes(ports));
   api.route("/", createPageRoutes(ports));
   api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));

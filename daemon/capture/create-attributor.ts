@@ -8,6 +8,7 @@ import type { ProjectFacts, ProjectFiles } from "../../core/ports/project-files.
 import { errorMessage, errorName } from "../../core/values/text/describe-error.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { CallAttribution, CallingProgram, ConnectionAttribution } from "./ports.ts";
+import type { ProjectOrigins } from "./project-origins.ts";
 
 /** How long the lookup of a process may take, in milliseconds. After that, the call is attributed without it. */
 export const ATTRIBUTION_TIMEOUT_MS = 5_000;
@@ -24,6 +25,8 @@ export interface AttributorPorts {
   readonly projectFiles: ProjectFiles;
   readonly clock: Clock;
   readonly log: Log;
+  /** Keeps folders of the same name apart. Without it, they are one project. */
+  readonly origins?: Pick<ProjectOrigins, "find">;
 }
 
 /** The configuration of the attributor. */
@@ -145,9 +148,11 @@ async function attributeByCaller(
 ): Promise<CallAttribution> {
   const facts = await caller.facts;
   const { process, folders } = facts;
-  const { project, tier, runnerUp } = findProject(caller, headerProject, facts);
+  const { log, origins } = caller.attributor.ports;
+  const { project: name, tier, runnerUp, origin } = findProject(caller, headerProject, facts);
+  const isFolder = origin !== null || tier === "run_folder";
+  const project = isFolder && origins !== undefined ? await origins.find(name, origin) : name;
   const client = process === null ? null : nameProgram(process);
-  const { log } = caller.attributor.ports;
   const run = caller.proxyUser === null ? null : (readRunUser(caller.proxyUser)?.runId ?? null);
   const fields = { tier, project, runner_up: runnerUp?.project ?? null, client };
   log.info("attribution.tier_hit", run === null ? fields : { ...fields, run });

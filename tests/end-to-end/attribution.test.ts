@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -50,7 +50,7 @@ describe("the project of a call, for real processes", {
     simulation = await createProviderSimulation({ seed: "attribution" });
     parent = await createParentProxy(simulation);
     meter = await startMeter(createHome(simulationConfig(parent, simulation)));
-    folder = mkdtempSync(join(tmpdir(), "whose-"));
+    folder = realpathSync(mkdtempSync(join(tmpdir(), "whose-")));
   });
   after(async () => {
     await meter?.stop();
@@ -153,5 +153,106 @@ describe("the project of a call, for real processes", {
     const cwd = createProjectFolder(folder, "hermes");
     assert.equal(await book({ cwd, base }), "hermes by git_root, from node");
     assert.equal(await book({ cwd, base, label: "Side" }), "side by header, from node");
+  });
+
+  /** A folder with a repository, and with a remote if one is given. */
+  const createRepository = (names: readonly string[], url?: string) => {
+    const path = inFolder(...names);
+    mkdirSync(join(path, ".git"), { recursive: true });
+    const remote = url === undefined ? "" : `[remote "origin"]\n\turl = ${url}\n`;
+    writeFileSync(join(path, ".git", "config"), `[core]\n\tbare = false\n${remote}`);
+    return path;
+  };
+  const restart = async () => {
+    const { home } = meter;
+    await meter.stop();
+    meter = await startMeter(home);
+  };
+
+  it("is another one for a folder of the same name, with a remote or without", async () => {
+    const plain = inFolder("work", "twin");
+    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    assert.equal(await book({ cwd: plain, base }), "twin by working_directory, from node");
+    const other = inFolder("other", "twin");
+    const repository = createRepository(["acme", "twin"], "git@github.com:acme/twin.git");
+    const sources = createRepository(["sources", "twin"]);
+    assert.deepEqual(await Promise.all([other, repository, sources].map((cwd) => book({ cwd, base }))), [
+      "twin-other by working_directory, from node",
+      "twin-acme by git_root, from node",
+      "twin-sources by git_root, from node",
+    ]);
+    const clone = createRepository(["clone", "twin"], "https://ann:secret@github.com/acme/twin");
+    await restart();
+    const all = [plain, other, repository, sources, clone];
+    assert.deepEqual(await Promise.all(all.map((cwd) => book({ cwd, run: [] }))), [
+      "twin by working_directory, from node",
+      "twin-other by working_directory, from node",
+      "twin-acme by git_root, from node",
+      "twin-sources by git_root, from node",
+      "twin-acme by git_root, from node",
+    ]);
+    const listed = JSON.parse((await meter.run(["project", "list", "--json"])).stdout) as {
+      project: string;
+      origins: { remote: string | null; folder: string }[];
+    }[];
+    assert.deepEqual(
+      listed
+        .flatMap(({ project, origins }) =>
+          project.startsWith("twin")
+            ? origins.map(({ remote, folder }) => `${project} ${remote ?? folder}`)
+            : [],
+        )
+        .sort(),
+      [`twin ${plain}`, "twin-acme github.com/acme/twin", `twin-other ${other}`, `twin-sources ${sources}`],
+    );
+    // meter run states the project of its folder for calls whose process is not found.
+    const words = ["run", "--", process.execPath, "-p", "process.env.HTTPS_PROXY"];
+    assert.match((await meter.run(words, { cwd: other })).stdout, /^http:\/\/twin-other\.~f/);
+    // The origins are in the database only.
+    const log = JSON.stringify(meter.log());
+    assert.ok(!log.includes(plain) && !log.includes("github.com/acme") && !log.includes("secret"));
+  });
+
+  it("is not changed for a name that is given", async () => {
+    const cwd = inFolder("given", "twin");
+    writeFileSync(join(cwd, ".meter.toml"), 'project = "twin"\n');
+    assert.equal(await book({ cwd, run: [] }), "twin by project_file, from node");
+    assert.equal(await book({ cwd, run: ["--project", "twin"] }), "twin by proxy_user, from node");
+    assert.equal(await book({ cwd, run: [], label: "twin" }), "twin by header, from node");
+  });
+
+  it("is that of two first calls at the same time", async () => {
+    const folders = ["one", "two"].map((name) => inFolder(name, "pair"));
+    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    const found = await Promise.all(folders.map((cwd) => book({ cwd, base })));
+    assert.deepEqual(
+      found.map((each) => each.split(" ")[0]?.replace(/-(one|two)$/, "")),
+      ["pair", "pair"],
+    );
+    assert.notEqual(found[0], found[1]);
+  });
+
+  it("moves with its folder, and is that of a repository that gets a remote", async () => {
+    const path = createRepository(["from", "mover"]);
+    assert.equal(await book({ cwd: path, run: [] }), "mover by git_root, from node");
+    const target = join(inFolder("to"), "mover");
+    renameSync(path, target);
+    assert.equal(await book({ cwd: target, run: [] }), "mover by git_root, from node");
+    createRepository(["to", "mover"], "https://github.com/acme/mover.git");
+    await restart();
+    assert.equal(await book({ cwd: target, run: [] }), "mover by git_root, from node");
+    const clone = createRepository(["clone", "mover"], "https://github.com/acme/mover.git");
+    assert.equal(await book({ cwd: clone, run: [] }), "mover by git_root, from node");
+  });
+
+  it("is the one that its project was merged into, without a restart", async () => {
+    const [first, second] = [inFolder("left", "merged"), inFolder("right", "merged")];
+    assert.equal(await book({ cwd: first, run: [] }), "merged by working_directory, from node");
+    assert.equal(await book({ cwd: second, run: [] }), "merged-right by working_directory, from node");
+    const { stdout } = await meter.run(["project", "merge", "merged-right", "merged"]);
+    assert.match(stdout, /^Moved 1 request to merged\./);
+    assert.equal(await book({ cwd: second, run: [] }), "merged by working_directory, from node");
+    assert.match((await meter.run(["project", "reassign", "--undo"])).stdout, /^Moved 1 request back/);
+    assert.equal(await book({ cwd: second, run: [] }), "merged-right by working_directory, from node");
   });
 });

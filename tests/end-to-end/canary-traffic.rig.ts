@@ -26,6 +26,9 @@ export const more = [
 /** The canary of one of them. */
 export const planted = (kind: CanaryKind, name: string): string =>
   canary(kind, more.find((each) => each[0] === name)?.[1] ?? Number.NaN);
+/** The remote of the repository that a client runs in, without its login. It tells projects apart on this machine. */
+export const ownRemote = "git.example.com/anns-team/canaries";
+
 const key = (name: string) => `sk-ant-api03-${planted("secret", name)}A1b2C3d4E5f6G7h8J9k0`;
 
 /** A client in a process of its own, found by its folder, its arguments and its variables. */
@@ -123,7 +126,7 @@ async function sendOtherwise({ meter, folder, home }: CanaryRig): Promise<void> 
 
   const project = join(folder, "canaries");
   mkdirSync(join(project, ".git"), { recursive: true });
-  const remote = `https://ann:${planted("secret", "remote")}@git.example.com/${planted("text", "remote")}.git`;
+  const remote = `https://ann:${planted("secret", "remote")}@${ownRemote}.git`;
   writeFileSync(join(project, ".git", "config"), `[remote "origin"]\n\turl = ${remote}\n`);
   const words = ["run", "--", process.execPath, "--input-type=module", "-e", client, "--", key("argument")];
   const ran = await runProgram([...meterWords, ...words, planted("text", "argument")], {

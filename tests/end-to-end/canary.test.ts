@@ -21,7 +21,16 @@ import {
   findInProcess,
 } from "./canary-search.rig.ts";
 import { shapes } from "./canary-shapes.rig.ts";
-import { answerSession, capture, drive, more, offer, planted, withOwnId } from "./canary-traffic.rig.ts";
+import {
+  answerSession,
+  capture,
+  drive,
+  more,
+  offer,
+  ownRemote,
+  planted,
+  withOwnId,
+} from "./canary-traffic.rig.ts";
 import { onNodeOnly, runMeter } from "./meter-process.rig.ts";
 import { dialProvider, receive } from "./raw-client.rig.ts";
 
@@ -199,6 +208,25 @@ for (const engine of engines) {
       ]);
       assert.deepEqual(filesIn(join(home, "outbox")).filter(isIn(own)), []);
       assert.ok(!cloud.output().includes(token));
+    });
+
+    it("keeps a repository's remote and folder in this machine's database", async () => {
+      const { folder, home, wire, cloud } = rig;
+      const origins = [ownRemote, join(folder, "canaries")];
+      const local = String(toBytes(rig.localRows().others));
+      const names = (bytes: Buffer | string) => origins.filter((origin) => bytes.includes(origin));
+      assert.deepEqual(names(local), origins);
+      const files = [...filesIn(home), ...filesIn(cloudFolder)].filter(
+        (file) => !/meter\.db(-wal)?$/.test(file),
+      );
+      assert.deepEqual(
+        files.filter((file) => names(readFileSync(file)).length > 0),
+        [],
+      );
+      assert.ok(wire.seen.length > 0);
+      for (const { path, headers, body } of wire.seen)
+        assert.deepEqual([...names(path + headers), ...names(body)], []);
+      assert.deepEqual(names(cloud.output()), []);
     });
 
     it("with capture on and the workspace's gate off: only in this machine's stored bodies, redacted, and not sent", async () => {

@@ -1,9 +1,16 @@
 import { randomBytes } from "node:crypto";
 import process from "node:process";
+import type { ProjectOrigin } from "../../../core/metering/attribution/project-origin.ts";
 import { formatRunUser } from "../../../core/metering/attribution/run-label.ts";
 import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+
+/** Returns the project of a folder with this name as the daemon attributes its calls; null if the daemon does not tell. */
+type RequestProject = (folder: {
+  readonly name: string;
+  readonly origin: ProjectOrigin;
+}) => Promise<string | null>;
 
 /**
  * Returns the user name and password with which a run's programs use the proxy. The user name states the project and the run,
@@ -16,13 +23,18 @@ import type { CommandContext } from "../../program/command-context.ts";
 export async function createRunLogin(
   context: CommandContext,
   project: string | null,
+  requestProject: RequestProject,
 ): Promise<{ readonly user: string; readonly password: string }> {
   const { config } = await readConfigOrDefaults(context.home, context.env);
   const runId = randomBytes(6).toString("hex");
   const label =
     project === null
       ? {
-          project: await findFolderProject(context, config.attribution.autoClassifyUnknownProcesses),
+          project: await findFolderProject(
+            context,
+            config.attribution.autoClassifyUnknownProcesses,
+            requestProject,
+          ),
           isGiven: false,
         }
       : { project: normaliseSlug(project), isGiven: true };
@@ -36,6 +48,7 @@ export async function createRunLogin(
 async function findFolderProject(
   context: CommandContext,
   autoClassifyUnknownProcesses: boolean,
+  requestProject: RequestProject,
 ): Promise<string> {
   const { attributeCall, DEFAULT_PROJECT } = await import(
     "../../../core/metering/attribution/attribute-call.ts"
@@ -55,6 +68,7 @@ async function findFolderProject(
     folders: await createProjectFiles().find(cwd),
   };
   const rules = { defaultProject: DEFAULT_PROJECT, autoClassifyUnknownProcesses, isSecret: () => false };
-  const { project, tier } = attributeCall(facts, rules);
-  return tier === "default_project" ? "" : project;
+  const { project: name, tier, origin } = attributeCall(facts, rules);
+  if (tier === "default_project") return "";
+  return origin === null ? name : ((await requestProject({ name, origin })) ?? name);
 }

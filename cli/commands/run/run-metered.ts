@@ -7,6 +7,8 @@ import { UsageError } from "clipanion";
 import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 import { listExemptHosts, readNoProxy } from "../../../core/values/text/no-proxy.ts";
 import { findDaemon } from "../../daemon/daemon-process.ts";
+import { requestProject } from "../../daemon/daemon-projects.ts";
+import { keepConnection } from "../../daemon/loopback-client.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { knownToIgnoreProxy, runEnvironment, trustVariables } from "../../install/run-environment.ts";
 import { bundleFor } from "../../install/trust-bundle.ts";
@@ -31,7 +33,8 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
       `Invalid project name: ${JSON.stringify(options.project)}. Expected: at least one letter or digit.`,
     );
   const { home } = context;
-  const running = await findDaemon(home);
+  const connection = keepConnection();
+  const running = await findDaemon(home, { connection });
   if (running === null) {
     throw daemonNotRunning();
   }
@@ -45,8 +48,11 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
     caFile: existsSync(caFile) ? caFile : bundleFile,
     bundleFile,
     project: options.project ?? null,
-    login: await createRunLogin(context, options.project ?? null),
+    login: await createRunLogin(context, options.project ?? null, (folder) =>
+      requestProject(home, running, folder, { connection }),
+    ),
   });
+  connection.close();
   Object.assign(env, clientVariables(context, options, env));
   const warning = knownToIgnoreProxy(program, unpreloadedNodeVersion(program, env));
   if (warning !== null) context.notice(`This program will not be metered: ${warning}.`);

@@ -5,13 +5,15 @@ import { createZlibMessageInflater } from "../../../adapters/content-decoder/mes
 import { createZlibDecoder } from "../../../adapters/content-decoder/zlib.ts";
 import { createRandomBytes, sha256, sha256Hex } from "../../../adapters/crypto/node-crypto.ts";
 import { createDriver } from "../../../adapters/driver/create-driver.ts";
-import { createProjectFiles } from "../../../adapters/files/project-files.ts";
+import { createProjectFiles, isFolderGone } from "../../../adapters/files/project-files.ts";
 import { serve } from "../../../adapters/http/serve.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { createNameCheck } from "../../../core/privacy/redaction/name-check.ts";
 import { createRedact } from "../../../core/privacy/redaction/redact.ts";
 import { createAttributor } from "../../../daemon/capture/create-attributor.ts";
+import { createProjectOrigins, type ProjectOrigins } from "../../../daemon/capture/project-origins.ts";
 import { createCloudService } from "../../../daemon/cloud/create-cloud-service.ts";
+import { mergeBodyRules } from "../../../daemon/cloud/merge-body-rules.ts";
 import type { CloudServicePorts } from "../../../daemon/cloud/ports.ts";
 import type { Daemon, DaemonPorts } from "../../../daemon/daemon.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
@@ -78,20 +80,32 @@ export async function serveDaemon(
   const { home, config, warnings, opener } = setup;
   const { earlyProxy } = opened;
   const prices = createPrices(setup);
-  const store = await openDaemonStore(home, opener, warnings, prices.reload);
+  let origins: ProjectOrigins | null = null;
+  const store = await openDaemonStore(home, opener, warnings, () => {
+    prices.reload();
+    origins?.reload();
+  });
   opened.store = store;
   prices.readFrom(store);
+  let localProjects = listLocalProjects(config);
+  origins = createProjectOrigins({
+    ...{ store, isFolderGone, sha256Hex, clock: systemClock, log: setup.log },
+    isSecret: createNameCheck(config.redactionRules),
+    // A project that is kept on this machine must not go on under another name.
+    isShared: (name) => localProjects.has(name),
+  });
   const allowedOrigins = new Set(dashboardOrigins(config));
   const estimates = createEstimates(config);
   const cloudPorts = await openCloudPorts(setup, store, prices, (read) => {
     allowedOrigins.clear();
     for (const origin of dashboardOrigins(read)) allowedOrigins.add(origin);
     estimates.follow(read);
+    localProjects = listLocalProjects(read);
   });
   const portLost = Promise.withResolvers<"port_lost">();
   let proxyPort: number | null = null;
   const ports: DaemonPorts = {
-    ...createDaemonPorts(setup, store, prices, () => proxyPort),
+    ...createDaemonPorts(setup, { store, prices, origins }, () => proxyPort),
     tokenCounter: estimates.counter,
     ...(earlyProxy !== null && { earlyProxy }),
     portLost: () => portLost.resolve("port_lost"),
@@ -147,8 +161,7 @@ function openCloudPorts(
 /** Creates the daemon's ports except for those of the proxy and the cloud. */
 function createDaemonPorts(
   { config, log, logFile, registry, callers }: DaemonSetup,
-  store: Store,
-  prices: Prices,
+  { store, prices, origins }: { store: Store; prices: Prices; origins: ProjectOrigins },
   proxyPort: () => number | null,
 ): Omit<DaemonPorts, "tokenCounter"> {
   return {
@@ -157,8 +170,12 @@ function createDaemonPorts(
     store,
     registry,
     prices: prices.current,
+    origins,
     attribution: createAttributor(
-      { processTable: callers.processTable, projectFiles: createProjectFiles(), clock: systemClock, log },
+      {
+        ...{ processTable: callers.processTable, projectFiles: createProjectFiles() },
+        ...{ clock: systemClock, log, origins },
+      },
       { ...config.attribution, isSecret: createNameCheck(config.redactionRules), proxyPort },
     ),
     redact: createRedact(config.redactionRules),
@@ -177,6 +194,12 @@ function createDaemonPorts(
     serve: (fetch, address) => serve(fetch, address, { limits: API_LIMITS }),
     logLinesLost: logFile.lost,
   };
+}
+
+/** Returns the projects whose records or bodies may not be sent. */
+function listLocalProjects({ cloud }: Config): ReadonlySet<string> {
+  const rules = Object.entries(mergeBodyRules(cloud));
+  return new Set(rules.flatMap(([project, isSent]) => (isSent ? [] : [project])));
 }
 
 /** Returns the origins whose pages may call the API: the cloud's own, and those in the configuration. */

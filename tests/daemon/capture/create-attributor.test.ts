@@ -6,6 +6,7 @@ import type { ProcessFacts, ProcessTable } from "../../../core/ports/process-tab
 import type { ProjectFacts, ProjectFiles } from "../../../core/ports/project-files.ts";
 import {
   ATTRIBUTION_TIMEOUT_MS,
+  type AttributorPorts,
   createAttributor,
   FOLDERS_MAX_AGE_MS,
 } from "../../../daemon/capture/create-attributor.ts";
@@ -17,11 +18,18 @@ const claude: ProcessFacts = {
   environmentProject: null,
   cwd: "/w/shop/api",
 };
-const shop: ProjectFacts = { projectFile: null, bodyCaptureRefused: false, gitRoot: "/w/shop" };
+const shop: ProjectFacts = {
+  projectFile: null,
+  bodyCaptureRefused: false,
+  gitRoot: "/w/shop",
+  gitFolder: "/w/shop",
+  gitRemote: null,
+};
 
 function setUp(
   lookup: ProcessTable["lookup"] = async () => claude,
   find: ProjectFiles["find"] = async () => shop,
+  origins?: AttributorPorts["origins"],
 ) {
   const clock = createManualClock(0);
   const lines: Record<string, unknown>[] = [];
@@ -44,6 +52,7 @@ function setUp(
           return find(cwd);
         },
       },
+      ...(origins !== undefined && { origins }),
     },
     { defaultProject: "house", autoClassifyUnknownProcesses: true, proxyPort: () => 8081 },
   );
@@ -187,6 +196,40 @@ describe("createAttributor()", () => {
     found.resolve(claude);
     assert.equal((await connection.attribute(null)).client, "claude");
     assert.equal(connection.provisional?.(null), null);
+  });
+
+  it("asks for the project of a folder, and for no name that was given", async () => {
+    const asked: unknown[] = [];
+    const origins: AttributorPorts["origins"] = {
+      async find(name, origin) {
+        asked.push([name, origin]);
+        return `${name}-acme`;
+      },
+    };
+    const { attributor, lines } = setUp(undefined, undefined, origins);
+    assert.equal((await attributor(opened).attribute(null)).project, "shop-acme");
+    assert.deepEqual(asked, [["shop", { remote: null, folder: "/w/shop" }]]);
+    assert.partialDeepStrictEqual(lines[0], { project: "shop-acme", runner_up: "api" });
+    assert.ok(!JSON.stringify(lines).includes("/w/shop"));
+
+    const given = setUp(
+      async () => ({ ...claude, environmentProject: "shop" }),
+      undefined,
+      origins,
+    ).attributor;
+    assert.equal((await given(opened).attribute(null)).project, "shop");
+    assert.equal((await given(opened).attribute("shop")).project, "shop");
+    assert.equal((await given({ ...opened, proxyUser: "shop" }).attribute(null)).project, "shop");
+    const file = { ...shop, projectFile: { path: "/w/shop/.meter.toml", project: "shop" } };
+    const filed = setUp(undefined, async () => file, origins).attributor;
+    assert.equal((await filed(opened).attribute(null)).project, "shop");
+    const unknown = setUp(async () => null, undefined, origins).attributor;
+    assert.equal((await unknown(opened).attribute(null)).project, "house");
+    assert.equal(asked.length, 1);
+    // The folder of `meter run` has its project, but may have been merged since.
+    const run = await unknown({ ...opened, proxyUser: "shop.~f0123456789ab" }).attribute(null);
+    assert.equal(run.project, "shop-acme");
+    assert.deepEqual(asked[1], ["shop", null]);
   });
 
   it("limits the number of cached working directories", async () => {
