@@ -4,17 +4,19 @@ import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
+import { formatOrigins, listOrigins } from "./list-origins.ts";
 
 /** The options of `meter project list`. */
 export interface ListProjectsOptions {
   readonly json: boolean;
 }
 
-/** Lists projects with their requests and costs. */
+/** Lists projects with their requests, costs and origins. */
 export async function listProjects(context: CommandContext, options: ListProjectsOptions): Promise<void> {
   await withStore(context.home, { readOnly: true }, async (store) => {
     const rows = await store.reports.read({ by: "project", from: null, to: null });
     const set = new Map(store.settings.listProjects().map((each) => [each.project, each.bodyCapture]));
+    const origins = listOrigins(store.origins);
     const used = rows.map(({ key, requests, unpriced, costPicoUsd, split }) => ({
       project: key ?? "",
       requests,
@@ -33,12 +35,16 @@ export async function listProjects(context: CommandContext, options: ListProject
     const all = [...used, ...unused];
     if (options.json)
       return context.printJson(
-        all.map(({ split, body_capture, ...sums }) => ({ ...sums, ...splitJson(split), body_capture })),
+        all.map(({ split, body_capture, ...sums }) => ({
+          ...{ ...sums, ...splitJson(split), body_capture },
+          origins: origins.get(sums.project) ?? [],
+        })),
       );
     if (all.length === 0) return context.print("No projects yet.");
     const right = "right" as const;
     const parts = shownParts((part) => rows.some((row) => row.split[part] > 0n));
-    context.print(
+    const hasOrigins = all.some(({ project }) => origins.has(project));
+    context.printAsIs(
       renderTable(
         [
           { title: "project", shrink: true },
@@ -46,6 +52,7 @@ export async function listProjects(context: CommandContext, options: ListProject
           ...parts.map(({ label }) => ({ title: label.toLowerCase(), align: right })),
           { title: "unpriced", align: right },
           { title: "bodies" },
+          ...(hasOrigins ? [{ title: "origin", shrink: true }] : []),
         ],
         all.map(({ project, requests, unpriced, body_capture, split }) => [
           project,
@@ -55,6 +62,7 @@ export async function listProjects(context: CommandContext, options: ListProject
           ),
           formatCount(unpriced),
           body_capture === true ? "captured" : "–",
+          formatOrigins(origins.get(project) ?? []),
         ]),
         context.width,
       ),

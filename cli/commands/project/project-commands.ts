@@ -31,7 +31,11 @@ export class ProjectListCommand extends MeterCommand {
   static override paths = [["project", "list"]];
   static override usage = Command.Usage({
     category: "Projects",
-    description: "List projects with their requests and costs",
+    description: "List projects with their requests, costs and origins",
+    details: `
+      The origin of a project that is named after a folder is the remote of its Git repository, or the folder. It is not
+      sent to a cloud.
+    `,
     examples: [["List all projects", "meter project list"]],
   });
 
@@ -52,8 +56,8 @@ export class ProjectReassignCommand extends MeterCommand {
     category: "Projects",
     description: "Move past requests to another project",
     details: `
-      Future requests are not affected: set their project in \`.meter.toml\` or with \`X-Meter-Project\`. Requests already
-      sent to a cloud keep their old project there. The last move can be undone.
+      Future requests are not affected: use \`meter project merge\`, or set their project in \`.meter.toml\` or with
+      \`X-Meter-Project\`. Requests already sent to a cloud keep their old project there. The last move or merge can be undone.
     `,
     examples: [
       ["Move all requests of a project", "meter project reassign misc web"],
@@ -73,5 +77,31 @@ export class ProjectReassignCommand extends MeterCommand {
   protected override async perform(): Promise<void> {
     const { reassignRequests } = await import("./reassign-requests.ts");
     return await reassignRequests(this.commandContext, this);
+  }
+}
+
+export class ProjectMergeCommand extends MeterCommand {
+  static override paths = [["project", "merge"]];
+  static readonly restOfLine = "<project> <other-project>";
+  static override usage = Command.Usage({
+    category: "Projects",
+    description: "Merge a project into another, with its future requests",
+    details: `
+      Moves all requests of a project, and the future ones of programs in its folders. Requests whose project is given by
+      name (\`X-Meter-Project\`, \`METER_PROJECT\`, \`.meter.toml\`, \`meter run --project\`) keep that name. Requests already
+      sent to a cloud keep their old project there. Undo it with \`meter project reassign --undo\`.
+    `,
+    examples: [
+      ["Merge two clones", "meter project merge api-other api"],
+      ["Show what would be moved", "meter project merge api-other api --dry-run"],
+    ],
+  });
+
+  dryRun = Option.Boolean("--dry-run", false, { description: "Show what would be moved, without moving it" });
+  projects = Option.Rest();
+
+  protected override async perform(): Promise<void> {
+    const { mergeProjects } = await import("./merge-projects.ts");
+    return await mergeProjects(this.commandContext, this);
   }
 }

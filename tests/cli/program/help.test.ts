@@ -58,7 +58,7 @@ describe("the help of a group of commands", () => {
     assert.match(stdout, /^Turn body capture on or off for a project\n/);
     assert.match(
       stdout,
-      /\nMore commands\n\n {2}meter project list {2,}\S.*\n {2}meter project reassign {2,}\S/,
+      /\nMore commands\n\n {2}meter project list {2,}\S.*\n {2}meter project merge {2,}\S.*\n {2}meter project reassign {2,}\S/,
     );
   });
 });
