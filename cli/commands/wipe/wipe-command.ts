@@ -7,9 +7,9 @@ export class WipeCommand extends MeterCommand {
     category: "Your data",
     description: "Delete all records",
     details: `
-      Deletes all requests, captured bodies, coverage, the log of what was sent to a cloud, and damaged databases that
-      were moved aside. Settings, rates, the certificate authority and the cloud connection are kept, and records
-      already sent to a cloud stay there. Asks first.
+      Deletes all requests, captured bodies, coverage, the origins and merges of projects, the log of what was sent to a
+      cloud, and damaged databases that were moved aside. Settings, rates, the certificate authority and the cloud
+      connection are kept, and records already sent to a cloud stay there. Asks first.
     `,
     examples: [
       ["Show what would be deleted", "meter wipe --dry-run"],
