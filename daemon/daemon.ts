@@ -76,6 +76,8 @@ export interface DaemonConfig {
   api: { host: string; name?: string; port: number; allowedOrigins: ReadonlySet<string> };
   /** The content of `<meter_home>/loopback-token`. */
   loopbackToken: string;
+  /** The file of the certificate that programs should trust. The local page names it to programs that do not. */
+  authorityFile?: string;
   /** The most bytes stored of a captured body. */
   maxBodyBytes: number;
   /** How long captured bodies are kept. */

@@ -95,6 +95,7 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     allowedOrigins: config.api.allowedOrigins,
     token,
     port,
+    ...(config.authorityFile !== undefined && { authorityFile: config.authorityFile }),
     health: () => readHealth(getRunning()),
     status: () => readStatus(getRunning()),
     feed,

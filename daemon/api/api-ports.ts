@@ -22,6 +22,8 @@ export interface ApiPorts {
   equalSecrets(one: string, other: string): boolean;
   /** Finds the owner of a connection. Null where the platform can't tell. */
   owners: ConnectionOwnerLookup | null;
+  /** The file of the certificate that programs should trust, for the local page. */
+  authorityFile?: string;
   /** The port that the API listens on. */
   port(): number;
   health(): DaemonHealth;

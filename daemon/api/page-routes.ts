@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import {
@@ -25,6 +26,9 @@ const RECENT = 25;
 /** How many fixes of missing prices the page shows at most. */
 const MAX_PRICE_FIXES = 3;
 
+/** Where the certificate is if the daemon was not told. */
+const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
+
 const DAY_MS = 86_400_000;
 
 /** Creates the routes of the local page, its stylesheet and its script. Access is checked before. */
@@ -41,11 +45,12 @@ export function createPageRoutes(ports: ApiPorts): Hono {
     // The period includes the current millisecond. Noon is on the intended day even if the clocks changed in between.
     const to = ports.clock.now() + 1;
     const from = dayOf(dayOf(to - 1, "local").from + DAY_MS / 2 - (rangeDays - 1) * DAY_MS, "local").from;
+    const status = ports.status();
     const statistics = await store.reports.readStatistics({ from, to, days: "local" }, turn);
     const recent = await store.records.list({ from: null, to: null, beforeSeq: null, limit: RECENT }, turn);
     return context.html(
       renderLocalPage({
-        status: ports.status(),
+        status,
         rangeDays,
         from,
         to,
@@ -53,6 +58,11 @@ export function createPageRoutes(ports: ApiPorts): Hono {
         recent: recent.requests,
         priceFixes: findPriceFixes(statistics, to),
         coverage: summariseCoverage(store.coverage.read({ from, to })),
+        gaps: {
+          gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
+          programs: status.proxy.distrusting_programs ?? [],
+          authorityFile: ports.authorityFile ?? DEFAULT_AUTHORITY_FILE,
+        },
         cloud: (await ports.cloud?.banner()) ?? {
           banner: "NOT-CONFIGURED",
           sentence: "Nothing leaves this machine. To connect: meter cloud connect",

@@ -27,8 +27,10 @@ import { type CloudBanner, type DaemonStatus, findDaemonFault } from "../api/dae
 import { dayOf } from "../store/days.ts";
 import { countPart, formatRowCost } from "../store/format-row-cost.ts";
 import type { ReportRow, Statistics } from "../store/port/reports.ts";
+import { type CoverageGaps, renderCoverageGaps } from "./coverage-gaps.ts";
 import { renderLayout } from "./layout.ts";
 import { renderPriceFix } from "./price-fix.ts";
+import { renderTime } from "./render-time.ts";
 import { toTokenSums, totalInput, totalOutput } from "./token-sums.ts";
 
 /** The periods that the page offers, in days. Each includes today. */
@@ -44,6 +46,7 @@ interface LocalPageData {
   /** Newest first. */
   readonly recent: readonly RequestRecord[];
   readonly coverage: CoverageSummary;
+  readonly gaps: CoverageGaps;
   readonly cloud: CloudBanner;
   /** How the models of unpriced requests get a price. */
   readonly priceFixes: readonly PriceFix[];
@@ -82,7 +85,8 @@ export function renderLocalPage(facts: LocalPageData): Html {
         <div class="head"><h2 id="recent-title">Latest requests</h2></div>
         <div id="recent" data-live>${renderRecentTable(facts.recent)}</div>
       </section>
-      <div class="pair" id="below" data-live>${renderCoverageCard(facts.coverage)}${renderCloudCard(facts.cloud)}</div>`,
+      <div class="pair" id="below" data-live>${renderCoverageCard(facts.coverage)}${renderCloudCard(facts.cloud)}</div>
+      <div id="gaps" data-live>${renderCoverageGaps(facts.gaps)}</div>`,
     html`<p>meter ${status.version}, running since ${renderTime(Date.parse(status.started_at), true)}. This page covers only this machine.</p>`,
   );
 }
@@ -292,16 +296,3 @@ function renderCloudCard({ banner, sentence }: CloudBanner): Html {
 
 const formatDate = (at: Millis): string =>
   new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }).format(at);
-
-/** Renders a time in this machine's time zone. The date is omitted for today, unless `withDay` is set. */
-export function renderTime(at: Millis, withDay = false): Html {
-  const date = new Date(at);
-  const isToday = !withDay && date.toDateString() === new Date().toDateString();
-  const text = new Intl.DateTimeFormat("en-GB", {
-    ...(!isToday && { day: "numeric", month: "short" }),
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  }).format(at);
-  return html`<time datetime="${date.toISOString()}">${text}</time>`;
-}

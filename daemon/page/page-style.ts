@@ -8,6 +8,7 @@ header { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 14px; pad
 h1 { font-size: 20px; margin: 0; letter-spacing: -0.01em; }
 h1 a { color: inherit; text-decoration: none; }
 h2 { font-size: 15px; margin: 0; }
+h3 { font-size: 14px; margin: 16px 0 4px; }
 .state { display: inline-flex; align-items: center; gap: 7px; font-weight: 600; color: var(--good); }
 .state::before { content: ""; width: 9px; height: 9px; border-radius: 50%; background: currentColor; }
 .state.bad { color: var(--bad); }
@@ -23,6 +24,7 @@ nav a:hover { background: var(--bar-soft); color: var(--text); }
 nav a[aria-current] { background: var(--bar-soft); color: var(--text); font-weight: 600; }
 .narrow { display: none; }
 .when { white-space: nowrap; font-variant-numeric: tabular-nums; }
+#gaps .number, #gaps .when { width: 1%; }
 .share { width: 90px; }
 .share svg { display: block; width: 100%; height: 8px; }
 .share .rest { fill: var(--bar-soft); }
@@ -39,7 +41,7 @@ footer { color: var(--quiet); font-size: 13px; padding-bottom: 32px; }
 tfoot th, tfoot td { font-weight: 600; }
 @media (max-width: 640px) {
   header, main, footer { padding-left: 12px; padding-right: 12px; }
-  #recent .number { padding-right: 0; }
+  #recent .number, #gaps .number { padding-right: 0; }
   .wide { display: none; } .narrow { display: block; }
   .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: 8px; }
   nav ul { gap: 0; } nav a { padding: 3px 8px; }

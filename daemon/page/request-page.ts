@@ -9,8 +9,9 @@ import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../core/values/text/format-duration.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderLayout } from "./layout.ts";
-import { renderOutcome, renderTime } from "./local-page.ts";
+import { renderOutcome } from "./local-page.ts";
 import { renderPriceFix } from "./price-fix.ts";
+import { renderTime } from "./render-time.ts";
 
 /** Renders the page of one request, with the calculation of its cost. */
 export function renderRequestPage(

@@ -113,9 +113,10 @@ describe("the local page in Chromium", {
           "Latest requests",
           "Metering coverage",
           "Cloud",
+          "Gaps in the metering",
         ])
           assert.equal(await page.getByRole("heading", { name, exact: true }).count(), 1, name);
-        for (const name of ["Projects", "Models", "Latest requests"])
+        for (const name of ["Projects", "Models", "Latest requests", "6 requests to unknown paths"])
           assert.equal(await page.getByRole("table", { name, exact: true }).count(), 1, name);
         assert.equal(await page.getByRole("navigation", { name: "Period" }).count(), 1);
         assert.equal(await page.locator(".bar").count(), 30);

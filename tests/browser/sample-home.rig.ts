@@ -61,7 +61,13 @@ export async function createFilledHome(
       bodies: [],
       coverage: [
         { at: now - HOUR_MS, host: "api.anthropic.com", kind: "metered", count: records.length },
-        { at: now - HOUR_MS, host: "api.openai.com", kind: "unknown_path", count: 6 },
+        {
+          at: now - HOUR_MS,
+          host: "api.openai.com",
+          kind: "unknown_path",
+          count: 6,
+          call: { method: "POST", path: "/v1/a_rather_long/path/{id}/with_many_words/and_segments" },
+        },
         { at: now - HOUR_MS, host: "api.openai.com", kind: "tunnelled_http2_only", count: 2 },
         { at: now - HOUR_MS, host: "api.openai.com", kind: "without_usage", count: 3 },
       ],

@@ -22,6 +22,7 @@ import type { Store } from "../../../daemon/store/port/store.ts";
 import { createCloudPorts } from "../../cloud/cloud-ports.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { reachableHost } from "../../daemon/own-address.ts";
+import { authorityFiles } from "../../home/prepare-home.ts";
 import { fingerprintOf } from "../../install/trusted-authority.ts";
 import { version } from "../../program/version.ts";
 import { openPriceBook } from "../../records/price-book.ts";
@@ -116,6 +117,7 @@ export async function serveDaemon(
     proxy,
     api: { host: apiAddress, name: config.api.host, port: config.api.port, allowedOrigins },
     loopbackToken: await readOrCreateToken(home),
+    authorityFile: authorityFiles(home).caFile,
     maxBodyBytes: config.bodies.maxBodyBytes,
     bodyRetentionDays: config.bodies.retentionDays,
     warnings: warnings.current,

@@ -59,6 +59,74 @@ describe("the local page", () => {
     assert.doesNotMatch(text, /Nothing metered yet/);
   });
 
+  it("names each call that was not metered, and what to do, but at most ten of a kind", async () => {
+    const unknown = (path: string, count: number, host = "api.acme.test") =>
+      ({ at: noon, host, kind: "unknown_path", count, call: { method: "GET", path } }) as const;
+    const { text } = await pageOf((store) =>
+      store.coverage.add([
+        { at: noon, host: "h", kind: "metered", count: 2 },
+        unknown("/mcp-registry/v0/servers", 6),
+        unknown("/<b>", 2, "<i>"),
+        ...Array.from({ length: 10 }, (_, n) => unknown(`/v${n}/things`, 1)),
+        { at: noon, host: "h", kind: "tunnelled_http2_only", count: 3 },
+      ]),
+    );
+    const shown = text.slice(text.indexOf("Gaps in the metering"));
+    assert.match(shown, /<h3 id="gaps-unknown_path">18 requests to unknown paths<\/h3>/);
+    assert.match(
+      shown,
+      /<bdi>api\.acme\.test<\/bdi><\/td><th scope="row" class="name"><bdi>GET \/mcp-registry\/v0\/servers<\/bdi>.+<td class="number">6<\/td><td class="when wide"><time datetime="2026-05-12T/,
+    );
+    assert.match(
+      shown,
+      /<bdi>&lt;i&gt;<\/bdi><\/td><th scope="row" class="name"><bdi>GET \/&lt;b&gt;<\/bdi>/,
+    );
+    assert.match(shown, /2 more: <code>meter coverage<\/code>/);
+    assert.match(
+      shown,
+      /<h3 id="gaps-tunnelled_http2_only">3 connections whose client speaks only HTTP\/2<\/h3>/,
+    );
+    assert.match(shown, /GODEBUG=http2client=0/);
+    assert.doesNotMatch(shown, /<b>|<i>/);
+  });
+
+  it("names the programs that do not trust the certificate, with the fix for each", async () => {
+    const rig = await openApi();
+    const sample = rig.ports.status();
+    rig.close();
+    const program = {
+      name: "agent.mjs",
+      runtime: "node",
+      host: "api.openai.com",
+      rejected: 2,
+      unused: 0,
+      last_seen: new Date(noon).toISOString(),
+    };
+    const status = { ...sample, proxy: { ...sample.proxy, distrusting_programs: [program] } };
+    for (const [file, named] of [
+      ["/home/ann/.meter/ca/ca.pem", "/home/ann/.meter/ca/ca.pem"],
+      [undefined, "&lt;meter_home&gt;/ca/ca.pem"],
+    ] as const) {
+      const change = { status: () => status, ...(file !== undefined && { authorityFile: file }) };
+      const { text } = await pageOf(() => {}, "/", change);
+      assert.match(text, /<th scope="row" class="name"><bdi>agent\.mjs<\/bdi><\/th>/);
+      assert.match(
+        text,
+        /agent\.mjs \(node\) rejected the meter&#39;s certificate on 2 connections to api\.openai\.com/,
+      );
+      assert.ok(text.includes(`Set NODE_EXTRA_CA_CERTS to ${named} where it is started.`));
+      assert.match(text, /<code>meter run -- &lt;command&gt;<\/code>/);
+    }
+  });
+
+  it("shows no table of gaps if everything was metered", async () => {
+    const { text } = await pageOf((store) =>
+      store.coverage.add([{ at: noon, host: "h", kind: "metered", count: 2 }]),
+    );
+    assert.match(text, /Nothing was missed\./);
+    assert.doesNotMatch(text, /Gaps in the metering/);
+  });
+
   it("escapes every stored value", async () => {
     const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script>`;
     const record = sampleRecord({
