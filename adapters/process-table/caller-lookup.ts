@@ -5,7 +5,7 @@ import type { ProcessTable } from "../../core/ports/process-table.ts";
 import { withTimeout } from "../clock/with-timeout.ts";
 import { compileCacheEnvironment } from "../threads/thread-compile-cache.ts";
 import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
-import { createPortBatch } from "./lookup-port.ts";
+import { createPortBatch, type LookupMessage } from "./lookup-port.ts";
 import { createConnectionOwners, createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { answerOnMacos } from "./macos.ts";
 import { runCommand } from "./run-command.ts";
@@ -34,11 +34,14 @@ const RESTART_AFTER_MS = 1_000;
 /** Time after which a lookup thread that has not answered a batch is replaced, in milliseconds. */
 const HANG_TIMEOUT_MS = 4_000;
 
+/** How long the lookup thread may take to stop, in milliseconds. It may be reading `/proc`. */
+const STOP_TIMEOUT_MS = 1_000;
+
 const workerUrl = () =>
   new URL(`./lookup-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
 /** Creates the lookup on Linux: one thread that answers batches of queries from all threads. */
-function createLinuxLookup(monotonicMs: () => number): CallerLookup {
+function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
   /** Each with the thread's end of a port that was opened before it started, in which queries wait; else null. */
   const subscribers = new Map<(port: MessagePort) => void, MessagePort | null>();
   let worker: Worker | null = null;
@@ -58,7 +61,7 @@ function createLinuxLookup(monotonicMs: () => number): CallerLookup {
   function start(): void {
     if (closed || worker !== null || monotonicMs() - startedAtMs < RESTART_AFTER_MS) return;
     startedAtMs = monotonicMs();
-    const fresh = new Worker(workerUrl(), {
+    const fresh = new Worker(url, {
       name: "meter lookup",
       env: compileCacheEnvironment(),
       resourceLimits: { maxYoungGenerationSizeMb: 4 },
@@ -110,17 +113,29 @@ function createLinuxLookup(monotonicMs: () => number): CallerLookup {
       closed = true;
       clearImmediate(starting);
       for (const waiting of subscribers.values()) waiting?.close();
-      await worker?.terminate();
+      if (worker !== null) await stopThread(worker);
     },
   };
 }
 
-/** Creates the lookup of this platform. On an unsupported platform, every caller is unknown. */
+/** Lets the thread kill the program that it runs, and ends it. */
+async function stopThread(worker: Worker): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    worker.on("message", (message) => message === "stopped" && resolve());
+    worker.on("exit", () => resolve());
+  });
+  worker.postMessage({ stop: true } satisfies LookupMessage);
+  await withTimeout(stopped, STOP_TIMEOUT_MS, () => {});
+  await withTimeout(worker.terminate(), STOP_TIMEOUT_MS, () => {});
+}
+
+/** Creates the lookup of this platform. On an unsupported platform, every caller is unknown. `url` is the thread's module. */
 export function createCallerLookup(
   platform: string = process.platform,
   monotonicMs: () => number = () => performance.now(),
+  url: URL = workerUrl(),
 ): CallerLookup {
-  if (platform === "linux" || platform === "android") return createLinuxLookup(monotonicMs);
+  if (platform === "linux" || platform === "android") return createLinuxLookup(monotonicMs, url);
   const answer: AnswerBatch =
     platform === "darwin"
       ? answerOnMacos(runCommand)

@@ -55,12 +55,13 @@ interface LinuxCallersOptions {
 }
 
 /**
- * Answers queries in order. `onUsersKnown` is called once before processes are searched, with answers that have no process.
+ * Answers queries in order. `onUsersKnown` is called once before processes are searched, with answers that have no process. One
+ * call must have ended before the next one.
  */
-type LinuxCallers = (
+export type LinuxCallers = (
   queries: readonly CallerQuery[],
   onUsersKnown?: (answers: readonly CallerAnswer[]) => void,
-) => readonly CallerAnswer[];
+) => Promise<readonly CallerAnswer[]>;
 
 /** A process, identified so that a later one with the same pid is not taken for it. */
 interface Holder {
@@ -89,15 +90,15 @@ interface CallersState {
  * connections, then the process that has the inode open. A batch reads the tables once, and each process's descriptors
  * at most once. What else a process holds open is remembered for later batches.
  *
- * The work is synchronous and may take many milliseconds, so run it in a thread of its own. Processes of other users
- * are searched only by root. Never throws.
+ * Reading `/proc` is synchronous and may take many milliseconds, so run it in a thread of its own. Processes of other users
+ * are searched only by root. Never rejects.
  */
 export function createLinuxCallers({
   proc = "/proc",
   ownUid = process.geteuid?.(),
   monotonicMs = () => performance.now(),
   onRead = () => {},
-  diagnose = proc === "/proc" ? createSocketDiagnosis() : () => null,
+  diagnose = proc === "/proc" ? createSocketDiagnosis() : async () => null,
 }: LinuxCallersOptions = {}): LinuxCallers {
   const state: CallersState = {
     proc,
@@ -110,21 +111,21 @@ export function createLinuxCallers({
     holders: new Map(),
     recentCallers: createRecentCallers(monotonicMs),
   };
-  return (queries, onUsersKnown = () => {}) => {
+  return async (queries, onUsersKnown = () => {}) => {
     try {
-      return answerQueries(state, queries, onUsersKnown);
+      return await answerQueries(state, queries, onUsersKnown);
     } catch {
       return queries.map(() => UNKNOWN_CALLER);
     }
   };
 }
 
-function answerQueries(
+async function answerQueries(
   state: CallersState,
   queries: readonly CallerQuery[],
   onUsersKnown: (answers: readonly CallerAnswer[]) => void,
-): readonly CallerAnswer[] {
-  const sockets = readSockets(state, queries);
+): Promise<readonly CallerAnswer[]> {
+  const sockets = await readSockets(state, queries);
   const users = sockets.map(userAnswer);
   onUsersKnown(users);
   const processes = findProcesses(state, queries, sockets);
@@ -153,26 +154,32 @@ function userAnswer(socket: KernelSocket | null): CallerAnswer {
  * Finds each query's socket; null if the kernel does not have it. For a process, the socket that was found when the connection
  * was accepted is used again, since it may be closed by now. For a user it is not: that answer grants access.
  */
-function readSockets(state: CallersState, queries: readonly CallerQuery[]): (KernelSocket | null)[] {
+async function readSockets(
+  state: CallersState,
+  queries: readonly CallerQuery[],
+): Promise<(KernelSocket | null)[]> {
   const found = queries.map((query) => (query.wantsProcess ? state.recentCallers.findSocket(query) : null));
   for (let reading = 0; reading < MAX_READINGS && found.includes(null); reading++) {
     const ports = new Set(queries.filter((_, at) => found[at] === null).map(({ clientPort }) => clientPort));
-    const index = listSockets(state, ports);
+    const index = await listSockets(state, ports);
     for (const [at, query] of queries.entries()) found[at] ??= findSocket(index, query);
   }
   return found;
 }
 
 /** Lists the sockets with these local ports: from the kernel's tables, or through `ss` if these are large. */
-function listSockets(state: CallersState, ports: ReadonlySet<number>): ReturnType<typeof indexSockets> {
+async function listSockets(
+  state: CallersState,
+  ports: ReadonlySet<number>,
+): Promise<ReturnType<typeof indexSockets>> {
   const { proc, onRead, monotonicMs } = state;
-  const startedAtMs = monotonicMs();
-  if (startedAtMs < state.slowUntilMs) {
+  if (monotonicMs() < state.slowUntilMs) {
     onRead("diagnosis");
-    const output = state.diagnose(ports);
+    const output = await state.diagnose(ports);
     if (output !== null) return indexDiagnosedSockets(output);
   }
   onRead("tables");
+  const startedAtMs = monotonicMs();
   const tables = [read(`${proc}/net/tcp`) ?? "", read(`${proc}/net/tcp6`) ?? ""];
   const endedAtMs = monotonicMs();
   const bytes = tables.reduce((sum, { length }) => sum + length, 0);
@@ -319,7 +326,7 @@ function remember(holders: Map<string, Holder>, inode: string, holder: Holder): 
  */
 export function createLinuxProcessTable(options?: LinuxCallersOptions): ProcessTable {
   const answer = createLinuxCallers(options);
-  return createProcessTable(createLookupQueue(async (queries) => answer(queries)));
+  return createProcessTable(createLookupQueue((queries) => answer(queries)));
 }
 
 /**
@@ -329,7 +336,7 @@ export function createLinuxProcessTable(options?: LinuxCallersOptions): ProcessT
 export function createLinuxConnectionOwners(options: LinuxCallersOptions = {}): ConnectionOwnerLookup {
   const answer = createLinuxCallers(options);
   return createConnectionOwners(
-    createLookupQueue(async (queries) => answer(queries)),
+    createLookupQueue((queries) => answer(queries)),
     options.ownUid,
   );
 }

@@ -7,6 +7,9 @@ export interface LookupRequest {
   readonly queries: readonly CallerQuery[];
 }
 
+/** What the lookup thread receives: a request, a port for requests of another thread, or the request to end its work. */
+export type LookupMessage = LookupRequest | { readonly port: MessagePort } | { readonly stop: true };
+
 /** A message from the lookup thread. */
 export interface LookupResponse {
   readonly id: number;

@@ -52,9 +52,9 @@ for (let lookup = 0; lookup < LOOKUPS; lookup += 1) {
   const [{ remotePort }] = (await once(server, "connection")) as [Socket];
   const ends = { clientPort: remotePort ?? 0, serverPort: port };
   const startedAtMs = performance.now();
-  callers([{ ...ends, clientAddress: "127.0.0.1", wantsProcess: false, storesProcess: true }]);
+  await callers([{ ...ends, clientAddress: "127.0.0.1", wantsProcess: false, storesProcess: true }]);
   const acceptedAtMs = performance.now();
-  const [answer] = callers([{ ...ends, clientAddress: null, wantsProcess: true }]);
+  const [answer] = await callers([{ ...ends, clientAddress: null, wantsProcess: true }]);
   atAccept.push(acceptedAtMs - startedAtMs);
   afterwards.push(performance.now() - acceptedAtMs);
   if (answer?.process?.pid === child.pid) found += 1;

@@ -100,45 +100,45 @@ describe("createLinuxProcessTable()", () => {
     }
   });
 
-  it("answers a batch from one reading of the tables and one search of each process", () => {
+  it("answers a batch from one reading of the tables and one search of each process", async () => {
     const proc = makeProc();
     try {
       const reads: string[] = [];
       const callers = createLinuxCallers({ proc, onRead: (what) => reads.push(what) });
       const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: true };
-      const answers = callers(Array.from({ length: 500 }, () => query));
+      const answers = await callers(Array.from({ length: 500 }, () => query));
       assert.ok(answers.every(({ uid, process: found }) => uid === process.getuid?.() && found?.pid === 40));
       // Pid 50 is younger than the holder, and pids 30 to 1 are not reached.
       assert.deepEqual(reads, ["tables", "descriptors", "descriptors"]);
       reads.length = 0;
-      assert.equal(callers([query])[0]?.process?.pid, 40);
+      assert.equal((await callers([query]))[0]?.process?.pid, 40);
       assert.deepEqual(reads, ["tables"]);
     } finally {
       rmSync(proc, { recursive: true });
     }
   });
 
-  it("forgets the holder of a socket if its pid now belongs to another process", () => {
+  it("forgets the holder of a socket if its pid now belongs to another process", async () => {
     const proc = makeProc();
     try {
       const callers = createLinuxCallers({ proc });
       const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
-      assert.equal(callers([query])[0]?.process?.pid, 40);
+      assert.equal((await callers([query]))[0]?.process?.pid, 40);
       writeFileSync(join(proc, "40/stat"), `40 (other) S 1 1 1 0${" 9".repeat(20)}`);
       rmSync(join(proc, "40/fd/3"));
-      assert.equal(callers([query])[0]?.process, null);
+      assert.equal((await callers([query]))[0]?.process, null);
     } finally {
       rmSync(proc, { recursive: true });
     }
   });
 
-  it("reads the tables again if a reading missed a socket, at most three times", () => {
+  it("reads the tables again if a reading missed a socket, at most three times", async () => {
     const proc = makeProc();
     try {
       let tables = 0;
       const callers = createLinuxCallers({ proc, onRead: (what) => (tables += what === "tables" ? 1 : 0) });
       const query = { clientAddress: null, clientPort: 7, serverPort: 8081, wantsProcess: true };
-      assert.deepEqual(callers([query, query]), [
+      assert.deepEqual(await callers([query, query]), [
         { uid: null, process: null },
         { uid: null, process: null },
       ]);
@@ -148,18 +148,18 @@ describe("createLinuxProcessTable()", () => {
     }
   });
 
-  it("uses ss for a while after a slow reading of large tables, and reads the tables if ss fails", () => {
+  it("uses ss for a while after a slow reading of large tables, and reads the tables if ss fails", async () => {
     const proc = makeProc();
     try {
       const small: string[] = [];
       let clock = 0;
       const onSmall = createLinuxCallers({
         ...{ proc, monotonicMs: () => (clock += 16), onRead: (what: string) => small.push(what) },
-        diagnose: () => null,
+        diagnose: async () => null,
       });
       const any = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: false };
-      onSmall([any]);
-      onSmall([any]);
+      await onSmall([any]);
+      await onSmall([any]);
       assert.deepEqual(small, ["tables", "tables"], "small tables, on a busy machine");
       appendFileSync(join(proc, "net/tcp"), `${" ".repeat(149)}\n`.repeat(2_000));
       const steps: string[] = [];
@@ -171,27 +171,27 @@ describe("createLinuxProcessTable()", () => {
         proc,
         monotonicMs: () => (now += stepMs),
         onRead: (what) => steps.push(what),
-        diagnose: (ports) => (ports.has(52_514) ? output : null),
+        diagnose: async (ports) => (ports.has(52_514) ? output : null),
       });
       const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: false };
       const uid = process.getuid?.();
-      assert.equal(callers([query])[0]?.uid, uid);
-      assert.deepEqual(callers([query, { ...query, clientPort: 52_515 }]), [
+      assert.equal((await callers([query]))[0]?.uid, uid);
+      assert.deepEqual(await callers([query, { ...query, clientPort: 52_515 }]), [
         { uid: 5, process: null },
         { uid: null, process: null, isClosed: true },
       ]);
       output = null;
-      assert.equal(callers([query])[0]?.uid, uid);
+      assert.equal((await callers([query]))[0]?.uid, uid);
       stepMs = 0;
       now += 30_001;
-      callers([query]);
+      await callers([query]);
       assert.deepEqual(steps, ["tables", "diagnosis", "diagnosis", "tables", "tables"]);
     } finally {
       rmSync(proc, { recursive: true });
     }
   });
 
-  it("stops searching at the time limit", () => {
+  it("stops searching at the time limit", async () => {
     const proc = makeProc();
     try {
       let now = 0;
@@ -203,7 +203,7 @@ describe("createLinuxProcessTable()", () => {
       });
       rmSync(join(proc, "40/fd/3"));
       const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
-      assert.equal(callers([query])[0]?.process, null);
+      assert.equal((await callers([query]))[0]?.process, null);
       assert.equal(searched, 2);
     } finally {
       rmSync(proc, { recursive: true });
@@ -218,71 +218,71 @@ describe("createLinuxProcessTable()", () => {
       rmSync(join(proc, "40"), { recursive: true });
     };
 
-    it("returns the process from the query at the time of the connection", () => {
+    it("returns the process from the query at the time of the connection", async () => {
       const proc = makeProc();
       try {
         const steps: string[] = [];
         const callers = createLinuxCallers({ proc, onRead: (what) => steps.push(what) });
-        const [answer] = callers([{ ...onOpen, storesProcess: true }], ([users]) =>
+        const [answer] = await callers([{ ...onOpen, storesProcess: true }], ([users]) =>
           steps.push(`uid ${users?.uid}`),
         );
         assert.deepEqual(answer, { uid: process.getuid?.(), process: null });
         assert.deepEqual(steps.slice(0, 3), ["tables", `uid ${process.getuid?.()}`, "descriptors"]);
         close(proc);
-        assert.deepEqual(callers([{ ...later, wantsProcess: false }])[0], {
+        assert.deepEqual((await callers([{ ...later, wantsProcess: false }]))[0], {
           uid: null,
           process: null,
           isClosed: true,
         });
         steps.length = 0;
-        assert.equal(callers([later])[0]?.process?.pid, 40);
+        assert.equal((await callers([later]))[0]?.process?.pid, 40);
         assert.deepEqual(steps, [], "the socket is known, and so is its process");
         writeFileSync(join(proc, "net/tcp"), header);
-        assert.equal(callers([later])[0]?.process?.cwd, "/gone/shop");
+        assert.equal((await callers([later]))[0]?.process?.cwd, "/gone/shop");
       } finally {
         rmSync(proc, { recursive: true });
       }
     });
 
-    it("returns none without that query, for other ports, and after ten seconds", () => {
+    it("returns none without that query, for other ports, and after ten seconds", async () => {
       const proc = makeProc();
       try {
         let now = 0;
         const callers = createLinuxCallers({ proc, monotonicMs: () => now });
-        callers([onOpen]);
+        await callers([onOpen]);
         close(proc);
-        assert.equal(callers([later])[0]?.process, null);
+        assert.equal((await callers([later]))[0]?.process, null);
         rmSync(proc, { recursive: true });
         const again = makeProc();
         const others = createLinuxCallers({ proc: again, monotonicMs: () => now });
-        others([{ ...onOpen, storesProcess: true }]);
+        await others([{ ...onOpen, storesProcess: true }]);
         close(again);
-        assert.equal(others([{ ...later, clientPort: 52_515 }])[0]?.process, null);
-        assert.equal(others([{ ...later, serverPort: 8082 }])[0]?.process, null);
+        assert.equal((await others([{ ...later, clientPort: 52_515 }]))[0]?.process, null);
+        assert.equal((await others([{ ...later, serverPort: 8082 }]))[0]?.process, null);
         now = 10_000;
-        assert.equal(others([later])[0]?.process?.pid, 40);
+        assert.equal((await others([later]))[0]?.process?.pid, 40);
         now = 10_001;
-        assert.equal(others([later])[0]?.process, null);
+        assert.equal((await others([later]))[0]?.process, null);
         rmSync(again, { recursive: true });
       } finally {
         rmSync(proc, { recursive: true, force: true });
       }
     });
 
-    it("returns none from an earlier connection with the same ports", () => {
+    it("returns none from an earlier connection with the same ports", async () => {
       const proc = makeProc();
       try {
         const callers = createLinuxCallers({ proc });
-        callers([{ ...onOpen, storesProcess: true }]);
+        await callers([{ ...onOpen, storesProcess: true }]);
         close(proc);
-        callers([{ ...onOpen, storesProcess: true }]);
-        assert.equal(callers([later])[0]?.process, null);
+        await callers([{ ...onOpen, storesProcess: true }]);
+        assert.equal((await callers([later]))[0]?.process, null);
       } finally {
         rmSync(proc, { recursive: true });
       }
     });
 
-    it("searches for at most 200 ms, because other connections wait", () => {
+    it("searches for at most 200 ms, because other connections wait", async () => {
       const proc = makeProc();
       try {
         let now = 0;
@@ -293,7 +293,7 @@ describe("createLinuxProcessTable()", () => {
           onRead: (what) => (searched += what === "descriptors" ? 1 : 0),
         });
         rmSync(join(proc, "40/fd/3"));
-        callers([{ ...onOpen, storesProcess: true }]);
+        await callers([{ ...onOpen, storesProcess: true }]);
         assert.equal(searched, 2);
       } finally {
         rmSync(proc, { recursive: true });

@@ -138,7 +138,7 @@ describe("other users of the machine", { skip: onLinux }, () => {
       cleanup.add(() => port1.close());
       port1.on("message", async ({ id, queries }: LookupRequest) => {
         await closed.promise;
-        port1.postMessage({ id, answers: callers(queries) });
+        port1.postMessage({ id, answers: await callers(queries) });
       });
       deliver(port2 as MessagePort);
       return () => port1.close();

@@ -1,0 +1,85 @@
+import type { MessagePort } from "node:worker_threads";
+import type { CallerAnswer } from "./caller-query.ts";
+import type { LinuxCallers } from "./linux.ts";
+import type { LookupMessage, LookupRequest, LookupResponse } from "./lookup-port.ts";
+
+/** Maximum pause between two batches, in milliseconds. */
+const MAX_REST_MS = 100;
+
+type Port = Pick<MessagePort, "postMessage">;
+
+interface WaitingRequest {
+  readonly port: Port;
+  readonly request: LookupRequest;
+}
+
+/**
+ * Answers lookups in this thread, for its parent and for the ports that the parent sends. When the parent asks to stop, calls
+ * `stop` and replies; the parent then terminates the thread.
+ */
+export function serveLookups(parent: MessagePort, answer: LinuxCallers, stop: () => void): void {
+  let waiting: WaitingRequest[] = [];
+  let scheduled = false;
+
+  /**
+   * Answers all waiting requests from one reading of the tables, then pauses for as long as that took, so that lookups use at
+   * most half of a core. Requests that want no process are answered before processes are searched.
+   */
+  async function run(): Promise<void> {
+    const batch = waiting;
+    waiting = [];
+    const startedAtMs = performance.now();
+    let usersPosted = false;
+    const answers = await answer(
+      batch.flatMap(({ request }) => request.queries),
+      (users) => {
+        post(batch, users, false);
+        usersPosted = true;
+      },
+    );
+    if (!usersPosted) post(batch, answers, false);
+    post(batch, answers, true);
+    setTimeout(
+      () => {
+        scheduled = false;
+        if (waiting.length > 0) schedule();
+      },
+      Math.min(MAX_REST_MS, performance.now() - startedAtMs),
+    );
+  }
+
+  /** Messages that have already arrived belong to the same batch. */
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(run);
+  }
+
+  const take = (port: Port) => (message: LookupMessage) => {
+    if ("port" in message) {
+      message.port.on("message", take(message.port));
+    } else if ("stop" in message) {
+      stop();
+      port.postMessage("stopped");
+    } else {
+      waiting.push({ port, request: message });
+      schedule();
+    }
+  };
+  parent.on("message", take(parent));
+}
+
+/** Sends the answers to the requests of a batch that want a process, or to the others. */
+function post(
+  batch: readonly WaitingRequest[],
+  answers: readonly CallerAnswer[],
+  wantProcess: boolean,
+): void {
+  let at = 0;
+  for (const { port, request } of batch) {
+    const end = at + request.queries.length;
+    if (request.queries.some(({ wantsProcess }) => wantsProcess) === wantProcess)
+      port.postMessage({ id: request.id, answers: answers.slice(at, end) } satisfies LookupResponse);
+    at = end;
+  }
+}
