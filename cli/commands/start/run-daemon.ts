@@ -106,7 +106,7 @@ async function waitUntilStopped(
   const stopped = stopSignal();
   const withdraw = announceDaemon(stateFile(home), running, warnings.report);
   flushCompileCacheLater();
-  collectGarbageAtRest();
+  collectGarbageAtRest({ thoroughly: true });
   const cause = await Promise.race([stopped, portLost]);
   withdraw();
   return cause;
