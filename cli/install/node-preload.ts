@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
+import { createNoProxyMatcher, noProxyFunctions } from "../../core/values/text/no-proxy.ts";
 
 /**
  * The script that `meter run` loads into each Node below it, in plain JavaScript for Node 18 and newer.
@@ -11,7 +12,7 @@ import { writeFileAtomic } from "../../adapters/files/write-file-atomic.ts";
  * - HTTP/2 to Bedrock, the AWS SDK's default there, cannot be metered, so it is reported once.
  */
 const SCRIPT = String.raw`"use strict";
-(() => {
+((createDirectMatcher) => {
   const { env } = process;
   const proxyUrl = env.HTTPS_PROXY;
   if (!proxyUrl) return;
@@ -20,12 +21,7 @@ const SCRIPT = String.raw`"use strict";
   const net = require("node:net");
   const tls = require("node:tls");
   const proxy = new URL(proxyUrl);
-  const exempt = (env.no_proxy ?? env.NO_PROXY ?? "").toLowerCase().split(/[\s,]+/).filter(Boolean);
-  const isDirect = (host) =>
-    exempt.some((entry) => {
-      const name = entry.replace(/^\*?\./, "");
-      return entry === "*" || host === name || host.endsWith("." + name);
-    });
+  const isDirect = createDirectMatcher(env);
 
   const tunnel = (host, port, done) => {
     const authority = (host.includes(":") ? "[" + host + "]" : host) + ":" + port;
@@ -62,9 +58,10 @@ const SCRIPT = String.raw`"use strict";
     https.Agent.prototype.createConnection = function (...words) {
       const [options, done] = words;
       const host = options?.host ?? options?.hostname;
-      if (typeof host !== "string" || typeof done !== "function" || options.socketPath || isDirect(host))
+      const port = Number(options?.port || 443);
+      if (typeof host !== "string" || typeof done !== "function" || options.socketPath || isDirect(host, port))
         return direct.apply(this, words);
-      tunnel(host, options.port || 443, (error, socket) => {
+      tunnel(host, port, (error, socket) => {
         if (error) done(error);
         else done(null, direct.call(this, { ...options, socket }));
       });
@@ -91,7 +88,7 @@ const SCRIPT = String.raw`"use strict";
       const socket = tls.connect({ ...where, servername: name, ALPNProtocols: ["http/1.1"] });
       socket.once("secureConnect", () => settle(null, socket)).once("error", settle);
     };
-    if (isDirect(host)) return secure(null);
+    if (isDirect(host, port)) return secure(null);
     tunnel(host, port, (error, socket) => (error ? settle(error) : secure(socket)));
   };
 
@@ -128,13 +125,19 @@ const SCRIPT = String.raw`"use strict";
     return connectHttp2.call(this, authority, ...words);
   };
   require("node:module").syncBuiltinESMExports();
-})();
-`;
+})`;
+
+/**
+ * Returns the whole script. It can import nothing of the meter, whose modules need a newer Node, so it has the text of the
+ * functions that read `NO_PROXY`. A bundler may rename them.
+ */
+export const nodePreloadScript = (): string =>
+  `${SCRIPT}((() => {\n${noProxyFunctions.join("\n")}\nreturn ${createNoProxyMatcher.name};\n})());\n`;
 
 /** Writes the script below the home, and returns the value of `NODE_OPTIONS` that loads it after the caller's own options. */
 export function writeNodePreload(home: string, ownOptions: string | undefined): string {
   const path = join(home, "node-preload.cjs");
-  writeFileAtomic(path, SCRIPT, { mode: 0o644 });
+  writeFileAtomic(path, nodePreloadScript(), { mode: 0o644 });
   // Quotes keep spaces, and a backslash escapes within them: nodejs.org/api/cli.html#node_optionsoptions.
   const option = `--require="${path.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
   return ownOptions ? `${ownOptions} ${option}` : option;

@@ -46,6 +46,23 @@ export function matchesNoProxy(entries: readonly NoProxyEntry[], host: string, p
   });
 }
 
+/** Creates a test for hosts that are reached without the proxy, as `NO_PROXY` of an environment says. */
+export function createNoProxyMatcher(
+  env: Readonly<Record<string, string | undefined>>,
+): (host: string, port: number) => boolean {
+  const entries = parseNoProxy(splitNoProxy(readNoProxy(env)));
+  return (host, port) => matchesNoProxy(entries, host, port);
+}
+
+/**
+ * All functions that `createNoProxyMatcher()` needs, and itself. They use nothing else of this file, so that their text is a
+ * program: another process can have the same rules.
+ */
+export const noProxyFunctions: readonly ((...words: never[]) => unknown)[] = [
+  ...[createNoProxyMatcher, readNoProxy, splitNoProxy, parseNoProxy, matchesNoProxy],
+  ...[parseEntry, parseNetwork, parseAddress, parseIpv4, parseIpv6, parseGroup, isInNetwork],
+];
+
 /** Returns the hosts that a `NO_PROXY` value may exempt on any port. A host may be a pattern such as `*.example.com`. */
 export function listExemptHosts(value: string, hosts: readonly string[]): string[] {
   const entries = parseNoProxy(splitNoProxy(value));
