@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -98,11 +98,17 @@ describe("clients that ignore the proxy variables, under meter run", {
 
   const hasWget = spawnSync("wget", ["--version"], { stdio: "ignore" }).status === 0;
   it("wget is metered, and keeps the user's wgetrc", { skip: hasWget ? false : "no wget" }, async () => {
-    writeFileSync(join(folder, ".wgetrc"), "header = X-Own: 1");
+    // A certificate of the user's own, which does not cover the meter's, and a password.
+    const own = ["header = X-Own: 1", "http_password = hunter2", `ca_certificate = ${simulation.caFile}`];
+    writeFileSync(join(folder, ".wgetrc"), `${own.join("\n")}\n`);
     const post = ["--header=Content-Type: application/json", `--post-data=${body}`];
     await isMetered("wget", "-q", "-O", "/dev/null", ...post, url);
     const headers = simulation.calls.at(-1)?.requestHeaders ?? [];
     assert.equal(headers.find(([name]) => name.toLowerCase() === "x-own")?.[1], "1");
+    const copied = readdirSync(meter.home, { withFileTypes: true, recursive: true }).filter(
+      (entry) => entry.isFile() && readFileSync(join(entry.parentPath, entry.name)).includes("hunter2"),
+    );
+    assert.deepEqual(copied, [], "the user's file stays the only one with the password");
   });
 
   it("Ollama's clients use the gateway, and its server does not", () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { writeFileAtomic } from "../../../adapters/files/write-file-atomic.ts";
@@ -25,21 +25,20 @@ export function clientVariables(
   gateway.password = "";
   return {
     NODE_OPTIONS: writeNodePreload(home, env.NODE_OPTIONS),
-    WGETRC: writeWgetrc(home, env, metered.SSL_CERT_FILE ?? ""),
+    ...wgetVariables(home, env, metered.SSL_CERT_FILE ?? ""),
     ...(!env.OLLAMA_HOST && !startsServer && { OLLAMA_HOST: gateway.href }),
   };
 }
 
-/** Writes a wgetrc with the caller's own settings and our certificates: wget with GnuTLS reads no variable for these. */
-function writeWgetrc(home: string, env: Environment, bundleFile: string): string {
+/**
+ * Writes a wgetrc with our certificates, since wget with GnuTLS reads no variable for these, and returns the variables that name
+ * it. A wgetrc can't include another one, and the caller's may contain passwords, so it is not copied: wget reads it in place of
+ * the system's, and ours after it. Source: `initialize()` in wget's `init.c`, from version 1.12.
+ */
+function wgetVariables(home: string, env: Environment, bundleFile: string): Record<string, string> {
   const path = join(home, "wgetrc");
+  writeFileAtomic(path, `ca_certificate = ${bundleFile}\n`, { mode: 0o600 });
   const own = env.WGETRC ?? join(env.HOME ?? homedir(), ".wgetrc");
-  let text = "";
-  try {
-    text = own === path ? "" : readFileSync(own, "utf8");
-  } catch {
-    // The caller has none.
-  }
-  writeFileAtomic(path, `${text.replace(/\n?$/, "\n")}ca_certificate = ${bundleFile}\n`, { mode: 0o600 });
-  return path;
+  // Below another `meter run`, the variable is set already.
+  return { WGETRC: path, ...(own !== path && existsSync(own) && { SYSTEM_WGETRC: own }) };
 }
