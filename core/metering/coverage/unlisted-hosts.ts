@@ -83,8 +83,9 @@ export function describeUnlistedHost({ host, port, apis, count }: UnlistedHost):
   const times = formatCount(count);
   if (apis.length === 0)
     return `Not metered: ${times} ${count === 1 ? "connection" : "connections"} to ${name}, an AI service.`;
-  const names = apis.map((api) => API_NAMES[api]).join(" and ");
-  return `Not metered: ${times} ${count === 1 ? "call" : "calls"} to ${name}, which answers like ${names} API.`;
+  const names = apis.map((api) => API_NAMES[api]);
+  const listed = names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  return `Not metered: ${times} ${count === 1 ? "call" : "calls"} to ${name}, which answers like ${listed} ${names.length === 1 ? "API" : "APIs"}.`;
 }
 
 /** Returns a provider name for a host: its labels, joined by hyphens. */

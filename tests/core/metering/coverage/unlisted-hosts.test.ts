@@ -90,12 +90,14 @@ describe("listUnlistedHosts()", () => {
     const [gpu, corp] = listUnlistedHosts(coverage);
     assert.equal(
       describeUnlistedHost(gpu!),
-      "Not metered: 6 calls to gpu-box (port 8001), which answers like OpenAI's and Anthropic's API.",
+      "Not metered: 6 calls to gpu-box (port 8001), which answers like OpenAI's and Anthropic's APIs.",
     );
     assert.equal(
       addProviderCommand(gpu!),
       "meter provider add gpu-box --port 8001 --api openai --api anthropic",
     );
+    const three = { ...gpu!, apis: ["anthropic", "gemini", "openai"] } as const;
+    assert.match(describeUnlistedHost(three), /like Anthropic's, Gemini's and OpenAI's APIs\.$/);
     assert.equal(describeUnlistedHost(corp!), "Not metered: 2 connections to llm.corp.test, an AI service.");
     assert.deepEqual(JSON.parse(JSON.stringify(parse(providerLines(gpu!).join("\n")))), {
       providers: [{ host: "gpu-box", port: 8001, provider: "gpu-box", api: ["openai", "anthropic"] }],
