@@ -1,9 +1,16 @@
 import { BUNDLED_RATES_DATE, BUNDLED_RATES_SOURCE } from "../../../core/pricing/bundled-rates.data.ts";
+import type { RateOrigin } from "../../../core/pricing/rates.ts";
+import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { currentRates } from "../../records/current-rates.ts";
 import { printable } from "../../render/printable.ts";
 import { readPullState } from "./pull-state.ts";
+
+const CLOUD = "the connected cloud";
+
+const originName = (origin: RateOrigin | undefined): string =>
+  origin === undefined || origin.name === "cloud" ? CLOUD : origin.name;
 
 /** The options of `meter pricing status`. */
 export interface ShowPricingStatusOptions {
@@ -35,15 +42,18 @@ export async function showPricingStatus(
   }
   const minute = (iso: string | null) =>
     iso === null ? "never" : `${iso.slice(0, 16).replace("T", " ")} UTC`;
-  const from = pull.pull_url ?? (pull.source === "cloud" ? null : pull.source) ?? "the connected cloud";
+  const selected = pull.pull_url ?? (pull.source === "cloud" ? null : pull.source) ?? CLOUD;
+  const pulled = rows.filter(({ source }) => source === "auto").map(({ origin }) => originName(origin));
+  // What was pulled or imported once may be of another list than the selected one.
+  const from = pulled.length === 0 ? selected : [...new Set(pulled)].sort().join(", ");
   return context.print(
     [
-      `bundled   ${inForce.bundled} models, dated ${BUNDLED_RATES_DATE} (${ageDays} days old), from ${BUNDLED_RATES_SOURCE}`,
-      `pulled    ${inForce.auto} models, from ${from}; last pull: ${minute(pull.last_pull_at)}`,
+      `bundled   ${formatQuantity(inForce.bundled, "model")}, dated ${BUNDLED_RATES_DATE} (${ageDays} days old), from ${BUNDLED_RATES_SOURCE}`,
+      `pulled    ${formatQuantity(inForce.auto, "model")}, from ${printable(from)}; last pull: ${minute(pull.last_pull_at)}`,
       ...(pull.last_error === null
         ? []
         : [`failed    ${minute(pull.last_failed_at)}: ${printable(pull.last_error)}; no rates changed`]),
-      `operator  ${inForce.operator} models, from config.toml`,
+      `operator  ${formatQuantity(inForce.operator, "model")}, from config.toml`,
       pull.auto_pull
         ? `auto-pull on, every ${pull.interval_seconds / 3600} h; next pull: ${pull.next_pull_at === null ? "now" : minute(pull.next_pull_at)}`
         : "auto-pull off. Pull once: meter pricing pull --source litellm. Pull regularly: meter pricing auto-pull --source litellm",

@@ -223,6 +223,8 @@ describe("meter pricing with a public price list", () => {
     try {
       const imported = await runWords(home, ["pricing", "import", file, "--format", "litellm"]);
       assert.match(imported.stdout, /^Pulled 1 rate from litellm: 1 new,/);
+      const shown = await runWords(home, ["pricing", "status"]);
+      assert.match(shown.stdout, /\npulled {4}1 model, from litellm; last pull: never\n/);
       const wrong = await runWords(home, ["pricing", "import", file, "--format", "openrouter"]);
       assert.deepEqual(
         [wrong.code, wrong.stderr],
