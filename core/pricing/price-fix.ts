@@ -1,6 +1,5 @@
 import type { Millis } from "../values/time.ts";
 import type { Explanation } from "./explain-request.ts";
-import type { PriceBook } from "./price-book.ts";
 import { priceListOf } from "./provider-names.ts";
 import { sourcesOf } from "./sources/price-sources.ts";
 
@@ -75,15 +74,14 @@ export function fixOfExplanation(
   return findPriceFix({ provider, model, hasRate: priced.row !== null }, lastPull, now);
 }
 
-/** Returns how a model without a known price gets one, by the rates of the book. */
-export function findModelFix(
-  { provider, model }: Pick<ModelWithoutPrice, "provider" | "model">,
-  book: PriceBook,
-  lastPull: LastPulls,
-  now: Millis,
-): PriceFix | null {
-  const hasRate = book.find({ provider, model, requestedModel: null, at: now }) !== null;
-  return findPriceFix({ provider, model, hasRate }, lastPull, now);
+/**
+ * Returns how a request that was stored without a price gets one, and others of its model. The rates in force may have the price
+ * that those of that time lacked.
+ */
+export function fixOfUnpriced(explanation: Explanation, lastPull: LastPulls, now: Millis): PriceFix | null {
+  if (explanation.priced.costPicoUsd === null) return fixOfExplanation(explanation, lastPull, now);
+  const text = "The rates in force have the price. Price the stored requests:";
+  return { text, toml: [], commands: [RECOMPUTE] };
 }
 
 /** Returns each different fix once, in order. */

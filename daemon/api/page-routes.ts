@@ -2,23 +2,16 @@ import { type Context, Hono } from "hono";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
-import {
-  distinctFixes,
-  findModelFix,
-  fixOfExplanation,
-  type PriceFix,
-} from "../../core/pricing/price-fix.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { distinctFixes, fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
 import { pageScript } from "../page/page-script.ts";
 import { pageStyle } from "../page/page-style.ts";
 import { renderNotFoundPage, renderRequestPage } from "../page/request-page.ts";
 import { dayOf } from "../store/days.ts";
-import type { Statistics } from "../store/port/reports.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { DEFAULT_PERIOD_DAYS } from "./read-period.ts";
 import { pageContentSecurityPolicy } from "./response-headers.ts";
-import { lastPulls } from "./unpriced-models.ts";
+import { lastPulls, readUnpricedModels } from "./unpriced-models.ts";
 
 /** How many requests the page lists. */
 const RECENT = 25;
@@ -47,6 +40,7 @@ export function createPageRoutes(ports: ApiPorts): Hono {
     const from = dayOf(dayOf(to - 1, "local").from + DAY_MS / 2 - (rangeDays - 1) * DAY_MS, "local").from;
     const status = ports.status();
     const statistics = await store.reports.readStatistics({ from, to, days: "local" }, turn);
+    const unpriced = await readUnpricedModels(ports, from, to, MAX_PRICE_FIXES);
     const recent = await store.records.list({ from: null, to: null, beforeSeq: null, limit: RECENT }, turn);
     return context.html(
       renderLocalPage({
@@ -56,7 +50,7 @@ export function createPageRoutes(ports: ApiPorts): Hono {
         to,
         statistics,
         recent: recent.requests,
-        priceFixes: findPriceFixes(statistics, to),
+        priceFixes: distinctFixes(unpriced.map(({ fix }) => fix)),
         coverage: summariseCoverage(store.coverage.read({ from, to })),
         gaps: {
           gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
@@ -70,18 +64,6 @@ export function createPageRoutes(ports: ApiPorts): Hono {
       }),
     );
   });
-
-  /** How the models of unpriced requests get a price, each fix once. */
-  function findPriceFixes({ models }: Statistics, now: Millis): PriceFix[] {
-    return distinctFixes(
-      models
-        .filter((row) => row.unpriced > 0 && row.tokens.prompt !== null)
-        .slice(0, MAX_PRICE_FIXES)
-        .map(({ provider, key }) =>
-          findModelFix({ provider, model: key ?? "" }, ports.prices(), lastPull, now),
-        ),
-    );
-  }
 
   routes.get("/requests/:id", async (context) => {
     page(context);

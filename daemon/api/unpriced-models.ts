@@ -1,4 +1,5 @@
-import { findModelFix, type LastPulls, type PriceFix } from "../../core/pricing/price-fix.ts";
+import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { fixOfUnpriced, type LastPulls, type PriceFix } from "../../core/pricing/price-fix.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { readSourcePulledAt } from "../cloud/pull-state.ts";
 import type { ApiPorts } from "./api-ports.ts";
@@ -9,7 +10,10 @@ export interface UnpricedModelStatus {
   readonly model: string;
   readonly requests: number;
   readonly last_request_id: string;
-  /** Null if the model has a rate, but not for all that the requests used, and no list can add it. */
+  /**
+   * How the latest of them gets a price. Null if the model has a rate, but not for all that the request used, and no list can add
+   * it.
+   */
   readonly fix: PriceFix | null;
 }
 
@@ -30,9 +34,11 @@ export async function readUnpricedModels(
   // Only with unpriced requests are the rates needed.
   if (models.length === 0) return [];
   const book = ports.prices();
-  return models.map(({ lastRequestId, ...each }) => ({
-    ...each,
-    last_request_id: lastRequestId,
-    fix: findModelFix(each, book, lastPulls(ports), now),
-  }));
+  const found: UnpricedModelStatus[] = [];
+  for (const { lastRequestId, ...each } of models) {
+    const latest = await ports.store.records.get(lastRequestId);
+    const fix = latest === null ? null : fixOfUnpriced(explainRequest(latest, book), lastPulls(ports), now);
+    found.push({ ...each, last_request_id: lastRequestId, fix });
+  }
+  return found;
 }

@@ -1,4 +1,5 @@
-import { findModelFix } from "../../../core/pricing/price-fix.ts";
+import { explainRequest } from "../../../core/pricing/explain-request.ts";
+import { fixOfUnpriced } from "../../../core/pricing/price-fix.ts";
 import { readSourcePulledAt } from "../../../daemon/cloud/pull-state.ts";
 import type { ReportQuery } from "../../../daemon/store/port/reports.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
@@ -13,7 +14,7 @@ const MAX_MODELS = 5;
 /** Finds the models without a price in the report, and how each gets one. */
 export async function findPriceFixes(
   { home, env }: CommandContext,
-  store: Pick<Store, "reports" | "rates" | "notes">,
+  store: Pick<Store, "reports" | "records" | "rates" | "notes">,
   query: Omit<ReportQuery, "by" | "days">,
 ): Promise<UnpricedModelFix[]> {
   const models = await store.reports.readUnpricedModels(query, MAX_MODELS);
@@ -21,5 +22,11 @@ export async function findPriceFixes(
   const book = openPriceBook((await readConfig(home, env)).config, store.rates);
   const now = Date.now();
   const lastPull = (source: string) => readSourcePulledAt(store.notes, source);
-  return models.map((each) => ({ ...each, fix: findModelFix(each, book, lastPull, now) }));
+  const fixes: UnpricedModelFix[] = [];
+  for (const each of models) {
+    const latest = await store.records.get(each.lastRequestId);
+    const fix = latest === null ? null : fixOfUnpriced(explainRequest(latest, book), lastPull, now);
+    fixes.push({ ...each, fix });
+  }
+  return fixes;
 }

@@ -7,10 +7,10 @@ import { judgePull } from "../../../core/pricing/guard.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import {
   distinctFixes,
-  findModelFix,
   findPriceFix,
   findPublication,
   fixOfExplanation,
+  fixOfUnpriced,
 } from "../../../core/pricing/price-fix.ts";
 import { PRICE_SOURCES, sourcesOf } from "../../../core/pricing/sources/price-sources.ts";
 import { publishedRatesSchema } from "../../../core/wire/pricing-rates.ts";
@@ -78,19 +78,32 @@ describe("sourcesOf()", () => {
   });
 });
 
-describe("findModelFix()", () => {
-  it("looks up in the book whether the model has a rate", () => {
-    const book = createPriceBook(loadBundledRates());
-    const known = { provider: "openai", model: "gpt-4o" };
-    const unknown = { provider: "openai", model: "no-such-model" };
-    assert.deepEqual(
-      findModelFix(known, book, never, NOW),
-      findPriceFix({ ...known, hasRate: true }, never, NOW),
+describe("fixOfUnpriced()", () => {
+  const fix = (change: Parameters<typeof sampleRecord>[0]) =>
+    fixOfUnpriced(
+      explainRequest(
+        sampleRecord({ requestedModel: null, usageExtras: null, ...change }),
+        createPriceBook(loadBundledRates()),
+      ),
+      never,
+      NOW,
     );
-    assert.deepEqual(
-      findModelFix(unknown, book, never, NOW),
-      findPriceFix({ ...unknown, hasRate: false }, never, NOW),
-    );
+
+  it("only prices the stored requests again if the rates in force have the price", () => {
+    const found = fix({ provider: "openai", model: "gpt-4o", serviceTier: null });
+    assert.deepEqual([found?.toml, found?.commands], [[], ["meter recompute-costs"]]);
+  });
+
+  it("is otherwise the fix of the explanation", () => {
+    for (const change of [
+      { provider: "openai", model: "no-such-model" },
+      { provider: "openai", model: "gpt-4o", serviceTier: "no-such-tier" },
+      { provider: "acme", model: "m", tokens: { ...sampleRecord().tokens, promptTokens: null } },
+    ]) {
+      const record = sampleRecord({ requestedModel: null, usageExtras: null, ...change });
+      const explanation = explainRequest(record, createPriceBook(loadBundledRates()));
+      assert.deepEqual(fix(change), fixOfExplanation(explanation, never, NOW));
+    }
   });
 });
 

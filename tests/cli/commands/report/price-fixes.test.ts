@@ -50,6 +50,22 @@ describe("a report with models without a price", () => {
     assert.ok(stdout.includes(`  ${BLOCK.replaceAll("\n", "\n  ")}\n`), stdout);
   });
 
+  it("suggests nothing but to price again what the rates in force have a price for", async () => {
+    const older = await createSampleHome((store) =>
+      store.records.insert([unpriced({ provider: "openai", model: "gpt-4o" })]),
+    );
+    try {
+      const { stdout } = await runWords(older.home, ["report"]);
+      assert.match(
+        stdout,
+        /\nThe rates in force have the price\. Price the stored requests:\n {2}meter recompute-costs\n/,
+      );
+      assert.doesNotMatch(stdout, /pricing pull/);
+    } finally {
+      older.remove();
+    }
+  });
+
   it("does not suggest a list that was just pulled", async () => {
     const fresh = await createSampleHome((store) => {
       store.records.insert(records.slice(0, 1));
