@@ -68,6 +68,21 @@ export function createConnection(driver: SqliteDriver, options: SqliteOptions): 
     close();
     throw error;
   }
+  const runBetween = <T>(begin: string, work: () => T): T => {
+    prepare(begin).run([]);
+    try {
+      const result = work();
+      prepare("COMMIT").run([]);
+      return result;
+    } catch (error) {
+      try {
+        prepare("ROLLBACK").run([]);
+      } catch {
+        // SQLite has already rolled back, for example because the disk is full.
+      }
+      throw error;
+    }
+  };
   return {
     get dialect() {
       dialect ??= driver.dialect(prepare);
@@ -75,21 +90,8 @@ export function createConnection(driver: SqliteDriver, options: SqliteOptions): 
     },
     prepare: <Row>(sql: string) => prepare(sql).port as SqliteStatement<Row>,
     execute,
-    transaction: (work) => {
-      prepare("BEGIN IMMEDIATE").run([]);
-      try {
-        const result = work();
-        prepare("COMMIT").run([]);
-        return result;
-      } catch (error) {
-        try {
-          prepare("ROLLBACK").run([]);
-        } catch {
-          // SQLite has already rolled back, for example because the disk is full.
-        }
-        throw error;
-      }
-    },
+    transaction: (work) => runBetween("BEGIN IMMEDIATE", work),
+    snapshot: (read) => runBetween("BEGIN", read),
     close,
   };
 }

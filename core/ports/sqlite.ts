@@ -44,6 +44,11 @@ export interface SqliteConnection<TDialect = unknown> {
    * and cannot run while a Kysely transaction is open on the same connection.
    */
   transaction<T>(work: () => T): T;
+  /**
+   * Runs reads that all see the database as it is at the first of them, also if another connection commits in between. Cannot be
+   * nested, and cannot run `async` work.
+   */
+  snapshot<T>(read: () => T): T;
   /** Safe to call twice. */
   close(): void;
 }

@@ -167,6 +167,36 @@ describe("transaction()", () => {
     }));
 });
 
+describe("snapshot()", () => {
+  it("sees one state of the database while another connection commits, and returns the result", () =>
+    withItems(async (connection, path) => {
+      const insert = connection.prepare(insertItem);
+      insert.run([1, "before", null]);
+      const reader = await opener.open(path, { readOnly: true });
+      const count = () => reader.prepare<{ n: number }>("SELECT count(*) AS n FROM item").get([])?.n;
+      const counts = reader.snapshot(() => {
+        const first = count();
+        insert.run([2, "meanwhile", null]);
+        return [first, count()];
+      });
+      assert.deepEqual(counts, [1, 1]);
+      assert.equal(count(), 2);
+      reader.close();
+    }));
+
+  it("leaves the connection usable if the work throws", () =>
+    withItems((connection) => {
+      const fail = () => {
+        throw new RangeError("planned");
+      };
+      assert.throws(() => connection.snapshot(fail), /planned/);
+      assert.equal(
+        connection.snapshot(() => 1),
+        1,
+      );
+    }));
+});
+
 describe("the Kysely dialect", () => {
   it("inserts, returns, updates and streams", () =>
     withItems(async (connection) => {
