@@ -20,5 +20,6 @@ export interface RunningDaemon extends Pipeline {
   readonly sweep: BodySweep;
   readonly watchdog: RunningWatchdog;
   stopHeartbeat(): void;
+  stopRollupBuild(): void;
   stopping: boolean;
 }

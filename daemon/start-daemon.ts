@@ -13,6 +13,7 @@ import type { RunningDaemon, ServedApi } from "./running-daemon.ts";
 import { startBodySweep } from "./tasks/body-sweep.ts";
 import { startHeartbeat } from "./tasks/heartbeat.ts";
 import { logTaskCrash } from "./tasks/log-task-crash.ts";
+import { startRollupBuild } from "./tasks/rollup-build.ts";
 import { startWatchdog } from "./tasks/watchdog.ts";
 
 /** How often idle connections are closed while the daemon stops, in milliseconds. */
@@ -52,6 +53,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     proxy,
     restarts: () => sink.restarts,
     sweep: startBodySweep({ ...ports, retentionDays: config.bodyRetentionDays, monotonicMs: tapClock }),
+    stopRollupBuild: startRollupBuild(ports),
     watchdog: startWatchdog({ ...ports, proxy }),
     stopHeartbeat: startHeartbeat(ports, () => {
       const { stored, pending } = pipeline.writer.health();
@@ -189,6 +191,7 @@ async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<vo
   daemon.stopHeartbeat();
   daemon.watchdog.stop();
   daemon.sweep.stop();
+  daemon.stopRollupBuild();
   await drainProxy(daemon, deadlineMs);
   await capture.settled();
   feed.close();

@@ -33,7 +33,7 @@ const maxCounters = 2_000;
 const maxBatch = 500;
 
 /** Errors of one row: a retry can't help, but leaving out the row does. */
-const permanentReasons: readonly StoreErrorReason[] = ["constraint", "invalid_value", "other"];
+export const PERMANENT_REASONS: readonly StoreErrorReason[] = ["constraint", "invalid_value", "other"];
 
 /** Creates an empty backlog. */
 export function createBacklog(): Backlog {
@@ -135,7 +135,7 @@ function storeAlone(
 }
 
 function isPermanent({ reason }: StoreError): boolean {
-  return permanentReasons.includes(reason);
+  return PERMANENT_REASONS.includes(reason);
 }
 
 function toStoreError(error: unknown): StoreError {

@@ -13,9 +13,15 @@ export interface StoreConnections {
   state: SqliteConnection<Dialect>;
   /** Reads reports from a snapshot, while the others write. */
   reader: Kysely<Tables>;
+  /** The same connection as `reader`, for several reads from one snapshot. */
+  reads: SqliteConnection<Dialect>;
 }
 
-/** Creates the typed reader of a connection. */
-export function createReader(connection: SqliteConnection<Dialect>): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: connection.dialect });
+/** Names the connections, and adds the typed reader. */
+export function createConnections(
+  capture: SqliteConnection<Dialect>,
+  state: SqliteConnection<Dialect>,
+  reads: SqliteConnection<Dialect>,
+): StoreConnections {
+  return { capture, state, reader: new Kysely<Tables>({ dialect: reads.dialect }), reads };
 }

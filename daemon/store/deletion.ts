@@ -2,6 +2,7 @@ import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { Deletion, DeletionStore } from "./port/deletion.ts";
+import { changeRequests, clampThroughSeq, deleteUnusedSeries, requestsById } from "./rollups.ts";
 
 /** How many requests one transaction deletes, so that capture does not wait long. */
 const batchSize = 500;
@@ -23,6 +24,7 @@ export function clampCursors(state: SqliteConnection): void {
         `UPDATE ${table} SET ${cursor} = min(${cursor}, coalesce((SELECT max(${key}) FROM ${owner}), 0))`,
       )
       .run([]);
+  clampThroughSeq(state);
   lower("cloud_sync_state", "cursor_seq", "seq", "requests");
   lower("cloud_body_sync_state", "cursor_body_id", "body_id", "request_bodies");
 }
@@ -68,20 +70,21 @@ function deleteSome(state: SqliteConnection, before: Millis): Omit<Deletion, "un
          ORDER BY captured_at LIMIT ${bodyBatchSize})`,
     )
     .run([before, before]);
-  const remove = state.prepare(
-    `DELETE FROM requests WHERE seq IN
-       (SELECT seq FROM requests WHERE requested_at < ? ORDER BY requested_at LIMIT ${batchSize})`,
-  );
-  const requests = bodies > 0 ? 0 : remove.run([before]);
+  const oldest = `seq IN
+    (SELECT seq FROM requests WHERE requested_at < ? ORDER BY requested_at, seq LIMIT ${batchSize})`;
+  const remove = () => state.prepare(`DELETE FROM requests WHERE ${oldest}`).run([before]);
+  const requests = bodies > 0 ? 0 : changeRequests(state, { sql: oldest, values: [before] }, remove);
   clampCursors(state);
   return { requests, bodies };
 }
 
 function deleteRequests(state: SqliteConnection, requestIds: readonly string[]): void {
-  for (const id of requestIds) {
-    state.prepare("DELETE FROM request_bodies WHERE request_id = ?").run([id]);
-    state.prepare("DELETE FROM requests WHERE request_id = ?").run([id]);
-  }
+  changeRequests(state, requestsById(requestIds), () => {
+    for (const id of requestIds) {
+      state.prepare("DELETE FROM request_bodies WHERE request_id = ?").run([id]);
+      state.prepare("DELETE FROM requests WHERE request_id = ?").run([id]);
+    }
+  });
   clampCursors(state);
 }
 
@@ -90,8 +93,9 @@ function deleteOrigins(state: SqliteConnection): void {
   state.prepare("DELETE FROM project_merges").run([]);
 }
 
-/** Deletes coverage before the instant, and quarantine entries of requests and bodies that are gone. */
+/** Deletes coverage before the instant, and what belonged to requests and bodies that are gone. */
 function deleteLeftovers(state: SqliteConnection, before: Millis): void {
+  deleteUnusedSeries(state);
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
   state.prepare("DELETE FROM coverage_calls WHERE slot < ?").run([before]);
   state

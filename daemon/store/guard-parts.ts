@@ -7,6 +7,7 @@ import type { OriginStore } from "./port/origins.ts";
 import type { ReassignmentStore } from "./port/reassignments.ts";
 import type { RecordStore } from "./port/records.ts";
 import type { ReportStore } from "./port/reports.ts";
+import type { RollupStore } from "./port/rollups.ts";
 import type { NoteStore, RateStore, SettingStore } from "./port/settings.ts";
 import type { StoreParts } from "./port/store.ts";
 
@@ -18,6 +19,7 @@ export function guardParts(current: () => StoreParts, guard: Guard): StoreParts 
   return {
     records: guardRecords(() => current().records, guard),
     reports: guardReports(() => current().reports, guard),
+    rollups: guardRollups(() => current().rollups, guard),
     bodies: guardBodies(() => current().bodies, guard),
     coverage: guardCoverage(() => current().coverage, guard),
     settings: guardSettings(() => current().settings, guard),
@@ -55,6 +57,10 @@ function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
     readStreamsWithoutUsage: (query) => guard(() => part().readStreamsWithoutUsage(query)),
     readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
   };
+}
+
+function guardRollups(part: () => RollupStore, guard: Guard): RollupStore {
+  return { buildSome: (now) => guard(() => part().buildSome(now)) };
 }
 
 function guardBodies(part: () => BodyStore, guard: Guard): BodyStore {

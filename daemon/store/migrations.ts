@@ -22,8 +22,19 @@ const syncState = (table: string, cursor: string) =>
     ${cursor}
   ) STRICT`;
 
+/** The sums of version 21. Costs are in two halves, of which the lower is below 10^9 for each request. */
+const rollupSums = `requests INTEGER NOT NULL,
+        prompt_tokens INTEGER NOT NULL,
+        cache_read_tokens INTEGER NOT NULL,
+        cache_write_tokens INTEGER NOT NULL,
+        cache_write_1h_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL,
+        thinking_tokens INTEGER NOT NULL,
+        cost_high INTEGER NOT NULL,
+        cost_low INTEGER NOT NULL`;
+
 /**
- * The migrations from version 0 to 20. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * The migrations from version 0 to 21. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
  * that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
@@ -320,6 +331,70 @@ export const migrations: readonly Migration[] = [
       columns: {
         project_origins: ["seq", "name", "origin", "folder", "slug"],
         project_merges: ["project", "merged_at", "merged_into"],
+      },
+    },
+  },
+  {
+    // Sums of requests: see `rollup-definition.ts`. The daemon fills them in the background.
+    to: 21,
+    statements: [
+      `CREATE TABLE usage_state (
+        definition TEXT PRIMARY KEY,
+        through_seq INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE usage_series (
+        series_id INTEGER PRIMARY KEY,
+        series_key TEXT NOT NULL UNIQUE,
+        project TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        model TEXT NOT NULL,
+        client TEXT,
+        billing_mode TEXT NOT NULL,
+        error_class TEXT,
+        cost_source TEXT NOT NULL,
+        incomplete INTEGER NOT NULL,
+        unpriced INTEGER NOT NULL,
+        stream_without_usage INTEGER NOT NULL,
+        stated INTEGER NOT NULL
+      ) STRICT`,
+      `CREATE TABLE usage_slots (
+        slot INTEGER NOT NULL,
+        series_id INTEGER NOT NULL,
+        min_seq INTEGER NOT NULL,
+        max_seq INTEGER NOT NULL,
+        ${rollupSums},
+        PRIMARY KEY (slot, series_id)
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE usage_days (
+        day_from INTEGER PRIMARY KEY,
+        day_to INTEGER NOT NULL
+      ) STRICT`,
+      `CREATE TABLE usage_day_series (
+        series_id INTEGER NOT NULL,
+        day_from INTEGER NOT NULL,
+        ${rollupSums},
+        PRIMARY KEY (series_id, day_from)
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE usage_day_totals (
+        day_from INTEGER NOT NULL,
+        billing_mode TEXT NOT NULL,
+        cost_source TEXT NOT NULL,
+        failed INTEGER NOT NULL,
+        incomplete INTEGER NOT NULL,
+        unpriced INTEGER NOT NULL,
+        stated INTEGER NOT NULL,
+        ${rollupSums},
+        PRIMARY KEY (day_from, billing_mode, cost_source, failed, incomplete, unpriced, stated)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: {
+      columns: {
+        usage_state: ["definition", "through_seq"],
+        usage_series: ["series_key", "project", "stated"],
+        usage_slots: ["slot", "series_id", "min_seq", "max_seq", "requests", "cost_low"],
+        usage_days: ["day_from", "day_to"],
+        usage_day_series: ["series_id", "day_from", "requests", "cost_low"],
+        usage_day_totals: ["day_from", "stated", "requests", "cost_low"],
       },
     },
   },

@@ -5,21 +5,24 @@ import {
   type SqliteOptions,
   StoreError,
 } from "../../core/ports/sqlite.ts";
+import { PERMANENT_REASONS } from "./backlog.ts";
 import { createBodyStore, insertBodyRows } from "./bodies.ts";
 import { createBodyDeliveryStore } from "./body-delivery.ts";
-import { createReader, type StoreConnections } from "./connections.ts";
+import { createConnections, type StoreConnections } from "./connections.ts";
 import { addCoverageRows, createCoverageStore } from "./coverage.ts";
 import { createDeletionStore } from "./deletion.ts";
 import { createDeliveryStore } from "./delivery.ts";
 import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
 import { createNoteStore } from "./notes.ts";
 import { createOriginStore } from "./origins.ts";
-import type { CaptureBatch, Store } from "./port/store.ts";
+import type { Store } from "./port/store.ts";
 import { createQuarantineStore } from "./quarantine.ts";
 import { createRateStore } from "./rates.ts";
 import { createReassignmentStore } from "./reassignments.ts";
 import { attributeRecordRows, createRecordStore, insertRecordRows } from "./records.ts";
 import { createReportStore } from "./reports.ts";
+import { createRollupStore } from "./rollup-build.ts";
+import { addToRollups, discardRollups, ROLLUP_TAIL, type RollupTail } from "./rollups.ts";
 import { createSettingStore } from "./settings.ts";
 
 /** Options of `openStore()`. */
@@ -33,6 +36,8 @@ export interface StoreOptions {
   checkPages?: "small" | "all";
   /** How long calls other than captures wait for a lock, in milliseconds. Default: 5,000. */
   busyTimeoutMs?: number;
+  /** How many of the newest requests are not in the rollups. Default: `ROLLUP_TAIL`. */
+  rollupTail?: RollupTail;
 }
 
 /** Files up to this size, in bytes, are checked at each start of the daemon. That takes at most 0.2 s of CPU time. */
@@ -90,22 +95,45 @@ async function openState(
   }
 }
 
-function insertBatch(
-  capture: SqliteConnection,
-  { records, bodies, coverage, attributed = [] }: CaptureBatch,
-): void {
-  capture.transaction(() => {
-    insertRecordRows(capture, records);
-    attributeRecordRows(capture, attributed);
-    insertBodyRows(capture, bodies);
-    addCoverageRows(capture, coverage);
-  });
+/** Creates `insertBatch()`. It looks at the rollups only when enough requests were inserted. */
+function createInserter(capture: SqliteConnection, tail: RollupTail): Store["insertBatch"] {
+  let missing = tail.max;
+  return ({ records, bodies, coverage, attributed = [] }) =>
+    capture.transaction(() => {
+      insertRecordRows(capture, records);
+      attributeRecordRows(capture, attributed);
+      insertBodyRows(capture, bodies);
+      addCoverageRows(capture, coverage);
+      missing += records.length;
+      if (missing > tail.max) missing = addOrDiscard(capture, tail);
+    });
 }
 
-function createStore(connections: StoreConnections, setAsidePath: string | null, close: () => void): Store {
+/** Adds to the rollups. If they can't be added to, they are discarded: no record is lost for them. */
+function addOrDiscard(capture: SqliteConnection, tail: RollupTail): number {
+  capture.prepare("SAVEPOINT rollups").run([]);
+  try {
+    return addToRollups(capture, tail);
+  } catch (error) {
+    if (!(error instanceof StoreError) || !PERMANENT_REASONS.includes(error.reason)) throw error;
+    capture.prepare("ROLLBACK TO rollups").run([]);
+    discardRollups(capture);
+    return 0;
+  } finally {
+    capture.prepare("RELEASE rollups").run([]);
+  }
+}
+
+function createStore(
+  connections: StoreConnections,
+  setAsidePath: string | null,
+  tail: RollupTail,
+  close: () => void,
+): Store {
   return {
     records: createRecordStore(connections),
     reports: createReportStore(connections),
+    rollups: createRollupStore(connections, tail),
     bodies: createBodyStore(connections),
     coverage: createCoverageStore(connections),
     settings: createSettingStore(connections),
@@ -120,7 +148,7 @@ function createStore(connections: StoreConnections, setAsidePath: string | null,
     setAsidePath,
     trouble: null,
     opened: Promise.resolve(),
-    insertBatch: (batch) => insertBatch(connections.capture, batch),
+    insertBatch: createInserter(connections.capture, tail),
     close,
   };
 }
@@ -133,8 +161,9 @@ async function openReadOnly(opener: SqliteOpener<Dialect>, path: string): Promis
     connection.close();
     throw error;
   }
-  const reader = createReader(connection);
-  return createStore({ capture: connection, state: connection, reader }, null, () => connection.close());
+  return createStore(createConnections(connection, connection, connection), null, ROLLUP_TAIL, () =>
+    connection.close(),
+  );
 }
 
 /** The `paused_reason` after a damaged database has been replaced. */
@@ -162,6 +191,7 @@ export async function openStore(
   options: StoreOptions = {},
 ): Promise<Store> {
   if (options.readOnly === true) return await openReadOnly(opener, path);
+  const tail = options.rollupTail ?? ROLLUP_TAIL;
   let setAsidePath: string | null = null;
   let state: SqliteConnection<Dialect>;
   try {
@@ -173,7 +203,7 @@ export async function openStore(
     pauseSync(state);
   }
   if (path === ":memory:") {
-    return createStore({ capture: state, state, reader: createReader(state) }, null, () => state.close());
+    return createStore(createConnections(state, state, state), null, tail, () => state.close());
   }
   const opened = [state];
   const close = () => {
@@ -187,8 +217,8 @@ export async function openStore(
   };
   try {
     const capture = await open({ synchronous: "normal", busyTimeoutMs: captureBusyTimeoutMs });
-    const reader = createReader(await open({ readOnly: true }));
-    return createStore({ capture, state, reader }, setAsidePath, close);
+    const reads = await open({ readOnly: true });
+    return createStore(createConnections(capture, state, reads), setAsidePath, tail, close);
   } catch (error) {
     close();
     throw error;

@@ -7,6 +7,7 @@ import type {
   ReassignmentCounts,
   ReassignmentStore,
 } from "./port/reassignments.ts";
+import { changeRequests } from "./rollups.ts";
 
 const whereSql = `project = ? AND requested_at >= coalesce(?, requested_at)
   AND requested_at < coalesce(?, requested_at + 1)`;
@@ -35,11 +36,14 @@ function moveRequests(state: SqliteConnection, move: Reassignment, at: Millis): 
   const moved = countRequests(state, move);
   // Later than every earlier move, even if the clock was set back: an undo applies to the latest.
   const stamp = Math.max(at, (readLast(state)?.at ?? 0) + 1);
-  state
-    .prepare(
-      `UPDATE requests SET project = ?, reassigned_from = project, reassigned_at = ? WHERE ${whereSql}`,
-    )
-    .run([move.toProject, stamp, move.fromProject, move.period.from, move.period.to]);
+  const selected = [move.fromProject, move.period.from, move.period.to];
+  changeRequests(state, { sql: whereSql, values: selected }, () =>
+    state
+      .prepare(
+        `UPDATE requests SET project = ?, reassigned_from = project, reassigned_at = ? WHERE ${whereSql}`,
+      )
+      .run([move.toProject, stamp, ...selected]),
+  );
   if (move.includesLaterCalls === true) mergeProject(state, move, stamp);
   return moved;
 }
@@ -73,10 +77,12 @@ function undoLast(state: SqliteConnection): number {
   const last = readLast(state);
   if (last === null) return 0;
   state.prepare("DELETE FROM project_merges WHERE merged_at = ?").run([last.at]);
-  return state
-    .prepare(
-      `UPDATE requests SET project = reassigned_from, reassigned_from = NULL, reassigned_at = NULL
-       WHERE reassigned_at = ?`,
-    )
-    .run([last.at]);
+  return changeRequests(state, { sql: "reassigned_at = ?", values: [last.at] }, () =>
+    state
+      .prepare(
+        `UPDATE requests SET project = reassigned_from, reassigned_from = NULL, reassigned_at = NULL
+         WHERE reassigned_at = ?`,
+      )
+      .run([last.at]),
+  );
 }

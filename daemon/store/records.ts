@@ -15,6 +15,7 @@ import type {
 import type { Period } from "./port/values.ts";
 import { listRequests } from "./request-list.ts";
 import { bindRecord, capturedColumns, type RequestRow, toStoredRequest } from "./request-rows.ts";
+import { changeRequests, requestsById } from "./rollups.ts";
 import type { Tables } from "./tables.ts";
 
 /** How many IDs an ambiguous prefix lists. */
@@ -58,7 +59,9 @@ export function insertRecordRows(connection: SqliteConnection, records: readonly
     bindRecord(record, values);
     if (insert.run(values) > 0 || !record.tokensComplete) continue;
     const usage = usageIndexes.map((index) => values[index] as SqliteValue);
-    const filled = connection.prepare(fillSql).run([...usage, record.requestId]);
+    const filled = changeRequests(connection, requestsById([record.requestId]), () =>
+      connection.prepare(fillSql).run([...usage, record.requestId]),
+    );
     if (filled > 0) connection.prepare(rewindCursorSql).run([record.requestId]);
   }
 }
@@ -73,9 +76,12 @@ export function attributeRecordRows(
   connection: SqliteConnection,
   attributed: readonly RequestRecord[],
 ): void {
+  if (attributed.length === 0) return;
   const attribute = connection.prepare(attributeSql);
-  for (const { requestId, project, attributionTier, sourceWorkdir, client } of attributed)
-    attribute.run([project, attributionTier, sourceWorkdir, client, requestId]);
+  changeRequests(connection, requestsById(attributed.map(({ requestId }) => requestId)), () => {
+    for (const { requestId, project, attributionTier, sourceWorkdir, client } of attributed)
+      attribute.run([project, attributionTier, sourceWorkdir, client, requestId]);
+  });
 }
 
 /** Implements `RecordStore`. */
@@ -99,7 +105,12 @@ export function createRecordStore({ capture, state, reader }: StoreConnections):
     list: (query, turn, signal) => listRequests(reader, query, turn, signal),
     shortenIds: (requestIds, minLength) => shortenIds(state, requestIds, minLength),
     count: (period) => countRequests(state, period),
-    updateCosts: (updates, at) => state.transaction(() => updateCosts(state, updates, at)),
+    updateCosts: (updates, at) =>
+      state.transaction(() =>
+        changeRequests(state, requestsById(updates.map(({ requestId }) => requestId)), () =>
+          updateCosts(state, updates, at),
+        ),
+      ),
   };
 }
 

@@ -1,117 +1,146 @@
-import { type Kysely, sql } from "kysely";
+import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
-import { type Day, dayOf } from "./days.ts";
-import type { ModelRow, ProjectRow, ReportRow, Statistics, StatisticsQuery } from "./port/reports.ts";
-import type { Turn } from "./port/values.ts";
-import { addRows, byCost, emptyReportRow } from "./report-rows.ts";
-import { billing, type SumRow, sums, toReportRow } from "./reports.ts";
-import type { Tables } from "./tables.ts";
+import { dayOf } from "./days.ts";
+import type { ProjectRow, ReportRow, Statistics, StatisticsQuery } from "./port/reports.ts";
+import type { DayZone, Turn } from "./port/values.ts";
+import { addSums, byCost, emptyReportRow, type OpenRow } from "./report-rows.ts";
+import type { SummedDay } from "./rollup-build.ts";
+import {
+  findLatest,
+  inUsageSnapshot,
+  MAX_PART_DAYS,
+  nextRequestAt,
+  partsOf,
+  sumByBucket,
+  sumPart,
+  type UsageSnapshot,
+} from "./usage-parts.ts";
+import type { Span, SumQuery, SumRow } from "./usage-sums.ts";
 
-/** How many rows one slice sums: measured 13 ms per slice at 500,000 rows. */
+/** How many requests one slice sums if it reads them one by one: measured 13 ms per slice at 500,000 requests. */
 const SLICE_ROWS = 5_000;
 
-/** The sums of a slice by project, model, cost source and billing mode. */
-interface SliceRow extends SumRow {
-  project: string;
-  provider: string;
-  model: string;
-  last_at: number;
-}
+const DAY_MS = 86_400_000;
+
+const BY_MODEL: SumQuery = { columns: ["project", "provider", "model"], filters: {} };
+const BY_DAY: SumQuery = { columns: [], filters: {} };
 
 /** The sums so far. */
 interface Sums {
-  total: ReportRow;
-  readonly days: Map<string, ReportRow>;
-  readonly projects: Map<string, ProjectRow>;
-  readonly models: Map<string, ModelRow>;
+  readonly total: OpenRow;
+  readonly days: Map<CalendarDate, OpenRow>;
+  readonly projects: Map<string, OpenRow>;
+  readonly models: Map<string, OpenRow & { provider: string }>;
 }
 
-/** Sums a period by day, project and model, in slices with `turn` in between. */
+/**
+ * Sums a period by day, project and model, in slices with `turn` in between. Each slice is read from one snapshot and has its own
+ * part of the period, so a request is never counted twice.
+ */
 export async function readStatistics(
-  reader: Kysely<Tables>,
+  connection: SqliteConnection,
   { from, to, days: zone }: StatisticsQuery,
   turn: Turn,
 ): Promise<Statistics> {
   const read: Sums = { total: emptyReportRow(null), days: new Map(), projects: new Map(), models: new Map() };
-  let at: Millis | null = await nextRequestAt(reader, from, to);
-  while (at !== null) {
-    const day: Day = dayOf(at, zone);
-    const end = await findSliceEnd(reader, at, Math.min(day.to, to));
-    for (const row of await readSlice(reader, at, end)) addSlice(read, day.date, row);
+  for (let at = from; at < to; ) {
+    const span: Span = { from: at, to: Math.min(to, dayOf(at + MAX_PART_DAYS * DAY_MS, zone).from) };
+    const rest = inUsageSnapshot(connection, (usage) => addWholeDays(usage, read, span, zone));
     await turn();
-    at = await nextRequestAt(reader, end, to);
+    for (const part of rest) await addParts(connection, read, part, zone, turn);
+    at = span.to;
   }
+  const projects = [...read.projects.values()].sort(byCost);
   return {
     total: read.total,
-    days: [...read.days.values()],
-    projects: [...read.projects.values()].sort(byCost),
+    days: [...read.days.values()].sort((one, other) => ((one.key ?? "") < (other.key ?? "") ? -1 : 1)),
+    projects: inUsageSnapshot(connection, (usage) =>
+      projects.map((row) => withLatest(usage, row, { from, to })),
+    ),
     models: [...read.models.values()].sort(byCost),
   };
 }
 
-/** Returns when the first request of the period was made, or null if there is none. */
-async function nextRequestAt(reader: Kysely<Tables>, from: Millis, to: Millis): Promise<Millis | null> {
-  const first = await reader
-    .selectFrom("requests")
-    .select((eb) => eb.fn.min<number | null>("requested_at").as("at"))
-    .where("requested_at", ">=", from)
-    .where("requested_at", "<", to)
-    .executeTakeFirst();
-  return first?.at ?? null;
+/** Adds the days whose sums are stored, and returns the other parts of the period. */
+function addWholeDays(usage: UsageSnapshot, read: Sums, span: Span, zone: DayZone): Span[] {
+  const isWholeDay = ({ day_from, day_to }: SummedDay) => dayOf(day_from, zone).to === day_to;
+  const rest: Span[] = [];
+  for (const part of partsOf(usage, span, isWholeDay)) {
+    if (part.kind === "days") {
+      addGroups(read, sumPart(usage, part, BY_MODEL));
+      for (const { key, rows } of sumByBucket(usage, part, BY_DAY, "day", zone)) addDay(read, key, rows);
+    } else rest.push({ from: Math.max(part.from, span.from), to: Math.min(part.to, span.to) });
+  }
+  return rest;
 }
 
-/** Returns where the slice that begins at `from` ends: after `SLICE_ROWS` requests, or at `end`. */
-async function findSliceEnd(reader: Kysely<Tables>, from: Millis, end: Millis): Promise<Millis> {
-  const next = await reader
-    .selectFrom("requests")
-    .select("requested_at as at")
-    .where("requested_at", ">=", from)
-    .where("requested_at", "<", end)
-    .orderBy("requested_at")
-    .limit(1)
-    .offset(SLICE_ROWS)
-    .executeTakeFirst();
-  return next === undefined ? end : Math.max(next.at, from + 1);
+/** Adds a part of the period, day by day. */
+async function addParts(
+  connection: SqliteConnection,
+  read: Sums,
+  { from, to }: Span,
+  zone: DayZone,
+  turn: Turn,
+): Promise<void> {
+  let next: Millis | null = from;
+  while (next !== null) {
+    const start: Millis = next;
+    next = inUsageSnapshot(connection, (usage) => addSlice(usage, read, { from: start, to }, zone));
+    if (next !== null) await turn();
+  }
 }
 
-function readSlice(reader: Kysely<Tables>, from: Millis, to: Millis): Promise<SliceRow[]> {
-  return reader
-    .selectFrom("requests")
-    .select(["project", "provider", "model", "cost_source", billing.as("billing")])
-    .select((eb) => eb.fn.max<number>("requested_at").as("last_at"))
-    .select(sql<string | null>`NULL`.as("key"))
-    .select(sums)
-    .where("requested_at", ">=", from)
-    .where("requested_at", "<", to)
-    .groupBy(["project", "provider", "model", "cost_source", "billing"])
-    .execute();
+/** Adds the first requests of the span: at most a day, and not too many of them. Returns where the next slice begins. */
+function addSlice(usage: UsageSnapshot, read: Sums, span: Span, zone: DayZone): Millis | null {
+  const first = nextRequestAt(usage.connection, span);
+  if (first === null) return null;
+  const day = dayOf(first, zone);
+  const [from, end] = [Math.max(day.from, span.from), Math.min(day.to, span.to)];
+  const to = usage.latest === null ? findSliceEnd(usage.connection, { from, to: end }) : end;
+  const rows = partsOf(usage, { from, to }, () => false).flatMap((part) => sumPart(usage, part, BY_MODEL));
+  addGroups(read, rows);
+  addDay(read, day.date, rows);
+  return to;
 }
 
-function addSlice(read: Sums, date: CalendarDate, slice: SliceRow): void {
-  const { project, provider, model } = slice;
-  const added = toReportRow(slice);
-  read.total = addRows(read.total, added);
-  addTo(read.days, date, added, () => emptyReportRow(date));
-  addTo(read.models, JSON.stringify([provider, model]), added, () => ({
-    ...emptyReportRow(model),
-    provider,
-  }));
-  const row = addTo(read.projects, project, added, () => ({
-    ...emptyReportRow(project),
-    lastRequestedAt: 0,
-  }));
-  row.lastRequestedAt = Math.max(row.lastRequestedAt, slice.last_at);
+/** Returns where a slice ends that is read request by request. */
+function findSliceEnd(connection: SqliteConnection, { from, to }: Span): Millis {
+  const next = connection
+    .prepare<{ at: Millis }>(
+      `SELECT requested_at AS at FROM requests WHERE requested_at >= ? AND requested_at < ?
+       ORDER BY requested_at LIMIT 1 OFFSET ${SLICE_ROWS}`,
+    )
+    .get([from, to]);
+  return next === null ? to : Math.max(next.at, from + 1);
 }
 
-/** Adds sums to the row of a group, which is created if there is none. Returns the row. */
-function addTo<Row extends ReportRow>(
-  rows: Map<string, Row>,
-  group: string,
-  added: ReportRow,
-  createRow: () => Row,
-): Row {
-  const row = rows.get(group) ?? createRow();
-  const sum = { ...row, ...addRows(row, added) };
-  rows.set(group, sum);
-  return sum;
+function addDay({ days }: Sums, date: CalendarDate, rows: readonly SumRow[]): void {
+  const day = rowOf(days, date, () => emptyReportRow(date));
+  for (const row of rows) addSums(day, row);
+}
+
+function addGroups({ total, projects, models }: Sums, rows: readonly SumRow[]): void {
+  for (const row of rows) {
+    const [project, provider, model] = [row.project ?? "", row.provider ?? "", row.model ?? ""];
+    const ofProject = rowOf(projects, project, () => emptyReportRow(project));
+    const ofModel = rowOf(models, JSON.stringify([provider, model]), () => ({
+      ...emptyReportRow(model),
+      provider,
+    }));
+    for (const sum of [total, ofProject, ofModel]) addSums(sum, row);
+  }
+}
+
+/** Returns the row of a group, which is created if there is none. */
+function rowOf<Row>(rows: Map<string, Row>, group: string, createRow: () => Row): Row {
+  const known = rows.get(group);
+  if (known !== undefined) return known;
+  const row = createRow();
+  rows.set(group, row);
+  return row;
+}
+
+function withLatest(usage: UsageSnapshot, row: ReportRow, span: Span): ProjectRow {
+  const latest = findLatest(usage, span, { columns: [], filters: { project: row.key } });
+  return { ...row, lastRequestedAt: latest?.at ?? 0 };
 }

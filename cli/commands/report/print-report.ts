@@ -35,7 +35,7 @@ export async function printReport(context: CommandContext, options: PrintReportO
     const rows = await store.reports.read({ ...period, ...filters, ...grouped, days });
     const coverage = Object.keys(filters).length === 0 ? store.coverage.read(period) : null;
     const total = sumRows(rows);
-    // Each of the further reads visits every request of the period.
+    // Without rollups, each of the further reads visits every request of the period.
     const streams =
       options.csv || total.incomplete === 0
         ? []

@@ -9,6 +9,7 @@ import type { OriginStore } from "./origins.ts";
 import type { ReassignmentStore } from "./reassignments.ts";
 import type { RecordStore } from "./records.ts";
 import type { ReportStore } from "./reports.ts";
+import type { RollupStore } from "./rollups.ts";
 import type { NoteStore, RateStore, SettingStore } from "./settings.ts";
 
 /** What one turn of the event loop captured. */
@@ -24,6 +25,7 @@ export interface CaptureBatch {
 export interface StoreParts {
   readonly records: RecordStore;
   readonly reports: ReportStore;
+  readonly rollups: RollupStore;
   readonly bodies: BodyStore;
   readonly coverage: CoverageStore;
   readonly settings: SettingStore;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { isStreamWithoutUsage } from "../../../core/metering/estimate/stream-usage.ts";
@@ -8,6 +7,7 @@ import type { CostSource, RequestRecord } from "../../../core/values/record.ts";
 import { dayOf } from "../../../daemon/store/days.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { ReportGrouping, ReportRow } from "../../../daemon/store/port/reports.ts";
+import { inZone } from "./in-zone.rig.ts";
 import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
 
@@ -20,18 +20,6 @@ const noTokens: RequestRecord["tokens"] = {
   completionTokens: null,
   thinkingTokens: null,
 };
-
-/** Runs the work in a time zone; a runtime that ignores a change of TZ would fail the first assertion. */
-async function inZone(zone: string, work: () => void | Promise<void>): Promise<void> {
-  const before = process.env.TZ;
-  process.env.TZ = zone;
-  try {
-    await work();
-  } finally {
-    if (before === undefined) delete process.env.TZ;
-    else process.env.TZ = before;
-  }
-}
 
 const keys = (rows: readonly ReportRow[]) => rows.map(({ key, requests }) => `${key} ${requests}`);
 

@@ -1,22 +1,11 @@
 import assert from "node:assert/strict";
-import process from "node:process";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { TIME_UNITS, type TimeUnit } from "../../../daemon/store/port/reports.ts";
 import { bucketOf } from "../../../daemon/store/time-buckets.ts";
+import { inZone } from "./in-zone.rig.ts";
 
 /** Runs work in a time zone. */
-function inZone(zone: string, work: () => void): void {
-  const { TZ } = process.env;
-  process.env.TZ = zone;
-  try {
-    work();
-  } finally {
-    if (TZ === undefined) delete process.env.TZ;
-    else process.env.TZ = TZ;
-  }
-}
-
 describe("bucketOf()", () => {
   const table: [at: string, unit: TimeUnit, key: string, from: string, to: string][] = [
     ["2026-11-23T06:59:59.999Z", "hour", "2026-11-23T06:00Z", "2026-11-23T06:00Z", "2026-11-23T07:00Z"],

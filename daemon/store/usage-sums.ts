@@ -1,0 +1,229 @@
+import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
+import type { Millis } from "../../core/values/time.ts";
+import {
+  COST_HALF,
+  SERIES_COLUMNS,
+  type SeriesColumn,
+  sumColumns,
+  TOKEN_COLUMNS,
+  type TokenColumn,
+} from "./rollup-definition.ts";
+
+/** A half-open period. Its bounds may be infinite. */
+export interface Span {
+  readonly from: Millis;
+  readonly to: Millis;
+}
+
+/** What is summed, and by what. */
+export interface SumQuery {
+  /** The columns to group by, besides cost source and billing mode. */
+  readonly columns: readonly SeriesColumn[];
+  /** The values that columns must have. */
+  readonly filters: Readonly<Partial<Record<SeriesColumn, string | null | undefined>>>;
+  /** Whether only some requests are summed. Default: all. */
+  readonly only?: keyof typeof CONDITIONS;
+}
+
+/** The sums of requests that agree in the query's columns, cost source and billing mode, as SQL returns them. */
+export interface SumRow
+  extends Readonly<Partial<Record<SeriesColumn, string | null>>>,
+    Readonly<Record<TokenColumn | "cost_high" | "cost_low", number | bigint | null>> {
+  readonly cost_source: string;
+  readonly billing_mode: string;
+  readonly requests: number;
+  readonly failed_requests: number;
+  readonly unpriced_requests: number;
+  readonly incomplete_requests: number;
+  /** The day, in sums by day. */
+  readonly day_from?: Millis;
+}
+
+/** SQL for a column of a series. */
+type ColumnSql = (column: SeriesColumn) => string;
+
+const ofSeries: ColumnSql = (column) => column;
+const ofRequests: ColumnSql = (column) => `(${SERIES_COLUMNS[column]})`;
+
+/** Conditions on the columns of a series. */
+const CONDITIONS = {
+  streams_without_usage: (sql: ColumnSql) => `${sql("stream_without_usage")} = 1`,
+  unpriced_with_tokens: (sql: ColumnSql) => `${sql("unpriced")} = 1 AND ${sql("stated")} & 1 = 1`,
+} as const;
+
+/** A condition with its values. */
+interface Condition {
+  readonly sql: string;
+  readonly values: readonly SqliteValue[];
+}
+
+/** The condition of the query's filters. */
+function matches({ filters, only }: SumQuery, sql: ColumnSql): Condition {
+  const wanted = (Object.keys(filters) as SeriesColumn[]).filter((column) => filters[column] !== undefined);
+  const parts = wanted.map((column) => `${sql(column)} IS ?`);
+  if (only !== undefined) parts.push(CONDITIONS[only](sql));
+  return {
+    sql: parts.map((part) => ` AND ${part}`).join(""),
+    values: wanted.map((column) => filters[column] ?? null),
+  };
+}
+
+/** The selected and grouped columns of a query. */
+function groupsOf({ columns }: SumQuery, sql: ColumnSql, ...more: readonly string[]) {
+  const names: readonly SeriesColumn[] = [
+    ...new Set<SeriesColumn>([...columns, "cost_source", "billing_mode"]),
+  ];
+  return {
+    selected: [...more, ...names.map((name) => `${sql(name)} AS ${name}`)].join(", "),
+    grouped: [...more, ...names.map(sql)].join(", "),
+  };
+}
+
+const smallest = -(2n ** 63n);
+const largest = 2n ** 63n - 1n;
+
+/** The bounds as values for SQLite. A damaged row may lie outside of all time. */
+const bounds = ({ from, to }: Span): SqliteValue[] => [
+  from === Number.NEGATIVE_INFINITY ? smallest : from,
+  to === Number.POSITIVE_INFINITY ? largest : to,
+];
+
+const count = (condition: string) => `count(*) FILTER (WHERE ${condition})`;
+
+const sumsOfRequests = [
+  "count(*) AS requests",
+  `${count(`${ofRequests("error_class")} IS NOT NULL`)} AS failed_requests`,
+  `${count(ofRequests("unpriced"))} AS unpriced_requests`,
+  `${count(ofRequests("incomplete"))} AS incomplete_requests`,
+  ...TOKEN_COLUMNS.map((column) => `sum(${column}) AS ${column}`),
+  `sum(cost_pico_usd / ${COST_HALF}) AS cost_high`,
+  `sum(cost_pico_usd % ${COST_HALF}) AS cost_low`,
+].join(", ");
+
+/** Sums requests one by one: all of the period, or only those that are not in the rollups. */
+export function sumRequests(
+  connection: SqliteConnection,
+  span: Span,
+  query: SumQuery,
+  afterSeq: number | null = null,
+): SumRow[] {
+  const { selected, grouped } = groupsOf(query, ofRequests);
+  const { sql, values } = matches(query, ofRequests);
+  // `+`: the newest requests are found by their number.
+  const range =
+    afterSeq === null
+      ? "requested_at >= ? AND requested_at < ?"
+      : "+requested_at >= ? AND +requested_at < ? AND seq > ?";
+  return connection
+    .prepare<SumRow>(
+      `SELECT ${selected}, ${sumsOfRequests} FROM requests WHERE ${range}${sql} GROUP BY ${grouped}`,
+    )
+    .all([...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);
+}
+
+/** Sums over the sums of series. */
+const sumsOfSeries = (failed: string) =>
+  [
+    "sum(requests) AS requests",
+    `coalesce(sum(requests) FILTER (WHERE ${failed}), 0) AS failed_requests`,
+    "coalesce(sum(requests) FILTER (WHERE unpriced), 0) AS unpriced_requests",
+    "coalesce(sum(requests) FILTER (WHERE incomplete), 0) AS incomplete_requests",
+    ...TOKEN_COLUMNS.map((column, bit) => `sum(${column}) FILTER (WHERE stated >> ${bit} & 1) AS ${column}`),
+    "sum(cost_high) AS cost_high",
+    "sum(cost_low) AS cost_low",
+  ].join(", ");
+
+const sumsOfMany = sumsOfSeries("error_class IS NOT NULL");
+const sumsOfDay = sumsOfSeries("failed");
+const innerSums = sumColumns.map((column) => `sum(${column}) AS ${column}`).join(", ");
+
+/** The tables of sums by series: each with its time, and the order of its key. */
+const TABLES = { slots: ["usage_slots", "slot"], days: ["usage_day_series", "day_from"] } as const;
+
+/** Sums whole slots or whole days. */
+export function sumSeries(
+  connection: SqliteConnection,
+  from: keyof typeof TABLES,
+  span: Span,
+  query: SumQuery,
+): SumRow[] {
+  const [table, time] = TABLES[from];
+  const { selected, grouped } = groupsOf(query, ofSeries);
+  const { sql, values } = matches(query, ofSeries);
+  // The key of the days begins with the series, so they are found by it.
+  const isSelected =
+    from === "days" || sql !== ""
+      ? `series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) AND`
+      : "";
+  return connection
+    .prepare<SumRow>(
+      `SELECT ${selected}, ${sumsOfMany} FROM (
+         SELECT series_id, ${innerSums} FROM ${table}
+         WHERE ${isSelected} ${time} >= ? AND ${time} < ? GROUP BY series_id
+       ) JOIN usage_series USING (series_id) GROUP BY ${grouped}`,
+    )
+    .all([...(isSelected === "" ? [] : values), ...bounds(span)]);
+}
+
+/** A request, and when it was made. */
+export interface FoundRequestAt {
+  readonly at: Millis;
+  readonly requestId: string;
+}
+
+/** Finds the latest request of the period: among all, or only among those that are not in the rollups. */
+export function findLatestOfRequests(
+  connection: SqliteConnection,
+  span: Span,
+  query: SumQuery,
+  afterSeq: number | null = null,
+): FoundRequestAt | null {
+  const { sql, values } = matches(query, ofRequests);
+  const range =
+    afterSeq === null
+      ? "requested_at >= ? AND requested_at < ?"
+      : "+requested_at >= ? AND +requested_at < ? AND seq > ?";
+  return connection
+    .prepare<FoundRequestAt>(
+      `SELECT requested_at AS at, request_id AS requestId FROM requests WHERE ${range}${sql}
+       ORDER BY requested_at DESC, request_id DESC LIMIT 1`,
+    )
+    .get([...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);
+}
+
+/** Finds the latest slot or day of the period that has a request in the rollups. */
+export function findLatestTime(
+  connection: SqliteConnection,
+  from: keyof typeof TABLES,
+  span: Span,
+  query: SumQuery,
+): Millis | null {
+  const [table, time] = TABLES[from];
+  const { sql, values } = matches(query, ofSeries);
+  const row = connection
+    .prepare<{ at: Millis | null }>(
+      `SELECT max(${time}) AS at FROM ${table}
+       WHERE series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) AND ${time} >= ? AND ${time} < ?`,
+    )
+    .get([...values, ...bounds(span)]);
+  return row?.at ?? null;
+}
+
+/** Sums each of the whole days. */
+export function sumEachDay(connection: SqliteConnection, span: Span, query: SumQuery): SumRow[] {
+  const { selected, grouped } = groupsOf(query, ofSeries, "day_from");
+  const { sql, values } = matches(query, ofSeries);
+  if (query.columns.length === 0 && sql === "") {
+    return connection
+      .prepare<SumRow>(
+        `SELECT ${selected}, ${sumsOfDay} FROM usage_day_totals WHERE day_from >= ? AND day_from < ? GROUP BY ${grouped}`,
+      )
+      .all(bounds(span));
+  }
+  return connection
+    .prepare<SumRow>(
+      `SELECT ${selected}, ${sumsOfMany} FROM usage_series JOIN usage_day_series USING (series_id)
+       WHERE day_from >= ? AND day_from < ?${sql} GROUP BY ${grouped}`,
+    )
+    .all([...bounds(span), ...values]);
+}

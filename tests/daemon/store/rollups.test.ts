@@ -1,0 +1,461 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { SqliteConnection, SqliteOptions } from "../../../core/ports/sqlite.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
+import { openStore } from "../../../daemon/store/open-store.ts";
+import type { StoredRequest } from "../../../daemon/store/port/records.ts";
+import type { ReportQuery, ReportRow } from "../../../daemon/store/port/reports.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { ROLLUP_DEFINITION } from "../../../daemon/store/rollup-definition.ts";
+import { inZone } from "./in-zone.rig.ts";
+import { naiveReport, naiveRow, naiveStreams, naiveUnpriced } from "./naive-report.rig.ts";
+import { inNewFolder, opener } from "./open-sample-store.rig.ts";
+import { sampleRecord } from "./sample-records.rig.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const QUARTER_MS = HOUR_MS / 4;
+
+/** Berlin's clocks go back on this day. */
+const sunday = Date.UTC(2026, 9, 25);
+
+/** Long after every request of the tests. */
+const later = sunday + 30 * DAY_MS;
+
+/** Few requests are left out of the rollups, so that a test with few requests has rollups. */
+const rollupTail = { max: 2, keep: 1 };
+
+/** A failure that ends a transaction before it is committed. */
+class PlannedFailure extends Error {}
+
+/** An opener whose connections can be told to fail at one of their next statements, as if the process were killed. */
+function createFailingOpener() {
+  let statementsLeft = Number.POSITIVE_INFINITY;
+  const count = () => {
+    statementsLeft -= 1;
+    if (statementsLeft < 0) throw new PlannedFailure("planned");
+  };
+  const watch = (connection: Awaited<ReturnType<typeof opener.open>>) => ({
+    ...connection,
+    get dialect() {
+      return connection.dialect;
+    },
+    prepare: <Row>(sql: string) => {
+      const statement = connection.prepare<Row>(sql);
+      return {
+        ...statement,
+        run: (values: Parameters<typeof statement.run>[0]) => {
+          count();
+          return statement.run(values);
+        },
+      };
+    },
+  });
+  return {
+    failAfter(statements: number) {
+      statementsLeft = statements;
+    },
+    opener: {
+      ...opener,
+      open: async (path: string, options?: SqliteOptions) => watch(await opener.open(path, options)),
+    },
+  };
+}
+
+const everything = { from: null, to: null };
+
+const readAll = (store: Store): StoredRequest[] =>
+  store.records.read({ ...everything, afterSeq: 0, limit: 100_000 });
+
+const sorted = <Row>(rows: readonly Row[]) =>
+  rows
+    .map((row) => JSON.stringify(row, (_, value) => (typeof value === "bigint" ? `${value}n` : value)))
+    .sort();
+
+const plain = ({ second, ...row }: ReportRow) => ({ ...(second !== undefined && { second }), ...row });
+
+/** Checks that every kind of report says what the stored records say. */
+async function checkReports(store: Store, query: ReportQuery): Promise<void> {
+  const records = readAll(store);
+  const rows = await store.reports.read(query);
+  assert.deepEqual(
+    sorted(rows.map((row) => plain(ordered(row)))),
+    sorted(naiveReport(records, query).map((row) => plain(ordered(row)))),
+    JSON.stringify(query),
+  );
+  const { by: _, and: __, days = "local", ...filters } = query;
+  assert.deepEqual(
+    sorted(await store.reports.readStreamsWithoutUsage(filters)),
+    sorted(naiveStreams(records, filters)),
+  );
+  assert.deepEqual(
+    sorted(await store.reports.readUnpricedModels(filters, 100)),
+    sorted(naiveUnpriced(records, filters)),
+  );
+  const period = { from: query.from ?? sunday - 400 * DAY_MS, to: query.to ?? sunday + 400 * DAY_MS };
+  await checkStatistics(store, records, { ...period, days });
+}
+
+async function checkStatistics(
+  store: Store,
+  records: readonly StoredRequest[],
+  period: { from: number; to: number; days: "local" | "utc" },
+): Promise<void> {
+  const { total, days, projects, models } = await store.reports.readStatistics(period, async () => {});
+  const inside = records.filter(({ requestedAt }) => requestedAt >= period.from && requestedAt < period.to);
+  assert.deepEqual(ordered(total), ordered(naiveRow(inside, null)));
+  assert.deepEqual(
+    days.map(ordered),
+    naiveReport(inside, { ...everything, by: "day", days: period.days })
+      .sort((one, other) => ((one.key ?? "") < (other.key ?? "") ? -1 : 1))
+      .map(ordered),
+  );
+  const expected = naiveReport(inside, { ...everything, by: "project" }).map((row) => ({
+    ...row,
+    lastRequestedAt: Math.max(
+      ...inside.filter(({ project }) => project === row.key).map(({ requestedAt }) => requestedAt),
+    ),
+  }));
+  assert.deepEqual(sorted(projects.map(ordered)), sorted(expected.map(ordered)));
+  assert.deepEqual(
+    sorted(models.map(({ key, provider, requests }) => [provider, key, requests])),
+    sorted(
+      naiveReport(inside, { ...everything, by: "provider", and: "model" }).map((row) => [
+        row.key,
+        row.second,
+        row.requests,
+      ]),
+    ),
+  );
+}
+
+/** The row with its members in one order. */
+const ordered = <Row extends object>(row: Row): Row =>
+  Object.fromEntries(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1))) as Row;
+
+/** Instants around midnight, of few slots, so that several requests share one. */
+const anInstant = fc
+  .tuple(
+    fc.integer({ min: -3, max: 3 }),
+    fc.integer({ min: -9, max: 17 }),
+    fc.constantFrom(-1, 0, 1, 400_000),
+  )
+  .map(([days, quarters, ms]) => sunday + days * DAY_MS + quarters * QUARTER_MS + ms);
+
+const aCount = fc.option(fc.integer({ min: 0, max: 5 }), { nil: null });
+
+const aRecord = fc
+  .record({
+    requestedAt: anInstant,
+    project: fc.constantFrom("a", "b"),
+    model: fc.constantFrom("x", "y"),
+    provider: fc.constantFrom("anthropic", "openai", "codex", "gemini"),
+    client: fc.constantFrom("claude", "", null),
+    billingMode: fc.constantFrom("metered" as const, "plan" as const, "unknown" as const, null),
+    errorClass: fc.constantFrom(null, null, "network" as const, "rate_limit" as const),
+    costPicoUsd: fc.option(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), { nil: null }),
+    costSource: fc.constantFrom("computed" as const, "estimated" as const, "unpriced" as const),
+    tokensComplete: fc.boolean(),
+    streaming: fc.boolean(),
+    api: fc.constantFrom("openai.chat", "anthropic.messages"),
+    prompt: aCount,
+    completion: aCount,
+    thinking: aCount,
+    isDue: fc.boolean(),
+  })
+  .map(({ prompt, completion, thinking, isDue, ...given }) => ({
+    ...given,
+    tokens: {
+      promptTokens: prompt,
+      cacheReadTokens: thinking,
+      cacheWriteTokens: null,
+      cacheWrite1hTokens: completion,
+      completionTokens: completion,
+      thinkingTokens: thinking,
+    },
+    attributionDue: isDue ? given.requestedAt + 30_000 : null,
+  }));
+
+/** The n-th stored request, counted round. */
+function pick(store: Store, n: number): StoredRequest | undefined {
+  const records = readAll(store);
+  return records[n % Math.max(records.length, 1)];
+}
+
+/** An operation on the store, with its name for the report of a failure. */
+type Operation = readonly [name: string, run: (store: Store) => void];
+
+const index = fc.nat({ max: 30 });
+const aBound = fc.option(anInstant, { nil: null });
+const anOperation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.array(aRecord, { minLength: 1, maxLength: 6 }).map(
+      (records): Operation => [
+        `insert ${records.length}`,
+        (store) => {
+          const batch = records.map((record) => sampleRecord(record as Partial<RequestRecord>));
+          store.insertBatch({ records: batch, bodies: [], coverage: [] });
+        },
+      ],
+    ),
+  },
+  fc.tuple(index, aRecord).map(
+    ([n, usage]): Operation => [
+      "complete",
+      (store) => {
+        const incomplete = readAll(store).filter(({ tokensComplete }) => !tokensComplete);
+        const { requestId } = incomplete[n % incomplete.length] ?? sampleRecord();
+        const record = sampleRecord({
+          ...(usage as Partial<RequestRecord>),
+          requestId,
+          tokensComplete: true,
+        });
+        store.insertBatch({ records: [record], bodies: [], coverage: [] });
+      },
+    ],
+  ),
+  fc.array(index, { maxLength: 4 }).map(
+    (indexes): Operation => [
+      "attribute",
+      (store) => {
+        const attributed = indexes.flatMap((n) => {
+          const record = pick(store, n);
+          return record === undefined ? [] : [{ ...record, project: "c", client: "found" }];
+        });
+        store.insertBatch({ records: [], bodies: [], coverage: [], attributed });
+      },
+    ],
+  ),
+  fc.array(index, { maxLength: 4 }).map(
+    (indexes): Operation => [
+      "recompute",
+      (store) =>
+        store.records.updateCosts(
+          indexes.map((n) => ({
+            requestId: pick(store, n)?.requestId ?? "",
+            costPicoUsd: n % 3 === 0 ? null : BigInt(n),
+            costSource: n % 3 === 0 ? "unpriced" : "computed",
+            ratesSource: null,
+          })),
+          later,
+        ),
+    ],
+  ),
+  fc.tuple(aBound, aBound, fc.boolean()).map(
+    ([from, to, isForth]): Operation => [
+      "reassign",
+      (store) => {
+        const [fromProject, toProject] = isForth ? (["a", "b"] as const) : (["b", "a"] as const);
+        store.reassignments.move({ fromProject, toProject, period: { from, to } }, later);
+      },
+    ],
+  ),
+  fc.constant<Operation>(["undo", (store) => void store.reassignments.undo()]),
+  aBound.map((before): Operation => ["prune", (store) => void store.deletion.deleteSome(before)]),
+  aBound.map((before): Operation => ["finish pruning", (store) => store.deletion.finish(before, false)]),
+  fc
+    .array(index, { maxLength: 3 })
+    .map(
+      (indexes): Operation => [
+        "delete",
+        (store) => store.deletion.deleteRequests(indexes.map((n) => pick(store, n)?.requestId ?? "")),
+      ],
+    ),
+  {
+    weight: 4,
+    arbitrary: fc.integer({ min: 1, max: 20 }).map(
+      (steps): Operation => [
+        `build ${steps}`,
+        (store) => {
+          for (let step = 0; step < steps; step += 1) store.rollups.buildSome(later);
+        },
+      ],
+    ),
+  },
+);
+
+const aGrouping = fc.constantFrom<Pick<ReportQuery, "by" | "and">>(
+  { by: "total" },
+  { by: "project" },
+  { by: "model", and: "project" },
+  { by: "client" },
+  { by: "provider", and: "billing" },
+  { by: "hour" },
+  { by: "day" },
+  { by: "day", and: "project" },
+  { by: "client", and: "week" },
+  { by: "month" },
+);
+const maybe = (...values: readonly string[]) => fc.constantFrom(undefined, undefined, ...values);
+const aQuery = fc
+  .record({
+    grouping: aGrouping,
+    from: aBound,
+    to: aBound,
+    project: maybe("a", "c"),
+    model: maybe("x"),
+    provider: maybe("codex"),
+    days: fc.constantFrom("local" as const, "utc" as const),
+  })
+  .map(({ grouping, project, model, provider, ...query }) => ({
+    ...grouping,
+    ...query,
+    ...(project !== undefined && { project }),
+    ...(model !== undefined && { model }),
+    ...(provider !== undefined && { provider }),
+  }));
+
+/** A step of a test: an operation, perhaps in another zone, with a failure or after a restart, and a report. */
+const aStep = fc.record({
+  operation: anOperation,
+  query: aQuery,
+  zone: fc.constantFrom("Europe/Berlin", "Europe/Berlin", "Asia/Kathmandu", "America/New_York"),
+  event: fc.oneof(
+    { weight: 6, arbitrary: fc.constant(null) },
+    fc.constantFrom("restart" as const, "other version" as const, "other version meanwhile" as const),
+    fc.integer({ min: 0, max: 12 }),
+  ),
+});
+
+const quote = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const renameDefinition = (from: string, to: string) =>
+  `UPDATE usage_state SET definition = ${quote(to)} WHERE definition = ${quote(from)};`;
+
+/** Runs SQL on a connection of its own. */
+async function execute(path: string, sql: string): Promise<void> {
+  const connection: SqliteConnection = await opener.open(path);
+  connection.execute(sql);
+  connection.close();
+}
+
+describe("rollups", () => {
+  // Planted, each found: a change that leaves the sums of whole days; a prune that leaves the end of the rollups; a completed
+  // record that is not subtracted; slots read by their start from a period that begins within one.
+  it("give every report the sums of the stored records, after any operations, failures and restarts", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(aStep, { minLength: 4, maxLength: 14 }), (steps) =>
+        inNewFolder(async (folder) => {
+          const path = join(folder, "meter.db");
+          const failing = createFailingOpener();
+          const open = () => openStore(failing.opener as typeof opener, path, { rollupTail });
+          let store = await open();
+          for (const { operation, query, zone, event } of steps) {
+            await inZone(zone, async () => {
+              if (typeof event === "number") failing.failAfter(event);
+              if (event === "other version meanwhile")
+                await execute(path, renameDefinition(ROLLUP_DEFINITION, "another"));
+              try {
+                operation[1](store);
+              } catch (error) {
+                if (!(error instanceof PlannedFailure)) throw error;
+              }
+              failing.failAfter(Number.POSITIVE_INFINITY);
+              if (event === "other version meanwhile")
+                await execute(path, renameDefinition("another", ROLLUP_DEFINITION));
+              // The sums of another version may mean something else.
+              if (event === "other version")
+                await execute(
+                  path,
+                  `${renameDefinition(ROLLUP_DEFINITION, "a third")} UPDATE usage_slots SET requests = 7`,
+                );
+              if (event === "restart") {
+                store.close();
+                store = await open();
+              }
+              await checkReports(store, query);
+            });
+          }
+          store.close();
+        }),
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it("cost no record if they can't be added to", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path, { rollupTail });
+      const insert = () => store.insertBatch({ records: [sampleRecord()], bodies: [], coverage: [] });
+      store.rollups.buildSome(later);
+      for (let n = 0; n < 5; n += 1) insert();
+      await execute(path, "DROP TABLE usage_slots");
+      for (let n = 0; n < 5; n += 1) insert();
+      const [total] = await store.reports.read({ ...everything, by: "total" });
+      assert.equal(total?.requests, 10);
+      store.close();
+    }));
+
+  it("are read by a report beside requests that are not in them, and only then", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path, { rollupTail });
+      for (let step = 0; step < 3; step += 1) store.rollups.buildSome(later);
+      const records = Array.from({ length: 6 }, (_, n) => sampleRecord({ requestedAt: sunday + n * DAY_MS }));
+      store.insertBatch({ records, bodies: [], coverage: [] });
+      const count = async (by: "total" | "day") =>
+        (await store.reports.read({ ...everything, by, days: "utc" })).map(({ requests }) => requests);
+      // A sum that nothing else has shows what a report reads.
+      await execute(path, "UPDATE usage_slots SET requests = 10");
+      assert.deepEqual(await count("total"), [51]);
+      assert.deepEqual(await count("day"), [10, 10, 10, 10, 10, 1]);
+      await inZone("UTC", async () => {
+        while (store.rollups.buildSome(later));
+        await execute(
+          path,
+          "UPDATE usage_day_series SET requests = 20; UPDATE usage_day_totals SET requests = 30",
+        );
+        assert.deepEqual(await count("total"), [101]);
+        assert.deepEqual(await count("day"), [30, 30, 30, 30, 30, 1]);
+      });
+      await execute(path, "UPDATE usage_state SET definition = 'another'");
+      assert.deepEqual(await count("total"), [6]);
+      store.close();
+    }));
+
+  it("keep no name of what was deleted", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path, { rollupTail });
+      while (store.rollups.buildSome(later));
+      store.insertBatch({
+        records: ["old", "old", "new", "new"].map((project, n) =>
+          sampleRecord({ project, requestedAt: sunday + n * DAY_MS }),
+        ),
+        bodies: [],
+        coverage: [],
+      });
+      while (store.rollups.buildSome(later));
+      const before = sunday + 2 * DAY_MS;
+      while (store.deletion.deleteSome(before).requests > 0);
+      store.deletion.finish(before, false);
+      const connection = await opener.open(path);
+      assert.deepEqual(
+        connection
+          .prepare<{ project: string }>("SELECT project FROM usage_series")
+          .all([])
+          .map(({ project }) => project),
+        ["new"],
+      );
+      const days = connection.prepare<{ n: number }>(
+        "SELECT count(*) AS n FROM usage_day_series WHERE day_from < ?",
+      );
+      assert.equal(days.get([before - DAY_MS])?.n, 0);
+      connection.execute("UPDATE usage_state SET definition = 'another'");
+      while (store.deletion.deleteSome(null).requests > 0);
+      store.deletion.finish(null, false);
+      for (const table of [
+        "usage_state",
+        "usage_series",
+        "usage_slots",
+        "usage_day_series",
+        "usage_day_totals",
+      ])
+        assert.equal(connection.prepare(`SELECT 1 FROM ${table}`).get([]), null, table);
+      connection.close();
+      store.close();
+    }));
+});
