@@ -68,6 +68,11 @@ export async function install(
   }
   print(`Installed. The steps are recorded in ${installRecordFile(home)}.`);
   print("Undo them: meter uninstall");
+  const { authority } = installation.record;
+  if (plan.record.authority !== undefined && plan.record.authority !== authority)
+    print(
+      "The certificate was renewed. Restart programs that are running, because they trust the earlier one.",
+    );
   if (installation.record.apps) print("New shells and sessions are metered. Open ones are not.");
   else {
     print("Meter one program: meter run -- <command>");

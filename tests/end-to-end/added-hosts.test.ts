@@ -289,13 +289,13 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
       );
       assert.match(await meter("coverage"), /api\.anthropic\.com/);
 
-      await meter("init", "--yes");
+      assert.match(await meter("init", "--yes"), /\nThe certificate was renewed\. Restart programs/);
       const renewed = readFileSync(join(home, "ca", "ca.pem"), "utf8");
       assert.deepEqual(await callBoth({ proxyPort }, renewed), [METERED, METERED]);
       assert.equal((await readInstallRecord(home))?.authority, renewed);
       assert.doesNotMatch(await meter("status"), /not metered yet/);
       const running = readFileSync(join(home, "daemon.json"), "utf8");
-      await meter("init", "--yes");
+      assert.doesNotMatch(await meter("init", "--yes"), /renewed/);
       assert.equal(readFileSync(join(home, "daemon.json"), "utf8"), running, "it need not restart again");
     } finally {
       await runMeter(home, ["uninstall", "--yes"], { env });
