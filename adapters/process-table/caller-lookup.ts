@@ -40,14 +40,18 @@ const STOP_TIMEOUT_MS = 1_000;
 const workerUrl = () =>
   new URL(`./lookup-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
-/** Creates the lookup on Linux: one thread that answers batches of queries from all threads. */
-function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
+/** The threads that query the lookup thread. Each gets a new port whenever the lookup thread is restarted. */
+interface Subscribers {
+  /** Delivers a port. Without a lookup thread, queries wait in it. Returns a function that removes the subscriber. */
+  add(deliver: (port: MessagePort) => void, worker: Worker | null): () => void;
+  /** Connects every subscriber to a new lookup thread. */
+  connectAll(worker: Worker): void;
+  close(): void;
+}
+
+function createSubscribers(): Subscribers {
   /** Each with the thread's end of a port that was opened before it started, in which queries wait; else null. */
   const subscribers = new Map<(port: MessagePort) => void, MessagePort | null>();
-  let worker: Worker | null = null;
-  let batch: AnswerBatch | null = null;
-  let startedAtMs = Number.NEGATIVE_INFINITY;
-  let closed = false;
 
   /** Opens a port to a subscriber and returns the thread's end of it. */
   function openPort(deliver: (port: MessagePort) => void): MessagePort {
@@ -57,6 +61,36 @@ function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
   }
 
   const give = (to: Worker, port: MessagePort) => to.postMessage({ port }, [port]);
+
+  return {
+    add(deliver, worker) {
+      const port = openPort(deliver);
+      subscribers.set(deliver, worker === null ? port : null);
+      if (worker !== null) give(worker, port);
+      return () => {
+        subscribers.get(deliver)?.close();
+        subscribers.delete(deliver);
+      };
+    },
+    connectAll(worker) {
+      for (const [deliver, waiting] of subscribers) {
+        give(worker, waiting ?? openPort(deliver));
+        subscribers.set(deliver, null);
+      }
+    },
+    close() {
+      for (const waiting of subscribers.values()) waiting?.close();
+    },
+  };
+}
+
+/** Creates the lookup on Linux: one thread that answers batches of queries from all threads. */
+function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
+  const subscribers = createSubscribers();
+  let worker: Worker | null = null;
+  let batch: AnswerBatch | null = null;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let closed = false;
 
   function start(): void {
     if (closed || worker !== null || monotonicMs() - startedAtMs < RESTART_AFTER_MS) return;
@@ -72,10 +106,7 @@ function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
     fresh.on("exit", () => {
       if (worker === fresh) [worker, batch] = [null, null];
     });
-    for (const [deliver, waiting] of subscribers) {
-      give(fresh, waiting ?? openPort(deliver));
-      subscribers.set(deliver, null);
-    }
+    subscribers.connectAll(fresh);
   }
 
   /** Rejects everything that waits for the thread, even if it cannot be terminated because it waits for the kernel. */
@@ -99,20 +130,15 @@ function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
     processTable: createProcessTable(lookUpCaller),
     owners: createConnectionOwners(lookUpCaller),
     connect(deliver) {
-      const port = openPort(deliver);
-      subscribers.set(deliver, worker === null ? port : null);
-      if (worker !== null) give(worker, port);
+      const remove = subscribers.add(deliver, worker);
       // Not at once: the program that connects is starting, and has more urgent work for the processor.
       starting ??= setImmediate(start);
-      return () => {
-        subscribers.get(deliver)?.close();
-        subscribers.delete(deliver);
-      };
+      return remove;
     },
     async close() {
       closed = true;
       clearImmediate(starting);
-      for (const waiting of subscribers.values()) waiting?.close();
+      subscribers.close();
       if (worker !== null) await stopThread(worker);
     },
   };

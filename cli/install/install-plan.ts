@@ -143,21 +143,15 @@ export async function makeInstallPlan(
 ): Promise<InstallPlan> {
   const { config } = await readConfig(home, env);
   const apps = options.apps || (earlier?.apps ?? false);
-  if (apps && config.proxy.port === 0) {
-    throw new CommandFailure(
-      "--apps needs a fixed proxy port, and config.toml sets port 0. In its section [proxy], set port to another value.",
-    );
-  }
+  if (apps) requireFixedPort(config);
   const machine = await findMachine({ env, run });
   const authority = await readAuthority(home, config, options.create, (caFile) =>
     machine.trustStores.some(isSystemWide) ? null : findInSystem(env, caFile),
   );
-  const { ca } = authority;
   const { caFolder } = authorityFiles(home);
   const trustedFiles = findTrustedFiles(env, caFolder, earlier?.trusted_files ?? []);
   const environment = daemonEnvironment(env, caFolder, config.proxy.port, earlier?.daemon_environment ?? {});
-  const { host, port } = config.proxy;
-  const proxy = { host: host === "localhost" ? "127.0.0.1" : host, port };
+  const proxy = proxyAddress(config);
   const facts: InstallFacts = {
     program: {
       nodePath: realpathSync(process.execPath),
@@ -168,7 +162,7 @@ export async function makeInstallPlan(
     name: earlier?.name ?? installName(home, machine.userHome),
     proxy,
     service: machine.service,
-    ca,
+    ca: authority.ca,
     trustStores: machine.trustStores,
     apps: apps
       ? {
@@ -194,10 +188,23 @@ export async function makeInstallPlan(
     },
     machine,
     config,
-    certificatePem: ca.pem,
+    certificatePem: authority.ca.pem,
     certificateByHand: authority.byHand,
     notes: notesFor(machine, facts, authority),
   };
+}
+
+/** Returns the address of the proxy that the variables name. `localhost` could be resolved to `::1`. */
+function proxyAddress({ proxy: { host, port } }: Config): InstallFacts["proxy"] {
+  return { host: host === "localhost" ? "127.0.0.1" : host, port };
+}
+
+/** Throws if the proxy takes any free port: variables that outlive the daemon must name its port. */
+function requireFixedPort({ proxy }: Config): void {
+  if (proxy.port !== 0) return;
+  throw new CommandFailure(
+    "--apps needs a fixed proxy port, and config.toml sets port 0. In its section [proxy], set port to another value.",
+  );
 }
 
 /** Returns the certificate that programs trust since an earlier `init`; `current` if its version recorded only the steps. */

@@ -83,41 +83,77 @@ export function renderReport(
     if (coverage !== null) lines.push(...coverageLines(coverage));
     return lines.join("\n");
   }
-  const thinking = total.tokens.thinking !== null && total.tokens.thinking > 0n;
-  const costs = shownParts((part) => countPart(total, part) > 0).map(({ part, label }) => ({
+  const tables = layouts.map((layout) => layOut(layout, dimensions, rows, total));
+  const { columns, body, note } = (tables.find((table) => tableFits(table.columns, table.body, width)) ??
+    tables.at(-1)) as Table;
+  const notes = [
+    ...(note === null ? [] : [note]),
+    ...costNotes(total),
+    ...requestNotes(total, priceFixes),
+    ...streamsWithoutUsageLines(streams),
+    ...sourceNotes(total),
+    ...(coverage === null ? [] : coverageLines(coverage)),
+  ];
+  return [renderTable(columns, body, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
+}
+
+interface Table {
+  columns: readonly Column[];
+  body: readonly (readonly string[])[];
+  note: string | null;
+}
+
+/** The cost columns that have a value in any row, with their titles. */
+const costColumns = (total: ReportRow) =>
+  shownParts((part) => countPart(total, part) > 0).map(({ part, label }) => ({
     part,
     title: label.toLowerCase(),
   }));
-  const tables = layouts.map(({ counts, note }) => {
-    const shown = counts.filter(({ title }) => thinking || title !== "thinking");
-    const cells = (names: readonly string[], row: ReportRow) => [
-      ...names,
-      formatCount(row.requests),
-      ...shown.map(({ of }) => formatCount(of(row.tokens))),
-      ...costs.map(({ part }) => formatRowCost(row, part, fixedUsd)),
-    ];
-    const hasTotal = dimensions[0] !== "total";
-    const body = rows.map((row) =>
-      cells(
-        keysOf(dimensions, row).map((key) => key ?? (hasTotal ? "(unknown)" : "total")),
-        row,
-      ),
-    );
-    if (hasTotal) body.push(cells(["total", ...dimensions.slice(1).map(() => "")], total));
-    const columns: Column[] = [
-      ...dimensions.map((title) => ({ title, shrink: true })),
-      ...["requests", ...[...shown, ...costs].map(({ title }) => title)].map((title) => ({
-        title,
-        align: right,
-      })),
-    ];
-    return { columns, body, note };
-  });
-  const { columns, body, note } = (tables.find((table) => tableFits(table.columns, table.body, width)) ??
-    tables.at(-1)) as (typeof tables)[number];
-  const notes: string[] = note === null ? [] : [note];
-  if (costs.length > 1) notes.push(`${describeSplit(total.split, fixedUsd)}.`);
+
+/** Returns the columns and cells of the report in one layout. */
+function layOut(
+  { counts, note }: Layout,
+  dimensions: readonly ReportGrouping[],
+  rows: readonly ReportRow[],
+  total: ReportRow,
+): Table {
+  const costs = costColumns(total);
+  const thinking = total.tokens.thinking !== null && total.tokens.thinking > 0n;
+  const shown = counts.filter(({ title }) => thinking || title !== "thinking");
+  const cells = (names: readonly string[], row: ReportRow) => [
+    ...names,
+    formatCount(row.requests),
+    ...shown.map(({ of }) => formatCount(of(row.tokens))),
+    ...costs.map(({ part }) => formatRowCost(row, part, fixedUsd)),
+  ];
+  const hasTotal = dimensions[0] !== "total";
+  const body = rows.map((row) =>
+    cells(
+      keysOf(dimensions, row).map((key) => key ?? (hasTotal ? "(unknown)" : "total")),
+      row,
+    ),
+  );
+  if (hasTotal) body.push(cells(["total", ...dimensions.slice(1).map(() => "")], total));
+  const columns: Column[] = [
+    ...dimensions.map((title) => ({ title, shrink: true })),
+    ...["requests", ...[...shown, ...costs].map(({ title }) => title)].map((title) => ({
+      title,
+      align: right,
+    })),
+  ];
+  return { columns, body, note };
+}
+
+function costNotes(total: ReportRow): string[] {
+  const notes: string[] = [];
+  if (costColumns(total).length > 1) notes.push(`${describeSplit(total.split, fixedUsd)}.`);
   if (countPart(total, "unknownBillingPicoUsd") > 0) notes.push(UNKNOWN_BILLING_NOTE);
+  return notes;
+}
+
+/** Counts the failed and the unpriced requests, with what gives the latter a price. */
+function requestNotes(total: ReportRow, priceFixes: readonly string[]): string[] {
+  const notes: string[] = [];
   if (total.errors > 0)
     notes.push(`${formatCount(total.errors)} of ${formatQuantity(total.requests, "request")} failed.`);
   if (total.unpriced > 0) {
@@ -131,14 +167,17 @@ export function renderReport(
         : [`${fact} See which: meter requests --status unpriced`]),
     );
   }
-  notes.push(...streamsWithoutUsageLines(streams));
-  const { provider, estimated } = total.bySource;
+  return notes;
+}
+
+/** Says how much of the cost is the providers' own figure, and how much is estimated. */
+function sourceNotes({ bySource: { provider, estimated } }: ReportRow): string[] {
+  const notes: string[] = [];
   if (provider.requests > 0) {
     notes.push(`${fixedUsd(provider.costPicoUsd)} of the cost was stated by the providers.`);
   }
   if (estimated.requests > 0) notes.push(`${fixedUsd(estimated.costPicoUsd)} of the cost is estimated.`);
-  if (coverage !== null) notes.push(...coverageLines(coverage));
-  return [renderTable(columns, body, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
+  return notes;
 }
 
 /** Renders the report as CSV: exact sums, costs in USD as decimal text. */

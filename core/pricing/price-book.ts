@@ -94,43 +94,18 @@ export function createPriceBook(rows: readonly RateRow[], options: PriceBookOpti
   const named = new Map(
     Object.entries(options.lists ?? {}).map(([provider, list]) => [provider, priceListOf(list)]),
   );
-  const cache = new Map<string, Map<string, Candidates>>();
-  let cachedNames = 0;
-
-  function search(provider: string, name: string): Candidates {
+  const candidatesFor = cacheCandidates((provider, model) => {
+    const name = normaliseModelName(model);
     const own = findCandidates(lists, priceListOf(provider), name);
     const other = named.get(provider);
     return own === NO_CANDIDATES && other !== undefined ? findCandidates(lists, other, name) : own;
-  }
-
-  function candidatesFor(provider: string, model: string): Candidates {
-    let ofProvider = cache.get(provider);
-    const known = ofProvider?.get(model);
-    if (known !== undefined) return known;
-    const found = search(provider, normaliseModelName(model));
-    if (cachedNames >= MAX_CACHED_NAMES) {
-      cache.clear();
-      cachedNames = 0;
-      ofProvider = undefined;
-    }
-    if (ofProvider === undefined) cache.set(provider, (ofProvider = new Map()));
-    ofProvider.set(model, found);
-    cachedNames++;
-    return found;
-  }
+  });
 
   function candidatesOf(query: RateQuery): Candidates {
     const candidates = candidatesFor(query.provider, query.model);
     return candidates === NO_CANDIDATES && query.requestedModel !== null && mayUseRequestedModel(query)
       ? candidatesFor(query.provider, query.requestedModel)
       : candidates;
-  }
-
-  function published(candidates: Candidates, at: Millis): RateRow | null {
-    const auto = applicable(candidates.auto, at);
-    const bundled = applicable(candidates.bundled, at);
-    if (auto === null || bundled === null) return auto ?? bundled;
-    return bundled.provenanceDate > auto.provenanceDate ? bundled : auto;
   }
 
   return {
@@ -143,6 +118,37 @@ export function createPriceBook(rows: readonly RateRow[], options: PriceBookOpti
     findBundled: (query) => applicable(candidatesOf(query).bundled, query.at),
     listOf: (provider) => named.get(provider) ?? priceListOf(provider),
   };
+}
+
+/** Caches the candidates of up to `MAX_CACHED_NAMES` names. */
+function cacheCandidates(
+  search: (provider: string, model: string) => Candidates,
+): (provider: string, model: string) => Candidates {
+  const cache = new Map<string, Map<string, Candidates>>();
+  let cachedNames = 0;
+  return (provider, model) => {
+    let ofProvider = cache.get(provider);
+    const known = ofProvider?.get(model);
+    if (known !== undefined) return known;
+    const found = search(provider, model);
+    if (cachedNames >= MAX_CACHED_NAMES) {
+      cache.clear();
+      cachedNames = 0;
+      ofProvider = undefined;
+    }
+    if (ofProvider === undefined) cache.set(provider, (ofProvider = new Map()));
+    ofProvider.set(model, found);
+    cachedNames++;
+    return found;
+  };
+}
+
+/** Returns the row that applies without operator rows: of pulled and bundled rows the newer, at the same date the pulled one. */
+function published(candidates: Candidates, at: Millis): RateRow | null {
+  const auto = applicable(candidates.auto, at);
+  const bundled = applicable(candidates.bundled, at);
+  if (auto === null || bundled === null) return auto ?? bundled;
+  return bundled.provenanceDate > auto.provenanceDate ? bundled : auto;
 }
 
 /**

@@ -3,7 +3,7 @@ import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.t
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { distinctFixes, fixOfExplanation } from "../../core/pricing/price-fix.ts";
-import { PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
+import { type LocalPageData, PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
 import { pageScript } from "../page/page-script.ts";
 import { pageStyle } from "../page/page-style.ts";
 import { renderNotFoundPage, renderRequestPage } from "../page/request-page.ts";
@@ -26,43 +26,15 @@ const DAY_MS = 86_400_000;
 
 /** Creates the routes of the local page, its stylesheet and its script. Access is checked before. */
 export function createPageRoutes(ports: ApiPorts): Hono {
-  const { store, turn } = ports;
+  const { store } = ports;
   const routes = new Hono();
   const lastPull = lastPulls(ports);
   const page = (context: Context) => context.header("content-security-policy", pageContentSecurityPolicy);
 
   routes.get("/", async (context) => {
     page(context);
-    const asked = Number(context.req.query("days"));
-    const rangeDays = PAGE_RANGES.find((days) => days === asked) ?? DEFAULT_PERIOD_DAYS;
-    // The period includes the current millisecond. Noon is on the intended day even if the clocks changed in between.
-    const to = ports.clock.now() + 1;
-    const from = dayOf(dayOf(to - 1, "local").from + DAY_MS / 2 - (rangeDays - 1) * DAY_MS, "local").from;
-    const status = ports.status();
-    const statistics = await store.reports.readStatistics({ from, to, days: "local" }, turn);
-    const unpriced = await readUnpricedModels(ports, from, to, MAX_PRICE_FIXES);
-    const recent = await store.records.list({ from: null, to: null, beforeSeq: null, limit: RECENT }, turn);
-    return context.html(
-      renderLocalPage({
-        status,
-        rangeDays,
-        from,
-        to,
-        statistics,
-        recent: recent.requests,
-        priceFixes: distinctFixes(unpriced.map(({ fix }) => fix)),
-        coverage: summariseCoverage(store.coverage.read({ from, to })),
-        gaps: {
-          gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
-          programs: status.proxy.distrusting_programs ?? [],
-          authorityFile: ports.authorityFile ?? DEFAULT_AUTHORITY_FILE,
-        },
-        cloud: (await ports.cloud?.banner()) ?? {
-          banner: "NOT-CONFIGURED",
-          sentence: "Nothing leaves this machine. To connect: meter cloud connect",
-        },
-      }),
-    );
+    const rangeDays = Number(context.req.query("days"));
+    return context.html(renderLocalPage(await readLocalPage(ports, rangeDays)));
   });
 
   routes.get("/requests/:id", async (context) => {
@@ -82,4 +54,36 @@ export function createPageRoutes(ports: ApiPorts): Hono {
     context.body(pageScript, 200, { "content-type": "text/javascript; charset=utf-8" }),
   );
   return routes;
+}
+
+/** Reads what the local page shows. A range that the page does not offer becomes the default. */
+async function readLocalPage(ports: ApiPorts, requestedDays: number): Promise<LocalPageData> {
+  const { store, turn } = ports;
+  const rangeDays = PAGE_RANGES.find((days) => days === requestedDays) ?? DEFAULT_PERIOD_DAYS;
+  // The period includes the current millisecond. Noon is on the intended day even if the clocks changed in between.
+  const to = ports.clock.now() + 1;
+  const from = dayOf(dayOf(to - 1, "local").from + DAY_MS / 2 - (rangeDays - 1) * DAY_MS, "local").from;
+  const status = ports.status();
+  const statistics = await store.reports.readStatistics({ from, to, days: "local" }, turn);
+  const unpriced = await readUnpricedModels(ports, from, to, MAX_PRICE_FIXES);
+  const recent = await store.records.list({ from: null, to: null, beforeSeq: null, limit: RECENT }, turn);
+  return {
+    status,
+    rangeDays,
+    from,
+    to,
+    statistics,
+    recent: recent.requests,
+    priceFixes: distinctFixes(unpriced.map(({ fix }) => fix)),
+    coverage: summariseCoverage(store.coverage.read({ from, to })),
+    gaps: {
+      gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
+      programs: status.proxy.distrusting_programs ?? [],
+      authorityFile: ports.authorityFile ?? DEFAULT_AUTHORITY_FILE,
+    },
+    cloud: (await ports.cloud?.banner()) ?? {
+      banner: "NOT-CONFIGURED",
+      sentence: "Nothing leaves this machine. To connect: meter cloud connect",
+    },
+  };
 }

@@ -59,6 +59,46 @@ function toOutcome(call: EndedCall): CallOutcome {
   }
 }
 
+type ModelNames = Pick<RequestRecord, "model" | "requestedModel">;
+
+/** Returns the billing mode and the price of a call's usage. */
+function priceCall(
+  { report, route, credential, response, requestedAt }: EndedCall,
+  names: ModelNames,
+  prices: PriceBook,
+) {
+  const { model, requestedModel } = names;
+  const billingMode = readBillingMode({
+    provider: route.provider,
+    billing: route.billing ?? null,
+    credential,
+    responseHeaders: response?.head.headers ?? null,
+    usesCredits: report?.usesCredits ?? null,
+    models: [model, requestedModel ?? model],
+  });
+  const { costPicoUsd, costSource, ratesSource } = priceUsage(
+    {
+      provider: route.provider,
+      model,
+      requestedModel,
+      requestKind: report?.requestKind ?? route.requestKind,
+      at: requestedAt,
+      tokens: report?.tokens ?? NO_TOKENS,
+      extras: report?.extras ?? {},
+      serviceTier: report?.serviceTier ?? null,
+      providerCostPicoUsd: report?.providerCostPicoUsd ?? null,
+      billingMode,
+    },
+    prices,
+  );
+  return { costPicoUsd, costSource, billingMode, ratesSource };
+}
+
+function namesOf({ facts, report, route }: EndedCall): ModelNames {
+  const requestedModel = facts.requestedModel ?? route.model;
+  return { model: facts.deployedModel ?? report?.model ?? requestedModel ?? "unknown", requestedModel };
+}
+
 /** Creates the record of a call that has ended, with its usage, price and error class. */
 export function toRecord(
   call: EndedCall,
@@ -66,35 +106,9 @@ export function toRecord(
   sha256Hex: (text: string) => string,
 ): RequestRecord {
   const { report, facts, route, response } = call;
-  const tokens = report?.tokens ?? NO_TOKENS;
-  const requestedModel = facts.requestedModel ?? route.model;
-  const model = facts.deployedModel ?? report?.model ?? requestedModel ?? "unknown";
-  const serviceTier = report?.serviceTier ?? null;
+  const { model, requestedModel } = namesOf(call);
   const extras = report?.extras ?? {};
-  const requestKind = report?.requestKind ?? route.requestKind;
-  const billingMode = readBillingMode({
-    provider: route.provider,
-    billing: route.billing ?? null,
-    credential: call.credential,
-    responseHeaders: response?.head.headers ?? null,
-    usesCredits: report?.usesCredits ?? null,
-    models: [model, requestedModel ?? model],
-  });
-  const priced = priceUsage(
-    {
-      provider: route.provider,
-      model,
-      requestedModel,
-      requestKind,
-      at: call.requestedAt,
-      tokens,
-      extras,
-      serviceTier,
-      providerCostPicoUsd: report?.providerCostPicoUsd ?? null,
-      billingMode,
-    },
-    prices,
-  );
+  const priced = priceCall(call, { model, requestedModel }, prices);
   const classified = classifyError(route.provider, toOutcome(call));
   const contentType = response === null ? null : headerValue(response.head.headers, "content-type");
   const message = report?.error?.message ?? null;
@@ -104,16 +118,16 @@ export function toRecord(
     provider: route.provider,
     model,
     requestedModel,
-    requestKind,
+    requestKind: report?.requestKind ?? route.requestKind,
     streaming: facts.streaming ?? /event-stream|ndjson/i.test(contentType ?? ""),
-    tokens,
+    tokens: report?.tokens ?? NO_TOKENS,
     tokensComplete: report?.tokensComplete ?? false,
     costPicoUsd: priced.costPicoUsd,
     costSource: priced.costSource,
     providerCostPicoUsd: report?.providerCostPicoUsd ?? null,
-    billingMode,
+    billingMode: priced.billingMode,
     ratesSource: priced.ratesSource,
-    serviceTier,
+    serviceTier: report?.serviceTier ?? null,
     usageExtras: Object.keys(extras).length === 0 ? null : extras,
     latencyMs: call.endedAtMs - call.startedAtMs,
     ttfbMs: response === null ? null : response.atMs - call.startedAtMs,

@@ -15,6 +15,18 @@ export interface RatesWorker {
   refresh(request?: RatesRequest): Promise<RefreshRatesResult>;
 }
 
+/** Returns a function that pulls rates. Simultaneous calls without a request share one pull. */
+function shareRefresh(ports: CloudServicePorts): RatesWorker["refresh"] {
+  let running: Promise<RefreshRatesResult> | null = null;
+  return (request) => {
+    if (request !== undefined) return refreshRates(ports, request);
+    running ??= refreshRates(ports).finally(() => {
+      running = null;
+    });
+    return running;
+  };
+}
+
 /** Creates the worker. A failed pull is retried after one hour, the minimum interval. */
 export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
   const { clock, store } = ports;
@@ -23,16 +35,7 @@ export function createRatesWorker(ports: CloudServicePorts): RatesWorker {
   /** The number of stops so far. It reveals a stop while the configuration was being read. */
   let stops = 0;
   let retryAt: number | null = null;
-  let running: Promise<RefreshRatesResult> | null = null;
-
-  function refresh(request?: RatesRequest): Promise<RefreshRatesResult> {
-    if (request !== undefined) return refreshRates(ports, request);
-    // Simultaneous calls share one pull.
-    running ??= refreshRates(ports).finally(() => {
-      running = null;
-    });
-    return running;
-  }
+  const refresh = shareRefresh(ports);
 
   async function pullWhenDue(): Promise<void> {
     try {

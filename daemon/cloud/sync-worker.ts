@@ -74,29 +74,36 @@ export function createSyncDriver(
         return undefined;
       },
       request_whoami: () => ({ background: requestWhoamiForResume(ports) }),
-      pause_uploader: async () => {
-        await hooks.pauseUploader();
-        return undefined;
-      },
-      resume_uploader: async () => {
-        await hooks.resumeUploader();
-        return undefined;
-      },
-      clear_uploader_state: async (): Promise<SyncEvent> => {
-        await hooks.clearUploader();
-        return { kind: "uploader_cleared" };
-      },
-      report_resume: ({ report }) => {
-        hooks.reportResume(report);
-        return undefined;
-      },
-      report_sync: ({ report }) => {
-        hooks.reportSync(report);
-        return undefined;
-      },
+      ...hookHandlers(hooks),
       log: (effect) => writeLogEffect(log, effect, "sync"),
     },
   });
+}
+
+/** The handlers of the effects that concern others than the sync machine. */
+function hookHandlers(hooks: SyncWorkerHooks) {
+  return {
+    pause_uploader: async () => {
+      await hooks.pauseUploader();
+      return undefined;
+    },
+    resume_uploader: async () => {
+      await hooks.resumeUploader();
+      return undefined;
+    },
+    clear_uploader_state: async (): Promise<SyncEvent> => {
+      await hooks.clearUploader();
+      return { kind: "uploader_cleared" };
+    },
+    report_resume: ({ report }: { readonly report: ResumeReport }) => {
+      hooks.reportResume(report);
+      return undefined;
+    },
+    report_sync: ({ report }: { readonly report: SyncReport }) => {
+      hooks.reportSync(report);
+      return undefined;
+    },
+  };
 }
 
 /** Finds the requests that were sent with incomplete usage and are complete now. They are sent again. */

@@ -37,7 +37,7 @@ import { toTokenSums, totalInput, totalOutput } from "./token-sums.ts";
 export const PAGE_RANGES = [7, 30, 90, 365] as const;
 
 /** The data that the page shows, read at one moment. */
-interface LocalPageData {
+export interface LocalPageData {
   readonly status: DaemonStatus;
   readonly rangeDays: number;
   readonly from: Millis;

@@ -123,7 +123,17 @@ export async function serveDaemon(
     warnings: warnings.current,
   });
   proxyPort = daemon.proxyPort;
-  const running: RunningDaemon = {
+  const running = describeRunning(daemon, proxy, { home, apiAddress });
+  return { daemon, running, cloudPorts, portLost: portLost.promise };
+}
+
+/** Returns what `daemon.json` tells commands about this process. */
+function describeRunning(
+  daemon: Daemon,
+  proxy: ProxyConfig,
+  { home, apiAddress }: { readonly home: string; readonly apiAddress: string },
+): RunningDaemon {
+  return {
     pid: process.pid,
     ...processStart(),
     version,
@@ -135,7 +145,6 @@ export async function serveDaemon(
     authority: proxy.authority && fingerprintOf(proxy.authority.certificatePem),
     started_at: daemon.health().started_at,
   };
-  return { daemon, running, cloudPorts, portLost: portLost.promise };
 }
 
 /** Creates the cloud service's ports. A change of the configuration is applied and updates the warnings at once. */

@@ -88,52 +88,11 @@ interface HostEntry {
 /** Creates a registry of the operator's hosts and the built-in providers. The operator's hosts take precedence. */
 export function createRegistry(extra: readonly ExtraHost[] = [], options: RegistryOptions = {}): Registry {
   const azure = options.deployments && { deployments: new Map(Object.entries(options.deployments)) };
-  const routeDetails = (isAzure: boolean, billing?: Provider["billing"], extras?: Provider["extras"]) => ({
-    ...(isAzure ? azure : undefined),
-    ...(billing && { billing }),
-    ...(extras && { extras }),
-  });
   const entries: HostEntry[] = [
-    ...extra.map(({ host, port, provider, api, basePath = "", billing }) => ({
-      pattern: normaliseHost(host),
-      port: port ?? null,
-      provider,
-      apis: [api].flat().flatMap((each) => EXTRA_HOST_APIS[each]),
-      basePath: basePath.replace(/\/+$/, ""),
-      paths: [],
-      shared: false,
-      isOperators: true,
-      isPlain: false,
-      // A server of the operator that runs models costs nothing.
-      routeDetails: routeDetails(
-        [api].flat().includes("azure"),
-        billing ?? (api === "ollama" ? "free" : undefined),
-      ),
-    })),
-    ...PROVIDERS.flatMap(
-      ({ hosts, port, scheme, provider, apis, paths = [], shared = false, billing, extras }) =>
-        hosts.map((pattern) => ({
-          pattern,
-          port,
-          provider,
-          apis,
-          basePath: "",
-          paths,
-          shared,
-          isOperators: false,
-          isPlain: scheme === "http",
-          routeDetails: routeDetails(provider === "azure", billing, extras),
-        })),
-    ),
+    ...extra.map((host) => operatorEntry(host, azure)),
+    ...PROVIDERS.flatMap((provider) => providerEntries(provider, azure)),
   ];
-  const find = (host: string, port: number): HostEntry[] => {
-    const name = normaliseHost(host);
-    const found = entries.filter(
-      (entry) => (entry.port === null || entry.port === port) && matchesHost(entry.pattern, name),
-    );
-    // What the operator says of a host replaces what is built in.
-    return found[0]?.isOperators ? found.filter(({ isOperators }) => isOperators) : found;
-  };
+  const find = (host: string, port: number) => findEntries(entries, host, port);
   return {
     match({ host, port, method, path }) {
       return matchEntries(find(host, port), method, normalisePath(path));
@@ -165,6 +124,62 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
       ),
     ),
   };
+}
+
+/** The models of Azure deployments, as the routes of Azure's hosts carry them. */
+type AzureDetails = Pick<MeteredRoute, "deployments"> | undefined;
+
+function operatorEntry(
+  { host, port, provider, api, basePath = "", billing }: ExtraHost,
+  azure: AzureDetails,
+): HostEntry {
+  const apis = [api].flat();
+  // A server of the operator that runs models costs nothing.
+  const billedAs = billing ?? (api === "ollama" ? "free" : undefined);
+  return {
+    pattern: normaliseHost(host),
+    port: port ?? null,
+    provider,
+    apis: apis.flatMap((each) => EXTRA_HOST_APIS[each]),
+    basePath: basePath.replace(/\/+$/, ""),
+    paths: [],
+    shared: false,
+    isOperators: true,
+    isPlain: false,
+    routeDetails: { ...(apis.includes("azure") && azure), ...(billedAs && { billing: billedAs }) },
+  };
+}
+
+/** Returns the entry of each host of a built-in provider. */
+function providerEntries(
+  { hosts, port, scheme, provider, apis, paths = [], shared, billing, extras }: Provider,
+  azure: AzureDetails,
+): HostEntry[] {
+  return hosts.map((pattern) => ({
+    pattern,
+    port,
+    provider,
+    apis,
+    basePath: "",
+    paths,
+    shared: shared === true,
+    isOperators: false,
+    isPlain: scheme === "http",
+    routeDetails: {
+      ...(provider === "azure" && azure),
+      ...(billing && { billing }),
+      ...(extras && { extras }),
+    },
+  }));
+}
+
+/** Returns the entries of an address. What the operator says of a host replaces what is built in. */
+function findEntries(entries: readonly HostEntry[], host: string, port: number): HostEntry[] {
+  const name = normaliseHost(host);
+  const found = entries.filter(
+    (entry) => (entry.port === null || entry.port === port) && matchesHost(entry.pattern, name),
+  );
+  return found[0]?.isOperators ? found.filter(({ isOperators }) => isOperators) : found;
 }
 
 /** Returns the hosts as `host:port`, or `host` if any port matches, each once. */

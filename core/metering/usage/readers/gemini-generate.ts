@@ -11,6 +11,7 @@ import {
 } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPartExtra } from "../usage-extras.ts";
+import type { UsageFindings } from "../usage-report.ts";
 import { GEMINI_MEDIA, modalityCount } from "./gemini-modalities.ts";
 
 const KNOWN: KnownMembers = {
@@ -94,47 +95,51 @@ export function startGenerate({ routeModel }: Pick<AnswerFacts, "routeModel">): 
       const extras: Record<string, number> = {};
       const perPrompt = /gemini-[12]\b/.test(model ?? routeModel ?? "");
       setExtra(extras, "web_search_requests", perPrompt ? Math.min(1, queries.size) : queries.size);
-      if (usage === null || !statesCounts(usage))
-        return {
-          tokens: NO_TOKENS,
-          tokensComplete: false,
-          model,
-          responseId,
-          serviceTier: usage === null ? null : tierOf(usage),
-          extras,
-          providerCostPicoUsd: null,
-          unknownUsage: usage === null ? null : unknownUsage(usage, KNOWN),
-        };
-      const toolUse = readCount(usage.toolUsePromptTokenCount) ?? 0;
-      const candidates = readCount(usage.candidatesTokenCount) ?? 0;
-      const thoughts = readCount(usage.thoughtsTokenCount) ?? 0;
-      const prompt = promptCount(usage, toolUse + candidates + thoughts);
-      const input = prompt === null ? null : addCounts(prompt, toolUse);
-      const inputs = splitTotal(input, [readCount(usage.cachedContentTokenCount) ?? 0]);
-      const cached = inputs.parts[0] as number;
-      setModalities(extras, usage, inputs.rest, cached, candidates);
+      const counted =
+        usage === null || !statesCounts(usage)
+          ? { tokens: NO_TOKENS, tokensComplete: false }
+          : readUsage(usage, extras, wholeSeen || ended);
       return {
-        tokens: {
-          promptTokens: inputs.rest,
-          cacheReadTokens: cached,
-          cacheWriteTokens: null,
-          cacheWrite1hTokens: null,
-          completionTokens: candidates,
-          thinkingTokens: thoughts,
-        },
-        tokensComplete:
-          inputs.consistent &&
-          input !== null &&
-          (readCount(usage.totalTokenCount) ?? 0) <= input + candidates + thoughts &&
-          (wholeSeen || ended),
+        ...counted,
         model,
         responseId,
-        serviceTier: tierOf(usage),
+        serviceTier: usage === null ? null : tierOf(usage),
         extras,
         providerCostPicoUsd: null,
-        unknownUsage: unknownUsage(usage, KNOWN),
+        unknownUsage: usage === null ? null : unknownUsage(usage, KNOWN),
       };
     },
+  };
+}
+
+/** Reads the token counts of `usageMetadata`, and adds its modalities to `extras`. */
+function readUsage(
+  usage: Readonly<Record<string, unknown>>,
+  extras: Record<string, number>,
+  isWhole: boolean,
+): Pick<UsageFindings, "tokens" | "tokensComplete"> {
+  const toolUse = readCount(usage.toolUsePromptTokenCount) ?? 0;
+  const candidates = readCount(usage.candidatesTokenCount) ?? 0;
+  const thoughts = readCount(usage.thoughtsTokenCount) ?? 0;
+  const prompt = promptCount(usage, toolUse + candidates + thoughts);
+  const input = prompt === null ? null : addCounts(prompt, toolUse);
+  const inputs = splitTotal(input, [readCount(usage.cachedContentTokenCount) ?? 0]);
+  const cached = inputs.parts[0] as number;
+  setModalities(extras, usage, inputs.rest, cached, candidates);
+  return {
+    tokens: {
+      promptTokens: inputs.rest,
+      cacheReadTokens: cached,
+      cacheWriteTokens: null,
+      cacheWrite1hTokens: null,
+      completionTokens: candidates,
+      thinkingTokens: thoughts,
+    },
+    tokensComplete:
+      inputs.consistent &&
+      input !== null &&
+      (readCount(usage.totalTokenCount) ?? 0) <= input + candidates + thoughts &&
+      isWhole,
   };
 }
 
