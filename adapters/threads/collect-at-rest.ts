@@ -56,6 +56,18 @@ export function collectGarbageAtRest({ thoroughly = false } = {}): void {
   }, INTERVAL_MS).unref();
 }
 
+/**
+ * Makes V8 collect young garbage in the thread that made it, without helpers. The young generation is so small that waking
+ * helpers takes longer than the collection: about a sixth of the CPU time of a call on two cores. For the whole process.
+ */
+export function collectWithoutHelpers(): void {
+  try {
+    setFlagsFromString("--no-parallel-scavenge");
+  } catch {
+    // A runtime without V8 has no such flag.
+  }
+}
+
 /** V8's collector, which only contexts created after the flag have; null if there is none. */
 function findCollector(): ((options: typeof THOROUGHLY | undefined) => void) | null {
   try {
