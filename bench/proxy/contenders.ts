@@ -49,6 +49,16 @@ export async function openProvider(folder: string): Promise<Provider & { stop():
   return { port, folder, caFile: authority.certificatePath, certFile, keyFile, stop };
 }
 
+/** Puts the provider far away: `roundTripMs` from everybody. */
+export async function openFarProvider(
+  provider: Provider,
+  roundTripMs: number,
+): Promise<Provider & { stop(): void }> {
+  const relay = fork(here("./delay.ts"), [`${provider.port}`, `${roundTripMs / 2}`]);
+  const [{ port }] = (await once(relay, "message")) as [{ port: number }];
+  return { ...provider, port, stop: () => void relay.kill() };
+}
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -170,9 +180,19 @@ export async function meter(provider: Provider, options: MeterOptions = {}): Pro
   return { name: "meter", version, route, pid: child.pid as number, stop: () => ended(child) };
 }
 
-async function nodePeer(name: string, script: string, provider: Provider): Promise<Contender | null> {
+async function nodePackage(name: string, script: string, provider: Provider): Promise<Contender | null> {
   const manifest = here(`../node_modules/${name}/package.json`);
   if (!existsSync(manifest)) return null;
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+  return nodePeer(name, version, script, provider);
+}
+
+async function nodePeer(
+  name: string,
+  version: string,
+  script: string,
+  provider: Provider,
+): Promise<Contender> {
   const folder = `${provider.folder}/${name}`;
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
@@ -182,14 +202,15 @@ async function nodePeer(name: string, script: string, provider: Provider): Promi
   });
   const [{ caFile }] = (await once(child, "message")) as [{ caFile: string }];
   await listening(port);
-  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
   const route = { host, port: provider.port, proxyPort: port, caFiles: [provider.caFile, caFile] };
   return { name, version, route, pid: child.pid as number, stop: () => ended(child) };
 }
 
+export const bareTap = (provider: Provider) =>
+  nodePeer("bare tap", process.version, "./peers/bare-tap.ts", provider);
 export const httpMitmProxy = (provider: Provider) =>
-  nodePeer("http-mitm-proxy", "./peers/http-mitm-proxy.ts", provider);
-export const mockttp = (provider: Provider) => nodePeer("mockttp", "./peers/mockttp.ts", provider);
+  nodePackage("http-mitm-proxy", "./peers/http-mitm-proxy.ts", provider);
+export const mockttp = (provider: Provider) => nodePackage("mockttp", "./peers/mockttp.ts", provider);
 
 export async function mitmproxy(provider: Provider): Promise<Contender | null> {
   const version = installed("/usr/bin/mitmdump", "--version");

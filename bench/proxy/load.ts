@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import process from "node:process";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 
 /** How a contender is reached: through CONNECT at `proxyPort`, or directly at `port`. */
 export interface Route {
@@ -13,8 +13,11 @@ export interface Route {
 }
 
 export interface Workload {
-  /** `cancel` opens a connection per request and resets it in the middle of the streamed response. */
-  kind: "json" | "stream" | "upload" | "hold" | "cancel";
+  /**
+   * `cancel` opens a connection per request and resets it in the middle of the streamed response. `new` opens one per
+   * request too; its times include opening it.
+   */
+  kind: "json" | "stream" | "upload" | "hold" | "cancel" | "new";
   connections: number;
   /** The total number of requests; for `hold`, one per connection. */
   requests: number;
@@ -32,7 +35,10 @@ export interface Measured {
   receivedBytes: number;
 }
 
-async function open(route: Route): Promise<TLSSocket & { abort(): void }> {
+const trusting = (route: Route): SecureContext =>
+  createSecureContext({ ca: route.caFiles.map((file) => readFileSync(file, "utf8")) });
+
+async function open(route: Route, secureContext: SecureContext): Promise<TLSSocket & { abort(): void }> {
   const socket: Socket = connectTcp({
     host: "127.0.0.1",
     port: route.proxyPort ?? route.port,
@@ -47,8 +53,7 @@ async function open(route: Route): Promise<TLSSocket & { abort(): void }> {
     if (!/^HTTP\/1\.[01] 200/.test(answer.toString("latin1", 0, 12)))
       throw new Error(`CONNECT: ${answer.toString("latin1", 0, 80)}`);
   }
-  const ca = route.caFiles.map((file) => readFileSync(file, "utf8"));
-  const secure = connectTls({ socket, servername: route.host, ca, ALPNProtocols: ["http/1.1"] });
+  const secure = connectTls({ socket, servername: route.host, secureContext, ALPNProtocols: ["http/1.1"] });
   await new Promise((resolve, reject) => secure.once("secureConnect", resolve).once("error", reject));
   secure.setNoDelay(true);
   return Object.assign(secure, { abort: () => void socket.resetAndDestroy() });
@@ -105,11 +110,12 @@ function createEndFinder(): (bytes: Buffer) => boolean {
 /** Cancels each call after a different number of response bytes. */
 async function cancelAll(route: Route, work: Workload, measured: Measured): Promise<void> {
   const request = requestBytes(work, route);
+  const secureContext = trusting(route);
   let left = work.requests;
   const client = async () => {
     while (left > 0) {
       left -= 1;
-      const socket = await open(route);
+      const socket = await open(route, secureContext);
       socket.on("error", () => {});
       const closed = new Promise((resolve) => socket.once("close", resolve));
       const enough = (measured.requests * 997) % 20_000;
@@ -130,6 +136,35 @@ async function cancelAll(route: Route, work: Workload, measured: Measured): Prom
   await Promise.all(Array.from({ length: work.connections }, client));
 }
 
+/** Makes each call on a connection of its own, as a process that makes one call does. */
+async function callAnew(route: Route, work: Workload, measured: Measured): Promise<void> {
+  const request = requestBytes(work, route);
+  const secureContext = trusting(route);
+  let left = work.requests;
+  const client = async () => {
+    while (left > 0) {
+      left -= 1;
+      const startedAt = performance.now();
+      const socket = await open(route, secureContext);
+      const isEnd = createEndFinder();
+      await new Promise<void>((resolve, reject) => {
+        socket.on("error", reject);
+        socket.on("close", () => reject(new Error("the connection was closed")));
+        socket.on("data", (bytes: Buffer) => {
+          measured.receivedBytes += bytes.length;
+          if (isEnd(bytes)) resolve();
+        });
+        socket.write(request);
+      });
+      measured.latencyMs.push(performance.now() - startedAt);
+      measured.requests += 1;
+      socket.removeAllListeners("close");
+      socket.destroy();
+    }
+  };
+  await Promise.all(Array.from({ length: work.connections }, client));
+}
+
 export async function run(route: Route, work: Workload): Promise<Measured> {
   const request = requestBytes(work, route);
   const measured: Measured = { requests: 0, seconds: 0, latencyMs: [], firstByteMs: [], receivedBytes: 0 };
@@ -137,7 +172,14 @@ export async function run(route: Route, work: Workload): Promise<Measured> {
     await cancelAll(route, work, measured);
     return measured;
   }
-  const sockets = await Promise.all(Array.from({ length: work.connections }, () => open(route)));
+  if (work.kind === "new") {
+    await callAnew(route, work, measured);
+    return measured;
+  }
+  const secureContext = trusting(route);
+  const sockets = await Promise.all(
+    Array.from({ length: work.connections }, () => open(route, secureContext)),
+  );
   let left = work.requests;
   const started = performance.now();
   await Promise.all(
