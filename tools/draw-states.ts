@@ -6,6 +6,7 @@ import { pairingTable } from "../core/delivery/pairing/pairing-machine.ts";
 import { syncTable } from "../core/delivery/sync/sync-machine.ts";
 import { uploaderTable } from "../core/delivery/uploader/uploader-machine.ts";
 import { supervisorTable } from "../core/operations/supervisor/supervisor-machine.ts";
+import { warmTable } from "../core/operations/warm/warm-machine.ts";
 import { watchdogTable } from "../core/operations/watchdog/watchdog-machine.ts";
 
 /** The part of a table that is drawn: the targets and labels of each state and event. */
@@ -18,6 +19,7 @@ const machines: readonly [title: string, source: string, initial: string, table:
   ["Body uploader", "core/delivery/uploader", "active", uploaderTable],
   ["Supervisor of a worker", "core/operations/supervisor", "stopped", supervisorTable],
   ["Watchdog of the proxy's port", "core/operations/watchdog", "healthy", watchdogTable],
+  ["Warm connections", "core/operations/warm", "idle", warmTable],
   ["Pairing handshake", "core/delivery/pairing", "idle", pairingTable],
 ];
 
