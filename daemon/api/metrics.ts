@@ -268,6 +268,20 @@ function formatProxy({ proxy }: DaemonStatus): string[] {
       perReason(counters.tunnelled),
     ),
     formatMetric(
+      "meter_proxy_warm_connections",
+      "gauge",
+      "Connections to providers that are kept ready.",
+      one(counters.warm.ready),
+    ),
+    formatMetric(
+      "meter_proxy_warm_total",
+      "counter",
+      "New connections of clients to providers in recent use that got a ready connection (used) or none (missed), and connections that were closed unused or failed.",
+      (["used", "missed", "unused", "failed"] as const).map(
+        (result): MetricSample => [{ result }, counters.warm[result]],
+      ),
+    ),
+    formatMetric(
       "meter_proxy_refused_total",
       "counter",
       "Requests that the proxy refused.",

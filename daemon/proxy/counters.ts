@@ -13,6 +13,20 @@ export type RefusalReason =
   | "upstream_tls"
   | "too_many_connections";
 
+/** Counts of the connections to providers that are kept ready. */
+export interface WarmCounters {
+  /** How many are ready now. */
+  ready: number;
+  /** New connections of clients that got one. */
+  used: number;
+  /** New connections of clients to a host in recent use that got none, because none was ready. */
+  missed: number;
+  /** Closed before a client used them. */
+  unused: number;
+  /** Dials that failed. */
+  failed: number;
+}
+
 /** Counts of what the proxy has done since it started. */
 export interface ProxyCounters {
   accepted: number;
@@ -27,6 +41,7 @@ export interface ProxyCounters {
   lost: number;
   readonly tunnelled: Record<TunnelReason, number>;
   readonly refused: Record<RefusalReason, number>;
+  readonly warm: WarmCounters;
 }
 
 /** Creates counters that are all zero. */
@@ -59,6 +74,7 @@ export function createCounters(): ProxyCounters {
       upstream_tls: 0,
       too_many_connections: 0,
     },
+    warm: { ready: 0, used: 0, missed: 0, unused: 0, failed: 0 },
   };
 }
 

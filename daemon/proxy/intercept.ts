@@ -1,24 +1,25 @@
 import type { Socket } from "node:net";
 import { type SecureContext, TLSSocket } from "node:tls";
-import { closeSocket, registerTlsStream, resetSocket } from "./close-socket.ts";
-import type { DialResult } from "./dial.ts";
+import { closeSocket, registerTlsStream } from "./close-socket.ts";
+import { createDialRefusal, createTlsRefusal } from "./dial-refusal.ts";
+import type { DialTlsResult } from "./dial-tls.ts";
 import { openRelayLog, type RelayContext, type RelayLog, type RelayTarget, refuse } from "./relay-context.ts";
 import { startTap } from "./tap.ts";
-import type { TlsResult } from "./upstream-tls.ts";
+import type { UpstreamSource } from "./upstream-source.ts";
 
 /**
- * Intercepts a TLS connection: terminates the client's TLS with the leaf certificate, starts TLS with the upstream at the
- * same time, and taps the bytes between them. Nothing is read from the client until the upstream is verified, so an
- * upstream that can't be verified receives no part of the request.
+ * Intercepts a TLS connection: terminates the client's TLS with the leaf certificate, opens the upstream at the same time,
+ * and taps the bytes between them. Nothing is sent before the upstream is verified, so an upstream that can't be verified
+ * receives no part of the request.
  */
 export function intercept(
   context: RelayContext,
   client: Socket,
-  dialled: DialResult & { ok: true },
+  upstream: UpstreamSource,
   target: RelayTarget,
   leaf: SecureContext,
 ): void {
-  if (client.destroyed) return closeSocket(dialled.socket);
+  if (client.destroyed) return upstream.abandon();
   const server = new TLSSocket(client, { isServer: true, secureContext: leaf, ALPNProtocols: ["http/1.1"] });
   registerTlsStream(client, server);
   let close = (): void => {
@@ -33,7 +34,7 @@ export function intercept(
     clearTimeout(timer);
     relayLog.closed("client_aborted", code);
     closeSocket(server);
-    resetSocket(dialled.socket);
+    upstream.abandon();
   };
   const onError = (error: NodeJS.ErrnoException) => onGone(error.code ?? null);
   const onClose = () => onGone(null);
@@ -43,15 +44,15 @@ export function intercept(
   server.on("close", onClose);
   server.once("secure", () => clearTimeout(timer));
 
-  context.upstreamTls.secure(dialled.socket, target.host, target.port, (secured) => {
+  upstream.open(server, (opened) => {
     if (gone) {
-      if (secured.ok) closeSocket(secured.socket);
+      if (opened.ok) closeSocket(opened.socket);
       return;
     }
-    if (!secured.ok) {
+    if (!opened.ok) {
       server.off("close", onClose);
       server.on("close", () => clearTimeout(timer));
-      return refuseInside(context, server, relayLog, target, secured);
+      return refuseInside(context, server, relayLog, target, opened);
     }
     // From here on the tap handles a failed client handshake. The timer still limits its duration.
     server.off("error", onError);
@@ -60,31 +61,36 @@ export function intercept(
     server.once("close", () => clearTimeout(timer));
     close = startTap({
       client: server,
-      upstream: secured.socket,
+      upstream: opened.socket,
       relayLog,
       lingerMs: context.limits.lingerMs,
     });
   });
 }
 
-/** Answers the client's request with 502, because the upstream can't be trusted. The request is only logged. */
+/** Answers the client's request itself, because the upstream can't be reached or trusted. The request is only logged. */
 function refuseInside(
   context: RelayContext,
   server: TLSSocket,
   relayLog: RelayLog,
   target: RelayTarget,
-  failed: TlsResult & { ok: false },
+  failed: DialTlsResult & { ok: false },
 ): void {
-  const closed = () => relayLog.closed(failed.reason, failed.code);
+  const { reason, code } = failed;
+  const isDialFailure = reason === "forbidden_target" || reason === "upstream_unreachable";
+  const refusal = isDialFailure
+    ? createDialRefusal(target, { ok: false, reason, code })
+    : createTlsRefusal(target, code);
+  const closed = () => relayLog.closed(reason === "forbidden_target" ? "upstream_unreachable" : reason, code);
   server.once("close", closed);
   server.once("end", () => server.end());
   const timer = setTimeout(() => closeSocket(server), context.limits.handshakeTimeoutMs);
   server.once("close", () => clearTimeout(timer));
   server.on("data", (bytes: Buffer) => relayLog.log.data(relayLog.entry, "request", bytes));
   server.once("data", () => {
-    const text = `no trusted TLS connection to ${target.host} (${failed.code})`;
-    refuse(context, server, { status: 502, reason: "upstream_tls", text });
+    refuse(context, server, refusal);
     server.on("data", (bytes: Buffer) => relayLog.log.data(relayLog.entry, "request", bytes));
   });
   if (server.destroyed) closed();
+  else server.resume();
 }

@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import { createMessageReader, type MessageReader } from "../../core/metering/exchange/message-reader.ts";
 import { closeSocket } from "./close-socket.ts";
-import { createDialRefusal } from "./connect-request.ts";
-import type { DialResult } from "./dial.ts";
+import type { ClientLocation, DialResult } from "./dial.ts";
+import { createDialRefusal, createTlsRefusal } from "./dial-refusal.ts";
 import type { ParentProxy } from "./parent-proxy.ts";
 import { dialForPeer, type PeerOwner } from "./peers.ts";
 import {
@@ -15,6 +15,7 @@ import {
 } from "./plain-relay-state.ts";
 import type { RequestPlan } from "./plan-request.ts";
 import {
+  locateClient,
   openRelayLog,
   type Refusal,
   type RelayLog,
@@ -23,6 +24,7 @@ import {
 } from "./relay-context.ts";
 import { watchSilence } from "./tap.ts";
 import type { CloseReason } from "./tap-frames.ts";
+import type { WarmConnection } from "./warm-connections.ts";
 
 const otherUserRefusal: Refusal = {
   status: 403,
@@ -35,16 +37,23 @@ const otherUserRefusal: Refusal = {
  * may be sendable: when the connection is open, and after each response.
  */
 export function connectUpstream(relay: PlainRelayState, plan: RequestPlan, onProgress: () => void): void {
+  const { context, client } = relay;
+  const warm = plan.tls ? context.warm.take(plan, locateClient(client)) : null;
+  if (warm === null) dialUpstream(relay, plan, onProgress);
+  else useWarmConnection(relay, plan, warm, onProgress);
+}
+
+function dialUpstream(relay: PlainRelayState, plan: RequestPlan, onProgress: () => void): void {
   const purpose = plan.tls ? "tunnel" : "plain_http";
+  const clientLocation = locateClient(relay.client);
   const cancel = dialForPeer(relay.context, relay.client, plan, purpose, (dialled, owner) => {
     if (owner === "other" && plan.mode === "gateway") {
-      relay.dial = null;
       if (dialled.ok) closeSocket(dialled.socket);
-      refuseClient(relay, otherUserRefusal);
+      refuseOtherUser(relay);
     } else if (!dialled.ok) {
       failDial(relay, plan, owner, dialled.reason, dialled.code, createDialRefusal(plan, dialled));
     } else if (plan.tls) {
-      secureUpstream(relay, plan, owner, dialled, onProgress);
+      secureUpstream(relay, plan, owner, clientLocation, dialled, onProgress);
     } else {
       startUpstream(relay, plan, owner, dialled.socket, dialled.parent, onProgress);
     }
@@ -52,10 +61,47 @@ export function connectUpstream(relay: PlainRelayState, plan: RequestPlan, onPro
   relay.dial = { plan, cancel };
 }
 
+/** Uses a warm connection, which only gateway routes have. If it is lost before anything is sent, a new one is dialled. */
+function useWarmConnection(
+  relay: PlainRelayState,
+  plan: RequestPlan,
+  warm: WarmConnection,
+  onProgress: () => void,
+): void {
+  let start: NodeJS.Immediate | null = null;
+  let cancelWait = () => {};
+  relay.dial = {
+    plan,
+    cancel() {
+      cancelWait();
+      if (start !== null) clearImmediate(start);
+      warm.discard();
+    },
+  };
+  cancelWait = relay.context.peers.onOwnerKnown(relay.client, (owner) => {
+    // Later, because the request is not in the queue yet, and the connection may have ended in this turn.
+    start = setImmediate(() => {
+      if (owner === "other") {
+        warm.discard();
+        return refuseOtherUser(relay);
+      }
+      const socket = warm.claim();
+      if (socket === null) dialUpstream(relay, plan, onProgress);
+      else startUpstream(relay, plan, owner, socket, null, onProgress);
+    });
+  });
+}
+
+function refuseOtherUser(relay: PlainRelayState): void {
+  relay.dial = null;
+  refuseClient(relay, otherUserRefusal);
+}
+
 function secureUpstream(
   relay: PlainRelayState,
   plan: RequestPlan,
   owner: PeerOwner,
+  clientLocation: ClientLocation,
   { socket }: DialResult & { ok: true },
   onProgress: () => void,
 ): void {
@@ -64,11 +110,10 @@ function secureUpstream(
     if (relay.done) {
       if (secured.ok) closeSocket(secured.socket);
     } else if (secured.ok) {
+      relay.context.warm.connected(plan, clientLocation);
       startUpstream(relay, plan, owner, secured.socket, null, onProgress);
     } else {
-      const text = `no trusted TLS connection to ${plan.host} (${secured.code})`;
-      const refusal: Refusal = { status: 502, reason: "upstream_tls", text };
-      failDial(relay, plan, owner, secured.reason, secured.code, refusal);
+      failDial(relay, plan, owner, secured.reason, secured.code, createTlsRefusal(plan, secured.code));
     }
   });
 }
@@ -223,6 +268,7 @@ function attachUpstream(relay: PlainRelayState, upstream: PlainUpstream, onProgr
   stream.on("error", (error: NodeJS.ErrnoException) => onLost(error.code ?? null));
   stream.on("close", () => onLost(null));
   if (stream.destroyed) onLost(null);
+  else stream.resume(); // a connection that was kept ready is paused
 }
 
 function onUpstreamEnd(relay: PlainRelayState, upstream: PlainUpstream, onProgress: () => void): void {

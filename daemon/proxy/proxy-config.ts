@@ -92,5 +92,7 @@ export interface ProxyConfig {
   readonly ownUid?: number | undefined;
   /** Default: `tunnel`. A connection whose user can't be found counts as this user's. */
   readonly otherUsers?: OtherUsers;
+  /** Keeps connections to providers in recent use ready. Default: no. */
+  readonly warmConnections?: boolean;
   readonly limits?: Partial<ProxyLimits>;
 }

@@ -22,6 +22,7 @@ import type { RelayContext } from "./relay-context.ts";
 import { serveClient } from "./serve-client.ts";
 import { createTapLog } from "./tap-log.ts";
 import { createUpstreamTls } from "./upstream-tls.ts";
+import { createWarmConnections, noWarmConnections } from "./warm-connections.ts";
 import type { FromWorker, ProxyWorkerData, ToWorker } from "./worker-messages.ts";
 
 const port = parentPort;
@@ -66,22 +67,28 @@ const log = createTapLog({
   },
 });
 
+const dial = createDial({
+  ownPorts,
+  parents: config.parentProxies,
+  isSharedTarget: createHostMatcher(config.sharedTargets ?? []),
+  timeoutMs: limits.connectTimeoutMs,
+  secureContext: upstreamTls.secureContext,
+});
+
 const context: RelayContext = {
   limits,
   counters,
   log,
-  dial: createDial({
-    ownPorts,
-    parents: config.parentProxies,
-    isSharedTarget: createHostMatcher(config.sharedTargets ?? []),
-    timeoutMs: limits.connectTimeoutMs,
-    secureContext: upstreamTls.secureContext,
-  }),
+  dial,
   leaves:
     config.authority === null
       ? { find: () => null }
       : createLeafContexts(createLeafIssuer(config.authority), Date.now),
   upstreamTls,
+  warm:
+    config.warmConnections === true
+      ? createWarmConnections({ dial, upstreamTls, counters: counters.warm })
+      : noWarmConnections,
   gatewayRoutes: config.gatewayRoutes,
   gatewayHosts,
   proxyPassword: config.proxyPassword,
@@ -206,6 +213,7 @@ port.on("message", (message: ToWorker) => {
     case "stop":
       if (!stopping) server.close();
       stopping = true;
+      context.warm.close();
       if (stopTimer !== null) clearTimeout(stopTimer);
       for (const client of silent) closeSocket(client);
       stopTimer = setTimeout(() => {

@@ -10,6 +10,7 @@ import type { GatewayRoute, PasswordFor, ProxyLimits } from "./proxy-config.ts";
 import type { CloseReason, TapMode, TunnelReason } from "./tap-frames.ts";
 import { type LoggedConnection, type TapLog, tapClock } from "./tap-log.ts";
 import type { UpstreamTls } from "./upstream-tls.ts";
+import type { WarmConnections } from "./warm-connections.ts";
 
 /** A logged connection that can be closed. */
 interface OpenRelay {
@@ -25,6 +26,7 @@ export interface RelayContext {
   readonly dial: Dial;
   readonly leaves: LeafContexts;
   readonly upstreamTls: UpstreamTls;
+  readonly warm: WarmConnections;
   readonly gatewayRoutes: readonly GatewayRoute[];
   /** The `Host` values of gateway mode, complete once the proxy listens. */
   readonly gatewayHosts: ReadonlySet<string>;

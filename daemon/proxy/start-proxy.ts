@@ -266,6 +266,7 @@ function deliver({ sink }: ProxyState, frames: readonly TapFrame[]): void {
 /** Reports the worker's connections as closed, and restarts it unless the proxy is starting or stopping. */
 function onWorkerExit(proxy: ProxyState, problem: string): void {
   proxy.previousCounters = addCounters(proxy.previousCounters, proxy.currentCounters);
+  proxy.previousCounters.warm.ready = 0; // its connections are gone
   proxy.currentCounters = createCounters();
   const atMs = tapClock();
   const frames = [...proxy.open].map(

@@ -335,4 +335,8 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     assert.deepEqual(unread, []);
     assert.equal(await meter.counted("metered"), simulation.calls.length);
   });
+
+  it("used connections that were kept ready, each for one client connection", async () => {
+    assert.ok((await meter.status()).proxy.counters.warm.used > 0);
+  });
 });

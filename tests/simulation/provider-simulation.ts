@@ -58,6 +58,7 @@ export interface ProviderSimulation {
   calls: SimulatedCall[];
   /** All other requests to the providers' hosts. */
   otherRequests: OtherRequest[];
+  /** The connections that were used, in the order of their first bytes. The proxy keeps others ready. */
   connections: SimulatedConnection[];
   /** Resolves when no response is in progress. */
   idle(): Promise<void>;
@@ -83,9 +84,8 @@ export async function createProviderSimulation(
   let ordinal = 0;
 
   function serve(socket: Socket, lower: Socket, serverName: () => string | null): void {
-    const index = connections.length;
+    let index = -1;
     const connection: SimulatedConnection = { serverName: null, received: [], sent: [] };
-    connections.push(connection);
     let queue: Promise<void> = Promise.resolve();
     let upgraded: "echo" | "session" | null = null;
     let closing = false;
@@ -266,6 +266,7 @@ export async function createProviderSimulation(
       },
     });
     socket.on("data", (bytes: Buffer) => {
+      if (index === -1) index = connections.push(connection) - 1;
       connection.serverName ??= serverName();
       if (recordBytes) connection.received.push(bytes);
       // After an upgrade without a session, echo all bytes.

@@ -3,6 +3,7 @@ import { readExtraRoots } from "../../../adapters/certificates/root-certificates
 import { readOpenFilesLimit } from "../../../adapters/process-table/open-files-limit.ts";
 import type { Registry } from "../../../core/metering/usage/registry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
+import { MAX_WARM } from "../../../core/operations/warm/warm-machine.ts";
 import { readNoProxy } from "../../../core/values/text/no-proxy.ts";
 import { isLoopbackAddress } from "../../../daemon/proxy/forbidden-targets.ts";
 import { resolveListenHost } from "../../../daemon/proxy/listen-host.ts";
@@ -62,6 +63,7 @@ export async function createProxySettings(
     sharedTargets: config.proxy.sharedTargets,
     ownUid: process.geteuid?.(),
     otherUsers: config.proxy.otherUsers,
+    warmConnections: config.proxy.warmConnections,
     limits: { maxConnections: maxConnectionsFor(readOpenFilesLimit()) },
     ...(listenFd !== null && { listenFd }),
   };
@@ -93,8 +95,8 @@ function inheritedSocket(env: Environment): number | null {
   return env.LISTEN_PID === `${process.pid}` && env.LISTEN_FDS === "1" ? 3 : null;
 }
 
-/** Files and sockets that the daemon itself needs: its database, log and API, and lookups of callers. */
-const OWN_DESCRIPTORS = 48;
+/** Files and sockets that the daemon itself needs: its database, log and API, lookups of callers, and warm connections. */
+const OWN_DESCRIPTORS = 48 + MAX_WARM;
 
 /** Returns how many client connections fit; each needs a second socket to its provider. */
 function maxConnectionsFor(openFilesLimit: number | null): number {

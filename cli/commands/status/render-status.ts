@@ -4,6 +4,7 @@ import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import { findDaemonFault, type StatusResponse } from "../../../daemon/api/daemon-status.ts";
 import type { UnpricedModelStatus } from "../../../daemon/api/unpriced-models.ts";
+import type { ProxyCounters } from "../../../daemon/proxy/counters.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
@@ -68,10 +69,20 @@ function daemonLines({ home }: StatusFacts, running: RunningDaemon, status: Stat
   return [
     fault === null ? "Metering." : VERDICTS[fault],
     `proxy     ${httpAddress(running.proxy_host, proxy.port)}  (${formatQuantity(proxy.connections, "connection")} to providers open)`,
+    ...warmLines(proxy.counters),
     `api       ${httpAddress(running.api_host, status.api.port)}`,
     `process   ${running.pid}, version ${status.version}, since ${status.started_at}`,
     `home      ${home}`,
     `stored    ${formatQuantity(store.stored, "request")} since it started${waiting}`,
+  ];
+}
+
+/** Renders the connections that are kept ready, once there were any. An older daemon does not report them. */
+function warmLines({ warm }: Partial<ProxyCounters>): string[] {
+  if (warm === undefined || warm.ready + warm.used + warm.missed === 0) return [];
+  const calls = formatQuantity(warm.used + warm.missed, "new connection");
+  return [
+    `warm      ${formatCount(warm.ready)} ready; ${formatCount(warm.used)} of ${calls} to providers used one`,
   ];
 }
 

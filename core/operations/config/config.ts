@@ -26,6 +26,8 @@ export interface Config {
     sharedTargets: readonly string[];
     /** How calls of other users of this machine are handled. */
     otherUsers: "tunnel" | "meter";
+    /** Whether connections to providers in recent use are kept ready. */
+    warmConnections: boolean;
   };
   api: { host: string; port: number; dashboardOrigins: readonly string[] };
   cloud: {

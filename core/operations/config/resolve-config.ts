@@ -90,6 +90,7 @@ function readProxy(section: SectionReader): Config["proxy"] {
     requireAuthorization: section.boolean("require_authorization", true),
     sharedTargets: section.texts("shared_targets"),
     otherUsers: section.choice("other_users", "tunnel", ["tunnel", "meter"]),
+    warmConnections: section.boolean("warm_connections", true),
   };
 }
 

@@ -26,7 +26,11 @@ const sampleStatus: DaemonStatus = {
     connections: 2,
     restarts: 1,
     watchdog: "healthy",
-    counters: { ...createCounters(), accepted: 7 },
+    counters: {
+      ...createCounters(),
+      accepted: 7,
+      warm: { ready: 2, used: 5, missed: 1, unused: 0, failed: 0 },
+    },
   },
   api: { port: 8765 },
   store: {

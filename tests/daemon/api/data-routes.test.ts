@@ -368,6 +368,8 @@ describe("GET /metrics", () => {
       has("meter_store_capturing 1");
       has('meter_store_dropped_total{reason="disk_full"} 2');
       has("meter_proxy_accepted_total 7");
+      has("meter_proxy_warm_connections 2");
+      has('meter_proxy_warm_total{result="used"} 5');
       assert.ok(text.split("\n").length < 1_200);
       for (const line of text.trimEnd().split("\n"))
         assert.match(

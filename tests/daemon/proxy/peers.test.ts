@@ -6,7 +6,6 @@ import { afterEach, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
-import type { CallerAnswer } from "../../../adapters/process-table/caller-query.ts";
 import { createLinuxCallers } from "../../../adapters/process-table/linux.ts";
 import type { LookupRequest } from "../../../adapters/process-table/lookup-port.ts";
 import type { ConnectLookup } from "../../../daemon/proxy/start-proxy.ts";
@@ -15,6 +14,7 @@ import {
   connectThrough,
   createCleanup,
   dialLocal,
+  everyClientOf,
   listenTls,
   meterAuthority,
   openProxy,
@@ -27,20 +27,6 @@ afterEach(() => cleanup.run());
 const onLinux = process.platform === "linux" ? false : "only Linux reports the user of a connection";
 const ownUid = process.geteuid?.() ?? 0;
 const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-
-/** A lookup that finds the given user for every client, or no user for null. */
-function everyClientOf(uid: () => number | null): ConnectLookup {
-  return (deliver) => {
-    const { port1, port2 } = new MessageChannel();
-    cleanup.add(() => port1.close());
-    port1.on("message", ({ id, queries }: LookupRequest) => {
-      const answers: CallerAnswer[] = queries.map(() => ({ uid: uid(), process: null }));
-      port1.postMessage({ id, answers });
-    });
-    deliver(port2 as MessagePort);
-    return () => port1.close();
-  };
-}
 
 const listenProvider = () =>
   listenTls(cleanup, (socket) => {
@@ -70,7 +56,7 @@ describe("other users of the machine", { skip: onLinux }, () => {
     const proxy = await openProxy(
       cleanup,
       {},
-      everyClientOf(() => ownUid + 1),
+      everyClientOf(cleanup, () => ownUid + 1),
     );
     assert.equal(await issuerThrough(proxy.port, port), "test provider CA");
     await proxy.ping(5_000);
@@ -93,7 +79,7 @@ describe("other users of the machine", { skip: onLinux }, () => {
       const proxy = await openProxy(
         cleanup,
         { otherUsers, gatewayRoutes },
-        everyClientOf(() => uid),
+        everyClientOf(cleanup, () => uid),
       );
       assert.equal(await issuerThrough(proxy.port, port), "test meter CA");
       const client = await dialLocal(proxy.port);
@@ -116,7 +102,7 @@ describe("other users of the machine", { skip: onLinux }, () => {
     const proxy = await openProxy(
       cleanup,
       { gatewayRoutes },
-      everyClientOf(() => ownUid + 1),
+      everyClientOf(cleanup, () => ownUid + 1),
     );
     const client = await dialLocal(proxy.port);
     const got = collect(client);
@@ -160,7 +146,7 @@ describe("other users of the machine", { skip: onLinux }, () => {
     const proxy = await openProxy(
       cleanup,
       { limits: { maxConnections: 8 } },
-      everyClientOf(() => uid),
+      everyClientOf(cleanup, () => uid),
     );
     const open = async (count: number) => {
       const clients = await Promise.all(Array.from({ length: count }, () => dialLocal(proxy.port)));

@@ -3,12 +3,15 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import process from "node:process";
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import {
   authorityExtensions,
   issueCertificate,
   keyIdentifier,
   serverExtensions,
 } from "../../../adapters/certificates/issue-certificate.ts";
+import type { CallerAnswer } from "../../../adapters/process-table/caller-query.ts";
+import type { LookupRequest } from "../../../adapters/process-table/lookup-port.ts";
 import type { CertificatePair } from "../../../core/ports/certificates.ts";
 import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
@@ -322,4 +325,18 @@ export async function tlsThrough(
   tls.on("session", onSession);
   await once(tls, "secureConnect");
   return tls;
+}
+
+/** A lookup that finds the given user for every client, or no user for null. */
+export function everyClientOf(cleanup: Cleanup, uid: () => number | null): ConnectLookup {
+  return (deliver) => {
+    const { port1, port2 } = new MessageChannel();
+    cleanup.add(() => port1.close());
+    port1.on("message", ({ id, queries }: LookupRequest) => {
+      const answers: CallerAnswer[] = queries.map(() => ({ uid: uid(), process: null }));
+      port1.postMessage({ id, answers });
+    });
+    deliver(port2 as MessagePort);
+    return () => port1.close();
+  };
 }

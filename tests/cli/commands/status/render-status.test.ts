@@ -53,6 +53,16 @@ describe("renderStatus()", () => {
     );
   });
 
+  it("shows the connections that are kept ready, once there were any, and not those of an older daemon", () => {
+    const { proxy } = facts().status as StatusResponse;
+    const shown = (warm: object | undefined) =>
+      renderStatus(facts({ proxy: { ...proxy, counters: { ...proxy.counters, warm } } } as never));
+    const warm = { ready: 2, used: 1_200, missed: 34, unused: 5, failed: 0 };
+    assert.match(shown(warm), /^warm {6}2 ready; 1,200 of 1,234 new connections to providers used one$/m);
+    assert.doesNotMatch(shown({ ...warm, ready: 0, used: 0, missed: 0 }), /^warm/m);
+    assert.doesNotMatch(shown(undefined), /^warm/m);
+  });
+
   it("begins with the daemon's own problems", () => {
     const { proxy, store } = facts().status as StatusResponse;
     const stuck = renderStatus(facts({ proxy: { ...proxy, watchdog: "exhausted" } }));

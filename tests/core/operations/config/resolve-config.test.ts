@@ -23,6 +23,7 @@ describe("resolveConfig()", () => {
         requireAuthorization: true,
         sharedTargets: [],
         otherUsers: "tunnel",
+        warmConnections: true,
       },
       api: { host: "127.0.0.1", port: 8765, dashboardOrigins: [] },
       cloud: {
@@ -60,6 +61,7 @@ describe("resolveConfig()", () => {
         password: "p",
         require_authorization: false,
         other_users: "meter",
+        warm_connections: false,
       },
       api: { host: "localhost", port: 1, dashboard_origins: ["https://a.dev"] },
       cloud: {
