@@ -98,7 +98,9 @@ const BILLED_INSTEAD_OF_TOKENS: ReadonlySet<UsageExtraName> = new Set<UsageExtra
  */
 export function priceUsage(usage: UsageToPrice, book: PriceBook): PricedUsage {
   const row = book.find(usage);
-  const computed = row === null ? withoutRow(usage) : computeLines(usage, row, book);
+  // A list may name a free model without a rate.
+  const isWithoutRate = row === null || (hasNoTokenRates(row) && describeFreeCall(usage) !== null);
+  const computed = isWithoutRate ? withoutRow(usage) : computeLines(usage, row, book);
   const stated = usage.providerCostPicoUsd;
   if (stated !== null && stated >= 0n && stated <= MAX_COST_PICO_USD) {
     return { ...computed, costPicoUsd: stated, costSource: "provider", ratesSource: null };
