@@ -47,6 +47,9 @@ const GROQ_BATCH = "https://console.groq.com/docs/batch";
 const MISTRAL_BATCH = "https://docs.mistral.ai/capabilities/batch/";
 const BEDROCK_BATCH =
   "https://docs.aws.amazon.com/bedrock/latest/userguide/capacity-limits-cost-optimization.html";
+const BEDROCK_PRICES = "https://aws.amazon.com/bedrock/pricing/";
+const BEDROCK_TIERS =
+  "https://github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/blob/main/config_library/pricing.yaml";
 
 function factor(
   provider: string,
@@ -206,6 +209,12 @@ export const PRICE_FACTORS: readonly PriceFactor[] = [
   factor("mistral", null, batch, [1, 2], MISTRAL_BATCH, UNREAD),
   // Batch inference saves half of on-demand.
   factor("aws", null, batch, [1, 2], BEDROCK_BATCH, READ_ON),
+  // $0.15 / $1.25 and $0.525 / $4.38 against $0.30 / $2.50 for Nova 2 Lite, as AWS's own sample states them. Other models have the
+  // same discount and premium.
+  factor("aws", "~amazon.nova-2-lite", flex, [1, 2], BEDROCK_TIERS, READ_AGAIN),
+  factor("aws", "~amazon.nova-2-lite", priority, [7, 4], BEDROCK_TIERS, READ_AGAIN),
+  factor("aws", null, flex, [1, 2], BEDROCK_PRICES, UNREAD),
+  factor("aws", null, priority, [7, 4], BEDROCK_PRICES, UNREAD),
 ];
 
 /**

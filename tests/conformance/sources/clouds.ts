@@ -387,6 +387,23 @@ b.add(
   { path: "/model/amazon.nova-lite-v1%3A0/converse" },
 );
 
+b.add(
+  "converse-nova-flex",
+  "The flex tier costs half.",
+  json(
+    converse({ inputTokens: 100, outputTokens: 20, totalTokens: 120 }, { serviceTier: { type: "flex" } }),
+    awsJson,
+  ),
+  {
+    model: "amazon.nova-2-lite-v1:0",
+    requestedModel: "amazon.nova-2-lite-v1:0",
+    tier: "flex",
+    tokens: { prompt: 100, cache_read: 0, cache_write: 0, completion: 20 },
+    cost: RATES.nova2LiteFlex,
+  },
+  { path: "/model/amazon.nova-2-lite-v1%3A0/converse", source: DOCUMENTS.bedrockTiers },
+);
+
 const streamed = raw(
   [
     event("messageStart", { role: "assistant" }),

@@ -112,6 +112,9 @@ export const DOCUMENTS = {
   bedrockConverseStream: read(
     "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamMetadataEvent.html",
   ),
+  bedrockTiers: readLater(
+    "https://docs.aws.amazon.com/bedrock/latest/userguide/service-tiers-inference.html; the prices: https://github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/blob/main/config_library/pricing.yaml",
+  ),
   bedrockInvoke: unread(
     "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html",
   ),

@@ -72,6 +72,7 @@ export const RATES = {
   cohereEmbed: { input: "0.12" },
   bedrockGpt56Sol: { input: "4.4", output: "22", cacheRead: "0.44" },
   bedrockGpt56SolLong: { input: "8.8", output: "33", cacheRead: "0.88" },
+  nova2LiteFlex: { input: "0.15", output: "1.25" },
   novaLite: { input: "0.06", output: "0.24", cacheRead: "0.015" },
   bedrockLlama33: { input: "0.72", output: "0.72" },
   bedrockHaikuGlobal: { input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25", cacheWrite1h: "2" },

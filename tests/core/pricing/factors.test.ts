@@ -81,6 +81,9 @@ describe("PRICE_FACTORS", () => {
     ["anthropic", "claude-opus-4-7", "standard", "fast_mode", "30", "150"],
     ["anthropic", "claude-opus-4-8", "batch", null, "2.5", "12.5"],
     ["google", "gemini-2.5-flash", "flex", null, "0.15", "1.25"],
+    ["aws", "amazon.nova-2-lite-v1:0", "flex", null, "0.15", "1.25"],
+    ["aws", "amazon.nova-2-lite-v1:0", "priority", null, "0.525", "4.375"],
+    ["aws", "openai.gpt-oss-120b-1:0", "flex", null, "0.075", "0.3"],
   ];
   for (const [provider, model, tier, flag, input, output] of published) {
     it(`price ${provider} ${model} ${flag ?? tier} at ${input} / ${output} USD`, () => {
