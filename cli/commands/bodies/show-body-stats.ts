@@ -1,3 +1,4 @@
+import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { forPrograms } from "../../render/for-programs.ts";
@@ -15,14 +16,17 @@ export async function showBodyStats(context: CommandContext, options: ShowBodySt
     const capturing = store.settings.listProjects().filter(({ bodyCapture }) => bodyCapture === true);
     const projects = capturing.map(({ project }) => project);
     if (options.json) return context.printJson(forPrograms({ ...stats, projects }));
-    const day = (at: number | null) => (at === null ? "–" : new Date(at).toISOString().slice(0, 10));
+    const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+    const { oldestAt, newestAt } = stats;
     context.print(
       [
-        `bodies      ${stats.bodies}, of ${stats.requests} ${stats.requests === 1 ? "request" : "requests"}, ${formatBytes(stats.sizeBytes)}`,
+        `bodies      ${stats.bodies} from ${formatQuantity(stats.requests, "request")}, ${formatBytes(stats.sizeBytes)}`,
         `redacted    ${stats.redacted}`,
         `truncated   ${stats.truncated}`,
         `not sent    ${stats.pending}`,
-        `captured    ${day(stats.oldestAt)} to ${day(stats.newestAt)} (UTC)`,
+        oldestAt === null || newestAt === null
+          ? "captured    never"
+          : `captured    ${day(oldestAt)} to ${day(newestAt)} (UTC)`,
         `capture on  ${projects.length === 0 ? "no project" : projects.join(", ")}`,
       ].join("\n"),
     );

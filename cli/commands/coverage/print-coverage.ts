@@ -92,9 +92,9 @@ function renderKind(kind: CoverageKind, count: number, gaps: readonly CoverageGa
   const rows = gaps
     .filter((gap) => gap.kind === kind)
     .map(({ host, call, count: n, lastSeenAt }) => [
-      host ?? "",
-      call?.method ?? "",
-      call?.path ?? "",
+      host ?? "–",
+      call?.method ?? "–",
+      call?.path ?? "–",
       formatCount(n),
       new Date(lastSeenAt).toISOString().slice(0, 16),
     ]);

@@ -63,11 +63,11 @@ function factLines(request: Explanation["request"]): string[] {
   const facts: [name: string, value: string][] = [
     ["request", request.requestId],
     ["when", `${new Date(request.requestedAt).toISOString()}  (${Math.round(request.latencyMs)} ms)`],
-    ["what", `${request.method} ${request.host}${request.path}`],
-    ...(request.client === null ? [] : [["client", request.client] as [string, string]]),
+    ["call", `${request.method} ${request.host}${request.path}`],
+    ...(request.client === null ? [] : [["program", request.client] as [string, string]]),
     ["model", formatModel(request.model, request.requestedModel)],
     ["project", `${request.project}  (by ${request.attributionTier.replaceAll("_", " ")})`],
-    ["answer", formatAnswer(request)],
+    ["response", formatResponse(request)],
   ];
   if (request.providerResponseId !== null) facts.push(["response id", request.providerResponseId]);
   facts.push(["billing", BILLING_TEXTS[effectiveBilling(request)]]);
@@ -91,7 +91,7 @@ function tokenCountLines(request: Explanation["request"], width: number): string
   );
   const estimate = estimateNote(request);
   return [
-    "Counts (a dash means the provider did not state it)",
+    "Token counts (a dash: the provider did not state it)",
     ...indented(table),
     ...(estimate === null ? [] : [`  ${estimate}`]),
     // What is missing from a failed call is in the paragraph about the failure.
@@ -146,7 +146,7 @@ function formatModel(model: string, requested: string | null): string {
   return requested === null || requested === model ? model : `${model}  (requested: ${requested})`;
 }
 
-function formatAnswer({
+function formatResponse({
   httpStatus,
   errorClass,
   retryable,

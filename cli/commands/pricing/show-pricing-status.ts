@@ -49,14 +49,22 @@ export async function showPricingStatus(
   return context.print(
     [
       `bundled   ${formatQuantity(inForce.bundled, "model")}, dated ${BUNDLED_RATES_DATE} (${ageDays} days old), from ${BUNDLED_RATES_SOURCE}`,
-      `pulled    ${formatQuantity(inForce.auto, "model")}, from ${printable(from)}; last pull: ${minute(pull.last_pull_at)}`,
+      inForce.auto === 0 && pull.last_pull_at === null
+        ? "pulled    never"
+        : `pulled    ${formatQuantity(inForce.auto, "model")}, from ${printable(from)}; last pull: ${minute(pull.last_pull_at)}`,
       ...(pull.last_error === null
         ? []
         : [`failed    ${minute(pull.last_failed_at)}: ${printable(pull.last_error)}; no rates changed`]),
       `operator  ${formatQuantity(inForce.operator, "model")}, from config.toml`,
       pull.auto_pull
         ? `auto-pull on, every ${pull.interval_seconds / 3600} h; next pull: ${pull.next_pull_at === null ? "now" : minute(pull.next_pull_at)}`
-        : "auto-pull off. Pull once: meter pricing pull --source litellm. Pull regularly: meter pricing auto-pull --source litellm",
+        : "auto-pull off",
+      ...(pull.auto_pull
+        ? []
+        : [
+            "Pull once: meter pricing pull --source litellm",
+            "Pull every six hours: meter pricing auto-pull --source litellm",
+          ]),
     ].join("\n"),
   );
 }

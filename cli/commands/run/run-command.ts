@@ -8,7 +8,8 @@ export class RunCommand extends MeterCommand {
     description: "Run one program through the meter",
     details: `
       Sets the proxy and certificate variables for this program and the programs it starts, and for no others. Exits
-      with the program's exit code. Programs that ignore proxy variables need the gateway; see the README.
+      with the program's exit code. A program that ignores proxy variables needs the meter as its base URL instead, such as
+      http://127.0.0.1:8081/anthropic.
     `,
     examples: [
       ["Meter a script", "meter run -- node agent.ts"],

@@ -134,8 +134,8 @@ function proxyProblemLines(
   for (const { text, command } of named) lines.push(text, `          ${command}`);
   if (endedUnused > 0 && named.length === 0)
     lines.push(
-      `Connections to providers that ended before a request: ${formatCount(endedUnused)}. The client may not trust the certificate. Run it with:`,
-      "          meter run -- <command>",
+      `${formatQuantity(endedUnused, "connection")} to a provider ended before a request. The client may not trust the certificate.`,
+      "          Start it with: meter run -- <command>",
     );
   return lines;
 }
@@ -157,7 +157,7 @@ function deliveryLines({ now }: StatusFacts, status: StatusResponse): string[] {
     // An older daemon may not report it.
     ...(status.cloud ? [`cloud     ${status.cloud.banner}: ${status.cloud.sentence}`] : []),
     ...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)),
-    ...(clients.length > 0 ? [`captured  ${clients.join(", ")}`] : []),
+    ...(clients.length > 0 ? [`programs  ${clients.join(", ")}`] : []),
     ...unpricedLines(unpriced),
   ];
 }

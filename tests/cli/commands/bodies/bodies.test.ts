@@ -109,7 +109,7 @@ describe("meter bodies and meter project", () => {
     assert.equal(
       stdout,
       [
-        "bodies      2, of 1 request, 27 bytes",
+        "bodies      2 from 1 request, 27 bytes",
         "redacted    1",
         "truncated   1",
         "not sent    2",
@@ -124,7 +124,7 @@ describe("meter bodies and meter project", () => {
     const empty = await createSampleHome();
     const { stdout } = await runWords(empty.home, ["bodies", "stats"]);
     empty.remove();
-    assert.match(stdout, /^bodies {6}0, of 0 requests/);
-    assert.match(stdout, /\ncaptured {4}– to – \(UTC\)\n/);
+    assert.match(stdout, /^bodies {6}0 from 0 requests/);
+    assert.match(stdout, /\ncaptured {4}never\n/);
   });
 });

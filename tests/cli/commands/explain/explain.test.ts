@@ -67,14 +67,14 @@ describe("meter explain", () => {
     for (const line of [
       `request       ${priced.requestId}`,
       "when          2026-05-12T12:00:00.000Z  (1200 ms)",
-      "what          POST api.anthropic.com/v1/messages",
-      "client        claude",
+      "call          POST api.anthropic.com/v1/messages",
+      "program       claude",
       "model         claude-sonnet-4-5-20250929  (requested: claude-sonnet-4-5)",
       "project       acme-web  (by git root)",
-      "answer        HTTP 200, streamed",
+      "response      HTTP 200, streamed",
       "response id   msg_01ABCdef",
       "service tier  standard",
-      "Counts (a dash means the provider did not state it)",
+      "Token counts (a dash: the provider did not state it)",
       "  input, fresh            100",
       "  input, cache read     2,000",
       "  input, cache write       30",
@@ -125,7 +125,7 @@ describe("meter explain", () => {
     const { stdout } = await explain(old.requestId);
     assert.match(stdout, /\nStored: \$0\.000000000005 = 5 pico-USD \(computed\)\.\n/);
     assert.match(stdout, /give a different cost\. Update the stored cost: meter recompute-costs\n$/);
-    assert.ok(!stdout.includes("\nclient "));
+    assert.ok(!stdout.includes("\nprogram "));
   });
 
   it("uses the cost that the provider stated", async () => {
@@ -137,7 +137,7 @@ describe("meter explain", () => {
   it("reports missing counts and a missing price, without control characters", async () => {
     const { stdout } = await explain(failed.requestId);
     assert.match(stdout, /\nmodel {9}made-up-model\ufffd\[31m\n/);
-    assert.match(stdout, /\nanswer {8}HTTP 529, streamed: server_error, retryable \(overloaded_error\)\n/);
+    assert.match(stdout, /\nresponse {6}HTTP 529, streamed: server_error, retryable \(overloaded_error\)\n/);
     assert.match(
       stdout,
       /\nThe provider answered with HTTP 529 after 1\.2 s: server error \(overloaded_error\)\./,
@@ -148,7 +148,7 @@ describe("meter explain", () => {
   });
 
   it("reports a call without a response", async () => {
-    assert.match((await explain(silent.requestId)).stdout, /\nanswer {8}none: network, not retryable\n/);
+    assert.match((await explain(silent.requestId)).stdout, /\nresponse {6}none: network, not retryable\n/);
   });
 
   it("prints the same as JSON", async () => {

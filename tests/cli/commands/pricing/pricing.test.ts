@@ -65,7 +65,7 @@ describe("meter pricing", () => {
     assert.match(list.stdout, /\nanthropic +claude-sonnet-4-5 +1 +2 +0\.5 +0 +operator\n/);
     assert.match(
       status.stdout,
-      /^bundled {3}[\d,]+ models, dated \d{4}-\d\d-\d\d \(\d+ days old\), from \S+.*\npulled {4}0 models, from the connected cloud; last pull: never\noperator {2}1 model, from config\.toml\nauto-pull off\. .+\n$/,
+      /^bundled {3}[\d,]+ models, dated \d{4}-\d\d-\d\d \(\d+ days old\), from \S+.*\npulled {4}never\noperator {2}1 model, from config\.toml\nauto-pull off\nPull once: .+\nPull every six hours: .+\n$/,
     );
     assert.equal(json.in_force.operator, 1);
     assert.equal(json.in_force.auto, 0);

@@ -181,7 +181,7 @@ describe("renderStatus()", () => {
     assert.match(said, /\nThe proxy does not answer, and restarts did not help/);
     assert.match(
       said,
-      /\nConnections to providers that ended before a request: 3\. .*\n +meter run -- <command>/,
+      /\n3 connections to a provider ended before a request\. .*\n +Start it with: meter run -- <command>/,
     );
     assert.match(said, /\nConnections to hosts that could not be reached: 4\. /);
     assert.match(said, /\nConnections to hosts without a trusted certificate: 5\./);
@@ -215,7 +215,7 @@ describe("renderStatus()", () => {
     );
     assert.match(
       said,
-      /\ndatabase {2}\/home\/me\/\.meter\/meter\.db, 3\.0 MiB\ncaptured {2}claude just now, unknown client 59 min ago, node\ufffd\[2J 2 h ago$/,
+      /\ndatabase {2}\/home\/me\/\.meter\/meter\.db, 3\.0 MiB\nprograms {2}claude just now, unknown client 59 min ago, node\ufffd\[2J 2 h ago$/,
     );
   });
 });
