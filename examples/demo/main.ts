@@ -18,7 +18,7 @@ import {
   type SdkClient,
 } from "../../tests/simulation/mod.ts";
 import { installPackages } from "../../tools/packages.ts";
-import { type Books, compareBooks, ledgerBooks, reportedBooks } from "./compare-books.ts";
+import { compareTotals, reportedTotals, statedTotals, type Totals } from "./compare-totals.ts";
 import { heading, program, runMeter, type Stage, say } from "./run-meter.ts";
 import { ann, type DemoCloud, prepareDemoCloud, showCloud, startDemoCloud } from "./show-cloud.ts";
 
@@ -64,11 +64,11 @@ async function driveProject(
 }
 
 /** A record is written when its response ends, shortly after the client has received it. */
-async function waitForRecords(stage: Stage, count: number): Promise<Books> {
+async function waitForRecords(stage: Stage, count: number): Promise<Totals> {
   const deadline = performance.now() + 20_000;
   for (;;) {
-    const books = reportedBooks(await runMeter(stage, ["report", "--by", "provider", "--json"]));
-    if (books.requests >= count || performance.now() > deadline) return books;
+    const totals = reportedTotals(await runMeter(stage, ["report", "--by", "provider", "--json"]));
+    if (totals.requests >= count || performance.now() > deadline) return totals;
   }
 }
 
@@ -86,7 +86,7 @@ async function show(
   await driveProject(stage, folder, "hermes", ["google", "compatible", "openai"]);
   await simulation.idle();
 
-  const stated = ledgerBooks(simulation.calls);
+  const stated = statedTotals(simulation.calls);
   const reported = await waitForRecords(stage, stated.requests);
   heading("meter report --by project");
   // The text below the table is the same for every grouping, so it is shown once.
@@ -101,7 +101,7 @@ async function show(
   }
 
   heading("Is it exact?");
-  const differences = compareBooks(stated, reported);
+  const differences = compareTotals(stated, reported);
   for (const difference of differences) say(difference);
   const count = (value: bigint | number) => value.toLocaleString("en");
   say(

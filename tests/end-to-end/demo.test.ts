@@ -7,7 +7,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Books, compareBooks, ledgerBooks, reportedBooks } from "../../examples/demo/compare-books.ts";
+import {
+  compareTotals,
+  reportedTotals,
+  statedTotals,
+  type Totals,
+} from "../../examples/demo/compare-totals.ts";
 import { onNodeOnly, plainEnvironment, runProgram, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
 
 const demo = fileURLToPath(new URL("../../examples/demo/main.ts", import.meta.url));
@@ -117,22 +122,22 @@ function commandLines(): string[] {
   });
 }
 
-describe("compareBooks()", () => {
-  const reported = (rows: object[]): Books => reportedBooks(JSON.stringify({ rows }));
+describe("compareTotals()", () => {
+  const reported = (rows: object[]): Totals => reportedTotals(JSON.stringify({ rows }));
   const row = { key: "xai", requests: 2, prompt_tokens: "7", completion_tokens: null, cost_pico_usd: "9" };
 
   it("finds no difference between equal totals", () => {
-    assert.deepEqual(compareBooks(reported([row]), reported([row])), []);
-    assert.deepEqual(compareBooks(ledgerBooks([]), reported([])), []);
+    assert.deepEqual(compareTotals(reported([row]), reported([row])), []);
+    assert.deepEqual(compareTotals(statedTotals([]), reported([])), []);
   });
 
   it("reports every total that differs by one token or one pico-USD", () => {
     const off = { ...row, prompt_tokens: "8", cost_pico_usd: "10" };
-    assert.deepEqual(compareBooks(reported([row]), reported([off])), [
+    assert.deepEqual(compareTotals(reported([row]), reported([off])), [
       "xai prompt_tokens: stated 7, reported 8",
       "xai cost_pico_usd: stated 9, reported 10",
     ]);
-    assert.ok(compareBooks(reported([row]), reported([])).includes("xai requests: stated 2, reported none"));
-    assert.ok(compareBooks(reported([]), reported([row])).includes("xai requests: stated none, reported 2"));
+    assert.ok(compareTotals(reported([row]), reported([])).includes("xai requests: stated 2, reported none"));
+    assert.ok(compareTotals(reported([]), reported([row])).includes("xai requests: stated none, reported 2"));
   });
 });

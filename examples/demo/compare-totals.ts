@@ -12,16 +12,16 @@ const counts = {
 type Line = Record<keyof typeof counts | "cost_pico_usd" | "requests", bigint>;
 
 /** The usage totals, by provider and overall. */
-export interface Books {
+export interface Totals {
   requests: number;
   tokens: bigint;
   costPicoUsd: bigint;
   byProvider: ReadonlyMap<string, Line>;
 }
 
-function toBooks(lines: readonly (readonly [provider: string, line: Line])[]): Books {
+function sumLines(lines: readonly (readonly [provider: string, line: Line])[]): Totals {
   const byProvider = new Map<string, Line>();
-  const books = { requests: 0, tokens: 0n, costPicoUsd: 0n, byProvider };
+  const totals = { requests: 0, tokens: 0n, costPicoUsd: 0n, byProvider };
   for (const [provider, line] of lines) {
     const sum = byProvider.get(provider);
     const names = Object.keys(line) as (keyof Line)[];
@@ -29,16 +29,16 @@ function toBooks(lines: readonly (readonly [provider: string, line: Line])[]): B
       provider,
       Object.fromEntries(names.map((name) => [name, (sum?.[name] ?? 0n) + line[name]])) as Line,
     );
-    books.requests += Number(line.requests);
-    books.costPicoUsd += line.cost_pico_usd;
-    for (const name of Object.keys(counts) as (keyof typeof counts)[]) books.tokens += line[name];
+    totals.requests += Number(line.requests);
+    totals.costPicoUsd += line.cost_pico_usd;
+    for (const name of Object.keys(counts) as (keyof typeof counts)[]) totals.tokens += line[name];
   }
-  return books;
+  return totals;
 }
 
 /** Totals stated by the simulated providers, at the published prices. */
-export function ledgerBooks(ledger: readonly SimulatedCall[]): Books {
-  return toBooks(
+export function statedTotals(ledger: readonly SimulatedCall[]): Totals {
+  return sumLines(
     ledger.map((entry) => {
       const tokens = Object.entries(counts).map(([name, field]) => [name, BigInt(entry.tokens[field] ?? 0)]);
       const cost = { requests: 1n, cost_pico_usd: expectedCostPicoUsd(entry) ?? 0n };
@@ -48,11 +48,11 @@ export function ledgerBooks(ledger: readonly SimulatedCall[]): Books {
 }
 
 /** Totals printed by `meter report --by provider --json`. */
-export function reportedBooks(json: string): Books {
+export function reportedTotals(json: string): Totals {
   const { rows } = JSON.parse(json) as {
     rows: (Record<keyof Line, string | number | null> & { key: string })[];
   };
-  return toBooks(
+  return sumLines(
     rows.map((row) => {
       const names = [...Object.keys(counts), "cost_pico_usd", "requests"] as (keyof Line)[];
       return [row.key, Object.fromEntries(names.map((name) => [name, BigInt(row[name] ?? 0)])) as Line];
@@ -61,7 +61,7 @@ export function reportedBooks(json: string): Books {
 }
 
 /** Describes every total that differs. */
-export function compareBooks(stated: Books, reported: Books): string[] {
+export function compareTotals(stated: Totals, reported: Totals): string[] {
   const providers = [...new Set([...stated.byProvider.keys(), ...reported.byProvider.keys()])];
   return providers.flatMap((provider) => {
     const [one, other] = [stated.byProvider.get(provider), reported.byProvider.get(provider)];
