@@ -68,12 +68,21 @@ export function collectWithoutHelpers(): void {
   }
 }
 
-/** V8's collector, which only contexts created after the flag have; null if there is none. */
+/**
+ * Finds V8's collector, which only contexts created while the flag is set have; null if there is none. The flag is unset
+ * again: V8 accepts compiled code, also Node's own, only under the flags that it was compiled with. Flags belong to the
+ * process, so another thread may unset this one too early, hence the attempts.
+ */
 function findCollector(): ((options: typeof THOROUGHLY | undefined) => void) | null {
   try {
-    setFlagsFromString("--expose-gc");
-    return runInNewContext("gc");
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      setFlagsFromString("--expose-gc");
+      const collect = runInNewContext("globalThis.gc");
+      setFlagsFromString("--no-expose-gc");
+      if (collect !== undefined) return collect;
+    }
   } catch {
-    return null;
+    // This runtime has no such flag.
   }
+  return null;
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { describe, it } from "node:test";
-import { createRestDetector } from "../../../adapters/threads/collect-at-rest.ts";
+import { cachedDataVersionTag } from "node:v8";
+import { collectGarbageAtRest, createRestDetector } from "../../../adapters/threads/collect-at-rest.ts";
 
 const seconds = (utilization: number) => ({ active: utilization * 5_000, utilization });
 
@@ -44,5 +45,11 @@ describe("collectGarbageAtRest()", () => {
       { encoding: "utf8", timeout: 30_000 },
     );
     assert.deepEqual({ stdout, status, stderr }, { stdout: "collected\n", status: 0, stderr: "" });
+  });
+
+  it("leaves V8's flags as they were, because compiled code is cached by them", () => {
+    const before = cachedDataVersionTag();
+    collectGarbageAtRest();
+    assert.equal(cachedDataVersionTag(), before);
   });
 });
