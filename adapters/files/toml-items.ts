@@ -8,6 +8,8 @@ export interface TomlPair {
   readonly kind: "pair";
   /** The full path; null below an array of tables, where a path is ambiguous. */
   readonly path: TomlPath | null;
+  /** The key below its header, with the index of each element of a list: `rules[1].x`. */
+  readonly key: string;
   /** The number of leading names in the path that come from the surrounding table. */
   readonly tableLength: number;
   readonly keyStart: number;
@@ -95,19 +97,28 @@ interface Walk {
   readonly items: (TomlPair | TomlHeader)[];
 }
 
+/** Where a value is: the names of its tables and its own, null if ambiguous, and its key below the header. */
+interface Place {
+  readonly path: TomlPath | null;
+  readonly key: string;
+}
+
 /** Adds the pair at an offset, and the pairs in its value. Returns the end of the value. */
-function addPair(walk: Walk, start: number, within: TomlPath | null, inline: boolean): number {
+function addPair(walk: Walk, start: number, within: Place, inline: boolean): number {
   const { text, items } = walk;
   const keyEnd = endOfKey(text, start, "=");
-  const path = within === null ? null : [...within, ...namesOf(text.slice(start, keyEnd))];
+  const names = namesOf(text.slice(start, keyEnd));
+  const path = within.path === null ? null : [...within.path, ...names];
+  const key = (within.key === "" ? names : [within.key, ...names]).join(".");
   let valueStart = offsetAfter(text, "=", keyEnd);
   while (isSpace(text[valueStart])) valueStart += 1;
   const place = items.length;
-  const valueEnd = walkValue(walk, valueStart, path);
-  const tableLength = within?.length ?? 0;
+  const valueEnd = walkValue(walk, valueStart, { path, key });
+  const tableLength = within.path?.length ?? 0;
   items.splice(place, 0, {
     kind: "pair",
     path,
+    key,
     tableLength,
     keyStart: start,
     valueStart,
@@ -118,15 +129,16 @@ function addPair(walk: Walk, start: number, within: TomlPath | null, inline: boo
 }
 
 /** Returns the end of a value, and adds the pairs of inline tables. Values in arrays have no path. */
-function walkValue(walk: Walk, start: number, path: TomlPath | null): number {
+function walkValue(walk: Walk, start: number, place: Place): number {
   const { text } = walk;
   const first = text[start];
   if (first === '"' || first === "'") return endOfString(text, start);
   if (first === "[" || first === "{") {
     const close = first === "[" ? "]" : "}";
     let at = skipBlank(text, start + 1);
-    while (at < text.length && text[at] !== close) {
-      at = skipBlank(text, first === "{" ? addPair(walk, at, path, true) : walkValue(walk, at, null));
+    for (let index = 0; at < text.length && text[at] !== close; index += 1) {
+      const element = { path: null, key: `${place.key}[${index}]` };
+      at = skipBlank(text, first === "{" ? addPair(walk, at, place, true) : walkValue(walk, at, element));
       if (text[at] === ",") at = skipBlank(text, at + 1);
     }
     return at + 1;
@@ -148,7 +160,7 @@ export function readTomlItems(text: string): (TomlPair | TomlHeader)[] {
 
   for (let at = skipBlank(text, 0); at < text.length; at = skipBlank(text, at)) {
     if (text[at] !== "[") {
-      at = addPair(walk, at, table, false);
+      at = addPair(walk, at, { path: table, key: "" }, false);
       continue;
     }
     const isArray = text[at + 1] === "[";

@@ -1,5 +1,5 @@
 import { parse } from "smol-toml";
-import { readTomlItems, type TomlHeader, type TomlPair } from "./toml-items.ts";
+import { readTomlItems, type TomlHeader } from "./toml-items.ts";
 
 /** Returns the line of a key such as `proxy.port` or `providers[0].host`, counted from 1; null if it is not known. */
 export type LineOfKey = (key: string) => number | null;
@@ -32,8 +32,9 @@ function readLines(text: string): ReadonlyMap<string, number> {
       table = keyOfHeader(text, item, lastIndex);
       lines.set(table, lineAt(item.start));
     } else {
-      const key = keyOfPair(text, item, table);
-      if (key !== null && !lines.has(key)) lines.set(key, lineAt(item.keyStart));
+      const key = table === "" ? item.key : `${table}.${item.key}`;
+      const line = lineAt(item.keyStart);
+      for (const name of [key, elementOf(key)]) if (!lines.has(name)) lines.set(name, line);
     }
   }
   return lines;
@@ -54,18 +55,10 @@ function keyOfHeader(text: string, { start, end }: TomlHeader, lastIndex: Map<st
   return key;
 }
 
-/** Returns the key of a pair; null in an inline table of an array, whose elements are not counted. */
-function keyOfPair(
-  text: string,
-  { path, inline, keyStart, valueStart }: TomlPair,
-  table: string,
-): string | null {
-  if (path !== null) return path.join(".");
-  if (inline) return null;
-  return [table, ...namesIn(`${text.slice(keyStart, valueStart)}0`)].join(".");
-}
+/** Returns the innermost element of a list that contains a key, or the key itself. */
+const elementOf = (key: string): string => key.replace(/(\[\d+\])[^\]]*$/, "$1");
 
-/** Returns the names in a header, or in a pair whose value is 0, from the outside in. */
+/** Returns the names in a header, from the outside in. */
 function namesIn(toml: string): string[] {
   const names: string[] = [];
   for (let inner: unknown = parse(toml); typeof inner === "object" && inner !== null; ) {

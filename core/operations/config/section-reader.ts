@@ -48,7 +48,7 @@ export function createConfigWarnings(locate: (key: string) => string | null = ()
     list,
     add(key, text) {
       const place = locate(key);
-      list.push(place === null ? text : `${text}. Fix ${place}.`);
+      list.push(place === null ? text : `${text}${text.endsWith("?") ? "" : "."} Fix ${place}.`);
     },
   };
 }

@@ -43,6 +43,8 @@ describe("createLineOfKey()", () => {
     ["providers[0].host", 11],
     ["providers[1].provider", 13],
     ["providers[1].api", 14],
+    ["providers[1].rules[0].x", 15],
+    ["providers[1].rules[1].x", 16],
     ["pricing.operator[0].input", 19],
     ["pricing.operator[0].tiers[1].above_tokens", 24],
     ["pricing.operator[1].tiers[0].input", 27],
@@ -55,7 +57,8 @@ describe("createLineOfKey()", () => {
   const missing: readonly (readonly [key: string, line: number | null, where: string])[] = [
     ["proxy.host", 2, "its table"],
     ["providers[1].host", 12, "its element"],
-    ["providers[1].rules[1].x", 15, "the list that contains it"],
+    ["providers[1].rules[1].y", 16, "its element"],
+    ["providers[1].rules[2].x", 15, "the list that contains it"],
     ["log.level", null, "no line"],
     ["", null, "no line"],
     ["odd.]", 28, "its line"],
@@ -64,6 +67,29 @@ describe("createLineOfKey()", () => {
   for (const [key, line, where] of missing)
     it(`returns ${where} for ${JSON.stringify(key)}`, () => {
       assert.equal(createLineOfKey(text)(key), line);
+    });
+
+  const lists: readonly (readonly [key: string, line: number])[] = [
+    ["hosts", 1],
+    ["hosts[0].name", 2],
+    ["hosts[1].name", 4],
+    ["hosts[1].host", 4],
+    ["hosts[1].ports[1].a.b", 5],
+    ["hosts[2]", 1],
+    ["last.names[0]", 7],
+  ];
+  for (const [key, line] of lists)
+    it(`finds ${key} in a list over several lines`, () => {
+      const list = `hosts = [ # { name = "no" },
+  { name = "[{" },
+
+  { name = 2, ports = [{ a = 1 },
+    { a.b = 1 }] },
+]
+last.names = [
+  "x", 3 ]
+`;
+      assert.equal(createLineOfKey(list)(key), line);
     });
 
   it("returns null for every key of an empty text", () => {

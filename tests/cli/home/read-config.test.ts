@@ -19,6 +19,11 @@ describe("readConfig()", () => {
       "providers[1].provider: is required; this provider is ignored",
       4,
     ],
+    [
+      'providers = [\n  { host = "a.example", provider = "a" },\n  { host = "b.example", provider = "b", billing = 3 },\n]\n',
+      "providers[1].billing: must be one of metered, plan, free, unknown; ignored",
+      3,
+    ],
   ];
   for (const [text, warning, line] of rows)
     it(`names the file and line ${line} in a warning: ${warning}`, async () => {
@@ -26,7 +31,8 @@ describe("readConfig()", () => {
       try {
         writeFileSync(configFile(home), text);
         const { warnings } = await readConfig(home, {});
-        assert.deepEqual(warnings, [`${warning}. Fix line ${line} of ${configFile(home)}.`]);
+        const sentence = warning.endsWith("?") ? warning : `${warning}.`;
+        assert.deepEqual(warnings, [`${sentence} Fix line ${line} of ${configFile(home)}.`]);
       } finally {
         remove();
       }
