@@ -23,6 +23,8 @@ export interface StatusFacts {
   databaseBytes: number;
   /** A daemon that holds the home's lock but does not answer; null if there is none. */
   holder?: { readonly pid: number | null } | null;
+  /** What is wrong with `config.toml`, if no daemon runs. A running one states its own warnings. */
+  configWarnings?: readonly string[];
   now: Millis;
 }
 
@@ -48,13 +50,15 @@ export function renderStatus(facts: StatusFacts): string {
   const { home, running, status, databaseBytes, service } = facts;
   const lines =
     running === null || status === null
-      ? [describeMissingDaemon(facts), `home      ${home}`]
+      ? [describeMissingDaemon(facts), `home      ${home}`, ...(facts.configWarnings ?? []).map(warningLine)]
       : [...daemonLines(facts, running, status), ...problemLines(facts, status)];
   if (service !== undefined) lines.push(`service   ${describeService(service)}`);
   if (databaseBytes > 0)
     lines.push(`database  ${home}/meter.db, ${(databaseBytes / 1024 / 1024).toFixed(1)} MiB`);
   return [...lines, ...(status === null ? [] : deliveryLines(facts, status))].join("\n");
 }
+
+const warningLine = (warning: string) => `warning   ${warning}`;
 
 function describeMissingDaemon({ holder = null }: StatusFacts): string {
   if (holder === null) return "Not metering: the daemon is not running. Start it: meter start";
@@ -97,7 +101,7 @@ function problemLines({ version, home }: StatusFacts, status: StatusResponse): s
   for (const [reason, lost] of Object.entries(dropped))
     lines.push(`lost      ${formatCount(lost ?? 0)} records: ${reason}`);
   lines.push(...proxyProblemLines(status.proxy, home));
-  for (const warning of status.warnings) lines.push(`warning   ${warning}`);
+  lines.push(...status.warnings.map(warningLine));
   if (bodies_held !== null)
     lines.push(
       `${formatCount(bodies_held)} captured bodies passed their retention all at once; the clock may be wrong. Delete them: meter bodies sweep`,

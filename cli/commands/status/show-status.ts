@@ -32,6 +32,7 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
     status = JSON.parse(answer.body);
   }
   const holder = running === null ? await findHolder(home) : null;
+  const configWarnings = running === null ? await readConfigWarnings(context) : [];
   if (options.json)
     context.printJson({
       running: status !== null,
@@ -40,6 +41,8 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
       installed_version: version,
       home,
       service: service?.manager ?? null,
+      // A running daemon states its own.
+      config_warnings: configWarnings,
       daemon: forPrograms(status),
       database_bytes: databaseBytes(home),
     });
@@ -51,6 +54,7 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
       status,
       service,
       holder,
+      configWarnings,
       databaseBytes: databaseBytes(home),
       now: Date.now(),
     });
@@ -59,4 +63,11 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
   }
   if (status === null) return holder === null ? exitCodes.notRunning : exitCodes.failed;
   return findDaemonFault(status) === null ? exitCodes.ok : exitCodes.failed;
+}
+
+/** Reads what is wrong with `config.toml`. Loaded only if no daemon runs, because the parser takes time to start. */
+async function readConfigWarnings({ home, env }: CommandContext): Promise<readonly string[]> {
+  const { readConfigOrDefaults } = await import("../../home/read-config.ts");
+  const { warnings, problem } = await readConfigOrDefaults(home, env);
+  return problem === null ? warnings : [problem];
 }

@@ -122,6 +122,29 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
     );
   });
 
+  it("reports what is wrong with config.toml, which the daemon that is to be started reads", async () => {
+    const home = newHome();
+    const file = join(home, "config.toml");
+    const reports: readonly [text: string, warning: string][] = [
+      [
+        '[bodies]\nretention_days = "x"\n',
+        `bodies.retention_days: must be a whole number; 90 is used. Fix line 2 of ${file}.`,
+      ],
+      ["[proxy]\nport = 1\nport = 2\n", `${file} is not valid TOML. Fix line 3, column 1.`],
+    ];
+    for (const [text, warning] of reports) {
+      writeFileSync(file, text);
+      const { code, stdout } = await runWords(home, ["status"]);
+      assert.deepEqual(
+        [code, stdout.replaceAll(/\s+/g, " ").includes(` warning ${warning} `)],
+        [3, true],
+        stdout,
+      );
+      const json = JSON.parse((await runWords(home, ["status", "--json"])).stdout);
+      assert.deepEqual(json.config_warnings, [warning]);
+    }
+  });
+
   it("starts again after a daemon was killed, despite the files that it left", async () => {
     const home = newHome();
     const first = await startMeter(home);
