@@ -194,7 +194,7 @@ describe("meter doctor, of a proxy that hangs", { skip, timeout: SUITE_TIMEOUT_M
     }
   }
 
-  it("prints what it knows before the self-test ends after 5 s", () =>
+  it("prints what it knows before the self-test ends after 5 s, or after less if the checks before it were slow", () =>
     withHungProxy(async (hung) => {
       const { code, stdout } = await runProgram([...meterWords, "doctor"], {
         env: { METER_HOME: hung, HOME: hung, PATH: "" },
@@ -204,7 +204,7 @@ describe("meter doctor, of a proxy that hangs", { skip, timeout: SUITE_TIMEOUT_M
         assert.notEqual(found, -1, `${line} in ${stdout}`);
         return found;
       };
-      const selfTest = at(/^BROKEN {2}self-test {2}The proxy did not answer a call within 5 s\.$/m);
+      const selfTest = at(/^BROKEN {2}self-test {2}The proxy did not answer a call within [1-5] s\.$/m);
       assert.ok(at(/^ok {6}daemon /m) < selfTest);
       assert.ok(at(/^note {4}service /m) < selfTest);
       assert.ok(selfTest < at(/^BROKEN: 1 check failed/m));
