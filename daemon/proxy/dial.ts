@@ -1,9 +1,10 @@
-import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
+import type { LookupAddress, LookupOptions } from "node:dns";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
 import { type Authority, formatAuthority } from "./authority.ts";
 import { closeSocket, registerTlsStream } from "./close-socket.ts";
 import { checkTarget, type ForbiddenTarget } from "./forbidden-targets.ts";
+import { createLookupCache, type LookupCache } from "./lookup-cache.ts";
 import { createDirectMatcher, type ParentProxies, type ParentProxy } from "./parent-proxy.ts";
 
 /** The result of dialling. `socket` is paused and has an error listener. */
@@ -52,6 +53,8 @@ interface DialOptions {
   readonly isSharedTarget: (host: string, port: number) => boolean;
   readonly timeoutMs: number;
   readonly secureContext: SecureContext;
+  /** Default: a cache of its own. */
+  readonly lookups?: LookupCache;
 }
 
 /** One dial in progress. */
@@ -59,6 +62,7 @@ interface DialState {
   readonly target: Authority;
   readonly purpose: DialPurpose;
   readonly check: TargetCheck;
+  readonly lookups: LookupCache;
   readonly secureContext: SecureContext;
   readonly done: (dialled: DialResult) => void;
   timer: NodeJS.Timeout;
@@ -68,12 +72,14 @@ interface DialState {
 
 export function createDial(options: DialOptions): Dial {
   const isDirect = createDirectMatcher(options.parents.noProxy);
+  const lookups = options.lookups ?? createLookupCache();
   return (target, purpose, client, done) => {
     const publicOnly = client === "remote" && !options.isSharedTarget(target.host, target.port);
     const dial: DialState = {
       target,
       purpose,
       check: (address, port) => checkTarget(address, port, options.ownPorts, publicOnly),
+      lookups,
       secureContext: options.secureContext,
       done,
       timer: setTimeout(() => failDial(dial, new DialError("ETIMEDOUT")), options.timeoutMs),
@@ -106,7 +112,7 @@ function startDial(dial: DialState, parent: ParentProxy | null, needsCheck: bool
   } else if (!needsCheck) {
     connectThroughParent(dial, parent);
   } else {
-    guardedLookup(target.port, check)(target.host, { all: true }, (error) => {
+    createLookup(dial, target.port, true)(target.host, { all: true }, (error) => {
       if (dial.settled) return;
       if (error && forbiddenReasons.has((error as NodeJS.ErrnoException).code ?? "")) failDial(dial, error);
       else connectThroughParent(dial, parent);
@@ -130,14 +136,19 @@ function failDial(dial: DialState, error: Error): void {
   settleDial(dial, { ok: false, reason, code });
 }
 
-/** Connects to a host. If `guarded`, forbidden addresses are refused. */
+/**
+ * Connects to a host, to whichever of its addresses answers. If `guarded`, forbidden addresses are refused. If no remembered
+ * address answers, the host is resolved again.
+ */
 function openSocket(
   dial: DialState,
   to: Authority,
   guarded: boolean,
   connected: (socket: Socket) => void,
 ): void {
-  const { check } = dial;
+  const { check, lookups } = dial;
+  let wasCached = false;
+  let isConnected = false;
   const socket = connect({
     host: to.host,
     port: to.port,
@@ -146,11 +157,19 @@ function openSocket(
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
     autoSelectFamily: true,
-    ...(guarded && { lookup: guardedLookup(to.port, check) }),
+    lookup: createLookup(dial, to.port, guarded, () => {
+      wasCached = true;
+    }),
   });
   dial.transport = socket;
-  socket.on("error", (error) => failDial(dial, error));
+  socket.on("error", (error: NodeJS.ErrnoException) => {
+    if (dial.settled || isConnected || !wasCached || forbiddenReasons.has(error.code ?? ""))
+      return failDial(dial, error);
+    lookups.forget(to.host);
+    openSocket(dial, to, guarded, connected);
+  });
   socket.once("connect", () => {
+    isConnected = true;
     if (dial.settled) return;
     // Also checks the connected address, in case it did not come from the guarded lookup.
     const problem = guarded ? check(socket.remoteAddress ?? "", to.port) : null;
@@ -201,17 +220,23 @@ type LookupCallback = (
   family?: number,
 ) => void;
 
-/** Returns a lookup that fails if any of the host's addresses is forbidden. */
-function guardedLookup(port: number, check: TargetCheck) {
+/** Returns a lookup through the cache. If `guarded`, it fails if any of the host's addresses is forbidden. */
+function createLookup(
+  { check, lookups }: DialState,
+  port: number,
+  guarded: boolean,
+  onCached: () => void = () => {},
+) {
   return (hostname: string, options: LookupOptions, done: LookupCallback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    lookups.lookup(hostname, options, (error, addresses, wasCached) => {
       if (error) return done(error, []);
-      for (const each of addresses) {
+      if (wasCached) onCached();
+      for (const each of guarded ? addresses : []) {
         const problem = check(each.address, port);
         if (problem !== null) return done(new DialError(problem), []);
       }
       const [first] = addresses;
-      if (options.all || first === undefined) done(null, addresses);
+      if (options.all || first === undefined) done(null, [...addresses]);
       else done(null, first.address, first.family);
     });
   };

@@ -15,6 +15,7 @@ import { createDial } from "./dial.ts";
 import { createHostMatcher } from "./host-patterns.ts";
 import { createLeafContexts } from "./leaf-contexts.ts";
 import { createLoginThrottle } from "./login-throttle.ts";
+import { createLookupCache } from "./lookup-cache.ts";
 import { createPeers } from "./peers.ts";
 import { defaultProxyLimits } from "./proxy-config.ts";
 import type { ProxyThreadData } from "./proxy-thread.ts";
@@ -67,12 +68,14 @@ const log = createTapLog({
   },
 });
 
+const lookups = createLookupCache();
 const dial = createDial({
   ownPorts,
   parents: config.parentProxies,
   isSharedTarget: createHostMatcher(config.sharedTargets ?? []),
   timeoutMs: limits.connectTimeoutMs,
   secureContext: upstreamTls.secureContext,
+  lookups,
 });
 
 const context: RelayContext = {
@@ -87,7 +90,12 @@ const context: RelayContext = {
   upstreamTls,
   warm:
     config.warmConnections === true
-      ? createWarmConnections({ dial, upstreamTls, counters: counters.warm })
+      ? createWarmConnections({
+          dial,
+          upstreamTls,
+          counters: counters.warm,
+          onNetworkChanged: () => lookups.clear(),
+        })
       : noWarmConnections,
   gatewayRoutes: config.gatewayRoutes,
   gatewayHosts,

@@ -6,6 +6,7 @@ import { after, describe, it } from "node:test";
 import { connect as connectTls, createSecureContext } from "node:tls";
 import { classifyAddress } from "../../../daemon/proxy/classify-address.ts";
 import { type ClientLocation, createDial, type DialResult } from "../../../daemon/proxy/dial.ts";
+import { createLookupCache } from "../../../daemon/proxy/lookup-cache.ts";
 import { noParentProxies, type ParentProxy } from "../../../daemon/proxy/parent-proxy.ts";
 import {
   collect,
@@ -162,6 +163,75 @@ describe("createDial()", () => {
       limits: { connectTimeoutMs: 100 },
     });
     assert.equal(await ask(proxy.port, "CONNECT h.test:443 HTTP/1.1\r\nHost: x\r\n\r\n"), "502");
+  });
+});
+
+describe("createDial() with remembered addresses", () => {
+  /** Dials `a.test`, whose addresses are those of the list, and says how often they were resolved. */
+  function openDial(parents = noParentProxies) {
+    const resolver = { addresses: ["127.0.0.1"], asked: 0 };
+    const lookups = createLookupCache((_, __, done) => {
+      resolver.asked += 1;
+      const addresses = resolver.addresses.map((address) => ({ address, family: 4 }));
+      setImmediate(() => done(null, addresses));
+    });
+    const dial = createDial({
+      ownPorts: new Set(),
+      parents,
+      isSharedTarget: () => false,
+      timeoutMs: 10_000,
+      secureContext: createSecureContext(),
+      lookups,
+    });
+    const dialled = (port: number, place: ClientLocation = "local") =>
+      new Promise<string>((resolve) => {
+        dial({ host: "a.test", port }, "plain_http", place, (result) => {
+          if (result.ok) result.socket.destroy();
+          resolve(result.ok ? "ok" : result.code);
+        });
+      });
+    return { resolver, dialled };
+  }
+
+  it("tries all of a host's addresses", async () => {
+    const { resolver, dialled } = openDial();
+    resolver.addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.1"];
+    const port = await listenTcp(cleanup, (socket) => socket.end());
+    assert.equal(await dialled(port), "ok");
+    assert.equal(await dialled(port), "ok");
+    assert.equal(resolver.asked, 1);
+  });
+
+  it("resolves a host again if no remembered address answers, once", async () => {
+    const { resolver, dialled } = openDial();
+    const port = await listenTcp(cleanup, (socket) => socket.end());
+    resolver.addresses = ["127.0.0.2"];
+    assert.equal(await dialled(port), "ECONNREFUSED");
+    resolver.addresses = ["127.0.0.1"];
+    assert.equal(await dialled(port), "ok");
+    assert.equal(await dialled(port), "ok");
+    resolver.addresses = ["127.0.0.2"];
+    assert.equal(await dialled(1), "ECONNREFUSED");
+    assert.equal(resolver.asked, 3);
+  });
+
+  it("does so for a parent proxy too", async () => {
+    const port = await listenTcp(cleanup, (socket) => socket.end());
+    const parent: ParentProxy = { host: "parent.test", port, tls: false, authorization: null };
+    const { resolver, dialled } = openDial({ https: null, http: parent, noProxy: [] });
+    resolver.addresses = ["127.0.0.2"];
+    assert.equal(await dialled(80), "ECONNREFUSED");
+    resolver.addresses = ["127.0.0.1"];
+    assert.equal(await dialled(80), "ok");
+    assert.equal(resolver.asked, 2);
+  });
+
+  it("checks a remembered address for each client", async () => {
+    const { resolver, dialled } = openDial();
+    const port = await listenTcp(cleanup, (socket) => socket.end());
+    assert.equal(await dialled(port), "ok");
+    assert.equal(await dialled(port, "remote"), "loopback");
+    assert.equal(resolver.asked, 1);
   });
 });
 
