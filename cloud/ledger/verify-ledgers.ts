@@ -2,9 +2,10 @@ import { checkAuditEvent } from "../../core/privacy/ledger/audit-event-chain.ts"
 import type { LedgerHead } from "../../core/privacy/ledger/chain.ts";
 import { checkPromptView, type LedgerVerdict } from "../../core/privacy/ledger/verify-ledger.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
-import { readAuditEventHead, readChainedEvents } from "../store/audit-events.ts";
+import { readChainedEvents } from "../store/audit-events.ts";
+import { readChainHead } from "../store/chain-heads.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
-import { readHead, readViews } from "../store/prompt-view-ledger.ts";
+import { readViews } from "../store/prompt-view-ledger.ts";
 import { countOutsideChain, verifyChain } from "../store/reads/verify-chain.ts";
 import { verifyCosts } from "../store/reads/verify-costs.ts";
 import { inScope, inSnapshot } from "../store/transaction.ts";
@@ -35,7 +36,7 @@ export type WorkspaceVerdict = { readonly ok: boolean } & { readonly [Name in Ch
 
 /** Reads the stored head of a workspace's ledger of prompt views. */
 export async function readLedgerHead(db: CloudDatabase, workspaceId: string): Promise<LedgerHead> {
-  return await inScope(db, { workspaceId }, (trx) => readHead(trx, workspaceId));
+  return await inScope(db, { workspaceId }, (trx) => readChainHead(trx, "prompt_view_heads", workspaceId));
 }
 
 /**
@@ -51,7 +52,7 @@ export async function verifyPromptViewLedger(
   return await inSnapshot(db, workspaceId, async (trx) =>
     verifyChain({
       savedHead,
-      storedHead: await readHead(trx, workspaceId),
+      storedHead: await readChainHead(trx, "prompt_view_heads", workspaceId),
       readAfter: (seq, limit) => readViews(trx, workspaceId, seq, limit),
       check: (row) => checkPromptView(row, sha256),
     }),
@@ -77,7 +78,7 @@ export async function verifyWorkspaceLedgers(
     const outsideChain = await countOutsideChain(trx, workspaceId, "audit_events");
     const verdict = await verifyChain({
       savedHead: headOf("audit_events"),
-      storedHead: await readAuditEventHead(trx, workspaceId),
+      storedHead: await readChainHead(trx, "audit_event_heads", workspaceId),
       readAfter: (seq, limit) => readChainedEvents(trx, workspaceId, seq, limit),
       check: (row) => checkAuditEvent(row, sha256),
     });

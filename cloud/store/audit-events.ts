@@ -1,6 +1,6 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { type AuditEventRow, canonicalDetails } from "../../core/privacy/ledger/audit-event-chain.ts";
-import { emptyHead, GENESIS_HASH, type LedgerHead } from "../../core/privacy/ledger/chain.ts";
+import { GENESIS_HASH } from "../../core/privacy/ledger/chain.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { CloudSchema } from "./schema.ts";
@@ -51,20 +51,6 @@ type ChainedEvent = Omit<AuditEventRow, "seq" | "at" | "retain_until" | "is_eras
   readonly retain_until: Millis;
   readonly erased_at: Millis | null;
 };
-
-/** Reads the stored head of the chain. */
-export async function readAuditEventHead(
-  trx: Transaction<CloudSchema>,
-  workspaceId: string,
-): Promise<LedgerHead> {
-  const head = await trx
-    .selectFrom("audit_event_heads")
-    .select(["seq", "hash"])
-    .where("workspace_id", "=", workspaceId)
-    .executeTakeFirst();
-  if (head === undefined) return emptyHead(workspaceId);
-  return { workspace_id: workspaceId, seq: Number(head.seq), hash: head.hash };
-}
 
 /** Reads the events after `afterSeq` in the chain, in order; from the first one for null. */
 export async function readChainedEvents(

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
-import { emptyHead, GENESIS_HASH, type LedgerHead } from "../../core/privacy/ledger/chain.ts";
+import { GENESIS_HASH } from "../../core/privacy/ledger/chain.ts";
 import {
   COST_SEAL_FORMAT,
   type CostSealKind,
@@ -73,17 +73,6 @@ export async function sealFilled(
   await sql`with ${appendSeal(workspaceId, "filled", digestRequests(requests, sha256), filled, sql`true`)}
     update requests r set cost_seal = head.seq from head, (${filled}) as f
     where r.workspace_id = ${workspaceId}::uuid and r.request_id = f.request_id`.execute(trx);
-}
-
-/** Reads the stored head of the chain. */
-export async function readCostHead(trx: Transaction<CloudSchema>, workspaceId: string): Promise<LedgerHead> {
-  const head = await trx
-    .selectFrom("cost_seal_heads")
-    .select(["seq", "hash"])
-    .where("workspace_id", "=", workspaceId)
-    .executeTakeFirst();
-  if (head === undefined) return emptyHead(workspaceId);
-  return { workspace_id: workspaceId, seq: Number(head.seq), hash: head.hash };
 }
 
 /** Reads seals in order of the chain: those after `after`, up to and including `through`. */

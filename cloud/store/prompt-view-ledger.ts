@@ -1,5 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import { emptyHead, type LedgerHead } from "../../core/privacy/ledger/chain.ts";
+import { emptyHead } from "../../core/privacy/ledger/chain.ts";
 import { appendPromptView, type LedgerRow } from "../../core/privacy/ledger/prompt-view-chain.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -99,17 +99,6 @@ export type StoredView = Omit<LedgerRow, "seq" | "viewed_at" | "is_erased"> & {
   readonly viewed_at: Millis;
   readonly erased_at: Millis | null;
 };
-
-/** Reads the stored head; an empty one for a workspace without views. */
-export async function readHead(trx: Transaction<CloudSchema>, workspaceId: string): Promise<LedgerHead> {
-  const head = await trx
-    .selectFrom("prompt_view_heads")
-    .select(["seq", "hash"])
-    .where("workspace_id", "=", workspaceId)
-    .executeTakeFirst();
-  if (head === undefined) return emptyHead(workspaceId);
-  return { workspace_id: workspaceId, seq: Number(head.seq), hash: head.hash };
-}
 
 /** Reads the views after `afterSeq` in the chain, in order; from the first one for null. */
 export async function readViews(

@@ -2,15 +2,9 @@ import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { QuarantineEntry, QuarantineStore } from "./port/delivery.ts";
 import type { BodyDirection } from "./port/values.ts";
+import type { Tables } from "./tables.ts";
 
-interface QuarantineRow {
-  kind: string;
-  request_id: string;
-  direction: string;
-  reason: string;
-  http_status: number | null;
-  quarantined_at: number;
-}
+type QuarantineRow = Tables["cloud_quarantine"];
 
 /** Implements `QuarantineStore`. */
 export function createQuarantineStore({ state }: Pick<StoreConnections, "state">): QuarantineStore {

@@ -14,7 +14,8 @@ import {
 import type { LedgerVerdict } from "../../../core/privacy/ledger/verify-ledger.ts";
 import type { Sha256 } from "../../../core/values/hash.ts";
 import { encodeHex } from "../../../core/values/hash-text.ts";
-import { readCostHead, readSeals } from "../cost-seals.ts";
+import { readChainHead } from "../chain-heads.ts";
+import { readSeals } from "../cost-seals.ts";
 import { fromDatabase } from "../ingest.ts";
 import type { CloudDatabase } from "../open-database.ts";
 import type { CloudSchema } from "../schema.ts";
@@ -81,7 +82,7 @@ export async function verifyCosts(
 
 /** The state that the verification starts from, read in one snapshot. */
 async function readStart(trx: Transaction<CloudSchema>, workspaceId: string) {
-  const head = await readCostHead(trx, workspaceId);
+  const head = await readChainHead(trx, "cost_seal_heads", workspaceId);
   const { rows } = await sql<{ requests: string; isDeleted: boolean; hasMoreSeals: boolean }>`select
     (select count(*) from requests where workspace_id = ${workspaceId}::uuid) as requests,
     exists (select from cost_seals where workspace_id = ${workspaceId}::uuid and seq > ${head.seq}::bigint)

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileS
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import type { MessagePort } from "node:worker_threads";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
 import { findSocket, indexSockets } from "../../../adapters/process-table/kernel-sockets.ts";
@@ -51,8 +51,9 @@ describe("findSocket()", () => {
 
 describe("createLinuxProcessTable()", () => {
   /** A `/proc` as the kernel lays it out: an agent under a shell under an editor. */
-  function makeProc(): string {
+  function makeProc(context: TestContext): string {
     const proc = mkdtempSync(join(tmpdir(), "meter-proc-"));
+    context.after(() => rmSync(proc, { recursive: true, force: true }));
     const uid = process.getuid?.() ?? 0;
     mkdirSync(join(proc, "net"));
     writeFileSync(
@@ -80,134 +81,110 @@ describe("createLinuxProcessTable()", () => {
     return proc;
   }
 
-  it("reads name, command lines, environment and working directory", async () => {
-    const proc = makeProc();
-    try {
-      const table = createLinuxProcessTable({ proc });
-      const expected = {
-        pid: 40,
-        processName: "claude",
-        commandLines: [["/usr/bin/claude", "-p", "a b"], [], ["code", "--folder-uri", "file:///w/shop"]],
-        environmentProject: "Shop",
-        cwd: "/gone/shop",
-      };
-      assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), expected);
-      // The second time it is found among those that connected before.
-      rmSync(join(proc, "50"), { recursive: true });
-      assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: null }), expected);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("reads name, command lines, environment and working directory", async (context) => {
+    const proc = makeProc(context);
+    const table = createLinuxProcessTable({ proc });
+    const expected = {
+      pid: 40,
+      processName: "claude",
+      commandLines: [["/usr/bin/claude", "-p", "a b"], [], ["code", "--folder-uri", "file:///w/shop"]],
+      environmentProject: "Shop",
+      cwd: "/gone/shop",
+    };
+    assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), expected);
+    // The second time it is found among those that connected before.
+    rmSync(join(proc, "50"), { recursive: true });
+    assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: null }), expected);
   });
 
-  it("answers a batch from one reading of the tables and one search of each process", async () => {
-    const proc = makeProc();
-    try {
-      const reads: string[] = [];
-      const callers = createLinuxCallers({ proc, onRead: (what) => reads.push(what) });
-      const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: true };
-      const answers = await callers(Array.from({ length: 500 }, () => query));
-      assert.ok(answers.every(({ uid, process: found }) => uid === process.getuid?.() && found?.pid === 40));
-      // Pid 50 is younger than the holder, and pids 30 to 1 are not reached.
-      assert.deepEqual(reads, ["tables", "descriptors", "descriptors"]);
-      reads.length = 0;
-      assert.equal((await callers([query]))[0]?.process?.pid, 40);
-      assert.deepEqual(reads, ["tables"]);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("answers a batch from one reading of the tables and one search of each process", async (context) => {
+    const proc = makeProc(context);
+    const reads: string[] = [];
+    const callers = createLinuxCallers({ proc, onRead: (what) => reads.push(what) });
+    const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: true };
+    const answers = await callers(Array.from({ length: 500 }, () => query));
+    assert.ok(answers.every(({ uid, process: found }) => uid === process.getuid?.() && found?.pid === 40));
+    // Pid 50 is younger than the holder, and pids 30 to 1 are not reached.
+    assert.deepEqual(reads, ["tables", "descriptors", "descriptors"]);
+    reads.length = 0;
+    assert.equal((await callers([query]))[0]?.process?.pid, 40);
+    assert.deepEqual(reads, ["tables"]);
   });
 
-  it("forgets the holder of a socket if its pid now belongs to another process", async () => {
-    const proc = makeProc();
-    try {
-      const callers = createLinuxCallers({ proc });
-      const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
-      assert.equal((await callers([query]))[0]?.process?.pid, 40);
-      writeFileSync(join(proc, "40/stat"), `40 (other) S 1 1 1 0${" 9".repeat(20)}`);
-      rmSync(join(proc, "40/fd/3"));
-      assert.equal((await callers([query]))[0]?.process, null);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("forgets the holder of a socket if its pid now belongs to another process", async (context) => {
+    const proc = makeProc(context);
+    const callers = createLinuxCallers({ proc });
+    const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
+    assert.equal((await callers([query]))[0]?.process?.pid, 40);
+    writeFileSync(join(proc, "40/stat"), `40 (other) S 1 1 1 0${" 9".repeat(20)}`);
+    rmSync(join(proc, "40/fd/3"));
+    assert.equal((await callers([query]))[0]?.process, null);
   });
 
-  it("reads the tables again if a reading missed a socket, at most three times", async () => {
-    const proc = makeProc();
-    try {
-      let tables = 0;
-      const callers = createLinuxCallers({ proc, onRead: (what) => (tables += what === "tables" ? 1 : 0) });
-      const query = { clientAddress: null, clientPort: 7, serverPort: 8081, wantsProcess: true };
-      assert.deepEqual(await callers([query, query]), [
-        { uid: null, process: null },
-        { uid: null, process: null },
-      ]);
-      assert.equal(tables, 3);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("reads the tables again if a reading missed a socket, at most three times", async (context) => {
+    const proc = makeProc(context);
+    let tables = 0;
+    const callers = createLinuxCallers({ proc, onRead: (what) => (tables += what === "tables" ? 1 : 0) });
+    const query = { clientAddress: null, clientPort: 7, serverPort: 8081, wantsProcess: true };
+    assert.deepEqual(await callers([query, query]), [
+      { uid: null, process: null },
+      { uid: null, process: null },
+    ]);
+    assert.equal(tables, 3);
   });
 
-  it("uses ss for a while after a slow reading of large tables, and reads the tables if ss fails", async () => {
-    const proc = makeProc();
-    try {
-      const small: string[] = [];
-      let clock = 0;
-      const onSmall = createLinuxCallers({
-        ...{ proc, monotonicMs: () => (clock += 16), onRead: (what: string) => small.push(what) },
-        diagnose: async () => null,
-      });
-      const any = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: false };
-      await onSmall([any]);
-      await onSmall([any]);
-      assert.deepEqual(small, ["tables", "tables"], "small tables, on a busy machine");
-      appendFileSync(join(proc, "net/tcp"), `${" ".repeat(149)}\n`.repeat(2_000));
-      const steps: string[] = [];
-      let now = 0;
-      let stepMs = 16;
-      let output: string | null =
-        "ESTAB 0 0 127.0.0.1:52514 127.0.0.1:8081 uid:5 ino:9 sk:1 cgroup:/ <->\nTIME-WAIT 0 0 [::ffff:127.0.0.1]:52515 [::ffff:127.0.0.1]:8081 ino:0 sk:2\n";
-      const callers = createLinuxCallers({
-        proc,
-        monotonicMs: () => (now += stepMs),
-        onRead: (what) => steps.push(what),
-        diagnose: async (ports) => (ports.has(52_514) ? output : null),
-      });
-      const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: false };
-      const uid = process.getuid?.();
-      assert.equal((await callers([query]))[0]?.uid, uid);
-      assert.deepEqual(await callers([query, { ...query, clientPort: 52_515 }]), [
-        { uid: 5, process: null },
-        { uid: null, process: null, isClosed: true },
-      ]);
-      output = null;
-      assert.equal((await callers([query]))[0]?.uid, uid);
-      stepMs = 0;
-      now += 30_001;
-      await callers([query]);
-      assert.deepEqual(steps, ["tables", "diagnosis", "diagnosis", "tables", "tables"]);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("uses ss for a while after a slow reading of large tables, and reads the tables if ss fails", async (context) => {
+    const proc = makeProc(context);
+    const small: string[] = [];
+    let clock = 0;
+    const onSmall = createLinuxCallers({
+      ...{ proc, monotonicMs: () => (clock += 16), onRead: (what: string) => small.push(what) },
+      diagnose: async () => null,
+    });
+    const any = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: false };
+    await onSmall([any]);
+    await onSmall([any]);
+    assert.deepEqual(small, ["tables", "tables"], "small tables, on a busy machine");
+    appendFileSync(join(proc, "net/tcp"), `${" ".repeat(149)}\n`.repeat(2_000));
+    const steps: string[] = [];
+    let now = 0;
+    let stepMs = 16;
+    let output: string | null =
+      "ESTAB 0 0 127.0.0.1:52514 127.0.0.1:8081 uid:5 ino:9 sk:1 cgroup:/ <->\nTIME-WAIT 0 0 [::ffff:127.0.0.1]:52515 [::ffff:127.0.0.1]:8081 ino:0 sk:2\n";
+    const callers = createLinuxCallers({
+      proc,
+      monotonicMs: () => (now += stepMs),
+      onRead: (what) => steps.push(what),
+      diagnose: async (ports) => (ports.has(52_514) ? output : null),
+    });
+    const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: false };
+    const uid = process.getuid?.();
+    assert.equal((await callers([query]))[0]?.uid, uid);
+    assert.deepEqual(await callers([query, { ...query, clientPort: 52_515 }]), [
+      { uid: 5, process: null },
+      { uid: null, process: null, isClosed: true },
+    ]);
+    output = null;
+    assert.equal((await callers([query]))[0]?.uid, uid);
+    stepMs = 0;
+    now += 30_001;
+    await callers([query]);
+    assert.deepEqual(steps, ["tables", "diagnosis", "diagnosis", "tables", "tables"]);
   });
 
-  it("stops searching at the time limit", async () => {
-    const proc = makeProc();
-    try {
-      let now = 0;
-      let searched = 0;
-      const callers = createLinuxCallers({
-        proc,
-        monotonicMs: () => (now += 1_500),
-        onRead: (what) => (searched += what === "descriptors" ? 1 : 0),
-      });
-      rmSync(join(proc, "40/fd/3"));
-      const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
-      assert.equal((await callers([query]))[0]?.process, null);
-      assert.equal(searched, 2);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("stops searching at the time limit", async (context) => {
+    const proc = makeProc(context);
+    let now = 0;
+    let searched = 0;
+    const callers = createLinuxCallers({
+      proc,
+      monotonicMs: () => (now += 1_500),
+      onRead: (what) => (searched += what === "descriptors" ? 1 : 0),
+    });
+    rmSync(join(proc, "40/fd/3"));
+    const query = { clientAddress: null, clientPort: 52_514, serverPort: 8081, wantsProcess: true };
+    assert.equal((await callers([query]))[0]?.process, null);
+    assert.equal(searched, 2);
   });
 
   describe("and a client that closed its socket before the process is wanted", () => {
@@ -218,115 +195,91 @@ describe("createLinuxProcessTable()", () => {
       rmSync(join(proc, "40"), { recursive: true });
     };
 
-    it("returns the process from the query at the time of the connection", async () => {
-      const proc = makeProc();
-      try {
-        const steps: string[] = [];
-        const callers = createLinuxCallers({ proc, onRead: (what) => steps.push(what) });
-        const [answer] = await callers([{ ...onOpen, storesProcess: true }], ([users]) =>
-          steps.push(`uid ${users?.uid}`),
-        );
-        assert.deepEqual(answer, { uid: process.getuid?.(), process: null });
-        assert.deepEqual(steps.slice(0, 3), ["tables", `uid ${process.getuid?.()}`, "descriptors"]);
-        close(proc);
-        assert.deepEqual((await callers([{ ...later, wantsProcess: false }]))[0], {
-          uid: null,
-          process: null,
-          isClosed: true,
-        });
-        steps.length = 0;
-        assert.equal((await callers([later]))[0]?.process?.pid, 40);
-        assert.deepEqual(steps, [], "the socket is known, and so is its process");
-        writeFileSync(join(proc, "net/tcp"), header);
-        assert.equal((await callers([later]))[0]?.process?.cwd, "/gone/shop");
-      } finally {
-        rmSync(proc, { recursive: true });
-      }
+    it("returns the process from the query at the time of the connection", async (context) => {
+      const proc = makeProc(context);
+      const steps: string[] = [];
+      const callers = createLinuxCallers({ proc, onRead: (what) => steps.push(what) });
+      const [answer] = await callers([{ ...onOpen, storesProcess: true }], ([users]) =>
+        steps.push(`uid ${users?.uid}`),
+      );
+      assert.deepEqual(answer, { uid: process.getuid?.(), process: null });
+      assert.deepEqual(steps.slice(0, 3), ["tables", `uid ${process.getuid?.()}`, "descriptors"]);
+      close(proc);
+      assert.deepEqual((await callers([{ ...later, wantsProcess: false }]))[0], {
+        uid: null,
+        process: null,
+        isClosed: true,
+      });
+      steps.length = 0;
+      assert.equal((await callers([later]))[0]?.process?.pid, 40);
+      assert.deepEqual(steps, [], "the socket is known, and so is its process");
+      writeFileSync(join(proc, "net/tcp"), header);
+      assert.equal((await callers([later]))[0]?.process?.cwd, "/gone/shop");
     });
 
-    it("returns none without that query, for other ports, and after ten seconds", async () => {
-      const proc = makeProc();
-      try {
-        let now = 0;
-        const callers = createLinuxCallers({ proc, monotonicMs: () => now });
-        await callers([onOpen]);
-        close(proc);
-        assert.equal((await callers([later]))[0]?.process, null);
-        rmSync(proc, { recursive: true });
-        const again = makeProc();
-        const others = createLinuxCallers({ proc: again, monotonicMs: () => now });
-        await others([{ ...onOpen, storesProcess: true }]);
-        close(again);
-        assert.equal((await others([{ ...later, clientPort: 52_515 }]))[0]?.process, null);
-        assert.equal((await others([{ ...later, serverPort: 8082 }]))[0]?.process, null);
-        now = 10_000;
-        assert.equal((await others([later]))[0]?.process?.pid, 40);
-        now = 10_001;
-        assert.equal((await others([later]))[0]?.process, null);
-        rmSync(again, { recursive: true });
-      } finally {
-        rmSync(proc, { recursive: true, force: true });
-      }
+    it("returns none without that query, for other ports, and after ten seconds", async (context) => {
+      const proc = makeProc(context);
+      let now = 0;
+      const callers = createLinuxCallers({ proc, monotonicMs: () => now });
+      await callers([onOpen]);
+      close(proc);
+      assert.equal((await callers([later]))[0]?.process, null);
+      rmSync(proc, { recursive: true });
+      const again = makeProc(context);
+      const others = createLinuxCallers({ proc: again, monotonicMs: () => now });
+      await others([{ ...onOpen, storesProcess: true }]);
+      close(again);
+      assert.equal((await others([{ ...later, clientPort: 52_515 }]))[0]?.process, null);
+      assert.equal((await others([{ ...later, serverPort: 8082 }]))[0]?.process, null);
+      now = 10_000;
+      assert.equal((await others([later]))[0]?.process?.pid, 40);
+      now = 10_001;
+      assert.equal((await others([later]))[0]?.process, null);
+      rmSync(again, { recursive: true });
     });
 
-    it("returns none from an earlier connection with the same ports", async () => {
-      const proc = makeProc();
-      try {
-        const callers = createLinuxCallers({ proc });
-        await callers([{ ...onOpen, storesProcess: true }]);
-        close(proc);
-        await callers([{ ...onOpen, storesProcess: true }]);
-        assert.equal((await callers([later]))[0]?.process, null);
-      } finally {
-        rmSync(proc, { recursive: true });
-      }
+    it("returns none from an earlier connection with the same ports", async (context) => {
+      const proc = makeProc(context);
+      const callers = createLinuxCallers({ proc });
+      await callers([{ ...onOpen, storesProcess: true }]);
+      close(proc);
+      await callers([{ ...onOpen, storesProcess: true }]);
+      assert.equal((await callers([later]))[0]?.process, null);
     });
 
-    it("searches for at most 200 ms, because other connections wait", async () => {
-      const proc = makeProc();
-      try {
-        let now = 0;
-        let searched = 0;
-        const callers = createLinuxCallers({
-          proc,
-          monotonicMs: () => (now += 120),
-          onRead: (what) => (searched += what === "descriptors" ? 1 : 0),
-        });
-        rmSync(join(proc, "40/fd/3"));
-        await callers([{ ...onOpen, storesProcess: true }]);
-        assert.equal(searched, 2);
-      } finally {
-        rmSync(proc, { recursive: true });
-      }
+    it("searches for at most 200 ms, because other connections wait", async (context) => {
+      const proc = makeProc(context);
+      let now = 0;
+      let searched = 0;
+      const callers = createLinuxCallers({
+        proc,
+        monotonicMs: () => (now += 120),
+        onRead: (what) => (searched += what === "descriptors" ? 1 : 0),
+      });
+      rmSync(join(proc, "40/fd/3"));
+      await callers([{ ...onOpen, storesProcess: true }]);
+      assert.equal(searched, 2);
     });
   });
 
-  it("returns null for an unknown port, another user's socket, a socket without a holder, and without /proc", async () => {
-    const proc = makeProc();
-    try {
-      const table = createLinuxProcessTable({ proc });
-      assert.equal(await table.lookup({ clientPort: 1, proxyPort: 8081 }), null);
-      assert.equal(await table.lookup({ clientPort: 52_516, proxyPort: 8081 }), null);
-      rmSync(join(proc, "40/fd"), { recursive: true });
-      assert.equal(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), null);
-      const none = createLinuxProcessTable({ proc: join(proc, "none") });
-      assert.equal(await none.lookup({ clientPort: 1, proxyPort: null }), null);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("returns null for an unknown port, another user's socket, a socket without a holder, and without /proc", async (context) => {
+    const proc = makeProc(context);
+    const table = createLinuxProcessTable({ proc });
+    assert.equal(await table.lookup({ clientPort: 1, proxyPort: 8081 }), null);
+    assert.equal(await table.lookup({ clientPort: 52_516, proxyPort: 8081 }), null);
+    rmSync(join(proc, "40/fd"), { recursive: true });
+    assert.equal(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), null);
+    const none = createLinuxProcessTable({ proc: join(proc, "none") });
+    assert.equal(await none.lookup({ clientPort: 1, proxyPort: null }), null);
   });
 
-  it("uses the kernel's name of a process without a command line", async () => {
-    const proc = makeProc();
-    try {
-      writeFileSync(join(proc, "40/cmdline"), "");
-      const table = createLinuxProcessTable({ proc });
-      assert.equal((await table.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.processName, "MainThread");
-      writeFileSync(join(proc, "40/comm"), "");
-      assert.equal((await table.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.processName, null);
-    } finally {
-      rmSync(proc, { recursive: true });
-    }
+  it("uses the kernel's name of a process without a command line", async (context) => {
+    const proc = makeProc(context);
+    writeFileSync(join(proc, "40/cmdline"), "");
+    const table = createLinuxProcessTable({ proc });
+    assert.equal((await table.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.processName, "MainThread");
+    writeFileSync(join(proc, "40/comm"), "");
+    assert.equal((await table.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.processName, null);
   });
 });
 

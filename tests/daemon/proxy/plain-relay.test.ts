@@ -4,12 +4,14 @@ import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import type { GatewayRoute } from "../../../daemon/proxy/proxy-config.ts";
 import {
+  answerEach,
   collect,
   createCleanup,
   dialLocal,
   listenTcp,
   listenTls,
   openProxy,
+  openServer,
   providerName,
   type TestProxy,
   testAuthority,
@@ -17,33 +19,6 @@ import {
 
 const cleanup = createCleanup();
 after(() => cleanup.run());
-
-/** A plain HTTP server that records what each connection sends and answers with `answer`. */
-function openServer(answer: (seen: string, socket: Socket) => void) {
-  const connections: { seen: string; socket: Socket; closed: Promise<unknown> }[] = [];
-  const serve = (socket: Socket) => {
-    const connection = { seen: "", socket, closed: new Promise((resolve) => socket.on("close", resolve)) };
-    connections.push(connection);
-    socket.on("data", (bytes: Buffer) => {
-      connection.seen += bytes.toString("latin1");
-      answer(connection.seen, socket);
-    });
-    socket.on("end", () => socket.end());
-  };
-  return { connections, serve };
-}
-
-/** Answers `ok <n>` to the n-th request of a connection. Every empty line ends a request. */
-const answerEach = () => {
-  const answered = new WeakMap<Socket, number>();
-  return (seen: string, socket: Socket) => {
-    const asked = seen.split("\r\n\r\n").length - 1;
-    for (let next = (answered.get(socket) ?? 0) + 1; next <= asked; next += 1) {
-      answered.set(socket, next);
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok ${next}`);
-    }
-  };
-};
 
 describe("createPlainRelay() in absolute form", () => {
   it("rewrites the target to origin form, removes Proxy-* headers and changes nothing else", async () => {

@@ -69,22 +69,41 @@ function startResults(readMessage: (message: PickedMembers) => readonly UsageRep
 }
 
 /**
+ * Creates the reader of a file with one result per line. The response of each is at the path `container`. A result whose response
+ * has no member `usage` is not billed. `members` are those of the response; `lineMembers` those of the line.
+ */
+function resultLines(
+  container: string,
+  members: readonly string[],
+  usage: string,
+  read: (body: PickedMembers, facts: AnswerFacts, line: PickedMembers) => UsageReport,
+  lineMembers: readonly string[] = [],
+): ApiReader {
+  return defineApiReader({
+    members: [...members.map((member) => `${container}.${member}`), ...lineMembers],
+    keys: [usage],
+    framing: "results",
+    streamsByDefault: null,
+    promptMembers: [],
+    start: (facts) =>
+      startResults((line) => {
+        const body = membersUnder(line, container);
+        return body.text(usage) === null ? [] : [read(body, facts, line)];
+      }),
+  });
+}
+
+/**
  * The results of Anthropic's Message Batches: one line per result, in any order, `{custom_id, result: {type, message}}`.
  * `message` is a Messages response with the `usage.service_tier` `batch`. Canceled, expired and failed requests have no
  * message and are not billed.
  */
-export const anthropicBatchResults = defineApiReader({
-  members: ["result.message.id", "result.message.model", "result.message.usage"],
-  keys: ["usage"],
-  framing: "results",
-  streamsByDefault: null,
-  promptMembers: [],
-  start: (facts) =>
-    startResults((line) => {
-      const body = membersUnder(line, "result.message");
-      return body.text("usage") === null ? [] : [readBatchResult(anthropicMessages, body, facts, null)];
-    }),
-});
+export const anthropicBatchResults = resultLines(
+  "result.message",
+  ["id", "model", "usage"],
+  "usage",
+  (body, facts) => readBatchResult(anthropicMessages, body, facts, null),
+);
 
 const XAI_COMPLETION = "batch_result.response.chat_get_completion";
 
@@ -116,39 +135,18 @@ export const xaiBatchResults = defineApiReader({
   },
 });
 
-const OPENAI_BODY = "response.body";
-
 /**
  * The content of an OpenAI file. Only the output file of a batch states usage: one line per result,
  * `{id, custom_id, response: {status_code, body}, error}`, where `body` is a response of the batch's API. Any other file has
  * no such lines and no results.
  */
-export const openaiFileContent = defineApiReader({
-  members: [
-    "id",
-    "model",
-    "object",
-    "usage",
-    "choices",
-    "background",
-    "status",
-    "tool_usage",
-    "output",
-    "tools",
-  ]
-    .map((member) => `${OPENAI_BODY}.${member}`)
-    .concat("id"),
-  keys: ["usage"],
-  framing: "results",
-  streamsByDefault: null,
-  promptMembers: [],
-  start: (facts) =>
-    startResults((line) => {
-      const body = membersUnder(line, OPENAI_BODY);
-      if (body.text("usage") === null) return [];
-      return [readBatchResult(openaiReaderOf(body), body, facts, line.string("id"))];
-    }),
-});
+export const openaiFileContent = resultLines(
+  "response.body",
+  ["id", "model", "object", "usage", "choices", "background", "status", "tool_usage", "output", "tools"],
+  "usage",
+  (body, facts, line) => readBatchResult(openaiReaderOf(body), body, facts, line.string("id")),
+  ["id"],
+);
 
 function openaiReaderOf(body: PickedMembers): ApiReader {
   switch (body.string("object")) {
@@ -167,18 +165,12 @@ function openaiReaderOf(body: PickedMembers): ApiReader {
 /**
  * The result file of a Gemini batch: one line per result, `{key, response}`, where `response` is a generateContent response.
  */
-export const geminiBatchFile = defineApiReader({
-  members: ["response.usageMetadata", "response.modelVersion", "response.responseId"],
-  keys: ["usageMetadata"],
-  framing: "results",
-  streamsByDefault: null,
-  promptMembers: [],
-  start: (facts) =>
-    startResults((line) => {
-      const body = membersUnder(line, "response");
-      return body.text("usageMetadata") === null ? [] : [readBatchResult(geminiGenerate, body, facts, null)];
-    }),
-});
+export const geminiBatchFile = resultLines(
+  "response",
+  ["usageMetadata", "modelVersion", "responseId"],
+  "usageMetadata",
+  (body, facts) => readBatchResult(geminiGenerate, body, facts, null),
+);
 
 /** Maximum size of inlined results, in bytes. Gemini accepts up to 20 MB of inlined requests. */
 const MAX_INLINED_BYTES = 8 * 1024 * 1024;

@@ -20,16 +20,16 @@ import {
   machine,
   noAnswer,
   ok,
+  paired,
+  pause,
   pausedState,
+  request,
+  resume,
   sendingState,
+  start,
+  tick,
   whoami,
 } from "./sync.rig.ts";
-
-const tick: SyncEvent = { kind: "tick_due" };
-const pause: SyncEvent = { kind: "pause_requested" };
-const resume: SyncEvent = { kind: "resume_requested" };
-const start: SyncEvent = { kind: "started", random: 0.5 };
-const request: SyncEvent = { kind: "sync_requested" };
 
 describe("the specification's table: Daemon metadata sync", () => {
   const transient: readonly [trigger: string, result: BatchResult][] = [
@@ -467,7 +467,6 @@ describe("replays of core/delivery/sync", () => {
   });
 
   it("continues after a new pairing unless paused manually, and ignores the result of the old key", () => {
-    const paired: SyncEvent = { kind: "credentials_replaced" };
     for (const reason of ["paused_unauthorised", "paused_forbidden", "quota"]) {
       const state: SyncState = replay(machine, pausedState(reason), [
         [0, paired, ["clear_uploader_state", "set tick 0"]],

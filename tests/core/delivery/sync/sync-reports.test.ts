@@ -12,17 +12,16 @@ import {
   machine,
   noAnswer,
   ok,
+  paired,
+  pause,
   pausedState,
+  request,
+  resume,
   sendingState,
+  start,
+  tick,
   whoami,
 } from "./sync.rig.ts";
-
-const tick: SyncEvent = { kind: "tick_due" };
-const request: SyncEvent = { kind: "sync_requested" };
-const pause: SyncEvent = { kind: "pause_requested" };
-const resume: SyncEvent = { kind: "resume_requested" };
-const start: SyncEvent = { kind: "started", random: 0.5 };
-const paired: SyncEvent = { kind: "credentials_replaced" };
 
 const after = (state: SyncState, ...events: SyncEvent[]): SyncState =>
   events.reduce((now, event) => syncTransition(now, event, DAY).state, state);

@@ -4,6 +4,13 @@ import { createSyncState, type SyncState } from "../../../../core/delivery/sync/
 
 export const machine = { transition: syncTransition, table: syncTable };
 
+export const tick: SyncEvent = { kind: "tick_due" };
+export const pause: SyncEvent = { kind: "pause_requested" };
+export const resume: SyncEvent = { kind: "resume_requested" };
+export const start: SyncEvent = { kind: "started", random: 0.5 };
+export const request: SyncEvent = { kind: "sync_requested" };
+export const paired: SyncEvent = { kind: "credentials_replaced" };
+
 /** An HTTP answer without outcomes. */
 export function http(status: number, retryAfterMs: number | null = null): BatchResult {
   return { kind: "http", status, retryAfterMs, outcomes: null };
