@@ -20,7 +20,7 @@ describe("docs/install.md", () => {
       { HTTPS_PROXY: "http://127.0.0.1:1" },
     );
     rmSync(home, { recursive: true });
-    const section = page.split("## Which programs follow")[1]?.split("\n## ")[0] ?? "";
+    const section = page.split("## Which programs use the proxy")[1]?.split("\n## ")[0] ?? "";
     const named = [...section.matchAll(/`([A-Z][A-Z0-9_]{4,})(?:=1)?`/g)].map(([, name]) => name as string);
     assert.ok(named.length > 8);
     for (const name of named) assert.ok(name in set || name in forClients, name);
