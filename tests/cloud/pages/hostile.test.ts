@@ -11,13 +11,13 @@ import { createPeopleRig, PASSWORD, type PeopleRig } from "./people.rig.ts";
 /** Generous: the machine may be busy with other suites. */
 const SLOW_MS = 120_000;
 
-/** So many models and projects on a page: fewer than it cuts off. */
+/** Models and projects on a page: fewer than the number from which it truncates the list. */
 const PER_WORKSPACE = 8;
 
-/** So many texts have a place of their own on the pages about one person. */
+/** Texts that the pages about one person show. */
 const PLACES = 9;
 
-/** In every page before anything of its own: what a text would call if it ran, and what the policy kept from running. */
+/** Runs in every page before the page's own content. Records calls that a hostile text would make, and what the policy blocked. */
 const LISTEN = `
   globalThis.ran = [];
   globalThis.x = () => ran.push("x()");
@@ -26,7 +26,7 @@ const LISTEN = `
   });
 `;
 
-/** What ran or was kept from it, every element that no page of ours has, and every link and form that leads elsewhere. */
+/** Returns what ran or was blocked, every element that our pages never contain, and every link and form to another origin. */
 const LOOK = `(async () => {
   await new Promise(requestAnimationFrame);
   const foreign = "img,svg a,svg script,iframe,object,embed,video,audio,style,base,template,marquee,math,[onclick],[onload],[onerror],[onfocus],[onmouseover]";
@@ -43,7 +43,7 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
   let context: BrowserContext;
   let page: Page;
   let baseUrl: string;
-  /** Whatever should not have happened. */
+  /** Dialogs, console messages, errors and requests to other origins. All are failures. */
   const noticed: string[] = [];
 
   before(async () => {
@@ -71,13 +71,13 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
     await people?.rig.close();
   });
 
-  /** Opens a page and holds it to having run nothing, asked nobody else, and grown no element that is not ours. */
+  /** Opens a page and checks that it ran nothing, called no other origin, and has no foreign element. */
   const open = async (path: string) => {
     await page.goto(baseUrl + path);
     await quiet(path);
   };
   const quiet = async (where: string) => {
-    // After a frame: whatever is focused, toggled or loaded late has had its turn.
+    // After a frame, so that handlers of focus, toggle and load have run.
     const found = await page.evaluate(LOOK);
     assert.deepEqual(found, [], where);
     assert.deepEqual(noticed, [], where);

@@ -18,10 +18,10 @@ describeOnEngines("the pages of passwords", (engine) => {
     const visitor = people.visitor();
     return { visitor, answer: await visitor.post("/sign-in", { email, password, next: "/" }) };
   };
-  /** The secret of the last letter. */
+  /** The secret of the last email. */
   const lastSecret = () => {
-    const letter = people.letters.at(-1)?.text ?? "";
-    const [, secret = ""] = /\/reset-password#([\w-]+)\n/.exec(letter) ?? [];
+    const email = people.emails.at(-1)?.text ?? "";
+    const [, secret = ""] = /\/reset-password#([\w-]+)\n/.exec(email) ?? [];
     return { secret, link: `${people.baseUrl}/reset-password#${secret}` };
   };
 
@@ -55,7 +55,7 @@ describeOnEngines("the pages of passwords", (engine) => {
     await people.addOwner("known@example.com");
     const gone = await people.addOwner("closed@example.com");
     await people.rig.accounts.deleteUser(gone.userId);
-    const letters = people.letters.length;
+    const emails = people.emails.length;
     const said = await Promise.all(
       ["known@example.com", "nobody@example.com", "closed@example.com"].map(async (email) => {
         const answer = await people.visitor().post("/forgot-password", { email });
@@ -65,7 +65,7 @@ describeOnEngines("the pages of passwords", (engine) => {
     );
     assert.equal(new Set(said).size, 1);
     assert.deepEqual(
-      people.letters.slice(letters).map(({ to }) => to),
+      people.emails.slice(emails).map(({ to }) => to),
       ["known@example.com"],
     );
   });

@@ -179,7 +179,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("status").waitFor();
     await look(page, "forgot-sent");
-    const [, secret = ""] = /#([\w-]+)/.exec(people.letters.at(-1)?.text ?? "") ?? [];
+    const [, secret = ""] = /#([\w-]+)/.exec(people.emails.at(-1)?.text ?? "") ?? [];
     await page.goto(`${baseUrl}/reset-password#${secret}`);
     assert.equal(page.url(), `${baseUrl}/reset-password`);
     await page.getByLabel("Link from the email").waitFor({ state: "hidden" });

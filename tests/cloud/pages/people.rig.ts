@@ -16,8 +16,8 @@ const randomBytes = createRandomBytes();
 /** A cloud as it is served: people by better-auth, and its pages as a browser without scripts sees them. */
 export interface PeopleRig {
   readonly rig: CloudRig;
-  /** Letters of the accounts: `rig.mails` has the cloud's own. */
-  readonly letters: readonly Mail[];
+  /** Emails of the accounts: `rig.mails` has the cloud's own. */
+  readonly emails: readonly Mail[];
   readonly app: ReturnType<CloudRig["app"]>;
   readonly baseUrl: string;
   /** Somebody with a password and a workspace of their own. */
@@ -49,7 +49,7 @@ export async function createPeopleRig(
   } = {},
 ): Promise<PeopleRig> {
   const { baseUrl = "http://127.0.0.1:8787", openSignUp = false, provider } = settings;
-  const letters: Mail[] = [];
+  const emails: Mail[] = [];
   const config: CloudSettings = {
     baseUrl,
     rateLimits: { perKey: 1e6, perUser: 1e6, signInPerAddress: 1e6, pairingPerAddress: 1e6 },
@@ -63,7 +63,7 @@ export async function createPeopleRig(
         secret: "a secret of the tests that is long enough 0123456789",
         newId: () => uuidV7(clock.now(), randomBytes(10)),
         mail: async (mail) => {
-          letters.push(mail);
+          emails.push(mail);
         },
         policy: createSignUpPolicy({ db, clock, randomBytes, sha256 }, { openSignUp }),
         ...(provider === undefined
@@ -84,7 +84,7 @@ export async function createPeopleRig(
   const app = rig.app(config);
   return {
     rig,
-    letters,
+    emails,
     app,
     baseUrl,
     async addOwner(email, name = "Owner") {
