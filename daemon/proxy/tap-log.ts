@@ -90,8 +90,8 @@ interface TapLogState extends TapLogOptions {
 
 /**
  * Creates a log that sends batches through `post`: when 256 KiB are full, or `flushMs` after the previous batch, or, if that
- * is longer ago, at the end of the turn. Notes are sent at the end of their turn. While the reader is several batches behind,
- * only full batches are sent. While more than `maxBacklogBytes` are unread, bytes are dropped: each connection that lost
+ * is longer ago, at the end of the turn. Notes that start a look-up are sent at the end of their turn. While the reader is
+ * several batches behind, only full batches are sent. While more than `maxBacklogBytes` are unread, bytes are dropped: each connection that lost
  * bytes is reported once and no longer logged. The relayed bytes never wait for the log.
  */
 export function createTapLog(options: TapLogOptions): TapLog {
@@ -151,9 +151,13 @@ function addEnd(log: TapLogState, connection: LoggedConnection, direction: TapDi
 function addNote(log: TapLogState, frame: TapFrame): void {
   if (freeBytes(log) < 0) flush(log);
   log.notes.push(frame);
-  if (isReaderKeepingUp(log)) log.immediate ??= setImmediate(flushWhenReaderKeepsUp, log);
+  if (isUrgent(frame) && isReaderKeepingUp(log)) log.immediate ??= setImmediate(flushWhenReaderKeepsUp, log);
   addRecord(log, 0, noteFrame, 0, log.notes.length - 1, 0);
 }
+
+/** Whether the reader looks up the client's process on this note: a short call's client may be gone soon. `calling` comes before `opened`. */
+const isUrgent = (frame: TapFrame) =>
+  frame.kind !== "closed" && (frame.kind !== "opened" || frame.mode !== "intercepted");
 
 function dropConnection(log: TapLogState, connection: LoggedConnection): void {
   connection.lost = true;

@@ -216,20 +216,25 @@ describe("createTapLog() and its timers", () => {
     );
   });
 
-  it("delays frames that follow soon to the next batch, but no notes", async () => {
+  it("delays frames that follow soon to the next batch, but no notes that start a look-up", async () => {
     const { log, batches } = openLog(1e9, 1_000_000);
     const open = connection(1);
     log.data(open, "request", bytes);
     await turn();
     log.data(open, "response", bytes);
+    const target = { host: "a.test", port: 443, clientPort: 1, proxyUser: null };
+    log.note({ kind: "opened", connection: 1, atMs: 0, mode: "intercepted", ...target });
+    log.note({ kind: "closed", connection: 1, atMs: 0, reason: "clean", code: null });
     await turn();
     await turn();
     assert.equal(batches.length, 1);
-    log.note({ kind: "labelled", connection: 1, project: "p" });
+    log.note({ kind: "calling", connection: 0, clientPort: 1, proxyUser: null });
+    await turn();
+    log.note({ kind: "opened", connection: 2, atMs: 0, mode: "gateway", ...target });
     await turn();
     assert.deepEqual(
       batches.map(({ records }) => records),
-      [1, 2],
+      [1, 4, 1],
     );
   });
 });
