@@ -6,6 +6,9 @@ import type { LookupMessage, LookupRequest, LookupResponse } from "./lookup-port
 /** Maximum pause between two batches, in milliseconds. */
 const MAX_REST_MS = 100;
 
+/** How long batches may take, beyond half of the time, before a pause follows, in milliseconds. A client waits during the pause. */
+const BURST_MS = 100;
+
 type Port = Pick<MessagePort, "postMessage">;
 
 interface WaitingRequest {
@@ -20,10 +23,13 @@ interface WaitingRequest {
 export function serveLookups(parent: MessagePort, answer: LinuxCallers, stop: () => void): void {
   let waiting: WaitingRequest[] = [];
   let scheduled = false;
+  /** The time that batches took and no rest has made up for yet, at the end of the last batch. */
+  let owedMs = 0;
+  let endedAtMs = 0;
 
   /**
-   * Answers all waiting requests from one reading of the tables, then pauses for as long as that took, so that lookups use at
-   * most half of a core. Requests that want no process are answered before processes are searched.
+   * Answers all waiting requests from one reading of the tables. After a burst it pauses for as long as lookups took, so that
+   * they use at most half of a core. Requests that want no process are answered before processes are searched.
    */
   async function run(): Promise<void> {
     const batch = waiting;
@@ -39,13 +45,18 @@ export function serveLookups(parent: MessagePort, answer: LinuxCallers, stop: ()
     );
     if (!usersPosted) post(batch, answers, false);
     post(batch, answers, true);
-    setTimeout(
-      () => {
-        scheduled = false;
-        if (waiting.length > 0) schedule();
-      },
-      Math.min(MAX_REST_MS, performance.now() - startedAtMs),
-    );
+    const restedMs = startedAtMs - endedAtMs;
+    endedAtMs = performance.now();
+    const allMs = Math.max(0, owedMs - restedMs) + endedAtMs - startedAtMs;
+    owedMs = Math.min(allMs, BURST_MS + MAX_REST_MS);
+    const pauseMs = Math.min(MAX_REST_MS, owedMs - BURST_MS);
+    if (pauseMs > 0) setTimeout(resume, pauseMs);
+    else resume();
+  }
+
+  function resume(): void {
+    scheduled = false;
+    if (waiting.length > 0) schedule();
   }
 
   /** Messages that have already arrived belong to the same batch. */
