@@ -171,13 +171,14 @@ describe("resolveConfig()", () => {
   });
 
   it("says what to fix where the place of a key is known", () => {
-    const raw = { proxy: { port: "x" }, api: { port: "y" } };
-    const locate = (key: string) => (key === "proxy.port" ? "line 2 of config.toml" : null);
+    const raw = { proxy: { port: "x", prt: 1 }, api: { port: "y" } };
+    const locate = (key: string) => (key.startsWith("proxy.") ? "line 2 of config.toml" : null);
     const { warnings } = resolveConfig(raw, { today, locate });
-    assert.equal(warnings.length, 2);
+    assert.equal(warnings.length, 3);
     assert.match(warnings[0] ?? "", /^proxy\.port: .* Fix line 2 of config\.toml\.$/);
     assert.match(warnings[1] ?? "", /^api\.port: /);
     assert.doesNotMatch(warnings[1] ?? "", /Fix/);
+    assert.match(warnings[2] ?? "", /^proxy\.prt: .* did you mean port\? Fix line 2 of config\.toml\.$/);
   });
 
   it("reads TOML dates for upload_from and for the first day of an operator's rate", () => {
