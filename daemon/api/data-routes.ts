@@ -5,6 +5,8 @@ import type { RequestRecord } from "../../core/values/record.ts";
 import { BILLING_MODES } from "../../core/values/record-fields.ts";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
+import type { StatisticsQuery } from "../store/port/reports.ts";
+import type { Turn } from "../store/port/values.ts";
 import { parseRequestStatus } from "../store/request-status.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import type { StatusResponse } from "./daemon-status.ts";
@@ -103,17 +105,22 @@ async function getStatus(ports: ApiPorts, context: Context): Promise<Response> {
   return context.json(response);
 }
 
+async function readStatisticsJson({ reports }: ApiPorts["store"], period: StatisticsQuery, turn: Turn) {
+  const statistics = await reports.readStatistics(period, turn);
+  return statisticsJson(statistics, await reports.readLastRequests(period));
+}
+
 async function getStatistics(ports: ApiPorts, context: Context): Promise<Response> {
   const { store, turn } = ports;
   const period = readContextPeriod(ports, context);
   if (!period.ok) return problem(context, 400, period.code, period.detail);
-  const statistics = await store.reports.readStatistics(period, turn);
+  const statistics = await readStatisticsJson(store, period, turn);
   const { metered, seen, permille, missing, withoutUsage, notStored } = summariseCoverage(
     store.coverage.read(period),
   );
   return context.json({
     ...periodJson(period),
-    ...statisticsJson(statistics),
+    ...statistics,
     coverage: { metered, seen, permille, without_usage: withoutUsage, not_kept: notStored, missing },
   });
 }
@@ -122,7 +129,7 @@ async function getProjects(ports: ApiPorts, context: Context): Promise<Response>
   const { store, turn } = ports;
   const period = readContextPeriod(ports, context);
   if (!period.ok) return problem(context, 400, period.code, period.detail);
-  const { projects } = statisticsJson(await store.reports.readStatistics(period, turn));
+  const { projects } = await readStatisticsJson(store, period, turn);
   const capture = new Map(store.settings.listProjects().map((each) => [each.project, each.bodyCapture]));
   return context.json({
     ...periodJson(period),

@@ -1,4 +1,5 @@
 import { splitJson } from "../../core/pricing/cost-split.ts";
+import type { Millis } from "../../core/values/time.ts";
 import type { StatisticsTotals } from "../../core/wire/loopback-data.ts";
 import type { ModelRow, ReportRow, Statistics } from "../store/port/reports.ts";
 import { moneyJson } from "./request-json.ts";
@@ -26,14 +27,17 @@ function totalsJson(row: ReportRow): StatisticsTotals {
   };
 }
 
-/** Converts statistics to their wire form. */
-export function statisticsJson({ total, days, projects, models }: Statistics) {
+/** Converts statistics to their wire form, with the time of each project's last request. */
+export function statisticsJson(
+  { total, days, projects, models }: Statistics,
+  lastRequests: ReadonlyMap<string, Millis>,
+) {
   return {
     totals: totalsJson(total),
     days: days.map((row) => ({ date: row.key ?? "", ...totalsJson(row) })),
     projects: projects.map((row) => ({
       project: row.key ?? "",
-      last_requested_at: new Date(row.lastRequestedAt).toISOString(),
+      last_requested_at: new Date(lastRequests.get(row.key ?? "") ?? 0).toISOString(),
       ...totalsJson(row),
     })),
     models: models.map((row: ModelRow) => ({

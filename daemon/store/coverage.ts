@@ -8,25 +8,35 @@ import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { CoverageCount, CoverageStore } from "./port/coverage.ts";
 import type { Period } from "./port/values.ts";
-
-/** The length of a slot, in milliseconds: the days of every time zone begin on a quarter of an hour. */
-export const coverageSlotMs = 15 * 60_000;
+import { readDays, type SummedDay } from "./rollup-build.ts";
+import { SLOT_MS } from "./rollup-definition.ts";
+import { forgetDaysOfSlots, readThroughSeq, type SummedDays } from "./rollups.ts";
 
 /** Returns the start of the slot that contains the instant. */
-export const coverageSlot = (at: Millis): Millis => Math.floor(at / coverageSlotMs) * coverageSlotMs;
+export const coverageSlot = (at: Millis): Millis => Math.floor(at / SLOT_MS) * SLOT_MS;
 
 /** How many different calls are stored in one slot, and in all. Beyond the latter, those of the oldest slots are deleted. */
 export const MAX_CALLS_PER_SLOT = 200;
 export const MAX_CALLS = 10_000;
 
 /** Adds counts. The caller has begun a transaction. */
-export function addCoverageRows(connection: SqliteConnection, counts: readonly CoverageCount[]): void {
+export function addCoverageRows(
+  connection: SqliteConnection,
+  counts: readonly CoverageCount[],
+  summedDays: SummedDays,
+): void {
+  if (counts.length === 0) return;
   const add = connection.prepare(
     `INSERT INTO coverage (slot, host, kind, count) VALUES (?, ?, ?, ?)
      ON CONFLICT (slot, host, kind) DO UPDATE SET count = count + excluded.count`,
   );
   for (const { at, host, kind, count } of counts) add.run([coverageSlot(at), host ?? "", kind, count]);
   for (const each of counts) if (each.call !== undefined) addCall(connection, each, each.call);
+  forgetDaysOfSlots(
+    connection,
+    summedDays,
+    counts.map(({ at }) => coverageSlot(at)),
+  );
 }
 
 /** Adds to a call's counter, within the bounds. */
@@ -59,64 +69,105 @@ function addCall(
 }
 
 /** Implements `CoverageStore`. */
-export function createCoverageStore({
-  capture,
-  state,
-}: Pick<StoreConnections, "capture" | "state">): CoverageStore {
+export function createCoverageStore(
+  { capture, state }: Pick<StoreConnections, "capture" | "state">,
+  summedDays: SummedDays,
+): CoverageStore {
   return {
-    add: (counts) => capture.transaction(() => addCoverageRows(capture, counts)),
+    add: (counts) => capture.transaction(() => addCoverageRows(capture, counts, summedDays)),
 
-    read({ from, to }) {
-      return state
-        .prepare<{ host: string; kind: string; count: number }>(
-          `SELECT host, kind, sum(count) AS count FROM coverage
-           WHERE slot >= coalesce(?, slot) AND slot < coalesce(?, slot + 1) GROUP BY host, kind
-           HAVING sum(count) <> 0 ORDER BY host, kind`,
-        )
-        .all([from, to])
+    read: (period) =>
+      state
+        .snapshot(() => readTotals(state, period))
         .map(({ host, kind, count }) => ({
           host: host === "" ? null : host,
           kind: kind as CoverageKind,
           count,
-        }));
-    },
+        })),
 
-    readGaps: (kinds, period) => readGaps(state, kinds, period),
+    readGaps: (kinds, period) => state.snapshot(() => readGaps(state, kinds, period)),
   };
 }
 
-interface GapRow {
+/** The sum of a host and kind. */
+interface TotalRow {
   readonly host: string;
   readonly kind: string;
+  readonly count: number;
+  readonly lastSlot: Millis;
+}
+
+/** Sums a period by host and kind, in order of both: days whose sums are stored, and the slots between them. */
+function readTotals(state: SqliteConnection, period: Period): TotalRow[] {
+  const [from, to] = boundsOf(period);
+  const isRead = readThroughSeq(state) !== null;
+  const days = isRead ? readDays(state).filter((day) => day.day_from >= from && day.day_to <= to) : [];
+  const rows = [
+    ...sumDays(state, days[0]?.day_from ?? 0, days.at(-1)?.day_to ?? 0),
+    ...gapsBetween(days, from, to).flatMap(([start, end]) => sumSlots(state, start, end)),
+  ];
+  return [...Map.groupBy(rows, ({ host, kind }) => JSON.stringify([host, kind])).values()]
+    .map((own) => ({
+      ...(own[0] as TotalRow),
+      count: own.reduce((sum, { count }) => sum + count, 0),
+      lastSlot: Math.max(...own.map(({ lastSlot }) => lastSlot)),
+    }))
+    .filter(({ count }) => count !== 0)
+    .sort((one, other) => byText(one.host, other.host) || byText(one.kind, other.kind));
+}
+
+const byText = (one: string, other: string) => (one < other ? -1 : one === other ? 0 : 1);
+
+/** The bounds of a period as values. No slot begins before 1970. */
+const boundsOf = ({ from, to }: Period): [number, number] => [from ?? 0, to ?? Number.MAX_SAFE_INTEGER];
+
+function gapsBetween(days: readonly SummedDay[], from: Millis, to: Millis): [Millis, Millis][] {
+  const starts = [from, ...days.map(({ day_to }) => day_to)];
+  const ends = [...days.map(({ day_from }) => day_from), to];
+  return starts.flatMap((start, at): [Millis, Millis][] => {
+    const end = ends[at] ?? to;
+    return start < end ? [[start, end]] : [];
+  });
+}
+
+function sumDays(state: SqliteConnection, from: Millis, to: Millis): TotalRow[] {
+  return state
+    .prepare<TotalRow>(
+      `SELECT host, kind, sum(count) AS count, max(last_slot) AS lastSlot FROM coverage_days
+       WHERE day_from >= ? AND day_from < ? GROUP BY host, kind`,
+    )
+    .all([from, to]);
+}
+
+function sumSlots(state: SqliteConnection, from: Millis, to: Millis): TotalRow[] {
+  return state
+    .prepare<TotalRow>(
+      `SELECT host, kind, sum(count) AS count, max(slot) AS lastSlot FROM coverage
+       WHERE slot >= ? AND slot < ? GROUP BY host, kind`,
+    )
+    .all([from, to]);
+}
+
+/** A sum of `readTotals()`, or the calls of one method and path. */
+interface GapRow extends TotalRow {
   /** Null for all calls of the host and kind together. */
   readonly method: string | null;
   readonly path: string | null;
-  readonly count: number;
-  readonly lastSlot: number;
 }
 
-function readGaps(
-  state: SqliteConnection,
-  kinds: readonly CoverageKind[],
-  { from, to }: Period,
-): CoverageGap[] {
+function readGaps(state: SqliteConnection, kinds: readonly CoverageKind[], period: Period): CoverageGap[] {
   const wanted = new Set<string>(kinds);
-  const inPeriod = "WHERE slot >= coalesce(?, slot) AND slot < coalesce(?, slot + 1)";
-  const all = state
-    .prepare<GapRow>(
-      `SELECT host, kind, NULL AS method, NULL AS path, sum(count) AS count, max(slot) AS lastSlot
-       FROM coverage ${inPeriod} GROUP BY host, kind`,
-    )
-    .all([from, to])
-    .filter(({ kind }) => wanted.has(kind));
+  const all = readTotals(state, period)
+    .filter(({ kind }) => wanted.has(kind))
+    .map((total) => ({ ...total, method: null, path: null }));
   const calls = state
     .prepare<GapRow>(
       `SELECT host, kind, method, path, sum(count) AS count, max(slot) AS lastSlot
-       FROM coverage_calls ${inPeriod} GROUP BY host, kind, method, path`,
+       FROM coverage_calls WHERE slot >= ? AND slot < ? GROUP BY host, kind, method, path`,
     )
-    .all([from, to])
+    .all(boundsOf(period))
     .filter(({ kind }) => wanted.has(kind));
-  const rest = all.map((total) => {
+  const rest: GapRow[] = all.map((total) => {
     const named = calls.filter(({ host, kind }) => host === total.host && kind === total.kind);
     return { ...total, count: named.reduce((left, { count }) => left - count, total.count) };
   });

@@ -2,7 +2,7 @@ import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { Deletion, DeletionStore } from "./port/deletion.ts";
-import { changeRequests, clampThroughSeq, deleteUnusedSeries, requestsById } from "./rollups.ts";
+import { changeRequests, clampThroughSeq, deleteUnusedSeries, forgetDays, requestsById } from "./rollups.ts";
 
 /** How many requests one transaction deletes, so that capture does not wait long. */
 const batchSize = 500;
@@ -96,6 +96,7 @@ function deleteOrigins(state: SqliteConnection): void {
 /** Deletes coverage before the instant, and what belonged to requests and bodies that are gone. */
 function deleteLeftovers(state: SqliteConnection, before: Millis): void {
   deleteUnusedSeries(state);
+  forgetDays(state, { first: 0, last: before - 1 });
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
   state.prepare("DELETE FROM coverage_calls WHERE slot < ?").run([before]);
   state

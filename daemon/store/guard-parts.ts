@@ -56,6 +56,7 @@ function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
     readUnpricedModels: (query, limit) => guard(() => part().readUnpricedModels(query, limit)),
     readStreamsWithoutUsage: (query) => guard(() => part().readStreamsWithoutUsage(query)),
     readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
+    readLastRequests: (period) => guard(() => part().readLastRequests(period)),
   };
 }
 

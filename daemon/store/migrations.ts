@@ -34,7 +34,7 @@ const rollupSums = `requests INTEGER NOT NULL,
         cost_low INTEGER NOT NULL`;
 
 /**
- * The migrations from version 0 to 21. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * The migrations from version 0 to 22. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
  * that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
@@ -397,6 +397,21 @@ export const migrations: readonly Migration[] = [
         usage_day_totals: ["day_from", "stated", "requests", "cost_low"],
       },
     },
+  },
+  {
+    // The coverage of the days in `usage_days`.
+    to: 22,
+    statements: [
+      `CREATE TABLE coverage_days (
+        day_from INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        last_slot INTEGER NOT NULL,
+        PRIMARY KEY (day_from, host, kind)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: { columns: { coverage_days: ["day_from", "host", "kind", "count", "last_slot"] } },
   },
 ];
 

@@ -22,7 +22,7 @@ import { createReassignmentStore } from "./reassignments.ts";
 import { attributeRecordRows, createRecordStore, insertRecordRows } from "./records.ts";
 import { createReportStore } from "./reports.ts";
 import { createRollupStore } from "./rollup-build.ts";
-import { addToRollups, discardRollups, ROLLUP_TAIL, type RollupTail } from "./rollups.ts";
+import { addToRollups, discardRollups, ROLLUP_TAIL, type RollupTail, type SummedDays } from "./rollups.ts";
 import { createSettingStore } from "./settings.ts";
 
 /** Options of `openStore()`. */
@@ -96,14 +96,18 @@ async function openState(
 }
 
 /** Creates `insertBatch()`. It looks at the rollups only when enough requests were inserted. */
-function createInserter(capture: SqliteConnection, tail: RollupTail): Store["insertBatch"] {
+function createInserter(
+  capture: SqliteConnection,
+  tail: RollupTail,
+  summedDays: SummedDays,
+): Store["insertBatch"] {
   let missing = tail.max;
   return ({ records, bodies, coverage, attributed = [] }) =>
     capture.transaction(() => {
       insertRecordRows(capture, records);
       attributeRecordRows(capture, attributed);
       insertBodyRows(capture, bodies);
-      addCoverageRows(capture, coverage);
+      addCoverageRows(capture, coverage, summedDays);
       missing += records.length;
       if (missing > tail.max) missing = addOrDiscard(capture, tail);
     });
@@ -130,12 +134,13 @@ function createStore(
   tail: RollupTail,
   close: () => void,
 ): Store {
+  const summedDays: SummedDays = { until: null };
   return {
     records: createRecordStore(connections),
     reports: createReportStore(connections),
-    rollups: createRollupStore(connections, tail),
+    rollups: createRollupStore(connections, tail, summedDays),
     bodies: createBodyStore(connections),
-    coverage: createCoverageStore(connections),
+    coverage: createCoverageStore(connections, summedDays),
     settings: createSettingStore(connections),
     rates: createRateStore(connections),
     notes: createNoteStore(connections),
@@ -148,7 +153,7 @@ function createStore(
     setAsidePath,
     trouble: null,
     opened: Promise.resolve(),
-    insertBatch: createInserter(connections.capture, tail),
+    insertBatch: createInserter(connections.capture, tail, summedDays),
     close,
   };
 }

@@ -17,6 +17,7 @@ import { listRequests } from "./request-list.ts";
 import { bindRecord, capturedColumns, type RequestRow, toStoredRequest } from "./request-rows.ts";
 import { changeRequests, requestsById } from "./rollups.ts";
 import type { Tables } from "./tables.ts";
+import { findLatestByColumn, inUsageSnapshot } from "./usage-parts.ts";
 
 /** How many IDs an ambiguous prefix lists. */
 const maxAmbiguous = 10;
@@ -85,7 +86,7 @@ export function attributeRecordRows(
 }
 
 /** Implements `RecordStore`. */
-export function createRecordStore({ capture, state, reader }: StoreConnections): RecordStore {
+export function createRecordStore({ capture, state, reader, reads }: StoreConnections): RecordStore {
   return {
     insert: (records) => capture.transaction(() => insertRecordRows(capture, records)),
     find: (text) => findRequest(reader, text.trim()),
@@ -95,11 +96,9 @@ export function createRecordStore({ capture, state, reader }: StoreConnections):
         .prepare<{ id: string }>("SELECT request_id AS id FROM requests ORDER BY requested_at DESC LIMIT 1")
         .get([])?.id ?? null,
     lastCaptures: (since) =>
-      state
-        .prepare<{ client: string | null; at: number }>(
-          `SELECT client, max(requested_at) AS at FROM requests WHERE requested_at >= ? GROUP BY client ORDER BY at DESC`,
-        )
-        .all([since]),
+      inUsageSnapshot(reads, (usage) =>
+        findLatestByColumn(usage, { from: since, to: Number.POSITIVE_INFINITY }, "client"),
+      ).map(([client, at]) => ({ client, at })),
     findStoredResponse: (providerResponseId) => findStoredResponse(capture, providerResponseId),
     read: (range) => readRequests(state, range),
     list: (query, turn, signal) => listRequests(reader, query, turn, signal),

@@ -16,6 +16,7 @@ import type { SeriesColumn } from "./rollup-definition.ts";
 import { readStatistics } from "./statistics.ts";
 import {
   findLatest,
+  findLatestByColumn,
   inUsageSnapshot,
   partsOf,
   sumByBucket,
@@ -52,6 +53,12 @@ export function createReportStore({ reads }: Pick<StoreConnections, "reads">): R
     readUnpricedModels: async (filters, limit) =>
       inUsageSnapshot(reads, (usage) => readUnpricedModels(usage, filters, limit)),
     readStatistics: (query, turn) => readStatistics(reads, query, turn),
+    readLastRequests: async (period) =>
+      inUsageSnapshot(
+        reads,
+        (usage) =>
+          new Map(findLatestByColumn(usage, period, "project").map(([project, at]) => [project ?? "", at])),
+      ),
   };
 }
 

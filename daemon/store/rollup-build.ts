@@ -13,6 +13,7 @@ import {
   type RollupTail,
   readLastSeq,
   readThroughSeq,
+  type SummedDays,
 } from "./rollups.ts";
 
 /** How many slots of rollups of another version one transaction deletes at most. */
@@ -25,11 +26,17 @@ const DAY_SETTLED_MS = 3_600_000;
 export function createRollupStore(
   { capture }: Pick<StoreConnections, "capture">,
   tail: RollupTail,
+  summedDays: SummedDays,
 ): RollupStore {
-  return { buildSome: (now) => capture.transaction(() => buildSome(capture, tail, now)) };
+  return { buildSome: (now) => capture.transaction(() => buildSome(capture, tail, summedDays, now)) };
 }
 
-function buildSome(connection: SqliteConnection, { max, keep }: RollupTail, now: Millis): boolean {
+function buildSome(
+  connection: SqliteConnection,
+  { max, keep }: RollupTail,
+  summedDays: SummedDays,
+  now: Millis,
+): boolean {
   const throughSeq = readThroughSeq(connection);
   if (throughSeq === null) return beginRollups(connection);
   const lastSeq = readLastSeq(connection);
@@ -40,6 +47,7 @@ function buildSome(connection: SqliteConnection, { max, keep }: RollupTail, now:
   const day = findUnsummedDay(connection, now);
   if (day === null) return false;
   sumDay(connection, day);
+  summedDays.until = Math.max(summedDays.until ?? 0, day.to);
   return true;
 }
 
@@ -102,6 +110,12 @@ function sumDay(connection: SqliteConnection, { from, to }: Day): void {
     .prepare(
       `INSERT INTO usage_day_series (series_id, day_from, ${sumColumns.join(", ")})
        SELECT series_id, ?, ${sums} FROM usage_slots WHERE slot >= ? AND slot < ? GROUP BY series_id`,
+    )
+    .run([from, from, to]);
+  connection
+    .prepare(
+      `INSERT INTO coverage_days (day_from, host, kind, count, last_slot)
+       SELECT ?, host, kind, sum(count), max(slot) FROM coverage WHERE slot >= ? AND slot < ? GROUP BY host, kind`,
     )
     .run([from, from, to]);
   const columns = Object.keys(DAY_TOTAL_COLUMNS).join(", ");

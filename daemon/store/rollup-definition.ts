@@ -76,8 +76,17 @@ export const DAY_TOTAL_COLUMNS = {
   stated: "stated",
 } as const;
 
+/** The sums of the coverage of a whole day. */
+const COVERAGE_DAY = ["sum(count)", "max(slot)"];
+
 /**
  * Identifies what the rollups contain. Rollups of another definition are not read, and the daemon builds them again: so a new
  * column, or a changed rule for the billing mode of older records, needs no further step.
  */
-export const ROLLUP_DEFINITION = JSON.stringify([SLOT_MS, SERIES_COLUMNS, ROLLUP_SUMS, DAY_TOTAL_COLUMNS]);
+export const ROLLUP_DEFINITION = JSON.stringify([
+  SLOT_MS,
+  SERIES_COLUMNS,
+  ROLLUP_SUMS,
+  DAY_TOTAL_COLUMNS,
+  COVERAGE_DAY,
+]);

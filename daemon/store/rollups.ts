@@ -184,12 +184,33 @@ function selectChanged(
   return found > 0;
 }
 
-/** Deletes the sums of the whole days that the slots are in. The background build makes them again. */
-function forgetDays(connection: SqliteConnection, { first, last }: SlotBounds): void {
+/** Deletes the sums of the whole days that the slots are in. The background build makes them again. The caller has begun a transaction. */
+export function forgetDays(connection: SqliteConnection, { first, last }: SlotBounds): void {
   const days = connection
     .prepare<{ day_from: Millis }>("SELECT day_from FROM usage_days WHERE day_from <= ? AND day_to > ?")
     .all([last, first]);
   for (const { day_from } of days) deleteDay(connection, day_from);
+}
+
+/** What this process knows of the days whose sums are stored. */
+export interface SummedDays {
+  /** The end of the last of them, or later. Null if that was not read yet. */
+  until: Millis | null;
+}
+
+/**
+ * Deletes the sums of the whole days that the slots are in. Nearly all slots are later than every such day, which needs no query:
+ * only the daemon sums up days, in this process. The caller has begun a transaction.
+ */
+export function forgetDaysOfSlots(
+  connection: SqliteConnection,
+  summedDays: SummedDays,
+  slots: readonly Millis[],
+): void {
+  summedDays.until ??=
+    connection.prepare<{ at: Millis | null }>("SELECT max(day_to) AS at FROM usage_days").get([])?.at ?? 0;
+  const first = Math.min(...slots);
+  if (first < summedDays.until) forgetDays(connection, { first, last: Math.max(...slots) });
 }
 
 /** Deletes the sums of a whole day. The caller has begun a transaction. */
@@ -201,6 +222,7 @@ export function deleteDay(connection: SqliteConnection, from: Millis): void {
     )
     .run([from]);
   connection.prepare("DELETE FROM usage_day_totals WHERE day_from = ?").run([from]);
+  connection.prepare("DELETE FROM coverage_days WHERE day_from = ?").run([from]);
   connection.prepare("DELETE FROM usage_days WHERE day_from = ?").run([from]);
 }
 
@@ -226,14 +248,23 @@ export function clampThroughSeq(connection: SqliteConnection): void {
     .run([]);
 }
 
+/** The tables of rollups, without the series. */
+const ROLLUP_TABLES = [
+  "usage_state",
+  "usage_slots",
+  "usage_days",
+  "usage_day_series",
+  "usage_day_totals",
+  "coverage_days",
+];
+
 /**
  * Deletes the names of projects, models and clients that no slot refers to any more, and all rollups that are no longer read. The
  * caller has begun a transaction.
  */
 export function deleteUnusedSeries(connection: SqliteConnection): void {
   if (readThroughSeq(connection) === null)
-    for (const table of ["usage_state", "usage_slots", "usage_days", "usage_day_series", "usage_day_totals"])
-      connection.prepare(`DELETE FROM ${table}`).run([]);
+    for (const table of ROLLUP_TABLES) connection.prepare(`DELETE FROM ${table}`).run([]);
   connection
     .prepare("DELETE FROM usage_series WHERE series_id NOT IN (SELECT series_id FROM usage_slots)")
     .run([]);

@@ -1,12 +1,11 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
 import { dayOf } from "./days.ts";
-import type { ProjectRow, ReportRow, Statistics, StatisticsQuery } from "./port/reports.ts";
+import type { Statistics, StatisticsQuery } from "./port/reports.ts";
 import type { DayZone, Turn } from "./port/values.ts";
 import { addSums, byCost, emptyReportRow, type OpenRow } from "./report-rows.ts";
 import type { SummedDay } from "./rollup-build.ts";
 import {
-  findLatest,
   inUsageSnapshot,
   MAX_PART_DAYS,
   nextRequestAt,
@@ -50,13 +49,10 @@ export async function readStatistics(
     for (const part of rest) await addParts(connection, read, part, zone, turn);
     at = span.to;
   }
-  const projects = [...read.projects.values()].sort(byCost);
   return {
     total: read.total,
     days: [...read.days.values()].sort((one, other) => ((one.key ?? "") < (other.key ?? "") ? -1 : 1)),
-    projects: inUsageSnapshot(connection, (usage) =>
-      projects.map((row) => withLatest(usage, row, { from, to })),
-    ),
+    projects: [...read.projects.values()].sort(byCost),
     models: [...read.models.values()].sort(byCost),
   };
 }
@@ -138,9 +134,4 @@ function rowOf<Row>(rows: Map<string, Row>, group: string, createRow: () => Row)
   const row = createRow();
   rows.set(group, row);
   return row;
-}
-
-function withLatest(usage: UsageSnapshot, row: ReportRow, span: Span): ProjectRow {
-  const latest = findLatest(usage, span, { columns: [], filters: { project: row.key } });
-  return { ...row, lastRequestedAt: latest?.at ?? 0 };
 }

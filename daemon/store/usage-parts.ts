@@ -3,7 +3,7 @@ import type { Millis } from "../../core/values/time.ts";
 import type { TimeUnit } from "./port/reports.ts";
 import type { DayZone } from "./port/values.ts";
 import { readDays, type SummedDay } from "./rollup-build.ts";
-import { SLOT_MS } from "./rollup-definition.ts";
+import { type SeriesColumn, SLOT_MS } from "./rollup-definition.ts";
 import { MAX_ADDED_ROWS, readLastSeq, readThroughSeq } from "./rollups.ts";
 import { bucketOf, type TimeBucket } from "./time-buckets.ts";
 import {
@@ -171,6 +171,24 @@ function readDayEnd(connection: SqliteConnection, from: Millis): Millis {
     .prepare<{ day_to: Millis }>("SELECT day_to FROM usage_days WHERE day_from = ?")
     .get([from]);
   return row?.day_to ?? from;
+}
+
+/** Returns when the latest request of the period was made for each value of a column, the latest first. */
+export function findLatestByColumn(
+  usage: UsageSnapshot,
+  span: Span,
+  column: SeriesColumn,
+): [value: string | null, at: Millis][] {
+  const rows = partsOf(usage, span).flatMap((part) =>
+    sumPart(usage, part, { columns: [column], filters: {} }),
+  );
+  const values = new Set(rows.map((row) => row[column] ?? null));
+  return [...values]
+    .flatMap((value): [string | null, Millis][] => {
+      const latest = findLatest(usage, span, { columns: [], filters: { [column]: value } });
+      return latest === null ? [] : [[value, latest.at]];
+    })
+    .sort(([, one], [, other]) => other - one);
 }
 
 /** The sums of one time bucket. */

@@ -74,16 +74,11 @@ export interface ModelRow extends ReportRow {
   provider: string;
 }
 
-/** The row of a project; `key` is the project. */
-export interface ProjectRow extends ReportRow {
-  lastRequestedAt: Millis;
-}
-
 /** A period by day, project and model. Days are in order, projects and models by falling cost. */
 export interface Statistics {
   total: ReportRow;
   days: ReportRow[];
-  projects: ProjectRow[];
+  projects: ReportRow[];
   models: ModelRow[];
 }
 
@@ -116,4 +111,6 @@ export interface ReportStore {
   readUnpricedModels(query: Omit<ReportQuery, "by" | "days">, limit: number): Promise<UnpricedModel[]>;
   /** Reads sums in slices, with `turn` in between, since the daemon reads them on the thread that also meters. */
   readStatistics(query: StatisticsQuery, turn: Turn): Promise<Statistics>;
+  /** Returns when each project was last requested in the period. */
+  readLastRequests(period: Pick<StatisticsQuery, "from" | "to">): Promise<ReadonlyMap<string, Millis>>;
 }

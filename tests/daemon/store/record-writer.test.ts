@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
-import { coverageSlotMs } from "../../../daemon/store/coverage.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { CapturedBody } from "../../../daemon/store/port/bodies.ts";
 import type { CaptureBatch, Store } from "../../../daemon/store/port/store.ts";
@@ -12,6 +11,7 @@ import {
   createRecordWriter,
   type RecordWriterEvent,
 } from "../../../daemon/store/record-writer.ts";
+import { SLOT_MS } from "../../../daemon/store/rollup-definition.ts";
 import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
 
@@ -418,12 +418,12 @@ describe("createRecordWriter() with calls in progress", () => {
       const ended = bench.writer.begin(host);
       bench.endTurn();
       assert.deepEqual(store.coverage.read(ever), unfinished(2));
-      bench.pass(coverageSlotMs);
+      bench.pass(SLOT_MS);
       bench.writer.add(sampleRecord());
       ended();
       bench.endTurn();
       // Here the process is killed: what it would have counted down is not.
-      assert.deepEqual(store.coverage.read({ from: noon, to: noon + coverageSlotMs }), unfinished(1));
+      assert.deepEqual(store.coverage.read({ from: noon, to: noon + SLOT_MS }), unfinished(1));
       assert.deepEqual(store.coverage.read(ever), unfinished(1));
     }));
 

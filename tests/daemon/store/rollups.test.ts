@@ -4,7 +4,9 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { SqliteConnection, SqliteOptions } from "../../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
+import { coverageSlot } from "../../../daemon/store/coverage.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
+import type { CoverageCount } from "../../../daemon/store/port/coverage.ts";
 import type { StoredRequest } from "../../../daemon/store/port/records.ts";
 import type { ReportQuery, ReportRow } from "../../../daemon/store/port/reports.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
@@ -112,13 +114,17 @@ async function checkStatistics(
       .sort((one, other) => ((one.key ?? "") < (other.key ?? "") ? -1 : 1))
       .map(ordered),
   );
-  const expected = naiveReport(inside, { ...everything, by: "project" }).map((row) => ({
-    ...row,
-    lastRequestedAt: Math.max(
-      ...inside.filter(({ project }) => project === row.key).map(({ requestedAt }) => requestedAt),
-    ),
-  }));
+  const expected = naiveReport(inside, { ...everything, by: "project" });
   assert.deepEqual(sorted(projects.map(ordered)), sorted(expected.map(ordered)));
+  assert.deepEqual(
+    sorted([...(await store.reports.readLastRequests(period))]),
+    sorted(
+      expected.map(({ key }) => [
+        key,
+        Math.max(...inside.filter(({ project }) => project === key).map(({ requestedAt }) => requestedAt)),
+      ]),
+    ),
+  );
   assert.deepEqual(
     sorted(models.map(({ key, provider, requests }) => [provider, key, requests])),
     sorted(
@@ -129,6 +135,46 @@ async function checkStatistics(
       ]),
     ),
   );
+}
+
+/** Checks the coverage against what was counted. */
+function checkCoverage(store: Store, counted: readonly CoverageCount[], { from, to }: ReportQuery): void {
+  const inside = counted.filter(({ at }) => {
+    const slot = coverageSlot(at);
+    return slot >= (from ?? 0) && slot < (to ?? Number.POSITIVE_INFINITY);
+  });
+  const groups = Map.groupBy(inside, ({ host, kind }) => JSON.stringify([host, kind]));
+  const totals = [...groups.values()]
+    .map((own) => ({
+      host: own[0]?.host ?? null,
+      kind: own[0]?.kind,
+      count: own.reduce((sum, { count }) => sum + count, 0),
+      lastSeenAt: Math.max(...own.map(({ at }) => coverageSlot(at))),
+    }))
+    .filter(({ count }) => count !== 0);
+  assert.deepEqual(
+    store.coverage.read({ from, to }),
+    totals
+      .map(({ lastSeenAt: _, ...total }) => total)
+      .sort((one, other) => (`${one.host ?? ""} ${one.kind}` < `${other.host ?? ""} ${other.kind}` ? -1 : 1)),
+  );
+  assert.deepEqual(
+    sorted(store.coverage.readGaps(["free", "unfinished"], { from, to }).map(ordered)),
+    sorted(totals.filter(({ count }) => count > 0).map((total) => ordered({ ...total, call: null }))),
+  );
+}
+
+/** Checks when each client was last metered since an instant. */
+function checkLastCaptures(store: Store, since: number): void {
+  const groups = Map.groupBy(
+    readAll(store).filter(({ requestedAt }) => requestedAt >= since),
+    ({ client }) => client ?? null,
+  );
+  const expected = [...groups].map(([client, own]) => ({
+    client,
+    at: Math.max(...own.map(({ requestedAt }) => requestedAt)),
+  }));
+  assert.deepEqual(sorted(store.records.lastCaptures(since)), sorted(expected));
 }
 
 /** The row with its members in one order. */
@@ -184,8 +230,8 @@ function pick(store: Store, n: number): StoredRequest | undefined {
   return records[n % Math.max(records.length, 1)];
 }
 
-/** An operation on the store, with its name for the report of a failure. */
-type Operation = readonly [name: string, run: (store: Store) => void];
+/** An operation on the store, with its name for the report of a failure. `counted` is what the coverage must have. */
+type Operation = readonly [name: string, run: (store: Store, counted: CoverageCount[]) => void];
 
 const index = fc.nat({ max: 30 });
 const aBound = fc.option(anInstant, { nil: null });
@@ -202,6 +248,25 @@ const anOperation: fc.Arbitrary<Operation> = fc.oneof(
       ],
     ),
   },
+  fc
+    .array(
+      fc.record({
+        at: anInstant,
+        host: fc.constantFrom("a.test", null),
+        kind: fc.constantFrom("free" as const, "unfinished" as const),
+        count: fc.constantFrom(1, 2, -1),
+      }),
+      { minLength: 1, maxLength: 4 },
+    )
+    .map(
+      (coverage): Operation => [
+        "count",
+        (store, counted) => {
+          store.insertBatch({ records: [], bodies: [], coverage });
+          counted.push(...coverage);
+        },
+      ],
+    ),
   fc.tuple(index, aRecord).map(
     ([n, usage]): Operation => [
       "complete",
@@ -255,7 +320,16 @@ const anOperation: fc.Arbitrary<Operation> = fc.oneof(
   ),
   fc.constant<Operation>(["undo", (store) => void store.reassignments.undo()]),
   aBound.map((before): Operation => ["prune", (store) => void store.deletion.deleteSome(before)]),
-  aBound.map((before): Operation => ["finish pruning", (store) => store.deletion.finish(before, false)]),
+  aBound.map(
+    (before): Operation => [
+      "finish pruning",
+      (store, counted) => {
+        store.deletion.finish(before, false);
+        const kept = before === null ? [] : counted.filter(({ at }) => coverageSlot(at) >= before);
+        counted.splice(0, counted.length, ...kept);
+      },
+    ],
+  ),
   fc
     .array(index, { maxLength: 3 })
     .map(
@@ -342,13 +416,14 @@ describe("rollups", () => {
           const failing = createFailingOpener();
           const open = () => openStore(failing.opener as typeof opener, path, { rollupTail });
           let store = await open();
+          const counted: CoverageCount[] = [];
           for (const { operation, query, zone, event } of steps) {
             await inZone(zone, async () => {
               if (typeof event === "number") failing.failAfter(event);
               if (event === "other version meanwhile")
                 await execute(path, renameDefinition(ROLLUP_DEFINITION, "another"));
               try {
-                operation[1](store);
+                operation[1](store, counted);
               } catch (error) {
                 if (!(error instanceof PlannedFailure)) throw error;
               }
@@ -366,6 +441,8 @@ describe("rollups", () => {
                 store = await open();
               }
               await checkReports(store, query);
+              checkCoverage(store, counted, query);
+              checkLastCaptures(store, query.from ?? 0);
             });
           }
           store.close();
@@ -413,6 +490,40 @@ describe("rollups", () => {
       });
       await execute(path, "UPDATE usage_state SET definition = 'another'");
       assert.deepEqual(await count("total"), [6]);
+      store.close();
+    }));
+
+  it("have the coverage of whole days, until it is deleted or the definition is another", () =>
+    inNewFolder(async (folder) => {
+      const path = join(folder, "meter.db");
+      const store = await openStore(opener, path, { rollupTail });
+      const coverage = [0, 1, 1].map((days) => ({
+        ...{ at: sunday + days * DAY_MS, host: "a.test", kind: "free" as const, count: 1 },
+      }));
+      const records = [0, 1, 2, 3].map((days) => sampleRecord({ requestedAt: sunday + days * DAY_MS }));
+      store.insertBatch({ records, bodies: [], coverage });
+      await inZone("UTC", () => {
+        while (store.rollups.buildSome(later));
+      });
+      const count = () => store.coverage.read(everything)[0]?.count;
+      assert.equal(count(), 3);
+      // A sum that nothing else has shows what is read.
+      await execute(path, "UPDATE coverage_days SET count = count * 10");
+      assert.equal(count(), 30);
+      store.deletion.finish(sunday + DAY_MS, false);
+      assert.equal(count(), 20);
+      store.deletion.finish(sunday + DAY_MS + 1, false);
+      assert.equal(count(), undefined);
+      store.insertBatch({ records: [], bodies: [], coverage });
+      assert.equal(count(), 3);
+      await inZone("UTC", () => {
+        while (store.rollups.buildSome(later));
+      });
+      await execute(
+        path,
+        "UPDATE coverage_days SET count = 10; UPDATE usage_state SET definition = 'another'",
+      );
+      assert.equal(count(), 3);
       store.close();
     }));
 
