@@ -2,32 +2,13 @@
 // run. Uses the output of `npm run build`, as an installed package does. The order alternates, so that load on the machine
 // affects all.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
 import process from "node:process";
+import { installProgram } from "../installed-program.ts";
 
 const ROUNDS = 25;
 
-const root = resolve(import.meta.dirname, "../..");
-if (!existsSync(join(root, "dist/cli/bundle/main.js"))) {
-  process.stderr.write("npm run build comes first\n");
-  process.exit(1);
-}
-const folder = mkdtempSync(join(tmpdir(), "meter-bench-cli-"));
+const { program, env, remove } = installProgram();
 try {
-  // A package as it is installed: without the sources next to `cli/bin.js`.
-  cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
-  for (const name of ["cli/bin.js", "cli/compile-cache.js", "cli/node-version.js"])
-    cpSync(join(root, name), join(folder, name));
-  cpSync(join(root, "package.json"), join(folder, "package.json"));
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  const home = join(folder, "home");
-  mkdirSync(home, { mode: 0o700 });
-  // Port 0, because another daemon may use the usual ports.
-  writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n[api]\nport = 0\n");
-  const env = { ...process.env, METER_HOME: home };
-  const program = join(folder, "cli/bin.js");
   const run = (words: readonly string[]) => {
     const startedAt = performance.now();
     const { error } = spawnSync(process.execPath, words, { env, stdio: "ignore" });
@@ -61,5 +42,5 @@ try {
     );
   }
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  remove();
 }

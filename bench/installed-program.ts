@@ -1,0 +1,37 @@
+// The program as an installed package has it, for benches that start it.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+
+const root = resolve(import.meta.dirname, "..");
+
+/** An installed program with a home of its own. */
+interface InstalledProgram {
+  /** `cli/bin.js`, without the sources beside it. */
+  readonly program: string;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  remove(): void;
+}
+
+/** Installs the output of `npm run build` in a temporary folder. */
+export function installProgram(): InstalledProgram {
+  if (!existsSync(join(root, "dist/cli/bundle/main.js"))) throw new Error("npm run build comes first");
+  const folder = mkdtempSync(join(tmpdir(), "meter-bench-"));
+  cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
+  for (const name of ["cli/bin.js", "cli/compile-cache.js", "cli/node-version.js"])
+    cpSync(join(root, name), join(folder, name));
+  cpSync(join(root, "package.json"), join(folder, "package.json"));
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const home = join(folder, "home");
+  mkdirSync(home, { mode: 0o700 });
+  // Port 0, because another daemon may use the usual ports.
+  writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n[api]\nport = 0\n");
+  return {
+    program: join(folder, "cli/bin.js"),
+    home,
+    env: { ...process.env, METER_HOME: home },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

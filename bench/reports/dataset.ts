@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { uuidV7 } from "../../core/values/uuid.ts";
+
+/** The models of the data set: with provider, client, and which counts the provider states. */
+const MODELS = [
+  {
+    provider: "anthropic",
+    model: "claude-opus-4-5",
+    api: "anthropic.messages",
+    client: "claude",
+    plan: true,
+  },
+  {
+    provider: "anthropic",
+    model: "claude-sonnet-4-5",
+    api: "anthropic.messages",
+    client: "claude",
+    plan: true,
+  },
+  {
+    provider: "anthropic",
+    model: "claude-haiku-4-5",
+    api: "anthropic.messages",
+    client: "claude",
+    plan: true,
+  },
+  { provider: "codex", model: "gpt-5.1-codex", api: "openai.responses", client: "codex", plan: true },
+  { provider: "openai", model: "gpt-5.1", api: "openai.responses", client: "node", plan: false },
+  { provider: "openai", model: "gpt-5.1-mini", api: "openai.chat", client: "python", plan: false },
+  { provider: "gemini", model: "gemini-3-pro", api: "gemini.generate", client: "gemini", plan: false },
+  { provider: "openrouter", model: "qwen/qwen3-coder", api: "openai.chat", client: "opencode", plan: false },
+] as const;
+
+const DAY_MS = 86_400_000;
+
+/** A generator of numbers in [0, 1) from a seed, so that every run has the same rows. */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What records are made. */
+export interface Dataset {
+  readonly requests: number;
+  readonly days: number;
+  /** The end of the last day. */
+  readonly until: Millis;
+  /** Whether the calls are spread evenly over day and night and over all projects; otherwise a person works in spells. */
+  readonly even: boolean;
+}
+
+/** Makes the records of a data set in order of time. */
+export function* makeRecords({ requests, days, until, even }: Dataset): Generator<RequestRecord> {
+  const random = createRandom(1);
+  const from = until - days * DAY_MS;
+  const pick = (count: number) => Math.floor(random() * count);
+  let spell: { project: number; model: number } = { project: 0, model: 0 };
+  for (let n = 0; n < requests; n += 1) {
+    const share = n / requests;
+    const day = Math.floor(share * days);
+    const within = share * days - day;
+    // People work from 9 to 21.
+    const requestedAt = Math.floor(from + day * DAY_MS + (even ? within : 9 / 24 + within / 2) * DAY_MS);
+    if (even || random() < 0.02) spell = { project: pick(20), model: pick(MODELS.length) };
+    const other = random() < 0.3;
+    const chosen = MODELS[other ? pick(MODELS.length) : spell.model] as (typeof MODELS)[number];
+    const failed = random() < 0.03;
+    // The price of one model is unknown for some of its calls.
+    const priced = !failed && (chosen.provider !== "openrouter" || random() > 0.05);
+    const tokens: TokenCounts = failed
+      ? {
+          promptTokens: null,
+          completionTokens: null,
+          cacheReadTokens: null,
+          cacheWriteTokens: null,
+          cacheWrite1hTokens: null,
+          thinkingTokens: null,
+        }
+      : {
+          promptTokens: 1 + pick(5_000),
+          completionTokens: 1 + pick(2_000),
+          cacheReadTokens: pick(100_000),
+          cacheWriteTokens: chosen.provider === "anthropic" ? pick(9_000) : null,
+          cacheWrite1hTokens: chosen.provider === "anthropic" ? 0 : null,
+          thinkingTokens: chosen.provider === "anthropic" ? null : pick(800),
+        };
+    const requestId = uuidV7(
+      requestedAt,
+      Uint8Array.from({ length: 10 }, () => pick(256)),
+    );
+    yield {
+      requestId,
+      requestedAt,
+      provider: chosen.provider,
+      model: chosen.model,
+      requestedModel: chosen.model,
+      requestKind: "chat",
+      streaming: random() < 0.8,
+      tokens,
+      tokensComplete: !failed,
+      costPicoUsd: priced ? BigInt(pick(300_000_000)) * 1_000n : null,
+      costSource: priced ? "computed" : "unpriced",
+      billingMode: chosen.plan ? "plan" : "metered",
+      providerCostPicoUsd: null,
+      ratesSource: priced ? "bundled" : null,
+      serviceTier: null,
+      usageExtras: null,
+      latencyMs: 800 + pick(20_000),
+      ttfbMs: 300 + pick(900),
+      httpStatus: failed ? 529 : 200,
+      errorClass: failed ? "server_error" : null,
+      providerErrorCode: failed ? "overloaded_error" : null,
+      retryable: failed ? true : null,
+      errorMessageHash: null,
+      project: `project-${spell.project}`,
+      attributionTier: "git_root",
+      promptHash: createHash("sha256").update(requestId).digest("hex"),
+      method: "POST",
+      path: "/v1/messages",
+      sourceWorkdir: `/home/user/src/project-${spell.project}`,
+      host: `api.${chosen.provider}.com`,
+      api: chosen.api,
+      providerResponseId: `msg_${requestId}`,
+      client: chosen.client,
+    } as unknown as RequestRecord;
+  }
+}

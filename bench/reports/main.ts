@@ -1,0 +1,157 @@
+/**
+ * `npm run bench:reports`: reports and the local page of an installed program over a million requests of 90 days: first by reading
+ * every request, as after an update from a version without rollups, then from the rollups that the daemon has built, over the
+ * same database. Needs the output of `npm run build`.
+ *
+ * `node bench/reports/main.ts [--requests 1000000] [--even]`: `--even` spreads the calls over day and night and over all projects.
+ */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { get } from "node:http";
+import { join } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import { openStore } from "../../daemon/store/open-store.ts";
+import type { CoverageCount } from "../../daemon/store/port/coverage.ts";
+import { installProgram } from "../installed-program.ts";
+import { makeRecords } from "./dataset.ts";
+
+const { values: options } = parseArgs({
+  options: { requests: { type: "string", default: "1000000" }, even: { type: "boolean", default: false } },
+});
+const requests = Number(options.requests);
+
+/** The targets for the medians, in milliseconds. */
+const MAX_PAGE_MS = 50;
+const MAX_REPORT_MS = 100;
+
+/** Records per transaction. */
+const BATCH = 500;
+const SCANS = 3;
+const ROUNDS = 25;
+const BUILD_TIMEOUT_MS = 600_000;
+
+const median = (figures: readonly number[]) => figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
+const inMs = (ms: number) => `${ms.toFixed(ms < 10 ? 1 : 0).padStart(7)} ms`;
+
+/** What the proxy counts for the records. */
+const coverageOf = (records: readonly RequestRecord[]): CoverageCount[] =>
+  records.flatMap(({ requestedAt: at, host }) => [
+    { at, host, kind: "connections", count: 1 },
+    { at, host, kind: "metered", count: 1 },
+    { at, host, kind: "free", count: 1 },
+  ]);
+
+async function fill(path: string): Promise<void> {
+  const startedAt = performance.now();
+  const store = await openStore(createSqliteOpener(), path);
+  let batch: RequestRecord[] = [];
+  const insert = () => store.insertBatch({ records: batch, bodies: [], coverage: coverageOf(batch) });
+  for (const record of makeRecords({ requests, days: 90, until: Date.now(), even: options.even })) {
+    batch.push(record);
+    if (batch.length < BATCH) continue;
+    insert();
+    batch = [];
+  }
+  insert();
+  store.close();
+  console.log(`${requests} requests in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
+}
+
+/** Returns how many milliseconds an answer took to its first byte, and its text. */
+function request(port: number, path: string): Promise<{ firstByteMs: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now();
+    const sent = get({ host: "127.0.0.1", port, path }, (response) => {
+      let [firstByteMs, text] = [0, ""];
+      response.setEncoding("utf8");
+      response.on("data", (part: string) => {
+        if (text === "") firstByteMs = performance.now() - startedAt;
+        text += part;
+      });
+      response.on("end", () => {
+        if (response.statusCode === 200) resolve({ firstByteMs, text });
+        else reject(new Error(`${path} answered ${response.statusCode}: ${text.slice(0, 200)}`));
+      });
+    });
+    sent.on("error", reject);
+  });
+}
+
+/** Waits until the daemon has added all requests to the rollups and summed up the days. Returns the seconds since `startedAt`. */
+async function waitForRollups(path: string, startedAt: number): Promise<string> {
+  const connection = await createSqliteOpener().open(path, { readOnly: true });
+  const count = (sql: string) => connection.prepare<{ n: number | null }>(sql).get([])?.n ?? 0;
+  while (performance.now() - startedAt < BUILD_TIMEOUT_MS) {
+    const missing = requests - count("SELECT max(through_seq) AS n FROM usage_state");
+    if (missing < 1_000 && count("SELECT count(*) AS n FROM usage_days") >= 89) break;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  connection.close();
+  return ((performance.now() - startedAt) / 1_000).toFixed(0);
+}
+
+const { program, home, env, remove } = installProgram();
+const database = join(home, "meter.db");
+
+/** Runs a command as a process and returns how long it took, in milliseconds. */
+function run(...words: readonly string[]): number {
+  const startedAt = performance.now();
+  const { error, status } = spawnSync(process.execPath, [program, ...words], { env, stdio: "ignore" });
+  if (error !== undefined || status !== 0)
+    throw error ?? new Error(`${words.join(" ")} ended with ${status}`);
+  return performance.now() - startedAt;
+}
+
+const COMMANDS = [
+  ["report"],
+  // Without the price list, which a report loads for the fixes of missing prices.
+  ["report", "--csv"],
+  ["report", "--by", "model", "--since", "30d"],
+  ["report", "--by", "day", "--project", "project-1"],
+];
+const PATHS = ["/?days=90", "/?days=7", "/v1/stats", "/v1/status"];
+
+const repeat = (rounds: number, work: () => number) => median(Array.from({ length: rounds }, work));
+
+async function firstBytes(rounds: number, port: number, path: string): Promise<number> {
+  const figures: number[] = [];
+  for (let round = 0; round < rounds; round += 1) figures.push((await request(port, path)).firstByteMs);
+  return median(figures);
+}
+
+try {
+  await fill(database);
+  run("--version");
+  const scans = COMMANDS.map((words) => repeat(SCANS, () => run(...words)));
+  run("start");
+  const startedAt = performance.now();
+  const { api_port: port } = JSON.parse(readFileSync(join(home, "daemon.json"), "utf8")) as {
+    api_port: number;
+  };
+  const pageScans = [await firstBytes(1, port, PATHS[0] as string)];
+  for (const path of PATHS.slice(1)) pageScans.push(await firstBytes(1, port, path));
+  console.log(`the rollups were built ${await waitForRollups(database, startedAt)} s after the start\n`);
+  console.log("medians, every request read, then from the rollups:");
+  for (const [at, path] of PATHS.entries()) {
+    const ms = await firstBytes(ROUNDS, port, path);
+    const isFine = at > 0 || ms <= MAX_PAGE_MS;
+    console.log(
+      `${`first byte of ${path}`.padEnd(36)}${inMs(pageScans[at] ?? 0)}${inMs(ms)}${isFine ? "" : " (beyond the target)"}`,
+    );
+  }
+  console.log(
+    `${"meter --version".padEnd(36)}${"".padStart(10)}${inMs(repeat(ROUNDS, () => run("--version")))}`,
+  );
+  for (const [at, words] of COMMANDS.entries()) {
+    const ms = repeat(ROUNDS, () => run(...words));
+    console.log(
+      `${`meter ${words.join(" ")}`.padEnd(36)}${inMs(scans[at] ?? 0)}${inMs(ms)}${ms <= MAX_REPORT_MS ? "" : " (beyond the target)"}`,
+    );
+  }
+} finally {
+  spawnSync(process.execPath, [program, "stop"], { env, stdio: "ignore" });
+  remove();
+}
