@@ -5,7 +5,7 @@ import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { openPgliteInMemory } from "../../../adapters/postgres/pglite.ts";
 import { type OperationsParts, withOperations } from "../../../cloud/http/operations.ts";
 import { openCloudDatabase } from "../../../cloud/store/open-database.ts";
-import { describeOnEngines } from "../kit/engines.ts";
+import { describeOnEngines, pgliteEngine } from "../kit/engines.ts";
 
 const app = { fetch: () => new Response("the cloud's") };
 
@@ -84,7 +84,7 @@ describe("withOperations()", () => {
   });
 
   it("is not ready while the database does not answer", async () => {
-    const stuck = openCloudDatabase(openPgliteInMemory());
+    const { db: stuck, close } = await pgliteEngine().open();
     const clock = createManualClock(0);
     const [taken, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const held = stuck.connection().execute(() => {
@@ -101,7 +101,7 @@ describe("withOperations()", () => {
     );
     released.resolve();
     await held;
-    await stuck.destroy();
+    await close();
   });
 
   it("is not ready before the migration, nor while it drains", async () => {

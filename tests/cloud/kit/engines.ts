@@ -1,5 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -11,6 +12,7 @@ import { openPostgres, type PostgresServerOptions } from "../../../adapters/post
 import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import type { PostgresDatabase } from "../../../core/ports/postgres.ts";
+import { createPglitePool, type Lease, type PglitePool } from "./pglite-pool.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 /** A migrated, empty database of its own. */
@@ -48,6 +50,7 @@ export function describeOnEngines(
   suite: (engine: Engine) => void,
   options: EngineOptions = {},
 ): void {
+  pool ??= createPglitePool();
   describe(`${name}, on PGlite`, () => suite(pgliteEngine()));
   describeOnPostgres(name, suite, options);
 }
@@ -149,15 +152,28 @@ async function connect(url: string, options: PostgresServerOptions = {}): Promis
   return { db, database, url, close: () => db.destroy() };
 }
 
+/** Null in a process without a suite that shares it. */
+let pool: PglitePool | null = null;
+
+/** Opens a PGlite that is `snapshot`, for one suite. Destroy its `Kysely` before it is closed. */
+export async function openPglite(snapshot: Blob): Promise<Lease> {
+  if (pool !== null) return await pool.lend(snapshot);
+  return { database: openPgliteInMemory(snapshot), close: async () => {} };
+}
+
 /** PGlite alone, for what no engine changes. */
 export function pgliteEngine(): Engine {
   return {
     name: "pglite",
     server: () => null,
     open: async () => {
-      const database = openPgliteInMemory(await migratedSnapshot());
+      const { database, close } = await openPglite(await migratedSnapshot());
       const db = openCloudDatabase(database);
-      return { db, database, url: null, close: () => db.destroy() };
+      const closeBoth = async () => {
+        await db.destroy();
+        await close();
+      };
+      return { db, database, url: null, close: closeBoth };
     },
   };
 }
@@ -169,6 +185,17 @@ export function migratedSnapshot(): Promise<Blob> {
   return savedSnapshot("migrated", (db) => migrateCloud(db, 0));
 }
 
+/** Writes the folder that `openPgliteFolder` leaves after the migrations. */
+export async function writeMigratedFolder(folder: string): Promise<void> {
+  const snapshot = await migratedSnapshot();
+  const data = join(folder, "data");
+  mkdirSync(data, { recursive: true, mode: 0o700 });
+  const { status } = spawnSync("tar", ["-xf", "-", "-C", data], {
+    input: new Uint8Array(await snapshot.arrayBuffer()),
+  });
+  if (status !== 0) throw new Error(`tar failed: exit status ${status}`);
+}
+
 /** A PGlite that `prepare` filled, to be loaded. Kept between runs, by its name and the cloud's migrations. */
 export function savedSnapshot(name: string, prepare: (db: CloudDatabase) => Promise<unknown>): Promise<Blob> {
   const found = snapshots.get(name);
@@ -178,6 +205,12 @@ export function savedSnapshot(name: string, prepare: (db: CloudDatabase) => Prom
   return made;
 }
 
+/** The files of an unused database are a third of a snapshot, and so of the time to load it. */
+async function dropTemplate(db: CloudDatabase, name: string): Promise<void> {
+  await sql`update pg_database set datistemplate = false where datname = ${name}`.execute(db);
+  await sql.raw(`drop database ${name}`).execute(db);
+}
+
 async function readOrMakeSnapshot(
   name: string,
   prepare: (db: CloudDatabase) => Promise<unknown>,
@@ -185,11 +218,14 @@ async function readOrMakeSnapshot(
   const { version } = JSON.parse(
     readFileSync(new URL("../../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
   );
-  const path = join(tmpdir(), `meter-pglite-${version}-${schemaHash()}-${name}.tar`);
+  const path = join(tmpdir(), `meter-pglite-${version}-${schemaHash()}-only-${name}.tar`);
   if (!existsSync(path)) {
     const database = openPgliteInMemory();
     const db = openCloudDatabase(database);
     await prepare(db);
+    // The owner of the tables, whom `prepare` may have chosen, drops no database.
+    await sql`set session authorization postgres`.execute(db);
+    for (const name of ["template0", "template1"]) await dropTemplate(db, name);
     const made = `${path}.${randomUUID()}`;
     writeFileSync(made, new Uint8Array(await (await database.dump()).arrayBuffer()), { mode: 0o600 });
     await db.destroy();

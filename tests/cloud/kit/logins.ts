@@ -5,7 +5,8 @@ import { openPostgres } from "../../../adapters/postgres/postgres-server.ts";
 import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts";
 import type { Migration } from "../../../cloud/store/migration.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
-import { type Engine, newDatabaseName, savedSnapshot } from "./engines.ts";
+import { type Engine, newDatabaseName, openPglite, savedSnapshot } from "./engines.ts";
+import type { Lease } from "./pglite-pool.ts";
 
 /** A database that real logins use, none of them a superuser's, migrated by its owner. */
 interface Logins {
@@ -42,15 +43,14 @@ export async function openAsLogins(
   const server = engine.server();
   const serving = setup === "one" ? "host" : "host_server";
   if (server === null) {
-    // Migrations other than the cloud's own are not saved.
-    const snapshot =
-      migrations === CLOUD_MIGRATIONS
-        ? await savedSnapshot(`logins-${setup}`, (db) => migrateAsHost(db, setup, migrations))
-        : null;
-    const db = openCloudDatabase(openPgliteInMemory(snapshot));
-    if (snapshot === null) await migrateAsHost(db, setup, migrations);
+    const { database, close } = await openMigratedPglite(setup, migrations);
+    const db = openCloudDatabase(database);
     await sql.raw(`set session authorization ${serving}`).execute(db);
-    return { owner: db, server: db, close: () => db.destroy() };
+    const closeBoth = async () => {
+      await db.destroy();
+      await close();
+    };
+    return { owner: db, server: db, close: closeBoth };
   }
   const admin = await engine.open();
   // Roles belong to the whole server: a suite that makes logins has the option `ownServer`.
@@ -78,6 +78,16 @@ export async function openAsLogins(
   };
 }
 
+async function openMigratedPglite(setup: LoginSetup, migrations: readonly Migration[]): Promise<Lease> {
+  const migrate = (db: CloudDatabase) => migrateAsHost(db, setup, migrations);
+  // Migrations other than the cloud's own are not saved.
+  if (migrations === CLOUD_MIGRATIONS)
+    return await openPglite(await savedSnapshot(`logins-${setup}`, migrate));
+  const database = openPgliteInMemory();
+  await migrate(openCloudDatabase(database));
+  return { database, close: async () => {} };
+}
+
 /** Makes the logins of a set-up on a new PGlite, and migrates it as their owner. */
 async function migrateAsHost(
   db: CloudDatabase,
@@ -88,5 +98,4 @@ async function migrateAsHost(
   await sql.raw("alter database postgres owner to host").execute(db);
   await sql.raw("set session authorization host").execute(db);
   await migrateCloud(db, 1, migrations);
-  await sql.raw("reset session authorization").execute(db);
 }
