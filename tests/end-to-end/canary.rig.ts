@@ -178,7 +178,11 @@ export async function createCanaryRig(
   const cloudHome = join(folder, "cloud");
   mkdirSync(cloudHome);
   const env = { METER_CLOUD_LIMITS_KEY_PER_MINUTE: "100000", METER_CLOUD_LOG_LEVEL: "debug", ...given.env };
-  const cloud = await startCloudProcess({ home: cloudHome, env });
+  const cloud = await startCloudProcess({
+    home: cloudHome,
+    env,
+    withDatabase: given.env.DATABASE_URL === undefined,
+  });
   const wire = await startWireRecorder(cloud.url);
   const person = await signUp(cloud.url, { name: "Ann", email: "ann@example.com" });
   const url = parent.url.replace("://", `://meter:${given.parentPassword}@`);

@@ -33,7 +33,10 @@ describe("a daemon and a cloud, both processes, on the specification's three dae
       METER_CLOUD_LIMITS_PAIRING_PER_MINUTE: "1000",
       METER_CLOUD_LIMITS_POLL_PER_MINUTE: "1000",
     };
-    [machine, cloud] = await Promise.all([startSyncMachine(), startCloudProcess({ home: cloudHome, env })]);
+    [machine, cloud] = await Promise.all([
+      startSyncMachine(),
+      startCloudProcess({ home: cloudHome, env, withDatabase: true }),
+    ]);
     ann = await signUp(cloud.url, { name: "Ann", email: "ann@example.com" });
   });
   after(async () => {

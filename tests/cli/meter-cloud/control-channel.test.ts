@@ -16,7 +16,7 @@ describe("meter-cloud while a server has the embedded database open", { skip, ti
   let server: CloudProcess;
   let workspaceId = "";
   before(async () => {
-    server = await startCloudProcess({ home });
+    server = await startCloudProcess({ home, withDatabase: true });
   });
   after(async () => {
     await server.end("SIGKILL");

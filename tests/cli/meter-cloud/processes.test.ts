@@ -14,6 +14,7 @@ import { CLOUD_MIGRATIONS, migrateCloud } from "../../../cloud/store/migrate.ts"
 import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open-database.ts";
 import { findProgram } from "../../../tools/packages.ts";
 import { type CloudProcess, killCloudProcesses, startCloudProcess } from "../../cloud/kit/cloud-process.ts";
+import { writeMigratedFolder } from "../../cloud/kit/engines.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "../../cloud/kit/postgres-server.ts";
 import { addSender, addSenders, type Sender } from "../../cloud/kit/senders.ts";
 import { createCertificateAuthority } from "../../simulation/certificate-authority.ts";
@@ -342,8 +343,8 @@ describe("meter-cloud serve, on Deno", {
 }, () => {
   it("stores batches in the embedded database, and drains on SIGTERM", async () => {
     const home = mkdtempSync(join(tmpdir(), "meter-cloud-deno-"));
+    await writeMigratedFolder(join(home, "database"));
     const db = openCloudDatabase(await openPgliteFolder(join(home, "database")));
-    await migrateCloud(db, 0);
     const { senders } = await addSenders(db, 1, Date.now());
     await db.destroy();
     await sendOne(await startCloudProcess({ runtime: onDeno, home }), senders);
@@ -377,8 +378,8 @@ describe("meter-cloud serve, with nothing configured", { skip: "Bun" in globalTh
     const home = mkdtempSync(join(tmpdir(), "meter-cloud-home-"));
     const folder = join(home, "database");
     const open = async () => openCloudDatabase(await openPgliteFolder(folder));
+    await writeMigratedFolder(folder);
     let db = await open();
-    await migrateCloud(db, 0);
     const { senders } = await addSenders(db, 4, Date.now());
     await db.destroy();
     const batches = makeBatches(30, BATCH_SIZE, Date.now(), 4);

@@ -26,6 +26,7 @@ describe("meter-cloud serve with a provider of OpenID Connect", () => {
     );
     cloud = await startCloudProcess({
       home,
+      withDatabase: true,
       env: { METER_CLOUD_OIDC_COMPANY_SECRET: provider.client.secret, NODE_EXTRA_CA_CERTS: ca },
     });
   });
