@@ -28,7 +28,10 @@ export function createRestDetector(): (load: ThreadLoad) => boolean {
   };
 }
 
-/** How V8 collects: all garbage at once, also that which only a second pass finds, with the free pages returned to the system. */
+/** How V8 collects: both generations once; it would collect only the young one if called without this. */
+const ONCE = { type: "major", flavor: "regular" };
+
+/** How V8 collects: until no more garbage is found, and the free pages are returned to the system. */
 const THOROUGHLY = { type: "major", flavor: "last-resort" };
 
 /**
@@ -50,7 +53,7 @@ export function collectGarbageAtRest({ thoroughly = false } = {}): void {
   };
   setInterval(() => {
     if (!isAtRest(readLoad())) return;
-    collect(thoroughly ? THOROUGHLY : undefined);
+    collect(thoroughly ? THOROUGHLY : ONCE);
     // The collection itself is not work that leaves garbage.
     readLoad();
   }, INTERVAL_MS).unref();
@@ -73,7 +76,7 @@ export function collectWithoutHelpers(): void {
  * again: V8 accepts compiled code, also Node's own, only under the flags that it was compiled with. Flags belong to the
  * process, so another thread may unset this one too early, hence the attempts.
  */
-function findCollector(): ((options: typeof THOROUGHLY | undefined) => void) | null {
+function findCollector(): ((options: typeof ONCE) => void) | null {
   try {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       setFlagsFromString("--expose-gc");
