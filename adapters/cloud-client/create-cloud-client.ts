@@ -150,7 +150,7 @@ function rejectUnsafeRequest({ url, bearer }: CloudRequest): void {
 function agentFetch({ roots, timeouts = {} }: CloudClientOptions): { fetch: Fetch; close(): Promise<void> } {
   // Loaded at the first request: most daemons have no cloud, and its 109 modules slow down the start.
   const load = async () => {
-    const { Agent, fetch } = await import("undici");
+    const { Agent, fetch } = (await import("./undici.ts")).undici;
     const dispatcher = new Agent({
       connect: {
         timeout: timeouts.connectMs ?? CONNECT_TIMEOUT_MS,
