@@ -7,8 +7,9 @@ import { type ExclusiveLock, waitForLock } from "../../adapters/lock/exclusive-l
 import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { describeUnreadable } from "../render/unreadable.ts";
+import { configFile } from "./config-file.ts";
 import { prepareHome } from "./prepare-home.ts";
-import { configFile, MAX_CONFIG_BYTES } from "./read-config.ts";
+import { MAX_CONFIG_BYTES } from "./read-config.ts";
 
 /** A new value for one setting; the path is the names of its tables and its key. */
 export interface ConfigChange {

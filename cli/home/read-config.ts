@@ -1,12 +1,10 @@
 import { realpathSync } from "node:fs";
-import { join } from "node:path";
 import { readTomlFile, type TomlFile } from "../../adapters/files/read-toml-file.ts";
 import type { ResolvedConfig } from "../../core/operations/config/config.ts";
 import { resolveConfig } from "../../core/operations/config/resolve-config.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { describeUnreadable } from "../render/unreadable.ts";
-
-export const configFile = (home: string) => join(home, "config.toml");
+import { configFile } from "./config-file.ts";
 
 export const MAX_CONFIG_BYTES = 1024 * 1024;
 

@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { findDaemonFault } from "../../../daemon/api/daemon-status.ts";
 import { findDaemon, findHolder, readToken } from "../../daemon/daemon-process.ts";
 import { keepConnection, requestDaemon } from "../../daemon/loopback-client.ts";
+import { configFile } from "../../home/config-file.ts";
 import { databaseBytes } from "../../home/database-file.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { exitCodes } from "../../program/exit-codes.ts";
@@ -65,8 +67,9 @@ export async function showStatus(context: CommandContext, options: ShowStatusOpt
   return findDaemonFault(status) === null ? exitCodes.ok : exitCodes.failed;
 }
 
-/** Reads what is wrong with `config.toml`. Loaded only if no daemon runs, because the parser takes time to start. */
+/** Reads what is wrong with `config.toml`. The parser, which takes time to start, is loaded only if there is such a file. */
 async function readConfigWarnings({ home, env }: CommandContext): Promise<readonly string[]> {
+  if (!existsSync(configFile(home))) return [];
   const { readConfigOrDefaults } = await import("../../home/read-config.ts");
   const { warnings, problem } = await readConfigOrDefaults(home, env);
   return problem === null ? warnings : [problem];

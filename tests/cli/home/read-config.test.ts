@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { configFile, readConfig } from "../../../cli/home/read-config.ts";
+import { configFile } from "../../../cli/home/config-file.ts";
+import { readConfig } from "../../../cli/home/read-config.ts";
 import { createEmptyHome } from "../run-command.rig.ts";
 
 describe("readConfig()", () => {
