@@ -106,10 +106,20 @@ async function tryCloud(prefix: string): Promise<void> {
     if (address === undefined) continue;
     const { status } = await fetch(`${address}/sign-up`);
     must("meter-cloud serve", { status: status === 200 ? 0 : status, said: output });
+    tryConnect(join(prefix, "bin/meter"), address);
     break;
   }
   if (!output.includes("http://")) must("meter-cloud serve", { status: server.exitCode, said: output });
   server.kill();
+}
+
+/** Begins to connect this machine to a cloud, until somebody would have to approve it. */
+function tryConnect(meter: string, address: string): void {
+  const words = [meter, "cloud", "connect", "--base-url", address];
+  const env = { ...process.env, METER_HOME: join(folder, "home-node") };
+  const { stdout, stderr } = spawnSync(process.execPath, words, { env, encoding: "utf8", timeout: 10_000 });
+  const isReached = stdout.includes(`${address}/connect?code=`);
+  must("meter cloud connect", { status: isReached ? 0 : 1, said: `${stdout}${stderr}` });
 }
 
 try {
