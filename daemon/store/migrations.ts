@@ -34,7 +34,7 @@ const rollupSums = `requests INTEGER NOT NULL,
         cost_low INTEGER NOT NULL`;
 
 /**
- * The migrations from version 0 to 22. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * The migrations from version 0 to 23. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
  * that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
@@ -412,6 +412,11 @@ export const migrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID`,
     ],
     expects: { columns: { coverage_days: ["day_from", "host", "kind", "count", "last_slot"] } },
+  },
+  {
+    to: 23,
+    statements: ["ALTER TABLE usage_series ADD COLUMN http_status INTEGER"],
+    expects: { columns: { usage_series: ["http_status"] } },
   },
 ];
 

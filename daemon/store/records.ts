@@ -101,7 +101,7 @@ export function createRecordStore({ capture, state, reader, reads }: StoreConnec
       ).map(([client, at]) => ({ client, at })),
     findStoredResponse: (providerResponseId) => findStoredResponse(capture, providerResponseId),
     read: (range) => readRequests(state, range),
-    list: (query, turn, signal) => listRequests(reader, query, turn, signal),
+    list: (query, turn, signal) => listRequests(reads, query, turn, signal),
     shortenIds: (requestIds, minLength) => shortenIds(state, requestIds, minLength),
     count: (period) => countRequests(state, period),
     updateCosts: (updates, at) =>

@@ -1,74 +1,76 @@
-import { type ExpressionBuilder, type Kysely, sql } from "kysely";
-import { UNPRICED_SQL } from "../../core/pricing/unpriced.ts";
-import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
+import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { RequestListQuery, RequestPage } from "./port/records.ts";
 import type { Turn } from "./port/values.ts";
+import { findRanges, type RangeSizes, type SeqRange } from "./request-ranges.ts";
 import { type RequestRow, toStoredRequest } from "./request-rows.ts";
-import type { Tables } from "./tables.ts";
+import { readLastSeq } from "./rollups.ts";
+import { matches, ofRequests, type Selection } from "./usage-sums.ts";
 
-/** How many rows one slice of a list reads. */
-const SLICE_ROWS = 10_000;
+/** One slice of a list reads this number of rows, or one block more. */
+const LIST_SIZES: RangeSizes = { sliceRows: 10_000, blockRows: 1_000 };
 
-/** Lists requests by falling `seq`, in slices with `turn` in between. */
+/**
+ * Lists requests by falling `seq`, in slices with `turn` in between. The rollups tell where older matches are, so rare ones are
+ * found without reading every request.
+ */
 export async function listRequests(
-  reader: Kysely<Tables>,
+  connection: SqliteConnection,
   query: RequestListQuery,
   turn: Turn,
   signal?: AbortSignal,
+  sizes: RangeSizes = LIST_SIZES,
 ): Promise<RequestPage> {
   const { limit, beforeSeq } = query;
-  // Two queries: SQLite finds either end in the index, but reads the whole table for both at once.
-  const oldest = await seqAtEnd(reader, "asc");
-  const newest = await seqAtEnd(reader, "desc");
-  let before = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, newest + 1);
+  const before = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, readLastSeq(connection) + 1);
+  const newest: SeqRange = { from: before - sizes.sliceRows, to: before };
   const rows: RequestRow[] = [];
-  // One row more than requested shows whether there is another page.
-  while (rows.length <= limit && before > oldest) {
-    const from = before - SLICE_ROWS;
-    const found = await reader
-      .selectFrom("requests")
-      .selectAll()
-      .where("seq", ">=", from)
-      .where("seq", "<", before)
-      .where(matches(query))
-      .orderBy("seq", "desc")
-      .limit(limit + 1 - rows.length)
-      .execute();
-    rows.push(...(found as RequestRow[]));
-    before = from;
+  const read = async (range: SeqRange) => {
+    // One row more than requested shows whether there is another page.
+    rows.push(...readRange(connection, query, range, limit + 1 - rows.length));
     await turn();
     signal?.throwIfAborted();
+  };
+  await read(newest);
+  if (rows.length <= limit && newest.from > readFirstSeq(connection)) {
+    const ranges = await findRanges(connection, query, selectionOf(query), newest.from, sizes, turn);
+    for (const range of ranges) {
+      await read(range);
+      if (rows.length > limit) break;
+    }
   }
   const requests = rows.slice(0, limit).map(toStoredRequest);
   return { requests, nextBeforeSeq: rows.length > limit ? (requests.at(-1)?.seq ?? null) : null };
 }
 
-/** Returns the smallest or largest `seq`, or 0 without requests. */
-async function seqAtEnd(reader: Kysely<Tables>, order: "asc" | "desc"): Promise<number> {
-  const row = await reader
-    .selectFrom("requests")
-    .select("seq")
-    .orderBy("seq", order)
-    .limit(1)
-    .executeTakeFirst();
-  return row?.seq ?? 0;
+function readFirstSeq(connection: SqliteConnection): number {
+  return connection.prepare<{ seq: number | null }>("SELECT min(seq) AS seq FROM requests").get([])?.seq ?? 0;
 }
 
-/** Returns the condition of the query's filters. */
-function matches({ from, to, project, model, provider, client, billing, status }: RequestListQuery) {
-  return (eb: ExpressionBuilder<Tables, "requests">) =>
-    eb.and([
-      ...(from === null ? [] : [eb("requested_at", ">=", from)]),
-      ...(to === null ? [] : [eb("requested_at", "<", to)]),
-      ...(project === undefined ? [] : [eb("project", "=", project)]),
-      ...(model === undefined ? [] : [eb("model", "=", model)]),
-      ...(provider === undefined ? [] : [eb("provider", "=", provider)]),
-      ...(client === undefined ? [] : [eb("client", "=", client)]),
-      ...(billing === undefined ? [] : [sql<boolean>`${sql.raw(EFFECTIVE_BILLING_SQL)} = ${billing}`]),
-      ...(status === "ok" ? [eb("error_class", "is", null)] : []),
-      ...(status === "failed" ? [eb("error_class", "is not", null)] : []),
-      ...(status === "unpriced" ? [sql<boolean>`(${sql.raw(UNPRICED_SQL)})`] : []),
-      ...(status === "incomplete" ? [eb("tokens_complete", "=", 0)] : []),
-      ...(typeof status === "number" ? [eb("http_status", "=", status)] : []),
-    ]);
+/** Returns the filters of the query, except the period. */
+function selectionOf({ project, model, provider, client, billing, status }: RequestListQuery): Selection {
+  const http_status = typeof status === "number" ? status : undefined;
+  return {
+    filters: { project, model, provider, client, billing_mode: billing, http_status },
+    ...(typeof status === "string" && { only: status }),
+  };
+}
+
+function readRange(
+  connection: SqliteConnection,
+  query: RequestListQuery,
+  { from, to }: SeqRange,
+  limit: number,
+): RequestRow[] {
+  const { sql, values } = matches(selectionOf(query), ofRequests);
+  // `+`: by number, not by time.
+  const period = [
+    ...(query.from === null ? [] : ["AND +requested_at >= ?"]),
+    ...(query.to === null ? [] : ["AND +requested_at < ?"]),
+  ].join(" ");
+  const bounds = [query.from, query.to].filter((bound) => bound !== null);
+  return connection
+    .prepare<RequestRow>(
+      `SELECT * FROM requests WHERE seq >= ? AND seq < ?${sql} ${period} ORDER BY seq DESC LIMIT ?`,
+    )
+    .all([from, to, ...values, ...bounds, limit]);
 }

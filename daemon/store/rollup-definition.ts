@@ -39,6 +39,7 @@ export const SERIES_COLUMNS = {
   client: "client",
   billing_mode: EFFECTIVE_BILLING_SQL,
   error_class: "error_class",
+  http_status: "http_status",
   cost_source: "cost_source",
   incomplete: "tokens_complete = 0",
   unpriced: UNPRICED_SQL,

@@ -20,7 +20,7 @@ export interface SumQuery {
   /** The columns to group by, besides cost source and billing mode. */
   readonly columns: readonly SeriesColumn[];
   /** The values that columns must have. */
-  readonly filters: Readonly<Partial<Record<SeriesColumn, string | null | undefined>>>;
+  readonly filters: Readonly<Partial<Record<SeriesColumn, string | number | null | undefined>>>;
   /** Whether only some requests are summed. Default: all. */
   readonly only?: keyof typeof CONDITIONS;
 }
@@ -42,11 +42,15 @@ export interface SumRow
 /** SQL for a column of a series. */
 type ColumnSql = (column: SeriesColumn) => string;
 
-const ofSeries: ColumnSql = (column) => column;
-const ofRequests: ColumnSql = (column) => `(${SERIES_COLUMNS[column]})`;
+export const ofSeries: ColumnSql = (column) => column;
+export const ofRequests: ColumnSql = (column) => `(${SERIES_COLUMNS[column]})`;
 
 /** Conditions on the columns of a series. */
 const CONDITIONS = {
+  ok: (sql: ColumnSql) => `${sql("error_class")} IS NULL`,
+  failed: (sql: ColumnSql) => `${sql("error_class")} IS NOT NULL`,
+  unpriced: (sql: ColumnSql) => `${sql("unpriced")} = 1`,
+  incomplete: (sql: ColumnSql) => `${sql("incomplete")} = 1`,
   streams_without_usage: (sql: ColumnSql) => `${sql("stream_without_usage")} = 1`,
   unpriced_with_tokens: (sql: ColumnSql) => `${sql("unpriced")} = 1 AND ${sql("stated")} & 1 = 1`,
 } as const;
@@ -57,8 +61,11 @@ interface Condition {
   readonly values: readonly SqliteValue[];
 }
 
-/** The condition of the query's filters. */
-function matches({ filters, only }: SumQuery, sql: ColumnSql): Condition {
+/** What is selected. */
+export type Selection = Pick<SumQuery, "filters" | "only">;
+
+/** The condition of a selection, on the columns of series or of requests. */
+export function matches({ filters, only }: Selection, sql: ColumnSql): Condition {
   const wanted = (Object.keys(filters) as SeriesColumn[]).filter((column) => filters[column] !== undefined);
   const parts = wanted.map((column) => `${sql(column)} IS ?`);
   if (only !== undefined) parts.push(CONDITIONS[only](sql));
@@ -224,6 +231,34 @@ export function sumEachDay(connection: SqliteConnection, span: Span, query: SumQ
     .prepare<SumRow>(
       `SELECT ${selected}, ${sumsOfMany} FROM usage_series JOIN usage_day_series USING (series_id)
        WHERE day_from >= ? AND day_from < ?${sql} GROUP BY ${grouped}`,
+    )
+    .all([...bounds(span), ...values]);
+}
+
+/** Finds the whole days that have a request of the selection. */
+export function findDays(connection: SqliteConnection, span: Span, selection: Selection): Span[] {
+  const { sql, values } = matches(selection, ofSeries);
+  return connection
+    .prepare<{ from: Millis; to: Millis }>(
+      `SELECT day_from AS "from", day_to AS "to" FROM usage_days WHERE day_from >= ? AND day_from < ? AND day_from IN (
+         SELECT day_from FROM usage_day_series WHERE series_id IN (SELECT series_id FROM usage_series WHERE true${sql})
+       ) ORDER BY day_from DESC`,
+    )
+    .all([...bounds(span), ...values]);
+}
+
+/** Returns between which numbers the requests of the selection lie, for each slot of the span that has any. */
+export function findSeqBounds(
+  connection: SqliteConnection,
+  span: Span,
+  selection: Selection,
+): { first: number; end: number }[] {
+  const { sql, values } = matches(selection, ofSeries);
+  return connection
+    .prepare<{ first: number; end: number }>(
+      `SELECT min(min_seq) AS first, max(max_seq) AS "end" FROM usage_slots
+       WHERE slot >= ? AND slot < ? AND series_id IN (SELECT series_id FROM usage_series WHERE true${sql})
+       GROUP BY slot`,
     )
     .all([...bounds(span), ...values]);
 }

@@ -3,13 +3,21 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { SqliteConnection, SqliteOptions } from "../../../core/ports/sqlite.ts";
+import { isUnpriced } from "../../../core/pricing/unpriced.ts";
+import { effectiveBilling } from "../../../core/values/billing.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import { coverageSlot } from "../../../daemon/store/coverage.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { CoverageCount } from "../../../daemon/store/port/coverage.ts";
-import type { StoredRequest } from "../../../daemon/store/port/records.ts";
+import type {
+  RequestListQuery,
+  RequestPage,
+  RequestStatus,
+  StoredRequest,
+} from "../../../daemon/store/port/records.ts";
 import type { ReportQuery, ReportRow } from "../../../daemon/store/port/reports.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
+import { listRequests } from "../../../daemon/store/request-list.ts";
 import { ROLLUP_DEFINITION } from "../../../daemon/store/rollup-definition.ts";
 import { inZone } from "./in-zone.rig.ts";
 import { naiveReport, naiveRow, naiveStreams, naiveUnpriced } from "./naive-report.rig.ts";
@@ -177,22 +185,70 @@ function checkLastCaptures(store: Store, since: number): void {
   assert.deepEqual(sorted(store.records.lastCaptures(since)), sorted(expected));
 }
 
+/** A list and its page, with few rows in a slice, so that a test with few requests has several. */
+const LIST_SIZES = { sliceRows: 1, blockRows: 1 };
+
+const aListQuery = fc.record(
+  {
+    project: fc.constantFrom("a", "c"),
+    model: fc.constant("x"),
+    client: fc.constantFrom("claude", ""),
+    billing: fc.constantFrom("metered" as const, "unknown" as const),
+    status: fc.constantFrom<RequestStatus[]>("ok", "failed", "unpriced", "incomplete", 200, 529),
+  },
+  { requiredKeys: [] },
+);
+
+/** Checks the pages of a list. */
+async function checkList(
+  path: string,
+  records: readonly StoredRequest[],
+  list: Partial<RequestListQuery>,
+  { from, to }: ReportQuery,
+): Promise<void> {
+  const { project, model, client, billing, status } = list;
+  const expected = records
+    .filter(
+      (record) =>
+        record.requestedAt >= (from ?? 0) &&
+        record.requestedAt < (to ?? Number.POSITIVE_INFINITY) &&
+        (project === undefined || record.project === project) &&
+        (model === undefined || record.model === model) &&
+        (client === undefined || record.client === client) &&
+        (billing === undefined || effectiveBilling(record) === billing) &&
+        (status !== "ok" || record.errorClass === null) &&
+        (status !== "failed" || record.errorClass !== null) &&
+        (status !== "unpriced" || isUnpriced(record)) &&
+        (status !== "incomplete" || !record.tokensComplete) &&
+        (typeof status !== "number" || record.httpStatus === status),
+    )
+    .map(({ requestId }) => requestId)
+    .reverse();
+  const connection = await opener.open(path, { readOnly: true });
+  const listed: string[] = [];
+  let beforeSeq: number | null = null;
+  do {
+    const query: RequestListQuery = { ...list, from, to, beforeSeq, limit: 3 };
+    const page: RequestPage = await listRequests(connection, query, async () => {}, undefined, LIST_SIZES);
+    listed.push(...page.requests.map(({ requestId }) => requestId));
+    beforeSeq = page.nextBeforeSeq;
+  } while (beforeSeq !== null);
+  connection.close();
+  assert.deepEqual(listed, expected, JSON.stringify(list));
+}
+
 /** The row with its members in one order. */
 const ordered = <Row extends object>(row: Row): Row =>
   Object.fromEntries(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1))) as Row;
 
-/** Instants around midnight, of few slots, so that several requests share one. */
+/** Few instants, around the midnights of UTC and Berlin, so that several requests share a slot. */
 const anInstant = fc
-  .tuple(
-    fc.integer({ min: -3, max: 3 }),
-    fc.integer({ min: -9, max: 17 }),
-    fc.constantFrom(-1, 0, 1, 400_000),
-  )
+  .tuple(fc.integer({ min: -1, max: 2 }), fc.constantFrom(-8, -4, 0, 1), fc.constantFrom(-1, 0, 1, 400_000))
   .map(([days, quarters, ms]) => sunday + days * DAY_MS + quarters * QUARTER_MS + ms);
 
 const aCount = fc.option(fc.integer({ min: 0, max: 5 }), { nil: null });
 
-const aRecord = fc
+const anyRecord = fc
   .record({
     requestedAt: anInstant,
     project: fc.constantFrom("a", "b"),
@@ -201,6 +257,7 @@ const aRecord = fc
     client: fc.constantFrom("claude", "", null),
     billingMode: fc.constantFrom("metered" as const, "plan" as const, "unknown" as const, null),
     errorClass: fc.constantFrom(null, null, "network" as const, "rate_limit" as const),
+    httpStatus: fc.constantFrom(200, 529, null),
     costPicoUsd: fc.option(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), { nil: null }),
     costSource: fc.constantFrom("computed" as const, "estimated" as const, "unpriced" as const),
     tokensComplete: fc.boolean(),
@@ -223,6 +280,12 @@ const aRecord = fc
     },
     attributionDue: isDue ? given.requestedAt + 30_000 : null,
   }));
+
+/** Every other request is in one series, of which a slot then has several. */
+const aRecord = fc.oneof(
+  anyRecord,
+  anInstant.map((requestedAt): Partial<RequestRecord> => ({ requestedAt, project: "a", model: "x" })),
+);
 
 /** The n-th stored request, counted round. */
 function pick(store: Store, n: number): StoredRequest | undefined {
@@ -386,6 +449,7 @@ const aQuery = fc
 const aStep = fc.record({
   operation: anOperation,
   query: aQuery,
+  list: aListQuery,
   zone: fc.constantFrom("Europe/Berlin", "Europe/Berlin", "Asia/Kathmandu", "America/New_York"),
   event: fc.oneof(
     { weight: 6, arbitrary: fc.constant(null) },
@@ -417,7 +481,7 @@ describe("rollups", () => {
           const open = () => openStore(failing.opener as typeof opener, path, { rollupTail });
           let store = await open();
           const counted: CoverageCount[] = [];
-          for (const { operation, query, zone, event } of steps) {
+          for (const { operation, query, list, zone, event } of steps) {
             await inZone(zone, async () => {
               if (typeof event === "number") failing.failAfter(event);
               if (event === "other version meanwhile")
@@ -443,6 +507,7 @@ describe("rollups", () => {
               await checkReports(store, query);
               checkCoverage(store, counted, query);
               checkLastCaptures(store, query.from ?? 0);
+              await checkList(path, readAll(store), list, query);
             });
           }
           store.close();
