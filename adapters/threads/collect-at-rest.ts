@@ -11,18 +11,25 @@ const REST_UTILIZATION = 0.05;
 /** A thread that worked for less than this since the last collection, in milliseconds, left little garbage. */
 const MIN_WORK_MS = 250;
 
+/** How many times as long as a collection the work before it is, so that collecting takes a twentieth of the time at most. */
+const WORK_PER_COLLECTION = 20;
+
 /** How busy a thread's event loop was in an interval: in milliseconds, and as a share of the interval. */
 export interface ThreadLoad {
   readonly active: number;
   readonly utilization: number;
 }
 
-/** Returns a function that takes the load of each interval, and says whether garbage is to be collected now. */
-export function createRestDetector(): (load: ThreadLoad) => boolean {
+/**
+ * Returns a function that takes the load of each interval and the duration of the last collection in milliseconds, and says
+ * whether garbage is to be collected now.
+ */
+export function createRestDetector(): (load: ThreadLoad, collectionMs?: number) => boolean {
   let workMs = 0;
-  return ({ active, utilization }) => {
+  return ({ active, utilization }, collectionMs = 0) => {
     workMs += active;
-    if (utilization > REST_UTILIZATION || workMs < MIN_WORK_MS) return false;
+    const minWorkMs = Math.max(MIN_WORK_MS, collectionMs * WORK_PER_COLLECTION);
+    if (utilization > REST_UTILIZATION || workMs < minWorkMs) return false;
     workMs = 0;
     return true;
   };
@@ -51,11 +58,12 @@ export function collectGarbageAtRest({ thoroughly = false } = {}): void {
     last = now;
     return load;
   };
+  let collectionMs = 0;
   setInterval(() => {
-    if (!isAtRest(readLoad())) return;
+    if (!isAtRest(readLoad(), collectionMs)) return;
     collect(thoroughly ? THOROUGHLY : ONCE);
     // The collection itself is not work that leaves garbage.
-    readLoad();
+    collectionMs = readLoad().active;
   }, INTERVAL_MS).unref();
 }
 

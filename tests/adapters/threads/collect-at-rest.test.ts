@@ -11,13 +11,28 @@ describe("the rest of a thread", () => {
   it("begins with the first quiet interval after work, and is reported once", () => {
     const isAtRest = createRestDetector();
     const loads = [0, 0.5, 0.9, 0.01, 0.01, 0].map(seconds);
-    assert.deepEqual(loads.map(isAtRest), [false, false, false, true, false, false]);
+    assert.deepEqual(
+      loads.map((load) => isAtRest(load)),
+      [false, false, false, true, false, false],
+    );
   });
 
   it("is reported again after more work, also after work in small amounts", () => {
     const isAtRest = createRestDetector();
     const loads = [0.5, 0, 0.04, 0.02, 0.6, 0.01].map(seconds);
-    assert.deepEqual(loads.map(isAtRest), [false, true, false, true, false, true]);
+    assert.deepEqual(
+      loads.map((load) => isAtRest(load)),
+      [false, true, false, true, false, true],
+    );
+  });
+
+  it("is reported after work of 20 times the last collection's duration", () => {
+    const isAtRest = createRestDetector();
+    const work = { active: 900, utilization: 0.02 };
+    assert.deepEqual(
+      Array.from({ length: 8 }, () => isAtRest(work, 160)),
+      [false, false, false, true, false, false, false, true],
+    );
   });
 });
 
