@@ -68,18 +68,6 @@ export function collectGarbageAtRest({ thoroughly = false } = {}): void {
 }
 
 /**
- * Makes V8 collect young garbage in the thread that made it, without helpers. The young generation is so small that waking
- * helpers takes longer than the collection: about a sixth of the CPU time of a call on two cores. For the whole process.
- */
-export function collectWithoutHelpers(): void {
-  try {
-    setFlagsFromString("--no-parallel-scavenge");
-  } catch {
-    // A runtime without V8 has no such flag.
-  }
-}
-
-/**
  * Finds V8's collector, which only contexts created while the flag is set have; null if there is none. The flag is unset
  * again: V8 accepts compiled code, also Node's own, only under the flags that it was compiled with. Flags belong to the
  * process, so another thread may unset this one too early, hence the attempts.

@@ -6,7 +6,7 @@ import { createLog } from "../../../adapters/log/create-log.ts";
 import { openLogFile } from "../../../adapters/log/rotating-log-file.ts";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
-import { collectGarbageAtRest, collectWithoutHelpers } from "../../../adapters/threads/collect-at-rest.ts";
+import { collectGarbageAtRest } from "../../../adapters/threads/collect-at-rest.ts";
 import { flushCompileCacheLater } from "../../../adapters/threads/thread-compile-cache.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import { type EarlyProxy, startProxyEarly } from "../../../daemon/proxy/early-proxy.ts";
@@ -106,7 +106,6 @@ async function waitUntilStopped(
   const stopped = stopSignal();
   const withdraw = announceDaemon(stateFile(home), running, warnings.report);
   flushCompileCacheLater();
-  collectWithoutHelpers();
   collectGarbageAtRest({ thoroughly: true });
   const cause = await Promise.race([stopped, portLost]);
   withdraw();
