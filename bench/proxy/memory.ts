@@ -1,18 +1,15 @@
 // `npm run bench:memory`: resident memory after cancelled and after ordinary calls, and the peak during each. `--cancelled
 // N` and `--calls N` set their numbers (20,000 and 100,000), `--stall SECONDS` repeatedly stops the main thread for that
 // long while calls run, and `--plain` omits the allocator's limits.
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { meter, openProvider } from "./contenders.ts";
 import type { Route, Workload } from "./load.ts";
 import { residentMiB } from "./process-figures.ts";
+import { runLoad } from "./run-load.ts";
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const option = (name: string, otherwise: number) =>
   process.argv.includes(name) ? Number(process.argv[process.argv.indexOf(name) + 1]) : otherwise;
 
@@ -21,20 +18,16 @@ const SETTLE_MS = 10_000;
 const SAMPLE_MS = 50;
 
 async function load(pid: number, route: Route, work: Workload): Promise<{ peak: number; after: number }> {
-  const client = fork(here("./load.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   let peak = 0;
   const timer = setInterval(() => {
     peak = Math.max(peak, residentMiB(pid));
   }, SAMPLE_MS);
   try {
-    client.send({ route, work });
-    const [message] = (await once(client, "message")) as [{ failed?: string }];
-    if (message.failed !== undefined) throw new Error(message.failed);
+    await runLoad(route, work);
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
     return { peak, after: residentMiB(pid) };
   } finally {
     clearInterval(timer);
-    client.kill();
   }
 }
 

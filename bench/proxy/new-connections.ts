@@ -1,21 +1,18 @@
 // `npm run bench:new-connections`: a call on a connection of its own, as a program makes that starts, calls and exits. Its
 // time with the provider 30 ms away, and its CPU with the provider next door, for all contenders in one run. `--quick`
 // makes a fifth of the calls; `--only meter,direct` runs only these.
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import type { Contender, Provider } from "./contenders.ts";
 import * as contenders from "./contenders.ts";
-import type { Measured, Workload } from "./load.ts";
+import type { Workload } from "./load.ts";
 import { cpuSeconds } from "./process-figures.ts";
+import { runLoad } from "./run-load.ts";
 
 const ROUND_TRIP_MS = 30;
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const option = (name: string) => process.argv[process.argv.indexOf(name) + 1];
 const scale = process.argv.includes("--quick") ? 0.2 : 1;
 const only = process.argv.includes("--only") ? new Set(option("--only")?.split(",")) : null;
@@ -35,23 +32,17 @@ interface Figures {
 }
 
 async function load({ pid, route, name }: Contender, work: Workload): Promise<Figures> {
-  const client = fork(here("./load.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const before = pid === null ? 0 : cpuSeconds(pid);
-  try {
-    client.send({ route, work });
-    const [message] = (await once(client, "message")) as [{ measured?: Measured; failed?: string }];
-    if (message.measured === undefined) throw new Error(`${name}: ${message.failed}`);
-    const { latencyMs, requests } = message.measured;
-    const sorted = latencyMs.toSorted((one, other) => one - other);
-    const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] as number;
-    return {
-      medianMs: at(0.5),
-      p99Ms: at(0.99),
-      cpuMs: pid === null ? 0 : ((cpuSeconds(pid) - before) * 1_000) / requests,
-    };
-  } finally {
-    client.kill();
-  }
+  const { latencyMs, requests } = await runLoad(route, work).catch((cause: Error) => {
+    throw new Error(`${name}: ${cause.message}`);
+  });
+  const sorted = latencyMs.toSorted((one, other) => one - other);
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] as number;
+  return {
+    medianMs: at(0.5),
+    p99Ms: at(0.99),
+    cpuMs: pid === null ? 0 : ((cpuSeconds(pid) - before) * 1_000) / requests,
+  };
 }
 
 interface Row {

@@ -1,16 +1,15 @@
 // `npm run bench:soak`: the daemon's resident memory over half an hour (`--minutes N`) of kept, streamed, uploading and
 // cancelled calls in turn, with a rest after each round. Writes `docs/soak.svg` with `--plot`. Ends with 1 if the memory at
 // rest grows from round to round.
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { meter, openProvider } from "../proxy/contenders.ts";
-import type { Route, Workload } from "../proxy/load.ts";
+import type { Workload } from "../proxy/load.ts";
 import { residentMiB } from "../proxy/process-figures.ts";
+import { runLoad } from "../proxy/run-load.ts";
 import { drawMemory, type Sample, type Span } from "./draw-memory.ts";
 
 /** Each round's workloads, in their order. */
@@ -29,19 +28,6 @@ const MAX_GROWTH = 1.15;
 const option = (name: string, otherwise: number) =>
   process.argv.includes(name) ? Number(process.argv[process.argv.indexOf(name) + 1]) : otherwise;
 const minutes = option("--minutes", 30);
-
-async function load(route: Route, work: Workload): Promise<void> {
-  const client = fork(fileURLToPath(new URL("../proxy/load.ts", import.meta.url)), {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  try {
-    client.send({ route, work });
-    const [message] = (await once(client, "message")) as [{ failed?: string }];
-    if (message.failed !== undefined) throw new Error(message.failed);
-  } finally {
-    client.kill();
-  }
-}
 
 const folder = mkdtempSync(join(tmpdir(), "meter-soak-"));
 const provider = await openProvider(folder);
@@ -62,7 +48,7 @@ try {
   do {
     for (const [name, work] of WORKLOADS) {
       const from = seconds();
-      await load(route, work);
+      await runLoad(route, work);
       spans.push({ name, from, to: seconds() });
     }
     atRest.push(await rest());
