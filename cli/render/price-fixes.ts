@@ -1,15 +1,7 @@
 import { distinctFixes, type PriceFix } from "../../core/pricing/price-fix.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { UnpricedModelFix } from "../../daemon/api/unpriced-models.ts";
 import { printable } from "./printable.ts";
-
-/** A model without a price, and what to do about it; null if no price can be added. */
-export interface UnpricedModelFix {
-  readonly provider: string;
-  readonly model: string;
-  readonly requests: number;
-  readonly lastRequestId: string;
-  readonly fix: PriceFix | null;
-}
 
 /** Renders a fix: the sentence, then the lines to paste and the commands. */
 export function priceFixLines({ text, toml, commands }: PriceFix): string[] {

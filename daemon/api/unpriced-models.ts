@@ -1,8 +1,10 @@
 import { explainRequest } from "../../core/pricing/explain-request.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
 import { fixOfUnpriced, type LastPulls, type PriceFix } from "../../core/pricing/price-fix.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { readSourcePulledAt } from "../cloud/pull-state.ts";
-import type { ApiPorts } from "./api-ports.ts";
+import type { ReportQuery, UnpricedModel } from "../store/port/reports.ts";
+import type { Store } from "../store/port/store.ts";
 
 /** A model of which requests have no known price. */
 export interface UnpricedModelStatus {
@@ -19,26 +21,48 @@ export interface UnpricedModelStatus {
 
 /** Returns when each public price list was last pulled. */
 export const lastPulls =
-  ({ store }: Pick<ApiPorts, "store">): LastPulls =>
+  ({ store }: { readonly store: Pick<Store, "notes"> }): LastPulls =>
   (source) =>
     readSourcePulledAt(store.notes, source);
 
-/** Reads the models of unpriced requests since a time, most requests first, at most `limit`, with the fix of each. */
+/** A model of unpriced requests in a period. */
+export interface UnpricedModelFix extends UnpricedModel {
+  /** As that of `UnpricedModelStatus`. */
+  readonly fix: PriceFix | null;
+}
+
+interface PriceFixPorts {
+  readonly store: Pick<Store, "reports" | "records" | "notes">;
+  /** Called only if there are unpriced requests. */
+  prices(): PriceBook | Promise<PriceBook>;
+}
+
+/** Reads the models of a report's unpriced requests, most requests first, at most `limit`, with the fix of each. */
+export async function findPriceFixes(
+  ports: PriceFixPorts,
+  query: Omit<ReportQuery, "by" | "days">,
+  now: Millis,
+  limit: number,
+): Promise<UnpricedModelFix[]> {
+  const models = await ports.store.reports.readUnpricedModels(query, limit);
+  if (models.length === 0) return [];
+  const book = await ports.prices();
+  const found: UnpricedModelFix[] = [];
+  for (const each of models) {
+    const latest = await ports.store.records.get(each.lastRequestId);
+    const fix = latest === null ? null : fixOfUnpriced(explainRequest(latest, book), lastPulls(ports), now);
+    found.push({ ...each, fix });
+  }
+  return found;
+}
+
+/** Reads the models of unpriced requests since a time, as `findPriceFixes()` does, in the API's words. */
 export async function readUnpricedModels(
-  ports: Pick<ApiPorts, "store" | "prices">,
+  ports: PriceFixPorts,
   since: Millis,
   now: Millis,
   limit: number,
 ): Promise<UnpricedModelStatus[]> {
-  const models = await ports.store.reports.readUnpricedModels({ from: since, to: null }, limit);
-  // Only with unpriced requests are the rates needed.
-  if (models.length === 0) return [];
-  const book = ports.prices();
-  const found: UnpricedModelStatus[] = [];
-  for (const { lastRequestId, ...each } of models) {
-    const latest = await ports.store.records.get(lastRequestId);
-    const fix = latest === null ? null : fixOfUnpriced(explainRequest(latest, book), lastPulls(ports), now);
-    found.push({ ...each, last_request_id: lastRequestId, fix });
-  }
-  return found;
+  const models = await findPriceFixes(ports, { from: since, to: null }, now, limit);
+  return models.map(({ lastRequestId, fix, ...each }) => ({ ...each, last_request_id: lastRequestId, fix }));
 }

@@ -1,13 +1,16 @@
 import { UsageError } from "clipanion";
 import { splitJson } from "../../../core/pricing/cost-split.ts";
-import type { ReportRow, SourceShare } from "../../../daemon/store/port/reports.ts";
+import type { ReportQuery, ReportRow, SourceShare } from "../../../daemon/store/port/reports.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
 import { sumRows } from "../../../daemon/store/report-rows.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
 import { renderCsv, renderReport } from "../../render/report.ts";
-import type { findPriceFixes as FindPriceFixes } from "./find-price-fixes.ts";
 import { readGroupings } from "./groupings.ts";
+
+/** The number of models whose fix a report shows. */
+const MAX_FIXED_MODELS = 5;
 
 /** The options of `meter report`. */
 export interface PrintReportOptions extends PeriodOptions {
@@ -55,11 +58,20 @@ export async function printReport(context: CommandContext, options: PrintReportO
   });
 }
 
-async function fixLines(...asked: Parameters<typeof FindPriceFixes>): Promise<string[]> {
-  // Loads all rates, which a report without unpriced requests does not need.
-  const { findPriceFixes } = await import("./find-price-fixes.ts");
-  const { unpricedModelLines } = await import("../../render/price-fixes.ts");
-  return unpricedModelLines(await findPriceFixes(...asked));
+/** Says which models have no price, and how each gets one. Loads all rates, which other reports do not need. */
+async function fixLines(
+  { home, env }: CommandContext,
+  store: Store,
+  query: Omit<ReportQuery, "by" | "days">,
+): Promise<string[]> {
+  const [{ findPriceFixes }, { openPriceBook }, { readConfig }, { unpricedModelLines }] = await Promise.all([
+    import("../../../daemon/api/unpriced-models.ts"),
+    import("../../records/price-book.ts"),
+    import("../../home/read-config.ts"),
+    import("../../render/price-fixes.ts"),
+  ]);
+  const prices = async () => openPriceBook((await readConfig(home, env)).config, store.rates);
+  return unpricedModelLines(await findPriceFixes({ store, prices }, query, Date.now(), MAX_FIXED_MODELS));
 }
 
 function inIsoTime({ from, to }: { from: number | null; to: number | null }) {
