@@ -41,6 +41,8 @@ export interface CloudRequest {
   /** JSON; null for a request without a body. */
   readonly body: string | null;
   readonly ifNoneMatch?: string | null;
+  /** Further headers, with names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The longest response body that is read, in bytes; a longer one is `invalid_answer`. */
   readonly maxResponseBytes: number;
   /** The time limit for the whole exchange, milliseconds. */

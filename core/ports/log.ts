@@ -5,6 +5,17 @@
  */
 export type LogFieldKind = "count" | "flag" | "word" | "text";
 
+/** The window that an event of limits is about. */
+const LIMIT_FIELDS = {
+  provider: "word",
+  account: "word",
+  window: "word",
+  scope: "word",
+  severity: "word",
+  used_percent: "count",
+  resets_at: "word",
+} as const satisfies Readonly<Record<string, LogFieldKind>>;
+
 /**
  * The daemon's log events with their fields. The first block is the list of docs/specification.md#log-events, with its
  * names and fields; the rest are additional events.
@@ -52,6 +63,17 @@ export const LOG_EVENTS = {
   "cloud.body_uploader.paused": { reason: "word", http_status: "count", last_request_id: "word" },
   "cloud.body_uploader.failed": { error: "text", consecutive_failures: "count", retry_in_ms: "count" },
   "pricing.pulled": { rates: "count", from: "word" },
+
+  "webhook.failed": {
+    host: "word",
+    error: "text",
+    consecutive_failures: "count",
+    retry_in_ms: "count",
+  },
+  "webhook.recovered": { host: "word" },
+
+  "limit.warning": LIMIT_FIELDS,
+  "limit.reset": { ...LIMIT_FIELDS, early: "flag" },
 
   "daemon.started": { version: "word", proxy_port: "count", api_port: "count" },
   "daemon.stopped": { reason: "word" },

@@ -8,6 +8,15 @@ export interface ProcessFacts {
   /** `METER_PROJECT` in the environment that the process was started with. */
   readonly environmentProject: string | null;
   readonly cwd: string | null;
+  /** What continuous integration states in the environment. Absent outside of CI and where it cannot be read. */
+  readonly ciRun?: CiRun;
+}
+
+/** A run of continuous integration. */
+export interface CiRun {
+  /** The branch that is built; for a pull request, its source branch. */
+  readonly branch: string | null;
+  readonly pullRequest: number | null;
 }
 
 /** The local processes, looked up by the port from which they connected. */

@@ -33,8 +33,11 @@ export interface SqliteStatement<Row = unknown> {
 
 /** A connection. `TDialect` is Kysely's `Dialect`, which the core does not import. */
 export interface SqliteConnection<TDialect = unknown> {
-  /** For `new Kysely({ dialect })`. Kysely's `destroy()` leaves the connection open: call `close()`. */
-  readonly dialect: TDialect;
+  /**
+   * Loads the dialect for `new Kysely({ dialect })` at the first call, since most commands do not need it. Kysely's `destroy()` leaves
+   * the connection open: call `close()`.
+   */
+  dialect(): Promise<TDialect>;
   /** Prepares a statement. Statements are cached by their text, so repeated calls are cheap. */
   prepare<Row = unknown>(sql: string): SqliteStatement<Row>;
   /** Runs one or several statements without parameters. */

@@ -17,6 +17,12 @@ export const RATE_SOURCES = ["bundled", "auto", "operator"] as const;
  */
 export const BILLING_MODES = ["metered", "plan", "credits", "free", "unknown"] as const;
 
+/** How the session of a call was determined: the client names it, or the meter groups the calls of one process by pauses. */
+export const SESSION_SOURCES = ["stated", "inferred"] as const;
+
+/** Where a record comes from: a call through the proxy, or an agent's own log. */
+export const RECORD_SOURCES = ["wire", "logs"] as const;
+
 /** The values of `error_class`. Source: docs/specification.md#request-record. */
 export const ERROR_CLASSES = [
   "rate_limit",
@@ -43,6 +49,8 @@ export const FIELD_TYPES = {
   path: { sqlite: "TEXT", postgres: "text" },
   /** One of the field's `values`. */
   choice: { sqlite: "TEXT", postgres: "text" },
+  /** An id that a client states. It leaves this machine as a keyed hash of 32 hexadecimal digits, see `createIdHash()`. */
+  id: { sqlite: "TEXT", postgres: "text" },
   /** SHA-256 in lower-case hex. */
   sha256: { sqlite: "TEXT", postgres: "text" },
   flag: { sqlite: "INTEGER", postgres: "boolean" },
@@ -286,6 +294,118 @@ export const RECORD_FIELDS = {
   attributionTier: { column: "attribution_tier", type: "text", maxCharacters: 64, upload: "standard" },
   /** The name of the calling program. */
   client: { column: "client", type: "text", nullable: true, upload: "never", freeText: true },
+  /** The client's own id of the session (conversation, thread), or an inferred one: see `sessionSource`. */
+  sessionId: {
+    column: "session_id",
+    type: "id",
+    nullable: true,
+    upload: "standard",
+    freeText: true,
+    personal: true,
+  },
+  sessionSource: {
+    column: "session_source",
+    type: "choice",
+    values: SESSION_SOURCES,
+    nullable: true,
+    upload: "standard",
+  },
+  /** The client's id of the turn: one prompt of the user, with all calls that answer it. */
+  turnId: {
+    column: "turn_id",
+    type: "id",
+    nullable: true,
+    upload: "standard",
+    freeText: true,
+    personal: true,
+  },
+  /** The client's id of the sub-agent that made the call. Null: the session's main agent, or unknown. */
+  agentId: {
+    column: "agent_id",
+    type: "id",
+    nullable: true,
+    upload: "standard",
+    freeText: true,
+    personal: true,
+  },
+  /** The sub-agent that started this one. Null: the session's main agent, or unknown. */
+  parentAgentId: {
+    column: "parent_agent_id",
+    type: "id",
+    nullable: true,
+    upload: "standard",
+    freeText: true,
+    personal: true,
+  },
+  /** What the client calls the kind of sub-agent, such as `review`. */
+  agentKind: {
+    column: "agent_kind",
+    type: "text",
+    maxCharacters: 64,
+    nullable: true,
+    upload: "standard",
+    freeText: true,
+    personal: true,
+  },
+  clientVersion: {
+    column: "client_version",
+    type: "text",
+    maxCharacters: 64,
+    nullable: true,
+    upload: "full",
+    freeText: true,
+    personal: true,
+  },
+  /** The Git branch that was checked out in the caller's working directory. */
+  gitBranch: {
+    column: "git_branch",
+    type: "text",
+    maxCharacters: 255,
+    nullable: true,
+    upload: "full",
+    freeText: true,
+    personal: true,
+  },
+  /** The id of the commit that was checked out: 40 or 64 hexadecimal digits. */
+  gitCommit: {
+    column: "git_commit",
+    type: "text",
+    maxCharacters: 64,
+    nullable: true,
+    upload: "full",
+    freeText: true,
+    personal: true,
+  },
+  /** The remote repository as host and path, such as `github.com/acme/shop`: without a scheme, a user or a password. */
+  gitRemote: {
+    column: "git_remote",
+    type: "text",
+    maxCharacters: 255,
+    nullable: true,
+    upload: "full",
+    freeText: true,
+    personal: true,
+  },
+  /** The number of the pull request. */
+  pullRequest: {
+    column: "pull_request",
+    type: "count",
+    nullable: true,
+    upload: "full",
+    personal: true,
+  },
+  /** Null: the wire. */
+  recordSource: {
+    column: "record_source",
+    type: "choice",
+    values: RECORD_SOURCES,
+    nullable: true,
+    upload: "standard",
+  },
+  /** The log file from which the record was imported. */
+  logFile: { column: "log_file", type: "text", nullable: true, upload: "never", freeText: true },
+  /** The line in `logFile`, from 1. */
+  logLine: { column: "log_line", type: "count", nullable: true, upload: "never" },
   /** SHA-256 (hex) of the canonical prompt. */
   promptHash: {
     column: "prompt_hash",
@@ -376,6 +496,7 @@ export interface FieldValues extends Record<FieldType, unknown> {
   text: string;
   path: string;
   choice: string;
+  id: string;
   sha256: string;
   flag: boolean;
   tokens: number;
@@ -419,6 +540,15 @@ export const recordFields: readonly NamedField[] = (Object.keys(RECORD_FIELDS) a
 export const storedFields = recordFields.filter(
   (field): field is NamedField<StoredField> => field.madeForUpload !== true,
 );
+
+type UnknownField = Exclude<FieldsWith<{ readonly nullable: true }>, FieldsWith<{ readonly type: "tokens" }>>;
+
+/** Every field of a record that may be unknown, as null. A record that starts with these needs no edit for a new field. */
+export const UNKNOWN_FIELDS = Object.fromEntries(
+  storedFields.flatMap(({ name, nullable, type }) =>
+    nullable === true && type !== "tokens" ? [[name, null]] : [],
+  ),
+) as Readonly<Record<UnknownField, null>>;
 
 /** The fields that leave this machine, in the order of the wire. */
 export const wireFields = recordFields.filter(

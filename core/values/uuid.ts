@@ -1,6 +1,19 @@
 import type { Millis } from "./time.ts";
 
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+/** The codes of the hexadecimal digits. */
+const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+
+/** Where the two digits of each byte are in a UUID. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/** The codes of a UUID. They are reused, since joining 20 strings takes ten times the memory. */
+const codes: number[] = Array.from("00000000-0000-0000-0000-000000000000", (digit) => digit.charCodeAt(0));
+
+function writeByte(index: number, byte: number): void {
+  const place = PLACES[index] as number;
+  codes[place] = DIGITS[byte >> 4] as number;
+  codes[place + 1] = DIGITS[byte & 0x0f] as number;
+}
 
 /**
  * Returns a version 7 UUID (RFC 9562, section 5.7): 48 bits of time in milliseconds and 74 random bits. `random` holds at
@@ -8,14 +21,15 @@ const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
  */
 export function uuidV7(now: Millis, random: Uint8Array): string {
   if (random.length < 10) throw new RangeError(`uuidV7 needs 10 random bytes: ${random.length}`);
-  const time = Math.trunc(now).toString(16).padStart(12, "0").slice(-12);
-  const at = (index: number) => hex[random[index] as number] as string;
-  const version = hex[0x70 | ((random[0] as number) & 0x0f)];
-  const variant = hex[0x80 | ((random[2] as number) & 0x3f)];
-  return (
-    `${time.slice(0, 8)}-${time.slice(8)}-${version}${at(1)}-${variant}${at(3)}-` +
-    `${at(4)}${at(5)}${at(6)}${at(7)}${at(8)}${at(9)}`
-  );
+  let time = Math.trunc(now);
+  for (let index = 5; index >= 0; index -= 1) {
+    writeByte(index, time % 256);
+    time = Math.floor(time / 256);
+  }
+  for (let index = 0; index < 10; index += 1) writeByte(6 + index, random[index] as number);
+  writeByte(6, 0x70 | ((random[0] as number) & 0x0f));
+  writeByte(8, 0x80 | ((random[2] as number) & 0x3f));
+  return String.fromCharCode.apply(null, codes);
 }
 
 /** Whether a text is a UUID of any version (RFC 9562, section 4). */

@@ -58,10 +58,13 @@ export const calendarDate = v.pipe(
 /** Maximum number of digits of a request's cost in pico-USD: 10^10 USD, whose millicents a double represents exactly. */
 export const MAX_COST_DIGITS = 22;
 
+/** The digits of a request's cost. */
+export const COST_DIGITS = /^(?:0|[1-9]\d{0,21})$/;
+
 /** A request's cost in pico-USD as a decimal integer. */
 export const cost = v.pipe(
   v.string(),
-  v.regex(/^(?:0|[1-9]\d{0,21})$/, `must be an integer of at most ${MAX_COST_DIGITS} digits`),
+  v.regex(COST_DIGITS, `must be an integer of at most ${MAX_COST_DIGITS} digits`),
 );
 
 /** A sum of costs in pico-USD as a decimal integer; a difference may be negative. */
@@ -70,11 +73,17 @@ export const costSum = v.pipe(
   v.regex(/^(?:0|-?[1-9]\d{0,37})$/, "must be an integer of at most 38 digits"),
 );
 
+/** The digits of a SHA-256 in lower-case hex. */
+export const HEX_SHA256 = /^[0-9a-f]{64}$/;
+
 /** A SHA-256 in lower-case hex. */
-export const sha256Hex = v.pipe(
-  v.string(),
-  v.regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hexadecimal digits"),
-);
+export const sha256Hex = v.pipe(v.string(), v.regex(HEX_SHA256, "must be 64 lower-case hexadecimal digits"));
+
+/** The digits of half a SHA-256 in lower-case hex. */
+export const HEX_ID = /^[0-9a-f]{32}$/;
+
+/** The keyed hash of an id that a client stated: the first half of an HMAC-SHA-256, in lower-case hex. */
+export const idHash = v.pipe(v.string(), v.regex(HEX_ID, "must be 32 lower-case hexadecimal digits"));
 
 /** One page of a list, with the cursor of the next page. */
 export function page<const Schema extends v.GenericSchema>(item: Schema) {

@@ -53,6 +53,13 @@ export function formatInstant(at: Millis): string {
   return new Date(Math.min(Math.max(at, MIN_INSTANT), MAX_INSTANT)).toISOString();
 }
 
+const FORMATTED_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Whether a text that `parseInstant()` accepts is in the form of `formatInstant()`. */
+export function isFormattedInstant(text: string): boolean {
+  return FORMATTED_INSTANT.test(text);
+}
+
 /** Returns the UTC midnight at the start of a `YYYY-MM-DD` date, or `null` if it is not a valid date. */
 export function parseCalendarDate(text: string): Millis | null {
   const match = CALENDAR_DATE.exec(text);

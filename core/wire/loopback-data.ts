@@ -6,7 +6,7 @@ import {
   recordFields,
   type ValueOrNull,
 } from "../values/record-fields.ts";
-import { cost, costSum, count, instant, name } from "./fields.ts";
+import { cost, costSum, count, instant, maybe, name } from "./fields.ts";
 import { metadataRecordSchema, schemaOf } from "./metadata-record.ts";
 
 const { cost_usd_minor_units: _minorUnits, ...wireEntries } = metadataRecordSchema.entries;
@@ -34,13 +34,23 @@ type LocalEntries = {
 const localEntries = Object.fromEntries(
   localJsonFields.map((field) => [
     field.column,
-    field.nullable === true ? v.nullable(schemaOf(field)) : schemaOf(field),
+    field.nullable === true ? maybe(schemaOf(field)) : schemaOf(field),
   ]),
 ) as unknown as LocalEntries;
+
+type IdField = FieldsWith<{ readonly type: "id" }>;
+
+/** The ids that clients state. On this machine they are as stated; only what is sent is hashed. */
+const idEntries = Object.fromEntries(
+  recordFields.flatMap(({ type, column }) => (type === "id" ? [[column, maybe(v.string())]] : [])),
+) as unknown as {
+  readonly [Name in IdField as RecordFields[Name]["column"]]: v.GenericSchema<string | null>;
+};
 
 /** A request in `GET /v1/requests` and `GET /v1/events`: the wire record plus the fields that never leave this machine. */
 export const requestItemSchema = v.object({
   ...wireEntries,
+  ...idEntries,
   cost_usd: v.nullable(usd),
   ...localEntries,
 });

@@ -7,7 +7,8 @@ import {
   type WireField,
   wireFields,
 } from "../values/record-fields.ts";
-import { cost, count, instant, integer, maybe, name, sha256Hex, text, uuid } from "./fields.ts";
+import { acceptRecord } from "./accept-record.ts";
+import { cost, count, idHash, instant, integer, maybe, name, sha256Hex, text, uuid } from "./fields.ts";
 import { type Parsed, parseWire } from "./parse.ts";
 
 /** Maximum number of counts in `usage_extras`. */
@@ -28,6 +29,7 @@ const SCHEMAS = {
   text: textOf,
   path: textOf,
   choice: ({ values = [] }) => v.picklist(values),
+  id: () => idHash,
   sha256: () => sha256Hex,
   flag: () => v.boolean(),
   tokens: () => count,
@@ -79,5 +81,7 @@ export type MetadataRecord = v.InferOutput<typeof metadataRecordSchema>;
 
 /** Parses one record of a batch. */
 export function parseMetadataRecord(input: unknown): Parsed<MetadataRecord> {
+  const accepted = acceptRecord(input);
+  if (accepted !== null) return { ok: true, value: accepted as MetadataRecord };
   return parseWire(metadataRecordSchema, input);
 }

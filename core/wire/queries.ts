@@ -30,11 +30,24 @@ const bodyVersion = maybe(
 /** The query of `…/overview` and `…/optimisation`. */
 export const periodQuerySchema = v.object({ from: edge, to: edge });
 
+/** The dimensions of analytics. The last four are those of sessions, and of Git: they are null in records of older daemons. */
+export const ANALYTICS_DIMENSIONS = [
+  "project",
+  "model",
+  "provider",
+  "machine",
+  "user",
+  "session",
+  "agent",
+  "branch",
+  "client",
+] as const;
+
 /** The query of `…/analytics`. */
 export const analyticsQuerySchema = v.object({
   from: edge,
   to: edge,
-  by: v.picklist(["project", "model", "provider", "machine", "user"]),
+  by: v.picklist(ANALYTICS_DIMENSIONS),
   bucket: v.optional(v.picklist(["hour", "day"]), "day"),
 });
 

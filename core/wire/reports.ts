@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { costSum, count, instant, maybe } from "./fields.ts";
+import { ANALYTICS_DIMENSIONS } from "./queries.ts";
 import { usageTotalsSchema } from "./usage-totals.ts";
 
 /** The period of a response: half-open `[from, to)`, after clamping. */
@@ -37,7 +38,7 @@ export type Overview = v.InferOutput<typeof overviewSchema>;
 /** The response of `…/analytics?by&bucket`. */
 export const analyticsSchema = v.object({
   ...period,
-  by: v.picklist(["project", "model", "provider", "machine", "user"]),
+  by: v.picklist(ANALYTICS_DIMENSIONS),
   bucket: v.picklist(["hour", "day"]),
   totals: usageTotalsSchema,
   /** Sorted by cost, highest first. Each lists the buckets in which it has requests, oldest first. */

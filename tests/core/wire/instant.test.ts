@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   formatCalendarDate,
   formatInstant,
+  isFormattedInstant,
   MAX_INSTANT,
   MIN_INSTANT,
   nextMidnight,
@@ -133,4 +134,24 @@ describe("parseCalendarDate()", () => {
     assert.equal(formatCalendarDate(at + 86_399_999), "2024-02-28");
     assert.equal(formatCalendarDate(nextMidnight(at)), "2024-02-29");
   });
+});
+
+describe("isFormattedInstant()", () => {
+  it("accepts what formatInstant() returns", () =>
+    fc.assert(
+      fc.property(fc.integer({ min: MIN_INSTANT, max: MAX_INSTANT }), (at) =>
+        assert.ok(isFormattedInstant(formatInstant(at))),
+      ),
+    ));
+  for (const text of [
+    "2026-11-21T12:00:00Z",
+    "2026-11-21t12:00:00.000z",
+    "2026-11-21 12:00:00.000Z",
+    "2026-11-21T12:00:00.000+00:00",
+    "2026-11-21T12:00:00,000Z",
+    "2026-11-21T12:00:00.0000Z",
+    "2026-11-21T12:00:00.000Z\n",
+  ]) {
+    it(`refuses ${JSON.stringify(text)}`, () => assert.ok(!isFormattedInstant(text)));
+  }
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import * as v from "valibot";
 import { ERROR_CLASSES } from "../../../core/values/record-fields.ts";
 import {
   BATCH_MAX_RECORDS,
@@ -45,12 +46,38 @@ const whole = {
   retryable: true,
   project: "shop",
   attribution_tier: "git_root",
+  session_id: "5e".repeat(16),
+  session_source: "stated",
+  turn_id: "70".repeat(16),
+  agent_id: "a9".repeat(16),
+  parent_agent_id: "9a".repeat(16),
+  agent_kind: "review",
+  client_version: "2.1.240",
+  git_branch: "main",
+  git_commit: "c0".repeat(20),
+  git_remote: "github.com/acme/shop",
+  pull_request: 7,
+  record_source: "wire",
   prompt_hash: "0".repeat(64),
   prompt_hash_kind: "keyed",
   method: "POST",
   path: "/v1/chat/completions",
   source_workdir: "/home/ann/shop",
 };
+
+/** The fields that version 0.5 of the daemon does not know. */
+const SESSION_FIELDS: ReadonlySet<string> = new Set([
+  ...[
+    "session_id",
+    "session_source",
+    "turn_id",
+    "agent_id",
+    "parent_agent_id",
+    "agent_kind",
+    "client_version",
+  ],
+  ...["git_branch", "git_commit", "git_remote", "pull_request", "record_source"],
+]);
 
 describe("parseMetadataRecord()", () => {
   it("accepts a record with every field", () =>
@@ -72,6 +99,23 @@ describe("parseMetadataRecord()", () => {
     const { error_class: _1, provider_error_code: _2, http_status: _3, retryable: _4, ...before } = whole;
     const parsed = parseMetadataRecord(before);
     assert.ok(parsed.ok && parsed.value.error_class === null && parsed.value.http_status === null);
+  });
+  it("accepts a record of a daemon that knows no sessions", () => {
+    const before = Object.entries(whole).filter(([name]) => !SESSION_FIELDS.has(name));
+    const parsed = parseMetadataRecord(Object.fromEntries(before));
+    assert.ok(parsed.ok);
+    for (const name of SESSION_FIELDS) assert.equal(parsed.value[name as keyof typeof parsed.value], null);
+  });
+  it("is read by a cloud that knows no sessions, without them", () => {
+    const earlier = Object.entries(metadataRecordSchema.entries).filter(
+      ([name]) => !SESSION_FIELDS.has(name),
+    );
+    const parsed = parseWire(v.object(Object.fromEntries(earlier)), whole);
+    assert.ok(parsed.ok);
+    assert.deepEqual(
+      Object.keys(whole).filter((name) => !(name in parsed.value)),
+      [...SESSION_FIELDS],
+    );
   });
   it("drops unknown fields, including column names", () => {
     const extra = {
@@ -107,6 +151,9 @@ describe("parseMetadataRecord()", () => {
     ["cost_pico_usd", "007", "must be an integer of at most 22 digits"],
     ["cost_pico_usd", "-1", "must be an integer of at most 22 digits"],
     ["cost_pico_usd", "1".repeat(23), "must be an integer of at most 22 digits"],
+    ["session_id", "5e550001-0000-4000-8000-000000000000", "must be 32 lower-case hexadecimal digits"],
+    ["agent_id", "A9".repeat(16), "must be 32 lower-case hexadecimal digits"],
+    ["session_source", "guessed", 'must be ("stated" | "inferred")'],
     ["http_status", 99, "must be a whole number from 100 to 999"],
     ["http_status", 1000, "must be a whole number from 100 to 999"],
     ["http_status", 200.5, "must be a whole number from 100 to 999"],
