@@ -80,15 +80,24 @@ export function digestRequest(request: SealedRequest, sha256: Sha256): Uint8Arra
   return sha256(encoder.encode(JSON.stringify(fields))).subarray(0, DIGEST_BYTES);
 }
 
-/** Digests requests and concatenates the digests. */
-export function digestRequests(requests: readonly SealedRequest[], sha256: Sha256): Uint8Array {
-  const digests = new Uint8Array(requests.length * DIGEST_BYTES);
+/** Returns the leaves of requests that are in order of their ids: `CostSealRow.leaves`. The ids are in lower case. */
+export function packLeaves(requests: readonly SealedRequest[], sha256: Sha256): Uint8Array {
+  const leaves = new Uint8Array(requests.length * LEAF_BYTES);
   let at = 0;
   for (const request of requests) {
-    digests.set(digestRequest(request, sha256), at);
-    at += DIGEST_BYTES;
+    writeId(leaves, at, request.request_id);
+    leaves.set(digestRequest(request, sha256), at + ID_BYTES);
+    at += LEAF_BYTES;
   }
-  return digests;
+  return leaves;
+}
+
+function writeId(bytes: Uint8Array, start: number, id: string): void {
+  let at = start;
+  for (let from = 0; from < id.length; from += 2) {
+    if (id[from] === "-") from += 1;
+    bytes[at++] = Number.parseInt(id.slice(from, from + 2), 16);
+  }
 }
 
 /** Returns the requests of a seal. Bytes after the last complete leaf are ignored. */

@@ -16,6 +16,7 @@ import { toStorableText } from "../../wire/characters.ts";
 import { MAX_COST_DIGITS } from "../../wire/fields.ts";
 import { formatInstant } from "../../wire/instant.ts";
 import { MAX_USAGE_EXTRAS, type MetadataRecord } from "../../wire/metadata-record.ts";
+import type { IdHash } from "./id-hash.ts";
 import { type PromptHashForm, toPromptHashFields } from "./prompt-hash.ts";
 import { isFieldSent, isLocalOnly, type UploadPolicy } from "./upload-policy.ts";
 
@@ -31,17 +32,19 @@ export type LocalRecord = Omit<RequestRecord, "errorClass"> & { readonly errorCl
 /**
  * Returns the record that leaves the machine under a policy. Fields that are not sent are `null`. The result always fits the
  * cloud's schema: texts are cut, numbers are rounded to integers, and a value that the wire cannot represent becomes `null`.
+ * Ids of sessions and agents are hashed; without a hash function they are not sent.
  */
 export function toOutgoingRecord(
   local: LocalRecord,
   policy: UploadPolicy,
   promptHash: PromptHashForm = { kind: "plain" },
+  hashId: IdHash | null = null,
 ): OutgoingRecord {
   if (isLocalOnly(local.project, policy)) return { kind: "local_only" };
   const made = makeForUpload(local, promptHash);
   const record: Record<string, unknown> = { ...TEMPLATE };
   for (const { column, convert } of listSent(policy)) {
-    record[column] = convert === null ? made[column as MadeColumn] : convert(local);
+    record[column] = convert === null ? made[column as MadeColumn] : convert(local, hashId);
   }
   return { kind: "send", record: record as MetadataRecord };
 }
@@ -59,7 +62,11 @@ function makeForUpload(local: LocalRecord, form: PromptHashForm): Pick<MetadataR
 
 /** The conversion of each type of value for sending. */
 const CONVERSIONS: {
-  readonly [Type in FieldType]: (value: FieldValues[Type], field: NamedField) => unknown;
+  readonly [Type in FieldType]: (
+    value: FieldValues[Type],
+    field: NamedField,
+    hashId: IdHash | null,
+  ) => unknown;
 } = {
   uuid: (id) => id,
   instant: formatInstant,
@@ -67,6 +74,7 @@ const CONVERSIONS: {
   text: toText,
   path: (path, field) => toText(withoutQuery(path), field),
   choice: toChoice,
+  id: (id, _field, hashId) => hashId?.(id) ?? null,
   sha256: toSha256Hex,
   flag: (flag) => flag,
   tokens: toCount,
@@ -96,12 +104,16 @@ function listSent(policy: UploadPolicy): typeof OUTGOING_FIELDS {
   return sent;
 }
 
-function createConversion(field: NamedField): (local: LocalRecord) => unknown {
-  const convert = CONVERSIONS[field.type] as (value: unknown, field: NamedField) => unknown;
+function createConversion(field: NamedField): (local: LocalRecord, hashId: IdHash | null) => unknown {
+  const convert = CONVERSIONS[field.type] as (
+    value: unknown,
+    field: NamedField,
+    hashId: IdHash | null,
+  ) => unknown;
   const read = createReader(field);
-  return (local) => {
+  return (local, hashId) => {
     const value = read(local);
-    return value === null ? null : convert(value, field);
+    return value === null ? null : convert(value, field, hashId);
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Sha256 } from "../../values/hash.ts";
-import { hashBytes } from "../../values/hash-text.ts";
+import { fromHex, hmacSha256 } from "../../values/hmac.ts";
 
 /** The values of `[cloud.upload] prompt_hash_kind`. */
 export const PROMPT_HASH_KINDS = ["auto", "plain", "keyed"] as const;
@@ -39,28 +39,4 @@ export function toPromptHashFields(
   if (form.kind === "plain") return { prompt_hash: plainHex, prompt_hash_kind: "plain" };
   const keyed = hmacSha256(fromHex(form.keyHex), fromHex(plainHex), form.sha256);
   return { prompt_hash: keyed, prompt_hash_kind: "keyed" };
-}
-
-/** SHA-256's block, bytes. Source: FIPS 180-4, section 5.2.1. */
-const BLOCK_BYTES = 64;
-
-/** Computes HMAC-SHA-256 (RFC 2104) in lower-case hex, for a key of at most one block. */
-export function hmacSha256(key: Uint8Array, message: Uint8Array, sha256: Sha256): string {
-  if (key.length > BLOCK_BYTES)
-    throw new RangeError(`the key has more than ${BLOCK_BYTES} bytes: ${key.length}`);
-  const pad = (byte: number) => Uint8Array.from({ length: BLOCK_BYTES }, (_, at) => (key[at] ?? 0) ^ byte);
-  return hashBytes(concatenate(pad(0x5c), sha256(concatenate(pad(0x36), message))), sha256);
-}
-
-function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
-}
-
-function fromHex(hex: string): Uint8Array {
-  return Uint8Array.from({ length: hex.length / 2 }, (_, at) =>
-    Number.parseInt(hex.slice(2 * at, 2 * at + 2), 16),
-  );
 }

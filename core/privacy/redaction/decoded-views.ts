@@ -146,9 +146,13 @@ const MIN_TEXT_SHARE = 0.5;
 /** Returns a view of the text that is encoded in base64 or hexadecimal inside another text, or null if there is none. */
 function embeddedView(inner: TextView): TextView | null {
   const { text } = inner;
+  EMBEDDED.lastIndex = 0;
+  let match = EMBEDDED.exec(text);
+  if (match === null) return null;
   // Upper bound: four base64 alignments at 3/4 each, two hexadecimal ones at 1/2 each, and the ends of stretches.
   const builder = new ViewBuilder(text, Math.ceil(text.length * 4.2) + 16);
-  for (const { 0: run, index: start } of text.matchAll(EMBEDDED)) {
+  for (; match !== null; match = EMBEDDED.exec(text)) {
+    const { 0: run, index: start } = match;
     for (let offset = 0; offset < 4; offset += 1) {
       if (decodeBase64(text, start + offset, start + run.length, builder) >= MIN_TEXT_SHARE) break;
     }
@@ -158,7 +162,9 @@ function embeddedView(inner: TextView): TextView | null {
       }
     }
   }
-  return builder.size === 0 ? null : composeViews(builder.build(), inner);
+  if (builder.size > 0) return composeViews(builder.build(), inner);
+  builder.discard();
+  return null;
 }
 
 /** Levels of nested encoding that are searched. */

@@ -24,8 +24,8 @@ export type Redaction =
 /** Redacts one text. Never throws. */
 export type Redact = (text: string) => Redaction;
 
-/** The marks of an earlier redaction: the value is no longer a secret. */
-const ONLY_MARKS = /^(?:\[redacted:[a-z0-9_]{1,64}\])+$/;
+/** The marks of an earlier redaction, also with the padding of base64 that one left: the value is no longer a secret. */
+const ONLY_MARKS = /^(?:\[redacted:[a-z0-9_]{1,64}\])+={0,2}$/;
 
 interface FoundRange {
   readonly start: number;

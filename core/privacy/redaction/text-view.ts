@@ -33,9 +33,28 @@ const SHORT_ESCAPES: ReadonlyMap<number, number> = new Map([
   [0x66, 0x20],
 ]);
 
+interface ViewArrays {
+  readonly codes: Uint16Array;
+  readonly starts: Uint32Array;
+  readonly lengths: Uint16Array;
+}
+
+const createArrays = (capacity: number): ViewArrays => ({
+  codes: new Uint16Array(capacity),
+  starts: new Uint32Array(capacity),
+  lengths: new Uint16Array(capacity),
+});
+
+/** The capacity of the arrays that are kept. It is enough for the names of a call. */
+const SPARE_CAPACITY = 1_024;
+
+/** The arrays of a builder that was discarded. Most are, and creating the arrays takes longer than searching a short text. */
+let spare: ViewArrays | null = null;
+
 /** Builds a view character by character, with each character's place in the original. */
 export class ViewBuilder {
   readonly #original: string;
+  readonly #arrays: ViewArrays;
   readonly #codes: Uint16Array;
   readonly #starts: Uint32Array;
   readonly #lengths: Uint16Array;
@@ -43,10 +62,18 @@ export class ViewBuilder {
 
   /** @param capacity the largest number of characters that will be appended. */
   constructor(original: string, capacity: number) {
+    const isSmall = capacity <= SPARE_CAPACITY;
     this.#original = original;
-    this.#codes = new Uint16Array(capacity);
-    this.#starts = new Uint32Array(capacity);
-    this.#lengths = new Uint16Array(capacity);
+    this.#arrays = (isSmall ? spare : null) ?? createArrays(isSmall ? SPARE_CAPACITY : capacity);
+    if (isSmall) spare = null;
+    this.#codes = this.#arrays.codes;
+    this.#starts = this.#arrays.starts;
+    this.#lengths = this.#arrays.lengths;
+  }
+
+  /** Gives the memory back. Nothing may be appended or built afterwards. */
+  discard(): void {
+    if (this.#codes.length === SPARE_CAPACITY) spare = this.#arrays;
   }
 
   /**

@@ -6,10 +6,9 @@ import {
   type CostSealRow,
   checkCostSeal,
   checkLeaf,
-  DIGEST_BYTES,
   digestRequest,
-  digestRequests,
   hashCostSeal,
+  packLeaves,
   SEALED_COLUMNS,
   type SealedRequest,
   unpackLeaves,
@@ -55,14 +54,9 @@ describe("digestRequest()", () => {
   });
 });
 
-describe("digestRequests()", () => {
-  it("joins the digests in the order of the requests", () => {
-    const digests = digestRequests([request(B), request(A)], sha256);
-    assert.deepEqual(
-      [digests.subarray(0, DIGEST_BYTES), digests.subarray(DIGEST_BYTES)],
-      [B, A].map((id) => new Uint8Array(digestRequest(request(id), sha256))),
-    );
-  });
+describe("packLeaves()", () => {
+  it("joins the bytes of each id and its digest", () =>
+    assert.deepEqual(packLeaves([request(A), request(B)], sha256), leaves));
 });
 
 describe("unpackLeaves()", () => {

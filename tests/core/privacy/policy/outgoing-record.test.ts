@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
+import { createIdHash } from "../../../../core/privacy/policy/id-hash.ts";
 import {
   type LocalRecord,
   toErrorClass,
@@ -16,8 +19,14 @@ import { ERROR_CLASSES } from "../../../../core/values/record-fields.ts";
 import { type MetadataRecord, parseMetadataRecord } from "../../../../core/wire/metadata-record.ts";
 import { policyOf, sampleRecord } from "./sample-record.rig.ts";
 
+const ID_KEY = "1d".repeat(32);
+
+/** The form of an id that is sent, computed by Node. */
+const hmac = (id: string) =>
+  createHmac("sha256", Buffer.from(ID_KEY, "hex")).update(id).digest("hex").slice(0, 32);
+
 function send(local: LocalRecord, policy: UploadPolicy = policyOf("full")): MetadataRecord {
-  const outgoing = toOutgoingRecord(local, policy);
+  const outgoing = toOutgoingRecord(local, policy, { kind: "plain" }, createIdHash(ID_KEY, sha256));
   assert.ok(outgoing.kind === "send");
   return outgoing.record;
 }
@@ -61,12 +70,45 @@ describe("toOutgoingRecord()", () => {
       retryable: true,
       project: "shop",
       attribution_tier: "git_root",
+      session_id: hmac("thr-demo-1"),
+      session_source: "stated",
+      turn_id: hmac("turn-1"),
+      agent_id: hmac("thr-demo-2"),
+      parent_agent_id: hmac("thr-demo-3"),
+      agent_kind: "collab_spawn",
+      client_version: "2.1.240",
+      git_branch: "feature/pay",
+      git_commit: "c0".repeat(20),
+      git_remote: "github.com/acme/shop",
+      pull_request: 7,
+      record_source: "logs",
       prompt_hash: "a".repeat(64),
       prompt_hash_kind: "plain",
       method: "POST",
       path: "/v1/chat/completions",
       source_workdir: "/home/ann/shop",
     });
+  });
+  it("sends nothing about sessions, agents and Git under minimal, and neither Git nor the version under standard", () => {
+    const names = (preset: "minimal" | "standard" | "full") =>
+      Object.entries(send(sampleRecord, policyOf(preset)))
+        .filter(
+          ([name, value]) =>
+            /^(session|turn|agent|parent|client|git|pull|record)_/.test(name) && value !== null,
+        )
+        .map(([name]) => name);
+    const standard = ["session_id", "session_source", "turn_id", "agent_id", "parent_agent_id", "agent_kind"];
+    const git = ["client_version", "git_branch", "git_commit", "git_remote", "pull_request"];
+    assert.deepEqual(names("minimal"), []);
+    assert.deepEqual(names("standard"), [...standard, "record_source"]);
+    assert.deepEqual(names("full"), [...standard, ...git, "record_source"]);
+  });
+  it("sends no id without a key", () => {
+    const outgoing = toOutgoingRecord(sampleRecord, policyOf("full"));
+    assert.ok(outgoing.kind === "send");
+    const { session_id, turn_id, agent_id, parent_agent_id, session_source } = outgoing.record;
+    assert.deepEqual([session_id, turn_id, agent_id, parent_agent_id], [null, null, null, null]);
+    assert.equal(session_source, "stated");
   });
   it("does not send a local-only project with any preset and overrides", () => {
     const policy = policyOf("full", { fields: { project: true }, perProject: { shop: false } });
@@ -84,7 +126,16 @@ describe("toOutgoingRecord()", () => {
   it("has no field for data that never leaves the machine", () => {
     const text = JSON.stringify(send(sampleRecord));
     for (const name of neverSent) assert.ok(!text.includes(`"${name}"`), name);
-    for (const local of ["api.openai.com", "openai.chat", "chatcmpl-1", "curl", "e".repeat(64)]) {
+    for (const local of [
+      "api.openai.com",
+      "openai.chat",
+      "chatcmpl-1",
+      "curl",
+      "thr-demo",
+      "turn-1",
+      "rollout",
+      "e".repeat(64),
+    ]) {
       assert.ok(!text.includes(local), local);
     }
   });

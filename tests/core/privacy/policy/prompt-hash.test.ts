@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
 import { toOutgoingRecord } from "../../../../core/privacy/policy/outgoing-record.ts";
 import {
   choosePromptHashForm,
-  hmacSha256,
   type PromptHashKind,
   toPromptHashFields,
 } from "../../../../core/privacy/policy/prompt-hash.ts";
@@ -17,23 +15,6 @@ const PLAIN = "a1".repeat(32);
 const keyedHash = createHmac("sha256", Buffer.from(KEY, "hex"))
   .update(Buffer.from(PLAIN, "hex"))
   .digest("hex");
-
-describe("hmacSha256()", () => {
-  // Planted: the outer pad as the inner one; the message hashed without the key.
-  it("follows RFC 2104 for every key of up to a block", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), fc.uint8Array({ maxLength: 200 }), (key, message) => {
-        assert.equal(
-          hmacSha256(key, message, sha256),
-          createHmac("sha256", key).update(message).digest("hex"),
-        );
-      }),
-    );
-  });
-  it("rejects a key longer than a block", () => {
-    assert.throws(() => hmacSha256(new Uint8Array(65), new Uint8Array(), sha256), RangeError);
-  });
-});
 
 describe("the form of prompt_hash", () => {
   const rows: readonly (readonly [

@@ -1,10 +1,10 @@
 import type { UploadPolicy } from "../../../../core/privacy/policy/upload-policy.ts";
 import type { RequestRecord } from "../../../../core/values/record.ts";
-import { unknownFields } from "../../values/unknown-fields.rig.ts";
+import { UNKNOWN_FIELDS } from "../../../../core/values/record-fields.ts";
 
 /** A record in which every field says something, each its own value. */
 export const sampleRecord: RequestRecord = {
-  ...unknownFields,
+  ...UNKNOWN_FIELDS,
   requestId: "01994b8e-7c00-7000-8000-000000000000",
   requestedAt: Date.UTC(2026, 10, 21, 10),
   provider: "openai",
@@ -45,6 +45,20 @@ export const sampleRecord: RequestRecord = {
   api: "openai.chat",
   providerResponseId: "chatcmpl-1",
   client: "curl",
+  sessionId: "thr-demo-1",
+  sessionSource: "stated",
+  turnId: "turn-1",
+  agentId: "thr-demo-2",
+  parentAgentId: "thr-demo-3",
+  agentKind: "collab_spawn",
+  clientVersion: "2.1.240",
+  gitBranch: "feature/pay",
+  gitCommit: "c0".repeat(20),
+  gitRemote: "github.com/acme/shop",
+  pullRequest: 7,
+  recordSource: "logs",
+  logFile: "/home/ann/.codex/sessions/rollout.jsonl",
+  logLine: 12,
 };
 
 /** A policy of a preset alone, and what is set beside it. */

@@ -26,7 +26,10 @@ const minimal = [
   ...["thinking_tokens", "tokens_complete", "cost_usd_minor_units", "cost_pico_usd", "cost_source"],
   ...["billing_mode", "rates_source", "project"],
 ];
-const full = ["method", "path", "source_workdir"];
+const full = [
+  ...["client_version", "git_branch", "git_commit", "git_remote", "pull_request"],
+  ...["method", "path", "source_workdir"],
+];
 const all = Object.keys(metadataRecordSchema.entries);
 const standard = all.filter((field) => ![...required, ...minimal, ...full].includes(field));
 
@@ -56,12 +59,12 @@ describe("sentFields()", () => {
   it("of minimal: ids, time, provider, model, tokens, cost with its source, project", () => {
     assert.deepEqual([...sentFields(policyOf("minimal"))].sort(), [...required, ...minimal].sort());
   });
-  it("of standard: all except method, path and working directory", () => {
+  it("of standard: all except Git, version, method, path and working directory", () => {
     assert.deepEqual(
       [...sentFields(policyOf("standard"))].sort(),
       [...required, ...minimal, ...standard].sort(),
     );
-    assert.equal(standard.length, 15);
+    assert.equal(standard.length, 22);
   });
   it("of full: every field of the record", () => {
     assert.deepEqual([...sentFields(policyOf("full"))].sort(), [...all].sort());

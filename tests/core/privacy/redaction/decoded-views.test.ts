@@ -127,6 +127,17 @@ describe("createRedact()", () => {
         assert.ok(twice.ok);
         assert.equal(twice.text, once.text);
       }),
+      {
+        examples: [
+          [
+            [
+              each("Server=s;Uid=u;Pwd=ljncEK2JFcoJH5Hs5RfEFKoxDl48XO", (c) => `%${hexOf(c)}`),
+              "\n",
+              "dHNrZXktYXV0aC0xMDE2bmRaUThlYlpJTjRkRWhGSWg3NVhROVRRM3M=",
+            ],
+          ],
+        ],
+      },
     );
   });
 });
