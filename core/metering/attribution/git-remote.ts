@@ -1,11 +1,8 @@
 import { isAbsolutePath } from "./file-path.ts";
+import { gitConfigValues } from "./git-config.ts";
 
 /** Maximum length of a remote in characters. A longer one is not used. */
 const MAX_LENGTH = 256;
-
-/** `[remote "origin"]`; git-config(1), "Syntax". */
-const REMOTE_SECTION = /^\s*\[\s*remote\s+"([^"\\]*)"\s*\]/i;
-const URL_LINE = /^\s*url\s*=\s*(?:"([^"\\]*)"|([^#;]*))/i;
 
 /** `https://user@host:port/path`; git-fetch(1), "Git URLs". An `@` after the host may end a password with a slash. */
 const URL_FORM = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/]*@)?([^/:@]+)(?::\d*)?\/+([^?#@]+)(?:[?#][^@]*)?$/i;
@@ -21,14 +18,10 @@ const PATH = /^[\p{L}\p{N}_.~+%/-]+$/u;
  * that identifies a repository. Decision: the URL is used as written, without `insteadOf` and included files.
  */
 export function readGitRemote(config: string): string | null {
-  let section: string | null = null;
   let first: string | null = null;
-  for (const line of config.split(/\r?\n/)) {
-    if (/^\s*\[/.test(line)) section = REMOTE_SECTION.exec(line)?.[1] ?? null;
-    if (section === null) continue;
-    const [, quoted, plain] = URL_LINE.exec(line) ?? [];
-    const remote = normaliseRemote(quoted ?? plain ?? "");
-    if (section === "origin" && remote !== null) return remote;
+  for (const { subsection, value } of gitConfigValues(config, "remote", "url")) {
+    const remote = normaliseRemote(value);
+    if (subsection === "origin" && remote !== null) return remote;
     first ??= remote;
   }
   return first;
