@@ -9,6 +9,7 @@
  * - `attribution/`: the project that a call belongs to.
  * - `coverage/`: how much of the traffic was metered.
  * - `estimate/`: the texts to count when a provider states no tokens.
+ * - `limits/`: the limits of accounts that responses state, with forecasts.
  *
  * ```ts
  * import { createRegistry, createUsageReader } from "./mod.ts";

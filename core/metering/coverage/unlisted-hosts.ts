@@ -71,6 +71,20 @@ export function listUnlistedHosts(coverage: readonly CoverageTotal[]): UnlistedH
     .sort((one, other) => other.count - one.count || (one.host < other.host ? -1 : 1));
 }
 
+/** Whether the meter knows a host by now. `port` is that of a URL. */
+export type IsKnownHost = (host: string, port: number) => boolean;
+
+/** Separates the hosts that still have to be added from those that were added after their calls were seen. */
+export function splitAddedHosts(
+  hosts: readonly UnlistedHost[],
+  isKnown: IsKnownHost,
+): { readonly unlisted: readonly UnlistedHost[]; readonly added: readonly UnlistedHost[] } {
+  const { true: added = [], false: unlisted = [] } = Object.groupBy(hosts, ({ host, port }) =>
+    port === null ? `${isKnown(host, 443) || isKnown(host, 80)}` : `${isKnown(host, port)}`,
+  );
+  return { unlisted, added };
+}
+
 const API_NAMES: Readonly<Record<UnlistedApi, string>> = {
   openai: "OpenAI's",
   anthropic: "Anthropic's",
@@ -79,14 +93,23 @@ const API_NAMES: Readonly<Record<UnlistedApi, string>> = {
 
 /** Describes an unlisted host in one sentence. */
 export function describeUnlistedHost({ host, port, apis, count }: UnlistedHost): string {
-  const name = `${host}${port === null ? "" : ` (port ${port})`}`;
-  const times = formatCount(count);
-  if (apis.length === 0)
-    return `Not metered: ${times} ${count === 1 ? "connection" : "connections"} to ${name}, an AI service.`;
+  const name = nameOf({ host, port });
+  const times = countOf({ apis, count });
+  if (apis.length === 0) return `Not metered: ${times} to ${name}, an AI service.`;
   const names = apis.map((api) => API_NAMES[api]);
   const listed = names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-  return `Not metered: ${times} ${count === 1 ? "call" : "calls"} to ${name}, which answers like ${listed} ${names.length === 1 ? "API" : "APIs"}.`;
+  return `Not metered: ${times} to ${name}, which answers like ${listed} ${names.length === 1 ? "API" : "APIs"}.`;
 }
+
+/** Describes a host that was added after its calls were seen, in two sentences. */
+export const describeAddedHost = (host: UnlistedHost): string =>
+  `Not metered: ${countOf(host)} to ${nameOf(host)} before the host was added. A daemon started since then meters it.`;
+
+const nameOf = ({ host, port }: Pick<UnlistedHost, "host" | "port">) =>
+  `${host}${port === null ? "" : ` (port ${port})`}`;
+
+const countOf = ({ apis, count }: Pick<UnlistedHost, "apis" | "count">) =>
+  `${formatCount(count)} ${apis.length === 0 ? "connection" : "call"}${count === 1 ? "" : "s"}`;
 
 /** Returns a provider name for a host: its labels, joined by hyphens. */
 export const providerNameOf = (host: string): string =>

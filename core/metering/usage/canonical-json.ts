@@ -28,22 +28,29 @@ function write(value: unknown, depth: number): string | null {
 }
 
 function writeArray(array: readonly unknown[], depth: number): string | null {
-  const items: string[] = [];
+  let items = "";
   for (const item of array) {
     const text = write(item, depth);
     if (text === null) return null;
-    items.push(text);
+    items += items === "" ? text : `,${text}`;
   }
-  return `[${items.join(",")}]`;
+  return `[${items}]`;
 }
 
 function writeObject(object: object, depth: number): string | null {
-  const members: string[] = [];
-  // The default order of `sort` is by UTF-16 code units.
-  for (const name of Object.keys(object).sort()) {
+  let members = "";
+  for (const name of sortedNames(object)) {
     const text = write((object as Record<string, unknown>)[name], depth);
     if (text === null || !name.isWellFormed()) return null;
-    members.push(`${JSON.stringify(name)}:${text}`);
+    members += `${members === "" ? "" : ","}${JSON.stringify(name)}:${text}`;
   }
-  return `{${members.join(",")}}`;
+  return `{${members}}`;
+}
+
+/** Returns the names of members by UTF-16 code units. Most objects have two, which `sort` would copy. */
+function sortedNames(object: object): string[] {
+  const names = Object.keys(object);
+  if (names.length !== 2) return names.sort();
+  const [first, second] = names as [string, string];
+  return first < second ? names : [second, first];
 }

@@ -22,6 +22,8 @@ export type PathDialect =
   | "bedrock"
   | "cohere"
   | "model-serving"
+  | "lmstudio"
+  | "llama-cpp"
   | ProviderDialect;
 
 /** The API of an operator's host: one family of paths, or the combination that Azure serves. */
@@ -489,5 +491,7 @@ export const DIALECTS: Readonly<Record<PathDialect, readonly PathRule[]>> = {
     post(/^\/api\/v2\/cortex\/inference:complete$/, "openai.served", "chat"),
     post(/^\/api\/v2\/cortex\/inference:embed$/, "openai.embeddings", "embedding", false),
   ],
+  lmstudio: [post(/^\/api\/v1\/chat$/, "lmstudio.chat", "chat")],
+  "llama-cpp": [post(/^\/(completions?|infill)$/, "llama.completion", "chat")],
   ...PROVIDER_DIALECTS,
 };

@@ -1,5 +1,4 @@
 import type { BillingMode } from "../../values/record.ts";
-import { type PathRule, post } from "./path-rules.ts";
 import {
   ANTHROPIC_ANYWHERE,
   anthropic,
@@ -17,7 +16,7 @@ const local = (
   provider: string,
   port: number,
   apis: Provider["apis"],
-  { billing = "free", paths = [] }: { billing?: BillingMode; paths?: readonly PathRule[] } = {},
+  billing: BillingMode = "free",
 ): Provider => ({
   provider,
   hosts: LOCAL_HOSTS,
@@ -27,8 +26,10 @@ const local = (
   shared: true,
   gatewayPrefix: provider,
   billing,
-  paths,
 });
+
+/** The base of paths that nothing precedes. */
+const FROM_ROOT = /^(?=\/)/;
 
 const COMPATIBLE = [anthropic(ANTHROPIC_ANYWHERE), openai(OPENAI_ANYWHERE)];
 
@@ -42,10 +43,8 @@ const COMPATIBLE = [anthropic(ANTHROPIC_ANYWHERE), openai(OPENAI_ANYWHERE)];
  * docs.litellm.ai, "LiteLLM Proxy".
  */
 export const LOCAL_SERVERS: readonly Provider[] = [
-  local("lmstudio", 1234, COMPATIBLE, { paths: [post(/^\/api\/v1\/chat$/, "lmstudio.chat", "chat")] }),
+  local("lmstudio", 1234, [["lmstudio", FROM_ROOT], ...COMPATIBLE]),
   local("vllm", 8000, COMPATIBLE),
-  local("llama-cpp", 8080, COMPATIBLE, {
-    paths: [post(/^\/(completions?|infill)$/, "llama.completion", "chat")],
-  }),
-  local("litellm", 4000, [...COMPATIBLE, ["gemini", GEMINI_ANYWHERE]], { billing: "unknown" }),
+  local("llama-cpp", 8080, [["llama-cpp", FROM_ROOT], ...COMPATIBLE]),
+  local("litellm", 4000, [...COMPATIBLE, ["gemini", GEMINI_ANYWHERE]], "unknown"),
 ];

@@ -1,7 +1,7 @@
 import { type AnswerFacts, type ApiReader, NO_HEADER } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
 import { pickMembers } from "./member-picker.ts";
-import { readProviderError } from "./provider-error.ts";
+import { findLimitError, readProviderError } from "./provider-error.ts";
 import type { MeteredRoute } from "./route.ts";
 import { MAX_MESSAGE_BYTES } from "./usage-reader.ts";
 import type { ProviderError, UsageReport } from "./usage-report.ts";
@@ -32,11 +32,14 @@ export function createMessageUsageReader(route: MeteredRoute): MessageUsageReade
   };
   let messages = api.start(facts);
   let error: ProviderError | null = null;
+  let limitError: unknown = null;
   const report = (): UsageReport => {
     const findings = messages.end(true);
     messages = messages.next?.() ?? api.start(facts);
-    const found = { ...findings, extras: { ...findings.extras, ...route.extras }, error };
+    const limits = limitError === null ? {} : { limitError };
+    const found = { ...findings, extras: { ...findings.extras, ...route.extras }, error, ...limits };
     error = null;
+    limitError = null;
     return found;
   };
   return {
@@ -46,6 +49,7 @@ export function createMessageUsageReader(route: MeteredRoute): MessageUsageReade
       const picked = pickMembers(message, api.members);
       messages.read(picked, false);
       error = readProviderError(picked, false);
+      limitError = error === null ? null : findLimitError(picked);
       if (!(messages.endsAnswer?.() ?? api.finishTypes.includes(picked.string("type") ?? ""))) return null;
       return report();
     },

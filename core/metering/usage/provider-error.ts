@@ -4,7 +4,16 @@ import { asObject, isObject } from "./token-counts.ts";
 import type { ProviderError } from "./usage-report.ts";
 
 /** The members in which providers put errors. Some APIs add `message.…` and `response.…` in their readers. */
-export const ERROR_MEMBERS = ["error", "message", "type", "code", "detail", "status", "__type"] as const;
+export const ERROR_MEMBERS = [
+  "error",
+  "message",
+  "type",
+  "code",
+  "detail",
+  "status",
+  "__type",
+  "base_resp",
+] as const;
 
 /** Maximum characters kept of an error that is not JSON (a proxy's HTML page, plain text), and of an error type or code. */
 const MAX_TEXT_LENGTH = 1024;
@@ -21,6 +30,7 @@ const MAX_CODE_LENGTH = 128;
  * - OpenRouter `{error: {code: 429, message, metadata: {error_type}}}`, also in a chunk after a 200
  * - Mistral `{type, code, message}` or `{detail: [{msg, type}]}`; xAI `{code, error: "text"}`; Ollama `{error: "text"}`;
  *   AWS `{__type, message}`
+ * - MiniMax `{base_resp: {status_code: 1008, status_msg}}` after a 200, where 0 is no error
  */
 export function readProviderError(message: PickedMembers, failed: boolean): ProviderError | null {
   const error =
@@ -30,6 +40,8 @@ export function readProviderError(message: PickedMembers, failed: boolean): Prov
   // Over a WebSocket, or in an event after a 200, the status is next to the error.
   const outerStatus = statusOf(message.value("status"));
   if (isObject(error)) return fromErrorObject(error, outerStatus);
+  const baseError = fromBaseResponse(message.value("base_resp"));
+  if (baseError !== null) return baseError;
   const hasErrorText = typeof error === "string" && error !== "";
   if (!hasErrorText && !failed && message.value("type") !== "error") return null;
   const detail = message.value("detail");
@@ -50,6 +62,13 @@ export function readProviderError(message: PickedMembers, failed: boolean): Prov
 export function errorFromText(text: string): ProviderError | null {
   const trimmed = text.trim().slice(0, MAX_TEXT_LENGTH);
   return trimmed === "" ? null : { type: null, code: null, message: trimmed, status: null };
+}
+
+/** Returns the `error` object of a message if it may state a limit, otherwise null. */
+export function findLimitError(message: PickedMembers): unknown {
+  const error = message.value("error");
+  if (!isObject(error)) return null;
+  return error.type === "usage_limit_reached" || Array.isArray(error.details) ? error : null;
 }
 
 const FRAME_MEMBERS = compileMemberPaths(["message", "Message", "originalMessage", "originalStatusCode"]);
@@ -90,6 +109,33 @@ function fromErrorObject(
     code: code ?? (statusOf(error.code) === null ? shortText(error.code) : null),
     message: firstText(error.message),
     status,
+  };
+}
+
+/** MiniMax's codes by the HTTP status that they mean. Source: platform.minimax.io, "Error codes"; 2026-11-23. */
+const MINIMAX_STATUSES: Readonly<Record<number, number>> = {
+  1001: 504,
+  1002: 429,
+  1004: 401,
+  1008: 402,
+  1026: 400,
+  1027: 400,
+  1039: 429,
+  1041: 429,
+  1042: 400,
+  2013: 400,
+  2049: 401,
+  2056: 429,
+};
+
+function fromBaseResponse(value: unknown): ProviderError | null {
+  const { status_code: code, status_msg: text } = asObject(value);
+  if (typeof code !== "number" || code === 0) return null;
+  return {
+    type: null,
+    code: shortText(code),
+    message: firstText(text),
+    status: MINIMAX_STATUSES[code] ?? 500,
   };
 }
 

@@ -238,6 +238,9 @@ export const EXTRA_HOST_APIS: Readonly<Record<Dialect, Provider["apis"]>> = {
     ["gemini", LIVE],
   ],
   ollama: [["ollama", /^(\/.*)?\/api(?=\/)/], openai(V1), anthropic(V1)],
+  lmstudio: [["lmstudio", /^(?=\/)/], openai(OPENAI_ANYWHERE), anthropic(ANTHROPIC_ANYWHERE)],
+  // `/completions` is its own, `/v1/completions` is compatible.
+  "llama-cpp": [["llama-cpp", /^(?=\/)/], openai(OPENAI_ANYWHERE), anthropic(ANTHROPIC_ANYWHERE)],
   "code-assist": [["code-assist", /^(\/.*)?\/v1internal(?=[:/])/]],
   vertex: [
     ["vertex", /^(\/.*)?\/v1[a-z0-9]*(\/projects\/[^/]+\/locations\/[^/]+)?(?=\/)/],

@@ -1,3 +1,9 @@
+import {
+  pickStatedMembers,
+  readStatedMembers,
+  STATED_MEMBERS,
+  type StatedMembers,
+} from "../sessions/stated-members.ts";
 import type { ApiReader } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
 import { canonicalJson } from "./canonical-json.ts";
@@ -18,11 +24,13 @@ export interface RequestFacts {
    * over the model in the response, which may be generic.
    */
   deployedModel?: string | null;
+  /** The members that can identify the session: see `readCallIdentity()`. Absent if there are none. */
+  stated?: StatedMembers;
 }
 
 const FORM_FIELDS = ["model", "stream"] as const;
 
-const FACTS = compileMemberPaths(["model", "stream", "service_tier", "serviceTier"]);
+const FACTS = compileMemberPaths(["model", "stream", "service_tier", "serviceTier", ...STATED_MEMBERS]);
 
 /**
  * Reads facts from a decoded request body. If the body is truncated or not JSON, the facts at its start are still read, but
@@ -61,6 +69,7 @@ function readBody(route: MeteredRoute, body: Uint8Array | null): RequestFacts {
   const request = body === null ? undefined : parseStrictly(body);
   if (isObject(request)) {
     const { model, stream, service_tier, serviceTier } = request;
+    const stated = readStatedMembers(request);
     return {
       requestedModel: nonEmpty(model) ?? route.model,
       streaming: route.streaming ?? (typeof stream === "boolean" ? stream : api.streamsByDefault),
@@ -69,6 +78,7 @@ function readBody(route: MeteredRoute, body: Uint8Array | null): RequestFacts {
         api.promptMembers,
       ),
       requestedServiceTier: nonEmpty(service_tier) ?? nonEmpty(serviceTier),
+      ...(stated !== null && { stated }),
     };
   }
   const form = body === null ? null : readFormFields(body, FORM_FIELDS);
@@ -86,11 +96,13 @@ function readBody(route: MeteredRoute, body: Uint8Array | null): RequestFacts {
 function factsFromMembers(route: MeteredRoute, facts: PickedMembers | null): RequestFacts {
   const stream = facts?.value("stream");
   const defaultStreaming = facts?.closed ? API_READERS[route.api].streamsByDefault : null;
+  const stated = facts === null ? null : pickStatedMembers(facts.string);
   return {
     requestedModel: facts?.string("model") ?? route.model,
     streaming: route.streaming ?? (typeof stream === "boolean" ? stream : defaultStreaming),
     canonicalPrompt: null,
     requestedServiceTier: facts?.string("service_tier") ?? facts?.string("serviceTier") ?? null,
+    ...(stated !== null && { stated }),
   };
 }
 

@@ -18,7 +18,7 @@ export interface ExtraHost {
   basePath?: string;
   /** The provider whose prices apply, such as `openai` for a gateway to OpenAI. */
   prices?: string;
-  /** How all calls are billed. Absent: `free` for Ollama's API, otherwise as the credential shows. */
+  /** How all calls are billed. Absent: `free` for the APIs of local servers (`ollama`, `lmstudio`, `llama-cpp`), otherwise as the credential shows. */
   billing?: BillingMode;
 }
 
@@ -92,11 +92,18 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
     ...extra.map((host) => operatorEntry(host, azure)),
     ...PROVIDERS.flatMap((provider) => providerEntries(provider, azure)),
   ];
-  const find = (host: string, port: number) => findEntries(entries, host, port);
+  const findHost = createCache((address: string) => {
+    const colon = address.lastIndexOf(":");
+    const found = findEntries(entries, address.slice(0, colon), Number(address.slice(colon + 1)));
+    const match = createCache((call: string) => {
+      const space = call.indexOf(" ");
+      return matchEntries(found, call.slice(0, space), normalisePath(call.slice(space + 1)));
+    });
+    return { found, match };
+  });
+  const find = (host: string, port: number) => findHost(`${host}:${port}`).found;
   return {
-    match({ host, port, method, path }) {
-      return matchEntries(find(host, port), method, normalisePath(path));
-    },
+    match: ({ host, port, method, path }) => findHost(`${host}:${port}`).match(`${method} ${path}`),
     isProviderHost: (host, port) => find(host, port).length > 0,
     isSharedHost(host, port) {
       const found = find(host, port);
@@ -126,6 +133,26 @@ export function createRegistry(extra: readonly ExtraHost[] = [], options: Regist
   };
 }
 
+/** The most results that a cache keeps, and the longest key of one, in UTF-16 code units. */
+const MAX_CACHED = 200;
+const MAX_KEY_LENGTH = 300;
+
+/** Returns a function that computes each result once. Calls have few hosts and paths, and there are hundreds of rules. */
+function createCache<Result>(compute: (key: string) => Result): (key: string) => Result {
+  const known = new Map<string, Result>();
+  return (key) => {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const result = compute(key);
+    if (known.size >= MAX_CACHED) known.clear();
+    if (key.length <= MAX_KEY_LENGTH) known.set(key, result);
+    return result;
+  };
+}
+
+/** The APIs of programs that run models on the operator's own machines. */
+const LOCAL_APIS: ReadonlySet<Dialect> = new Set<Dialect>(["ollama", "lmstudio", "llama-cpp"]);
+
 /** The models of Azure deployments, as the routes of Azure's hosts carry them. */
 type AzureDetails = Pick<MeteredRoute, "deployments"> | undefined;
 
@@ -135,7 +162,7 @@ function operatorEntry(
 ): HostEntry {
   const apis = [api].flat();
   // A server of the operator that runs models costs nothing.
-  const billedAs = billing ?? (api === "ollama" ? "free" : undefined);
+  const billedAs = billing ?? (apis.every((each) => LOCAL_APIS.has(each)) ? "free" : undefined);
   return {
     pattern: normaliseHost(host),
     port: port ?? null,

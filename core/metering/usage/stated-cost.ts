@@ -1,6 +1,7 @@
 import { parseDecimalToPico } from "../../pricing/decimal.ts";
 import { MAX_COST_PICO_USD } from "../../pricing/money.ts";
 import { compileMemberPaths, parseJson, pickMembers } from "./member-picker.ts";
+import { asObject } from "./token-counts.ts";
 
 /** One tick is 10^-10 USD. Source: docs.x.ai/developers/cost-tracking, read 2026-11-21. */
 const PICO_USD_PER_TICK = 100n;
@@ -27,6 +28,18 @@ const PERPLEXITY_COST = compileMemberPaths(["cost.total_cost"]);
 export function readStatedCost(provider: string, usageText: string | null): bigint | null {
   const cost = usageText === null ? null : statedCost(provider, usageText);
   return cost !== null && cost <= MAX_COST_PICO_USD ? cost : null;
+}
+
+/**
+ * Reads what Vercel's AI Gateway states of a call in `gateway` of the provider's metadata: `cost` is what it charges, in USD as
+ * text. Returns null if it charges nothing for a call that has a price (`marketCost`): the caller's own provider key pays.
+ */
+export function readGatewayCost(gateway: unknown): bigint | null {
+  const { cost, marketCost } = asObject(gateway);
+  const charged = typeof cost === "string" ? costOf(cost) : null;
+  if (charged === null || charged > MAX_COST_PICO_USD) return null;
+  const market = typeof marketCost === "string" ? costOf(marketCost) : null;
+  return charged === 0n && market !== null && market > 0n ? null : charged;
 }
 
 function statedCost(provider: string, usageText: string): bigint | null {

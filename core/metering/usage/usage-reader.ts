@@ -10,7 +10,7 @@ import { type ApiReader, NO_HEADER } from "./api-reader.ts";
 import { API_READERS } from "./api-readers.ts";
 import { createElementPicker } from "./element-picker.ts";
 import { compileMemberPaths, createMemberPicker, type PickedMembers, pickMembers } from "./member-picker.ts";
-import { errorFromFrame, errorFromText, readProviderError } from "./provider-error.ts";
+import { errorFromFrame, errorFromText, findLimitError, readProviderError } from "./provider-error.ts";
 import type { MeteredRoute } from "./route.ts";
 import type { ProviderError, UsageReport } from "./usage-report.ts";
 
@@ -75,6 +75,7 @@ interface ResponseState {
   readonly failed: boolean;
   readonly quota: ByteQuota | null;
   error: ProviderError | null;
+  limitError: unknown;
   body: BodyReader | null;
   /** The last message with usage, for APIs where only the last one counts. */
   latestUsage: ByteStore | null;
@@ -101,6 +102,7 @@ function createResponseState(route: MeteredRoute, context: ResponseContext): Res
     failed,
     quota: context.quota ?? null,
     error: null,
+    limitError: null,
     body: null,
     latestUsage: null,
     errorText: failed ? createByteStore() : null,
@@ -140,6 +142,7 @@ function endBody(state: ResponseState, complete: boolean): UsageReport {
     ...(route.fetches && failed ? { noRecord: "not_new" as const } : {}),
     extras: { ...findings.extras, ...route.extras },
     error: withErrorType(state.error, failed ? header("x-amzn-errortype") : null),
+    ...(state.limitError !== null && { limitError: state.limitError }),
   };
 }
 
@@ -204,7 +207,10 @@ function readStreamed(state: ResponseState, bytes: Uint8Array, isError: boolean)
 
 function readMessage(state: ResponseState, message: PickedMembers, isWhole: boolean): void {
   const { api, failed, messages } = state;
-  if (failed || api.framing !== "results") state.error = readProviderError(message, failed) ?? state.error;
+  if (failed || api.framing !== "results") {
+    state.error = readProviderError(message, failed) ?? state.error;
+    if (state.error !== null) state.limitError = findLimitError(message) ?? state.limitError;
+  }
   messages.read(message, isWhole);
 }
 

@@ -30,6 +30,8 @@ export interface UsageFindings {
   extras: Record<string, number>;
   /** Whether credits pay, because the plan's limit was used up. Absent if the response does not tell. */
   usesCredits?: boolean;
+  /** The latest event about limits, as `readCodexEvent()` reads it. Absent if there is none. */
+  limitEvent?: unknown;
   /** The cost stated by the provider, in pico-USD. */
   providerCostPicoUsd: bigint | null;
   /** Usage members that the reader does not support, as a JSON object of at most 2 KiB. */
@@ -50,4 +52,6 @@ export interface UsageFindings {
 /** Everything read from one response. */
 export interface UsageReport extends UsageFindings {
   error: ProviderError | null;
+  /** The `error` object of a response that may state a limit, as `readErrorLimits()` reads it. Absent if there is none. */
+  limitError?: unknown;
 }

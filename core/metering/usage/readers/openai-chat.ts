@@ -1,4 +1,6 @@
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
+import type { PickedMembers } from "../member-picker.ts";
+import { readGatewayCost } from "../stated-cost.ts";
 import { asObject, isObject } from "../token-counts.ts";
 import type { UsageReport } from "../usage-report.ts";
 import { type OpenaiAnswer, readOpenaiUsage } from "./openai-usage.ts";
@@ -8,6 +10,7 @@ const spec = {
     "id",
     "request_id",
     "model",
+    "model_id",
     "service_tier",
     "usage",
     "choices",
@@ -29,6 +32,10 @@ const spec = {
  *
  * xAI answers a deferred request with a `request_id` alone; see `deferredChat`.
  *
+ * Moonshot puts usage into the last choice of a stream, beside its `finish_reason`. watsonx names the model in `model_id`.
+ *
+ * Vercel's AI Gateway states its price in `provider_metadata.gateway.cost` of the message, or of the last delta.
+ *
  * Groq's compound systems use several models with their own prices: `usage_breakdown.models[]` has the usage of each, and
  * `usage` is their sum. Each model is then a result, and the sum makes no record.
  */
@@ -49,20 +56,23 @@ function startChat({ provider }: AnswerFacts): MessageReader {
   let final = false;
   let breakdown: unknown;
   let deferredId: string | null = null;
+  let gatewayCost: bigint | null = null;
   return {
     knowsModel: () => model !== null,
     read(message, whole) {
-      model = message.string("model") ?? model;
+      model = message.string("model") ?? message.string("model_id") ?? model;
       responseId = message.string("id") ?? responseId;
       if (whole && responseId === null) deferredId = message.string("request_id");
       serviceTier = message.string("service_tier") ?? serviceTier;
+      if (provider === "vercel") gatewayCost = readCostOfChoices(message) ?? gatewayCost;
       let path = "usage";
       let stated = message.value(path);
       if (!isObject(stated)) {
         path = "x_groq.usage";
         stated = message.value(path);
-        if (!isObject(stated)) return;
       }
+      if (!isObject(stated)) stated = usageOfChoices(message);
+      if (!isObject(stated)) return;
       usage = stated;
       usageText = message.text(path);
       breakdown =
@@ -84,10 +94,31 @@ function startChat({ provider }: AnswerFacts): MessageReader {
       };
       const results = Array.isArray(breakdown) ? readBreakdown(breakdown, answer) : [];
       if (results.length === 0)
-        return { ...readOpenaiUsage(answer), ...(deferredId === null ? {} : { startsJob: true }) };
+        return {
+          ...readOpenaiUsage(answer),
+          ...(gatewayCost !== null && { providerCostPicoUsd: gatewayCost }),
+          ...(deferredId === null ? {} : { startsJob: true }),
+        };
       return { ...readOpenaiUsage(answer), results, noRecord: "results" };
     },
   };
+}
+
+/** Reads the cost that Vercel's AI Gateway states in the message of a choice, or in the last delta of a stream. */
+function readCostOfChoices(message: PickedMembers): bigint | null {
+  if (!message.text("choices")?.includes('"gateway"')) return null;
+  const [choice] = [message.value("choices")].flat();
+  const { message: whole, delta } = asObject(choice);
+  return readGatewayCost(asObject(asObject(whole ?? delta).provider_metadata).gateway);
+}
+
+/** Returns the usage that a choice states. */
+function usageOfChoices(message: PickedMembers): unknown {
+  if (!message.text("choices")?.includes('"usage"')) return null;
+  return [message.value("choices")]
+    .flat()
+    .map((choice) => asObject(choice).usage)
+    .find(isObject);
 }
 
 function readBreakdown(models: readonly unknown[], answer: OpenaiAnswer): UsageReport[] {

@@ -43,8 +43,10 @@ export const openaiResponses = defineApiReader({
     "item.action",
     "rate_limits",
     "credits",
+    "limit_name",
+    "metered_limit_name",
   ],
-  keys: ["usage", "web_search_call", "rate_limits"],
+  keys: ["usage", "web_search_call", "file_search_call", "rate_limits"],
   maxMemberBytes: MAX_MEMBER_BYTES,
   promptMembers: ["instructions", "input"],
   finishTypes: ["response.completed", "response.incomplete", "response.failed", "error"],
@@ -63,10 +65,11 @@ interface ResponsesState {
   status: string | null;
   isBackground: boolean;
   usesCredits: boolean | null;
+  limitEvent: unknown;
   toolUsage: Readonly<Record<string, unknown>>;
   imageModel: string | null;
-  /** The ids of search items. An item may occur when added, when done, and in the final output. */
-  readonly searches: Set<string>;
+  /** The ids of billed search items by type. An item may occur when added, when done, and in the final output. */
+  readonly searches: Readonly<Record<SearchItem, Set<string>>>;
 }
 
 function startResponses({ provider, fetches }: AnswerFacts): MessageReader {
@@ -81,9 +84,10 @@ function startResponses({ provider, fetches }: AnswerFacts): MessageReader {
     status: null,
     isBackground: false,
     usesCredits: null,
+    limitEvent: null,
     toolUsage: {},
     imageModel: null,
-    searches: new Set(),
+    searches: { web_search_call: new Set(), file_search_call: new Set() },
   };
   return {
     knowsModel: () => state.model !== null,
@@ -104,6 +108,7 @@ function readMessage(state: ResponsesState, message: PickedMembers, whole: boole
     type: message.value("item.type"),
     action: message.value("item.action"),
   });
+  if (isObject(message.value("rate_limits"))) state.limitEvent = limitEventOf(message);
   const usesCredits = readUsesCredits(message);
   if (usesCredits !== null) state.usesCredits = state.usesCredits === true || usesCredits;
   const stated = message.value(`${at}usage`);
@@ -112,7 +117,7 @@ function readMessage(state: ResponsesState, message: PickedMembers, whole: boole
   state.usageText = message.text(`${at}usage`);
   state.toolUsage = asObject(message.value(`${at}tool_usage`));
   state.imageModel = imageModelOf(message, at);
-  if (message.text(`${at}output`)?.includes('"web_search_call"')) {
+  if (/"(?:web|file)_search_call"/.test(message.text(`${at}output`) ?? "")) {
     const output = message.value(`${at}output`);
     if (Array.isArray(output)) for (const item of output) addSearch(state.searches, asObject(item));
   }
@@ -133,16 +138,24 @@ function endResponse(state: ResponsesState): UsageFindings {
   const billed = readCount(asObject(toolUsage.web_search).num_requests);
   // Searches stated in the usage object take precedence.
   if (found.extras.web_search_requests === undefined)
-    setExtra(found.extras, "web_search_requests", firstCount(billed, state.searches.size));
+    setExtra(found.extras, "web_search_requests", firstCount(billed, state.searches.web_search_call.size));
+  if (found.extras.file_search_requests === undefined)
+    setExtra(found.extras, "file_search_requests", state.searches.file_search_call.size);
   const reason = noRecordReason(state);
   const image = imageReport(provider, toolUsage.image_gen, state.imageModel, responseId);
   return {
     ...found,
     ...(state.usesCredits !== null && { usesCredits: state.usesCredits }),
+    ...(state.limitEvent !== null && { limitEvent: state.limitEvent }),
     ...(reason === null ? {} : { noRecord: reason }),
     ...(image === null || reason !== null ? {} : { results: [image] }),
   };
 }
+
+const limitEventOf = (message: PickedMembers): unknown =>
+  Object.fromEntries(
+    ["rate_limits", "credits", "limit_name", "metered_limit_name"].map((name) => [name, message.value(name)]),
+  );
 
 /** Returns null if the message does not tell. */
 function readUsesCredits(message: PickedMembers): boolean | null {
@@ -159,11 +172,16 @@ function noRecordReason({ usage, fetches, status, isBackground }: ResponsesState
   return fetches && !isBackground ? "not_new" : null;
 }
 
-function addSearch(searches: Set<string>, item: Readonly<Record<string, unknown>>): void {
-  if (item.type !== "web_search_call") return;
+/** The types of the items of the output that are billed by themselves. */
+type SearchItem = "web_search_call" | "file_search_call";
+
+function addSearch(searches: ResponsesState["searches"], item: Readonly<Record<string, unknown>>): void {
+  const { id, type } = item;
+  if (type !== "web_search_call" && type !== "file_search_call") return;
+  // Opening a page that was found is not billed.
   const action = asObject(item.action).type;
   if (action === undefined || action === "search")
-    searches.add(typeof item.id === "string" ? item.id : String(searches.size));
+    searches[type].add(typeof id === "string" ? id : String(searches[type].size));
 }
 
 /** Returns the image tool's model from the request's tools, which the response repeats; null if they name none. */

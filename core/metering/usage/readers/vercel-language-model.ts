@@ -1,6 +1,5 @@
-import { parseDecimalToPico } from "../../../pricing/decimal.ts";
-import { MAX_COST_PICO_USD } from "../../../pricing/money.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
+import { readGatewayCost } from "../stated-cost.ts";
 import {
   addCounts,
   asObject,
@@ -64,16 +63,10 @@ function startLanguageModel(_facts: AnswerFacts): MessageReader {
       model = message.string("response.modelId") ?? model;
       responseId = message.string("response.id") ?? responseId;
       if (isObject(message.value("usage"))) usage = message.value("usage");
-      cost = readCost(asObject(message.value("providerMetadata.gateway")).cost) ?? cost;
+      cost = readGatewayCost(message.value("providerMetadata.gateway")) ?? cost;
     },
     end: () => findings(usage, model, responseId, cost),
   };
-}
-
-/** Reads an amount of USD, written as text. */
-function readCost(text: unknown): bigint | null {
-  const cost = typeof text === "string" ? parseDecimalToPico(text) : null;
-  return cost !== null && cost >= 0n && cost <= MAX_COST_PICO_USD ? cost : null;
 }
 
 function findings(

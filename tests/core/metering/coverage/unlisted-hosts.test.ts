@@ -6,11 +6,13 @@ import type { CoverageKind, CoverageTotal } from "../../../../core/metering/cove
 import { summariseCoverage } from "../../../../core/metering/coverage/coverage-summary.ts";
 import {
   addProviderCommand,
+  describeAddedHost,
   describeUnlistedHost,
   listUnlistedHosts,
   providerLines,
   providerNameOf,
   recogniseApi,
+  splitAddedHosts,
   unlistedAddress,
   unlistedKind,
 } from "../../../../core/metering/coverage/unlisted-hosts.ts";
@@ -102,6 +104,37 @@ describe("listUnlistedHosts()", () => {
     assert.deepEqual(JSON.parse(JSON.stringify(parse(providerLines(gpu!).join("\n")))), {
       providers: [{ host: "gpu-box", port: 8001, provider: "gpu-box", api: ["openai", "anthropic"] }],
     });
+  });
+});
+
+describe("splitAddedHosts()", () => {
+  const host = { host: "a.test", port: null, apis: ["openai"], count: 1 } as const;
+
+  it("takes a host without a port as known on the port of either scheme", () => {
+    for (const port of [443, 80]) {
+      const { unlisted, added } = splitAddedHosts([host], (name, at) => name === "a.test" && at === port);
+      assert.deepEqual([unlisted, added], [[], [host]]);
+    }
+    assert.deepEqual(
+      splitAddedHosts([host], () => false),
+      { unlisted: [host], added: [] },
+    );
+    const other = { ...host, port: 8001 };
+    assert.deepEqual(
+      splitAddedHosts([host, other], (_, port) => port === 8001),
+      { unlisted: [host], added: [other] },
+    );
+  });
+
+  it("goes with a sentence about the calls before", () => {
+    assert.equal(
+      describeAddedHost(host),
+      "Not metered: 1 call to a.test before the host was added. A daemon started since then meters it.",
+    );
+    assert.match(
+      describeAddedHost({ ...host, apis: [], count: 2, port: 8001 }),
+      /2 connections to a\.test \(port 8001\) before/,
+    );
   });
 });
 

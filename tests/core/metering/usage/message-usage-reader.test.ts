@@ -94,6 +94,35 @@ describe("createMessageUsageReader() for Responses", () => {
     }
   });
 
+  it("reports what states a limit: the latest event, and an error", () => {
+    const event = (limit_name: string) => ({
+      type: "codex.rate_limits",
+      limit_name,
+      rate_limits: { primary: {} },
+    });
+    const completed = { type: "response.completed", response: response("resp_1") };
+    const error = { type: "usage_limit_reached", resets_at: 5 };
+    const [report, next, refused, after] = readAll(
+      RESPONSES,
+      event("one"),
+      event("two"),
+      completed,
+      completed,
+      { type: "error", status: 429, error },
+      completed,
+    );
+    assert.deepEqual(report?.limitEvent, {
+      rate_limits: { primary: {} },
+      credits: undefined,
+      limit_name: "two",
+      metered_limit_name: undefined,
+    });
+    assert.equal(next?.limitEvent, undefined);
+    assert.equal(next?.limitError, undefined);
+    assert.deepEqual(refused?.limitError, error);
+    assert.equal(after?.limitError, undefined);
+  });
+
   it("skips invalid messages, arrays, and messages that are too long", () => {
     assert.deepEqual(
       readAll(RESPONSES, "", "[]", "{", '"usage"', '{"usage":1}', '{"type":"x","usage":{}}'),

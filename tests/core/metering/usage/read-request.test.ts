@@ -10,6 +10,17 @@ const read = (url: string, body: object | string | null) =>
   );
 
 describe("readRequest()", () => {
+  it("reads the members that can identify the session, also of a truncated or streamed body", () => {
+    const body = { model: "m", metadata: { user_id: "u" }, prompt_cache_key: "k", messages: [] };
+    const text = JSON.stringify(body);
+    const streamed = createRequestFactsReader(routeOf(ADDRESSES.chat));
+    streamed.push(bytesOf(text));
+    const expected = { "metadata.user_id": "u", prompt_cache_key: "k" };
+    for (const facts of [read(ADDRESSES.chat, body), read(ADDRESSES.chat, text.slice(0, -4)), streamed.end()])
+      assert.deepEqual(Object.fromEntries(facts.stated ?? []), expected);
+    assert.ok(!("stated" in read(ADDRESSES.chat, { model: "m" })));
+  });
+
   const prompts: [name: string, url: string, body: object, prompt: string | null][] = [
     [
       "Anthropic",

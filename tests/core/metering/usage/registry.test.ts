@@ -346,6 +346,21 @@ describe("createRegistry()", () => {
       assert.equal(matchUrl(request), expected);
     });
 
+  it("matches a call again as it did before, also after many others", () => {
+    const registry = createRegistry();
+    const match = (path: string, host = "api.anthropic.com") =>
+      registry.match({ host, port: 443, method: "POST", path });
+    const first = match("/v1/messages");
+    assert.equal(match("/v1/messages"), first);
+    for (let index = 0; index < 200; index += 1) assert.equal(match(`/v2/${index}`).kind, "unknown_path");
+    assert.deepEqual(match("/v1/messages"), first);
+    for (let index = 0; index < 200; index += 1)
+      assert.equal(match("/v1/messages", `h${index}.example`).kind, "not_provider");
+    assert.deepEqual(match("/v1/messages"), first);
+    const long = `/${"v".repeat(400)}`;
+    assert.notEqual(match(long), match(long));
+  });
+
   it("matches hosts in any case and spelling", () => {
     assert.equal(registry.isProviderHost("API.OPENAI.COM.", 443), true);
     assert.equal(registry.isProviderHost("[::1]", 11434), true);
@@ -489,6 +504,26 @@ describe("createRegistry()", () => {
     assert.equal(new Set(registry.hosts).size, registry.hosts.length);
     assert.ok(registry.hosts.includes("api.anthropic.com") && registry.hosts.includes("*.api.openai.com"));
     assert.ok(!registry.hosts.includes("localhost"));
+  });
+
+  it("reads the own paths of LM Studio and llama.cpp on any port, for free", () => {
+    const own = createRegistry([
+      { host: "gpu-box", port: 9000, provider: "studio", api: "lmstudio" },
+      { host: "gpu-box", port: 9001, provider: "llama", api: "llama-cpp", basePath: "/llm" },
+      { host: "gpu-box", port: 9002, provider: "both", api: ["llama-cpp", "gemini"] },
+    ]);
+    const read = (port: number, path: string) => {
+      const match = own.match({ host: "gpu-box", port, method: "POST", path });
+      return match.kind === "metered" ? [match.api, match.billing ?? null] : match.kind;
+    };
+    assert.deepEqual(read(9000, "/api/v1/chat"), ["lmstudio.chat", "free"]);
+    assert.deepEqual(read(9000, "/v1/chat/completions"), ["openai.chat", "free"]);
+    assert.deepEqual(read(9001, "/llm/completion"), ["llama.completion", "free"]);
+    assert.deepEqual(read(9001, "/llm/completions"), ["llama.completion", "free"]);
+    assert.deepEqual(read(9001, "/llm/v1/completions"), ["openai.completions", "free"]);
+    assert.deepEqual(read(9001, "/llm/v1/messages"), ["anthropic.messages", "free"]);
+    assert.equal(read(9001, "/completion"), "not_provider");
+    assert.deepEqual(read(9002, "/infill"), ["llama.completion", null]);
   });
 
   it("lists the plain hosts, without those that the operator configured", () => {

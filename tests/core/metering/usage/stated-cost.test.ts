@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readStatedCost } from "../../../../core/metering/usage/stated-cost.ts";
+import { readGatewayCost, readStatedCost } from "../../../../core/metering/usage/stated-cost.ts";
 import { ADDRESSES, readAnswer, sse } from "./answers.rig.ts";
 
 describe("readStatedCost()", () => {
@@ -92,4 +92,18 @@ describe("readStatedCost()", () => {
       500_000_000_000n,
     );
   });
+});
+
+describe("readGatewayCost()", () => {
+  const cases: [what: string, gateway: unknown, cost: bigint | null][] = [
+    ["takes what was charged", { cost: "0.0042", marketCost: "0.005" }, 4_200_000_000n],
+    ["takes a free model as free", { cost: "0", marketCost: "0" }, 0n],
+    ["takes a charge of nothing without a price as free", { cost: "0" }, 0n],
+    ["knows nothing of a call with the caller's own key", { cost: "0", marketCost: "0.005" }, null],
+    ["ignores numbers, and amounts that no call costs", { cost: 0.0042 }, null],
+    ["ignores too much", { cost: "99999999999" }, null],
+    ["ignores a text that is no amount", { cost: "free" }, null],
+    ["ignores anything else", "0.0042", null],
+  ];
+  for (const [what, gateway, cost] of cases) it(what, () => assert.equal(readGatewayCost(gateway), cost));
 });

@@ -36,6 +36,17 @@ describe("createUsageReader()", () => {
       }
     });
 
+  it("reports an error that may state a limit", () => {
+    const details = [{ violations: [{ quotaId: "RequestsPerDay" }] }];
+    const error = { code: 429, message: "no", details };
+    const report = readAnswer(ADDRESSES.chat, JSON.stringify({ error }), { status: 429 });
+    assert.deepEqual(report.limitError, error);
+    for (const other of ["no", { code: 429, message: "no" }])
+      assert.ok(
+        !("limitError" in readAnswer(ADDRESSES.chat, JSON.stringify({ error: other }), { status: 429 })),
+      );
+  });
+
   it("reads a usage at once that its quota has no memory to keep", () => {
     const large = (usage: object) => ({ ...chat, usage, text: "x".repeat(5_000) });
     const stream = sse({ model: "m" }, large({ prompt_tokens: 1, completion_tokens: 1 }), large(chat.usage));
