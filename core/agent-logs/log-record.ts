@@ -1,0 +1,109 @@
+import { normaliseRemote } from "../metering/attribution/git-remote.ts";
+import { withoutLocalRemote } from "../metering/attribution/git-state.ts";
+import { MAX_ID_CHARACTERS } from "../metering/sessions/call-identity.ts";
+import { parseDecimalToPico } from "../pricing/decimal.ts";
+import { MAX_COST_PICO_USD } from "../pricing/money.ts";
+import type { PriceBook } from "../pricing/price-book.ts";
+import { priceUsage } from "../pricing/price-usage.ts";
+import type { Sha256 } from "../values/hash.ts";
+import { hashText } from "../values/hash-text.ts";
+import type { CostSource, RateSource, RequestRecord } from "../values/record.ts";
+import { RECORD_FIELDS, UNKNOWN_FIELDS } from "../values/record-fields.ts";
+import type { LogEntry } from "./log-entry.ts";
+import { billingOfEntry, providerOfEntry } from "./log-provider.ts";
+
+/** What a record needs besides its entry. */
+export interface LogRecordFacts {
+  readonly project: string;
+  readonly attributionTier: string;
+  /** The file of the entry. */
+  readonly logFile: string;
+  readonly prices: PriceBook;
+  readonly sha256: Sha256;
+}
+
+/**
+ * Returns the id of an entry's record: a UUID of version 8 (RFC 9562, section 5.8) from the agent and the key, so that the same
+ * call has the same id in every import.
+ */
+export function logRecordId({ agent, key }: Pick<LogEntry, "agent" | "key">, sha256: Sha256): string {
+  const hex = hashText(`${agent}\0${key}`, sha256);
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+const within = (text: string | null, length: number) =>
+  text !== null && text.length <= length ? text : null;
+
+/**
+ * Returns the record of an entry. A log does not state what only the connection shows: latency, status and path. Source:
+ * docs/specification.md#agents-own-logs.
+ */
+export function toLogRecord(entry: LogEntry, facts: LogRecordFacts): RequestRecord {
+  const provider = providerOfEntry(entry);
+  const billingMode = billingOfEntry(entry);
+  const model = entry.model.slice(0, RECORD_FIELDS.model.maxCharacters);
+  // The context tier applies to each call. Of a sum, only that it is several calls is known.
+  const extras = entry.scope === "call" ? entry.extras : { ...entry.extras, model_calls: 2 };
+  const usage = {
+    provider,
+    model,
+    requestedModel: null,
+    requestKind: "chat" as const,
+    at: entry.at,
+    tokens: entry.tokens,
+    extras,
+    serviceTier: entry.serviceTier,
+    providerCostPicoUsd: null,
+    billingMode,
+  };
+  const remote = entry.remote === null ? null : normaliseRemote(entry.remote);
+  return {
+    ...UNKNOWN_FIELDS,
+    requestId: logRecordId(entry, facts.sha256),
+    requestedAt: entry.at,
+    provider,
+    model,
+    requestKind: "chat",
+    streaming: false,
+    tokens: entry.tokens,
+    tokensComplete: entry.tokensComplete,
+    ...costOf(entry, priceUsage(usage, facts.prices)),
+    billingMode,
+    serviceTier: entry.serviceTier,
+    usageExtras: Object.keys(extras).length === 0 ? null : extras,
+    latencyMs: 0,
+    project: facts.project,
+    attributionTier: facts.attributionTier,
+    client: entry.agent,
+    method: "",
+    host: "",
+    path: "",
+    api: `logs.${entry.agent}`,
+    sourceWorkdir: entry.cwd,
+    providerResponseId: entry.responseId,
+    sessionId: within(entry.session, MAX_ID_CHARACTERS),
+    sessionSource: within(entry.session, MAX_ID_CHARACTERS) === null ? null : "stated",
+    turnId: within(entry.turn, MAX_ID_CHARACTERS),
+    agentId: within(entry.agentId, MAX_ID_CHARACTERS),
+    agentKind: within(entry.agentKind, RECORD_FIELDS.agentKind.maxCharacters),
+    clientVersion: within(entry.clientVersion, RECORD_FIELDS.clientVersion.maxCharacters),
+    gitBranch: within(entry.branch, RECORD_FIELDS.gitBranch.maxCharacters),
+    gitCommit: within(entry.commit, RECORD_FIELDS.gitCommit.maxCharacters),
+    gitRemote: within(withoutLocalRemote(remote), RECORD_FIELDS.gitRemote.maxCharacters),
+    recordSource: "logs",
+    logFile: facts.logFile,
+    logLine: entry.line,
+  };
+}
+
+/** Decision: the agent's own figure is an estimate, and is used only if no rate is known. */
+function costOf(
+  { statedCostUsd }: LogEntry,
+  { costPicoUsd, costSource, ratesSource }: ReturnType<typeof priceUsage>,
+): { costPicoUsd: bigint | null; costSource: CostSource; ratesSource: RateSource | null } {
+  const stated = costPicoUsd !== null || statedCostUsd === null ? null : parseDecimalToPico(statedCostUsd);
+  return stated === null || stated > MAX_COST_PICO_USD
+    ? { costPicoUsd, costSource, ratesSource }
+    : { costPicoUsd: stated, costSource: "estimated", ratesSource: null };
+}
