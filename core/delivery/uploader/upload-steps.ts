@@ -119,14 +119,9 @@ export function applyWorkspaceResult(
 ): UploaderStep {
   const status = result.kind === "http" ? result.status : null;
   if (status === 200) {
-    return storesBodies === false
-      ? countWaiting(clearFailures(state), run)
-      : continueRun(
-          { ...clearFailures(state), recordsPolicyRejected: 0 },
-          { ...run, isAllowed: true },
-          policy,
-          now,
-        );
+    if (storesBodies === false) return countWaiting(clearFailures(state), run);
+    // Earlier failures stay until a body is taken. Otherwise a cloud that takes none would get one each second, forever.
+    return continueRun({ ...state, recordsPolicyRejected: 0 }, { ...run, isAllowed: true }, policy, now);
   }
   const outcome = decideUpload(result.kind === "http" ? { ...result, stored: null } : result);
   return outcome.kind === "paused"

@@ -11,7 +11,7 @@ import {
   initialUploaderState,
   type UploaderState,
 } from "../../../../core/delivery/uploader/uploader-state.ts";
-import { DAY, effectName, replay } from "../../machine.rig.ts";
+import { DAY, effectName, type ReplayLine, replay } from "../../machine.rig.ts";
 import {
   answered,
   askingState,
@@ -285,7 +285,7 @@ describe("replays of core/delivery/uploader", () => {
       [0, tick, ["clear tick", "select_bodies"]],
       [0, found([bodyRef("a"), bodyRef("b")]), ["request_workspace"]],
       [0, workspace(1), ["send_body"]],
-      [1, answered(2, http(500)), ["log cloud.body_uploader.failed", "set tick 500"]],
+      [1, answered(2, http(500)), ["log cloud.body_uploader.failed", "set tick 2000"]],
       [3, tick, ["clear tick", "select_bodies"]],
     ]);
     assert.equal(state.cursor, "a");
@@ -295,6 +295,21 @@ describe("replays of core/delivery/uploader", () => {
       [4, answered(4, http(204)), ["mark_uploaded", "set tick 60000"]],
     ]);
     assert.equal(later.cursor, null);
+  });
+
+  it("waits longer after each failure in a row, although whoami succeeds in between", () => {
+    const fails = (sendNumber: number, wait: string): ReplayLine<UploaderEvent>[] => [
+      [0, tick, ["clear tick", "select_bodies"]],
+      [0, found([bodyRef("a")]), ["request_workspace"]],
+      [0, workspace(sendNumber), ["send_body"]],
+      [0, answered(sendNumber + 1, http(500)), ["log cloud.body_uploader.failed", `set tick ${wait}`]],
+    ];
+    const state = replay(machine, enabledState(), [
+      ...fails(1, "2000"),
+      ...fails(3, "4000"),
+      ...fails(5, "8000"),
+    ]);
+    assert.deepEqual([state.consecutiveFailures, state.lastError], [5, "HTTP 500"]);
   });
 
   it("starts automatically, keeps the rest of a backoff, and does nothing while off or paused", () => {
