@@ -18,6 +18,14 @@ export interface Explanation {
   rate: string | null;
 }
 
+/** Whether the cost is what an agent's log states, and no rate is known that would replace it. */
+export function keepsAgentFigure(
+  { recordSource, costSource }: Pick<RequestRecord, "recordSource" | "costSource">,
+  { costPicoUsd }: Pick<PricedUsage, "costPicoUsd">,
+): boolean {
+  return recordSource === "logs" && costSource === "estimated" && costPicoUsd === null;
+}
+
 /** Prices a stored request again and compares the result with the stored cost. */
 export function explainRequest(request: RequestRecord, book: PriceBook): Explanation {
   const usage: UsageToPrice = {
@@ -37,7 +45,7 @@ export function explainRequest(request: RequestRecord, book: PriceBook): Explana
   return {
     request,
     priced,
-    agrees: priced.costPicoUsd === request.costPicoUsd,
+    agrees: priced.costPicoUsd === request.costPicoUsd || keepsAgentFigure(request, priced),
     rate:
       row === null
         ? describeFreeCall(usage)

@@ -31,6 +31,7 @@ const UNREAD = null;
 const ANTHROPIC_BATCH = "https://platform.claude.com/docs/en/build-with-claude/batch-processing";
 const ANTHROPIC_FAST = "https://platform.claude.com/docs/en/build-with-claude/fast-mode";
 const ANTHROPIC_GEO = "https://platform.claude.com/docs/en/manage-claude/data-residency";
+const OPENAI_PRICES = "https://developers.openai.com/api/docs/pricing";
 const OPENAI_BATCH = "https://developers.openai.com/api/docs/guides/batch";
 const OPENAI_FLEX = "https://developers.openai.com/api/docs/guides/flex-processing";
 const OPENAI_PRIORITY = "https://openai.com/api-priority-processing/";
@@ -268,6 +269,41 @@ interface ExtraFee {
  * show: the list's price is taken for all of them, as it is for tokens.
  */
 export const EXTRA_FEES: readonly ExtraFee[] = [
+  // Tools of the Responses API: $10 for 1,000 web searches and $2.50 for 1,000 file searches, of every model.
+  {
+    provider: "openai",
+    models: "^",
+    extra: "web_search_requests",
+    rate: 10_000_000_000,
+    page: OPENAI_PRICES,
+    readOn: UNREAD,
+  },
+  {
+    provider: "openai",
+    models: "^",
+    extra: "file_search_requests",
+    rate: 2_500_000_000,
+    page: OPENAI_PRICES,
+    readOn: UNREAD,
+  },
+  // https://docs.x.ai/developers/models, "Tools": $5 for 1,000 searches of the web.
+  {
+    provider: "x-ai",
+    models: "^",
+    extra: "web_search_requests",
+    rate: 5_000_000_000,
+    page: "https://docs.x.ai/developers/models",
+    readOn: READ_AGAIN,
+  },
+  // Connectors of agents and conversations: $30 for 1,000 searches.
+  {
+    provider: "mistral",
+    models: "^",
+    extra: "web_search_requests",
+    rate: 30_000_000_000,
+    page: "https://mistral.ai/pricing",
+    readOn: UNREAD,
+  },
   // Grounding with Google Search: $14 for 1,000 queries since Gemini 3, $35 for 1,000 grounded prompts before.
   {
     provider: "google",

@@ -174,9 +174,10 @@ function addRow(lists: Map<string, PriceList>, row: RateRow): void {
     toMillis: dayStart(row.effectiveTo, Infinity),
   };
   if (row.source === "bundled") {
-    const group = list.groups.get(row.model);
-    if (group === undefined)
-      list.groups.set(row.model, { provider: listName, model: row.model, rows: [dated] });
+    // Two sources can use one name for what they match differently.
+    const key = `${row.model} ${row.origin?.name ?? ""}`;
+    const group = list.groups.get(key);
+    if (group === undefined) list.groups.set(key, { provider: listName, model: row.model, rows: [dated] });
     else group.rows.push(dated);
     return;
   }
@@ -201,12 +202,27 @@ function byProvenance(a: DatedRow, b: DatedRow): number {
   return a.fromMillis === b.fromMillis ? 0 : a.fromMillis - b.fromMillis;
 }
 
+/**
+ * The prefix of a cross-region inference profile. Claude is left out: there a profile costs more than the global one, so a price
+ * without a region says nothing about it.
+ */
+const CROSS_REGION_PREFIX = /^(?:us|us-gov|eu|apac|jp|au|ca|sa|global)\.(?!anthropic\.)/;
+
+/**
+ * Returns the name without what an endpoint puts before it: the publisher of a partner model on Vertex
+ * (`meta/llama-4-scout-17b-16e-instruct-maas`), or a region on Bedrock (`us.cohere.embed-v4:0`). A row of the whole name takes
+ * precedence.
+ */
+function withoutPrefix(listName: string, bare: string): string {
+  if (listName === "google") return bare.slice(bare.lastIndexOf("/") + 1);
+  return listName === "aws" ? bare.replace(CROSS_REGION_PREFIX, "") : bare;
+}
+
 function findCandidates(lists: Map<string, PriceList>, listName: string, name: string): Candidates {
   const bare = withoutResourcePath(name);
   let group: Group | null = null;
-  // Partner models are named with their publisher on some endpoints: `meta/llama-4-scout-17b-16e-instruct-maas`.
-  const partner = listName === "google" ? bare.slice(bare.lastIndexOf("/") + 1) : bare;
-  for (const form of new Set([name, dashDate(name), bare, dashDate(bare), withoutSnapshot(bare), partner])) {
+  const short = withoutPrefix(listName, bare);
+  for (const form of new Set([name, dashDate(name), bare, dashDate(bare), withoutSnapshot(bare), short])) {
     group ??= findGroup(lists, listName, form);
   }
 
@@ -215,7 +231,7 @@ function findCandidates(lists: Map<string, PriceList>, listName: string, name: s
   // model.
   const base = withoutSnapshot(bare);
   if (group === null || findGroup(lists, listName, base) === group) names.push(base);
-  names.push(partner);
+  names.push(short);
   if (group !== null) names.push(normaliseModelName(group.model));
 
   const list = lists.get(listName);

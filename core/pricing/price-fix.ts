@@ -29,20 +29,33 @@ const FRESH_MS = 86_400_000;
 
 const RECOMPUTE = "meter recompute-costs";
 
+/** Models without a price of their own: no list can have one. Sources: the pages named. */
+const BILLED_BY_PART: readonly { provider: string; model: RegExp; reason: string }[] = [
+  {
+    // https://console.groq.com/docs/compound: the underlying models and tools are billed.
+    provider: "groq",
+    model: /^(?:groq\/)?compound/,
+    reason:
+      "is billed by the models that it runs, which the response does not state (usage_breakdown). No list can price it. For an estimate, state an average price in config.toml",
+  },
+];
+
 /**
  * Returns how a model gets a price: from a public price list of its provider that was not pulled in the last day, otherwise
- * from the configuration. Returns null if the model has a rate and no list can add what is missing.
+ * from the configuration. A model that is billed by its parts gets the reason instead of a list. Returns null if the model has a
+ * rate and no list can add what is missing.
  */
 export function findPriceFix(
   { provider, model, hasRate }: ModelWithoutPrice,
   lastPull: LastPulls,
   now: Millis,
 ): PriceFix | null {
+  const byPart = BILLED_BY_PART.find((each) => each.provider === provider && each.model.test(model));
   const source = sourcesOf(priceListOf(provider)).find((name) => {
     const at = lastPull(name);
     return at === null || now - at > FRESH_MS;
   });
-  if (source !== undefined)
+  if (source !== undefined && byPart === undefined)
     return {
       text: `The price list ${source} covers ${provider}. Pull it and price the stored requests:`,
       toml: [],
@@ -50,7 +63,7 @@ export function findPriceFix(
     };
   if (hasRate) return null;
   return {
-    text: "State the price in config.toml, in USD per million tokens, then price the stored requests:",
+    text: `${byPart === undefined ? "State the price in config.toml" : `${model} ${byPart.reason}`}, in USD per million tokens, then price the stored requests:`,
     toml: [
       "[[pricing.operator]]",
       `provider = ${JSON.stringify(provider)}`,

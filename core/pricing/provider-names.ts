@@ -11,6 +11,7 @@ const PRICE_LIST_OF: Readonly<Record<string, string>> = {
   xai: "x-ai",
   "anthropic-aws": "anthropic",
   voyage: "voyageai",
+  cloudflare: "cloudflare-workers-ai",
   alibaba: "dashscope",
   // A plan covers the calls; their worth is the price of the same call without it.
   "alibaba-coding-plan": "dashscope",
@@ -28,13 +29,14 @@ const PRICE_LIST_OF: Readonly<Record<string, string>> = {
 /**
  * The lists to search if a reseller's own list lacks the model. A reseller sells these makers' models at their prices.
  * Source: `fallback_model_providers` of `@pydantic/genai-prices`; a test compares the two. Those after the first two are ours:
- * GitHub Copilot and OpenCode Zen name models as their makers do.
+ * GitHub Copilot, OpenCode Zen and the responses of Cloudflare's AI Gateway name models as their makers do.
  */
 export const FALLBACK_PRICE_LISTS: Readonly<Record<string, readonly string[]>> = {
   azure: ["openai", "anthropic", "deepseek", "x-ai", "moonshotai"],
   google: ["anthropic"],
   "github-copilot": ["openai", "anthropic", "google", "x-ai"],
   opencode: ["openai", "anthropic", "google", "x-ai", "moonshotai"],
+  "cloudflare-ai-gateway": ["openai", "anthropic", "google", "x-ai", "mistral", "deepseek"],
 };
 
 /** Returns the name of a provider's price list. */

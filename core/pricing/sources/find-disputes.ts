@@ -3,6 +3,7 @@ import { normaliseModelName } from "../model-match.ts";
 import { createPriceBook, type PriceBook } from "../price-book.ts";
 import { priceListOf } from "../provider-names.ts";
 import type { RateRow, TokenRates } from "../rates.ts";
+import { indexKnownDifferences } from "./known-differences.ts";
 
 /** A rate on which sources disagree, in micro-USD per million tokens. */
 export interface Dispute {
@@ -11,6 +12,12 @@ export interface Dispute {
   readonly field: keyof TokenRates;
   /** The rate of each source that states one. */
   readonly rates: readonly { readonly source: string; readonly rate: number }[];
+  /** Why sources differ from the bundled rate, as far as that is known. */
+  readonly reasons: readonly {
+    readonly source: string;
+    readonly reason: string;
+    readonly page: string | null;
+  }[];
 }
 
 /** Differences up to this share are no dispute: sources round. */
@@ -24,6 +31,7 @@ const FIELDS = ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h"] as
  */
 export function findDisputes(rows: readonly RateRow[], at: Millis, tolerance = DISPUTE_TOLERANCE): Dispute[] {
   const books = booksBySource(rows);
+  const differenceOf = indexKnownDifferences();
   const found: Dispute[] = [];
   const seen = new Set<string>();
   for (const { provider, model, source } of rows) {
@@ -39,7 +47,12 @@ export function findDisputes(rows: readonly RateRow[], at: Millis, tolerance = D
         const rate = row.rates[field];
         return rate === null ? [] : [{ source: name, rate }];
       });
-      if (isDisputed(rates, tolerance)) found.push({ provider, model, field, rates });
+      if (!isDisputed(rates, tolerance)) continue;
+      const reasons = rates.flatMap((each) => {
+        const known = differenceOf(each.source, provider, model, field, each.rate);
+        return known === null ? [] : [{ source: each.source, reason: known.reason, page: known.page }];
+      });
+      found.push({ provider, model, field, rates, reasons });
     }
   }
   return found;

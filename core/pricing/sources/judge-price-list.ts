@@ -6,6 +6,7 @@ import type { PriceBook } from "../price-book.ts";
 import { priceListOf } from "../provider-names.ts";
 import { type RateProblem, readPublishedRate } from "../published-rates.ts";
 import type { RateRow, Rates, TokenRates } from "../rates.ts";
+import { type FindKnownDifference, formatReason, indexKnownDifferences } from "./known-differences.ts";
 import { changedFields, type RateChange } from "./rate-changes.ts";
 
 /** Above this share of known models with a held price, the whole list is rejected. It is in another unit, or damaged. */
@@ -44,7 +45,7 @@ interface ListToJudge {
 /**
  * Judges each rate of a public price list against the rate that applies without the operator's rates. A rate that moves by
  * more than the guard allows, or between free and paid, is held back with all other rates of that model. What the list does
- * not state of a known model stays as it is.
+ * not state of a known model stays as it is. A rate that the list is known to have wrong is held back too.
  *
  * Decision: a public list is judged by model, not as a whole as the cloud's is. It has thousands of rates from many
  * contributors, and would never pass as a whole.
@@ -57,6 +58,7 @@ export function judgePriceList(
   const added: RateRow[] = [];
   const changes: RateChange[] = [];
   const held: RateProblem[] = [...problems];
+  const differenceOf = indexKnownDifferences();
   let unchanged = 0;
   let heldModels = 0;
   for (const item of rates) {
@@ -66,6 +68,11 @@ export function judgePriceList(
       continue;
     }
     const offered: RateRow = { ...read.row, origin: { name, retrievedOn: today } };
+    const known = findWrongRates(offered, name, differenceOf);
+    if (known.length > 0) {
+      held.push(...known);
+      continue;
+    }
     const current = findCurrent(offered, book, now);
     const row =
       current === null ? offered : { ...offered, rates: fillUnstated(offered.rates, current.rates) };
@@ -104,6 +111,19 @@ function findCurrent(row: RateRow, book: PriceBook, now: Millis): RateRow | null
   if (found === null || priceListOf(found.provider) !== priceListOf(provider)) return null;
   return bareName(found.model) === bareName(model) ? found : null;
 }
+
+/** Returns the rates of the row that the list is known to have wrong. They say nothing about the rest of the list. */
+function findWrongRates(row: RateRow, name: string, differenceOf: FindKnownDifference): RateProblem[] {
+  const { provider, model, rates } = row;
+  return TOKEN_FIELDS.flatMap((field) => {
+    const rate = rates[field];
+    const known = rate === null ? null : differenceOf(name, provider, model, field, rate);
+    if (known === null || !known.hold) return [];
+    return [{ provider, model, field, problem: `is known to be wrong: ${formatReason(known)}` }];
+  });
+}
+
+const TOKEN_FIELDS = ["input", "output", "cacheRead", "cacheWrite", "cacheWrite1h"] as const;
 
 const bareName = (model: string) => withoutSnapshot(normaliseModelName(model));
 

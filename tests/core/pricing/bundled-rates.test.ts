@@ -133,7 +133,7 @@ describe("FALLBACK_PRICE_LISTS", () => {
     const theirs = providers.flatMap(({ id, fallback_model_providers: lists }: Provider) =>
       lists ? [[id, lists]] : [],
     );
-    const ours = ["github-copilot", "opencode"];
+    const ours = ["github-copilot", "opencode", "cloudflare-ai-gateway"];
     const sources = Object.entries(FALLBACK_PRICE_LISTS).filter(([name]) => !ours.includes(name));
     assert.deepEqual(Object.fromEntries(sources), Object.fromEntries(theirs));
   });
@@ -145,6 +145,8 @@ describe("the price lists of gateways", () => {
       book.find({ provider, model, requestedModel: null, at: Date.UTC(2026, 10, 21) })?.provider;
     assert.equal(find("github-copilot", "claude-sonnet-4.5"), "anthropic");
     assert.equal(find("opencode-go", "gemini-2.5-pro"), "google");
+    assert.equal(find("cloudflare-ai-gateway", "claude-haiku-4-5-20251001"), "anthropic");
+    assert.equal(find("cloudflare-workers-ai", "@cf/meta/llama-3.1-8b-instruct"), "cloudflare");
     assert.equal(find("anthropic-aws", "claude-sonnet-4-5"), "anthropic");
     assert.equal(find("qwen-code", "no-such-model"), undefined);
   });

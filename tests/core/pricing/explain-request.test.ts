@@ -32,6 +32,22 @@ describe("explainRequest()", () => {
     assert.equal(explainRequest({ ...request, costPicoUsd: 1n }, book).agrees, false);
   });
 
+  it("agrees with the figure of an agent's log as long as no rate is known", () => {
+    const log = {
+      ...request,
+      recordSource: "logs" as const,
+      costSource: "estimated" as const,
+      costPicoUsd: 5n,
+    };
+    assert.equal(explainRequest({ ...log, model: "no-such-model" }, book).agrees, true);
+    assert.equal(explainRequest(log, book).agrees, false);
+    assert.equal(explainRequest({ ...log, model: "no-such-model", recordSource: null }, book).agrees, false);
+    assert.equal(
+      explainRequest({ ...log, model: "no-such-model", costSource: "computed" }, book).agrees,
+      false,
+    );
+  });
+
   it("describes the rate that applied, with its tier", () => {
     const { rate } = explainRequest(request, book);
     assert.match(rate ?? "", /^anthropic claude-sonnet-4-5, bundled rates of \d{4}-\d\d-\d\d$/);

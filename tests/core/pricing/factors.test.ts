@@ -206,7 +206,13 @@ describe("findFee()", () => {
     assert.equal(findFee("google", ["gemini-2.5-pro"], "web_search_requests"), 35_000_000_000);
     assert.equal(findFee("google", ["gemma-3"], "web_search_requests"), null);
     assert.equal(findFee("google", ["gemini-2.5-pro"], "search_units"), null);
-    assert.equal(findFee("openai", ["gemini-2.5-pro"], "web_search_requests"), null);
+    assert.equal(findFee("groq", ["gemini-2.5-pro"], "web_search_requests"), null);
+  });
+
+  it("returns the fees of OpenAI's tools for every model", () => {
+    assert.equal(findFee("openai", ["gpt-5.3-codex"], "web_search_requests"), 10_000_000_000);
+    assert.equal(findFee("openai", ["o3"], "file_search_requests"), 2_500_000_000);
+    assert.equal(findFee("openai", ["o3"], "search_units"), null);
   });
 
   it("cites a page for every fee, and refers to models in the bundled list", () => {

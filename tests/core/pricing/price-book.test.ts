@@ -252,6 +252,33 @@ describe("PriceBook.find() by name", () => {
     assert.equal(find(rows, "o3")?.model, "*");
   });
 
+  it("uses the model's row for a cross-region profile on Bedrock, but never for Claude", () => {
+    const book = createPriceBook([
+      row("cohere.embed-v4:0", { provider: "aws" }),
+      row("eu.cohere.rerank", { provider: "aws" }),
+      row("anthropic.claude-9", { provider: "aws" }),
+    ]);
+    const at = (model: string) =>
+      book.find({ provider: "bedrock", model, requestedModel: null, at: 0 })?.model ?? null;
+    assert.equal(at("us.cohere.embed-v4:0"), "cohere.embed-v4:0");
+    assert.equal(at("global.cohere.embed-v4:0"), "cohere.embed-v4:0");
+    assert.equal(at("eu.cohere.rerank"), "eu.cohere.rerank");
+    assert.equal(at("us.cohere.rerank"), null);
+    assert.equal(at("us.anthropic.claude-9"), null);
+  });
+
+  it("keeps rows of two sources with one name apart", () => {
+    const origin = { name: "litellm", retrievedOn: "2026-07-24" };
+    const book = createPriceBook([
+      row("glm", { provider: "fireworks", match: "=accounts/glm" }),
+      row("glm", { provider: "fireworks", origin }),
+    ]);
+    const at = (model: string) =>
+      book.find({ provider: "fireworks", model, requestedModel: null, at: 0 })?.origin ?? null;
+    assert.equal(at("accounts/glm"), null);
+    assert.equal(at("glm"), origin);
+  });
+
   it("stays correct and bounded if a client sends many names", () => {
     const crowd = createPriceBook([row("gpt-5")]);
     for (let index = 0; index < 10_050; index++) {

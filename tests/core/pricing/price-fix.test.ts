@@ -43,6 +43,15 @@ describe("findPriceFix()", () => {
     }
   });
 
+  it("says why no list can price a system of several models", () => {
+    const fix = findPriceFix({ provider: "groq", model: "groq/compound-mini", hasRate: false }, never, NOW);
+    assert.match(
+      fix?.text ?? "",
+      /^groq\/compound-mini is billed by the models that it runs, .* an average price in config\.toml, in USD/,
+    );
+    assert.deepEqual(fix?.commands, ["meter recompute-costs"]);
+  });
+
   it("returns null if the model has a rate and no list can add what is missing", () => {
     assert.equal(find("acme", never, true), null);
     assert.equal(find("openai", never, true)?.toml.length, 0);

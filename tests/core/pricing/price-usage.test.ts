@@ -293,7 +293,7 @@ describe("priceUsage() modalities", () => {
     ["openai", "gpt-4o", "chat", "audio_input_tokens", "audio input of openai gpt-4o"],
     ["openai", "gpt-4o", "chat", "audio_output_tokens", "audio output of openai gpt-4o"],
     ["openai", "gpt-4o", "chat", "image_output_tokens", "image output of openai gpt-4o"],
-    ["cohere", "embed-v4.0", "embedding", "image_input_tokens", "image input of cohere embed-v4.0"],
+    ["cohere", "embed-v4.0", "embedding", "audio_input_tokens", "audio input of cohere embed-v4.0"],
     ["google", "gemini-embedding-001", "embedding", "audio_input_tokens", "audio input of google"],
     ["google", "gemini-2.5-flash-native-audio-latest", "chat", "video_input_tokens", "video input of google"],
     ["mistral", "voxtral-small-latest", "chat", "audio_input_tokens", "audio input of mistral"],

@@ -33,6 +33,24 @@ describe("findDisputes()", () => {
           { source: "litellm", rate: 2_000_000 },
           { source: "models.dev", rate: 1_000_000 },
         ],
+        reasons: [],
+      },
+    ]);
+  });
+
+  it("names the reason of a known difference", () => {
+    const model = "gpt-realtime-2";
+    const rows = [row("bundled", null, 4_000_000), row("auto", "litellm", 4_000_000)].map((each) => ({
+      ...each,
+      model,
+      rates: { ...each.rates, output: each.source === "auto" ? 16_000_000 : 24_000_000 },
+    }));
+    const [dispute] = findDisputes(rows, AT);
+    assert.deepEqual(dispute?.reasons, [
+      {
+        source: "litellm",
+        reason: "the list has the text output rate of gpt-realtime",
+        page: "https://developers.openai.com/api/docs/models/gpt-realtime-2.1",
       },
     ]);
   });

@@ -56,6 +56,22 @@ describe("judgePriceList()", () => {
     ]);
   });
 
+  it("holds back a rate that the list is known to have wrong, until the list states another one", () => {
+    const realtime = (output: string) => listed("4", { model: "gpt-realtime-2", output, cache_read: null });
+    const rows = [
+      bundled({ input: 4_000_000, output: 24_000_000 }, { model: "gpt-realtime-2", match: null }),
+    ];
+    assert.deepEqual(held([realtime("16")], rows), [
+      "output is known to be wrong: the list has the text output rate of gpt-realtime (https://developers.openai.com/api/docs/models/gpt-realtime-2.1)",
+    ]);
+    assert.deepEqual(judge([realtime("16")], rows).rows, []);
+    assert.deepEqual(held([realtime("17")], rows), []);
+    assert.deepEqual(
+      judge([listed("0", { provider: "mistral", model: "labs-devstral-small-2512" })], []).held,
+      [],
+    );
+  });
+
   it("holds back a move between free and paid, and prices above the ceiling", () => {
     assert.deepEqual(held([listed("0")]), ["input would change between free and paid: 1 to 0"]);
     assert.deepEqual(held([listed("1001", { model: "new" })]), [
