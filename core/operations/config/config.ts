@@ -1,4 +1,5 @@
 import type { UploadFrom } from "../../delivery/uploader/upload-from.ts";
+import type { Webhook } from "../../delivery/webhook/webhook.ts";
 import type { AttributionRules } from "../../metering/attribution/attribute-call.ts";
 import type { ExtraHost } from "../../metering/usage/registry.ts";
 import type { RateRow } from "../../pricing/rates.ts";
@@ -67,7 +68,13 @@ export interface Config {
   azureDeployments: Readonly<Record<string, string>>;
   usage: { estimateMissing: boolean };
   redactionRules: readonly RedactionRule[];
+  webhooks: readonly ConfiguredWebhook[];
   log: { level: "debug" | "info" | "warn" | "error" };
+}
+
+/** A webhook, and which fields of a record it is sent. */
+export interface ConfiguredWebhook extends Webhook {
+  readonly preset: UploadPreset;
 }
 
 /** A configuration and the warnings about it, for people. */

@@ -1,5 +1,6 @@
 import { UPLOAD_CAP_DEFAULT_BYTES, UPLOAD_CAP_MAX_BYTES } from "../../delivery/uploader/upload-cap.ts";
 import { parseUploadFrom } from "../../delivery/uploader/upload-from.ts";
+import { isWebhookUrl, readWebhookSecret, WEBHOOK_EVENTS } from "../../delivery/webhook/webhook.ts";
 import { DEFAULT_PROJECT } from "../../metering/attribution/attribute-call.ts";
 import type { Dialect } from "../../metering/usage/dialects.ts";
 import type { ExtraHost } from "../../metering/usage/registry.ts";
@@ -13,14 +14,19 @@ import { readPublishedRate } from "../../pricing/published-rates.ts";
 import type { RateRow } from "../../pricing/rates.ts";
 import { PRICE_SOURCES } from "../../pricing/sources/price-sources.ts";
 import { PROMPT_HASH_KIND_DEFAULT, PROMPT_HASH_KINDS } from "../../privacy/policy/prompt-hash.ts";
-import { UPLOAD_FIELDS, UPLOAD_PRESET_DEFAULT, UPLOAD_PRESETS } from "../../privacy/policy/upload-policy.ts";
+import {
+  UPLOAD_FIELDS,
+  UPLOAD_PRESET_DEFAULT,
+  UPLOAD_PRESETS,
+  type UploadPreset,
+} from "../../privacy/policy/upload-policy.ts";
 import { readLinearPattern } from "../../privacy/redaction/linear-pattern.ts";
 import type { RedactionRule } from "../../privacy/redaction/rule.ts";
 import { normaliseSlug } from "../../values/slug/normalise-slug.ts";
 import type { CalendarDate } from "../../values/time.ts";
 import type { PublishedRate } from "../../wire/pricing-rates.ts";
 import { resolveBaseUrl, type StatedBaseUrls } from "./base-url.ts";
-import type { Config, ResolvedConfig } from "./config.ts";
+import type { Config, ConfiguredWebhook, ResolvedConfig } from "./config.ts";
 import { parseDuration } from "./duration.ts";
 import {
   DEFAULT_API_PORT,
@@ -73,6 +79,7 @@ export function resolveConfig(
     azureDeployments: readTexts(root.table("azure"), "deployments"),
     usage: { estimateMissing: root.table("usage").boolean("estimate_missing", false) },
     redactionRules,
+    webhooks: readWebhooks(root, raw),
     log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },
   };
   root.finish();
@@ -297,6 +304,8 @@ export const HOST_DIALECTS = [
   "code-assist",
   "cohere",
   "model-serving",
+  "lmstudio",
+  "llama-cpp",
 ] as const satisfies readonly Dialect[];
 
 const rateFields = ["input", "output", "cache_read", "cache_write", "cache_write_1h"] as const;
@@ -402,6 +411,43 @@ function readTexts(section: SectionReader, key: string): Record<string, string> 
     return [];
   });
   return Object.fromEntries(entries);
+}
+
+/** Reads the webhooks: none if it is unknown which projects are local-only. */
+function readWebhooks(root: SectionReader, raw: unknown): ConfiguredWebhook[] {
+  const webhooks = root.tables("webhooks").flatMap(readWebhook);
+  if (webhooks.length === 0 || areTables(raw, ["cloud", "upload", "per_project"])) return webhooks;
+  root.warn("webhooks", "[cloud.upload.per_project] cannot be read; nothing is sent until it is fixed");
+  return [];
+}
+
+/** Whether each value on this path is a table or absent. */
+function areTables(raw: unknown, [key, ...rest]: readonly string[]): boolean {
+  if (raw === undefined) return true;
+  return isTable(raw) && (key === undefined || areTables(raw[key], rest));
+}
+
+/** Reads a webhook. One with an invalid value is ignored, so that nothing is sent that was not meant. */
+function readWebhook(section: SectionReader): ConfiguredWebhook[] {
+  const problems = new Set<string>();
+  const refuse = (key: string, problem: string) => {
+    problems.add(key);
+    section.warn(key, `${problem}; this webhook is ignored`);
+  };
+  const url = section.text("url", "") as string;
+  if (!isWebhookUrl(url)) refuse("url", "must be an https URL, or http on this machine");
+  const names = section.texts("events");
+  const events = WEBHOOK_EVENTS.filter((event) => names.includes(event));
+  if (events.length === 0 || names.length > events.length)
+    refuse("events", `must be a list of ${WEBHOOK_EVENTS.join(", ")}`);
+  const secretHex = readWebhookSecret(section.text("secret", "") as string);
+  if (secretHex === null) refuse("secret", "must be whsec_ and 24 to 64 bytes in base64");
+  const stated = section.text("fields", UPLOAD_PRESET_DEFAULT);
+  const preset = UPLOAD_PRESETS.find((each) => each === stated);
+  if (preset === undefined) refuse("fields", `must be one of ${UPLOAD_PRESETS.join(", ")}`);
+  return problems.size > 0
+    ? []
+    : [{ url, events, secretHex: secretHex as string, preset: preset as UploadPreset }];
 }
 
 function readRedactionRule(section: SectionReader): RedactionRule[] {

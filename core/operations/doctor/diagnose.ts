@@ -38,7 +38,7 @@ const checks: readonly Check[] = [
   { name: "bypass", from: ["bypassing", "unmetered", "daemon", "meterHome"], find: checkBypass },
   {
     name: "prices",
-    from: ["database", "newestRate", "ratesHaveSource", "now", "freeDiskBytes", "platform"],
+    from: ["database", "daemon", "newestRate", "ratesHaveSource", "now", "freeDiskBytes", "platform"],
     find: checkData,
   },
   { name: "cloud", from: ["cloud", "configWarnings", "configProblem"], find: checkCloud },

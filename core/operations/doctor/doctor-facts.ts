@@ -111,6 +111,8 @@ export interface DoctorFacts {
     readonly detail: string | null;
     /** The time of the newest request. */
     readonly newestRequestAt: Millis | null;
+    /** How many requests the sums do not contain yet, so that reports read them one by one. */
+    readonly unsummed: number | null;
     /** The total size of its files, in bytes. */
     readonly bytes: number;
     /** Whether every page was read. */

@@ -8,6 +8,8 @@ export interface DistrustFacts {
   readonly rejected: number;
   /** Connections that it ended before a request, without an alert. */
   readonly unused: number;
+  /** Whether its calls to other hosts are metered. Older daemons do not state it. */
+  readonly trustsEarlier?: boolean;
 }
 
 /** Runtimes by name, and what makes each trust more certificates. */
@@ -33,7 +35,7 @@ const otherFix = () =>
 
 /** Describes a program that does not trust the certificate: what was seen, and the fix for its runtime. */
 export function describeDistrust(
-  { name, runtime, host, rejected, unused }: DistrustFacts,
+  { name, runtime, host, rejected, unused, trustsEarlier = false }: DistrustFacts,
   caFile: string,
 ): { readonly text: string; readonly command: string } {
   const title = name === runtime ? name : `${name} (${runtime})`;
@@ -42,6 +44,11 @@ export function describeDistrust(
     rejected > 0
       ? `${title} rejected the meter's certificate on ${connections(rejected)}, so its calls fail.`
       : `${title} ended ${connections(unused)} before a request. It may not trust the meter's certificate.`;
+  if (trustsEarlier)
+    return {
+      text: `${title} ${rejected > 0 ? "trusts" : "may trust"} an earlier certificate of the meter, which does not cover ${host}: it ended ${connections(rejected + unused)}, and its calls to other hosts are metered. It was started before the host was added. Start it again:`,
+      command: "meter run -- <command>",
+    };
   const fix = FIXES.find(([pattern]) => pattern.test(runtime.replace(/\.exe$/i, "")))?.[1] ?? otherFix;
   return { text: `${seen} ${fix(caFile)} Or run it with:`, command: "meter run -- <command>" };
 }

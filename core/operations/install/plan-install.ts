@@ -63,6 +63,8 @@ export interface InstallFacts {
     /** The folder of environment.d(5), if systemd manages the sessions. */
     readonly sessionFolder: string | null;
   } | null;
+  /** The settings of Claude Code and the command of its status line. Absent without `--statusline`. */
+  readonly statusline?: { readonly settingsPath: string; readonly command: string };
 }
 
 const command = (...words: string[]): InstallCommand => ({ words });
@@ -274,9 +276,17 @@ export function planInstall(facts: InstallFacts): InstallStep[] {
     ...serviceSteps(facts),
     ...facts.trustStores.flatMap((store) => trustSteps(facts, store)),
     ...appSteps(facts),
+    ...statuslineSteps(facts),
   ];
   // Several stores share one copy of the certificate.
   return [...new Map(steps.map((step) => [stepKey(step), step])).values()];
+}
+
+/** Returns the step that sets the status line of Claude Code. */
+function statuslineSteps({ statusline }: InstallFacts): InstallStep[] {
+  if (statusline === undefined) return [];
+  const value = JSON.stringify({ type: "command", command: statusline.command });
+  return [{ kind: "member", path: statusline.settingsPath, name: "statusLine", value }];
 }
 
 /** Returns the command that adds the authority to the system's trust store; null if none is known. */

@@ -24,6 +24,14 @@ const step = v.variant("kind", [
     lines: v.array(v.string()),
   }),
   v.object({
+    kind: v.literal("member"),
+    /** A member of the JSON object in another program's settings. */
+    path: v.string(),
+    name: v.string(),
+    /** JSON text. */
+    value: v.string(),
+  }),
+  v.object({
     kind: v.literal("variable"),
     name: v.string(),
     value: v.string(),
@@ -53,6 +61,8 @@ const before = v.object({
   replaced: v.optional(v.string()),
   /** The text added between the user's text and the block, if the file did not end with a line break. */
   separator: v.optional(v.string()),
+  /** The text that was inserted into a JSON file; empty if the user had the member before. */
+  inserted: v.optional(v.string()),
   /** Folders that were created, outermost first. */
   madeFolders: v.optional(v.array(v.string())),
 });
@@ -120,6 +130,8 @@ export function stepKey(step: InstallStep): string {
     case "file":
     case "block":
       return `${step.kind}:${step.path}`;
+    case "member":
+      return `member:${step.path}:${step.name}`;
     case "variable":
       return `variable:${step.scope}:${step.name}`;
     case "commands":
@@ -137,6 +149,8 @@ export function describeStep(step: InstallStep): string {
       return `write ${step.path}`;
     case "block":
       return `add ${step.lines.length + 2} marked lines to ${step.path}`;
+    case "member":
+      return `set ${step.name} in ${step.path}`;
     case "variable":
       return `set ${step.name} for ${step.scope === "launchd" ? "this session" : "this user"}`;
     case "commands":
@@ -151,6 +165,8 @@ export function describeUndo({ step, before }: InstallEntry): string | null {
       return `remove ${step.path}`;
     case "block":
       return `remove the marked lines from ${step.path}`;
+    case "member":
+      return before.inserted === "" ? null : `remove ${step.name} from ${step.path}`;
     case "variable":
       return before.value === undefined ? `unset ${step.name}` : `restore ${step.name} to ${before.value}`;
     case "commands":

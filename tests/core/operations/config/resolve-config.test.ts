@@ -7,6 +7,11 @@ import { resolveConfig } from "../../../../core/operations/config/resolve-config
 
 const today = "2026-11-21";
 const resolve = (raw: unknown) => resolveConfig(raw, { today });
+const aWebhook = {
+  url: "https://hooks.dev/x",
+  events: ["record.stored"],
+  secret: `whsec_${"A".repeat(32)}`,
+};
 
 describe("resolveConfig()", () => {
   it("has the specification's defaults", () => {
@@ -45,6 +50,7 @@ describe("resolveConfig()", () => {
       azureDeployments: {},
       usage: { estimateMissing: false },
       redactionRules: [],
+      webhooks: [],
       log: { level: "info" },
     });
   });
@@ -129,6 +135,26 @@ describe("resolveConfig()", () => {
     assert.equal(config.redactionRules[0]?.name, "badge");
     assert.equal(config.log.level, "debug");
     assert.equal(config.proxy.parent, "http://proxy:3128");
+  });
+
+  it("reads webhooks", () => {
+    const { config, warnings } = resolve({ webhooks: [aWebhook, { ...aWebhook, fields: "minimal" }] });
+    assert.deepEqual(warnings, []);
+    const webhook = {
+      url: aWebhook.url,
+      events: ["record.stored"],
+      secretHex: "00".repeat(24),
+      preset: "standard",
+    };
+    assert.deepEqual(config.webhooks, [webhook, { ...webhook, preset: "minimal" }]);
+  });
+
+  it("ignores webhooks if it is unknown which projects are local-only", () => {
+    for (const cloud of [3, { upload: "all" }, { upload: { per_project: 3 } }]) {
+      const { config, warnings } = resolve({ webhooks: [aWebhook], cloud });
+      assert.deepEqual(config.webhooks, []);
+      assert.match(warnings.join("\n"), /^webhooks: .*nothing is sent until it is fixed$/m);
+    }
   });
 
   it("reads several APIs, the base path and the price list of a host", () => {
@@ -498,6 +524,41 @@ describe("resolveConfig()", () => {
       { redaction: { rules: [{ name: "x", pattern: "(" }] } },
       /rules\[0\]\.pattern/,
       (c) => c.redactionRules,
+      [],
+    ],
+    [
+      "a webhook without TLS",
+      { webhooks: [{ ...aWebhook, ...{ url: "http://hooks.dev/" } }] },
+      /webhooks\[0\]\.url/,
+      (c) => c.webhooks,
+      [],
+    ],
+    [
+      "a webhook with an unknown event",
+      { webhooks: [{ ...aWebhook, ...{ events: ["record.stored", "x"] } }] },
+      /webhooks\[0\]\.events/,
+      (c) => c.webhooks,
+      [],
+    ],
+    [
+      "a webhook without events",
+      { webhooks: [{ ...aWebhook, ...{ events: [] } }] },
+      /webhooks\[0\]\.events/,
+      (c) => c.webhooks,
+      [],
+    ],
+    [
+      "a webhook without a secret",
+      { webhooks: [{ ...aWebhook, ...{ secret: "short" } }] },
+      /webhooks\[0\]\.secret/,
+      (c) => c.webhooks,
+      [],
+    ],
+    [
+      "a webhook with unknown fields",
+      { webhooks: [{ ...aWebhook, ...{ fields: "all" } }] },
+      /webhooks\[0\]\.fields/,
+      (c) => c.webhooks,
       [],
     ],
     [

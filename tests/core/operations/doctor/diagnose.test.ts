@@ -5,6 +5,7 @@ import {
   FULL_DISK_BYTES,
   LARGE_DATABASE_BYTES,
   LOW_DISK_BYTES,
+  MAX_UNSUMMED_REQUESTS,
   STALE_RATES_DAYS,
 } from "../../../../core/operations/doctor/check-data.ts";
 import { type DoctorVerdict, diagnose, newFindings } from "../../../../core/operations/doctor/diagnose.ts";
@@ -45,7 +46,14 @@ const well: DoctorFacts = {
   unmetered: [],
   newestRate: "2026-11-01",
   ratesHaveSource: true,
-  database: { state: "ok", detail: null, newestRequestAt: now, bytes: LARGE_DATABASE_BYTES, pages: "read" },
+  database: {
+    state: "ok",
+    detail: null,
+    newestRequestAt: now,
+    unsummed: MAX_UNSUMMED_REQUESTS,
+    bytes: LARGE_DATABASE_BYTES,
+    pages: "read",
+  },
   freeDiskBytes: LOW_DISK_BYTES,
   cloud: { banner: "ACTIVE", reasons: [] },
 };
@@ -561,6 +569,20 @@ describe("diagnose()", () => {
       { database: { pages: "unread" } } as never,
       "HEALTHY",
       /^The database opens\. Its pages were not checked, because it is larger than 2 GiB\.$/,
+    ],
+    [
+      "requests that the daemon has not summed up yet",
+      { database: { unsummed: MAX_UNSUMMED_REQUESTS + 1 } },
+      "HEALTHY",
+      /^Reports are slow, because they read 10001 requests one by one\. The daemon sums these up in the background\.$/,
+      null,
+    ],
+    [
+      "and no daemon that does so",
+      { database: { unsummed: MAX_UNSUMMED_REQUESTS + 1 }, daemon: null },
+      "BROKEN",
+      /^Reports are slow, /,
+      "meter start",
     ],
     [
       "a clock that went back",

@@ -23,6 +23,21 @@ describe("describeDistrust()", () => {
       assert.equal(command, "meter run -- <command>");
     });
 
+  it("tells a program that was started before the host was added to start again", () => {
+    const earlier = { ...facts, runtime: "node", trustsEarlier: true };
+    const { text, command } = describeDistrust(earlier, "/ca.pem");
+    assert.match(
+      text,
+      /^tool \(node\) trusts an earlier certificate .* does not cover api\.openai\.com: it ended 1 connection/,
+    );
+    assert.match(text, /Start it again:$/);
+    assert.equal(command, "meter run -- <command>");
+    assert.match(
+      describeDistrust({ ...earlier, rejected: 0, unused: 3 }, "/ca.pem").text,
+      /^tool \(node\) may trust an earlier certificate .* it ended 3 connections/,
+    );
+  });
+
   it("says no more than was seen", () => {
     const { text } = describeDistrust({ ...facts, runtime: "tool", rejected: 0, unused: 2 }, "/ca.pem");
     assert.match(text, /^tool ended 2 connections to api\.openai\.com before a request\. It may not trust/);

@@ -24,6 +24,16 @@ const apps = {
 } as const;
 
 describe("planInstall()", () => {
+  it("sets the status line last", () => {
+    const statusline = { settingsPath: "/home/u/.claude/settings.json", command: "meter statusline" };
+    assert.deepEqual(planInstall(linuxFacts({ statusline })).at(-1), {
+      kind: "member",
+      path: statusline.settingsPath,
+      name: "statusLine",
+      value: '{"type":"command","command":"meter statusline"}',
+    });
+  });
+
   it("starts the daemon before trusting it, and trusts it before configuring programs", () => {
     const steps = planInstall(
       linuxFacts({

@@ -28,9 +28,19 @@ const variable = (scope: "launchd" | "registry"): InstallStep => ({
 const enable: InstallCommand = { words: ["systemctl", "--user", "enable", "meter.service"] };
 const reload: InstallCommand = { words: ["systemctl", "--user", "daemon-reload"], mayFail: true };
 const file: InstallStep = { kind: "file", path: "/h/unit", text: "x", mode: 0o644 };
+const member: InstallStep = { kind: "member", path: "/h/s.json", name: "statusLine", value: "1" };
 const block: InstallStep = { kind: "block", path: "/h/.bashrc", lines: ["one"] };
 
 describe("describeStep(), describeUndo() and stepKey() of a step", () => {
+  it("name a member of a JSON file, unless the user had it before", () => {
+    assert.equal(stepKey(member), "member:/h/s.json:statusLine");
+    assert.equal(describeStep(member), "set statusLine in /h/s.json");
+    const undo = (inserted: string) =>
+      describeUndo({ step: member, before: { existed: true, inserted }, state: "done" });
+    assert.equal(undo("x"), "remove statusLine from /h/s.json");
+    assert.equal(undo(""), null);
+  });
+
   const rows: [step: InstallStep, before: string | null, key: string, does: string, undoes: string | null][] =
     [
       [file, null, "file:/h/unit", "write /h/unit", "remove /h/unit"],
