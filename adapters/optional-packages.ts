@@ -1,7 +1,13 @@
-/** The packages that only the cloud needs, with the versions it works with: the optional peers of package.json. */
-export const OPTIONAL_PACKAGES = {
+/** The packages that only the cloud needs, with the versions it works with. */
+export const CLOUD_PACKAGES = {
   "better-auth": "~1.6",
   "@electric-sql/pglite": "^0.5.16",
+} as const;
+
+/** The packages that only some uses need, with their versions: the optional peers of package.json. */
+export const OPTIONAL_PACKAGES = {
+  ...CLOUD_PACKAGES,
+  "hyparquet-writer": "^0.17.0",
 } as const;
 
 /** The name of a package that only some uses of the meter need. */

@@ -102,12 +102,13 @@ async function exchange(
   { clock, userAgent }: CloudClientOptions,
   signal: AbortSignal,
 ): Promise<CloudClientResult> {
-  const { bearer, body, ifNoneMatch } = request;
+  const { bearer, body, ifNoneMatch, headers = {} } = request;
   const response = await fetch(request.url, {
     method: request.method,
     redirect: "manual",
     signal,
     headers: {
+      ...headers,
       accept: "application/json",
       // The response size is limited in bytes, and compression would hide it.
       "accept-encoding": "identity",

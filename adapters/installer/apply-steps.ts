@@ -1,3 +1,4 @@
+import { hasMember, insertMember, removeMember } from "../../core/operations/install/json-member.ts";
 import { blockText, insertBlock, readBlock } from "../../core/operations/install/managed-block.ts";
 import { type PlannedStep, putEntry } from "../../core/operations/install/merge-plan.ts";
 import {
@@ -65,6 +66,8 @@ async function readStateBefore(run: RunProgram, { step, earlier }: PlannedStep):
       const before = earlier?.before ?? { existed: text !== null };
       return { ...before, ...foldersFor(step.path, earlier?.before), ...separator, ...replaced };
     }
+    case "member":
+      return readMemberBefore(step, earlier);
     case "variable": {
       if (earlier?.step.kind === "variable") return { ...earlier.before, replaced: earlier.step.value };
       const value = await readVariable(run, step.scope, step.name);
@@ -73,6 +76,32 @@ async function readStateBefore(run: RunProgram, { step, earlier }: PlannedStep):
     case "commands":
       return { existed: earlier !== null };
   }
+}
+
+type MemberStep = Extract<InstallStep, { kind: "member" }>;
+
+const memberOf = ({ name, value }: MemberStep) => ({ name: asBytes(name), value: asBytes(value) });
+
+/** Returns the file with the member, in place of the one that an earlier run inserted. Throws if the file must not be edited. */
+function editMember(step: MemberStep, earlier: PlannedStep["earlier"]): { text: string; inserted: string } {
+  let text = readBytes(step.path) ?? "";
+  if (earlier?.step.kind === "member") {
+    const without = removeMember(text, memberOf(earlier.step), earlier.before.inserted ?? "");
+    if (without.ok) text = without.text;
+  }
+  const edit = insertMember(text, memberOf(step));
+  if (edit.ok) return edit;
+  throw new InstallStepError(
+    edit.reason === "no_object"
+      ? `${step.path} is not a JSON object. Correct it, then run: meter init`
+      : `${step.path} sets ${step.name} to something else. Remove that, then run: meter init`,
+  );
+}
+
+function readMemberBefore(step: MemberStep, earlier: PlannedStep["earlier"]): BeforeStep {
+  const { inserted } = editMember(step, earlier);
+  const existed = earlier?.before.existed ?? readBytes(step.path) !== null;
+  return { existed, inserted, ...foldersFor(step.path, earlier?.before) };
 }
 
 async function applyStep(run: RunProgram, { step, earlier, how }: PlannedStep): Promise<void> {
@@ -85,6 +114,9 @@ async function applyStep(run: RunProgram, { step, earlier, how }: PlannedStep): 
       if (edit.ok) writeBytes(step.path, edit.text, 0o644);
       return;
     }
+    case "member":
+      writeBytes(step.path, editMember(step, earlier).text, 0o600);
+      return;
     case "variable":
       await writeVariable(run, step.scope, step.name, step.value);
       return;
@@ -146,6 +178,8 @@ async function isApplied(run: RunProgram, step: InstallStep): Promise<boolean> {
       return readBytes(step.path) === asBytes(step.text);
     case "block":
       return readBlock(readBytes(step.path) ?? "") === asBytes(blockText(step.lines));
+    case "member":
+      return hasMember(readBytes(step.path) ?? "", memberOf(step));
     case "variable":
       return (await readVariable(run, step.scope, step.name)) === step.value;
     case "commands":

@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { removeMember } from "../../core/operations/install/json-member.ts";
 import { blockText, readBlock, removeBlock } from "../../core/operations/install/managed-block.ts";
 import type { InstallEntry } from "../../core/operations/install/step.ts";
 import { runCommands } from "./apply-steps.ts";
@@ -42,6 +43,19 @@ async function undoStep(run: RunProgram, { step, before }: InstallEntry): Promis
         if (!edit.ok) return `the meter's markers in ${step.path} are incomplete or repeated`;
         if (edit.text === "" && !before.existed) rmSync(step.path, { force: true });
         else if (edit.text !== text) writeBytes(step.path, edit.text, 0o644);
+      }
+      removeEmptyFolders(before.madeFolders ?? []);
+      return null;
+    }
+    case "member": {
+      const text = readBytes(step.path);
+      const member = { name: asBytes(step.name), value: asBytes(step.value) };
+      const edit = text === null ? null : removeMember(text, member, before.inserted ?? "");
+      if (edit !== null && !edit.ok) return `${step.name} in ${step.path} was changed since the meter set it`;
+      if (edit !== null && edit.text !== text) {
+        const isEmpty = edit.text.trim() === "" || edit.text.trim() === "{}";
+        if (isEmpty && !before.existed) rmSync(step.path, { force: true });
+        else writeBytes(step.path, edit.text, 0o600);
       }
       removeEmptyFolders(before.madeFolders ?? []);
       return null;

@@ -8,6 +8,9 @@ export const MAX_WORD_LENGTH = 128;
 /** Maximum length of a logged text, in characters. Longer texts are truncated. */
 export const MAX_TEXT_LENGTH = 500;
 
+/** How many words without a secret are remembered. A daemon logs the same projects, tiers and programs for every connection. */
+const MAX_REMEMBERED_WORDS = 256;
+
 /** Printable ASCII without spaces and quotes, so without control characters, escape sequences and line breaks. */
 const WORD = /^[!#-~]*$/;
 
@@ -34,12 +37,22 @@ export function createFieldReaders(): Readonly<Record<LogFieldKind, (value: unkn
     const redaction = redact(`${text} `);
     return redaction.ok ? redaction.text.slice(0, -1) : "?";
   };
+  // Searching a word takes more time than the rest of its line.
+  const harmless = new Set<string>();
+  const redactWord = (word: string): string => {
+    if (harmless.has(word)) return word;
+    const redacted = redactText(word);
+    if (redacted !== word) return redacted;
+    if (harmless.size >= MAX_REMEMBERED_WORDS) harmless.clear();
+    harmless.add(word);
+    return word;
+  };
   return {
     count: (value) => (typeof value === "number" && Number.isFinite(value) ? value : null),
     flag: (value) => (typeof value === "boolean" ? value : null),
     word: (value) =>
       typeof value === "string" && WORD.test(value) && value.length <= MAX_WORD_LENGTH
-        ? redactText(value)
+        ? redactWord(value)
         : "?",
     text: (value) =>
       typeof value === "string" ? redactText(value.replaceAll(CONTROL, " ")).slice(0, MAX_TEXT_LENGTH) : "?",

@@ -5,6 +5,8 @@ export interface CallerQuery {
   /** The client's IP address; null if only its port is known. */
   readonly clientAddress: string | null;
   readonly clientPort: number;
+  /** The address that the client connected to; not given if it is unknown. */
+  readonly serverAddress?: string;
   /** Null if it is unknown. */
   readonly serverPort: number | null;
   /** Whether to find the process too. This needs a search; the user is in the kernel's table. */
@@ -20,6 +22,7 @@ export interface CallerQuery {
 export interface CallerAnswer {
   /** The user who opened the client's socket; null if the platform does not state it. */
   readonly uid: number | null;
+  /** Null if it was not found. A query that does not want the process gets it if it takes no search. */
   readonly process: ProcessFacts | null;
   /** The client closed its socket before it was looked up, so its user is unknown. */
   readonly isClosed?: true;

@@ -10,10 +10,12 @@ import {
   indexSockets,
   type KernelSocket,
 } from "./kernel-sockets.ts";
-import { attempt, read, readFacts, readLink, readStat } from "./linux-process.ts";
+import { createKnownProcesses, type KnownProcesses } from "./known-processes.ts";
+import { attempt, read, readLink, readStat, SOCKET_PREFIX } from "./linux-process.ts";
 import { createConnectionOwners, createLookupQueue, createProcessTable } from "./lookup-queue.ts";
 import { createRecentCallers, type RecentCallers } from "./recent-callers.ts";
 import { createSocketDiagnosis, type DiagnoseSockets } from "./socket-diag.ts";
+import { createSocketQuery, type QuerySockets, type SocketEnds } from "./socket-query.ts";
 
 /** Maximum number of readings of the kernel's tables. They are read in pieces, so one reading may miss a connection. */
 const MAX_READINGS = 3;
@@ -52,6 +54,7 @@ interface LinuxCallersOptions {
   /** Called for each reading of the kernel's tables, each use of `ss`, and each search of one process's descriptors. */
   readonly onRead?: (what: "tables" | "diagnosis" | "descriptors") => void;
   readonly diagnose?: DiagnoseSockets;
+  readonly query?: QuerySockets;
 }
 
 /**
@@ -76,12 +79,14 @@ interface CallersState {
   readonly monotonicMs: () => number;
   readonly onRead: (what: "tables" | "diagnosis" | "descriptors") => void;
   readonly diagnose: DiagnoseSockets;
+  readonly query: QuerySockets;
   /** Until when the kernel's tables count as slow. */
   slowUntilMs: number;
   /** Pids that connected before, latest first. */
   recent: number[];
   /** The process that holds a socket, by the socket's inode. The kernel counts inodes up, so they are not soon reused. */
   readonly holders: Map<string, Holder>;
+  readonly knownProcesses: KnownProcesses;
   readonly recentCallers: RecentCallers;
 }
 
@@ -99,6 +104,7 @@ export function createLinuxCallers({
   monotonicMs = () => performance.now(),
   onRead = () => {},
   diagnose = proc === "/proc" ? createSocketDiagnosis() : async () => null,
+  query = proc === "/proc" ? createSocketQuery() : async (sockets) => sockets.map(() => null),
 }: LinuxCallersOptions = {}): LinuxCallers {
   const state: CallersState = {
     proc,
@@ -106,9 +112,11 @@ export function createLinuxCallers({
     monotonicMs,
     onRead,
     diagnose,
+    query,
     slowUntilMs: 0,
     recent: [],
     holders: new Map(),
+    knownProcesses: createKnownProcesses(proc, monotonicMs),
     recentCallers: createRecentCallers(monotonicMs),
   };
   return async (queries, onUsersKnown = () => {}) => {
@@ -126,10 +134,13 @@ async function answerQueries(
   onUsersKnown: (answers: readonly CallerAnswer[]) => void,
 ): Promise<readonly CallerAnswer[]> {
   const sockets = await readSockets(state, queries);
+  const search = createSearch(state, queries, sockets);
+  const processAt = (at: number) => search.found.get(sockets[at]?.inode ?? "") ?? null;
   const users = sockets.map(userAnswer);
-  onUsersKnown(users);
-  const processes = findProcesses(state, queries, sockets);
-  const processAt = (at: number) => processes.get(sockets[at]?.inode ?? "") ?? null;
+  findKnownHolders(state, search);
+  onUsersKnown(users.map((answer, at) => ({ ...answer, process: processAt(at) })));
+  searchProcesses(state, search);
+  state.recent = [...new Set([...search.pids, ...state.recent])].slice(0, MAX_RECENT);
   for (const [at, query] of queries.entries()) {
     if (query.storesProcess === true)
       state.recentCallers.set(query, { process: processAt(at), socket: openSocket(sockets[at] ?? null) });
@@ -159,12 +170,38 @@ async function readSockets(
   queries: readonly CallerQuery[],
 ): Promise<(KernelSocket | null)[]> {
   const found = queries.map((query) => (query.wantsProcess ? state.recentCallers.findSocket(query) : null));
+  await askForSockets(state, queries, found);
   for (let reading = 0; reading < MAX_READINGS && found.includes(null); reading++) {
     const ports = new Set(queries.filter((_, at) => found[at] === null).map(({ clientPort }) => clientPort));
     const index = await listSockets(state, ports);
     for (const [at, query] of queries.entries()) found[at] ??= findSocket(index, query);
   }
   return found;
+}
+
+/** Asks the kernel for the sockets whose ends are known. The tables show those that it does not find, too. */
+async function askForSockets(
+  { query: ask }: CallersState,
+  queries: readonly CallerQuery[],
+  found: (KernelSocket | null)[],
+): Promise<void> {
+  const asked = queries.flatMap((query, at) => {
+    const ends = found[at] === null ? endsOf(query) : null;
+    return ends === null ? [] : [{ at, ends }];
+  });
+  if (asked.length === 0) return;
+  const sockets = await ask(asked.map(({ ends }) => ends));
+  for (const [index, { at }] of asked.entries()) found[at] = sockets[index] ?? null;
+}
+
+function endsOf({ clientAddress, clientPort, serverAddress, serverPort }: CallerQuery): SocketEnds | null {
+  if (clientAddress === null || serverAddress === undefined || serverPort === null) return null;
+  return {
+    localAddress: clientAddress,
+    localPort: clientPort,
+    remoteAddress: serverAddress,
+    remotePort: serverPort,
+  };
 }
 
 /** Lists the sockets with these local ports: from the kernel's tables, or through `ss` if these are large. */
@@ -188,7 +225,7 @@ async function listSockets(
   return indexSockets(tables, ports);
 }
 
-/** The inodes whose processes have not been found yet. */
+/** The search for the processes that hold sockets, by inode. */
 interface Search {
   /** Inodes that a query of this batch wants. */
   readonly now: Set<string>;
@@ -196,24 +233,22 @@ interface Search {
   readonly later: Set<string>;
   /** The users who opened the sockets. */
   readonly uids: Set<number>;
+  /** The processes that were found. */
+  readonly found: Map<string, ProcessFacts>;
+  readonly pids: Set<number>;
 }
 
-/** Finds the processes that hold the sockets, by inode. */
-function findProcesses(
+function createSearch(
   state: CallersState,
   queries: readonly CallerQuery[],
   sockets: readonly (KernelSocket | null)[],
-): ReadonlyMap<string, ProcessFacts> {
-  const facts = new Map<number, ProcessFacts>();
-  const byInode = new Map<string, ProcessFacts>();
-  const search: Search = { now: new Set(), later: new Set(), uids: new Set() };
-  // The facts are read immediately: a short-lived process may be gone when the batch ends.
-  const found = (inode: string, pid: number) => {
-    const known = facts.get(pid) ?? readFacts(state.proc, pid);
-    facts.set(pid, known);
-    byInode.set(inode, known);
-    search.now.delete(inode);
-    search.later.delete(inode);
+): Search {
+  const search: Search = {
+    now: new Set(),
+    later: new Set(),
+    uids: new Set(),
+    found: new Map(),
+    pids: new Set(),
   };
   for (const [at, query] of queries.entries()) {
     const { wantsProcess, storesProcess } = query;
@@ -221,52 +256,56 @@ function findProcesses(
     if (wantsProcess && state.recentCallers.find(query) !== null) continue;
     if (socket === null || socket.inode === CLOSED_INODE || !isSearchable(state, socket.uid)) continue;
     if (!wantsProcess && storesProcess !== true) continue;
-    const holder = state.holders.get(socket.inode);
-    if (holder !== undefined && readStat(state.proc, holder.pid)?.startTime === holder.startTime) {
-      found(socket.inode, holder.pid);
-    } else {
-      (wantsProcess ? search.now : search.later).add(socket.inode);
-      search.uids.add(socket.uid);
-    }
+    (wantsProcess ? search.now : search.later).add(socket.inode);
+    search.uids.add(socket.uid);
   }
-  searchProcesses(state, search, found);
-  state.recent = [...new Set([...facts.keys(), ...state.recent])].slice(0, MAX_RECENT);
-  return byInode;
+  return search;
+}
+
+const isFinished = ({ now, later }: Search) => now.size + later.size === 0;
+
+/** Ends the search for a socket. The facts are read immediately: a short-lived process may be gone when the batch ends. */
+function finish({ knownProcesses }: CallersState, search: Search, inode: string, pid: number): void {
+  const isWanted = search.now.delete(inode);
+  if (!search.later.delete(inode) && !isWanted) return;
+  search.found.set(inode, knownProcesses.factsOf(pid));
+  search.pids.add(pid);
+}
+
+/** Finds the processes that can be found without a search. */
+function findKnownHolders(state: CallersState, search: Search): void {
+  if (isFinished(search)) return;
+  for (const inode of [...search.now, ...search.later]) {
+    const holder = state.holders.get(inode);
+    if (holder !== undefined && readStat(state.proc, holder.pid)?.startTime === holder.startTime)
+      finish(state, search, inode, holder.pid);
+  }
+  if (isFinished(search)) return;
+  state.knownProcesses.findHolders((inode, pid) => {
+    finish(state, search, inode, pid);
+    return isFinished(search);
+  });
 }
 
 const isSearchable = ({ ownUid }: CallersState, uid: number) =>
   ownUid === undefined || ownUid === 0 || uid === ownUid;
 
-function searchProcesses(
-  state: CallersState,
-  search: Search,
-  found: (inode: string, pid: number) => void,
-): void {
-  const { now, later, uids } = search;
-  if (now.size + later.size === 0) return;
+function searchProcesses(state: CallersState, search: Search): void {
+  if (isFinished(search)) return;
   const startedAtMs = state.monotonicMs();
   const isDone = () => {
-    const maxMs = now.size > 0 ? MAX_SEARCH_MS : MAX_EARLY_SEARCH_MS;
-    return now.size + later.size === 0 || state.monotonicMs() - startedAtMs > maxMs;
+    const maxMs = search.now.size > 0 ? MAX_SEARCH_MS : MAX_EARLY_SEARCH_MS;
+    return isFinished(search) || state.monotonicMs() - startedAtMs > maxMs;
   };
   const searched: number[] = [];
-  const searchOne = (pid: number) =>
-    searchProcess(
-      state,
-      pid,
-      (inode) => {
-        if (now.has(inode) || later.has(inode)) found(inode, pid);
-      },
-      () => now.size + later.size === 0,
-    );
-  for (const pid of candidates(state, uids)) {
-    searchOne(pid);
+  for (const pid of candidates(state, search.uids)) {
+    searchProcess(state, pid, search);
     searched.push(pid);
     if (isDone()) return;
   }
   // A process may have opened the socket, or passed it on, while the others were searched.
   for (const pid of searched.slice(0, MAX_RETRIED)) {
-    searchOne(pid);
+    searchProcess(state, pid, search);
     if (isDone()) return;
   }
 }
@@ -289,13 +328,8 @@ function* candidates({ proc, recent }: CallersState, uids: ReadonlySet<number>):
   yield* crowded;
 }
 
-/** Reports the inodes of the sockets that a process holds, and remembers them. Stops in a crowded process once `isDone`. */
-function searchProcess(
-  state: CallersState,
-  pid: number,
-  report: (inode: string) => void,
-  isDone: () => boolean,
-): void {
+/** Looks for sockets in the descriptors of a process, and remembers all of its sockets. Stops early in a crowded process. */
+function searchProcess(state: CallersState, pid: number, search: Search): void {
   const folder = `${state.proc}/${pid}/fd`;
   const descriptors = attempt(() => readdirSync(folder));
   const startTime = readStat(state.proc, pid)?.startTime;
@@ -305,11 +339,12 @@ function searchProcess(
   // Sockets in use are mostly among the latest descriptors.
   for (const descriptor of descriptors.reverse()) {
     const link = readLink(`${folder}/${descriptor}`);
-    if (link === null || !link.startsWith("socket:[")) continue;
-    const inode = link.slice("socket:[".length, -1);
+    if (link === null || !link.startsWith(SOCKET_PREFIX)) continue;
+    const inode = link.slice(SOCKET_PREFIX.length, -1);
     remember(state.holders, inode, holder);
-    report(inode);
-    if (descriptors.length > MANY_DESCRIPTORS && isDone()) return;
+    if (search.now.has(inode) || search.later.has(inode)) state.knownProcesses.remember(pid, descriptor);
+    finish(state, search, inode, pid);
+    if (descriptors.length > MANY_DESCRIPTORS && isFinished(search)) return;
   }
 }
 

@@ -5,11 +5,16 @@ import { flushCompileCacheLater } from "../threads/thread-compile-cache.ts";
 import { createLinuxCallers } from "./linux.ts";
 import { serveLookups } from "./serve-lookups.ts";
 import { createSocketDiagnosis } from "./socket-diag.ts";
+import { createSocketQuery } from "./socket-query.ts";
 
 if (parentPort === null) throw new Error("lookup-worker runs in a worker thread only");
 
 flushCompileCacheLater();
 collectGarbageAtRest();
 const stopped = new AbortController();
-const callers = createLinuxCallers({ diagnose: createSocketDiagnosis({ signal: stopped.signal }) });
+const { signal } = stopped;
+const callers = createLinuxCallers({
+  diagnose: createSocketDiagnosis({ signal }),
+  query: createSocketQuery({ signal }),
+});
 serveLookups(parentPort, callers, () => stopped.abort());

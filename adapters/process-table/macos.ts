@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
 import { type AnswerBatch, UNKNOWN_CALLER } from "./caller-query.ts";
 import { createLookupQueue, createProcessTable } from "./lookup-queue.ts";
-import { commandLinesOf, PROJECT_VARIABLE, type ProcessRow } from "./process-facts.ts";
+import { commandLinesOf, type EnvironmentFacts, environmentFacts, type ProcessRow } from "./process-facts.ts";
 import { type RunCommand, runCommand } from "./run-command.ts";
 
 /**
@@ -57,14 +57,13 @@ export function readPs(commands: string, programs: string): Map<number, ProcessR
   return rows;
 }
 
-/** Reads the project from `ps -Eww -o command= -p PID`, where the environment follows the command line on the same line. */
-export function readPsEnvironment(output: string, command: string): string | null {
+/** Reads the output of `ps -Eww -o command= -p PID`, where the environment follows the command line on the same line. */
+export function readPsEnvironment(output: string, command: string): EnvironmentFacts {
   const environment = output.startsWith(command) ? output.slice(command.length) : output;
-  const value = new RegExp(
-    `(?:^|\\s)${PROJECT_VARIABLE}=(.*?)(?=\\s[A-Za-z_][A-Za-z0-9_]*=|\\s*$)`,
-    "s",
-  ).exec(environment);
-  return value?.[1] ?? null;
+  return environmentFacts((variable) => {
+    const value = new RegExp(`(?:^|\\s)${variable}=(.*?)(?=\\s[A-Za-z_][A-Za-z0-9_]*=|\\s*$)`, "s");
+    return value.exec(environment)?.[1];
+  });
 }
 
 /** Parses the output of `ps -o pid=,…` into texts by pid. A value with line breaks continues over several lines. */
@@ -110,10 +109,7 @@ export function answerOnMacos(run: RunCommand): AnswerBatch {
         pid,
         processName: program === undefined ? null : basename(program),
         commandLines: commandLinesOf(rows, pid),
-        environmentProject: readPsEnvironment(
-          environments.get(pid) ?? "",
-          (commands.get(pid) ?? "").trimEnd(),
-        ),
+        ...readPsEnvironment(environments.get(pid) ?? "", (commands.get(pid) ?? "").trimEnd()),
         cwd: cwds.get(pid) ?? null,
       };
     };

@@ -1,10 +1,30 @@
+import { CI_VARIABLES, readCiRun } from "../../core/metering/attribution/ci-run.ts";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
+
 /** The variable that names a project. Source: docs/specification.md#attribution. */
 export const PROJECT_VARIABLE = "METER_PROJECT";
 
-/** Returns the project in environment entries such as `METER_PROJECT=shop`. The first entry counts, as in getenv(3). */
-export function projectOf(environment: readonly string[]): string | null {
-  const prefix = `${PROJECT_VARIABLE}=`;
-  return environment.find((entry) => entry.startsWith(prefix))?.slice(prefix.length) ?? null;
+/** The variables that are read. */
+const VARIABLES = new Set([PROJECT_VARIABLE, ...CI_VARIABLES]);
+
+/** What the environment of a process states. */
+export type EnvironmentFacts = Pick<ProcessFacts, "environmentProject" | "ciRun">;
+
+/** Reads environment entries such as `METER_PROJECT=shop`. The first entry of a variable counts, as in getenv(3). */
+export function readEnvironment(entries: readonly string[]): EnvironmentFacts {
+  const values = new Map<string, string>();
+  for (const entry of entries) {
+    const end = entry.indexOf("=");
+    const variable = entry.slice(0, end);
+    if (VARIABLES.has(variable) && !values.has(variable)) values.set(variable, entry.slice(end + 1));
+  }
+  return environmentFacts((variable) => values.get(variable));
+}
+
+/** Reads what the environment states. `get` returns the value of a variable. */
+export function environmentFacts(get: (variable: string) => string | undefined): EnvironmentFacts {
+  const ciRun = readCiRun(get);
+  return { environmentProject: get(PROJECT_VARIABLE) ?? null, ...(ciRun !== null && { ciRun }) };
 }
 
 /** One row of a process table. */

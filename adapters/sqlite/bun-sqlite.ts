@@ -35,7 +35,6 @@ export async function openBunSqlite(location: string, options: SqliteOptions): P
   // In a variable, because other runtimes lack this module and bundlers must not resolve it.
   const [sqliteName, dialectName] = ["bun:sqlite", "kysely-bun-sqlite"];
   const { Database } = (await import(sqliteName)) as BunSqliteModule;
-  const { BunSqliteDialect } = (await import(dialectName)) as BunDialectModule;
   let database: BunDatabase;
   try {
     database = new Database(location, openUri | (options.readOnly === true ? openReadOnly : openReadWrite));
@@ -58,8 +57,9 @@ export async function openBunSqlite(location: string, options: SqliteOptions): P
     },
     execute: (sql) => database.exec(sql),
     close: () => database.close(),
-    dialect: (prepare) =>
-      new BunSqliteDialect({
+    async dialect(prepare) {
+      const { BunSqliteDialect } = (await import(dialectName)) as BunDialectModule;
+      return new BunSqliteDialect({
         database: {
           close: () => {},
           prepare: (sql: string) => {
@@ -69,6 +69,7 @@ export async function openBunSqlite(location: string, options: SqliteOptions): P
             return { columnNames: reader ? ["row"] : [], iterator: iterate, all, run, iterate };
           },
         },
-      }),
+      });
+    },
   };
 }

@@ -8,7 +8,7 @@ export interface SqliteDriver {
   prepare(sql: string): DriverStatement;
   execute(sql: string): void;
   close(): void;
-  dialect(prepare: (sql: string) => CachedStatement): Dialect;
+  dialect(prepare: (sql: string) => CachedStatement): Promise<Dialect>;
 }
 
 /** Size to which a WAL file is truncated when it is reset, in bytes. */
@@ -51,7 +51,7 @@ export function createConnection(driver: SqliteDriver, options: SqliteOptions): 
       throw toStoreError(error);
     }
   };
-  let dialect: Dialect | null = null;
+  let dialect: Promise<Dialect> | null = null;
   let open = true;
   const close = () => {
     if (!open) return;
@@ -84,10 +84,7 @@ export function createConnection(driver: SqliteDriver, options: SqliteOptions): 
     }
   };
   return {
-    get dialect() {
-      dialect ??= driver.dialect(prepare);
-      return dialect;
-    },
+    dialect: () => (dialect ??= driver.dialect(prepare)),
     prepare: <Row>(sql: string) => prepare(sql).port as SqliteStatement<Row>,
     execute,
     transaction: (work) => runBetween("BEGIN IMMEDIATE", work),

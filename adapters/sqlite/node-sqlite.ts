@@ -1,18 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
-import type { SqliteDialect } from "kysely";
 import type { SqliteOptions } from "../../core/ports/sqlite.ts";
 import type { SqliteDriver } from "./driver.ts";
 import { toStoreError } from "./store-errors.ts";
 
-/**
- * Opens `node:sqlite`, for Node and Deno. `kysely` is null for a connection that only holds a lock: a daemon takes its lock first,
- * and serves clients before it loads Kysely.
- */
-export function openNodeSqlite(
-  location: string,
-  options: SqliteOptions,
-  kysely: { readonly SqliteDialect: typeof SqliteDialect } | null,
-): SqliteDriver {
+/** Opens `node:sqlite`, for Node and Deno, with Kysely's own dialect. */
+export function openNodeSqlite(location: string, options: SqliteOptions): SqliteDriver {
   let database: DatabaseSync;
   try {
     database = new DatabaseSync(location, { readOnly: options.readOnly ?? false, timeout: 0 });
@@ -36,14 +28,9 @@ export function openNodeSqlite(
     },
     execute: (sql) => database.exec(sql),
     close: () => database.close(),
-    dialect: (prepare) => {
-      if (kysely === null) throw new Error("this connection only holds a lock");
-      return new kysely.SqliteDialect({
-        database: {
-          close: () => {},
-          prepare,
-        },
-      });
+    async dialect(prepare) {
+      const { SqliteDialect } = await import("kysely");
+      return new SqliteDialect({ database: { close: () => {}, prepare } });
     },
   };
 }

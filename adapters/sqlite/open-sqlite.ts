@@ -24,8 +24,7 @@ export async function connect(location: string, options: SqliteOptions): Promise
     return createConnection(await openBunSqlite(location, options), options);
   }
   const { openNodeSqlite } = await import("./node-sqlite.ts");
-  const kysely = options.lockOnly === true ? null : await import("kysely");
-  return createConnection(openNodeSqlite(location, options, kysely), options);
+  return createConnection(openNodeSqlite(location, options), options);
 }
 
 /** Opens with `bun:sqlite` on Bun and with `node:sqlite` on Node and Deno. */

@@ -352,3 +352,87 @@ describe("readInstallRecord()", () => {
       assert.equal(await readInstallRecord(folder), null);
     }));
 });
+
+describe("a member in another program's settings", () => {
+  const stepIn = (folder: string, command = "mètre"): InstallStep => ({
+    kind: "member",
+    path: join(folder, ".claude", "settings.json"),
+    name: "statusLine",
+    value: JSON.stringify({ type: "command", command }),
+  });
+  const write = (folder: string, text: string) => {
+    mkdirSync(join(folder, ".claude"));
+    writeFileSync(join(folder, ".claude", "settings.json"), text, { mode: 0o640 });
+  };
+  const read = (folder: string) => readFileSync(join(folder, ".claude", "settings.json"), "utf8");
+  const undo = async (record: InstallRecord) =>
+    (await undoEntries(record.entries, newRun().run)).map(({ outcome }) => outcome);
+
+  for (const [what, text] of [
+    ["no file", null],
+    ["an empty file", ""],
+    ["an empty object", "{ }\n"],
+    ["settings", '{\r\n\t"model" : "ö",\n  "a": {"statusLine": 1}\n}'],
+  ] as const)
+    it(`is inserted and removed byte for byte: ${what}`, () =>
+      inFolder(async (folder) => {
+        if (text !== null) write(folder, text);
+        const before = snapshot(folder);
+        const { record } = await take([stepIn(folder)]);
+        assert.deepEqual(JSON.parse(read(folder)).statusLine, { type: "command", command: "mètre" });
+        assert.deepEqual(await findDriftedSteps(newRun().run, record.entries), new Set());
+        assert.deepEqual(await undo(record), ["undone"]);
+        assert.deepEqual(snapshot(folder), before);
+      }));
+
+  it("is replaced by a later run", () =>
+    inFolder(async (folder) => {
+      write(folder, '{"a":1}');
+      const before = snapshot(folder);
+      const first = await take([stepIn(folder)]);
+      const second = await take([stepIn(folder, "new")], first.record);
+      assert.equal(second.record.entries.length, 1);
+      assert.equal(JSON.parse(read(folder)).statusLine.command, "new");
+      assert.deepEqual(await undo(second.record), ["undone"]);
+      assert.deepEqual(snapshot(folder), before);
+    }));
+
+  it("replaces no value and no file that is not its own, and leaves one that was changed", () =>
+    inFolder(async (folder) => {
+      write(folder, '{"statusLine":null}');
+      await assert.rejects(take([stepIn(folder)]), /sets statusLine to something else/);
+      writeFileSync(join(folder, ".claude", "settings.json"), "[]");
+      await assert.rejects(take([stepIn(folder)]), /is not a JSON object/);
+      writeFileSync(join(folder, ".claude", "settings.json"), "{}");
+      const { record } = await take([stepIn(folder)]);
+      const changed = read(folder).replace("command", "other");
+      writeFileSync(join(folder, ".claude", "settings.json"), changed);
+      assert.deepEqual(
+        [...(await findDriftedSteps(newRun().run, record.entries))],
+        record.entries.map(({ step }) => stepKey(step)),
+      );
+      assert.deepEqual(await undo(record), ["left"]);
+      assert.equal(read(folder), changed);
+    }));
+
+  it("keeps what the user set before in the same words", () =>
+    inFolder(async (folder) => {
+      write(folder, `{"statusLine":${(stepIn(folder) as { value: string }).value}}`);
+      const before = snapshot(folder);
+      const { record } = await take([stepIn(folder)]);
+      assert.deepEqual(await undo(record), ["undone"]);
+      assert.deepEqual(snapshot(folder), before);
+    }));
+
+  it("is undone in every state that a killed process can leave", () =>
+    inFolder(async (folder) => {
+      write(folder, '{"a":1}');
+      const before = snapshot(folder);
+      const { saved } = await take([stepIn(folder)]);
+      for (const record of saved) {
+        await undo(record);
+        assert.deepEqual(snapshot(folder), before);
+        assert.deepEqual(await undo(record), ["undone"]);
+      }
+    }));
+});

@@ -69,6 +69,19 @@ describe("createLog()", () => {
     }
   });
 
+  it("redacts a secret each time, whatever words it has seen", () => {
+    const { lines, log } = capture();
+    const words = Array.from({ length: 600 }, (_, at) =>
+      at % 2 === 0 ? `word${at % 400}` : `sk-ant-api03-${"a1".repeat(20)}`,
+    );
+    for (const word of words) log.warn("capture.failed", { host: word });
+    const written = words.map((word) => (word.startsWith("word") ? word : "[redacted:provider_api_key]"));
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).host),
+      written,
+    );
+  });
+
   it("keeps a text on one line and truncates it", () => {
     const { lines, log } = capture();
     log.warn("daemon.warning", { warning: `a\nb\u001b[31m\u2028 ann@example.com ${"x".repeat(1000)}` });

@@ -2,7 +2,7 @@
  * Two programs in one file, for a machine whose `ss` hangs. On the main thread: looks up callers through the lookup thread, waits
  * until `ss` runs, and closes the lookup. In the thread: the lookups, with the kernel's tables and the `ss` of a folder.
  */
-import { existsSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -35,7 +35,7 @@ async function lookUpAndClose(folder: string): Promise<void> {
   const lookup = createCallerLookup("linux", () => performance.now(), new URL(import.meta.url));
   // The first reading does not find it and is slow, so the second one uses `ss`.
   void lookup.owners?.ownerOf({ clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081 });
-  while (!existsSync(join(folder, "pid"))) await delay(5);
+  while (!readdirSync(folder).some((name) => name.startsWith("pid-"))) await delay(5);
   await lookup.close();
   console.log("closed");
 }

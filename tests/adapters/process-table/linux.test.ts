@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { MessagePort } from "node:worker_threads";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
+import type { CallerAnswer } from "../../../adapters/process-table/caller-query.ts";
 import { findSocket, indexSockets } from "../../../adapters/process-table/kernel-sockets.ts";
+import { FACTS_MAX_AGE_MS } from "../../../adapters/process-table/known-processes.ts";
 import { createLinuxCallers, createLinuxProcessTable } from "../../../adapters/process-table/linux.ts";
 import { createPortBatch } from "../../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../../adapters/process-table/lookup-queue.ts";
@@ -76,7 +78,13 @@ describe("createLinuxProcessTable()", () => {
     make(1, 0, "init\0", "", null);
     make(20, 1, "code\0--folder-uri\0file:///w/shop\0", "", null);
     make(30, 20, "", "", null);
-    make(40, 30, "/usr/bin/claude\0-p\0a b\0", "A=1\0METER_PROJECT=Shop\0METER_PROJECT=no\0", "77");
+    make(
+      40,
+      30,
+      "/usr/bin/claude\0-p\0a b\0",
+      "A=1\0METER_PROJECT=Shop\0METER_PROJECT=no\0CI_MERGE_REQUEST_IID=7\0",
+      "77",
+    );
     make(50, 1, "", "", "78");
     return proc;
   }
@@ -89,6 +97,7 @@ describe("createLinuxProcessTable()", () => {
       processName: "claude",
       commandLines: [["/usr/bin/claude", "-p", "a b"], [], ["code", "--folder-uri", "file:///w/shop"]],
       environmentProject: "Shop",
+      ciRun: { branch: null, pullRequest: 7 },
       cwd: "/gone/shop",
     };
     assert.deepEqual(await table.lookup({ clientPort: 52_514, proxyPort: 8081 }), expected);
@@ -108,6 +117,82 @@ describe("createLinuxProcessTable()", () => {
     assert.deepEqual(reads, ["tables", "descriptors", "descriptors"]);
     reads.length = 0;
     assert.equal((await callers([query]))[0]?.process?.pid, 40);
+    assert.deepEqual(reads, ["tables"]);
+  });
+
+  it("finds a process that connected before by one descriptor, and answers with the user", async (context) => {
+    const proc = makeProc(context);
+    const steps: string[] = [];
+    const callers = createLinuxCallers({ proc, onRead: (what) => steps.push(what) });
+    const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, storesProcess: true };
+    const ask = async () => {
+      const early: CallerAnswer[] = [];
+      steps.length = 0;
+      await callers([{ ...query, wantsProcess: false }], (answers) => early.push(...answers));
+      return early[0];
+    };
+    assert.deepEqual(await ask(), { uid: process.getuid?.(), process: null });
+    // The program closes that connection and opens another one.
+    writeFileSync(
+      join(proc, "net/tcp"),
+      header + row("0100007F:CD22", "0100007F:1F91", process.getuid?.() ?? 0, 99),
+    );
+    rmSync(join(proc, "40/fd/3"));
+    symlinkSync("socket:[99]", join(proc, "40/fd/3"));
+    assert.equal((await ask())?.process?.pid, 40);
+    assert.deepEqual(steps, ["tables"]);
+    // Another program opens the next one.
+    writeFileSync(
+      join(proc, "net/tcp"),
+      header + row("0100007F:CD22", "0100007F:1F91", process.getuid?.() ?? 0, 100),
+    );
+    symlinkSync("socket:[100]", join(proc, "50/fd/7"));
+    assert.equal((await ask())?.process, null);
+    assert.equal((await ask())?.process?.pid, 50);
+  });
+
+  it("reads what it knows about a process again after five seconds, or if its name changes", async (context) => {
+    const proc = makeProc(context);
+    let now = 0;
+    const table = createLinuxProcessTable({ proc, monotonicMs: () => now });
+    const lookup = () => table.lookup({ clientPort: 52_514, proxyPort: 8081 });
+    const words = (text: string) => writeFileSync(join(proc, "40/cmdline"), text);
+    assert.equal((await lookup())?.processName, "claude");
+    words("/bin/other\0");
+    rmSync(join(proc, "40/cwd"));
+    symlinkSync("/elsewhere", join(proc, "40/cwd"));
+    now = FACTS_MAX_AGE_MS;
+    assert.deepEqual([(await lookup())?.processName, (await lookup())?.cwd], ["claude", "/elsewhere"]);
+    now = FACTS_MAX_AGE_MS + 1;
+    assert.equal((await lookup())?.processName, "other");
+    words("/bin/third\0");
+    writeFileSync(join(proc, "40/stat"), "40 (third) S 30 1 1 0");
+    assert.equal((await lookup())?.processName, "third");
+  });
+
+  it("asks the kernel for sockets whose ends are known, and reads the tables for others", async (context) => {
+    const proc = makeProc(context);
+    const reads: string[] = [];
+    const asked: unknown[] = [];
+    const callers = createLinuxCallers({
+      proc,
+      onRead: (what) => reads.push(what),
+      query: async (sockets) => {
+        asked.push(...sockets);
+        return sockets.map(({ localPort }) => (localPort === 52_514 ? { uid: 5, inode: "5" } : null));
+      },
+    });
+    const query = { clientAddress: "127.0.0.1", clientPort: 52_514, serverPort: 8081, wantsProcess: false };
+    const exact = { ...query, serverAddress: "127.0.0.1" };
+    assert.equal((await callers([exact]))[0]?.uid, 5);
+    assert.deepEqual(reads, []);
+    const local = { localAddress: "127.0.0.1", localPort: 52_514 };
+    assert.deepEqual(asked, [{ ...local, remoteAddress: "127.0.0.1", remotePort: 8081 }]);
+    const [known, unknown, other] = await callers([exact, query, { ...exact, clientPort: 52_516 }]);
+    assert.deepEqual(
+      [known?.uid, unknown?.uid, other?.uid],
+      [5, process.getuid?.(), (process.getuid?.() ?? 0) + 1],
+    );
     assert.deepEqual(reads, ["tables"]);
   });
 
@@ -279,7 +364,8 @@ describe("createLinuxProcessTable()", () => {
     const table = createLinuxProcessTable({ proc });
     assert.equal((await table.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.processName, "MainThread");
     writeFileSync(join(proc, "40/comm"), "");
-    assert.equal((await table.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.processName, null);
+    const later = createLinuxProcessTable({ proc });
+    assert.equal((await later.lookup({ clientPort: 52_514, proxyPort: 8081 }))?.processName, null);
   });
 });
 

@@ -140,12 +140,18 @@ describe("readPsEnvironment()", () => {
   ];
   for (const [output, project] of cases) {
     it(`returns ${project} for ${JSON.stringify(output)}`, () =>
-      assert.equal(readPsEnvironment(output, "cmd"), project));
+      assert.deepEqual(readPsEnvironment(output, "cmd"), { environmentProject: project }));
   }
 
   it("does not read an argument as a variable", () => {
     const line = "env METER_PROJECT=argument node";
-    assert.equal(readPsEnvironment(`${line} METER_PROJECT=variable`, line), "variable");
-    assert.equal(readPsEnvironment(`${line} HOME=/`, line), null);
+    const project = (output: string) => readPsEnvironment(output, line).environmentProject;
+    assert.equal(project(`${line} METER_PROJECT=variable`), "variable");
+    assert.equal(project(`${line} HOME=/`), null);
+  });
+
+  it("reads the run of continuous integration", () => {
+    const output = "cmd GITHUB_HEAD_REF=feature/x GITHUB_REF=refs/pull/12/merge HOME=/";
+    assert.deepEqual(readPsEnvironment(output, "cmd").ciRun, { branch: "feature/x", pullRequest: 12 });
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -22,10 +22,13 @@ describe("ss", { skip: onLinux, timeout: 60_000 }, () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const install = (script: string) => writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  /** Ignores the signal that asks to end, and writes down its process id. */
+  /** Ignores the signal that asks to end, and makes a file that is named after its process id. */
   const installHanging = () =>
-    install(`trap '' TERM; PATH=/usr/bin:/bin; echo $$ >> '${folder}/pid'; exec sleep 1000`);
-  const pids = () => readFileSync(join(folder, "pid"), "utf8").trim().split("\n").map(Number);
+    install(`trap '' TERM; PATH=/usr/bin:/bin; : > '${folder}'/pid-$$; exec sleep 1000`);
+  const pids = () =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith("pid-"))
+      .map((name) => Number(name.slice("pid-".length)));
 
   it("is asked for the ports in the kernel's filter, without variables", async () => {
     install('echo "$@"; echo "$HOME"');
@@ -46,7 +49,7 @@ describe("ss", { skip: onLinux, timeout: 60_000 }, () => {
     installHanging();
     let now = 0;
     const diagnose = createSocketDiagnosis({ program, timeoutMs: 100, monotonicMs: () => now });
-    // On a busy machine, the script may be killed before it has written its process id.
+    // On a busy machine, the script may be killed before it has made its file.
     assert.equal(await diagnose(ports), null);
     install("echo works");
     now = 59_999;
@@ -73,16 +76,10 @@ describe("ss", { skip: onLinux, timeout: 60_000 }, () => {
     const stopped = new AbortController();
     const diagnose = createSocketDiagnosis({ program, timeoutMs: 1_000_000, signal: stopped.signal });
     const output = diagnose(ports);
-    const [pid] = await waitFor("ss to run", () => {
-      try {
-        return pids();
-      } catch {
-        return null;
-      }
-    });
+    const pid = await waitFor("ss to run", () => pids()[0]);
     stopped.abort();
     assert.equal(await output, null);
-    await waitFor("ss to end", () => !isAlive(pid as number));
+    await waitFor("ss to end", () => !isAlive(pid));
   });
 
   it("keeps no process running whose lookup was closed", { skip: onNodeOnly }, async () => {

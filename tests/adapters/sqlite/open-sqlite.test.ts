@@ -200,7 +200,7 @@ describe("snapshot()", () => {
 describe("the Kysely dialect", () => {
   it("inserts, returns, updates and streams", () =>
     withItems(async (connection) => {
-      const db = new Kysely<Tables>({ dialect: connection.dialect });
+      const db = new Kysely<Tables>({ dialect: await connection.dialect() });
       const inserted = await db
         .insertInto("item")
         .values([
@@ -224,7 +224,7 @@ describe("the Kysely dialect", () => {
 
   it("runs concurrent transactions one after another, and rolls back only the failed one", () =>
     withItems(async (connection) => {
-      const db = new Kysely<Tables>({ dialect: connection.dialect });
+      const db = new Kysely<Tables>({ dialect: await connection.dialect() });
       const one = (id: number, fail: boolean) =>
         db.transaction().execute(async (trx) => {
           await trx
@@ -251,7 +251,7 @@ describe("the Kysely dialect", () => {
 
   it("throws the port's errors, and keeps the connection open after destroy()", () =>
     withItems(async (connection) => {
-      const db = new Kysely<Tables>({ dialect: connection.dialect });
+      const db = new Kysely<Tables>({ dialect: await connection.dialect() });
       await db.insertInto("item").values({ id: 1, name: "a", data: null }).execute();
       await assert.rejects(
         db.insertInto("item").values({ id: 1, name: "b", data: null }).execute(),
