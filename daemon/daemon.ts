@@ -5,6 +5,7 @@ import type { CreateContentDecoder } from "../core/ports/content-decoder.ts";
 import type { CreateDriver } from "../core/ports/driver.ts";
 import type { Log } from "../core/ports/log.ts";
 import type { CreateMessageInflater } from "../core/ports/message-inflater.ts";
+import type { ProcessFacts } from "../core/ports/process-table.ts";
 import type { TokenCounter } from "../core/ports/token-counter.ts";
 import type { PriceBook } from "../core/pricing/price-book.ts";
 import type { Redact } from "../core/privacy/redaction/redact.ts";
@@ -18,6 +19,7 @@ import type { EarlyProxy } from "./proxy/early-proxy.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import type { ConnectLookup } from "./proxy/start-proxy.ts";
 import type { Store } from "./store/port/store.ts";
+import type { WebhookService } from "./webhooks/webhook-service.ts";
 
 /** The ports of the daemon. */
 export interface DaemonPorts {
@@ -27,9 +29,11 @@ export interface DaemonPorts {
   store: Store;
   registry: Registry;
   prices(): PriceBook;
-  attribution(caller: {
+  /** `caller` is the process at the client end, if it is known already. */
+  attribution(connection: {
     readonly clientPort: number;
     readonly proxyUser: string | null;
+    readonly caller?: ProcessFacts;
   }): ConnectionAttribution;
   /** The projects of folders, which `attribution` uses too. Without them, folders of the same name are one project. */
   origins?: ProjectOrigins;
@@ -39,6 +43,8 @@ export interface DaemonPorts {
   /** Estimates counts that a provider did not report. Null: no estimates. Read for each call, so a setting applies at once. */
   tokenCounter(): TokenCounter | null;
   sha256Hex(text: string): string;
+  /** Hashes what identifies an account of a provider, with a key of this installation. Without it, accounts are unknown. */
+  hashAccount?(identity: string): string;
   randomBytes(count: number): Uint8Array;
   now(): Millis;
   clock: Clock;
@@ -54,6 +60,8 @@ export interface DaemonPorts {
   earlyProxy?: EarlyProxy;
   /** The cloud service. The daemon starts and stops it. Null: none. */
   cloud?: CloudService | null;
+  /** Sends records and events to the configured webhooks. The daemon starts and stops it. Null: none. */
+  webhooks?: WebhookService | null;
   /** Returns how many log lines could not be written. */
   logLinesLost?(): number;
   /** This machine's name, for the dashboard. */

@@ -1,8 +1,11 @@
+import { errorName } from "../core/values/text/describe-error.ts";
 import { createMeteredCounters, type MeteredCounters } from "./api/metrics.ts";
 import { createRecordFeed, type RecordFeed } from "./api/record-feed.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import { createProjectSettings } from "./capture/project-settings.ts";
 import type { DaemonConfig, DaemonPorts } from "./daemon.ts";
+import { limitEventFields } from "./limits/limit-event-fields.ts";
+import { createLimitTracker, type LimitTracker } from "./limits/limit-tracker.ts";
 import { tapClock } from "./proxy/tap-log.ts";
 import { createRecordWriter, type RecordWriter, type RecordWriterEvent } from "./store/record-writer.ts";
 
@@ -12,6 +15,7 @@ export interface Pipeline {
   readonly writer: RecordWriter;
   readonly counters: MeteredCounters;
   readonly feed: RecordFeed;
+  readonly limits: LimitTracker;
 }
 
 /** Creates capture and the writer, which also counts each stored record and publishes it to the feed. */
@@ -19,9 +23,11 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
   const feed = createRecordFeed();
   const counters = createMeteredCounters();
   const writer = createFeedingWriter(ports, counters, feed);
+  const limits = createPipelineTracker(ports, feed);
   const projects = createProjectSettings(ports.store.settings, tapClock);
   const capture = createCapture({
     ...ports,
+    limits,
     wallClockMs: ports.now,
     monotonicMs: tapClock,
     records: writer,
@@ -41,7 +47,7 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
       begin: writer.begin,
     },
   });
-  return { capture, writer, counters, feed };
+  return { capture, writer, counters, feed, limits };
 }
 
 function createFeedingWriter(ports: DaemonPorts, counters: MeteredCounters, feed: RecordFeed): RecordWriter {
@@ -67,4 +73,18 @@ function logWriterEvent({ log }: DaemonPorts, event: RecordWriterEvent): void {
   if (event.kind === "recovered")
     log.info("store.recovered", { pending: event.pending, dropped: event.dropped });
   else log.error(`store.${event.kind}`, { reason: event.reason });
+}
+
+function createPipelineTracker({ store, clock, log, webhooks }: DaemonPorts, feed: RecordFeed): LimitTracker {
+  return createLimitTracker({
+    store,
+    clock,
+    onEvent(event) {
+      const isUrgent = event.name === "limit.warning";
+      log[isUrgent ? "warn" : "info"](event.name, limitEventFields(event));
+      feed.publishLimit(event);
+      webhooks?.addLimitEvent(event);
+    },
+    onFailure: (cause) => log.error("daemon.task_crashed", { task: "limits", error: errorName(cause) }),
+  });
 }

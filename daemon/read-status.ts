@@ -1,4 +1,9 @@
-import { listUnlistedHosts, providerLines } from "../core/metering/coverage/unlisted-hosts.ts";
+import {
+  listUnlistedHosts,
+  providerLines,
+  splitAddedHosts,
+} from "../core/metering/coverage/unlisted-hosts.ts";
+import { formatQuantity } from "../core/values/text/format-quantity.ts";
 import {
   configuredProvider,
   type DaemonHealth,
@@ -7,6 +12,7 @@ import {
 } from "./api/daemon-status.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
 import type { RecordWriterHealth } from "./store/record-writer.ts";
+import type { WebhookStatus } from "./webhooks/webhook-worker.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -36,6 +42,7 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
   const { store } = ports;
   const since = ports.now() - DAY_MS;
   const coverage = store.coverage.read({ from: since, to: null });
+  const { unlisted } = splitAddedHosts(listUnlistedHosts(coverage), ports.registry.isProviderHost);
   return {
     version: ports.version,
     started_at: new Date(startedAt).toISOString(),
@@ -53,7 +60,7 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
     store: { ...readStoreHealth(daemon), set_aside: store.setAsidePath, bodies_held: sweep.held },
     last_24_hours: {
       coverage,
-      unlisted_hosts: listUnlistedHosts(coverage).map((host) => ({ ...host, lines: providerLines(host) })),
+      unlisted_hosts: unlisted.map((host) => ({ ...host, lines: providerLines(host) })),
       last_captures: store.records
         .lastCaptures(since)
         .map(({ client, at }) => ({ client, at: new Date(at).toISOString() })),
@@ -65,7 +72,17 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
 
 function listWarnings({ ports, config }: RunningDaemon): readonly string[] {
   const lost = ports.logLinesLost?.() ?? 0;
-  return lost === 0
-    ? config.warnings
-    : [...config.warnings, `${lost} lines of the log could not be written.`];
+  const failing = (ports.webhooks?.status() ?? []).filter(
+    ({ consecutiveFailures }) => consecutiveFailures > 0,
+  );
+  return [
+    ...config.warnings,
+    ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
+    ...failing.map(describeFailure),
+  ];
+}
+
+function describeFailure({ host, consecutiveFailures, lastError }: WebhookStatus): string {
+  const attempts = formatQuantity(consecutiveFailures, "attempt");
+  return `The webhook at ${host} failed (${attempts}, last: ${lastError}). What it missed is sent once it answers. Try it: meter webhook test`;
 }

@@ -63,6 +63,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
   };
   running = daemon;
   for (const host of listOwnHosts(config, served.port)) allowedHosts.add(host);
+  void startWebhooks(daemon);
   const cloudStarted = startCloud(daemon);
   if (ports.store.trouble === null) await cloudStarted;
   ports.log.info("daemon.started", {
@@ -87,7 +88,7 @@ interface ApiParts extends Pipeline {
 
 /** Serves the loopback API. */
 async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiParts): Promise<ServedApi> {
-  const { feed, counters, startedAt, allowedHosts, getRunning } = parts;
+  const { capture, feed, counters, limits, startedAt, allowedHosts, getRunning } = parts;
   const { log, cloud } = ports;
   const token = config.loopbackToken;
   const port = () => served.port;
@@ -97,11 +98,14 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     allowedOrigins: config.api.allowedOrigins,
     token,
     port,
+    isKnownHost: ports.registry.isProviderHost,
     ...(config.authorityFile !== undefined && { authorityFile: config.authorityFile }),
     health: () => readHealth(getRunning()),
     status: () => readStatus(getRunning()),
     feed,
     counters,
+    limits,
+    callsInFlight: capture.callsInFlight,
     cloud:
       cloud == null
         ? null
@@ -184,10 +188,17 @@ async function startCloud(daemon: RunningDaemon): Promise<void> {
   }
 }
 
+/** Starts the webhooks once the database is open, where it is stored how far each has got. */
+async function startWebhooks(daemon: RunningDaemon): Promise<void> {
+  const { store, webhooks } = daemon.ports;
+  await store.opened;
+  if (!daemon.stopping) webhooks?.start();
+}
+
 async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<void> {
   const { ports, capture, writer, feed, served } = daemon;
   daemon.stopping = true;
-  await ports.cloud?.stop();
+  await Promise.all([ports.cloud?.stop(), ports.webhooks?.stop()]);
   daemon.stopHeartbeat();
   daemon.watchdog.stop();
   daemon.sweep.stop();
@@ -197,6 +208,7 @@ async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<vo
   feed.close();
   await served.close(deadlineMs);
   await storeRest(daemon);
+  daemon.limits.stop();
   writer.close();
   const { closed = 0 } = writer.health().dropped;
   if (closed > 0)

@@ -1,8 +1,11 @@
 import type { Hono } from "hono";
+import type { IsKnownHost } from "../../core/metering/coverage/unlisted-hosts.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { Capture } from "../capture/capture.ts";
 import type { ProjectOrigins } from "../capture/project-origins.ts";
+import type { LimitTracker } from "../limits/limit-tracker.ts";
 import type { Store } from "../store/port/store.ts";
 import type { Turn } from "../store/port/values.ts";
 import type { CloudBanner, DaemonHealth, DaemonStatus } from "./daemon-status.ts";
@@ -24,11 +27,20 @@ export interface ApiPorts {
   owners: ConnectionOwnerLookup | null;
   /** The file of the certificate that programs should trust, for the local page. */
   authorityFile?: string;
+  /** Whether the daemon meters a host. Without it, the page takes each host that was not metered as still unknown. */
+  isKnownHost?: IsKnownHost;
   /** The port that the API listens on. */
   port(): number;
   health(): DaemonHealth;
   status(): DaemonStatus;
-  store: Pick<Store, "records" | "reports" | "coverage" | "settings" | "notes">;
+  store: Pick<
+    Store,
+    "records" | "reports" | "coverage" | "settings" | "notes" | "limits" | "sessions" | "origins"
+  >;
+  /** Follows limits. Without it, only stored readings are shown. */
+  limits?: Pick<LimitTracker, "flush">;
+  /** Returns the calls whose responses have not ended. Without it, none are shown. */
+  callsInFlight?: Capture["callsInFlight"];
   feed: RecordFeed;
   counters: MeteredCounters;
   prices(): PriceBook;

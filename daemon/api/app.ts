@@ -5,6 +5,8 @@ import { checkAccess, REQUEST_HEADER } from "./access.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { createDataRoutes } from "./data-routes.ts";
 import { hasBearerSecret } from "./has-bearer-secret.ts";
+import { createLimitRoutes } from "./limit-routes.ts";
+import { createNowRoutes } from "./now-routes.ts";
 import { createPageRoutes } from "./page-routes.ts";
 import { problem } from "./problem.ts";
 import { createProjectRoutes } from "./project-routes.ts";
@@ -78,6 +80,8 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
       "/v1/projects",
       createProjectRoutes(origins, (context) => hasBearerSecret(context, ports)),
     );
+  api.route("/v1/limits", createLimitRoutes(ports));
+  api.route("/v1/now", createNowRoutes(ports));
   api.route("/v1", createDataRoutes(ports));
   api.route("/", createPageRoutes(ports));
   api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));

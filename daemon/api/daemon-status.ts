@@ -34,7 +34,7 @@ export interface DaemonStatus {
   };
   last_24_hours: {
     coverage: readonly CoverageTotal[];
-    /** Hosts that are not metered and look like language model APIs, with the lines of `config.toml` that meter them. */
+    /** Hosts that this daemon does not meter and that look like language model APIs, with the lines of `config.toml` that meter them. */
     unlisted_hosts: readonly (UnlistedHost & { readonly lines: readonly string[] })[];
     /** When each client was metered last; the latest first. */
     last_captures: readonly { readonly client: string | null; readonly at: string }[];

@@ -1,5 +1,7 @@
+import type { LimitEvent } from "../../core/metering/limits/limit-events.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
+import { limitEventFields } from "../limits/limit-event-fields.ts";
 import type { RecordFeed } from "./record-feed.ts";
 import { requestJson } from "./request-json.ts";
 
@@ -18,6 +20,10 @@ const encoder = new TextEncoder();
 function eventText(record: RequestRecord): string {
   return `id: ${record.requestId}\nevent: request\ndata: ${JSON.stringify(requestJson(record))}\n\n`;
 }
+
+/** Formats an event without an ID: one that was missed is not sent again, because the limits show it. */
+const limitText = (event: LimitEvent): string =>
+  `event: ${event.name}\ndata: ${JSON.stringify(limitEventFields(event))}\n\n`;
 
 /**
  * Opens a stream of the missed records, followed by new ones. Returns null if there are too many readers. The stream ends
@@ -51,7 +57,11 @@ export function openEventStream(
     send(": still here\n\n");
     if (!over) cancelBeat = clock.setTimer(HEARTBEAT_MS, beat);
   };
-  const stop = feed.listen({ record: (record) => send(eventText(record)), ended: finish });
+  const stop = feed.listen({
+    record: (record) => send(eventText(record)),
+    limit: (event) => send(limitText(event)),
+    ended: finish,
+  });
   if (stop === null) return null;
   end = stop;
   return new ReadableStream<Uint8Array>(

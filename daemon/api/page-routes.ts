@@ -1,8 +1,10 @@
 import { type Context, Hono } from "hono";
+import { originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { distinctFixes, fixOfExplanation } from "../../core/pricing/price-fix.ts";
+import { longWindowsOf, readLimitViews } from "../limits/limit-views.ts";
 import { type LocalPageData, PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
 import { pageScript } from "../page/page-script.ts";
 import { pageStyle } from "../page/page-style.ts";
@@ -43,7 +45,11 @@ export function createPageRoutes(ports: ApiPorts): Hono {
     if (request === null) return context.html(renderNotFoundPage(), 404);
     const explanation = explainRequest(request, ports.prices());
     return context.html(
-      renderRequestPage(explanation, fixOfExplanation(explanation, lastPull, ports.clock.now())),
+      renderRequestPage(
+        explanation,
+        fixOfExplanation(explanation, lastPull, ports.clock.now()),
+        readNamesakes(store).get(request.project),
+      ),
     );
   });
 
@@ -56,9 +62,14 @@ export function createPageRoutes(ports: ApiPorts): Hono {
   return routes;
 }
 
+/** Reads the origins of projects whose names do not tell them apart. */
+const readNamesakes = ({ origins }: ApiPorts["store"]) =>
+  originsOfNamesakes({ assignments: origins.list(), merges: origins.listMerges() });
+
 /** Reads what the local page shows. A range that the page does not offer becomes the default. */
 async function readLocalPage(ports: ApiPorts, requestedDays: number): Promise<LocalPageData> {
   const { store, turn } = ports;
+  ports.limits?.flush();
   const rangeDays = PAGE_RANGES.find((days) => days === requestedDays) ?? DEFAULT_PERIOD_DAYS;
   // The period includes the current millisecond. Noon is on the intended day even if the clocks changed in between.
   const to = ports.clock.now() + 1;
@@ -73,9 +84,13 @@ async function readLocalPage(ports: ApiPorts, requestedDays: number): Promise<Lo
     from,
     to,
     statistics,
+    fromLogs: await store.reports.readFromLogs({ from, to }),
     recent: recent.requests,
     priceFixes: distinctFixes(unpriced.map(({ fix }) => fix)),
+    limits: readLimitViews(longWindowsOf(store.limits), ports.clock.now()),
     coverage: summariseCoverage(store.coverage.read({ from, to })),
+    origins: readNamesakes(store),
+    isKnownHost: ports.isKnownHost ?? (() => false),
     gaps: {
       gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
       programs: status.proxy.distrusting_programs ?? [],

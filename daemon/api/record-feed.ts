@@ -1,11 +1,13 @@
+import type { LimitEvent } from "../../core/metering/limits/limit-events.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 
 /** The most concurrent listeners. A browser opens one per page. */
 const MAX_LISTENERS = 16;
 
-/** Publishes records as they are stored. */
+/** Publishes records as they are stored, and what happens to limits. */
 export interface RecordFeed {
   publish(records: readonly RequestRecord[]): void;
+  publishLimit(event: LimitEvent): void;
   /** Returns a function that removes the listener, or null if there are too many listeners. */
   listen(listener: FeedListener): (() => void) | null;
   /** Ends all listeners and accepts no more. */
@@ -15,6 +17,7 @@ export interface RecordFeed {
 /** A listener. It is called in the event loop turn that stored the records and must return quickly. */
 interface FeedListener {
   record(record: RequestRecord): void;
+  limit?(event: LimitEvent): void;
   ended(): void;
 }
 
@@ -22,16 +25,21 @@ interface FeedListener {
 export function createRecordFeed(): RecordFeed {
   const listeners = new Set<FeedListener>();
   let closed = false;
-  return {
-    publish(records) {
-      for (const listener of listeners) {
-        try {
-          for (const record of records) listener.record(record);
-        } catch {
-          listeners.delete(listener);
-        }
+  const tell = (say: (listener: FeedListener) => void) => {
+    for (const listener of listeners) {
+      try {
+        say(listener);
+      } catch {
+        listeners.delete(listener);
       }
-    },
+    }
+  };
+  return {
+    publish: (records) =>
+      tell((listener) => {
+        for (const record of records) listener.record(record);
+      }),
+    publishLimit: (event) => tell((listener) => listener.limit?.(event)),
     listen(listener) {
       if (closed || listeners.size >= MAX_LISTENERS) return null;
       listeners.add(listener);

@@ -1,3 +1,4 @@
+import type { GitState } from "../../core/metering/attribution/git-state.ts";
 import type { RequestHead } from "../../core/metering/exchange/head.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { ConnectionFacts } from "./ports.ts";
@@ -10,4 +11,6 @@ export interface CallStart {
   path: string;
   headerProject: string | null;
   startedAtMs: number;
+  /** The state of the caller's working tree when the call began. */
+  git: GitState | null | Promise<GitState | null>;
 }

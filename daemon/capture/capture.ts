@@ -1,5 +1,6 @@
 import { isAiHost } from "../../core/metering/coverage/ai-hosts.ts";
 import { unlistedAddress, unlistedKind } from "../../core/metering/coverage/unlisted-hosts.ts";
+import { createSessionTracker } from "../../core/metering/sessions/session-tracker.ts";
 import type { TapFrame } from "../proxy/tap-frames.ts";
 import { createByteBudget, MAX_HELD_BODY_BYTES, MAX_HELD_MESSAGE_BYTES } from "./byte-budget.ts";
 import {
@@ -9,7 +10,8 @@ import {
   readInterceptedEnd,
 } from "./distrusting-programs.ts";
 import { createHostNames, type HostNames } from "./host-names.ts";
-import type { CapturePorts, ConnectionAttribution } from "./ports.ts";
+import type { CallingProgram, CapturePorts, ConnectionAttribution } from "./ports.ts";
+import { createRecordRedaction } from "./redact-record.ts";
 import { createSeenResponses } from "./seen-responses.ts";
 import {
   type CaptureContext,
@@ -30,6 +32,18 @@ export interface Capture {
   distrustingPrograms(): DistrustingProgram[];
   /** Returns the connections that are between requests. They can be closed without interrupting a call. */
   idleConnections(): { connection: number; lastAtMs: number }[];
+  /** Returns the metered calls whose responses have not ended, the longest running first. */
+  callsInFlight(): CallInFlight[];
+}
+
+/** A metered call whose response has not ended. */
+export interface CallInFlight {
+  readonly provider: string;
+  /** The requested model; null if it is not known yet. */
+  readonly model: string | null;
+  readonly runningMs: number;
+  /** Returns the program that made the call; null if it is unknown. */
+  program(): Promise<CallingProgram | null>;
 }
 
 const HTTP_PORT = 80;
@@ -79,6 +93,8 @@ export function createCapture(
       bodyBudget: createByteBudget(maxHeldBodyBytes),
       messageBudget: createByteBudget(maxHeldMessageBytes),
       seenResponses: createSeenResponses(ports.findStoredResponse),
+      redactRecord: createRecordRedaction(ports.bodies.redact),
+      sessions: createSessionTracker(),
       continueWith: work.continueWith,
     },
   };
@@ -96,6 +112,7 @@ export function createCapture(
       [...connections]
         .filter(([, { inProgress }]) => inProgress === 0)
         .map(([connection, { lastAtMs }]) => ({ connection, lastAtMs })),
+    callsInFlight: () => listCallsInFlight(state),
     distrustingPrograms: state.distrusting.list,
     settled: work.settled,
   };
@@ -213,4 +230,19 @@ function discardConnection(state: CaptureState, id: number, cause: unknown): voi
   if (connection === undefined) return;
   state.work.recordFailure(connection.facts.host, cause);
   for (const call of connection.calls.values()) call.discard();
+}
+
+function listCallsInFlight({ connections, ports }: CaptureState): CallInFlight[] {
+  const now = ports.monotonicMs();
+  const calls: CallInFlight[] = [];
+  for (const { calls: own, facts } of connections.values()) {
+    for (const call of own.values()) {
+      const progress = call.progress();
+      if (progress === null) continue;
+      const { startedAtMs, ...what } = progress;
+      const program = () => facts.attribution.program?.() ?? Promise.resolve(null);
+      calls.push({ ...what, runningMs: Math.max(0, Math.round(now - startedAtMs)), program });
+    }
+  }
+  return calls.sort((one, other) => other.runningMs - one.runningMs);
 }

@@ -1,10 +1,11 @@
 import { type AttributionRules, attributeCall } from "../../core/metering/attribution/attribute-call.ts";
+import { type GitState, toGitState } from "../../core/metering/attribution/git-state.ts";
 import { isInterpreter, readProgramName } from "../../core/metering/attribution/program-name.ts";
 import { readRunUser } from "../../core/metering/attribution/run-label.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { ProcessFacts, ProcessTable } from "../../core/ports/process-table.ts";
-import type { ProjectFacts, ProjectFiles } from "../../core/ports/project-files.ts";
+import type { Checkout, ProjectFacts, ProjectFiles } from "../../core/ports/project-files.ts";
 import { errorMessage, errorName } from "../../core/values/text/describe-error.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { CallAttribution, CallingProgram, ConnectionAttribution } from "./ports.ts";
@@ -16,7 +17,13 @@ export const ATTRIBUTION_TIMEOUT_MS = 5_000;
 /** How long the facts of a folder are cached, in milliseconds. */
 export const FOLDERS_MAX_AGE_MS = 5_000;
 
-/** The maximum number of working directories whose facts are cached. */
+/** How long what a working tree has checked out is cached, in milliseconds. */
+export const CHECKOUT_MAX_AGE_MS = 1_000;
+
+/** How long reading it may take, in milliseconds. After that, it is unknown. */
+export const CHECKOUT_TIMEOUT_MS = 1_000;
+
+/** The maximum number of folders whose facts are cached. */
 const MAX_FOLDERS = 256;
 
 /** The ports of the attributor. */
@@ -45,8 +52,28 @@ const UNKNOWN: CallerFacts = { process: null, folders: null };
 interface Attributor {
   readonly ports: AttributorPorts;
   readonly config: AttributorConfig;
-  /** The cached facts of working directories, oldest first. */
-  readonly folders: Map<string, { readonly at: Millis; readonly facts: Promise<ProjectFacts> }>;
+  /** The cached facts of working directories. */
+  readonly folders: FactCache<ProjectFacts>;
+  /** What working trees have checked out. */
+  readonly checkouts: FactCache<Checkout | null>;
+}
+
+/** The facts of folders and when they were read, oldest first. */
+type FactCache<Facts> = Map<string, CachedFacts<Facts>>;
+
+interface CachedFacts<Facts> {
+  readonly at: Millis;
+  readonly facts: Promise<Facts>;
+  /** What `facts` has resolved with. */
+  read?: Facts;
+}
+
+/** A connection to attribute. */
+interface OpenedConnection {
+  readonly clientPort: number;
+  readonly proxyUser: string | null;
+  /** The process at the client end, if it is known already. It is looked up otherwise. */
+  readonly caller?: ProcessFacts | undefined;
 }
 
 /** The state of one connection. */
@@ -55,9 +82,19 @@ interface CallerState {
   readonly proxyUser: string | null;
   /** The facts of the process that opened the connection. */
   readonly facts: Promise<CallerFacts>;
-  isKnown: boolean;
+  /** What `facts` has resolved with; null before. */
+  known: CallerFacts | null;
   /** The last attribution. Nearly all calls of a connection name the same project in their header, or none. */
-  latest: { readonly headerProject: string | null; readonly attribution: Promise<CallAttribution> } | null;
+  latest: LatestAttribution | null;
+  /** The last provisional attribution. */
+  early: { readonly headerProject: string | null; readonly attribution: CallAttribution } | null;
+}
+
+interface LatestAttribution {
+  readonly headerProject: string | null;
+  readonly attribution: Promise<CallAttribution>;
+  /** What `attribution` has resolved with; null before. */
+  known: CallAttribution | null;
 }
 
 /**
@@ -68,27 +105,36 @@ interface CallerState {
 export function createAttributor(
   ports: AttributorPorts,
   config: AttributorConfig,
-): (opened: { readonly clientPort: number; readonly proxyUser: string | null }) => ConnectionAttribution {
-  const attributor: Attributor = { ports, config, folders: new Map() };
-  return ({ clientPort, proxyUser }) => {
-    const facts = lookUpCaller(attributor, clientPort);
-    const caller: CallerState = { attributor, proxyUser, facts, isKnown: false, latest: null };
-    void facts.then(() => {
-      caller.isKnown = true;
+): (opened: OpenedConnection) => ConnectionAttribution {
+  const attributor: Attributor = { ports, config, folders: new Map(), checkouts: new Map() };
+  return ({ clientPort, proxyUser, caller: process = null }) => {
+    const facts = lookUpCaller(attributor, clientPort, process);
+    const caller: CallerState = { attributor, proxyUser, facts, known: null, latest: null, early: null };
+    void facts.then((known) => {
+      caller.known = known;
     });
     return {
-      attribute: (headerProject) => attribute(caller, headerProject),
+      attribute: (headerProject) => attribute(caller, headerProject).attribution,
+      known: (headerProject) => attribute(caller, headerProject).known,
       provisional: (headerProject) => attributeProvisionally(caller, headerProject),
       program: async () => readProgram((await facts).process),
+      git: () =>
+        caller.known === null
+          ? facts.then((known) => readGit(attributor, known))
+          : readGit(attributor, caller.known),
     };
   };
 }
 
 /** Looks up the process behind a client port and its folders. Never rejects. On a timeout, resolves with what is known. */
-function lookUpCaller(attributor: Attributor, clientPort: number): Promise<CallerFacts> {
+function lookUpCaller(
+  attributor: Attributor,
+  clientPort: number,
+  process: ProcessFacts | null,
+): Promise<CallerFacts> {
   const { clock, log } = attributor.ports;
   return new Promise((resolve) => {
-    let known = UNKNOWN;
+    let known: CallerFacts = { process, folders: null };
     const cancel = clock.setTimer(ATTRIBUTION_TIMEOUT_MS, () => {
       log.warn("attribution.failed", { error: "timeout" });
       resolve(known);
@@ -96,7 +142,7 @@ function lookUpCaller(attributor: Attributor, clientPort: number): Promise<Calle
     const onProcess = (process: ProcessFacts | null) => {
       known = { process, folders: null };
     };
-    findCaller(attributor, clientPort, onProcess)
+    findCaller(attributor, clientPort, process, onProcess)
       .catch((cause: unknown) => {
         log.warn("attribution.failed", { error: errorName(cause), message: errorMessage(cause) });
         return known;
@@ -109,24 +155,70 @@ function lookUpCaller(attributor: Attributor, clientPort: number): Promise<Calle
 async function findCaller(
   attributor: Attributor,
   clientPort: number,
+  caller: ProcessFacts | null,
   onProcess: (process: ProcessFacts | null) => void,
 ): Promise<CallerFacts> {
   const { ports, config } = attributor;
-  const process = await ports.processTable.lookup({ clientPort, proxyPort: config.proxyPort() });
+  const proxyPort = config.proxyPort();
+  const process = caller ?? (await ports.processTable.lookup({ clientPort, proxyPort }));
   onProcess(process);
   return { process, folders: process?.cwd == null ? null : await findFolders(attributor, process.cwd) };
 }
 
-function findFolders({ ports, folders }: Attributor, cwd: string): Promise<ProjectFacts> {
-  const known = folders.get(cwd);
-  const now = ports.clock.now();
-  if (known !== undefined && now >= known.at && now - known.at < FOLDERS_MAX_AGE_MS) return known.facts;
-  folders.delete(cwd);
-  const facts = ports.projectFiles.find(cwd);
-  folders.set(cwd, { at: now, facts });
-  const [oldest] = folders.keys();
-  if (folders.size > MAX_FOLDERS && oldest !== undefined) folders.delete(oldest);
-  return facts;
+const findFolders = ({ ports, folders }: Attributor, cwd: string): Promise<ProjectFacts> =>
+  readCached(folders, cwd, FOLDERS_MAX_AGE_MS, ports.clock.now(), () => ports.projectFiles.find(cwd)).facts;
+
+/** Returns the state of the caller's working tree. */
+function readGit(attributor: Attributor, caller: CallerFacts): GitState | null | Promise<GitState | null> {
+  const gitFolder = caller.folders?.gitFolder ?? null;
+  if (gitFolder === null) return null;
+  const { facts, read } = findCheckout(attributor, gitFolder);
+  return read === undefined
+    ? facts.then((checkout) => describeGit(caller, checkout))
+    : describeGit(caller, read);
+}
+
+function describeGit({ process, folders }: CallerFacts, checkout: Checkout | null): GitState | null {
+  return folders === null || checkout === null
+    ? null
+    : toGitState(checkout, folders.gitRemote, process?.ciRun);
+}
+
+/** Reads what is checked out. Null if that fails, or takes too long, as on a file system that does not answer. */
+function findCheckout({ ports, checkouts }: Attributor, gitFolder: string): CachedFacts<Checkout | null> {
+  const { clock, projectFiles } = ports;
+  return readCached(checkouts, gitFolder, CHECKOUT_MAX_AGE_MS, clock.now(), () => {
+    const { promise, resolve } = Promise.withResolvers<Checkout | null>();
+    const cancel = clock.setTimer(CHECKOUT_TIMEOUT_MS, () => resolve(null));
+    projectFiles
+      .checkout(gitFolder)
+      .then(resolve, () => resolve(null))
+      .finally(cancel);
+    return promise;
+  });
+}
+
+function readCached<Facts>(
+  cache: FactCache<Facts>,
+  folder: string,
+  maxAgeMs: number,
+  now: Millis,
+  read: () => Promise<Facts>,
+): CachedFacts<Facts> {
+  const known = cache.get(folder);
+  if (known !== undefined && now >= known.at && now - known.at < maxAgeMs) return known;
+  cache.delete(folder);
+  const cached: CachedFacts<Facts> = { at: now, facts: read() };
+  cached.facts.then(
+    (facts) => {
+      cached.read = facts;
+    },
+    () => {}, // reported by those who wait for it
+  );
+  cache.set(folder, cached);
+  const [oldest] = cache.keys();
+  if (cache.size > MAX_FOLDERS && oldest !== undefined) cache.delete(oldest);
+  return cached;
 }
 
 const findProject = (
@@ -135,11 +227,19 @@ const findProject = (
   { process, folders }: CallerFacts,
 ) => attributeCall({ headerProject, proxyUser, process, folders }, attributor.config);
 
-function attribute(caller: CallerState, headerProject: string | null): Promise<CallAttribution> {
+function attribute(caller: CallerState, headerProject: string | null): LatestAttribution {
   if (caller.latest === null || caller.latest.headerProject !== headerProject) {
-    caller.latest = { headerProject, attribution: attributeByCaller(caller, headerProject) };
+    const attribution = attributeByCaller(caller, headerProject);
+    const latest: LatestAttribution = { headerProject, attribution, known: null };
+    attribution.then(
+      (known) => {
+        latest.known = known;
+      },
+      () => {}, // reported by those who wait for it
+    );
+    caller.latest = latest;
   }
-  return caller.latest.attribution;
+  return caller.latest;
 }
 
 async function attributeByCaller(
@@ -161,7 +261,7 @@ async function attributeByCaller(
     tier,
     client,
     workdir: process?.cwd ?? null,
-    ...(process === null && { isCallerMissing: true as const }),
+    ...(process === null ? { isCallerMissing: true as const } : { processId: process.pid }),
     // A folder that could not be read may have a `.meter.toml` that refuses body capture.
     bodyCaptureRefused: folders?.bodyCaptureRefused ?? process?.cwd != null,
   };
@@ -179,7 +279,14 @@ function nameProgram({ processName, commandLines }: ProcessFacts): string | null
 }
 
 function attributeProvisionally(caller: CallerState, headerProject: string | null): CallAttribution | null {
-  if (caller.isKnown) return null;
-  const { project, tier } = findProject(caller, headerProject, UNKNOWN);
-  return { project, tier, client: null, workdir: null, bodyCaptureRefused: true };
+  if (caller.known !== null) {
+    caller.early = null;
+    return null;
+  }
+  if (caller.early === null || caller.early.headerProject !== headerProject) {
+    const { project, tier } = findProject(caller, headerProject, UNKNOWN);
+    const attribution = { project, tier, client: null, workdir: null, bodyCaptureRefused: true };
+    caller.early = { headerProject, attribution };
+  }
+  return caller.early.attribution;
 }

@@ -10,6 +10,8 @@ export interface DistrustingProgram extends CallingProgram {
   readonly rejected: number;
   /** How many ended without one. Node closes the connection so; a program may also have changed its mind. */
   readonly unused: number;
+  /** Whether it had used connections to other hosts before: it trusts an earlier certificate, which does not cover this host. */
+  readonly trustsEarlier: boolean;
   readonly lastSeenAt: Millis;
 }
 
@@ -17,7 +19,10 @@ export interface DistrustingProgram extends CallingProgram {
 export interface DistrustingPrograms {
   /** Takes the end of an intercepted connection. */
   ended(program: CallingProgram, end: InterceptedEnd): void;
-  /** Returns the programs, latest first. A program that has sent a request since is not listed. */
+  /**
+   * Returns the programs, latest first. A program that has sent a request since is not listed; one that trusts an earlier certificate
+   * is, until it sends one to the same host.
+   */
   list(): DistrustingProgram[];
 }
 
@@ -26,6 +31,15 @@ interface InterceptedEnd {
   readonly host: string;
   readonly at: Millis;
 }
+
+/**
+ * How many connections a program that uses other hosts must end without a reason before it is listed. Node ends those
+ * that it distrusts so, but also those that it no longer needs.
+ */
+const MIN_UNUSED = 3;
+
+/** Maximum number of hosts that are remembered of a program. */
+const MAX_HOSTS = 32;
 
 /** Maximum number of programs that are remembered, of each kind. */
 const MAX_PROGRAMS = 128;
@@ -50,7 +64,7 @@ export function readInterceptedEnd(
 /** Creates an empty list. It is kept in memory only. */
 export function createDistrustingPrograms(): DistrustingPrograms {
   const programs = new Map<string, DistrustingProgram>();
-  const trusting = new Set<string>();
+  const trusting = new Map<string, Set<string>>();
   const bound = (names: {
     keys(): Iterable<string>;
     readonly size: number;
@@ -63,23 +77,32 @@ export function createDistrustingPrograms(): DistrustingPrograms {
     ended(program, { outcome, host, at }) {
       const { name } = program;
       const known = programs.get(name);
+      const usedHosts = trusting.get(name);
       if (outcome === "used") {
-        programs.delete(name);
-        trusting.add(name);
+        if (known?.trustsEarlier !== true || known.host === host) programs.delete(name);
+        if (usedHosts === undefined) trusting.set(name, new Set([host]));
+        else if (usedHosts.size < MAX_HOSTS) usedHosts.add(host);
         return bound(trusting);
       }
-      if (outcome === "unused" && trusting.has(name)) return;
-      trusting.delete(name);
+      if (outcome === "unused" && usedHosts?.has(host)) return;
+      const trustsEarlier = usedHosts !== undefined && !usedHosts.has(host);
+      if (!trustsEarlier) trusting.delete(name);
       programs.delete(name);
       programs.set(name, {
         ...program,
         host,
+        trustsEarlier,
         rejected: (known?.rejected ?? 0) + (outcome === "rejected" ? 1 : 0),
         unused: (known?.unused ?? 0) + (outcome === "unused" ? 1 : 0),
         lastSeenAt: at,
       });
       bound(programs);
     },
-    list: () => [...programs.values()].reverse(),
+    list: () =>
+      [...programs.values()]
+        .filter(
+          ({ trustsEarlier, rejected, unused }) => !trustsEarlier || rejected > 0 || unused >= MIN_UNUSED,
+        )
+        .reverse(),
   };
 }

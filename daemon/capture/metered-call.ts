@@ -1,5 +1,6 @@
 import { readCredentialKind } from "../../core/metering/billing/credential.ts";
 import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
+import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
 import { createUsageReader, type UsageReader } from "../../core/metering/usage/usage-reader.ts";
 import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { TokenCounter } from "../../core/ports/token-counter.ts";
@@ -9,9 +10,10 @@ import { type BudgetShare, openBudgetShare } from "./byte-budget.ts";
 import type { CallStart } from "./call-start.ts";
 import { type CallBody, captureBodies } from "./capture-bodies.ts";
 import { estimateReport } from "./estimate-report.ts";
-import { type RecordedCall, type Recording, recordCall, type UnrecordedCall } from "./record-call.ts";
+import { takeHeaderLimits, takeReportLimits } from "./read-limits.ts";
+import { type RecordedCall, type Recording, recordCall } from "./record-call.ts";
 import { createRequestBody, type RequestBody } from "./request-body.ts";
-import type { CallEnd } from "./to-record.ts";
+import type { CallEnd, EndedCall } from "./to-record.ts";
 import { type BeginCall, openWebSocketSession, type WebSocketSession } from "./websocket-session.ts";
 
 /** Meters one exchange, from its request head to its end. */
@@ -28,6 +30,12 @@ export interface MeteredCall {
   upgrade(begin: BeginCall): WebSocketSession | null;
   /** Ends the call without a record. */
   discard(): void;
+  /** Returns what is known of the call so far; null if it is no call of a model. */
+  progress(): {
+    readonly provider: string;
+    readonly model: string | null;
+    readonly startedAtMs: number;
+  } | null;
 }
 
 interface ResponseInProgress {
@@ -51,7 +59,7 @@ interface CallState {
   readonly readerMemory: BudgetShare;
   response: ResponseInProgress | null;
   /** What the request's body states; null until its end is decoded. */
-  requestFacts: Pick<UnrecordedCall, "facts" | "promptHash" | "isResponseRefetchable"> | null;
+  requestFacts: Pick<EndedCall, "facts" | "promptHash" | "isResponseRefetchable"> | null;
   isOpen: boolean;
   isRecorded: boolean;
 }
@@ -77,6 +85,11 @@ export function createMeteredCall(
       return response === null ? null : openWebSocketSession(recording, start, response.head, begin);
     },
     discard: () => settle(call),
+    progress: () => ({
+      provider: start.route.provider,
+      model: call.requestFacts?.facts.requestedModel ?? start.route.model,
+      startedAtMs: start.startedAtMs,
+    }),
   };
 }
 
@@ -158,6 +171,9 @@ function readRequestFacts({ recording, start, request, needsBodies }: CallState)
 
 function beginResponse(call: CallState, head: ResponseHead, atMs: number): ResponseInProgress {
   const { ports, bodyBudget } = call.recording;
+  const { facts, head: request, route } = call.start;
+  const model = call.requestFacts?.facts.requestedModel ?? route.model;
+  takeHeaderLimits(ports, facts, { provider: route.provider, request, response: head }, model);
   const body = call.needsBodies ? createBodyBuffer({ budget: bodyBudget }) : null;
   const reader = createUsageReader(call.start.route, {
     status: head.status,
@@ -185,6 +201,9 @@ function endCall(call: CallState, end: CallEnd, atMs: number): void {
   response.decoder.end((readable) =>
     runStep(call, () => {
       const report = response.reader.end(end === "complete" && readable);
+      const { head: request, route } = call.start;
+      const source = { provider: route.provider, request, response: response.head };
+      takeReportLimits(call.recording.ports, source, report);
       if (call.readerMemory.wasRefused && !report.tokensComplete)
         call.recording.ports.coverage.count(call.start.facts.host, "usage_not_kept");
       finish(call, end, atMs, report);
@@ -194,27 +213,20 @@ function endCall(call: CallState, end: CallEnd, atMs: number): void {
 
 function finish(call: CallState, end: CallEnd, atMs: number, report: UsageReport | null): void {
   afterRequestRead(call, () => {
-    writeRecord(call, end, atMs, report).then(
-      () => settle(call),
+    const tokenCounter = call.recording.ports.tokenCounter();
+    if (report === null || tokenCounter === null) return writeRecord(call, end, atMs, report);
+    addEstimates(call, end, report, tokenCounter).then(
+      (estimated) => runStep(call, () => writeRecord(call, end, atMs, estimated)),
       (cause) => settle(call, cause),
     );
   });
 }
 
-async function writeRecord(
-  call: CallState,
-  end: CallEnd,
-  endedAtMs: number,
-  report: UsageReport | null,
-): Promise<void> {
+function writeRecord(call: CallState, end: CallEnd, endedAtMs: number, report: UsageReport | null): void {
   const { recording, start, requestFacts } = call;
-  if (requestFacts === null) return;
-  const tokenCounter = recording.ports.tokenCounter();
-  const estimated =
-    report === null || tokenCounter === null ? report : await addEstimates(call, end, report, tokenCounter);
-  if (!call.isOpen) return;
+  if (requestFacts === null) return settle(call);
   const { host, attribution } = start.facts;
-  const { attributed } = await recordCall(
+  recordCall(
     recording,
     {
       host,
@@ -222,6 +234,9 @@ async function writeRecord(
       path: start.path,
       route: start.route,
       ...requestFacts,
+      identity: recording.sessions.resolve(
+        readCallIdentity({ headers: start.head.headers, body: requestFacts.facts.stated ?? null }),
+      ),
       credential: readCredentialKind(start.head.headers, start.head.target),
       userAgent: headerValue(start.head.headers, "user-agent"),
       startedAtMs: start.startedAtMs,
@@ -229,14 +244,32 @@ async function writeRecord(
       end,
       endedAtMs,
     },
-    estimated,
-    { from: attribution, headerProject: start.headerProject },
+    report,
+    { from: attribution, headerProject: start.headerProject, git: start.git },
+    { recorded: (result) => onRecorded(call, result), failed: (cause) => settle(call, cause) },
   );
+}
+
+/** Stores the bodies of a recorded call. If that fails, its record stays, and the failure is counted. */
+function onRecorded(call: CallState, result: RecordedCall | Promise<RecordedCall>): void {
+  const { recording, start } = call;
   call.isRecorded = true;
-  recording.continueWith(
-    host,
-    attributed.then((recorded) => storeBodies(call, recorded)).finally(() => releaseBodies(call)),
-  );
+  if (result instanceof Promise) {
+    const stored = result.then((recorded) => storeBodies(call, recorded));
+    recording.continueWith(
+      start.facts.host,
+      stored.finally(() => releaseBodies(call)),
+    );
+  } else {
+    try {
+      storeBodies(call, result);
+    } catch (cause) {
+      recording.continueWith(start.facts.host, Promise.reject(cause));
+    } finally {
+      releaseBodies(call);
+    }
+  }
+  settle(call);
 }
 
 /** Estimates the counts that the provider did not state. */

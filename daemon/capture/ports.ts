@@ -1,13 +1,16 @@
+import type { GitState } from "../../core/metering/attribution/git-state.ts";
 import type { CoverageKind, UnmeteredCall } from "../../core/metering/coverage/coverage-kinds.ts";
 import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import type { TokenCounter } from "../../core/ports/token-counter.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { Redact } from "../../core/privacy/redaction/redact.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
+import type { LimitTracker } from "../limits/limit-tracker.ts";
 import type { CapturedBody } from "../store/port/bodies.ts";
 import type { StoredResponse } from "../store/port/records.ts";
 
@@ -17,6 +20,10 @@ export interface CallAttribution {
   tier: string;
   workdir: string | null;
   client: string | null;
+  /** What Git and CI state about the working directory at the time of the call. Absent or null: unknown. */
+  git?: GitState | null;
+  /** The calling process. Absent if it is unknown. */
+  processId?: number;
   /** The process was looked up and not found. */
   isCallerMissing?: true;
   /** Whether the project's `.meter.toml` refuses body capture. The file can't switch it on. */
@@ -34,8 +41,15 @@ export interface CallingProgram {
 /** Attributes the calls of one connection. The caller is looked up once. */
 export interface ConnectionAttribution {
   attribute(headerProject: string | null): Promise<CallAttribution>;
+  /** Returns what `attribute()` resolves with if that is known already, so that a record need not wait; null otherwise. */
+  known?(headerProject: string | null): CallAttribution | null;
   /** Returns the program that opened the connection; null if it is unknown. */
   program?(): Promise<CallingProgram | null>;
+  /**
+   * Returns the state of the caller's working tree now; a promise if it has to be read. Null if the caller works in none, or is
+   * unknown. Never rejects.
+   */
+  git?(): GitState | null | Promise<GitState | null>;
   /**
    * Returns an attribution without the caller while the caller is being looked up, and null afterwards. Without this method,
    * a record is stored only once its caller is known.
@@ -63,9 +77,11 @@ export interface BodyPorts {
 export interface CapturePorts {
   registry: Registry;
   prices(): PriceBook;
-  attribution(caller: {
+  /** `caller` is the process at the client end, if it is known already. */
+  attribution(connection: {
     readonly clientPort: number;
     readonly proxyUser: string | null;
+    readonly caller?: ProcessFacts;
   }): ConnectionAttribution;
   createDecoder: CreateContentDecoder;
   createMessageInflater: CreateMessageInflater;
@@ -92,5 +108,9 @@ export interface CapturePorts {
     /** Counts the start of a metered call. The returned function must be called once, when the call is recorded or discarded. */
     begin(host: string): () => void;
   };
+  /** Follows the limits that responses state. Without it, they are not read. */
+  limits?: Pick<LimitTracker, "add">;
+  /** Hashes what identifies an account, with a key of this installation. Without it, accounts are unknown. */
+  hashAccount?(identity: string): string;
   log: Log;
 }

@@ -7,7 +7,7 @@ interface ProjectCaptureSettings {
 }
 
 /** How long settings are cached, in milliseconds. A change takes effect within this time. */
-const FRESH_MS = 1000;
+export const FRESH_MS = 1000;
 
 /** Creates a cache of the settings, since they are needed for each call. */
 export function createProjectSettings(

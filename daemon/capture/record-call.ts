@@ -1,4 +1,6 @@
+import type { GitState } from "../../core/metering/attribution/git-state.ts";
 import { isInterpreter, programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
+import type { SessionTracker } from "../../core/metering/sessions/session-tracker.ts";
 import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -6,15 +8,9 @@ import { uuidV7 } from "../../core/values/uuid.ts";
 import { ATTRIBUTION_DUE_MS } from "../store/port/delivery.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { CallAttribution, CapturePorts, ConnectionAttribution } from "./ports.ts";
-import { redactRecord } from "./redact-record.ts";
+import type { RedactRecord } from "./redact-record.ts";
 import type { SeenResponses } from "./seen-responses.ts";
-import { type EndedCall, toRecord } from "./to-record.ts";
-
-/** A call that has ended, and whose records are not created yet. */
-export type UnrecordedCall = Omit<
-  EndedCall,
-  "requestId" | "requestedAt" | "report" | "attribution" | "attributionDueAt"
->;
+import { type EndedCall, gitFields, type NewRecord, toRecord } from "./to-record.ts";
 
 /** The result of recording a call. */
 export interface RecordedCall {
@@ -31,49 +27,119 @@ export interface Recording {
   /** The memory for incomplete messages of all responses. */
   messageBudget: ByteBudget;
   seenResponses: SeenResponses;
+  redactRecord: RedactRecord;
+  sessions: SessionTracker;
   /** Takes work that continues after a call of this host has ended. */
   continueWith(host: string, work: Promise<unknown>): void;
 }
 
-/** A call with the attribution of its records. */
-interface AttributedCall extends UnrecordedCall, Pick<EndedCall, "attribution" | "attributionDueAt"> {
+/** Where a call comes from. */
+export interface CallSource {
+  readonly from: ConnectionAttribution;
+  readonly headerProject: string | null;
+  /** The state of the caller's working tree, as `ConnectionAttribution.git()` returns it. */
+  readonly git: GitState | null | Promise<GitState | null>;
+}
+
+/** The attribution of the records of one call. */
+interface RecordAttribution extends Pick<NewRecord, "attribution" | "attributionDueAt"> {
   /** Collects the new records if their attribution is provisional. Null if it is final. */
   readonly unattributed: RequestRecord[] | null;
 }
 
+/** Receives the outcome of recording a call: one of its functions is called, once. */
+interface RecordingSink {
+  /** The records are stored. A promise while the call's attribution is provisional: pass it to `continueWith`. */
+  recorded(result: RecordedCall | Promise<RecordedCall>): void;
+  failed(cause: unknown): void;
+}
+
 /**
  * Creates the records of a call at once, so that a crash does not lose them. If the caller is still being looked up, the
- * records get a provisional attribution, and the final one later. `attributed` resolves with the response's own record and
- * its final attribution. Pass it to `continueWith`.
+ * records get a provisional attribution, and the final one later; without a provisional one, they are created when the caller
+ * is known. Nearly all calls are recorded before this returns, so that their memory is garbage before the next call.
  */
-export async function recordCall(
+export function recordCall(
   recording: Recording,
-  call: UnrecordedCall,
+  call: EndedCall,
   report: UsageReport | null,
-  source: { readonly from: ConnectionAttribution; readonly headerProject: string | null },
-): Promise<{ readonly attributed: Promise<RecordedCall> }> {
-  const { ports } = recording;
-  const known = source.from.provisional?.(source.headerProject) ?? null;
-  const provisional = known === null ? null : withProgram(known, call.userAgent);
-  const finalAttribution = source.from.attribute(source.headerProject).then((attribution) => {
-    if (attribution.isCallerMissing) ports.coverage.count(call.host, "caller_not_found");
-    return withProgram(attribution, call.userAgent);
-  });
-  if (provisional === null) {
-    const attribution = await finalAttribution;
-    const attributed = { ...call, attribution, attributionDueAt: null, unattributed: null };
-    const record = await createRecords(recording, attributed, report);
-    return { attributed: Promise.resolve({ record, attribution }) };
+  source: CallSource,
+  sink: RecordingSink,
+): void {
+  const { from, headerProject, git } = source;
+  const known = git instanceof Promise ? null : (from.known?.(headerProject) ?? null);
+  let result: ReturnType<typeof recordAttributed | typeof recordUnattributed>;
+  try {
+    result =
+      known === null
+        ? recordUnattributed(recording, call, report, source)
+        : recordAttributed(
+            recording,
+            call,
+            report,
+            finishAttribution(recording, call, known, git as GitState | null),
+          );
+  } catch (cause) {
+    return sink.failed(cause);
   }
-  const attributionDueAt = ports.wallClockMs() + ATTRIBUTION_DUE_MS;
+  if (!(result instanceof Promise)) return sink.recorded(result);
+  result.then(
+    (recorded) => sink.recorded("attributed" in recorded ? recorded.attributed : recorded),
+    (cause) => sink.failed(cause),
+  );
+}
+
+/** Creates the records of a call whose caller is being looked up. */
+async function recordUnattributed(
+  recording: Recording,
+  call: EndedCall,
+  report: UsageReport | null,
+  { from, headerProject, git }: CallSource,
+): Promise<RecordedCall | { readonly attributed: Promise<RecordedCall> }> {
+  const { ports } = recording;
+  const provisional = from.provisional?.(headerProject) ?? null;
+  const finalAttribution = from
+    .attribute(headerProject)
+    .then(async (attribution) => finishAttribution(recording, call, attribution, await git));
+  if (provisional === null) return await recordAttributed(recording, call, report, await finalAttribution);
   const unattributed: RequestRecord[] = [];
-  const early = { ...call, attribution: provisional, attributionDueAt, unattributed };
-  const record = await createRecords(recording, early, report);
+  const record = await createRecords(recording, call, report, {
+    attribution: withProgram(provisional, call.userAgent),
+    attributionDueAt: ports.wallClockMs() + ATTRIBUTION_DUE_MS,
+    unattributed,
+  });
   const attributed = finalAttribution.then((attribution) => {
-    ports.records.attribute(unattributed.map((each) => withAttribution(each, attribution)));
+    const records = unattributed.map((each) => withAttribution(each, attribution));
+    for (const each of records) addSession(recording, each, attribution);
+    ports.records.attribute(records);
     return { record, attribution };
   });
   return { attributed };
+}
+
+/** Creates the records of a call whose caller is known. */
+function recordAttributed(
+  recording: Recording,
+  call: EndedCall,
+  report: UsageReport | null,
+  attribution: CallAttribution,
+): RecordedCall | Promise<RecordedCall> {
+  const by = { attribution, attributionDueAt: null, unattributed: null };
+  const record = createRecords(recording, call, report, by);
+  return record instanceof Promise
+    ? record.then((own) => ({ record: own, attribution }))
+    : { record, attribution };
+}
+
+/** Counts a caller that was not found, and adds the program and the working tree. */
+function finishAttribution(
+  { ports }: Recording,
+  call: EndedCall,
+  attribution: CallAttribution,
+  git: GitState | null,
+): CallAttribution {
+  if (attribution.isCallerMissing) ports.coverage.count(call.host, "caller_not_found");
+  return { ...withProgram(attribution, call.userAgent), git };
 }
 
 /** Names the program after the request's `User-Agent` if its process is unknown or only its interpreter is known. */
@@ -85,9 +151,21 @@ function withProgram(attribution: CallAttribution, userAgent: string | null): Ca
 
 function withAttribution(
   { attributionDueAt: _, ...record }: RequestRecord,
-  { project, tier, workdir, client }: CallAttribution,
+  attribution: CallAttribution,
 ): RequestRecord {
-  return { ...record, project, attributionTier: tier, sourceWorkdir: workdir, client };
+  const { project, tier, workdir, client } = attribution;
+  const attributed = { project, attributionTier: tier, sourceWorkdir: workdir, client };
+  return { ...record, ...attributed, ...gitFields(attribution) };
+}
+
+/** Adds the session of the calling process to a record that states none. */
+function addSession({ sessions }: Recording, record: RequestRecord, { processId }: CallAttribution): void {
+  if (record.sessionId !== null || processId === undefined) return;
+  const { requestId, requestedAt, latencyMs } = record;
+  const endedAt = requestedAt + latencyMs;
+  const process = String(processId);
+  record.sessionId = sessions.infer({ process, requestId, startedAt: requestedAt, endedAt });
+  record.sessionSource = "inferred";
 }
 
 const NO_RESULTS: readonly UsageReport[] = [];
@@ -97,37 +175,52 @@ const RESULTS_PER_TURN = 500;
 
 /**
  * Creates the records of a call: one for the response, unless its report excludes that, and one for each result in it. A
- * response that already has a record gets no second one, but completes its incomplete usage. Resolves with the response's
- * own new record.
+ * response that already has a record gets no second one, but completes its incomplete usage. Returns the response's own new
+ * record; a promise of it if there are many results.
  */
-async function createRecords(
+function createRecords(
   recording: Recording,
-  call: AttributedCall,
+  call: EndedCall,
   report: UsageReport | null,
-): Promise<RequestRecord | null> {
+  by: RecordAttribution,
+): RequestRecord | null | Promise<RequestRecord | null> {
   const { ports } = recording;
   const requestedAt = Math.trunc(ports.wallClockMs() - (ports.monotonicMs() - call.startedAtMs));
   const results = report?.results ?? NO_RESULTS;
   const hasNoRecord = hasNoOwnRecord(call, report);
-  const ownRecord = hasNoRecord ? null : addRecord(recording, call, requestedAt, report);
-  let isNew = ownRecord !== null;
+  const ownRecord = hasNoRecord ? null : addRecord(recording, call, by, requestedAt, report);
+  const addResult = (result: UsageReport) => addRecord(recording, call, by, requestedAt, result) !== null;
+  const finish = (hasNewResult: boolean) => {
+    const isNew = ownRecord !== null || hasNewResult;
+    // A failed fetch repeats nothing.
+    const repeats = report?.noRecord === "not_new" && (call.response?.head.status ?? 0) < 400;
+    const known = !hasNoRecord || results.length > 0 || repeats;
+    ports.coverage.count(call.host, isNew ? "metered" : known ? "repeated" : "free");
+    return ownRecord;
+  };
+  if (results.length === 0) return finish(false);
+  return addResults(ports, results, addResult).then(finish);
+}
+
+/** Adds the records of a response's results over several turns of the event loop. Resolves with whether any is new. */
+async function addResults(
+  ports: CapturePorts,
+  results: readonly UsageReport[],
+  addResult: (result: UsageReport) => boolean,
+): Promise<boolean> {
+  let isAnyNew = false;
   for (let at = 0; at < results.length; at++) {
     if (at % RESULTS_PER_TURN === RESULTS_PER_TURN - 1) {
       await new Promise<void>((resolve) => ports.atTurnEnd(resolve));
     }
-    const result = results[at] as UsageReport;
-    if (addRecord(recording, call, requestedAt, result) !== null) isNew = true;
+    if (addResult(results[at] as UsageReport)) isAnyNew = true;
   }
-  // A failed fetch repeats nothing.
-  const repeats = report?.noRecord === "not_new" && (call.response?.head.status ?? 0) < 400;
-  const known = !hasNoRecord || results.length > 0 || repeats;
-  ports.coverage.count(call.host, isNew ? "metered" : known ? "repeated" : "free");
-  return ownRecord;
+  return isAnyNew;
 }
 
 /** Whether the response itself makes no record. Its results may still make records. */
 function hasNoOwnRecord(
-  { route, isResponseRefetchable, end }: UnrecordedCall,
+  { route, isResponseRefetchable, end }: EndedCall,
   report: UsageReport | null,
 ): boolean {
   // A fetch without a response fetched nothing.
@@ -139,25 +232,30 @@ function hasNoOwnRecord(
 
 /** Creates and stores the record of one response. Returns null if the response already has a record. */
 function addRecord(
-  { ports, seenResponses }: Recording,
-  call: AttributedCall,
+  recording: Recording,
+  call: EndedCall,
+  { attribution, attributionDueAt, unattributed }: RecordAttribution,
   requestedAt: Millis,
   report: UsageReport | null,
 ): RequestRecord | null {
+  const { ports, seenResponses, redactRecord } = recording;
   const responseId = report?.responseId ?? null;
   const tokensComplete = report?.tokensComplete ?? false;
   const known = responseId === null ? null : seenResponses.find(responseId, call.route.fetches === true);
   if (known !== null && (known.tokensComplete || !tokensComplete)) return null;
-  const requestId = known?.requestId ?? uuidV7(requestedAt, ports.randomBytes(10));
-  // Completing an existing record does not change its attribution.
-  const attributionDueAt = known === null ? call.attributionDueAt : null;
-  const record = redactRecord(
-    toRecord({ ...call, requestId, requestedAt, report, attributionDueAt }, ports.prices(), ports.sha256Hex),
-    ports.bodies.redact,
-  );
-  if (responseId !== null) seenResponses.add(responseId, requestId, tokensComplete);
+  const created: NewRecord = {
+    requestId: known?.requestId ?? uuidV7(requestedAt, ports.randomBytes(10)),
+    requestedAt,
+    report,
+    attribution,
+    // Completing an existing record does not change its attribution.
+    attributionDueAt: known === null ? attributionDueAt : null,
+  };
+  const record = redactRecord(toRecord(call, created, ports.prices(), ports.sha256Hex));
+  if (known === null) addSession(recording, record, attribution);
+  if (responseId !== null) seenResponses.add(responseId, created.requestId, tokensComplete);
   ports.records.add(record);
-  if (known === null) call.unattributed?.push(record);
+  if (known === null) unattributed?.push(record);
   if (!tokensComplete && record.errorClass === null) ports.coverage.count(call.host, "without_usage");
   return known === null ? record : null;
 }

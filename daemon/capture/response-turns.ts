@@ -9,14 +9,13 @@ import { readRequest } from "../../core/metering/usage/read-request.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { SessionTurns } from "./live-turns.ts";
-import type { UnrecordedCall } from "./record-call.ts";
-import type { CallEnd } from "./to-record.ts";
+import type { CallEnd, EndedCall } from "./to-record.ts";
 
 /** A response that the client requested or that the provider started itself. */
 export interface Turn {
   /** The client's ID of the request message. Errors refer to it. */
   eventId: string | null;
-  facts: UnrecordedCall["facts"];
+  facts: EndedCall["facts"];
   promptHash: string | null;
   startedAtMs: number;
   /** When the first byte of the response's first message passed. */
@@ -24,7 +23,7 @@ export interface Turn {
 }
 
 /** The facts of a turn whose request is unknown. */
-export const NO_FACTS: UnrecordedCall["facts"] = {
+export const NO_FACTS: EndedCall["facts"] = {
   requestedModel: null,
   streaming: true,
   canonicalPrompt: null,

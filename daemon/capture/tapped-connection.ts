@@ -1,6 +1,7 @@
 import { methodTemplate, pathTemplate } from "../../core/metering/coverage/path-template.ts";
 import { createExchangeReader, type ExchangeReader } from "../../core/metering/exchange/exchange-reader.ts";
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import { createLimitCall } from "./limit-call.ts";
 import { createMeteredCall, type MeteredCall } from "./metered-call.ts";
 import type { ConnectionFacts } from "./ports.ts";
 import type { Recording } from "./record-call.ts";
@@ -101,11 +102,14 @@ function onRequestHead(
   if (route.kind !== "metered") {
     const isUnknown = route.kind === "unknown_path";
     recording.ports.coverage.count(host, route.kind, isUnknown ? describeCall(head.method, path) : undefined);
+    const limitCall = isUnknown ? null : createLimitCall(recording.ports, route.provider, head);
+    if (limitCall !== null) calls.set(id, limitCall);
     return;
   }
   connection.isCovered = true;
   const headerProject = headerValue(head.headers, "x-meter-project") ?? label;
-  const start = { facts, route, head, path, headerProject, startedAtMs: atMs };
+  const git = facts.attribution.git?.() ?? null;
+  const start = { facts, route, head, path, headerProject, startedAtMs: atMs, git };
   calls.set(id, createMeteredCall(recording, start, work.begin(host)));
 }
 

@@ -2,6 +2,7 @@ import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
 import type { CredentialKind } from "../../core/metering/billing/credential.ts";
 import { type CallOutcome, classifyError } from "../../core/metering/classify/classify-error.ts";
 import { headerValue, type ResponseHead } from "../../core/metering/exchange/head.ts";
+import type { CallIdentity } from "../../core/metering/sessions/call-identity.ts";
 import type { RequestFacts } from "../../core/metering/usage/read-request.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import { NO_TOKENS } from "../../core/metering/usage/token-counts.ts";
@@ -16,10 +17,8 @@ import type { CallAttribution } from "./ports.ts";
 /** How a call ended: complete, cut off, unreadable, or with its connection. */
 export type CallEnd = "complete" | "cut" | "unreadable" | CloseReason;
 
-/** The facts of a call that has ended. Times are on the tap log's clock, except `requestedAt`. */
+/** The facts of a call that has ended. Times are on the tap log's clock. */
 export interface EndedCall {
-  requestId: string;
-  requestedAt: Millis;
   host: string;
   method: string;
   path: string;
@@ -29,19 +28,26 @@ export interface EndedCall {
   /** The request's `User-Agent`. */
   userAgent: string | null;
   promptHash: string | null;
+  identity: CallIdentity;
   startedAtMs: number;
   response: { head: ResponseHead; atMs: number } | null;
-  report: UsageReport | null;
   /** Whether the provider can return the response again. */
   isResponseRefetchable: boolean;
   end: CallEnd;
   endedAtMs: number;
+}
+
+/** What one record of a call has of its own. */
+export interface NewRecord {
+  requestId: string;
+  requestedAt: Millis;
+  report: UsageReport | null;
   attribution: CallAttribution;
   /** When the lookup of the caller must be finished. Null if the attribution is final. */
   attributionDueAt: Millis | null;
 }
 
-function toOutcome(call: EndedCall): CallOutcome {
+function toOutcome(call: EndedCall, report: UsageReport | null): CallOutcome {
   switch (call.end) {
     case "client_aborted":
       return { kind: "transport", reason: "aborted" };
@@ -53,21 +59,23 @@ function toOutcome(call: EndedCall): CallOutcome {
         : {
             kind: "answered",
             status: call.response.head.status,
-            error: call.report?.error ?? null,
+            error: report?.error ?? null,
             complete: call.end === "complete",
           };
   }
 }
 
+const NO_EXTRAS: UsageReport["extras"] = {};
+
 type ModelNames = Pick<RequestRecord, "model" | "requestedModel">;
 
 /** Returns the billing mode and the price of a call's usage. */
 function priceCall(
-  { report, route, credential, response, requestedAt }: EndedCall,
-  names: ModelNames,
+  { route, credential, response }: EndedCall,
+  { report, requestedAt }: NewRecord,
+  { model, requestedModel }: ModelNames,
   prices: PriceBook,
 ) {
-  const { model, requestedModel } = names;
   const billingMode = readBillingMode({
     provider: route.provider,
     billing: route.billing ?? null,
@@ -94,30 +102,41 @@ function priceCall(
   return { costPicoUsd, costSource, billingMode, ratesSource };
 }
 
-function namesOf({ facts, report, route }: EndedCall): ModelNames {
+function namesOf({ facts, route }: EndedCall, report: UsageReport | null): ModelNames {
   const requestedModel = facts.requestedModel ?? route.model;
   return { model: facts.deployedModel ?? report?.model ?? requestedModel ?? "unknown", requestedModel };
+}
+
+/** Returns the fields with the state of the caller's working tree. */
+export function gitFields({
+  git,
+}: CallAttribution): Pick<RequestRecord, "gitBranch" | "gitCommit" | "gitRemote" | "pullRequest"> {
+  const { branch = null, commit = null, remote = null, pullRequest = null } = git ?? {};
+  return { gitBranch: branch, gitCommit: commit, gitRemote: remote, pullRequest };
 }
 
 /** Creates the record of a call that has ended, with its usage, price and error class. */
 export function toRecord(
   call: EndedCall,
+  created: NewRecord,
   prices: PriceBook,
   sha256Hex: (text: string) => string,
 ): RequestRecord {
-  const { report, facts, route, response } = call;
-  const { model, requestedModel } = namesOf(call);
-  const extras = report?.extras ?? {};
-  const priced = priceCall(call, { model, requestedModel }, prices);
-  const classified = classifyError(route.provider, toOutcome(call));
+  const { facts, route, response, identity } = call;
+  const { report, attribution, attributionDueAt } = created;
+  const names = namesOf(call, report);
+  const extras = report?.extras ?? NO_EXTRAS;
+  const priced = priceCall(call, created, names, prices);
+  const classified = classifyError(route.provider, toOutcome(call, report));
+  const git = gitFields(attribution);
   const contentType = response === null ? null : headerValue(response.head.headers, "content-type");
   const message = report?.error?.message ?? null;
-  return {
-    requestId: call.requestId,
-    requestedAt: call.requestedAt,
+  const record: RequestRecord = {
+    requestId: created.requestId,
+    requestedAt: created.requestedAt,
     provider: route.provider,
-    model,
-    requestedModel,
+    model: names.model,
+    requestedModel: names.requestedModel,
     requestKind: report?.requestKind ?? route.requestKind,
     streaming: facts.streaming ?? /event-stream|ndjson/i.test(contentType ?? ""),
     tokens: report?.tokens ?? NO_TOKENS,
@@ -136,17 +155,34 @@ export function toRecord(
     providerErrorCode: classified.providerErrorCode,
     retryable: classified.retryable,
     errorMessageHash: message === null ? null : sha256Hex(message),
-    project: call.attribution.project,
-    attributionTier: call.attribution.tier,
+    project: attribution.project,
+    attributionTier: attribution.tier,
     promptHash: call.promptHash,
     method: call.method,
     path: call.path,
-    sourceWorkdir: call.attribution.workdir,
+    sourceWorkdir: attribution.workdir,
     host: call.host,
     api: route.api,
     providerResponseId: report?.responseId ?? null,
-    client: call.attribution.client,
-    ...((call.isResponseRefetchable || report?.startsJob) && { isResponseRefetchable: true }),
-    ...(call.attributionDueAt !== null && { attributionDueAt: call.attributionDueAt }),
+    client: attribution.client,
+    sessionId: identity.sessionId,
+    sessionSource: identity.sessionId === null ? null : "stated",
+    turnId: identity.turnId,
+    agentId: identity.agentId,
+    parentAgentId: identity.parentAgentId,
+    agentKind: identity.agentKind,
+    clientVersion: identity.clientVersion,
+    // Calls through the proxy have no log.
+    recordSource: null,
+    logFile: null,
+    logLine: null,
+    // Spread, they would make V8 build the record slowly.
+    gitBranch: git.gitBranch,
+    gitCommit: git.gitCommit,
+    gitRemote: git.gitRemote,
+    pullRequest: git.pullRequest,
   };
+  if (call.isResponseRefetchable || report?.startsJob) record.isResponseRefetchable = true;
+  if (attributionDueAt !== null) record.attributionDueAt = attributionDueAt;
+  return record;
 }

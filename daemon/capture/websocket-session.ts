@@ -9,6 +9,7 @@ import {
   createWebSocketReader,
   type WebSocketReader,
 } from "../../core/metering/exchange/websocket-reader.ts";
+import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
 import { createMessageUsageReader } from "../../core/metering/usage/message-usage-reader.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import { MAX_MESSAGE_BYTES } from "../../core/metering/usage/usage-reader.ts";
@@ -16,6 +17,7 @@ import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import { type BudgetShare, openBudgetShare } from "./byte-budget.ts";
 import type { CallStart } from "./call-start.ts";
 import { createLiveTurns, type SessionTurns } from "./live-turns.ts";
+import { takeReportLimits } from "./read-limits.ts";
 import { type Recording, recordCall } from "./record-call.ts";
 import { createResponseTurns, NO_FACTS, type Turn } from "./response-turns.ts";
 import type { CallEnd } from "./to-record.ts";
@@ -136,11 +138,24 @@ function recordTurn(
   const { recording, start, route, head } = session;
   const { host, attribution } = start.facts;
   session.isCounted = true;
+  if (report !== null)
+    takeReportLimits(
+      recording.ports,
+      { provider: route.provider, request: start.head, response: head },
+      report,
+    );
   const settled = session.begin();
   recordCall(
     recording,
     {
       ...turn,
+      identity: recording.sessions.resolve(
+        readCallIdentity({
+          headers: start.head.headers,
+          body: turn.facts.stated ?? null,
+          isHandshake: true,
+        }),
+      ),
       credential: session.credential,
       userAgent: session.userAgent,
       host,
@@ -153,13 +168,14 @@ function recordTurn(
       endedAtMs,
     },
     report,
-    { from: attribution, headerProject: start.headerProject },
-  ).then(
-    ({ attributed }) => {
-      recording.continueWith(host, attributed);
-      settled(null);
+    { from: attribution, headerProject: start.headerProject, git: attribution.git?.() ?? null },
+    {
+      recorded(result) {
+        if (result instanceof Promise) recording.continueWith(host, result);
+        settled(null);
+      },
+      failed: settled,
     },
-    (cause) => settled(cause),
   );
 }
 

@@ -8,6 +8,7 @@ import type { ConnectStatus } from "../../core/wire/loopback.ts";
 import { writeLogEffect } from "../tasks/log-effect.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
 import { originOf } from "./connection.ts";
+import { delay } from "./delay.ts";
 import { createPairingStates, loadPairingState } from "./machine-states.ts";
 import {
   checkCredentials,
@@ -274,6 +275,8 @@ async function storeCredentials(
     promptHashKey,
     createdAt: clock.now(),
   };
+  // First, because sync sends what is pending as soon as there are credentials.
+  if (target.fromNow) await skipPending(service);
   await ports.credentials.write(credentials);
   store.delivery.updateState("cloud_state", {
     enabled: 1,
@@ -284,8 +287,16 @@ async function storeCredentials(
     last_connected_at: clock.now(),
     api_key_mirror: await ports.credentials.seal(credentials),
   });
-  if (target.fromNow) store.delivery.skipPending(clock.now());
   await ports.saveConnection({ enabled: true, baseUrl: target.baseUrl });
   await hooks.paired();
   return { kind: "credentials_stored", attempt };
+}
+
+/** Marks as skipped what is pending now, in short steps between which calls are metered. */
+async function skipPending({ ports: { store, clock } }: Service): Promise<void> {
+  let through = store.delivery.skipSome(clock.now(), null);
+  while (through !== null) {
+    await delay(clock, 0);
+    through = store.delivery.skipSome(clock.now(), through);
+  }
 }

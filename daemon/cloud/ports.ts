@@ -26,6 +26,8 @@ export interface CloudServicePorts {
   readonly log: Log;
   readonly createDriver: CreateDriver;
   readonly sha256: Sha256;
+  /** Reads the key under which ids of sessions and agents are hashed, 64 hexadecimal digits; null: they are not sent. */
+  idKey(): Promise<string | null>;
   /** Returns a number in [0, 1), which varies backoffs. */
   random(): number;
   /**

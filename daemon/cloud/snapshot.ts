@@ -18,7 +18,7 @@ export async function readSnapshot(
   const { bodies } = settings.cloud;
   const uploadFrom = readWatermark(store, bodies.uploadFrom);
   const delivery = store.bodyDelivery.totals({ perProject: mergeBodyRules(settings.cloud), uploadFrom });
-  // Without credentials nothing is pending. Counting would read the whole table at each request of the local page.
+  // Without credentials nothing is to be sent.
   const hasCloud = credentials !== null;
   return {
     enabled: settings.cloud.enabled,

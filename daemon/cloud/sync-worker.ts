@@ -10,6 +10,7 @@ import type { CloudClientResult } from "../../core/ports/cloud-client.ts";
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import type { Driver } from "../../core/ports/driver.ts";
 import type { RejectedRecord } from "../../core/ports/sync-store.ts";
+import { createIdHash } from "../../core/privacy/policy/id-hash.ts";
 import { toOutgoingRecord } from "../../core/privacy/policy/outgoing-record.ts";
 import { choosePromptHashForm } from "../../core/privacy/policy/prompt-hash.ts";
 import { isLocalOnly, sentFields, type UploadPolicy } from "../../core/privacy/policy/upload-policy.ts";
@@ -189,13 +190,15 @@ function buildBatch(
   requestIds: readonly string[],
   upload: CloudSettings["cloud"]["upload"],
   { promptHashKey }: CloudCredentials,
+  idKey: string | null,
 ): OutgoingBatch {
+  const hashId = idKey === null ? null : createIdHash(idKey, sha256);
   const promptHash = choosePromptHashForm(upload.promptHashKind, promptHashKey, sha256);
   const records: MetadataRecord[] = [];
   const projects = new Set<string>();
   const incomplete = new Set<string>();
   for (const request of store.delivery.requestsById(requestIds)) {
-    const outgoing = toOutgoingRecord(request, upload, promptHash);
+    const outgoing = toOutgoingRecord(request, upload, promptHash, hashId);
     if (outgoing.kind !== "send") continue;
     records.push(outgoing.record);
     projects.add(request.project);
@@ -223,7 +226,7 @@ async function sendBatch(
   const credentials = connection?.credentials ?? null;
   if (connection === null || credentials === null || !connection.settings.cloud.enabled) return NOT_SENT;
   const { upload } = connection.settings.cloud;
-  const batch = buildBatch(ports, requestIds, upload, credentials);
+  const batch = buildBatch(ports, requestIds, upload, credentials, await ports.idKey());
   const { records, skipped } = batch;
   if (skipped.length > 0) {
     store.delivery.settle({ synced: [], skipped, quarantined: [], at: clock.now() });

@@ -1,10 +1,18 @@
 import { html } from "hono/html";
 import type { Banner } from "../../core/delivery/banner/status-banner.ts";
+import { formatOrigins } from "../../core/metering/attribution/list-origins.ts";
+import type { ProjectOrigin } from "../../core/metering/attribution/project-origin.ts";
 import {
   type CoverageSummary,
   describeCoverageCount,
 } from "../../core/metering/coverage/coverage-summary.ts";
-import { addProviderCommand, describeUnlistedHost } from "../../core/metering/coverage/unlisted-hosts.ts";
+import {
+  addProviderCommand,
+  describeAddedHost,
+  describeUnlistedHost,
+  type IsKnownHost,
+  splitAddedHosts,
+} from "../../core/metering/coverage/unlisted-hosts.ts";
 import {
   type CostPart,
   type CostSplit,
@@ -24,14 +32,16 @@ import { type ChartDay, renderCostChart } from "../../pages/cost-chart.ts";
 import { formatPermille, formatShortCount, formatShortUsd } from "../../pages/formats.ts";
 import type { Html } from "../../pages/html.ts";
 import { type CloudBanner, type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
+import type { LimitView } from "../limits/limit-views.ts";
 import { dayOf } from "../store/days.ts";
 import { countPart, formatRowCost } from "../store/format-row-cost.ts";
-import type { ReportRow, Statistics } from "../store/port/reports.ts";
+import type { ReportRow, SourceShare, Statistics } from "../store/port/reports.ts";
+import { toTokenSums, totalInput, totalOutput } from "../store/token-sums.ts";
 import { type CoverageGaps, renderCoverageGaps } from "./coverage-gaps.ts";
 import { renderLayout } from "./layout.ts";
+import { renderLimitsPanel } from "./limits-panel.ts";
 import { renderPriceFix } from "./price-fix.ts";
 import { renderTime } from "./render-time.ts";
-import { toTokenSums, totalInput, totalOutput } from "./token-sums.ts";
 
 /** The periods that the page offers, in days. Each includes today. */
 export const PAGE_RANGES = [7, 30, 90, 365] as const;
@@ -43,10 +53,17 @@ export interface LocalPageData {
   readonly from: Millis;
   readonly to: Millis;
   readonly statistics: Statistics;
+  /** The part of the period that was imported from logs of agents. */
+  readonly fromLogs: SourceShare;
   /** Newest first. */
   readonly recent: readonly RequestRecord[];
   readonly coverage: CoverageSummary;
+  readonly isKnownHost: IsKnownHost;
+  /** The origins of projects whose names do not tell them apart. */
+  readonly origins: ReadonlyMap<string, readonly ProjectOrigin[]>;
   readonly gaps: CoverageGaps;
+  /** The windows of an hour or more. */
+  readonly limits: readonly LimitView[];
   readonly cloud: CloudBanner;
   /** How the models of unpriced requests get a price. */
   readonly priceFixes: readonly PriceFix[];
@@ -73,22 +90,30 @@ export function renderLocalPage(facts: LocalPageData): Html {
       <span class="live" id="live" role="status"></span>`,
     html`<div id="notices" data-live>${renderNotices(facts)}${facts.recent.length === 0 ? renderEmptyState(status) : ""}</div>
       <dl class="tiles" id="tiles" data-live>${renderTiles(facts)}</dl>
+      <div id="limits" data-live>${renderLimitsPanel(facts.limits)}</div>
       <section class="panel" aria-labelledby="chart-title">
         <div class="head"><h2 id="chart-title">Cost per day</h2>${renderPeriodLinks(facts.rangeDays)}</div>
-        <div id="chart" data-live>${renderCostChart(chartDays(facts))}</div>
+        <div id="chart" data-live>${renderCostChart(chartDays(facts))}${renderLogShare(facts)}</div>
       </section>
       <div class="pair" id="groups" data-live>
-        ${renderGroups("Projects", "Project", facts.statistics.projects, facts.statistics.total)}
+        ${renderGroups("Projects", "Project", facts.statistics.projects, facts.statistics.total, facts.origins)}
         ${renderGroups("Models", "Model", facts.statistics.models, facts.statistics.total)}
       </div>
       <section class="panel" aria-labelledby="recent-title">
         <div class="head"><h2 id="recent-title">Latest requests</h2></div>
         <div id="recent" data-live>${renderRecentTable(facts.recent)}</div>
       </section>
-      <div class="pair" id="below" data-live>${renderCoverageCard(facts.coverage)}${renderCloudCard(facts.cloud)}</div>
+      <div class="pair" id="below" data-live>${renderCoverageCard(facts.coverage, facts.isKnownHost)}${renderCloudCard(facts.cloud)}</div>
       <div id="gaps" data-live>${renderCoverageGaps(facts.gaps)}</div>`,
     html`<p>meter ${status.version}, running since ${renderTime(Date.parse(status.started_at), true)}. This page covers only this machine.</p>`,
   );
+}
+
+/** Says how much was imported from logs. Without such requests, everything is from the wire. */
+function renderLogShare({ fromLogs, statistics: { total } }: LocalPageData): Html | "" {
+  return fromLogs.requests === 0
+    ? ""
+    : html`<p class="quiet">From logs: ${formatCount(fromLogs.requests)} of ${formatQuantity(total.requests, "request")}, ${formatShortUsd(fromLogs.costPicoUsd)} of the cost. The rest is from the wire.</p>`;
 }
 
 function renderState(status: DaemonStatus): Html {
@@ -201,7 +226,17 @@ function chartDays({ statistics, from, to }: LocalPageData): ChartDay[] {
   return days;
 }
 
-function renderGroups(title: string, head: string, rows: readonly ReportRow[], total: ReportRow): Html {
+function renderGroups(
+  title: string,
+  head: string,
+  rows: readonly ReportRow[],
+  total: ReportRow,
+  origins: LocalPageData["origins"] = new Map(),
+): Html {
+  const origin = (key: string | null) => {
+    const places = origins.get(key ?? "");
+    return places === undefined ? "" : html`<br><bdi class="quiet">${formatOrigins(places, null)}</bdi>`;
+  };
   const shown = rows.slice(0, MAX_GROUPS);
   const rest = rows.slice(MAX_GROUPS);
   const parts = shownParts((part) => countPart(total, part) > 0);
@@ -224,7 +259,7 @@ function renderGroups(title: string, head: string, rows: readonly ReportRow[], t
       <thead><tr><th scope="col">${head}</th><th scope="col" class="wide">Share</th><th scope="col" class="number">Requests</th>${parts.map((each) => html`<th scope="col" class="number">${each.label}</th>`)}</tr></thead>
       <tbody>${shown.map(
         (row) =>
-          html`<tr><th scope="row" class="name"><bdi>${row.key ?? ""}</bdi></th><td class="share wide">${share(row)}</td><td class="number">${formatCount(row.requests)}</td>${parts.map(({ part }) => html`<td class="number">${formatRowCost(row, part, formatShortUsd)}</td>`)}</tr>`,
+          html`<tr><th scope="row" class="name"><bdi>${row.key ?? ""}</bdi>${origin(row.key)}</th><td class="share wide">${share(row)}</td><td class="number">${formatCount(row.requests)}</td>${parts.map(({ part }) => html`<td class="number">${formatRowCost(row, part, formatShortUsd)}</td>`)}</tr>`,
       )}${
         rest.length === 0
           ? ""
@@ -241,13 +276,15 @@ export function renderOutcome({ errorClass, httpStatus }: RequestRecord): Html {
   return html`<span class="failed">${httpStatus ?? ""} ${errorClass.replaceAll("_", " ")}</span>`;
 }
 
+const isFromLogs = ({ recordSource }: RequestRecord) => recordSource === "logs";
+
 function renderRecentTable(recent: readonly RequestRecord[]): Html {
   if (recent.length === 0) return html`<p class="quiet">None yet.</p>`;
   return html`<div class="scroll"><table aria-labelledby="recent-title">
     <thead><tr><th scope="col">When</th><th scope="col" class="wide">Project</th><th scope="col">Model</th><th scope="col" class="wide">Program</th><th scope="col" class="number wide">In</th><th scope="col" class="number wide">Out</th><th scope="col" class="number">Cost</th><th scope="col" class="number wide">Duration</th><th scope="col" class="wide">Status</th></tr></thead>
     <tbody>${recent.map((request) => {
       const tokens = toTokenSums(request.tokens);
-      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${renderTime(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow quiet"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${formatCount(totalInput(tokens))}">${formatShortCount(totalInput(tokens))}</td><td class="number wide" title="${formatCount(totalOutput(tokens))}">${formatShortCount(totalOutput(tokens))}</td><td class="number">${isUnpriced(request) ? "unpriced" : formatShortUsd(request.costPicoUsd)}${effectiveBilling(request) === "plan" ? html` <span class="quiet">plan</span>` : ""}</td><td class="number wide">${formatDuration(request.latencyMs)}</td><td class="wide">${renderOutcome(request)}</td></tr>`;
+      return html`<tr id="r-${request.requestId}"><th scope="row" class="when"><a href="/requests/${request.requestId}">${renderTime(request.requestedAt)}</a></th><td class="name wide"><bdi>${request.project}</bdi></td><td class="name"><bdi>${request.model}</bdi><span class="narrow quiet"><bdi>${request.project}</bdi></span></td><td class="wide"><bdi>${request.client ?? UNKNOWN}</bdi></td><td class="number wide" title="${formatCount(totalInput(tokens))}">${formatShortCount(totalInput(tokens))}</td><td class="number wide" title="${formatCount(totalOutput(tokens))}">${formatShortCount(totalOutput(tokens))}</td><td class="number">${isUnpriced(request) ? "unpriced" : formatShortUsd(request.costPicoUsd)}${effectiveBilling(request) === "plan" ? html` <span class="quiet">plan</span>` : ""}</td><td class="number wide">${isFromLogs(request) ? "–" : formatDuration(request.latencyMs)}</td><td class="wide">${isFromLogs(request) ? "from logs" : renderOutcome(request)}</td></tr>`;
     })}</tbody>
   </table></div>`;
 }
@@ -255,8 +292,9 @@ function renderRecentTable(recent: readonly RequestRecord[]): Html {
 /** How many unlisted hosts the card names. */
 const MAX_UNLISTED = 3;
 
-function renderCoverageCard(summary: CoverageSummary): Html {
-  const { permille, metered, seen, missing, withoutUsage, unlisted } = summary;
+function renderCoverageCard(summary: CoverageSummary, isKnownHost: IsKnownHost): Html {
+  const { permille, metered, seen, missing, withoutUsage } = summary;
+  const { unlisted, added } = splitAddedHosts(summary.unlisted, isKnownHost);
   const lines = [
     ...missing.map(
       ({ kind, count }) => `Not metered: ${formatCount(count)} ${describeCoverageCount(kind, count)}`,
@@ -278,9 +316,9 @@ function renderCoverageCard(summary: CoverageSummary): Html {
               : html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>`)}</ul>`
           }`
     }${
-      unlisted.length === 0
+      unlisted.length + added.length === 0
         ? ""
-        : html`<ul class="plain">${unlisted.slice(0, MAX_UNLISTED).map((host) => html`<li>${describeUnlistedHost(host)} Meter it: <code>${addProviderCommand(host)}</code></li>`)}</ul>`
+        : html`<ul class="plain">${added.slice(0, MAX_UNLISTED).map((host) => html`<li>${describeAddedHost(host)}</li>`)}${unlisted.slice(0, MAX_UNLISTED).map((host) => html`<li>${describeUnlistedHost(host)} Meter it: <code>${addProviderCommand(host)}</code></li>`)}</ul>`
     }
   </section>`;
 }

@@ -44,7 +44,7 @@ export const pageScript = `"use strict";
   let lost = false;
   const connect = () => {
     const events = new EventSource("/v1/events");
-    events.addEventListener("request", soon);
+    for (const name of ["request", "limit.warning", "limit.reset"]) events.addEventListener(name, soon);
     events.addEventListener("open", () => {
       state.textContent = "Live";
       if (lost) soon();

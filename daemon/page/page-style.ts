@@ -29,6 +29,7 @@ nav a[aria-current] { background: var(--bar-soft); color: var(--text); font-weig
 .share svg { display: block; width: 100%; height: 8px; }
 .share .rest { fill: var(--bar-soft); }
 .share .part { fill: var(--bar); }
+.share .now { fill: var(--text); }
 .failed { color: var(--bad); }
 tr.new { animation: arrive 2.5s ease-out; }
 @keyframes arrive { from { background: var(--bar-soft); } }

@@ -1,4 +1,6 @@
 import { html } from "hono/html";
+import { formatOrigins } from "../../core/metering/attribution/list-origins.ts";
+import type { ProjectOrigin } from "../../core/metering/attribution/project-origin.ts";
 import { describeFailure } from "../../core/metering/classify/describe-failure.ts";
 import { BILLING_TEXTS } from "../../core/pricing/cost-split.ts";
 import { type Explanation, formatLineQuantity, formatLineRate } from "../../core/pricing/explain-request.ts";
@@ -14,7 +16,11 @@ import { renderPriceFix } from "./price-fix.ts";
 import { renderTime } from "./render-time.ts";
 
 /** Renders the page of one request, with the calculation of its cost. */
-export function renderRequestPage(explanation: Explanation, priceFix: PriceFix | null = null): Html {
+export function renderRequestPage(
+  explanation: Explanation,
+  priceFix: PriceFix | null = null,
+  origins: readonly ProjectOrigin[] = [],
+): Html {
   const { request } = explanation;
   const failure = describeFailure(request);
   return renderLayout(
@@ -22,7 +28,7 @@ export function renderRequestPage(explanation: Explanation, priceFix: PriceFix |
     html`<h1><a href="/">meter</a></h1><nav aria-label="Back"><ul><li><a href="/">All requests</a></li></ul></nav>`,
     html`<section class="panel" aria-labelledby="request-title">
       <div class="head"><h2 id="request-title">One request</h2></div>
-      <dl class="facts">${listFacts(request).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+      <dl class="facts">${listFacts(request, origins).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
       ${failure === null ? "" : html`<p><bdi>${failure}</bdi></p>`}
     </section>
     <div class="pair">
@@ -35,28 +41,46 @@ export function renderRequestPage(explanation: Explanation, priceFix: PriceFix |
 
 type Request = Explanation["request"];
 
-function listFacts(request: Request): readonly (readonly [string, Html | string])[] {
+function listFacts(
+  request: Request,
+  origins: readonly ProjectOrigin[],
+): readonly (readonly [string, Html | string])[] {
   return [
     ["When", renderTime(request.requestedAt, true)],
     [
       "Project",
       html`<bdi>${request.project}</bdi> <span class="quiet">by ${request.attributionTier.replaceAll("_", " ")}</span>`,
     ],
+    ...(origins.length === 0 ? [] : [["Origin", html`<bdi>${formatOrigins(origins, null)}</bdi>`] as const]),
     [
       "Model",
       html`<bdi>${request.model}</bdi>${request.requestedModel === null || request.requestedModel === request.model ? "" : html` <span class="quiet">requested <bdi>${request.requestedModel}</bdi></span>`}`,
     ],
     ["Provider", request.provider],
     ["Program", html`<bdi>${request.client ?? "unknown"}</bdi>`],
-    ["Call", html`<bdi>${request.method} ${request.host}${request.path}</bdi>`],
-    ["Response", html`${renderOutcome(request)}${request.streaming ? ", streamed" : ""}`],
-    [
-      "Duration",
-      `${formatDuration(request.latencyMs)}${request.ttfbMs === null ? "" : `, first byte after ${formatDuration(request.ttfbMs)}`}`,
-    ],
+    ...callFacts(request),
     ["Billing", BILLING_TEXTS[effectiveBilling(request)]],
     ["Request", request.requestId],
   ];
+}
+
+/** A log states neither the address of a call nor how it ended. */
+function callFacts(request: Request): [string, string | Html][] {
+  return request.recordSource === "logs"
+    ? [
+        [
+          "From logs",
+          html`<bdi>${request.logFile ?? "unknown file"}</bdi>, line ${request.logLine ?? "unknown"}`,
+        ],
+      ]
+    : [
+        ["Call", html`<bdi>${request.method} ${request.host}${request.path}</bdi>`],
+        ["Response", html`${renderOutcome(request)}${request.streaming ? ", streamed" : ""}`],
+        [
+          "Duration",
+          `${formatDuration(request.latencyMs)}${request.ttfbMs === null ? "" : `, first byte after ${formatDuration(request.ttfbMs)}`}`,
+        ],
+      ];
 }
 
 function renderTokens({ tokens, tokensComplete }: Request, failed: boolean): Html {

@@ -3,11 +3,11 @@ import { readClientHello } from "../../core/metering/exchange/client-hello.ts";
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import { parseAuthority } from "./authority.ts";
 import { closeSocket, resetSocket } from "./close-socket.ts";
-import type { ClientLocation } from "./dial.ts";
+import type { ClientLocation, DialResult } from "./dial.ts";
 import { createDialRefusal } from "./dial-refusal.ts";
 import { normaliseHost } from "./host-patterns.ts";
 import { intercept } from "./intercept.ts";
-import { dialForPeer } from "./peers.ts";
+import type { PeerOwner } from "./peers.ts";
 import {
   locateClient,
   openRelayLog,
@@ -36,8 +36,8 @@ interface ConnectRequest {
 }
 
 /**
- * Serves a CONNECT: connects to the target, answers, then reads the client's first message. A TLS connection to a
- * provider's host that allows HTTP/1.1 is intercepted. Any other connection is tunnelled unread.
+ * Serves a CONNECT: connects to the target, answers, then reads the client's first message while its user is looked up. A TLS
+ * connection of this user to a provider's host that allows HTTP/1.1 is intercepted. Any other connection is tunnelled unread.
  */
 export function serveConnect(
   context: RelayContext,
@@ -59,14 +59,16 @@ export function serveConnect(
       text: "CONNECT needs host:port and no body",
     });
   }
-  const target: RelayTarget = { ...authority, clientPort: client.remotePort ?? 0, proxyUser };
+  const target: RelayTarget = { ...authority, client, clientPort: client.remotePort ?? 0, proxyUser };
   const request = { context, client, clientLocation: locateClient(client), target, rest };
   if (!context.isProviderHost(authority.host, authority.port)) return connectToOther(request);
-  context.log.note({ kind: "calling", connection: 0, clientPort: target.clientPort, proxyUser });
+  if (!context.peers.isLookedUp(client))
+    context.log.note({ kind: "calling", connection: 0, clientPort: target.clientPort, proxyUser });
   const isPlain = context.isPlainHost(authority.host, authority.port);
   const warm = isPlain ? null : context.warm.take(authority, request.clientLocation);
-  if (warm === null) dialProvider(request, isPlain);
-  else useWarmConnection(request, warm);
+  if (warm === null) return dialProvider(request, isPlain);
+  acceptConnect(request);
+  inspectClientHello(request, { kind: "warm", connection: warm });
 }
 
 /** Connects to a host that is no provider's. Such a connection does not depend on the client's user. */
@@ -82,42 +84,37 @@ function connectToOther(request: ConnectRequest): void {
 }
 
 function dialProvider(request: ConnectRequest, isPlain: boolean): void {
-  const { context, client, target } = request;
-  const cancel = dialForPeer(context, client, target, "tunnel", (dialled, owner) => {
-    client.off("close", onGone);
-    if (!dialled.ok) {
-      if (owner !== "other" && dialled.reason === "upstream_unreachable") {
-        openRelayLog(context, "intercepted", target, () => {}).closed(dialled.reason, dialled.code);
-      }
-      return refuse(context, client, createDialRefusal(target, dialled));
+  const { context, client, clientLocation, target } = request;
+  let cancel = context.dial(target, "tunnel", clientLocation, (dialled) => {
+    if (dialled.ok && !isPlain) {
+      client.off("close", onGone);
+      acceptConnect(request);
+      return inspectClientHello(request, { kind: "dialled", socket: dialled.socket });
     }
-    acceptConnect(request);
-    if (owner === "other") tunnel(context, client, dialled, target, "other_user");
-    else if (isPlain) tapPlain(context, client, dialled, target);
-    else inspectClientHello(request, { kind: "dialled", socket: dialled.socket });
+    const cancelWait = context.peers.onOwnerKnown(client, (owner) => {
+      client.off("close", onGone);
+      if (!dialled.ok) return refuseUnreached(request, dialled, owner);
+      acceptConnect(request);
+      if (owner === "other") tunnel(context, client, dialled, target, "other_user");
+      else tapPlain(context, client, dialled, target);
+    });
+    cancel = () => {
+      cancelWait();
+      if (dialled.ok) closeSocket(dialled.socket);
+    };
   });
   const onGone = () => cancel();
   client.once("close", onGone);
 }
 
-function useWarmConnection(request: ConnectRequest, warm: WarmConnection): void {
-  const { context, client } = request;
-  let cancelWait = () => {};
-  const onGone = () => {
-    cancelWait();
-    warm.discard();
-  };
-  client.once("close", onGone);
-  cancelWait = context.peers.onOwnerKnown(client, (owner) => {
-    client.off("close", onGone);
-    if (owner === "other") {
-      warm.discard();
-      dialProvider(request, false);
-    } else {
-      acceptConnect(request);
-      inspectClientHello(request, { kind: "warm", connection: warm });
-    }
-  });
+function refuseUnreached(
+  { context, client, target }: ConnectRequest,
+  failed: DialResult & { ok: false },
+  owner: PeerOwner,
+): void {
+  if (owner !== "other" && failed.reason === "upstream_unreachable")
+    openRelayLog(context, "intercepted", target, () => {}).closed(failed.reason, failed.code);
+  refuse(context, client, createDialRefusal(target, failed));
 }
 
 function acceptConnect({ client, rest }: ConnectRequest): void {
@@ -158,43 +155,64 @@ function tapPlain(
   close = startTap({ client, upstream: upstream.socket, relayLog, lingerMs: context.limits.lingerMs });
 }
 
+/** A client's first message that is complete, or too long, or not TLS. */
+interface FirstMessage {
+  /** Why the connection is tunnelled; null if it is intercepted. */
+  readonly tunnelReason: TunnelReason | null;
+}
+
 /** What the client's connection is relayed to: a TCP connection to the target, or a verified TLS connection. */
 type Upstream =
   | { readonly kind: "dialled"; readonly socket: Socket }
   | { readonly kind: "warm"; readonly connection: WarmConnection };
 
 /**
- * Waits for the client's first message, puts it back, and intercepts or tunnels the connection. A client that sends nothing
- * in time is closed and not tunnelled: otherwise waiting would be a way around metering. A connection that either side
- * closes before the hello is complete was not used, whatever the client would have sent.
+ * Waits for the client's first message and its user, puts the message back, and intercepts or tunnels the connection. Nothing
+ * is sent upstream before. A connection of another user is tunnelled without waiting for a message. Any other client that
+ * sends nothing in time is closed and not tunnelled: otherwise waiting would be a way around metering. A connection that either
+ * side closes before the hello is complete was not used, whatever the client would have sent.
  */
 function inspectClientHello(request: ConnectRequest, upstream: Upstream): void {
   const { context, client, target } = request;
   const dialled = upstream.kind === "dialled" ? upstream.socket : null;
   let seen: Buffer = Buffer.alloc(0);
+  let message: FirstMessage | null = null;
+  let owner: PeerOwner | null = null;
+  let cancelWait = () => {};
   context.silent.add(client);
-  const stop = () => {
+  const stopReading = () => {
     context.silent.delete(client);
     clearTimeout(timer);
     client.off("data", onData);
     client.off("end", onEnd);
+    client.pause();
+  };
+  const stop = () => {
+    stopReading();
+    cancelWait();
     client.off("close", onGone);
     dialled?.off("close", onGone);
-    client.pause();
   };
   const endUnused = (endSocket: (socket: Socket) => void) => {
     stop();
-    recordUnused(context, target);
+    if (owner !== null) recordUnused(context, target);
     endSocket(client);
     if (upstream.kind === "dialled") endSocket(upstream.socket);
     else upstream.connection.discard();
   };
   const onEnd = () => endUnused(closeSocket);
   const onGone = () => endUnused(resetSocket);
-  const decide = (reason: TunnelReason | null) => {
+  const serve = () => {
+    const tunnelReason = owner === "other" ? "other_user" : message?.tunnelReason;
+    if (owner === null || tunnelReason === undefined) return;
     stop();
     if (seen.length > 0) client.unshift(seen);
-    serveFirstMessage(request, upstream, reason);
+    serveFirstMessage(request, upstream, tunnelReason);
+  };
+  const decide = (tunnelReason: TunnelReason | null) => {
+    message = { tunnelReason };
+    stopReading();
+    serve();
   };
   const onData = (bytes: Buffer) => {
     seen = seen.length === 0 ? bytes : Buffer.concat([seen, bytes]);
@@ -214,8 +232,12 @@ function inspectClientHello(request: ConnectRequest, upstream: Upstream): void {
   client.once("end", onEnd);
   client.once("close", onGone);
   dialled?.once("close", onGone);
-  if (client.destroyed || dialled?.destroyed) onGone();
-  else client.resume();
+  if (client.destroyed || dialled?.destroyed) return onGone();
+  client.resume();
+  cancelWait = context.peers.onOwnerKnown(client, (found) => {
+    owner = found;
+    serve();
+  });
 }
 
 /** Intercepts the connection, or tunnels it if there is a reason to. */

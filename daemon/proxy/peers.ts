@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import type { Authority } from "./authority.ts";
 import { closeSocket } from "./close-socket.ts";
 import type { DialPurpose, DialResult } from "./dial.ts";
@@ -8,15 +9,21 @@ import { locateClient, type RelayContext } from "./relay-context.ts";
 /** Which user a client's connection belongs to: the one who runs the daemon, another one, or unknown. */
 export type PeerOwner = "self" | "other" | "unknown";
 
-/**
- * Finds the user that owns the client's end of a loopback connection. Returns null if the platform can't tell, and `closed`
- * if the client closed its socket before the lookup.
- */
-type FindPeerUser = (connection: {
+/** What a lookup found about a client. */
+interface PeerFacts {
+  /** Null if the platform can't tell, and `closed` if the client closed its socket before the lookup. */
+  readonly user: number | "closed" | null;
+  /** The client's process; null if it was not found at once. */
+  readonly process: ProcessFacts | null;
+}
+
+/** Finds the user that owns the client's end of a loopback connection. */
+type FindPeer = (connection: {
   readonly clientAddress: string;
   readonly clientPort: number;
+  readonly serverAddress: string;
   readonly serverPort: number;
-}) => Promise<number | "closed" | null>;
+}) => Promise<PeerFacts>;
 
 /** The clients of a proxy and the users they belong to. */
 export interface Peers {
@@ -24,8 +31,12 @@ export interface Peers {
   add(client: Socket): void;
   /** Calls `then` once the client's owner is known, immediately if it is. The returned function cancels this. */
   onOwnerKnown(client: Socket, then: (owner: PeerOwner) => void): () => void;
+  /** Whether a lookup of the client was started. */
+  isLookedUp(client: Socket): boolean;
+  /** Returns the process of a client whose owner is known. Null if the lookup did not find it. */
+  processOf(client: Socket): ProcessFacts | null;
   /** Sets how users are looked up from now on. Until the first call, every client's user is unknown. */
-  setFinder(find: FindPeerUser): void;
+  setFinder(find: FindPeer): void;
 }
 
 /** After this time, in milliseconds, a lookup is abandoned and the client's user stays unknown. */
@@ -44,7 +55,9 @@ interface PeersOptions {
 }
 
 interface Peer {
+  readonly isLookedUp: boolean;
   owner: PeerOwner | null;
+  process: ProcessFacts | null;
   waiting: ((owner: PeerOwner) => void)[];
 }
 
@@ -55,7 +68,7 @@ interface PeersState extends PeersOptions {
   /** The maximum number of connections of one other user. */
   readonly share: number;
   openOfOthers: number;
-  find: FindPeerUser | null;
+  find: FindPeer | null;
 }
 
 /**
@@ -74,6 +87,8 @@ export function createPeers(options: PeersOptions): Peers {
   return {
     add: (client) => addPeer(state, client),
     onOwnerKnown: (client, then) => awaitOwner(state.peers.get(client), then),
+    isLookedUp: (client) => state.peers.get(client)?.isLookedUp ?? false,
+    processOf: (client) => state.peers.get(client)?.process ?? null,
     setFinder(find) {
       state.find = find;
     },
@@ -81,20 +96,22 @@ export function createPeers(options: PeersOptions): Peers {
 }
 
 function addPeer(state: PeersState, client: Socket): void {
-  const peer: Peer = { owner: null, waiting: [] };
-  state.peers.set(client, peer);
-  const { remoteAddress, remotePort, localPort } = client;
+  const { remoteAddress, remotePort, localAddress, localPort } = client;
   // A client on another machine has no user here.
-  if (state.find === null || remoteAddress === undefined || locateClient(client) === "remote")
-    return settlePeer(peer, "unknown");
+  const find = locateClient(client) === "remote" ? null : state.find;
+  const peer: Peer = { isLookedUp: find !== null, owner: null, process: null, waiting: [] };
+  state.peers.set(client, peer);
+  if (find === null || remoteAddress === undefined) return settlePeer(peer, "unknown");
   const timer = setTimeout(() => settlePeer(peer, "unknown"), LOOKUP_TIMEOUT_MS);
   const connection = {
     clientAddress: remoteAddress,
     clientPort: remotePort ?? 0,
+    serverAddress: localAddress ?? "",
     serverPort: localPort ?? 0,
   };
-  void state.find(connection).then((user) => {
+  void find(connection).then(({ user, process }) => {
     clearTimeout(timer);
+    peer.process = process;
     if (typeof user === "number" && user !== state.ownUid) countConnection(state, client, user);
     if (peer.owner === null) settlePeer(peer, ownerOf(state, user));
   });

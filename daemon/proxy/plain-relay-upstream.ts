@@ -164,6 +164,7 @@ const isRequestLogged = (relay: PlainRelayState, plan: RequestPlan, owner: PeerO
 const targetOf = ({ client }: PlainRelayState, plan: RequestPlan): RelayTarget => ({
   host: plan.host,
   port: plan.port,
+  client,
   clientPort: client.remotePort ?? 0,
   proxyUser: plan.proxyUser,
 });

@@ -206,8 +206,8 @@ port.on("message", (message: ToWorker) => {
       return context.peers.setFinder(async (connection) => {
         // The client of a short call has closed its socket when the main thread looks up its process.
         const query = { ...connection, wantsProcess: false, storesProcess: true };
-        const { uid, isClosed } = await lookUpCaller(query);
-        return isClosed ? "closed" : uid;
+        const { uid, isClosed, process } = await lookUpCaller(query);
+        return { user: isClosed ? "closed" : uid, process };
       });
     }
     case "spent":

@@ -55,6 +55,7 @@ export function locateClient(client: Socket): ClientLocation {
 export interface RelayTarget {
   readonly host: string;
   readonly port: number;
+  readonly client: Socket;
   readonly clientPort: number;
   readonly proxyUser: string | null;
 }
@@ -79,6 +80,7 @@ export function openRelayLog(
   const entry: LoggedConnection = { id: context.nextConnection(), lastAtMs: atMs, lost: false };
   context.counters[mode] += 1;
   relays.set(entry.id, { entry, close });
+  const caller = context.peers.processOf(target.client);
   log.note({
     kind: "opened",
     connection: entry.id,
@@ -88,6 +90,7 @@ export function openRelayLog(
     port: target.port,
     clientPort: target.clientPort,
     proxyUser: target.proxyUser,
+    ...(caller !== null && { caller }),
   });
   return {
     entry,

@@ -91,12 +91,18 @@ interface ProxyState {
   readonly sink: ProxySink;
   readonly restartDelayMs: (failures: number) => number;
   readonly connectLookup: ConnectLookup | undefined;
-  /** One shared counter: the bytes of batches that this thread has read. */
+  /** What this thread has read of the worker's log: bytes and batches. */
   readonly acknowledged: Int32Array<SharedArrayBuffer>;
   /** The logged connections that are open. */
   readonly open: Set<number>;
-  /** Functions that settle the pings in progress, by id. */
+  /** Messages that were not read yet, oldest first. */
+  readonly inbox: { readonly worker: ProxyThread; readonly message: MessageOfRunning }[];
+  /** Set while a batch was read in this turn of the event loop. */
+  turn: NodeJS.Immediate | null;
+  /** Functions that settle the pings in progress, by id, after everything that the worker sent before its answer was read. */
   readonly pings: Map<number, () => void>;
+  /** The same for probes, when the answer arrives: a long log to read does not mean that the worker hangs. */
+  readonly probes: Map<number, () => void>;
   worker: ProxyThread | null;
   /** A thread that was started in advance. */
   spare: ProxyThread | null;
@@ -128,9 +134,12 @@ export function startProxy(
     sink,
     restartDelayMs,
     connectLookup,
-    acknowledged: new Int32Array(new SharedArrayBuffer(4)),
+    acknowledged: new Int32Array(new SharedArrayBuffer(8)),
     open: new Set(),
+    inbox: [],
+    turn: null,
     pings: new Map(),
+    probes: new Map(),
     worker: null,
     spare: thread ?? null,
     boundPort: config.port,
@@ -189,7 +198,7 @@ function startWorker(
 ): void {
   const { config, acknowledged, connectLookup, spare } = proxy;
   proxy.startedAt = performance.now();
-  Atomics.store(acknowledged, 0, 0);
+  acknowledged.fill(0);
   // A thread that has ended has the ID -1.
   const worker = spare !== null && spare.threadId !== -1 ? spare : startProxyThread();
   proxy.spare = null;
@@ -213,7 +222,9 @@ function startWorker(
       problem = message.message;
       onFailed(new ProxyListenError(message.code, message.message));
     } else {
-      onMessage(proxy, worker, message);
+      if (message.kind === "pong") proxy.probes.get(message.id)?.();
+      proxy.inbox.push({ worker, message });
+      if (proxy.turn === null) readInbox(proxy);
     }
   });
   worker.on("error", (error: Error) => {
@@ -221,11 +232,27 @@ function startWorker(
   });
   worker.on("exit", () => {
     disconnect?.();
+    for (const { worker: sender, message } of proxy.inbox.splice(0)) onMessage(proxy, sender, message);
     onWorkerExit(proxy, problem);
   });
 }
 
 type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
+
+/**
+ * Reads the messages up to the next batch of the log, and the rest in later turns of the event loop. Node delivers up to a
+ * thousand messages in one turn: that many batches would keep timers, the loopback API and V8's own tasks waiting for
+ * seconds.
+ */
+function readInbox(proxy: ProxyState): void {
+  proxy.turn = null;
+  for (let next = proxy.inbox.shift(); next !== undefined; next = proxy.inbox.shift()) {
+    const isBatch = next.message.kind === "batch";
+    if (isBatch) proxy.turn = setImmediate(readInbox, proxy);
+    onMessage(proxy, next.worker, next.message);
+    if (isBatch) return;
+  }
+}
 
 function onMessage(proxy: ProxyState, worker: ProxyThread, message: MessageOfRunning): void {
   switch (message.kind) {
@@ -245,8 +272,12 @@ function onMessage(proxy: ProxyState, worker: ProxyThread, message: MessageOfRun
 function onBatch(proxy: ProxyState, worker: ProxyThread, batch: TapBatch): void {
   for (const frame of batch.notes) trackConnection(proxy, frame);
   deliver(proxy, readTapBatch(batch));
-  if (proxy.worker === worker) Atomics.add(proxy.acknowledged, 0, batch.memoryBytes);
-  worker.postMessage({ kind: "spent", buffer: batch.buffer } satisfies ToWorker, [batch.buffer]);
+  if (proxy.worker === worker) {
+    Atomics.add(proxy.acknowledged, 0, batch.memoryBytes);
+    Atomics.add(proxy.acknowledged, 1, 1);
+  }
+  if (batch.isReusable)
+    worker.postMessage({ kind: "spent", buffer: batch.buffer } satisfies ToWorker, [batch.buffer]);
 }
 
 function trackConnection(proxy: ProxyState, { connection, kind }: TapFrame): void {
@@ -299,8 +330,7 @@ function restartLater(proxy: ProxyState, message: string): void {
   }, delayMs);
 }
 
-function pingWorker(proxy: ProxyState, timeoutMs: number): Promise<number> {
-  const { pings } = proxy;
+function pingWorker(proxy: ProxyState, timeoutMs: number, pings = proxy.pings): Promise<number> {
   proxy.lastPing += 1;
   const id = proxy.lastPing;
   const sentAt = performance.now();
@@ -320,7 +350,7 @@ function pingWorker(proxy: ProxyState, timeoutMs: number): Promise<number> {
 
 async function probeProxy(proxy: ProxyState, timeoutMs: number): Promise<boolean> {
   // The kernel accepts connections even if the worker hangs, so the worker must answer too.
-  const answered = pingWorker(proxy, timeoutMs).then(
+  const answered = pingWorker(proxy, timeoutMs, proxy.probes).then(
     () => true,
     () => false,
   );

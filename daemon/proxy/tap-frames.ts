@@ -1,4 +1,5 @@
 import type { UnlistedApi } from "../../core/metering/coverage/unlisted-hosts.ts";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
 
 /** The direction of bytes: from the client to the provider (`request`), or back (`response`). */
 export type TapDirection = "request" | "response";
@@ -30,7 +31,10 @@ export type CloseReason =
  * `atMs` is in milliseconds since the epoch, with fractions, from a clock that never steps back.
  */
 export type TapFrame =
-  /** A connection whose bytes are logged. `clientPort` is the client's port, `proxyUser` its project label. */
+  /**
+   * A connection whose bytes are logged. `clientPort` is the client's port, `proxyUser` its project label, and `caller` its
+   * process, if the proxy knows it already.
+   */
   | {
       readonly kind: "opened";
       readonly connection: number;
@@ -40,9 +44,10 @@ export type TapFrame =
       readonly port: number;
       readonly clientPort: number;
       readonly proxyUser: string | null;
+      readonly caller?: ProcessFacts;
     }
   /**
-   * A client requested a provider's host. `opened` or `tunnelled` follows with the same `clientPort`. Look up the process at
+   * A client requested a provider's host, and the proxy does not look its process up. `opened` or `tunnelled` follows with the same `clientPort`. Look up the process at
    * that port now: a short call may be over before `opened` arrives.
    */
   | {

@@ -8,7 +8,7 @@ export interface ProxyWorkerData {
   readonly config: ProxyConfig;
   /** The number of the first connection. It continues after a restart, so that numbers stay unique. */
   readonly firstConnection: number;
-  /** One shared counter: the memory size of the batches that the main thread has read, in bytes. */
+  /** Two shared counters of what the main thread has read: the memory size of the batches in bytes, and their number. */
   readonly acknowledged: Int32Array<SharedArrayBuffer>;
 }
 

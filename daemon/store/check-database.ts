@@ -1,6 +1,7 @@
 import { type SqliteOpener, StoreError } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { requireLatestSchema } from "./migrate.ts";
+import { readLastSeq, readThroughSeq } from "./rollups.ts";
 
 /** The result of a check. The check moves and repairs nothing. */
 interface DatabaseCheck {
@@ -8,7 +9,11 @@ interface DatabaseCheck {
   /** SQLite's message. Null if the database is intact. */
   readonly detail: string | null;
   readonly newestRequestAt: Millis | null;
+  /** How many requests the rollups do not contain yet. */
+  readonly unsummed: number | null;
 }
+
+const nothingKnown = { newestRequestAt: null, unsummed: null };
 
 const states: Readonly<Record<string, DatabaseCheck["state"]>> = {
   missing: "absent",
@@ -34,11 +39,12 @@ export async function checkDatabase(
         pages === "unread"
           ? "ok"
           : connection.prepare<{ quick_check: string }>("PRAGMA quick_check(1)").get([])?.quick_check;
-      if (found !== "ok") return { state: "corrupt", detail: found ?? null, newestRequestAt: null };
+      if (found !== "ok") return { state: "corrupt", detail: found ?? null, ...nothingKnown };
       const newest = connection
         .prepare<{ at: number }>("SELECT requested_at AS at FROM requests ORDER BY requested_at DESC LIMIT 1")
         .get([]);
-      return { state: "ok", detail: null, newestRequestAt: newest?.at ?? null };
+      const unsummed = Math.max(0, readLastSeq(connection) - (readThroughSeq(connection) ?? 0));
+      return { state: "ok", detail: null, newestRequestAt: newest?.at ?? null, unsummed };
     } finally {
       connection.close();
     }
@@ -47,7 +53,7 @@ export async function checkDatabase(
     return {
       state: states[reason] ?? "unreadable",
       detail: (cause as Error).message,
-      newestRequestAt: null,
+      ...nothingKnown,
     };
   }
 }

@@ -1,4 +1,4 @@
-import { type Dialect, Kysely } from "kysely";
+import type { Dialect, Kysely } from "kysely";
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Tables } from "./tables.ts";
 
@@ -11,9 +11,9 @@ export interface StoreConnections {
   capture: SqliteConnection<Dialect>;
   /** Reads, and writes what must survive a power cut (cursors, `synced_at`, quarantine, settings): `synchronous=FULL`. */
   state: SqliteConnection<Dialect>;
-  /** Reads reports from a snapshot, while the others write. */
-  reader: Kysely<Tables>;
-  /** The same connection as `reader`, for several reads from one snapshot. */
+  /** Loads the typed reader at the first call. */
+  reader(): Promise<Kysely<Tables>>;
+  /** The connection of `reader`. Reads reports from a snapshot, while the others write. */
   reads: SqliteConnection<Dialect>;
 }
 
@@ -23,5 +23,11 @@ export function createConnections(
   state: SqliteConnection<Dialect>,
   reads: SqliteConnection<Dialect>,
 ): StoreConnections {
-  return { capture, state, reader: new Kysely<Tables>({ dialect: reads.dialect }), reads };
+  let reader: Promise<Kysely<Tables>> | null = null;
+  const load = async () => {
+    // Kysely is more than half of the code that a report would load.
+    const [{ Kysely }, dialect] = await Promise.all([import("kysely"), reads.dialect()]);
+    return new Kysely<Tables>({ dialect });
+  };
+  return { capture, state, reader: () => (reader ??= load()), reads };
 }

@@ -1,8 +1,17 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
+import { deleteLimitsBefore } from "./limits.ts";
+import { changePending, countPendingAmong } from "./pending.ts";
 import type { Deletion, DeletionStore } from "./port/deletion.ts";
-import { changeRequests, clampThroughSeq, deleteUnusedSeries, forgetDays, requestsById } from "./rollups.ts";
+import {
+  changeRequests,
+  clampThroughSeq,
+  deleteUnusedSeries,
+  forgetDays,
+  type RequestCondition,
+  requestsById,
+} from "./rollups.ts";
 
 /** How many requests one transaction deletes, so that capture does not wait long. */
 const batchSize = 500;
@@ -38,7 +47,10 @@ export function createDeletionStore({ state }: Pick<StoreConnections, "state">):
     finish(before, shrink) {
       state.transaction(() => {
         deleteLeftovers(state, before ?? anyTime);
-        if (before === null) deleteOrigins(state);
+        if (before === null) {
+          deleteOrigins(state);
+          deleteLogPositions(state);
+        }
       });
       if (shrink) state.execute("VACUUM");
       // Otherwise the WAL would keep the old pages until they are overwritten.
@@ -70,22 +82,44 @@ function deleteSome(state: SqliteConnection, before: Millis): Omit<Deletion, "un
          ORDER BY captured_at LIMIT ${bodyBatchSize})`,
     )
     .run([before, before]);
-  const oldest = `seq IN
-    (SELECT seq FROM requests WHERE requested_at < ? ORDER BY requested_at, seq LIMIT ${batchSize})`;
-  const remove = () => state.prepare(`DELETE FROM requests WHERE ${oldest}`).run([before]);
-  const requests = bodies > 0 ? 0 : changeRequests(state, { sql: oldest, values: [before] }, remove);
-  clampCursors(state);
-  return { requests, bodies };
+  const oldest = {
+    sql: `seq IN (SELECT seq FROM requests WHERE requested_at < ? ORDER BY requested_at, seq LIMIT ${batchSize})`,
+    values: [before],
+  };
+  return { requests: bodies > 0 ? 0 : deleteRows(state, oldest), bodies };
+}
+
+/** Deletes requests with their quarantine, and returns their number. The caller has begun a transaction. */
+export function deleteRows(state: SqliteConnection, requests: RequestCondition): number {
+  const { sql, values } = requests;
+  let deleted = 0;
+  changePending(state, () => {
+    const pending = countPendingAmong(state, requests);
+    deleted = changeRequests(state, requests, () => {
+      state
+        .prepare(
+          `DELETE FROM cloud_quarantine WHERE kind = 'metadata'
+             AND request_id IN (SELECT request_id FROM requests WHERE ${sql})`,
+        )
+        .run(values);
+      return state.prepare(`DELETE FROM requests WHERE ${sql}`).run(values);
+    });
+    clampCursors(state);
+    return -pending;
+  });
+  return deleted;
 }
 
 function deleteRequests(state: SqliteConnection, requestIds: readonly string[]): void {
-  changeRequests(state, requestsById(requestIds), () => {
-    for (const id of requestIds) {
-      state.prepare("DELETE FROM request_bodies WHERE request_id = ?").run([id]);
-      state.prepare("DELETE FROM requests WHERE request_id = ?").run([id]);
-    }
-  });
-  clampCursors(state);
+  const removeBodies = state.prepare("DELETE FROM request_bodies WHERE request_id = ?");
+  for (const id of requestIds) removeBodies.run([id]);
+  deleteRows(state, requestsById(requestIds));
+}
+
+/** So that the next import of logs reads everything again. */
+function deleteLogPositions(state: SqliteConnection): void {
+  state.prepare("DELETE FROM log_files").run([]);
+  state.prepare("DELETE FROM log_matches").run([]);
 }
 
 function deleteOrigins(state: SqliteConnection): void {
@@ -97,6 +131,7 @@ function deleteOrigins(state: SqliteConnection): void {
 function deleteLeftovers(state: SqliteConnection, before: Millis): void {
   deleteUnusedSeries(state);
   forgetDays(state, { first: 0, last: before - 1 });
+  deleteLimitsBefore(state, before);
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
   state.prepare("DELETE FROM coverage_calls WHERE slot < ?").run([before]);
   state

@@ -2,6 +2,7 @@ import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { readCloudState, updateCloudState } from "./cloud-state.ts";
 import type { StoreConnections } from "./connections.ts";
+import { advanceCursor, changePending, countPending, countPendingAmong, FROM_PENDING } from "./pending.ts";
 import {
   ATTRIBUTION_DUE_MS,
   type Delivery,
@@ -11,13 +12,11 @@ import {
 import type { StoredRequest } from "./port/records.ts";
 import { insertQuarantineRows } from "./quarantine.ts";
 import { type RequestRow, toStoredRequest } from "./request-rows.ts";
+import { readLastSeq, requestsById } from "./rollups.ts";
 import { addSentFields, readSentFieldLists } from "./sent-fields.ts";
 
-/** The pending requests. Only rows after the cursor are read. */
-const pendingSql = `FROM requests NOT INDEXED
-  WHERE seq > (SELECT cursor_seq FROM cloud_sync_state) AND synced_at IS NULL AND sync_skipped_at IS NULL
-    AND NOT EXISTS (SELECT 1 FROM cloud_quarantine AS q
-                    WHERE q.kind = 'metadata' AND q.request_id = requests.request_id)`;
+/** How many requests one transaction skips at most: about 7 ms. */
+const SKIPPED_ROWS = 1_000;
 
 /** Implements `DeliveryStore`. */
 export function createDeliveryStore({ state }: Pick<StoreConnections, "state">): DeliveryStore {
@@ -29,14 +28,14 @@ export function createDeliveryStore({ state }: Pick<StoreConnections, "state">):
         state.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run([key, json]);
         updateCloudState(state, table, change);
       }),
-    countPending: () => state.prepare<{ n: number }>(`SELECT count(*) AS n ${pendingSql}`).get([])?.n ?? 0,
+    countPending: () => countPending(state),
     pendingProjects: (limit, now, from = "oldest") => readPendingProjects(state, limit, now, from),
     oldestPendingAt: () =>
-      state.prepare<{ at: number }>(`SELECT requested_at AS at ${pendingSql} ORDER BY seq LIMIT 1`).get([])
+      state.prepare<{ at: number }>(`SELECT requested_at AS at ${FROM_PENDING} ORDER BY seq LIMIT 1`).get([])
         ?.at ?? null,
     requestsById: (requestIds) => readRequestsById(state, requestIds),
     settle: (settled) => state.transaction(() => settleRequests(state, settled)),
-    skipPending: (at) => state.transaction(() => skipPending(state, at)),
+    skipSome: (at, through) => state.transaction(() => skipSome(state, at, through)),
     saveSentFields: (requestIds, fields) => state.transaction(() => addSentFields(state, requestIds, fields)),
     deliveries: (from, to) => iterateDeliveries(state, from, to),
   };
@@ -50,7 +49,7 @@ function readPendingProjects(
 ): { requestId: string; project: string }[] {
   const rows = state
     .prepare<{ request_id: string; project: string }>(
-      `SELECT request_id, project ${pendingSql}
+      `SELECT request_id, project ${FROM_PENDING}
          AND (attribution_due IS NULL OR attribution_due NOT BETWEEN ? AND ?)
        ORDER BY seq ${from === "oldest" ? "ASC" : "DESC"} LIMIT ?`,
     )
@@ -76,25 +75,30 @@ function settleRequests(
     state.prepare(`UPDATE requests SET ${column} = coalesce(${column}, ?) WHERE request_id = ?`);
   const stampSynced = stamp("synced_at");
   const stampSkipped = stamp("sync_skipped_at");
-  for (const id of synced) stampSynced.run([at, id]);
-  for (const id of skipped) stampSkipped.run([at, id]);
-  insertQuarantineRows(state, quarantined);
-  state
-    .prepare(
-      `UPDATE cloud_sync_state SET cursor_seq =
-         coalesce((SELECT min(seq) - 1 ${pendingSql}), (SELECT max(seq) FROM requests), 0)`,
-    )
-    .run([]);
+  const ids = [...synced, ...skipped, ...quarantined.map(({ requestId }) => requestId)];
+  changePending(state, () => {
+    const settled = countPendingAmong(state, requestsById(ids));
+    for (const id of synced) stampSynced.run([at, id]);
+    for (const id of skipped) stampSkipped.run([at, id]);
+    insertQuarantineRows(state, quarantined);
+    advanceCursor(state);
+    return -settled;
+  });
 }
 
-function skipPending(state: SqliteConnection, at: Millis): number {
-  const skipped = state
-    .prepare(`UPDATE requests SET sync_skipped_at = ? WHERE seq IN (SELECT seq ${pendingSql})`)
-    .run([at]);
-  state
-    .prepare("UPDATE cloud_sync_state SET cursor_seq = coalesce((SELECT max(seq) FROM requests), 0)")
-    .run([]);
-  return skipped;
+function skipSome(state: SqliteConnection, at: Millis, through: number | null): number | null {
+  const last = through ?? readLastSeq(state);
+  const skipped = -changePending(state, () => {
+    const changed = state
+      .prepare(
+        `UPDATE requests SET sync_skipped_at = ?
+         WHERE seq IN (SELECT seq ${FROM_PENDING} AND seq <= ? ORDER BY seq LIMIT ${SKIPPED_ROWS})`,
+      )
+      .run([at, last]);
+    advanceCursor(state);
+    return -changed;
+  });
+  return skipped < SKIPPED_ROWS ? null : last;
 }
 
 function* iterateDeliveries(state: SqliteConnection, from: Millis, to: Millis): IterableIterator<Delivery> {

@@ -3,11 +3,14 @@ import type { BodyDeliveryStore } from "./port/body-delivery.ts";
 import type { CoverageStore } from "./port/coverage.ts";
 import type { DeletionStore } from "./port/deletion.ts";
 import type { DeliveryStore, QuarantineStore } from "./port/delivery.ts";
+import type { LimitStore } from "./port/limits.ts";
+import type { LogStore } from "./port/logs.ts";
 import type { OriginStore } from "./port/origins.ts";
 import type { ReassignmentStore } from "./port/reassignments.ts";
 import type { RecordStore } from "./port/records.ts";
 import type { ReportStore } from "./port/reports.ts";
 import type { RollupStore } from "./port/rollups.ts";
+import type { SessionStore } from "./port/sessions.ts";
 import type { NoteStore, RateStore, SettingStore } from "./port/settings.ts";
 import type { StoreParts } from "./port/store.ts";
 
@@ -19,6 +22,7 @@ export function guardParts(current: () => StoreParts, guard: Guard): StoreParts 
   return {
     records: guardRecords(() => current().records, guard),
     reports: guardReports(() => current().reports, guard),
+    sessions: guardSessions(() => current().sessions, guard),
     rollups: guardRollups(() => current().rollups, guard),
     bodies: guardBodies(() => current().bodies, guard),
     coverage: guardCoverage(() => current().coverage, guard),
@@ -31,6 +35,8 @@ export function guardParts(current: () => StoreParts, guard: Guard): StoreParts 
     deletion: guardDeletion(() => current().deletion, guard),
     reassignments: guardReassignments(() => current().reassignments, guard),
     origins: guardOrigins(() => current().origins, guard),
+    limits: guardLimits(() => current().limits, guard),
+    logs: guardLogs(() => current().logs, guard),
   };
 }
 
@@ -40,6 +46,7 @@ function guardRecords(part: () => RecordStore, guard: Guard): RecordStore {
     find: (text) => guard(() => part().find(text)),
     get: (requestId) => guard(() => part().get(requestId)),
     latestId: () => guard(() => part().latestId()),
+    lastSeq: () => guard(() => part().lastSeq()),
     lastCaptures: (since) => guard(() => part().lastCaptures(since)),
     findStoredResponse: (responseId) => guard(() => part().findStoredResponse(responseId)),
     read: (range) => guard(() => part().read(range)),
@@ -53,10 +60,20 @@ function guardRecords(part: () => RecordStore, guard: Guard): RecordStore {
 function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
   return {
     read: (query) => guard(() => part().read(query)),
+    readFromLogs: (query) => guard(() => part().readFromLogs(query)),
     readUnpricedModels: (query, limit) => guard(() => part().readUnpricedModels(query, limit)),
     readStreamsWithoutUsage: (query) => guard(() => part().readStreamsWithoutUsage(query)),
     readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
     readLastRequests: (period) => guard(() => part().readLastRequests(period)),
+  };
+}
+
+function guardSessions(part: () => SessionStore, guard: Guard): SessionStore {
+  return {
+    list: (query, turn) => guard(() => part().list(query, turn)),
+    find: (text) => guard(() => part().find(text)),
+    summarise: (sessionId) => guard(() => part().summarise(sessionId)),
+    requests: (sessionId, limit) => guard(() => part().requests(sessionId, limit)),
   };
 }
 
@@ -115,7 +132,7 @@ function guardDelivery(part: () => DeliveryStore, guard: Guard): DeliveryStore {
     oldestPendingAt: () => guard(() => part().oldestPendingAt()),
     requestsById: (requestIds) => guard(() => part().requestsById(requestIds)),
     settle: (settled) => guard(() => part().settle(settled)),
-    skipPending: (at) => guard(() => part().skipPending(at)),
+    skipSome: (at, through) => guard(() => part().skipSome(at, through)),
     saveSentFields: (requestIds, fields) => guard(() => part().saveSentFields(requestIds, fields)),
     deliveries: (from, to) => guard(() => part().deliveries(from, to)),
   };
@@ -163,5 +180,29 @@ function guardOrigins(part: () => OriginStore, guard: Guard): OriginStore {
     assign: (assignment, replaced) => guard(() => part().assign(assignment, replaced)),
     isUsed: (project) => guard(() => part().isUsed(project)),
     listMerges: () => guard(() => part().listMerges()),
+  };
+}
+
+function guardLimits(part: () => LimitStore, guard: Guard): LimitStore {
+  return {
+    save: (changed) => guard(() => part().save(changed)),
+    list: () => guard(() => part().list()),
+    history: (id, since) => guard(() => part().history(id, since)),
+    trim: (bounds) => guard(() => part().trim(bounds)),
+  };
+}
+
+function guardLogs(part: () => LogStore, guard: Guard): LogStore {
+  return {
+    position: (path) => guard(() => part().position(path)),
+    save: (batch, at) => guard(() => part().save(batch, at)),
+    matched: (entryIds) => guard(() => part().matched(entryIds)),
+    stored: (entryIds) => guard(() => part().stored(entryIds)),
+    freeWireCalls: (from, to) => guard(() => part().freeWireCalls(from, to)),
+    firstWireCall: (clients) => guard(() => part().firstWireCall(clients)),
+    readSince: (at, afterSeq, limit) => guard(() => part().readSince(at, afterSeq, limit)),
+    count: (agent) => guard(() => part().count(agent)),
+    removeSome: (agent) => guard(() => part().removeSome(agent)),
+    forget: (agent) => guard(() => part().forget(agent)),
   };
 }

@@ -33,8 +33,26 @@ const rollupSums = `requests INTEGER NOT NULL,
         cost_high INTEGER NOT NULL,
         cost_low INTEGER NOT NULL`;
 
+/** The columns of version 25: sessions and agents, Git, and where a record comes from. */
+const SESSION_COLUMNS: Readonly<Record<string, "TEXT" | "INTEGER">> = {
+  session_id: "TEXT",
+  session_source: "TEXT",
+  turn_id: "TEXT",
+  agent_id: "TEXT",
+  parent_agent_id: "TEXT",
+  agent_kind: "TEXT",
+  client_version: "TEXT",
+  git_branch: "TEXT",
+  git_commit: "TEXT",
+  git_remote: "TEXT",
+  pull_request: "INTEGER",
+  record_source: "TEXT",
+  log_file: "TEXT",
+  log_line: "INTEGER",
+};
+
 /**
- * The migrations from version 0 to 23. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
+ * The migrations from version 0 to 29. docs/specification.md#local-records defines the steps to 6, 7, 11, 12 and 14. A step
  * that has been released never changes.
  *
  * Decision: the columns that reports read come first in `requests`, since SQLite reads a row from its start. There is no
@@ -417,6 +435,125 @@ export const migrations: readonly Migration[] = [
     to: 23,
     statements: ["ALTER TABLE usage_series ADD COLUMN http_status INTEGER"],
     expects: { columns: { usage_series: ["http_status"] } },
+  },
+  {
+    // How many numbers after the cursor belong to no pending request, so that these need not be counted: see `pending.ts`.
+    to: 24,
+    statements: [
+      "ALTER TABLE cloud_sync_state ADD COLUMN settled_after_cursor INTEGER NOT NULL DEFAULT 0",
+      `UPDATE cloud_sync_state SET settled_after_cursor =
+         max(0, coalesce((SELECT max(seq) FROM requests), 0) - cursor_seq - (
+           SELECT count(*) FROM requests NOT INDEXED
+           WHERE seq > cursor_seq AND synced_at IS NULL AND sync_skipped_at IS NULL
+             AND NOT EXISTS (SELECT 1 FROM cloud_quarantine AS q
+                             WHERE q.kind = 'metadata' AND q.request_id = requests.request_id)))`,
+    ],
+    expects: { columns: { cloud_sync_state: ["settled_after_cursor"] } },
+  },
+  {
+    to: 25,
+    statements: Object.entries(SESSION_COLUMNS).map(
+      ([column, type]) => `ALTER TABLE requests ADD COLUMN ${column} ${type}`,
+    ),
+    expects: { columns: { requests: Object.keys(SESSION_COLUMNS) } },
+  },
+  {
+    // The limits of accounts: see `LimitStore`.
+    to: 26,
+    statements: [
+      `CREATE TABLE limit_windows (
+        window_id INTEGER PRIMARY KEY,
+        provider TEXT NOT NULL,
+        account TEXT NOT NULL,
+        window_name TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        unit TEXT NOT NULL,
+        window_ms INTEGER,
+        used_ppm INTEGER,
+        limit_amount REAL,
+        remaining_amount REAL,
+        reset_at INTEGER,
+        status TEXT,
+        seen_at INTEGER NOT NULL,
+        UNIQUE (provider, account, window_name, scope, unit)
+      ) STRICT`,
+      `CREATE TABLE limit_points (
+        window_id INTEGER NOT NULL,
+        seen_at INTEGER NOT NULL,
+        used_ppm INTEGER,
+        reset_at INTEGER,
+        PRIMARY KEY (window_id, seen_at)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: {
+      columns: {
+        limit_windows: [
+          "window_id",
+          "provider",
+          "account",
+          "window_name",
+          "scope",
+          "unit",
+          "used_ppm",
+          "seen_at",
+        ],
+        limit_points: ["window_id", "seen_at", "used_ppm", "reset_at"],
+      },
+    },
+  },
+  {
+    to: 27,
+    statements: [
+      "ALTER TABLE usage_series ADD COLUMN git_remote TEXT",
+      "ALTER TABLE usage_series ADD COLUMN git_branch TEXT",
+      "ALTER TABLE usage_series ADD COLUMN pull_request TEXT",
+      "CREATE INDEX requests_git_commit ON requests (git_commit) WHERE git_commit IS NOT NULL",
+    ],
+    expects: {
+      columns: { usage_series: ["git_remote", "git_branch", "pull_request"] },
+      indexes: ["requests_git_commit"],
+    },
+  },
+  {
+    // A session's requests are next to each other, so the index grows at a few places at a time.
+    to: 28,
+    statements: ["CREATE INDEX requests_session ON requests (session_id, requested_at)"],
+    expects: { indexes: ["requests_session"] },
+  },
+  {
+    // How far the logs of agents were read, and which of their calls passed through the proxy: see `logs.ts`.
+    to: 29,
+    statements: [
+      `CREATE TABLE log_files (
+        path TEXT PRIMARY KEY,
+        agent TEXT NOT NULL,
+        format TEXT NOT NULL,
+        reader_version INTEGER NOT NULL,
+        file_id TEXT,
+        size INTEGER NOT NULL,
+        modified_at INTEGER NOT NULL,
+        read_bytes INTEGER NOT NULL,
+        read_lines INTEGER NOT NULL,
+        tail_hash TEXT NOT NULL,
+        state TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE log_matches (
+        entry_id TEXT PRIMARY KEY,
+        request_id TEXT NOT NULL,
+        agent TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID`,
+      "CREATE INDEX log_matches_request_id ON log_matches (request_id)",
+      "CREATE INDEX requests_from_logs ON requests (requested_at, seq) WHERE record_source = 'logs'",
+      "ALTER TABLE usage_series ADD COLUMN record_source TEXT",
+    ],
+    expects: {
+      columns: {
+        log_files: ["path", "agent", "read_bytes", "tail_hash", "state"],
+        log_matches: ["entry_id", "request_id", "agent"],
+        usage_series: ["record_source"],
+      },
+      indexes: ["log_matches_request_id", "requests_from_logs"],
+    },
   },
 ];
 

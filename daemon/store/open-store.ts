@@ -12,6 +12,8 @@ import { createConnections, type StoreConnections } from "./connections.ts";
 import { addCoverageRows, createCoverageStore } from "./coverage.ts";
 import { createDeletionStore } from "./deletion.ts";
 import { createDeliveryStore } from "./delivery.ts";
+import { createLimitStore } from "./limits.ts";
+import { createLogStore } from "./logs.ts";
 import { checkSchema, migrate, readSchemaVersion, requireLatestSchema } from "./migrate.ts";
 import { createNoteStore } from "./notes.ts";
 import { createOriginStore } from "./origins.ts";
@@ -23,6 +25,7 @@ import { attributeRecordRows, createRecordStore, insertRecordRows } from "./reco
 import { createReportStore } from "./reports.ts";
 import { createRollupStore } from "./rollup-build.ts";
 import { addToRollups, discardRollups, ROLLUP_TAIL, type RollupTail, type SummedDays } from "./rollups.ts";
+import { createSessionStore } from "./sessions.ts";
 import { createSettingStore } from "./settings.ts";
 
 /** Options of `openStore()`. */
@@ -138,6 +141,7 @@ function createStore(
   return {
     records: createRecordStore(connections),
     reports: createReportStore(connections),
+    sessions: createSessionStore(connections),
     rollups: createRollupStore(connections, tail, summedDays),
     bodies: createBodyStore(connections),
     coverage: createCoverageStore(connections, summedDays),
@@ -150,6 +154,8 @@ function createStore(
     deletion: createDeletionStore(connections),
     reassignments: createReassignmentStore(connections),
     origins: createOriginStore(connections),
+    limits: createLimitStore(connections),
+    logs: createLogStore(connections),
     setAsidePath,
     trouble: null,
     opened: Promise.resolve(),

@@ -1,6 +1,9 @@
 import type { OriginAssignment } from "../../core/metering/attribution/project-origin.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { OriginStore } from "./port/origins.ts";
+import { findLatest, inUsageSnapshot } from "./usage-parts.ts";
+
+const ANY_TIME = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 /** Implements `OriginStore`. */
 export function createOriginStore({ state }: Pick<StoreConnections, "state">): OriginStore {
@@ -21,7 +24,11 @@ export function createOriginStore({ state }: Pick<StoreConnections, "state">): O
       }),
 
     isUsed: (project) =>
-      state.prepare("SELECT 1 FROM requests WHERE project = ? LIMIT 1").get([project]) !== null,
+      inUsageSnapshot(state, (usage) =>
+        usage.latest === null
+          ? state.prepare("SELECT 1 FROM requests WHERE project = ? LIMIT 1").get([project]) !== null
+          : findLatest(usage, ANY_TIME, { columns: [], filters: { project } }) !== null,
+      ),
 
     listMerges: () =>
       new Map(

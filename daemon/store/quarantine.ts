@@ -1,7 +1,9 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { StoreConnections } from "./connections.ts";
+import { changePending, countPendingAmong } from "./pending.ts";
 import type { QuarantineEntry, QuarantineStore } from "./port/delivery.ts";
 import type { BodyDirection } from "./port/values.ts";
+import { requestsById } from "./rollups.ts";
 import type { Tables } from "./tables.ts";
 
 type QuarantineRow = Tables["cloud_quarantine"];
@@ -40,17 +42,35 @@ function toQuarantineEntry(row: QuarantineRow): QuarantineEntry {
   };
 }
 
-/** Removes entries and moves the cursor back to the first of their rows. */
+/** Removes entries and moves the cursor back to the first of their rows. The caller has begun a transaction. */
 function releaseEntries(
   state: SqliteConnection,
   kind: QuarantineEntry["kind"],
   requestIds: readonly string[],
 ): number {
+  if (kind === "body")
+    return removeEntries(state, kind, requestIds, [
+      "cloud_body_sync_state",
+      "cursor_body_id",
+      "body_id",
+      "request_bodies",
+    ]);
+  let released = 0;
+  changePending(state, () => {
+    const before = countPendingAmong(state, requestsById(requestIds));
+    released = removeEntries(state, kind, requestIds, ["cloud_sync_state", "cursor_seq", "seq", "requests"]);
+    return countPendingAmong(state, requestsById(requestIds)) - before;
+  });
+  return released;
+}
+
+function removeEntries(
+  state: SqliteConnection,
+  kind: QuarantineEntry["kind"],
+  requestIds: readonly string[],
+  [table, cursor, key, owner]: readonly [table: string, cursor: string, key: string, owner: string],
+): number {
   const remove = state.prepare("DELETE FROM cloud_quarantine WHERE kind = ? AND request_id = ?");
-  const [table, cursor, key, owner] =
-    kind === "metadata"
-      ? ["cloud_sync_state", "cursor_seq", "seq", "requests"]
-      : ["cloud_body_sync_state", "cursor_body_id", "body_id", "request_bodies"];
   const moveCursorBack = state.prepare(
     `UPDATE ${table} SET ${cursor} = min(${cursor},
        coalesce((SELECT min(${key}) - 1 FROM ${owner} WHERE request_id = ?), ${cursor}))`,

@@ -1,9 +1,10 @@
 import type { Kysely } from "kysely";
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
-import { storedFields } from "../../core/values/record-fields.ts";
+import { RECORD_FIELDS, storedFields } from "../../core/values/record-fields.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
+import { changePending, countPendingAmong } from "./pending.ts";
 import type {
   CostUpdate,
   FoundRequest,
@@ -15,7 +16,7 @@ import type {
 import type { Period } from "./port/values.ts";
 import { listRequests } from "./request-list.ts";
 import { bindRecord, capturedColumns, type RequestRow, toStoredRequest } from "./request-rows.ts";
-import { changeRequests, requestsById } from "./rollups.ts";
+import { changeRequests, readLastSeq, requestsById } from "./rollups.ts";
 import type { Tables } from "./tables.ts";
 import { findLatestByColumn, inUsageSnapshot } from "./usage-parts.ts";
 
@@ -59,17 +60,33 @@ export function insertRecordRows(connection: SqliteConnection, records: readonly
   for (const record of records) {
     bindRecord(record, values);
     if (insert.run(values) > 0 || !record.tokensComplete) continue;
-    const usage = usageIndexes.map((index) => values[index] as SqliteValue);
-    const filled = changeRequests(connection, requestsById([record.requestId]), () =>
-      connection.prepare(fillSql).run([...usage, record.requestId]),
-    );
-    if (filled > 0) connection.prepare(rewindCursorSql).run([record.requestId]);
+    fillRow(connection, record.requestId);
   }
 }
 
+/** Completes the usage of a record from `values`. The caller has begun a transaction. */
+function fillRow(connection: SqliteConnection, requestId: string): void {
+  const usage = usageIndexes.map((index) => values[index] as SqliteValue);
+  const record = requestsById([requestId]);
+  changePending(connection, () => {
+    const before = countPendingAmong(connection, record);
+    const filled = changeRequests(connection, record, () =>
+      connection.prepare(fillSql).run([...usage, requestId]),
+    );
+    if (filled > 0) connection.prepare(rewindCursorSql).run([requestId]);
+    return countPendingAmong(connection, record) - before;
+  });
+}
+
+/** What is known of a call once its caller is. */
+const ATTRIBUTED_FIELDS = [
+  ...(["project", "attributionTier", "sourceWorkdir", "client"] as const),
+  ...(["gitBranch", "gitCommit", "gitRemote", "pullRequest", "sessionId", "sessionSource"] as const),
+] as const;
+
 /** Updates the attribution of a record, unless the record was sent or the user moved it. */
 const attributeSql = `UPDATE requests
-  SET project = ?, attribution_tier = ?, source_workdir = ?, client = ?, attribution_due = NULL
+  SET ${ATTRIBUTED_FIELDS.map((name) => `${RECORD_FIELDS[name].column} = ?`).join(", ")}, attribution_due = NULL
   WHERE request_id = ? AND attribution_due IS NOT NULL AND synced_at IS NULL AND reassigned_at IS NULL`;
 
 /** Updates the attribution of records that were stored before their callers were known. The caller has begun a transaction. */
@@ -80,8 +97,8 @@ export function attributeRecordRows(
   if (attributed.length === 0) return;
   const attribute = connection.prepare(attributeSql);
   changeRequests(connection, requestsById(attributed.map(({ requestId }) => requestId)), () => {
-    for (const { requestId, project, attributionTier, sourceWorkdir, client } of attributed)
-      attribute.run([project, attributionTier, sourceWorkdir, client, requestId]);
+    for (const record of attributed)
+      attribute.run([...ATTRIBUTED_FIELDS.map((name) => record[name]), record.requestId]);
   });
 }
 
@@ -89,15 +106,18 @@ export function attributeRecordRows(
 export function createRecordStore({ capture, state, reader, reads }: StoreConnections): RecordStore {
   return {
     insert: (records) => capture.transaction(() => insertRecordRows(capture, records)),
-    find: (text) => findRequest(reader, text.trim()),
-    get: (requestId) => getRequest(reader, requestId),
+    find: async (text) => findRequest(await reader(), text.trim()),
+    get: async (requestId) => getRequest(await reader(), requestId),
     latestId: () =>
       state
         .prepare<{ id: string }>("SELECT request_id AS id FROM requests ORDER BY requested_at DESC LIMIT 1")
         .get([])?.id ?? null,
+    lastSeq: () => readLastSeq(state),
     lastCaptures: (since) =>
       inUsageSnapshot(reads, (usage) =>
-        findLatestByColumn(usage, { from: since, to: Number.POSITIVE_INFINITY }, "client"),
+        findLatestByColumn(usage, { from: since, to: Number.POSITIVE_INFINITY }, "client", {
+          record_source: "wire",
+        }),
       ).map(([client, at]) => ({ client, at })),
     findStoredResponse: (providerResponseId) => findStoredResponse(capture, providerResponseId),
     read: (range) => readRequests(state, range),

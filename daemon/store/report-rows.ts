@@ -1,8 +1,8 @@
 import { COST_PARTS, type CostSplit, NO_COST, SPLIT_PARTS } from "../../core/pricing/cost-split.ts";
 import type { BillingMode, CostSource } from "../../core/values/record.ts";
 import type { ReportRow, SourceShare, TokenSums } from "./port/reports.ts";
-import { COST_HALF, type SeriesColumn, type TokenColumn } from "./rollup-definition.ts";
-import type { SumRow } from "./usage-sums.ts";
+import { COST_HALF, type TokenColumn } from "./rollup-definition.ts";
+import type { SumRow, UsageColumn } from "./usage-sums.ts";
 
 /** The sums of token counts, each with its column. */
 const TOKEN_SUMS: readonly (readonly [name: keyof TokenSums, column: TokenColumn])[] = [
@@ -66,8 +66,8 @@ export function addSums(row: OpenRow, sums: SumRow): void {
 /** Adds up the cost sources and billing modes of each group. Without a column there is one group, whose key is null. */
 export function toReportRows(
   sums: readonly SumRow[],
-  column: SeriesColumn | undefined,
-  second?: SeriesColumn,
+  column: UsageColumn | undefined,
+  second?: UsageColumn,
 ): ReportRow[] {
   const rows = new Map<string, OpenRow>();
   for (const each of sums) {

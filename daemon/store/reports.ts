@@ -5,6 +5,7 @@ import {
   type ReportQuery,
   type ReportRow,
   type ReportStore,
+  type SourceShare,
   type StreamsWithoutUsage,
   TIME_UNITS,
   type TimeUnit,
@@ -12,42 +13,52 @@ import {
 } from "./port/reports.ts";
 import { byCost, sumRows, toReportRows } from "./report-rows.ts";
 import { lastInstant } from "./request-rows.ts";
-import type { SeriesColumn } from "./rollup-definition.ts";
 import { readStatistics } from "./statistics.ts";
 import {
   findLatest,
   findLatestByColumn,
   inUsageSnapshot,
-  partsOf,
+  partsOfQuery,
   sumByBucket,
   sumPart,
   type UsageSnapshot,
 } from "./usage-parts.ts";
-import type { Span, SumQuery, SumRow } from "./usage-sums.ts";
+import type { Span, SumQuery, SumRow, UsageColumn } from "./usage-sums.ts";
 
 type Filters = Omit<ReportQuery, "by" | "and" | "days">;
 
 const isTimeUnit = (grouping: ReportGrouping | undefined): grouping is TimeUnit =>
   (TIME_UNITS as readonly (string | undefined)[]).includes(grouping);
 
-const SERIES: Readonly<Record<ReportColumn, SeriesColumn>> = {
+/** The columns of the groupings. All records are of this machine, so `machine` has none. */
+const COLUMNS: Readonly<Record<ReportColumn, UsageColumn | null>> = {
   project: "project",
   model: "model",
   provider: "provider",
   client: "client",
   billing: "billing_mode",
+  session: "session_id",
+  agent: "agent_id",
+  "client-version": "client_version",
+  branch: "git_branch",
+  commit: "git_commit",
+  pr: "pull_request",
+  machine: null,
 };
 
 /** Returns the columns of the groupings that are columns. */
-const columnsOf = (...groupings: readonly (ReportGrouping | undefined)[]): SeriesColumn[] =>
-  groupings.flatMap((grouping) =>
-    grouping === undefined || grouping === "total" || isTimeUnit(grouping) ? [] : [SERIES[grouping]],
-  );
+const columnsOf = (...groupings: readonly (ReportGrouping | undefined)[]): UsageColumn[] =>
+  groupings.flatMap((grouping) => {
+    const column =
+      grouping === undefined || grouping === "total" || isTimeUnit(grouping) ? null : COLUMNS[grouping];
+    return column === null ? [] : [column];
+  });
 
 /** Implements `ReportStore`. Each report is read from one snapshot. */
 export function createReportStore({ reads }: Pick<StoreConnections, "reads">): ReportStore {
   return {
     read: async (query) => inUsageSnapshot(reads, (usage) => readReport(usage, query)),
+    readFromLogs: async (filters) => inUsageSnapshot(reads, (usage) => readFromLogs(usage, filters)),
     readStreamsWithoutUsage: async (filters) =>
       inUsageSnapshot(reads, (usage) => readStreamsWithoutUsage(usage, filters)),
     readUnpricedModels: async (filters, limit) =>
@@ -67,10 +78,15 @@ const spanOf = ({ from, to }: Filters): Span => ({
   to: to ?? Number.POSITIVE_INFINITY,
 });
 
-const filtersOf = ({ project, model, provider }: Filters): SumQuery["filters"] => ({
-  project,
-  model,
-  provider,
+const filtersOf = (filters: Filters): SumQuery["filters"] => ({
+  project: filters.project,
+  model: filters.model,
+  provider: filters.provider,
+  git_remote: filters.remote,
+  git_branch: filters.branch,
+  git_commit: filters.commit,
+  pull_request: filters.pullRequest?.toString(),
+  session_id: filters.session,
 });
 
 function readReport(usage: UsageSnapshot, query: ReportQuery): ReportRow[] {
@@ -88,11 +104,11 @@ function readReport(usage: UsageSnapshot, query: ReportQuery): ReportRow[] {
 function sumSpan(
   usage: UsageSnapshot,
   filters: Filters,
-  columns: readonly SeriesColumn[],
+  columns: readonly UsageColumn[],
   only?: SumQuery["only"],
 ): SumRow[] {
   const query: SumQuery = { columns, filters: filtersOf(filters), ...(only !== undefined && { only }) };
-  return partsOf(usage, spanOf(filters)).flatMap((part) => sumPart(usage, part, query));
+  return partsOfQuery(usage, spanOf(filters), query).flatMap((part) => sumPart(usage, part, query));
 }
 
 function readByTime(usage: UsageSnapshot, query: ReportQuery, unit: TimeUnit): ReportRow[] {
@@ -116,6 +132,17 @@ function sortByFirstKey(rows: readonly ReportRow[]): ReportRow[] {
     .map(([key, own]) => ({ own, sum: sumRows(own, key) }))
     .sort((one, other) => byCost(one.sum, other.sum))
     .flatMap(({ own }) => own);
+}
+
+function readFromLogs(usage: UsageSnapshot, filters: Filters): SourceShare {
+  const { connection } = usage;
+  const hasAny = connection.prepare("SELECT 1 FROM requests WHERE record_source = 'logs' LIMIT 1").get([]);
+  if (hasAny === null) return { requests: 0, costPicoUsd: 0n };
+  const query: SumQuery = { columns: [], filters: { ...filtersOf(filters), record_source: "logs" } };
+  const parts = partsOfQuery(usage, spanOf(filters), query);
+  const sums = parts.flatMap((part) => sumPart(usage, part, query));
+  const { requests, costPicoUsd } = sumRows(toReportRows(sums, undefined));
+  return { requests, costPicoUsd };
 }
 
 const byText = (one: string, other: string) => (one < other ? -1 : one === other ? 0 : 1);

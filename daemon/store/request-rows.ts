@@ -45,6 +45,7 @@ const STORED_FORMS: {
   text: null,
   path: null,
   choice: null,
+  id: null,
   sha256: null,
   flag: Number,
   tokens: toTokenCount,

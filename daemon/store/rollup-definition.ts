@@ -37,6 +37,10 @@ export const SERIES_COLUMNS = {
   provider: "provider",
   model: "model",
   client: "client",
+  git_remote: "git_remote",
+  git_branch: "git_branch",
+  pull_request: "CAST(pull_request AS TEXT)",
+  record_source: "coalesce(record_source, 'wire')",
   billing_mode: EFFECTIVE_BILLING_SQL,
   error_class: "error_class",
   http_status: "http_status",
@@ -52,6 +56,20 @@ export const SERIES_COLUMNS = {
 
 /** A column of a series. */
 export type SeriesColumn = keyof typeof SERIES_COLUMNS;
+
+/**
+ * Columns of requests that reports can group and filter by, but that are not in the rollups: with their many values, a slot would
+ * have nearly as many rows of sums as requests.
+ */
+export const REQUEST_COLUMNS = {
+  git_commit: "git_commit",
+  session_id: "session_id",
+  agent_id: "agent_id",
+  client_version: "client_version",
+} as const satisfies Readonly<Record<string, string>>;
+
+/** A column that only requests have. */
+export type RequestColumn = keyof typeof REQUEST_COLUMNS;
 
 /** The names of the columns. */
 export const seriesColumns = Object.keys(SERIES_COLUMNS) as SeriesColumn[];

@@ -10,6 +10,7 @@ import {
   type FoundRequestAt,
   findLatestOfRequests,
   findLatestTime,
+  needsRequests,
   type Span,
   type SumQuery,
   type SumRow,
@@ -83,6 +84,14 @@ export function partsOf(
   return parts.filter((part) => part.from < part.to);
 }
 
+/** Splits a period as `partsOf()`. A query that the rollups can't answer has one part, with all requests. */
+export const partsOfQuery = (
+  usage: UsageSnapshot,
+  span: Span,
+  query: SumQuery,
+  isUsable?: (day: SummedDay) => boolean,
+): UsagePart[] => (needsRequests(query) ? [{ ...span, kind: "requests" }] : partsOf(usage, span, isUsable));
+
 /** Opens the bounds beyond which there are no requests, so that no slot at the end is read request by request. */
 function widen(connection: SqliteConnection, { from, to }: Span): Span {
   const isEmpty = (span: Span) => nextRequestAt(connection, span) === null;
@@ -143,7 +152,7 @@ export function sumPart({ connection, latest }: UsageSnapshot, part: UsagePart, 
 
 /** Finds the latest request of a period. */
 export function findLatest(usage: UsageSnapshot, span: Span, query: SumQuery): FoundRequestAt | null {
-  for (const part of partsOf(usage, span).toReversed()) {
+  for (const part of partsOfQuery(usage, span, query).toReversed()) {
     const found = findLatestOfPart(usage, part, query);
     if (found !== null) return found;
   }
@@ -178,14 +187,14 @@ export function findLatestByColumn(
   usage: UsageSnapshot,
   span: Span,
   column: SeriesColumn,
+  filters: SumQuery["filters"] = {},
 ): [value: string | null, at: Millis][] {
-  const rows = partsOf(usage, span).flatMap((part) =>
-    sumPart(usage, part, { columns: [column], filters: {} }),
-  );
+  const query: SumQuery = { columns: [column], filters };
+  const rows = partsOf(usage, span).flatMap((part) => sumPart(usage, part, query));
   const values = new Set(rows.map((row) => row[column] ?? null));
   return [...values]
     .flatMap((value): [string | null, Millis][] => {
-      const latest = findLatest(usage, span, { columns: [], filters: { [column]: value } });
+      const latest = findLatest(usage, span, { columns: [], filters: { ...filters, [column]: value } });
       return latest === null ? [] : [[value, latest.at]];
     })
     .sort(([, one], [, other]) => other - one);
@@ -215,7 +224,7 @@ export function sumByBucket(
     else known.rows.push(...rows);
   };
   const isWithinBucket = ({ day_from, day_to }: SummedDay) => day_to <= bucketOf(day_from, unit, zone).to;
-  for (const part of partsOf(usage, span, isWithinBucket)) {
+  for (const part of partsOfQuery(usage, span, query, isWithinBucket)) {
     if (part.kind === "days") {
       for (const row of sumEachDay(usage.connection, part, query)) add(row.day_from ?? 0, [row]);
       for (const slot of slotsOfLatest(usage, part))

@@ -2,6 +2,8 @@ import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import {
   COST_HALF,
+  REQUEST_COLUMNS,
+  type RequestColumn,
   SERIES_COLUMNS,
   type SeriesColumn,
   sumColumns,
@@ -15,19 +17,22 @@ export interface Span {
   readonly to: Millis;
 }
 
+/** A column that usage is grouped and filtered by. */
+export type UsageColumn = SeriesColumn | RequestColumn;
+
 /** What is summed, and by what. */
 export interface SumQuery {
   /** The columns to group by, besides cost source and billing mode. */
-  readonly columns: readonly SeriesColumn[];
-  /** The values that columns must have. */
-  readonly filters: Readonly<Partial<Record<SeriesColumn, string | number | null | undefined>>>;
+  readonly columns: readonly UsageColumn[];
+  /** The values that columns must have. Of `git_commit`, the beginning. */
+  readonly filters: Readonly<Partial<Record<UsageColumn, string | number | null | undefined>>>;
   /** Whether only some requests are summed. Default: all. */
   readonly only?: keyof typeof CONDITIONS;
 }
 
 /** The sums of requests that agree in the query's columns, cost source and billing mode, as SQL returns them. */
 export interface SumRow
-  extends Readonly<Partial<Record<SeriesColumn, string | null>>>,
+  extends Readonly<Partial<Record<UsageColumn, string | null>>>,
     Readonly<Record<TokenColumn | "cost_high" | "cost_low", number | bigint | null>> {
   readonly cost_source: string;
   readonly billing_mode: string;
@@ -39,11 +44,21 @@ export interface SumRow
   readonly day_from?: Millis;
 }
 
-/** SQL for a column of a series. */
-type ColumnSql = (column: SeriesColumn) => string;
+/** SQL for a column. */
+type ColumnSql = (column: UsageColumn) => string;
 
+const COLUMNS: Readonly<Record<UsageColumn, string>> = { ...SERIES_COLUMNS, ...REQUEST_COLUMNS };
+
+/** The columns of series. They have none of `REQUEST_COLUMNS`. */
 export const ofSeries: ColumnSql = (column) => column;
-export const ofRequests: ColumnSql = (column) => `(${SERIES_COLUMNS[column]})`;
+export const ofRequests: ColumnSql = (column) => `(${COLUMNS[column]})`;
+
+/** Whether a query needs columns that only requests have, so that rollups can't answer it. */
+export const needsRequests = ({ columns, filters }: Pick<SumQuery, "columns" | "filters">): boolean =>
+  [...columns, ...wantedColumns(filters)].some((column) => column in REQUEST_COLUMNS);
+
+const wantedColumns = (filters: SumQuery["filters"]) =>
+  (Object.keys(filters) as UsageColumn[]).filter((column) => filters[column] !== undefined);
 
 /** Conditions on the columns of a series. */
 const CONDITIONS = {
@@ -66,19 +81,25 @@ export type Selection = Pick<SumQuery, "filters" | "only">;
 
 /** The condition of a selection, on the columns of series or of requests. */
 export function matches({ filters, only }: Selection, sql: ColumnSql): Condition {
-  const wanted = (Object.keys(filters) as SeriesColumn[]).filter((column) => filters[column] !== undefined);
-  const parts = wanted.map((column) => `${sql(column)} IS ?`);
-  if (only !== undefined) parts.push(CONDITIONS[only](sql));
+  const parts = wantedColumns(filters).map((column) => isValue(column, filters[column] ?? null, sql));
+  if (only !== undefined) parts.push({ sql: CONDITIONS[only](sql), values: [] });
   return {
-    sql: parts.map((part) => ` AND ${part}`).join(""),
-    values: wanted.map((column) => filters[column] ?? null),
+    sql: parts.map((part) => ` AND ${part.sql}`).join(""),
+    values: parts.flatMap((part) => part.values),
   };
+}
+
+function isValue(column: UsageColumn, value: string | number | null, sql: ColumnSql): Condition {
+  if (column !== "git_commit" || typeof value !== "string")
+    return { sql: `${sql(column)} IS ?`, values: [value] };
+  // After every hex digit comes "g". The bare column has the index.
+  return { sql: "git_commit >= ? AND git_commit < ?", values: [value, `${value}g`] };
 }
 
 /** The selected and grouped columns of a query. */
 function groupsOf({ columns }: SumQuery, sql: ColumnSql, ...more: readonly string[]) {
-  const names: readonly SeriesColumn[] = [
-    ...new Set<SeriesColumn>([...columns, "cost_source", "billing_mode"]),
+  const names: readonly UsageColumn[] = [
+    ...new Set<UsageColumn>([...columns, "cost_source", "billing_mode"]),
   ];
   return {
     selected: [...more, ...names.map((name) => `${sql(name)} AS ${name}`)].join(", "),
@@ -97,7 +118,8 @@ const bounds = ({ from, to }: Span): SqliteValue[] => [
 
 const count = (condition: string) => `count(*) FILTER (WHERE ${condition})`;
 
-const sumsOfRequests = [
+/** The sums of `SumRow` over requests, in SQL. */
+export const sumsOfRequests = [
   "count(*) AS requests",
   `${count(`${ofRequests("error_class")} IS NOT NULL`)} AS failed_requests`,
   `${count(ofRequests("unpriced"))} AS unpriced_requests`,
@@ -106,6 +128,15 @@ const sumsOfRequests = [
   `sum(cost_pico_usd / ${COST_HALF}) AS cost_high`,
   `sum(cost_pico_usd % ${COST_HALF}) AS cost_low`,
 ].join(", ");
+
+/** The condition on time. `+`: the newest requests are found by their number, and those of a commit by its index. */
+function rangeOf({ filters }: SumQuery, afterSeq: number | null): string {
+  const isIndexed = afterSeq !== null || filters.git_commit != null;
+  const range = isIndexed
+    ? "+requested_at >= ? AND +requested_at < ?"
+    : "requested_at >= ? AND requested_at < ?";
+  return afterSeq === null ? range : `${range} AND seq > ?`;
+}
 
 /** Sums requests one by one: all of the period, or only those that are not in the rollups. */
 export function sumRequests(
@@ -116,14 +147,9 @@ export function sumRequests(
 ): SumRow[] {
   const { selected, grouped } = groupsOf(query, ofRequests);
   const { sql, values } = matches(query, ofRequests);
-  // `+`: the newest requests are found by their number.
-  const range =
-    afterSeq === null
-      ? "requested_at >= ? AND requested_at < ?"
-      : "+requested_at >= ? AND +requested_at < ? AND seq > ?";
   return connection
     .prepare<SumRow>(
-      `SELECT ${selected}, ${sumsOfRequests} FROM requests WHERE ${range}${sql} GROUP BY ${grouped}`,
+      `SELECT ${selected}, ${sumsOfRequests} FROM requests WHERE ${rangeOf(query, afterSeq)}${sql} GROUP BY ${grouped}`,
     )
     .all([...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);
 }
@@ -186,13 +212,9 @@ export function findLatestOfRequests(
   afterSeq: number | null = null,
 ): FoundRequestAt | null {
   const { sql, values } = matches(query, ofRequests);
-  const range =
-    afterSeq === null
-      ? "requested_at >= ? AND requested_at < ?"
-      : "+requested_at >= ? AND +requested_at < ? AND seq > ?";
   return connection
     .prepare<FoundRequestAt>(
-      `SELECT requested_at AS at, request_id AS requestId FROM requests WHERE ${range}${sql}
+      `SELECT requested_at AS at, request_id AS requestId FROM requests WHERE ${rangeOf(query, afterSeq)}${sql}
        ORDER BY requested_at DESC, request_id DESC LIMIT 1`,
     )
     .get([...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);

@@ -26,6 +26,8 @@ export interface CloudStateRows {
     last_error: string | null;
     /** Every request up to this `requests.seq` is sent, skipped or in quarantine. */
     cursor_seq: number;
+    /** How many numbers after `cursor_seq`, up to that of the last request, belong to no pending request. */
+    settled_after_cursor: number;
     last_error_at: number | null;
     last_tick_at: number | null;
   };
@@ -87,7 +89,7 @@ export interface DeliveryStore {
     table: Table,
     change: Partial<CloudStateRow<Table>>,
   ): void;
-  /** Counts the requests that are neither sent, skipped nor in quarantine. */
+  /** Returns how many requests are neither sent, skipped nor in quarantine. Takes the same time for any number of them. */
   countPending(): number;
   /**
    * Returns the oldest or newest pending requests with their projects, in order of arrival. A request whose caller is
@@ -104,8 +106,12 @@ export interface DeliveryStore {
   requestsById(requestIds: readonly string[]): StoredRequest[];
   /** Stamps, quarantines and moves the cursor in one transaction. Idempotent: the first stamp stays. */
   settle(settled: SettledRequests): void;
-  /** Marks everything pending as skipped, so that it is never sent. Idempotent. Returns the number. */
-  skipPending(at: Millis): number;
+  /**
+   * Marks the oldest pending requests as skipped, so that they are never sent: at most 1,000, for a few milliseconds. Returns what
+   * the next call takes as `through`, or null if nothing is left that was pending at the first call, whose `through` is null.
+   * Idempotent.
+   */
+  skipSome(at: Millis, through: number | null): number | null;
   /** Records which fields of the requests the cloud has, or may have. Idempotent: adds to what was sent earlier. */
   saveSentFields(requestIds: readonly string[], fields: readonly string[]): void;
   /** Iterates over the requests of a period, in no particular order. */

@@ -82,7 +82,12 @@ export interface RecordStore {
   get(requestId: string): Promise<StoredRequest | null>;
   /** Returns the ID of the request with the latest start. Not found: null. */
   latestId(): string | null;
-  /** Returns when each client, by its program's name, was metered last since the instant; the latest first. */
+  /** The `seq` of the last request; 0 if there is none. */
+  lastSeq(): number;
+  /**
+   * Returns when each client, by its program's name, was metered last since the instant; the latest first. Without records from
+   * logs.
+   */
   lastCaptures(since: Millis): { client: string | null; at: Millis }[];
   /** Finds the request of a response that its provider may return again. Not found: null. */
   findStoredResponse(providerResponseId: string): StoredResponse | null;

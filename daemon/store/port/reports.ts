@@ -7,8 +7,22 @@ import type { DayZone, Period, Turn } from "./values.ts";
 export const TIME_UNITS = ["hour", "day", "week", "month"] as const;
 export type TimeUnit = (typeof TIME_UNITS)[number];
 
-/** The columns by which a report can group. */
-export type ReportColumn = "project" | "model" | "provider" | "client" | "billing";
+/** The columns by which a report can group. `pr` is the number of the pull request. */
+export const REPORT_COLUMNS = [
+  "project",
+  "model",
+  "provider",
+  "client",
+  "client-version",
+  "session",
+  "agent",
+  "branch",
+  "commit",
+  "pr",
+  "machine",
+  "billing",
+] as const;
+export type ReportColumn = (typeof REPORT_COLUMNS)[number];
 
 /** The dimension of a report's rows. `total` has one row. */
 export type ReportGrouping = ReportColumn | TimeUnit | "total";
@@ -21,6 +35,14 @@ export interface ReportQuery extends Period {
   project?: string;
   model?: string;
   provider?: string;
+  /** The Git remote, as host and path. */
+  remote?: string;
+  branch?: string;
+  /** The commit's id or its beginning, in lower-case hex. */
+  commit?: string;
+  pullRequest?: number;
+  /** The session's whole id. */
+  session?: string;
   /** The time zone of hours, days, weeks and months. Default: `local`. */
   days?: DayZone;
 }
@@ -44,7 +66,7 @@ export interface SourceShare {
 
 /** One row of a report. Sums are exact. */
 export interface ReportRow {
-  /** Project, model, provider, client, billing mode, or the name of a time bucket. Null for an unknown client and for the total. */
+  /** The value of the column, or the name of a time bucket. Null if the value is unknown, for `machine` and for the total. */
   key: string | null;
   /** The value of the second dimension, if there is one. */
   second?: string | null;
@@ -105,6 +127,8 @@ export interface ReportStore {
    * by the second. Groups without requests have no row.
    */
   read(query: ReportQuery): Promise<ReportRow[]>;
+  /** Sums the requests that were imported from logs of agents. */
+  readFromLogs(query: Omit<ReportQuery, "by" | "days">): Promise<SourceShare>;
   /** Counts the streams for which `isStreamWithoutUsage()` is true, by program, most first. */
   readStreamsWithoutUsage(query: Omit<ReportQuery, "by" | "days">): Promise<StreamsWithoutUsage[]>;
   /** Reads the models of unpriced requests whose tokens are known, most requests first, at most `limit`. */

@@ -5,11 +5,14 @@ import type { BodyDeliveryStore } from "./body-delivery.ts";
 import type { CoverageCount, CoverageStore } from "./coverage.ts";
 import type { DeletionStore } from "./deletion.ts";
 import type { DeliveryStore, QuarantineStore } from "./delivery.ts";
+import type { LimitStore } from "./limits.ts";
+import type { LogStore } from "./logs.ts";
 import type { OriginStore } from "./origins.ts";
 import type { ReassignmentStore } from "./reassignments.ts";
 import type { RecordStore } from "./records.ts";
 import type { ReportStore } from "./reports.ts";
 import type { RollupStore } from "./rollups.ts";
+import type { SessionStore } from "./sessions.ts";
 import type { NoteStore, RateStore, SettingStore } from "./settings.ts";
 
 /** What one turn of the event loop captured. */
@@ -25,6 +28,7 @@ export interface CaptureBatch {
 export interface StoreParts {
   readonly records: RecordStore;
   readonly reports: ReportStore;
+  readonly sessions: SessionStore;
   readonly rollups: RollupStore;
   readonly bodies: BodyStore;
   readonly coverage: CoverageStore;
@@ -37,6 +41,8 @@ export interface StoreParts {
   readonly deletion: DeletionStore;
   readonly reassignments: ReassignmentStore;
   readonly origins: OriginStore;
+  readonly limits: LimitStore;
+  readonly logs: LogStore;
 }
 
 /** The daemon's database. `openStore()` implements it on SQLite. */

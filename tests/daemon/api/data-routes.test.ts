@@ -10,6 +10,7 @@ import {
 } from "../../../core/wire/loopback-data.ts";
 import type { StatusResponse } from "../../../daemon/api/daemon-status.ts";
 import { HEARTBEAT_MS } from "../../../daemon/api/event-stream.ts";
+import { reading } from "../../core/metering/limits/limits.rig.ts";
 import { noon, sampleRecord } from "../store/sample-records.rig.ts";
 import { type ApiRig, openApi } from "./api.rig.ts";
 
@@ -305,6 +306,22 @@ describe("GET /v1/events", () => {
       await reader.cancel();
       rig.ports.feed.publish([record]);
       assert.equal(rig.clock.nextTimerMs(), null, "no timer outlives its reader");
+    }));
+
+  it("sends what happens to limits", () =>
+    withApi(async (rig) => {
+      const reader = await open(rig);
+      await readText(reader);
+      const window = reading({ usedPpm: 910_000, scope: "opus", resetAt: noon });
+      const event = { reading: window, level: "warning", isEarly: false } as const;
+      rig.ports.feed.publishLimit({ ...event, name: "limit.warning" });
+      assert.equal(
+        await readText(reader),
+        'event: limit.warning\ndata: {"provider":"anthropic","account":"a1","window":"5h","scope":"opus","severity":"warning","used_percent":91,"resets_at":"2026-05-12T12:00:00.000Z"}\n\n',
+      );
+      rig.ports.feed.publishLimit({ ...event, name: "limit.reset", reading: { ...window, resetAt: null } });
+      assert.match(await readText(reader), /^event: limit\.reset\n.*"resets_at":null,"early":false\}\n\n$/s);
+      await reader.cancel();
     }));
 
   it("resends missed records", () =>

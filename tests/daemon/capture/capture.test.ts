@@ -6,7 +6,8 @@ import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
 import type { LogEvent } from "../../../core/ports/log.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
-import type { CallAttribution, CapturePorts } from "../../../daemon/capture/ports.ts";
+import { UNKNOWN_FIELDS } from "../../../core/values/record-fields.ts";
+import type { CallAttribution, CapturePorts, ConnectionAttribution } from "../../../daemon/capture/ports.ts";
 import type { CloseReason, TapFrame } from "../../../daemon/proxy/tap-frames.ts";
 import { ATTRIBUTION_DUE_MS } from "../../../daemon/store/port/delivery.ts";
 import { type CaptureRig, call, createCaptureRig, type RigConnection, rigStart } from "./capture.rig.ts";
@@ -96,6 +97,7 @@ describe("createCapture() with one call", () => {
     await rig.capture.settled();
     const [record] = rig.records;
     assert.deepEqual(record, {
+      ...UNKNOWN_FIELDS,
       // 499.75 ms before now on the monotonic clock, rounded to whole milliseconds.
       requestId: record!.requestId,
       requestedAt: rigStart - 500,
@@ -1046,6 +1048,60 @@ describe("failures of capture itself", () => {
   });
 });
 
+describe("a known caller", () => {
+  const known: CallAttribution = { ...nobody, project: "known", bodyCaptureRefused: false };
+  const git = { branch: "main", commit: null, pullRequest: null, remote: null };
+  const source = { attribute: async () => known, known: () => known, git: () => git };
+
+  it("lets the record and its bodies be stored before the next frame is read", async () => {
+    const bodies: string[] = [];
+    const rig = createCaptureRig({
+      ports: {
+        attribution: () => source,
+        bodies: {
+          isEnabledAnywhere: () => true,
+          isEnabledFor: (project) => project === "known",
+          maxBytes: 100_000,
+          redact: (text) => ({ ok: true, text, summary: [] }),
+          add: ({ direction }) => void bodies.push(direction),
+        },
+      },
+    });
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    connection.pass("response", answerBytes());
+    assert.deepEqual(
+      rig.records.map(({ project, gitBranch }) => [project, gitBranch]),
+      [["known", "main"]],
+    );
+    assert.deepEqual(bodies, ["request", "response"]);
+    assert.equal(rig.unfinished.count, 0);
+    await rig.capture.settled();
+    assert.equal(rig.records.length, 1);
+  });
+
+  it("counts a record that can't be created as a failure", async () => {
+    const heard: string[] = [];
+    const rig = createCaptureRig({
+      ports: {
+        attribution: () => source,
+        log: { debug() {}, info() {}, warn() {}, error: (event) => void heard.push(event) },
+        prices() {
+          throw new Error("no price book");
+        },
+      },
+    });
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    connection.pass("response", answerBytes());
+    assert.deepEqual(rig.records, []);
+    assert.equal(rig.unfinished.count, 0);
+    await rig.capture.settled();
+    assert.equal(rig.counts.capture_failed, 1);
+    assert.deepEqual(heard, ["capture.failed"]);
+  });
+});
+
 describe("a slow lookup of the caller", () => {
   const early: CallAttribution = { ...nobody, project: "early", tier: "default_project", client: null };
   const late: CallAttribution = {
@@ -1098,6 +1154,45 @@ describe("a slow lookup of the caller", () => {
     assert.equal(rig.records.length, 1);
     const [stored] = rig.stored.values();
     assert.deepEqual(stored && known(stored), ["late", "git_root", "claude", "/w/late", undefined]);
+  });
+
+  it("stores the state of the working tree when the call began", async () => {
+    const lookup = Promise.withResolvers<CallAttribution>();
+    const branches = ["main", "topic"];
+    const source: ConnectionAttribution = {
+      attribute: () => lookup.promise,
+      provisional: () => early,
+      git: async () => ({
+        branch: branches.shift() ?? null,
+        commit: "c0ffee",
+        remote: "github.com/acme/shop",
+        pullRequest: 12,
+      }),
+    };
+    const rig = createCaptureRig({ ports: { attribution: () => source } });
+    const gitOf = ({ gitBranch, gitCommit, gitRemote, pullRequest }: RequestRecord) => [
+      gitBranch,
+      gitCommit,
+      gitRemote,
+      pullRequest,
+    ];
+    const connection = rig.connect(host);
+    connection.pass("request", requestBytes());
+    connection.pass("request", requestBytes());
+    assert.deepEqual(branches, [], "read before the responses");
+    connection.pass("response", answerBytes());
+    connection.pass("response", answerBytes(message.replace(id, "msg_second")));
+    await new Promise(setImmediate);
+    assert.deepEqual(rig.records.map(gitOf), [
+      [null, null, null, null],
+      [null, null, null, null],
+    ]);
+    lookup.resolve(late);
+    await rig.capture.settled();
+    assert.deepEqual([...rig.stored.values()].map(gitOf), [
+      ["main", "c0ffee", "github.com/acme/shop", 12],
+      ["topic", "c0ffee", "github.com/acme/shop", 12],
+    ]);
   });
 
   it("stores bodies for a project that is found only after the call", async () => {

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
 import { createLog } from "../../../adapters/log/create-log.ts";
 import type { ProcessFacts, ProcessTable } from "../../../core/ports/process-table.ts";
-import type { ProjectFacts, ProjectFiles } from "../../../core/ports/project-files.ts";
+import type { Checkout, ProjectFacts, ProjectFiles } from "../../../core/ports/project-files.ts";
 import {
   ATTRIBUTION_TIMEOUT_MS,
   type AttributorPorts,
+  CHECKOUT_MAX_AGE_MS,
+  CHECKOUT_TIMEOUT_MS,
   createAttributor,
   FOLDERS_MAX_AGE_MS,
 } from "../../../daemon/capture/create-attributor.ts";
@@ -30,12 +33,18 @@ function setUp(
   lookup: ProcessTable["lookup"] = async () => claude,
   find: ProjectFiles["find"] = async () => shop,
   origins?: AttributorPorts["origins"],
+  checkoutOf = async (reading: number): Promise<Checkout | null> => ({
+    branch: `branch-${reading}`,
+    commit: null,
+    pullRequest: null,
+  }),
 ) {
   const clock = createManualClock(0);
   const lines: Record<string, unknown>[] = [];
   const log = createLog({ write: (line) => lines.push(JSON.parse(line)) }, "debug");
   let lookups = 0;
   let finds = 0;
+  const checkouts: string[] = [];
   const attributor = createAttributor(
     {
       clock,
@@ -51,12 +60,16 @@ function setUp(
           finds += 1;
           return find(cwd);
         },
+        checkout(gitFolder) {
+          checkouts.push(gitFolder);
+          return checkoutOf(checkouts.length);
+        },
       },
       ...(origins !== undefined && { origins }),
     },
     { defaultProject: "house", autoClassifyUnknownProcesses: true, proxyPort: () => 8081 },
   );
-  return { clock, lines, attributor, counts: () => [lookups, finds] };
+  return { clock, lines, attributor, checkouts, counts: () => [lookups, finds] };
 }
 
 const opened = { clientPort: 52_514, proxyUser: null };
@@ -74,6 +87,7 @@ describe("createAttributor()", () => {
       tier: "git_root",
       client: "claude",
       workdir: "/w/shop/api",
+      processId: 40,
       bodyCaptureRefused: false,
     });
     await connection.attribute(null);
@@ -92,6 +106,14 @@ describe("createAttributor()", () => {
     });
   });
 
+  it("looks up no caller that is known already", async () => {
+    const { attributor, counts } = setUp(async () => null);
+    const connection = attributor({ ...opened, caller: claude });
+    const { project, client, workdir } = await connection.attribute(null);
+    assert.deepEqual([project, client, workdir], ["shop", "claude", "/w/shop/api"]);
+    assert.deepEqual(counts(), [0, 1]);
+  });
+
   it("starts the lookup when the connection opens, not with the first call", () => {
     const { attributor, counts } = setUp();
     attributor(opened);
@@ -107,6 +129,77 @@ describe("createAttributor()", () => {
     clock.advance(1);
     await attributor(opened).attribute(null);
     assert.deepEqual(counts(), [3, 2]);
+  });
+
+  it("reads the state of the working tree for each call, at most once a second", async () => {
+    const { attributor, checkouts, clock } = setUp();
+    const connection = attributor(opened);
+    const branch = async () => (await connection.git?.())?.branch;
+    assert.equal(await branch(), "branch-1");
+    clock.advance(CHECKOUT_MAX_AGE_MS - 1);
+    const cached = connection.git?.();
+    assert.ok(!(cached instanceof Promise));
+    assert.equal(cached?.branch, "branch-1");
+    clock.advance(1);
+    assert.equal(await branch(), "branch-2");
+    assert.deepEqual(checkouts, ["/w/shop", "/w/shop"]);
+  });
+
+  const ciRun = { branch: "feature/x", pullRequest: 12 };
+  const detached: Checkout = { branch: null, commit: "c0ffee", pullRequest: null };
+  const readGit = (
+    checkoutOf: () => Promise<Checkout | null>,
+    { process = claude, folders = shop }: { process?: ProcessFacts | null; folders?: ProjectFacts } = {},
+  ) =>
+    setUp(
+      async () => process,
+      async () => folders,
+      undefined,
+      checkoutOf,
+    )
+      .attributor(opened)
+      .git?.();
+
+  it("fills in what CI states, which checks out a commit without its branch", async () => {
+    const process = { ...claude, ciRun };
+    assert.deepEqual(await readGit(async () => detached, { process }), {
+      branch: "feature/x",
+      commit: "c0ffee",
+      pullRequest: 12,
+      remote: null,
+    });
+    const own = { branch: "topic", commit: "c0ffee", pullRequest: 3 };
+    assert.deepEqual(await readGit(async () => own, { process }), { ...own, remote: null });
+  });
+
+  it("names the remote, unless it is a folder of this machine", async () => {
+    const remoteOf = async (gitRemote: string) =>
+      (await readGit(async () => detached, { folders: { ...shop, gitRemote } }))?.remote;
+    assert.equal(await remoteOf("github.com/acme/shop"), "github.com/acme/shop");
+    assert.equal(await remoteOf("/srv/git/shop"), null);
+    assert.equal(await remoteOf("C:\\git\\shop"), null);
+  });
+
+  it("knows no state outside of a repository, of an unknown caller, or if reading fails", async () => {
+    const never = async (): Promise<never> => assert.fail("read");
+    assert.equal(await readGit(never, { folders: { ...shop, gitRoot: null, gitFolder: null } }), null);
+    assert.equal(await readGit(never, { process: null }), null);
+    assert.equal(await readGit(async () => null), null);
+    assert.equal(await readGit(() => Promise.reject(new Error("EIO"))), null);
+  });
+
+  it("does not wait for a file system that does not answer", async () => {
+    const { attributor, clock, checkouts } = setUp(
+      undefined,
+      undefined,
+      undefined,
+      () => new Promise(() => {}),
+    );
+    const state = attributor(opened).git?.();
+    await setImmediate();
+    assert.deepEqual(checkouts, ["/w/shop"]);
+    clock.advance(CHECKOUT_TIMEOUT_MS);
+    assert.equal(await state, null);
   });
 
   it("names the program that an interpreter runs", async () => {
@@ -193,9 +286,16 @@ describe("createAttributor()", () => {
     });
     // Only the final attribution is logged.
     assert.deepEqual(lines, []);
+    assert.equal(connection.provisional?.(null), connection.provisional?.(null));
+    assert.equal(connection.known?.(null), null);
     found.resolve(claude);
-    assert.equal((await connection.attribute(null)).client, "claude");
+    const attribution = await connection.attribute(null);
+    assert.equal(attribution.client, "claude");
     assert.equal(connection.provisional?.(null), null);
+    assert.equal(connection.known?.(null), attribution);
+    assert.equal(connection.known?.("Other One"), null);
+    assert.equal((await connection.attribute("Other One")).project, "other-one");
+    assert.equal(connection.known?.("Other One")?.project, "other-one");
   });
 
   it("asks for the project of a folder, and for no name that was given", async () => {

@@ -31,8 +31,8 @@ describe("createDistrustingPrograms()", () => {
     programs.ended(agent, { outcome: "rejected", host, at: 2 });
     programs.ended(gemini, { outcome: "rejected", host, at: 3 });
     assert.deepEqual(programs.list(), [
-      { ...gemini, host, rejected: 1, unused: 1, lastSeenAt: 3 },
-      { ...agent, host, rejected: 1, unused: 0, lastSeenAt: 2 },
+      { ...gemini, host, rejected: 1, unused: 1, trustsEarlier: false, lastSeenAt: 3 },
+      { ...agent, host, rejected: 1, unused: 0, trustsEarlier: false, lastSeenAt: 2 },
     ]);
     programs.ended(gemini, { outcome: "used", host, at: 4 });
     assert.deepEqual(
@@ -48,6 +48,44 @@ describe("createDistrustingPrograms()", () => {
     assert.deepEqual(programs.list(), []);
     programs.ended(gemini, { outcome: "rejected", host, at: 3 });
     assert.equal(programs.list().length, 1);
+  });
+
+  it("tells that a program trusts an earlier certificate, which covers only the hosts that it uses", () => {
+    const programs = createDistrustingPrograms();
+    const added = "api.added.test";
+    const names = () =>
+      programs.list().map(({ trustsEarlier, rejected, unused }) => [trustsEarlier, rejected, unused]);
+    programs.ended(agent, { outcome: "used", host, at: 1 });
+    programs.ended(agent, { outcome: "rejected", host: added, at: 2 });
+    assert.deepEqual(names(), [[true, 1, 0]]);
+    programs.ended(agent, { outcome: "used", host, at: 3 });
+    assert.deepEqual(names(), [[true, 1, 0]]);
+    programs.ended(agent, { outcome: "used", host: added, at: 4 });
+    assert.deepEqual(names(), []);
+    programs.ended(agent, { outcome: "unused", host: added, at: 5 });
+    assert.deepEqual(names(), []);
+  });
+
+  it("lists one that sends no alert only if it goes on ending connections to a host that it never uses", () => {
+    const programs = createDistrustingPrograms();
+    const unused = { outcome: "unused", host: "api.added.test", at: 2 } as const;
+    programs.ended(gemini, { outcome: "used", host, at: 1 });
+    for (const count of [0, 0, 1]) {
+      programs.ended(gemini, unused);
+      assert.equal(programs.list().length, count);
+    }
+    assert.equal(programs.list()[0]?.trustsEarlier, true);
+  });
+
+  it("remembers a bounded number of hosts", () => {
+    const programs = createDistrustingPrograms();
+    for (let at = 0; at < 100; at += 1) programs.ended(agent, { outcome: "used", host: `h${at}.test`, at });
+    programs.ended(agent, { outcome: "unused", host: "h0.test", at: 101 });
+    programs.ended(agent, { outcome: "rejected", host: "h0.test", at: 102 });
+    assert.deepEqual(
+      programs.list().map(({ trustsEarlier }) => trustsEarlier),
+      [false],
+    );
   });
 
   it("is bounded", () => {

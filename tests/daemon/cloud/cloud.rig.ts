@@ -200,6 +200,7 @@ export async function createMachine(
       log,
       createDriver,
       sha256,
+      idKey: () => Promise.resolve("1d".repeat(32)),
       // No jitter: a first backoff is nothing.
       random: () => 0,
       settings: async () => resolveConfig(machine.config, { today: "2026-11-21" }).config,

@@ -238,6 +238,21 @@ describe("pairing", () => {
     });
   }
 
+  it("with --from-now, skips what waited before there are credentials, with which sync would send it", async () => {
+    const { write } = machine.ports.credentials;
+    const pending: number[] = [];
+    Object.assign(machine.ports.credentials, {
+      write: async (...credentials: Parameters<typeof write>) => {
+        pending.push(machine.store.delivery.countPending());
+        await write(...credentials);
+      },
+    });
+    machine.store.records.insert(Array.from({ length: 1_500 }, () => sampleRecord()));
+    await machine.service.connect({ fromNow: true });
+    await machine.service.connectSettled();
+    assert.deepEqual(pending, [0]);
+  });
+
   it("resumes a sync that was paused because of an invalid key", async () => {
     await machine.service.connect();
     await machine.service.connectSettled();

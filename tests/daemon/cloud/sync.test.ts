@@ -397,6 +397,26 @@ describe("the sent data", () => {
     assert.ok(!JSON.stringify(machine.logged).includes(key));
   });
 
+  it("contains ids of sessions and agents hashed with this installation's key, and none without it", async () => {
+    const key = "1d".repeat(32);
+    const ids = { sessionId: "thr-demo-1", turnId: "turn-1", agentId: "agent-1", parentAgentId: null };
+    const hmac = (id: string) =>
+      createHmac("sha256", Buffer.from(key, "hex")).update(id).digest("hex").slice(0, 32);
+    for (const [at, idKey] of [key, null].entries()) {
+      machine.ports.idKey = () => Promise.resolve(idKey);
+      machine.store.records.insert([{ ...sampleRecord(), ...ids }]);
+      await machine.service.syncNow();
+      const [sent] = cloud.to(BATCH)[at]?.body.records ?? [];
+      assert.deepEqual(
+        [sent.session_id, sent.turn_id, sent.agent_id, sent.parent_agent_id],
+        idKey === null
+          ? [null, null, null, null]
+          : [hmac("thr-demo-1"), hmac("turn-1"), hmac("agent-1"), null],
+      );
+    }
+    assert.ok(!JSON.stringify(machine.logged).includes(key));
+  });
+
   it("excludes a local-only project, whose requests are all marked as skipped", async () => {
     machine.config.cloud = {
       ...(machine.config.cloud as object),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { reading } from "../../core/metering/limits/limits.rig.ts";
 import { openApi } from "../api/api.rig.ts";
 import { noon, sampleRecord } from "../store/sample-records.rig.ts";
 
@@ -19,6 +20,22 @@ async function pageOf(
 }
 
 describe("the local page", () => {
+  it("tells projects apart whose folders share a name", async () => {
+    const record = sampleRecord({ project: "api-acme", requestedAt: noon });
+    const fill: Parameters<typeof pageOf>[0] = (store) => {
+      store.records.insert([record]);
+      const assign = (origin: string, slug: string) =>
+        store.origins.assign({ name: "api", origin, folder: `/srv/${slug}`, slug }, []);
+      assign("github.com/ann/api", "api");
+      assign("github.com/acme/api<b>", "api-acme");
+    };
+    for (const path of ["/", `/requests/${record.requestId}`]) {
+      const { text } = await pageOf(fill, path);
+      assert.match(text, /github\.com\/acme\/api&lt;b&gt;/, path);
+      assert.doesNotMatch(text, /ann\/api/);
+    }
+  });
+
   it("shows how to start before anything is metered", async () => {
     const { answer, text } = await pageOf(() => {});
     assert.equal(answer.status, 200);
@@ -57,6 +74,23 @@ describe("the local page", () => {
     assert.match(text, /Not metered: 2 WebSocket sessions/);
     assert.match(text, /2 records have been lost since the daemon started\./);
     assert.doesNotMatch(text, /Nothing metered yet/);
+  });
+
+  it("shows the limits of an hour or more, after saving the latest readings", async () => {
+    let flushes = 0;
+    const save = (window: string, windowMs: number) => ({
+      reading: reading({ window, windowMs, usedPpm: 620_000, seenAt: noon, resetAt: noon + 86_400_000 }),
+      isPoint: true,
+    });
+    const { text } = await pageOf(
+      (store) => store.limits.save([save("5h", 18_000_000), save("1m", 60_000)]),
+      "/",
+      { limits: { flush: () => void (flushes += 1) } },
+    );
+    assert.match(text, /<h2 id="limits-title">Limits<\/h2>/);
+    assert.match(text, /<bdi>5h<\/bdi>.*62 %/);
+    assert.doesNotMatch(text, /<bdi>1m/);
+    assert.equal(flushes, 1);
   });
 
   it("names each call that was not metered, and what to do, but at most ten of a kind", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import process from "node:process";
 import { afterEach, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
@@ -66,6 +67,31 @@ describe("other users of the machine", { skip: onLinux }, () => {
       proxy.frames.map((frame) => frame.kind),
       ["tunnelled"],
     );
+  });
+
+  it("are not logged with a process, and this user's are if it was found", async () => {
+    const port = await listenProvider();
+    const caller = {
+      pid: 7,
+      processName: "codex",
+      commandLines: [["codex"]],
+      environmentProject: null,
+      cwd: "/w",
+    };
+    for (const [uid, callers] of [
+      [ownUid, [caller]],
+      [ownUid + 1, []],
+    ] as const) {
+      const lookup = everyClientOf(cleanup, () => uid, caller);
+      const proxy = await openProxy(cleanup, {}, lookup);
+      await issuerThrough(proxy.port, port);
+      await proxy.ping(5_000);
+      const logged = proxy.frames.flatMap((frame) => (frame.kind === "opened" ? [frame.caller] : []));
+      assert.deepEqual(
+        logged.map((each) => each?.pid),
+        callers.map(({ pid }) => pid),
+      );
+    }
   });
 
   for (const [name, uid, otherUsers] of [
@@ -139,6 +165,92 @@ describe("other users of the machine", { skip: onLinux }, () => {
     closed.resolve();
     while (proxy.counters().refused.gateway_refused === 0) await proxy.ping(5_000);
     assert.deepEqual([reached, proxy.frames.length], [0, 0]);
+  });
+
+  describe("and while a client's user is looked up", () => {
+    /** A lookup that answers when it is told whose all clients are. */
+    function answerLater() {
+      const user = Promise.withResolvers<number>();
+      const connect: ConnectLookup = (deliver) => {
+        const { port1, port2 } = new MessageChannel();
+        cleanup.add(() => port1.close());
+        port1.on("message", async ({ id, queries }: LookupRequest) => {
+          const uid = await user.promise;
+          port1.postMessage({ id, answers: queries.map(() => ({ uid, process: null })) });
+        });
+        deliver(port2 as MessagePort);
+        return () => port1.close();
+      };
+      return { connect, found: user.resolve };
+    }
+
+    /** A server that records what it receives, before TLS. */
+    async function listenRaw() {
+      const received: Buffer[] = [];
+      const closed = Promise.withResolvers<void>();
+      const server = createServer((socket) => {
+        socket.on("error", () => {});
+        socket.on("data", (bytes: Buffer) => received.push(bytes));
+        socket.on("close", () => closed.resolve());
+      });
+      cleanup.add(() => server.close());
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const { port } = server.address() as AddressInfo;
+      return { port, bytes: () => Buffer.concat(received), closed: closed.promise };
+    }
+
+    for (const [name, uid, issuer] of [
+      ["this user's client is intercepted", ownUid, "test meter CA"],
+      ["another user's is tunnelled", ownUid + 1, "test provider CA"],
+    ] as const) {
+      it(`its CONNECT is answered, and then ${name}`, async () => {
+        const port = await listenProvider();
+        const lookup = answerLater();
+        const proxy = await openProxy(cleanup, {}, lookup.connect);
+        const { socket } = await connectThrough(proxy.port, `localhost:${port}`);
+        const ca = [meterAuthority.certificatePem, ...providerRoots];
+        const client = connectTls({ socket, servername: "localhost", ca });
+        let isSecure = false;
+        client.once("secureConnect", () => {
+          isSecure = true;
+        });
+        for (let turn = 0; turn < 10; turn += 1) await proxy.ping(5_000);
+        assert.equal(isSecure, false);
+        lookup.found(uid);
+        await once(client, "secureConnect");
+        assert.equal(client.getPeerCertificate().issuer.CN, issuer);
+        client.destroy();
+      });
+    }
+
+    it("nothing that it sends goes upstream, and all of it does if it is another user's", async () => {
+      const provider = await listenRaw();
+      const lookup = answerLater();
+      const proxy = await openProxy(cleanup, {}, lookup.connect);
+      const { socket } = await connectThrough(proxy.port, `localhost:${provider.port}`);
+      socket.write("not TLS, ");
+      for (let turn = 0; turn < 10; turn += 1) await proxy.ping(5_000);
+      assert.equal(provider.bytes().length, 0);
+      lookup.found(ownUid + 1);
+      socket.end("to the end");
+      await provider.closed;
+      assert.equal(provider.bytes().toString(), "not TLS, to the end");
+      await proxy.ping(5_000);
+      assert.equal(proxy.counters().tunnelled.other_user, 1);
+    });
+
+    it("a client that goes leaves no connection and no count", async () => {
+      const provider = await listenRaw();
+      const lookup = answerLater();
+      const proxy = await openProxy(cleanup, {}, lookup.connect);
+      const { socket } = await connectThrough(proxy.port, `localhost:${provider.port}`);
+      socket.resetAndDestroy();
+      await provider.closed;
+      lookup.found(ownUid);
+      await proxy.ping(5_000);
+      assert.equal(provider.bytes().length, 0);
+      assert.deepEqual([proxy.counters().closedUnused, proxy.frames.length], [0, 0]);
+    });
   });
 
   it("each hold at most a quarter of the connections", async () => {

@@ -13,6 +13,7 @@ import {
 import type { CallerAnswer } from "../../../adapters/process-table/caller-query.ts";
 import type { LookupRequest } from "../../../adapters/process-table/lookup-port.ts";
 import type { CertificatePair } from "../../../core/ports/certificates.ts";
+import type { ProcessFacts } from "../../../core/ports/process-table.ts";
 import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import {
@@ -328,12 +329,16 @@ export async function tlsThrough(
 }
 
 /** A lookup that finds the given user for every client, or no user for null. */
-export function everyClientOf(cleanup: Cleanup, uid: () => number | null): ConnectLookup {
+export function everyClientOf(
+  cleanup: Cleanup,
+  uid: () => number | null,
+  caller: ProcessFacts | null = null,
+): ConnectLookup {
   return (deliver) => {
     const { port1, port2 } = new MessageChannel();
     cleanup.add(() => port1.close());
     port1.on("message", ({ id, queries }: LookupRequest) => {
-      const answers: CallerAnswer[] = queries.map(() => ({ uid: uid(), process: null }));
+      const answers: CallerAnswer[] = queries.map(() => ({ uid: uid(), process: caller }));
       port1.postMessage({ id, answers });
     });
     deliver(port2 as MessagePort);

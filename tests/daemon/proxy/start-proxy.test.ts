@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { after, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { noParentProxies } from "../../../daemon/proxy/parent-proxy.ts";
+import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
 import { ProxyListenError, startProxy } from "../../../daemon/proxy/start-proxy.ts";
 import type { TapFrame } from "../../../daemon/proxy/tap-frames.ts";
+import { createTapLog } from "../../../daemon/proxy/tap-log.ts";
+import type { FromWorker, ToWorker } from "../../../daemon/proxy/worker-messages.ts";
 import {
   collect,
   connectThrough,
@@ -288,5 +292,89 @@ describe("startProxy()", () => {
     const opened = proxy.frames.filter((frame) => frame.kind === "opened").length;
     assert.equal(proxy.frames.filter((frame) => frame.kind === "closed").length, opened);
     assert.deepEqual(proxy.events, []);
+  });
+});
+
+describe("a main thread that is behind", () => {
+  /** A thread that is played by the test. */
+  function playWorker() {
+    const received: ToWorker[] = [];
+    const worker = Object.assign(new EventEmitter(), {
+      threadId: 1,
+      ref() {},
+      postMessage: (message: ToWorker) => void received.push(message),
+      terminate: () => worker.emit("exit"),
+    });
+    const post = (message: FromWorker) => void worker.emit("message", message);
+    const log = createTapLog({
+      post,
+      acknowledged: new Int32Array(new SharedArrayBuffer(4)),
+      maxBacklogBytes: 1e9,
+      flushMs: 1e9,
+      onLost() {},
+    });
+    const connection = { id: 1, lastAtMs: 0, lost: false };
+    /** Posts a batch whose only frame has one byte. */
+    const postBatch = (byte: number) => {
+      log.data(connection, "request", Uint8Array.of(byte));
+      log.flush();
+    };
+    return { received, post, postBatch, thread: worker as unknown as ProxyThread };
+  }
+
+  async function start() {
+    const { received, post, postBatch, thread } = playWorker();
+    const read: number[] = [];
+    const starting = startProxy(
+      config,
+      {
+        frames(frames) {
+          for (const frame of frames) if (frame.kind === "data") read.push(...frame.bytes);
+        },
+        event() {},
+      },
+      { thread },
+    );
+    post({ kind: "ready", port: 1 });
+    const lastPing = () =>
+      received.findLast(({ kind }) => kind === "ping") as Extract<ToWorker, { kind: "ping" }>;
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    return { proxy: await starting, post, postBatch, read, lastPing, thread, turn };
+  }
+
+  it("reads one batch of the log in a turn of the event loop", async () => {
+    const { postBatch, read, turn } = await start();
+    for (const byte of [1, 2, 3]) postBatch(byte);
+    assert.deepEqual(read, [1]);
+    await turn();
+    assert.deepEqual(read, [1, 2]);
+    postBatch(4);
+    await turn();
+    assert.deepEqual(read, [1, 2, 3]);
+    await turn();
+    assert.deepEqual(read, [1, 2, 3, 4]);
+    await turn();
+    postBatch(5);
+    assert.deepEqual(read, [1, 2, 3, 4, 5]);
+  });
+
+  it("ends a ping after what was sent before it, and a probe at once", async () => {
+    const { proxy, post, postBatch, read, lastPing, turn } = await start();
+    for (const byte of [1, 2]) postBatch(byte);
+    const ping = proxy.ping(60_000).then(() => read.slice());
+    post({ kind: "pong", id: lastPing().id });
+    const probe = proxy.probe(60_000).then(() => read.slice());
+    post({ kind: "pong", id: lastPing().id });
+    await turn();
+    assert.deepEqual(await ping, [1, 2]);
+    await probe;
+  });
+
+  it("reads the rest of the log of a worker that has ended", async () => {
+    const { proxy, postBatch, read, thread } = await start();
+    for (const byte of [1, 2, 3]) postBatch(byte);
+    void thread.terminate();
+    assert.deepEqual(read, [1, 2, 3]);
+    await proxy.stop(0); // or it would start another worker
   });
 });

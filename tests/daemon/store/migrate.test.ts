@@ -48,6 +48,7 @@ function fill(connection: SqliteConnection): void {
       const values = columns.map(({ name, type }) => {
         if (name === "direction") return "request";
         if (name === "kind" && table === "cloud_quarantine") return "body";
+        if (type === "REAL") return n + 0.5;
         return type === "INTEGER" ? BigInt(n) : type === "BLOB" ? Uint8Array.of(n) : `${name} ${n}`;
       });
       connection.prepare(`INSERT INTO ${table} VALUES (${columns.map(() => "?").join(", ")})`).run(values);
@@ -71,17 +72,21 @@ describe("the chain of migrations", () => {
       migrations.map(({ to }) => to),
       versions,
     );
-    assert.equal(latestSchemaVersion, 23);
+    assert.equal(latestSchemaVersion, 29);
   });
 
-  it("is additive: no step drops, renames or rewrites", () => {
-    const statements = migrations.flatMap(({ statements }) => statements);
-    assert.deepEqual(
-      statements.filter((statement) =>
-        /\b(DROP|RENAME|UPDATE|DELETE)\b/.test(statement.replace("ON DELETE CASCADE", "")),
-      ),
-      [],
-    );
+  it("is additive: no step drops, renames or rewrites, but it may fill a column that it adds", () => {
+    const rewrites = migrations.flatMap(({ statements }) => {
+      const added = statements.map((statement) => /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement));
+      const fills = added.flatMap((match) =>
+        match === null ? [] : [`UPDATE ${match[1]} SET ${match[2]} =`],
+      );
+      return statements
+        .map((statement) => statement.replace("ON DELETE CASCADE", ""))
+        .filter((statement) => !fills.some((start) => statement.startsWith(start)))
+        .filter((statement) => /\b(DROP|RENAME|UPDATE|DELETE)\b/.test(statement));
+    });
+    assert.deepEqual(rewrites, []);
   });
 
   it("creates only strict tables", () => {

@@ -18,7 +18,7 @@ type Filters = Omit<ReportQuery, "by" | "and" | "days">;
 /** The records that a report is about. */
 export const selectRecords = <Each extends RequestRecord>(
   records: readonly Each[],
-  { from, to, project, model, provider }: Filters,
+  { from, to, project, model, provider, remote, branch, commit, pullRequest, session }: Filters,
 ): Each[] =>
   records.filter(
     (record) =>
@@ -26,7 +26,12 @@ export const selectRecords = <Each extends RequestRecord>(
       record.requestedAt < (to ?? Number.POSITIVE_INFINITY) &&
       (project === undefined || record.project === project) &&
       (model === undefined || record.model === model) &&
-      (provider === undefined || record.provider === provider),
+      (provider === undefined || record.provider === provider) &&
+      (remote === undefined || record.gitRemote === remote) &&
+      (branch === undefined || record.gitBranch === branch) &&
+      (commit === undefined || record.gitCommit?.startsWith(commit) === true) &&
+      (pullRequest === undefined || record.pullRequest === pullRequest) &&
+      (session === undefined || record.sessionId === session),
   );
 
 const isTime = (grouping: ReportGrouping): grouping is TimeUnit =>
@@ -39,6 +44,13 @@ function keyOf(record: RequestRecord, grouping: ReportGrouping, days: ReportQuer
     ...record,
     billing: effectiveBilling(record),
     client: record.client ?? null,
+    "client-version": record.clientVersion,
+    session: record.sessionId,
+    agent: record.agentId,
+    branch: record.gitBranch,
+    commit: record.gitCommit,
+    pr: record.pullRequest?.toString() ?? null,
+    machine: null,
   };
   return values[grouping];
 }

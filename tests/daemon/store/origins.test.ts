@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { OriginAssignment } from "../../../core/metering/attribution/project-origin.ts";
+import { openStore } from "../../../daemon/store/open-store.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
-import { withStore } from "./open-sample-store.rig.ts";
+import { opener, withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const assignment = (name: string, origin: string, slug = name): OriginAssignment => ({
@@ -32,6 +33,23 @@ describe("store.origins", () => {
       store.records.insert([sampleRecord({ project: "web" })]);
       assert.deepEqual([store.origins.isUsed("web"), store.origins.isUsed("we")], [true, false]);
     }));
+
+  it("knows it from the rollups too, also after requests got another project", async () => {
+    const store = await openStore(opener, ":memory:", { rollupTail: { max: 2, keep: 1 } });
+    try {
+      while (store.rollups.buildSome(noon));
+      const hours = [...Array(9).keys()];
+      store.records.insert(
+        hours.map((hour) => sampleRecord({ project: "web", requestedAt: noon - hour * 3_600_000 })),
+      );
+      assert.deepEqual([store.origins.isUsed("web"), store.origins.isUsed("shop")], [true, false]);
+      const move = { fromProject: "web", toProject: "shop", period: ever, includesLaterCalls: false };
+      store.reassignments.move(move, noon);
+      assert.deepEqual([store.origins.isUsed("web"), store.origins.isUsed("shop")], [false, true]);
+    } finally {
+      store.close();
+    }
+  });
 
   it("forgets everything when all records are deleted, and nothing with older ones", () =>
     withStore((store) => {

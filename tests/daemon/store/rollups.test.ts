@@ -49,9 +49,6 @@ function createFailingOpener() {
   };
   const watch = (connection: Awaited<ReturnType<typeof opener.open>>) => ({
     ...connection,
-    get dialect() {
-      return connection.dialect;
-    },
     prepare: <Row>(sql: string) => {
       const statement = connection.prepare<Row>(sql);
       return {
@@ -267,6 +264,13 @@ const anyRecord = fc
     completion: aCount,
     thinking: aCount,
     isDue: fc.boolean(),
+    gitRemote: fc.constantFrom("github.com/a/b", null),
+    gitBranch: fc.constantFrom("main", "topic", null),
+    gitCommit: fc.constantFrom("a".repeat(40), `ab${"c".repeat(38)}`, null),
+    pullRequest: fc.constantFrom(1, 12, null),
+    sessionId: fc.constantFrom("s1", "s2", null),
+    agentId: fc.constantFrom("g1", null),
+    clientVersion: fc.constantFrom("1.0", null),
   })
   .map(({ prompt, completion, thinking, isDue, ...given }) => ({
     ...given,
@@ -425,25 +429,29 @@ const aGrouping = fc.constantFrom<Pick<ReportQuery, "by" | "and">>(
   { by: "day", and: "project" },
   { by: "client", and: "week" },
   { by: "month" },
+  { by: "branch", and: "pr" },
+  { by: "session", and: "agent" },
+  { by: "commit", and: "day" },
+  { by: "client-version" },
+  { by: "machine", and: "project" },
 );
-const maybe = (...values: readonly string[]) => fc.constantFrom(undefined, undefined, ...values);
+const aFilter = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ project: fc.constantFrom("a", "c") }) },
+  { weight: 3, arbitrary: fc.record({ model: fc.constant("x"), provider: fc.constant("codex") }) },
+  fc.record({ remote: fc.constant("github.com/a/b"), branch: fc.constantFrom("main", "none") }),
+  fc.record({ commit: fc.constantFrom("a", "ab", "a".repeat(40), "b") }),
+  fc.record({ pullRequest: fc.constantFrom(1, 2) }),
+  fc.record({ session: fc.constantFrom("s1", "none") }),
+);
 const aQuery = fc
   .record({
     grouping: aGrouping,
     from: aBound,
     to: aBound,
-    project: maybe("a", "c"),
-    model: maybe("x"),
-    provider: maybe("codex"),
+    filter: fc.option(aFilter, { nil: {} }),
     days: fc.constantFrom("local" as const, "utc" as const),
   })
-  .map(({ grouping, project, model, provider, ...query }) => ({
-    ...grouping,
-    ...query,
-    ...(project !== undefined && { project }),
-    ...(model !== undefined && { model }),
-    ...(provider !== undefined && { provider }),
-  }));
+  .map(({ grouping, filter, ...query }): ReportQuery => ({ ...grouping, ...query, ...filter }));
 
 /** A step of a test: an operation, perhaps in another zone, with a failure or after a restart, and a report. */
 const aStep = fc.record({

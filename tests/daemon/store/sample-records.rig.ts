@@ -1,6 +1,6 @@
 import type { RequestRecord } from "../../../core/values/record.ts";
+import { UNKNOWN_FIELDS } from "../../../core/values/record-fields.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
-import { unknownFields } from "../../core/values/unknown-fields.rig.ts";
 
 /** A time within the year, in which nothing special happens. */
 export const noon = Date.UTC(2026, 4, 12, 12);
@@ -13,7 +13,7 @@ export function sampleRecord(given: Partial<RequestRecord> = {}): RequestRecord 
   const requestedAt = given.requestedAt ?? noon + n;
   const random = Uint8Array.from({ length: 10 }, (_, index) => (n >> ((9 - index) * 4)) & 0xff);
   return {
-    ...unknownFields,
+    ...UNKNOWN_FIELDS,
     requestId: uuidV7(requestedAt, random),
     requestedAt,
     provider: "anthropic",

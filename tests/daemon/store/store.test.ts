@@ -611,6 +611,7 @@ describe("the state of the sync", () => {
         cursor_seq: 0,
         last_error_at: null,
         last_tick_at: null,
+        settled_after_cursor: 0,
       });
       store.delivery.updateState("cloud_sync_state", { paused_reason: "paused_manual", last_error_at: noon });
       store.delivery.updateState("cloud_sync_state", {});
@@ -633,7 +634,13 @@ describe("the state of the sync", () => {
       // Those that are held back are not passed over.
       store.delivery.settle({ synced: [third.requestId], skipped: [], quarantined: [], at: noon });
       assert.deepEqual([cursor(store), store.delivery.countPending()], [0, 2]);
-      const attributed = { ...first, project: "shop", attributionTier: "git_root", client: "claude" };
+      const git = {
+        gitBranch: "main",
+        gitCommit: "c0ffee",
+        gitRemote: "github.com/acme/shop",
+        pullRequest: 12,
+      };
+      const attributed = { ...first, project: "shop", attributionTier: "git_root", client: "claude", ...git };
       store.insertBatch({ records: [], bodies: [], coverage: [], attributed: [attributed] });
       assert.deepEqual(store.delivery.pendingProjects(10, noon), [
         { requestId: first.requestId, project: "shop" },
@@ -641,6 +648,7 @@ describe("the state of the sync", () => {
       assert.partialDeepStrictEqual(store.delivery.requestsById([first.requestId])[0], {
         attributionTier: "git_root",
         client: "claude",
+        ...git,
       });
       assert.deepEqual(sendable(due), ["shop"]);
       assert.deepEqual(sendable(due + 1), ["shop", "misc"]);

@@ -1,5 +1,5 @@
 import type { TokenCounts } from "../../core/values/record.ts";
-import type { TokenSums } from "../store/port/reports.ts";
+import type { TokenSums } from "./port/reports.ts";
 
 const sum = (...counts: readonly (bigint | number | null)[]): bigint | null =>
   counts.reduce<bigint | null>((total, each) => (each === null ? total : (total ?? 0n) + BigInt(each)), null);
@@ -10,6 +10,9 @@ export const totalInput = (tokens: TokenSums): bigint | null =>
 
 /** Adds up all output tokens, including thinking tokens. */
 export const totalOutput = (tokens: TokenSums): bigint | null => sum(tokens.completion, tokens.thinking);
+
+/** Adds up all tokens. */
+export const totalTokens = (tokens: TokenSums): bigint | null => sum(totalInput(tokens), totalOutput(tokens));
 
 /** Converts the token counts of one request to sums. */
 export const toTokenSums = (tokens: TokenCounts): TokenSums => ({

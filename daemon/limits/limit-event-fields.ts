@@ -1,0 +1,19 @@
+import type { LimitEvent } from "../../core/metering/limits/limit-events.ts";
+import type { LogFields } from "../../core/ports/log.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import { toPercent } from "./limit-views.ts";
+
+/** Returns the fields of an event, for the log and for the stream of events. */
+export function limitEventFields({ name, reading, level, isEarly }: LimitEvent): LogFields<"limit.reset"> {
+  const { provider, account, window, scope, usedPpm, resetAt } = reading;
+  return {
+    provider,
+    account,
+    window,
+    scope,
+    severity: level,
+    used_percent: toPercent(usedPpm),
+    resets_at: resetAt === null ? null : formatInstant(resetAt),
+    ...(name === "limit.reset" && { early: isEarly }),
+  };
+}

@@ -1,0 +1,47 @@
+import type { RecordFields } from "../../../core/values/record-fields.ts";
+import type { Millis } from "../../../core/values/time.ts";
+import type { StoredRequest } from "./records.ts";
+import type { ReportRow } from "./reports.ts";
+import type { Period, Turn } from "./values.ts";
+
+/** Which sessions are listed: those with a request in the period, and of the project. */
+export interface SessionQuery extends Period {
+  readonly project?: string;
+  readonly limit: number;
+}
+
+/** A session, with all of its requests. */
+export interface SessionSummary {
+  readonly sessionId: string;
+  readonly source: RecordFields["sessionSource"]["values"][number] | null;
+  /** What the latest request states. */
+  readonly project: string;
+  readonly client: string | null;
+  readonly clientVersion: string | null;
+  readonly branch: string | null;
+  /** When the first request began, and when the last one ended. */
+  readonly startedAt: Millis;
+  readonly endedAt: Millis;
+  /** The number of sub-agents. */
+  readonly agents: number;
+  /** The sums of the requests. Its key is null. */
+  readonly usage: ReportRow;
+}
+
+/** The result of looking a session up. `ambiguous` has some of the ids that begin with the text. */
+export type FoundSession =
+  | { readonly kind: "found"; readonly sessionId: string }
+  | { readonly kind: "ambiguous"; readonly sessionIds: readonly string[] }
+  | { readonly kind: "not_found" };
+
+/** The sessions of requests. */
+export interface SessionStore {
+  /** Lists sessions, the one with the latest request first, with `turn` between slices. */
+  list(query: SessionQuery, turn: Turn): Promise<SessionSummary[]>;
+  /** Finds a session by its id or a unique beginning of it, or by `last` for the one with the latest request. */
+  find(text: string): FoundSession;
+  /** Sums up a session. Not found: null. */
+  summarise(sessionId: string): SessionSummary | null;
+  /** Reads the requests of a session, the oldest first, at most `limit`. */
+  requests(sessionId: string, limit: number): StoredRequest[];
+}

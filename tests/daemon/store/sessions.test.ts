@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { RequestRecord } from "../../../core/values/record.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { withStore } from "./open-sample-store.rig.ts";
+import { noon, sampleRecord } from "./sample-records.rig.ts";
+
+const minute = 60_000;
+const turn = async () => {};
+const ALL = { from: null, to: null, limit: 20 };
+
+const call = (sessionId: string | null, minutes: number, more: Partial<RequestRecord> = {}) =>
+  sampleRecord({
+    sessionId,
+    sessionSource: sessionId === null ? null : "stated",
+    requestedAt: noon + minutes * minute,
+    latencyMs: 30_000,
+    ...more,
+  });
+
+const listed = async (store: Store, query: Partial<typeof ALL & { project: string }> = {}) =>
+  (await store.sessions.list({ ...ALL, ...query }, turn)).map(({ sessionId }) => sessionId);
+
+describe("sessions.list()", () => {
+  it("sums each session, the latest first", () =>
+    withStore(async (store) => {
+      store.records.insert([
+        call("a", 0, { gitBranch: "old", clientVersion: "1.0.0" }),
+        call("b", 5, { billingMode: "plan", sessionSource: "inferred" }),
+        call(null, 6),
+        call("a", 10, { agentId: "x", project: "api", gitBranch: "new", client: "codex" }),
+        call("a", 9, { agentId: "y", errorClass: "rate_limit", costPicoUsd: null }),
+        call("a", 8, { agentId: "x" }),
+      ]);
+      const [a, b, ...rest] = await store.sessions.list(ALL, turn);
+      assert.deepEqual(rest, []);
+      assert.deepEqual(
+        [a?.sessionId, a?.source, a?.project, a?.client, a?.clientVersion, a?.branch, a?.agents],
+        ["a", "stated", "api", "codex", null, "new", 2],
+      );
+      assert.deepEqual([a?.startedAt, a?.endedAt], [noon, noon + 10.5 * minute]);
+      assert.deepEqual(
+        [
+          a?.usage.requests,
+          a?.usage.errors,
+          a?.usage.unpriced,
+          a?.usage.costPicoUsd,
+          a?.usage.tokens.cacheRead,
+        ],
+        [4, 1, 1, 3n * 1_234_567_890n, 8_000n],
+      );
+      assert.deepEqual(
+        [b?.sessionId, b?.source, b?.usage.split.planUsagePicoUsd, b?.usage.split.spentPicoUsd],
+        ["b", "inferred", 1_234_567_890n, 0n],
+      );
+    }));
+
+  it("selects by a call in the period and of the project, and limits", () =>
+    withStore(async (store) => {
+      store.records.insert([
+        call("a", 0),
+        call("a", 20, { project: "api" }),
+        call("b", 5),
+        call("c", 10, { project: "api" }),
+      ]);
+      assert.deepEqual(await listed(store), ["a", "c", "b"]);
+      assert.deepEqual(await listed(store, { limit: 2 }), ["a", "c"]);
+      assert.deepEqual(await listed(store, { project: "api" }), ["a", "c"]);
+      const at = (minutes: number) => noon + minutes * minute;
+      assert.deepEqual(await listed(store, { to: at(20) as never }), ["c", "b", "a"]);
+      assert.deepEqual(await listed(store, { from: at(6) as never, to: at(20) as never }), ["c"]);
+      assert.deepEqual(await listed(store, { from: at(20) as never }), ["a"]);
+      assert.deepEqual(await listed(store, { from: at(21) as never }), []);
+    }));
+
+  it("lists the same if there are too many sessions to look at each", () =>
+    withStore(async (store) => {
+      const many = Array.from({ length: 2_100 }, (_, at) => call(`s${at}`, at / 10));
+      store.records.insert([...many, call("s5", 500), call(null, 501), call("s7", 499, { project: "api" })]);
+      const to = (noon + 300 * minute) as never;
+      assert.deepEqual(await listed(store, { limit: 3 }), ["s5", "s7", "s2099"]);
+      assert.deepEqual(await listed(store, { limit: 2, to }), ["s2099", "s2098"]);
+      assert.deepEqual(await listed(store, { project: "api" }), ["s7"]);
+      assert.deepEqual(await listed(store, { from: (noon + 498 * minute) as never }), ["s5", "s7"]);
+      // More rows than one slice has.
+      store.records.insert(Array.from({ length: 6_000 }, (_, at) => call("busy", 600 + at / 1_000)));
+      assert.deepEqual(await listed(store, { limit: 2 }), ["busy", "s5"]);
+    }));
+
+  it("is empty without sessions", () =>
+    withStore(async (store) => {
+      store.records.insert([call(null, 0)]);
+      assert.deepEqual(await listed(store), []);
+      assert.equal(store.sessions.summarise("a"), null);
+      assert.deepEqual(store.sessions.find("last"), { kind: "not_found" });
+    }));
+});
+
+describe("sessions.find()", () => {
+  it("takes an id, a unique beginning, or last", () =>
+    withStore(async (store) => {
+      store.records.insert([call("thr-1", 3), call("thr-12", 1), call("other", 2), call("thr-1", 0)]);
+      const find = (text: string) => {
+        const found = store.sessions.find(text);
+        return found.kind === "found"
+          ? found.sessionId
+          : found.kind === "ambiguous"
+            ? found.sessionIds
+            : null;
+      };
+      assert.equal(find("thr-1"), "thr-1");
+      assert.equal(find("thr-12"), "thr-12");
+      assert.equal(find("oth"), "other");
+      assert.deepEqual(find("thr"), ["thr-1", "thr-12"]);
+      assert.equal(find("last"), "thr-1");
+      for (const text of ["", "x", "thr-123", "\u{10ffff}", "%"]) assert.equal(find(text), null, text);
+    }));
+
+  it("lists at most five ids of an ambiguous beginning", () =>
+    withStore(async (store) => {
+      store.records.insert(Array.from({ length: 9 }, (_, at) => call(`s${at}`, at)));
+      const found = store.sessions.find("s");
+      assert.deepEqual(found.kind === "ambiguous" && found.sessionIds, ["s0", "s1", "s2", "s3", "s4"]);
+    }));
+});
+
+describe("sessions.requests()", () => {
+  it("reads a session's requests by time, at most the limit", () =>
+    withStore(async (store) => {
+      store.records.insert([call("a", 2), call("a", 0), call("b", 1), call("a", 1)]);
+      const times = (limit: number) =>
+        store.sessions.requests("a", limit).map(({ requestedAt }) => (requestedAt - noon) / minute);
+      assert.deepEqual(times(10), [0, 1, 2]);
+      assert.deepEqual(times(2), [0, 1]);
+    }));
+});

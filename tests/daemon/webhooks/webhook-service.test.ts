@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { createManualClock } from "../../../adapters/clock/manual-clock.ts";
+import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import type { LimitEvent } from "../../../core/metering/limits/limit-events.ts";
+import type { ConfiguredWebhook } from "../../../core/operations/config/config.ts";
+import type { CloudClient, CloudClientResult, CloudRequest } from "../../../core/ports/cloud-client.ts";
+import { StoreError } from "../../../core/ports/sqlite.ts";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import {
+  createWebhookService,
+  MAX_QUEUED_EVENTS,
+  type WebhookPorts,
+} from "../../../daemon/webhooks/webhook-service.ts";
+import { withStore } from "../store/open-sample-store.rig.ts";
+import { noon, sampleRecord } from "../store/sample-records.rig.ts";
+
+const webhook: ConfiguredWebhook = {
+  url: "https://hooks.test/path?token=secret",
+  events: ["record.stored", "limit.warning"],
+  secretHex: "ab".repeat(24),
+  preset: "standard",
+};
+const answer = (status: number): CloudClientResult => ({
+  kind: "http",
+  status,
+  retryAfterMs: null,
+  etag: null,
+  body: new Uint8Array(),
+});
+const warning = (account: string): LimitEvent => ({
+  name: "limit.warning",
+  level: "critical",
+  isEarly: false,
+  reading: {
+    provider: "anthropic",
+    account,
+    window: "5h",
+    scope: null,
+    unit: "share",
+    windowMs: 18_000_000,
+    usedPpm: 960_000,
+    limit: null,
+    remaining: null,
+    resetAt: noon,
+    status: "warning",
+    seenAt: noon,
+  },
+});
+
+function setUp(
+  store: Store,
+  given: { webhooks?: readonly ConfiguredWebhook[]; ports?: Partial<WebhookPorts> } = {},
+) {
+  const clock = createManualClock(noon);
+  const sent: (CloudRequest & { json: { type: string; data: Record<string, never> } })[] = [];
+  const logged: [string, unknown][] = [];
+  const results: (CloudClientResult | "hang")[] = [];
+  const client: CloudClient = {
+    async send(request) {
+      sent.push({ ...request, json: JSON.parse(request.body ?? "") });
+      const result = results.shift() ?? answer(204);
+      if (result !== "hang") return result;
+      await request.cancelled;
+      return { kind: "transport", reason: "aborted" };
+    },
+    close: async () => {},
+  };
+  const note = (event: string, fields: unknown) => void logged.push([event, fields]);
+  const service = createWebhookService(
+    {
+      store,
+      client,
+      clock,
+      log: { debug: note, info: note, warn: note, error: note },
+      sha256,
+      random: () => 1,
+      createIdHash: () => (id) => `hash-${id}`,
+      perProject: () => ({ private: false }),
+      ...given.ports,
+    },
+    given.webhooks ?? [webhook],
+  );
+  const settle = async () => {
+    for (let turn = 0; turn < 50; turn += 1) await setImmediate();
+  };
+  return {
+    clock,
+    sent,
+    logged,
+    results,
+    service,
+    settle,
+    async advance(ms: number) {
+      clock.advance(ms);
+      await settle();
+    },
+    ids: () =>
+      sent.map(({ json }) =>
+        ((json.data.records ?? []) as { request_id: string }[]).map((each) => each.request_id),
+      ),
+  };
+}
+
+describe("createWebhookService()", () => {
+  it("sends records that are stored from now on, each once and in order, in messages of at most 100", () =>
+    withStore(async (store) => {
+      store.records.insert([sampleRecord()]);
+      const { service, sent, ids, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      assert.equal(sent.length, 0);
+      const records = Array.from({ length: 150 }, () => sampleRecord());
+      store.records.insert(records);
+      await advance(1_000);
+      assert.deepEqual(
+        ids().map((each) => each.length),
+        [100, 50],
+      );
+      assert.deepEqual(
+        ids().flat(),
+        records.map(({ requestId }) => requestId),
+      );
+      assert.deepEqual([sent[0]?.method, sent[0]?.url, sent[0]?.bearer], ["POST", webhook.url, null]);
+      assert.match(sent[0]?.headers?.["webhook-signature"] ?? "", /^v1,/);
+      await advance(10_000);
+      assert.equal(sent.length, 2);
+      await service.stop();
+    }));
+
+  it("sends the fields of the preset, with hashed ids, and nothing of a local-only project or a log", () =>
+    withStore(async (store) => {
+      const { service, sent, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      const one = sampleRecord({ sessionId: "s1", sourceWorkdir: "/home/ann", gitBranch: "main" });
+      store.records.insert([
+        one,
+        sampleRecord({ recordSource: "logs" }),
+        ...Array.from({ length: 120 }, () => sampleRecord({ project: "private" })),
+      ]);
+      await advance(1_000);
+      assert.equal(sent.length, 1);
+      const [record, ...others] = (sent[0]?.json.data.records ?? []) as Record<string, unknown>[];
+      assert.deepEqual(others, []);
+      assert.partialDeepStrictEqual(record, {
+        request_id: one.requestId,
+        session_id: "hash-s1",
+        prompt_hash: null,
+        source_workdir: null,
+        git_branch: null,
+      });
+      store.records.insert([sampleRecord({ project: "public" })]);
+      await advance(1_000);
+      assert.equal(sent.length, 2);
+      await service.stop();
+    }));
+
+  it("sends a message again until it is delivered, also after a restart, and says so", () =>
+    withStore(async (store) => {
+      const first = setUp(store);
+      first.service.start();
+      await first.advance(0);
+      store.records.insert([sampleRecord()]);
+      first.results.push(answer(500), { kind: "transport", reason: "connection_refused" });
+      await first.advance(1_000);
+      assert.partialDeepStrictEqual(first.service.status(), [
+        { host: "hooks.test", consecutiveFailures: 1, lastError: "HTTP 500", lastDeliveredAt: null },
+      ]);
+      assert.deepEqual(first.logged, [
+        [
+          "webhook.failed",
+          { host: "hooks.test", error: "HTTP 500", consecutive_failures: 1, retry_in_ms: 1_000 },
+        ],
+      ]);
+      store.records.insert([sampleRecord()]);
+      await first.advance(1_000);
+      assert.deepEqual([first.sent.length, first.service.status()[0]?.consecutiveFailures], [2, 2]);
+      assert.equal(first.sent[1]?.body, first.sent[0]?.body, "the same message");
+      await first.service.stop();
+
+      const second = setUp(store);
+      second.service.start();
+      await second.advance(0);
+      assert.equal(second.ids().flat().length, 2, "both records");
+      assert.partialDeepStrictEqual(second.service.status()[0], {
+        consecutiveFailures: 0,
+        lastError: null,
+        lastDeliveredAt: noon,
+      });
+      assert.deepEqual(
+        second.logged.map(([event]) => event),
+        ["webhook.recovered"],
+      );
+      await second.service.stop();
+    }));
+
+  it("waits for a record whose caller is not known yet", () =>
+    withStore(async (store) => {
+      const { service, ids, advance } = setUp(store);
+      service.start();
+      await advance(0);
+      const known = sampleRecord();
+      const due = sampleRecord({ attributionDueAt: noon + 5_000 });
+      store.records.insert([known, due, sampleRecord()]);
+      await advance(1_000);
+      assert.deepEqual(ids(), [[known.requestId]]);
+      await advance(5_000);
+      assert.deepEqual([ids().length, ids()[1]?.[0], ids()[1]?.length], [2, due.requestId, 2]);
+      await service.stop();
+    }));
+
+  it("sends events of limits once, and only the chosen ones", () =>
+    withStore(async (store) => {
+      const other: ConfiguredWebhook = { ...webhook, url: "https://other.test/", events: ["limit.reset"] };
+      const { service, sent, advance } = setUp(store, { webhooks: [webhook, other] });
+      service.start();
+      await advance(0);
+      service.addLimitEvent(warning("a"));
+      await advance(1_000);
+      assert.deepEqual(
+        sent.map(({ url, json }) => [url, json.type, json.data.used_percent, json.data.account]),
+        [[webhook.url, "limit.warning", 96, "a"]],
+      );
+      await advance(60_000);
+      assert.equal(sent.length, 1);
+      await service.stop();
+      const again = setUp(store, { webhooks: [webhook, other] });
+      again.service.start();
+      await again.advance(1_000);
+      assert.deepEqual(again.sent, []);
+      await again.service.stop();
+    }));
+
+  it("keeps a bounded number of events, and survives damaged notes", () =>
+    withStore(async (store) => {
+      store.notes.write("webhook_events", "{damaged");
+      const { service } = setUp(store);
+      for (let index = 0; index <= MAX_QUEUED_EVENTS; index += 1) service.addLimitEvent(warning(`${index}`));
+      const kept = JSON.parse(store.notes.read("webhook_events") ?? "[]") as { number: number }[];
+      assert.deepEqual([kept.length, kept[0]?.number], [MAX_QUEUED_EVENTS, 2]);
+    }));
+
+  it("goes on after the store failed, and while it is in trouble sends nothing", () =>
+    withStore(async (store) => {
+      let trouble: StoreError | null = null;
+      let fails = false;
+      const records = {
+        ...store.records,
+        read(range: Parameters<typeof store.records.read>[0]) {
+          if (fails) throw new StoreError("io", "disk");
+          return store.records.read(range);
+        },
+      };
+      const failing: WebhookPorts["store"] = {
+        records,
+        notes: store.notes,
+        get trouble() {
+          return trouble;
+        },
+      };
+      const { service, sent, logged, advance } = setUp(store, { ports: { store: failing } });
+      service.start();
+      await advance(0);
+      store.records.insert([sampleRecord()]);
+      fails = true;
+      await advance(1_000);
+      assert.equal(logged[0]?.[0], "daemon.task_crashed");
+      trouble = new StoreError("io", "disk");
+      fails = false;
+      await advance(1_000);
+      assert.equal(sent.length, 0);
+      trouble = null;
+      await advance(1_000);
+      assert.equal(sent.length, 1);
+      await service.stop();
+    }));
+
+  it("ends a request in progress when it stops, and sends it again later", () =>
+    withStore(async (store) => {
+      const first = setUp(store);
+      first.service.start();
+      await first.advance(0);
+      store.records.insert([sampleRecord()]);
+      first.results.push("hang");
+      await first.advance(1_000);
+      await first.service.stop();
+      assert.deepEqual([first.sent.length, first.logged], [1, []]);
+      const second = setUp(store);
+      second.service.start();
+      await second.advance(0);
+      assert.deepEqual(second.ids(), first.ids());
+      await second.service.stop();
+    }));
+});
