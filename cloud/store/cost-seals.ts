@@ -4,8 +4,8 @@ import {
   COST_SEAL_FORMAT,
   type CostSealKind,
   type CostSealRow,
-  DIGEST_BYTES,
-  digestRequests,
+  LEAF_BYTES,
+  packLeaves,
 } from "../../core/privacy/ledger/cost-seals.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import type { Millis } from "../../core/values/time.ts";
@@ -13,10 +13,16 @@ import { formatInstant } from "../../core/wire/instant.ts";
 import type { CloudSchema } from "./schema.ts";
 import type { StoredRequest } from "./stored-request.ts";
 
+/** What a transaction wrote. */
+interface SealedRows {
+  /** The requests that it may have written, in order of their ids, as `packLeaves()` returns them. */
+  readonly leaves: Uint8Array;
+  /** Selects the ids of those that it wrote. If there are none, there is no seal. */
+  readonly written: RawBuilder<unknown>;
+}
+
 /**
- * Common table expressions that append a seal to the workspace's chain. `written` selects, for each request that the
- * transaction wrote, its `request_id` and its `ordinal`: the place of its digest in `digests`. If it selects none, there is
- * no seal.
+ * Common table expressions that append a seal to the workspace's chain.
  *
  * The chain's head stays locked until the transaction ends, and the workspace's other batches wait for it. `after` is a
  * condition that is known only once the statement holds all other locks, so that the head is locked last.
@@ -24,8 +30,7 @@ import type { StoredRequest } from "./stored-request.ts";
 export function appendSeal(
   workspaceId: string,
   kind: CostSealKind,
-  digests: Uint8Array,
-  written: RawBuilder<unknown>,
+  { leaves, written }: SealedRows,
   after: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   // The JSON array that core/privacy/ledger hashes. The values joined here (hashes, times, a number) need no escaping.
@@ -34,12 +39,17 @@ export function appendSeal(
     sql`encode(sha256(convert_to(${beforeSeq}::text || ${seq} || ',"' || ${previous} || ${`","${kind}","`}::text
       || to_char((now()::timestamptz(3)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
       || '","' || (select content_hash from packed) || '"]', 'UTF8')), 'hex')`;
-  const size = sql.lit(DIGEST_BYTES);
-  return sql`packed as (
+  const [rows, size] = [leaves.length / LEAF_BYTES, sql.lit(LEAF_BYTES)];
+  // Nearly always everything was written, and the leaves are stored as they are.
+  return sql`possible as (select ${leaves}::bytea as leaves),
+    written as (${written}),
+    packed as (
       select leaves, encode(sha256(leaves), 'hex') as content_hash from (
-        select string_agg(uuid_send(request_id) || substr(${digests}::bytea, ordinal * ${size} + 1, ${size}), ''::bytea
-          order by request_id) as leaves
-        from (${written}) as w
+        select case (select count(*) from written) when ${sql.lit(rows)} then leaves else (
+          select string_agg(substr(leaves, at * ${size} + 1, ${size}), ''::bytea order by at)
+          from generate_series(0, ${sql.lit(rows - 1)}) as at
+          where substr(leaves, at * ${size} + 1, 16) in (select uuid_send(request_id) from written)
+        ) end as leaves from possible
       ) as l where leaves is not null
     ),
     head as (
@@ -57,6 +67,11 @@ export function appendSeal(
     )`;
 }
 
+/** Returns requests in order of their ids, which is PostgreSQL's order of UUIDs too. */
+export function sortedById(requests: readonly StoredRequest[]): readonly StoredRequest[] {
+  return requests.toSorted((one, other) => (one.request_id < other.request_id ? -1 : 1));
+}
+
 /**
  * Seals requests that this transaction filled in, and stores the seal's number in each. The caller has locked their rows
  * and has already updated the rollups.
@@ -67,11 +82,12 @@ export async function sealFilled(
   requests: readonly StoredRequest[],
   sha256: Sha256,
 ): Promise<void> {
-  const ids = JSON.stringify(requests.map(({ request_id }) => request_id));
-  const filled = sql`select value::uuid as request_id, ordinality::integer - 1 as ordinal
-    from json_array_elements_text(${ids}::text::json) with ordinality`;
-  await sql`with ${appendSeal(workspaceId, "filled", digestRequests(requests, sha256), filled, sql`true`)}
-    update requests r set cost_seal = head.seq from head, (${filled}) as f
+  const sorted = sortedById(requests);
+  const ids = JSON.stringify(sorted.map(({ request_id }) => request_id));
+  const written = sql`select value::uuid as request_id from json_array_elements_text(${ids}::text::json)`;
+  const rows = { leaves: packLeaves(sorted, sha256), written };
+  await sql`with ${appendSeal(workspaceId, "filled", rows, sql`true`)}
+    update requests r set cost_seal = head.seq from head, written as f
     where r.workspace_id = ${workspaceId}::uuid and r.request_id = f.request_id`.execute(trx);
 }
 

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
-import { digestRequests } from "../../core/privacy/ledger/cost-seals.ts";
+import { packLeaves } from "../../core/privacy/ledger/cost-seals.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
-import { appendSeal, sealFilled } from "./cost-seals.ts";
+import { appendSeal, sealFilled, sortedById } from "./cost-seals.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { FILLABLE_COLUMNS, REQUEST_COLUMNS, type RequestColumn } from "./request-columns.ts";
-import { addToRollups, contributions } from "./rollups.ts";
+import { addToRollups, CONTRIBUTING_COLUMNS, contributions } from "./rollups.ts";
 import type { CloudSchema } from "./schema.ts";
 import { fillNulls, type StoredRequest } from "./stored-request.ts";
 import { inScope } from "./transaction.ts";
@@ -47,6 +47,7 @@ export async function ingest(
   const first = new Map<string, StoredRequest>();
   for (const row of rows) if (!first.has(row.request_id)) first.set(row.request_id, row);
   const { inserted, refused } = await insertAll(db, workspaceId, [...first.values()], sha256);
+  if (inserted.size === rows.length) return rows.map(() => "accepted");
   const outcomes = rows.map((row): IngestOutcome => {
     if (refused.has(row.request_id)) return "not_storable";
     return first.get(row.request_id) === row && inserted.has(row.request_id) ? "accepted" : "duplicate";
@@ -91,48 +92,60 @@ async function insertAll(
   }
 }
 
+/** The columns of `Sender`. A batch has one sender. */
+const SENDER_COLUMNS: readonly RequestColumn[] = ["received_at", "machine_id", "user_id"];
+
 /**
  * Returns rows as the common table expression `input`: one JSON array per column, whose elements PostgreSQL combines into
- * rows. This takes half the bytes of `json_to_recordset`, which needs every name in every row, and a quarter less time. The
- * cast to text gives the parameter the same type with every driver.
+ * rows. This takes half the bytes of `json_to_recordset`, which needs every name in every row, and a quarter less time. What the
+ * sender determines is one value. The cast to text gives the parameter the same type with every driver.
  */
 function inputOf(rows: readonly StoredRequest[], columns: readonly RequestColumn[]): RawBuilder<unknown> {
   const elements = columns.map((column) => {
+    const type = sql.raw(`${REQUEST_COLUMNS[column]} as ${column}`);
+    const same = rows[0]?.[column] ?? null;
+    if (SENDER_COLUMNS.includes(column) && rows.every((row) => row[column] === same))
+      return sql`${same}::text::${type}`;
     // PostgreSQL fills up shorter arrays with nulls, so trailing nulls are not sent.
     const stated = rows.slice(0, rows.findLastIndex((row) => row[column] !== null) + 1);
     const values = JSON.stringify(stated.map((row) => row[column]));
-    return sql`json_array_elements_text(${values}::text::json)::${sql.raw(`${REQUEST_COLUMNS[column]} as ${column}`)}`;
+    return sql`json_array_elements_text(${values}::text::json)::${type}`;
   });
-  return sql`input as (select generate_series(0, ${sql.lit(rows.length - 1)}) as ordinal, ${sql.join(elements)})`;
+  return sql`input as (select generate_series(1, ${sql.lit(rows.length)}), ${sql.join(elements)})`;
 }
 
+/** Inserts rows and returns the ids of those that were not there yet. */
 async function insertRows(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   rows: readonly StoredRequest[],
   sha256: Sha256,
 ): Promise<string[]> {
+  const sorted = sortedById(rows);
   const seal = appendSeal(
     workspaceId,
     "stored",
-    digestRequests(rows, sha256),
-    sql`select request_id, ordinal from inserted join input using (request_id)`,
+    { leaves: packLeaves(sorted, sha256), written: sql`select request_id from inserted` },
     sql`(select count(*) from hourly) + (select count(*) from daily) > 0`,
   );
-  const { rows: inserted } = await sql<{ request_id: string }>`
-    with ${inputOf(rows, ALL)},
+  // Nearly always everything is new. Then no ids are returned.
+  const { rows: results } = await sql<{ ids: string | null }>`
+    with ${inputOf(sorted, ALL)},
     inserted as (
       insert into requests (workspace_id, ${sql.raw(COLUMNS)})
       select ${workspaceId}::uuid, ${sql.raw(COLUMNS)} from input
       order by request_id
       on conflict (workspace_id, request_id) do nothing
-      returning *
+      returning request_id, ${sql.raw(CONTRIBUTING_COLUMNS.join(", "))}
     ),
     contributed as (${sql.raw(contributions("inserted", 1))}),
     ${addToRollups(workspaceId)},
     ${seal}
-    select request_id from inserted`.execute(trx);
-  return inserted.map(({ request_id }) => request_id);
+    select case when count(*) < ${sql.lit(sorted.length)} then coalesce(string_agg(request_id::text, ','), '') end as ids
+    from inserted`.execute(trx);
+  const ids = results[0]?.ids ?? null;
+  if (ids === null) return sorted.map(({ request_id }) => request_id);
+  return ids === "" ? [] : ids.split(",");
 }
 
 /**

@@ -12,6 +12,7 @@ import { promptHashKey } from "./migrations/0008-prompt-hash-key.ts";
 import { auditEventChain } from "./migrations/0009-audit-event-chain.ts";
 import { costSeals } from "./migrations/0010-cost-seals.ts";
 import { billingMode } from "./migrations/0011-billing-mode.ts";
+import { sessionColumns } from "./migrations/0012-session-columns.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -28,6 +29,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   auditEventChain,
   costSeals,
   billingMode,
+  sessionColumns,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { EFFECTIVE_BILLING_SQL } from "../../core/values/billing.ts";
+import type { RequestColumn } from "./request-columns.ts";
 
 /** The machine in a rollup's key for requests that came with an admin key. */
 export const NO_MACHINE = "00000000-0000-0000-0000-000000000000";
@@ -31,6 +32,23 @@ export const USAGE_SUMS = [
 /** All sums of a rollup. */
 export const ROLLUP_SUMS: readonly string[] = [...USAGE_SUMS, "reported_cost_pico_usd"];
 
+/** The columns of `requests` that `contributions()` reads. */
+export const CONTRIBUTING_COLUMNS: readonly RequestColumn[] = [
+  "requested_at",
+  "machine_id",
+  "user_id",
+  "project",
+  "provider",
+  "model",
+  "error_class",
+  "http_status",
+  "tokens_complete",
+  "billing_mode",
+  ...TOKEN_SUMS,
+  "cost_pico_usd",
+  "reported_cost_pico_usd",
+];
+
 /** SQL for whether a row of `requests` failed; null if neither its class nor its status is known. */
 export const FAILED = "(error_class is not null or http_status >= 400)";
 
@@ -45,9 +63,9 @@ const COST_PARTS: Readonly<Record<string, string>> = {
 
 /**
  * Returns a select of what the rows of a common table expression add to the rollups or, with the sign -1, subtract from
- * them.
+ * them. `texts` are further columns, which the rollups do not have; an unknown text is empty.
  */
-export function contributions(source: string, sign: 1 | -1): string {
+export function contributions(source: string, sign: 1 | -1, texts: readonly string[] = []): string {
   return `select
     date_trunc('hour', requested_at, 'UTC') as hour,
     coalesce(machine_id, '${NO_MACHINE}') as machine_id,
@@ -55,6 +73,7 @@ export function contributions(source: string, sign: 1 | -1): string {
     coalesce(project, '') as project,
     provider,
     model,
+    ${texts.map((column) => `coalesce(${column}, '') as ${column},`).join(" ")}
     ${sign} as requests,
     ${sign} * (${FAILED} is true)::integer as failed_requests,
     ${sign} * (cost_pico_usd is null and not (${FAILED} is true and ${USED_NOTHING}))::integer as unpriced_requests,
@@ -66,21 +85,23 @@ export function contributions(source: string, sign: 1 | -1): string {
 }
 
 /**
- * Returns the expressions that add `contributed` to both rollups. The keys are sorted, so that parallel batches lock them
- * in the same order. A day's sums are computed from the hour's rows in the same statement.
+ * Returns the expressions that add `contributed` to both rollups: first its sums by hour, of which a batch has few, then from
+ * these the days. The keys are sorted, so that parallel batches lock them in the same order.
  */
 export function addToRollups(workspaceId: string): RawBuilder<unknown> {
-  const sums = ROLLUP_SUMS.map((sum) => `sum(${sum})`).join(", ");
-  const upsert = (table: string, time: string, expression: string) =>
-    sql`${sql.raw(table)} as (
+  const sums = sql.raw(ROLLUP_SUMS.map((sum) => `sum(${sum}) as ${sum}`).join(", "));
+  const upsert = (table: string, time: string, expression: string) => {
+    const key = sql.raw(`${expression}, ${ROLLUP_KEY}`);
+    return sql`${sql.raw(table)} as (
       insert into ${sql.raw(`usage_${table}`)} (workspace_id, ${sql.raw(`${time}, ${ROLLUP_KEY}, ${ROLLUP_SUMS.join(", ")}`)})
-      select ${workspaceId}::uuid, ${sql.raw(`${expression}, ${ROLLUP_KEY}, ${sums}`)}
-      from contributed
-      group by ${sql.raw(`${expression}, ${ROLLUP_KEY}`)}
-      order by ${sql.raw(`${expression}, ${ROLLUP_KEY}`)}
+      select ${workspaceId}::uuid, ${key}, ${sums} from contributed_hours group by ${key} order by ${key}
       on conflict (workspace_id, ${sql.raw(`${time}, ${ROLLUP_KEY}`)}) do update set
         ${sql.raw(ROLLUP_SUMS.map((sum) => `${sum} = usage_${table}.${sum} + excluded.${sum}`).join(", "))}
       returning 1
     )`;
-  return sql`${upsert("hourly", "hour", "hour")}, ${upsert("daily", "day", "(hour at time zone 'UTC')::date")}`;
+  };
+  return sql`contributed_hours as (
+      select hour, ${sql.raw(ROLLUP_KEY)}, ${sums} from contributed group by hour, ${sql.raw(ROLLUP_KEY)}
+    ),
+    ${upsert("hourly", "hour", "hour")}, ${upsert("daily", "day", "(hour at time zone 'UTC')::date")}`;
 }

@@ -4,7 +4,7 @@ import { isClockSkewed, readReportedCost } from "../../core/privacy/policy/recei
 import type { RequestKind } from "../../core/values/record.ts";
 import type { RecordFields, WireField } from "../../core/values/record-fields.ts";
 import type { Millis } from "../../core/values/time.ts";
-import { formatInstant, parseInstant } from "../../core/wire/instant.ts";
+import { formatInstant, isFormattedInstant, parseInstant } from "../../core/wire/instant.ts";
 import type { MetadataRecord, WireValue } from "../../core/wire/metadata-record.ts";
 import { type CloudColumn, FILLABLE_COLUMNS } from "./request-columns.ts";
 
@@ -33,28 +33,39 @@ export interface Sender {
   readonly receivedAt: Millis;
 }
 
-/** Converts a record that the wire's schema has accepted to a stored row, with the cloud's own cost. */
-export function toStoredRequest(record: MetadataRecord, sender: Sender, book: PriceBook): StoredRequest {
-  const requestedAt = parseInstant(record.requested_at);
-  if (requestedAt === null) throw new RangeError(`requested_at is not a time: ${record.requested_at}`);
-  const row = {
-    // With `cost_usd_minor_units`, which has no column: leaving it out takes longer than the rest of the conversion.
-    ...record,
-    // PostgreSQL's spelling of a UUID, so that each has one spelling.
-    request_id: record.request_id.toLowerCase(),
-    requested_at: formatInstant(requestedAt),
-    received_at: formatInstant(sender.receivedAt),
-    clock_skewed: isClockSkewed(requestedAt, sender.receivedAt),
-    machine_id: sender.machineId,
-    user_id: sender.userId,
-    cost_pico_usd: null,
-    cost_source: "unpriced",
-    rates_source: null,
-    reported_cost_pico_usd: readReportedCost(record)?.toString() ?? null,
-    reported_cost_source: record.cost_source,
-    reported_rates_source: record.rates_source,
+/**
+ * Returns a function that converts the sender's records to stored rows, with the cloud's own costs. The wire's schema has
+ * accepted the records.
+ */
+export function createRowConverter(
+  { machineId, userId, receivedAt }: Sender,
+  book: PriceBook,
+): (record: MetadataRecord) => StoredRequest {
+  const receivedAtText = formatInstant(receivedAt);
+  return (record) => {
+    const requestedAt = parseInstant(record.requested_at);
+    if (requestedAt === null) throw new RangeError(`requested_at is not a time: ${record.requested_at}`);
+    const row = {
+      // With `cost_usd_minor_units`, which has no column: leaving it out takes longer than the rest of the conversion.
+      ...record,
+      // PostgreSQL's spelling of a UUID, so that each has one spelling.
+      request_id: record.request_id.toLowerCase(),
+      requested_at: isFormattedInstant(record.requested_at)
+        ? record.requested_at
+        : formatInstant(requestedAt),
+      received_at: receivedAtText,
+      clock_skewed: isClockSkewed(requestedAt, receivedAt),
+      machine_id: machineId,
+      user_id: userId,
+      cost_pico_usd: null,
+      cost_source: "unpriced",
+      rates_source: null,
+      reported_cost_pico_usd: readReportedCost(record)?.toString() ?? null,
+      reported_cost_source: record.cost_source,
+      reported_rates_source: record.rates_source,
+    };
+    return Object.assign(row, priceRow(row, book));
   };
-  return Object.assign(row, priceRow(row, book));
 }
 
 /** Returns the row with its nulls filled in from the same record sent again; null if that adds nothing. A known cost stays. */

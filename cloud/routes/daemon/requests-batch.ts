@@ -2,7 +2,7 @@ import type { PriceBook } from "../../../core/pricing/price-book.ts";
 import type { BatchRequest, BatchResponse } from "../../../core/wire/metadata-batch.ts";
 import { parseMetadataRecord } from "../../../core/wire/metadata-record.ts";
 import { ingest } from "../../store/ingest.ts";
-import { type Sender, type StoredRequest, toStoredRequest } from "../../store/stored-request.ts";
+import { createRowConverter, type Sender, type StoredRequest } from "../../store/stored-request.ts";
 import type { ApiHandlers } from "../api-call.ts";
 
 /** Messages by the reason why a record was not stored. */
@@ -47,10 +47,11 @@ interface ReadRecords {
 /** Parses and prices the records of a batch; those that do not match the schema are rejected one by one. */
 function readRecords(records: BatchRequest["records"], sender: Sender, book: PriceBook): ReadRecords {
   const read: ReadRecords = { rows: [], spellings: [], rejected: [] };
+  const toRow = createRowConverter(sender, book);
   for (const record of records) {
     const parsed = parseMetadataRecord(record);
     if (parsed.ok) {
-      read.rows.push(toStoredRequest(parsed.value, sender, book));
+      read.rows.push(toRow(parsed.value));
       read.spellings.push(record.request_id);
     } else {
       const [first] = parsed.problems;

@@ -1,6 +1,8 @@
 import { problem } from "../../http/problem.ts";
 import { readUnpricedModels } from "../../store/reads/unpriced-models.ts";
+import { isRequestDimension } from "../../store/reads/usage.ts";
 import {
+  ANALYTICS_COLUMNS,
   type NameValues,
   readAnalytics,
   readMachineNames,
@@ -12,6 +14,9 @@ import { parsePeriod } from "./read-period.ts";
 
 /** The longest period in hourly buckets, milliseconds. Decision: a month, since each group has one bucket per hour. */
 export const MAX_HOURLY_PERIOD_MS = 31 * 86_400_000;
+
+/** The longest period of analytics whose sums are read from requests. Decision: a month. */
+export const MAX_UNSUMMED_PERIOD_MS = 31 * 86_400_000;
 
 /** The routes of the sums over requests. */
 export const reportHandlers = {
@@ -40,6 +45,8 @@ export const reportHandlers = {
     if (!period.ok) return period.refusal;
     const { from, to, stated } = period.value;
     if (bucket === "hour" && to - from > MAX_HOURLY_PERIOD_MS) return problem("period_too_long");
+    if (isRequestDimension(ANALYTICS_COLUMNS[by]) && to - from > MAX_UNSUMMED_PERIOD_MS)
+      return problem("period_too_long");
     const names: Partial<Record<typeof by, NameValues>> = {
       machine: (ids) => readMachineNames(parts.db, workspaceId, ids),
       user: (ids) => readNames(parts.accounts, ids),

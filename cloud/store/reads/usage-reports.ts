@@ -20,19 +20,27 @@ type AnalyticsSums = Pick<Analytics, "totals" | "groups">;
 /** Reads display names of a dimension's values; a value without one is shown itself. */
 export type NameValues = (values: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-/** The rollups' column of each analytics dimension. */
-const COLUMNS = {
+/** The column of each analytics dimension. */
+export const ANALYTICS_COLUMNS = {
   project: "project",
   model: "model",
   provider: "provider",
   machine: "machine_id",
   user: "user_id",
+  session: "session_id",
+  agent: "agent_id",
+  branch: "git_branch",
+  client: "client_version",
 } as const satisfies Record<AnalyticsQuery["by"], UsageDimension>;
 
 /** The value and label of "none" in the rollups' keys. */
 const NONE: Partial<Record<UsageDimension, { readonly value: string; readonly label: string }>> = {
   project: { value: "", label: "no project" },
   machine_id: { value: NO_MACHINE, label: "no machine" },
+  session_id: { value: "", label: "no session" },
+  agent_id: { value: "", label: "no sub-agent" },
+  git_branch: { value: "", label: "no branch" },
+  client_version: { value: "", label: "no client version" },
 };
 
 /** Sums a period: in total, by day, by project and by model. */
@@ -70,7 +78,7 @@ export async function readAnalytics(
   options: Span & Pick<AnalyticsQuery, "by" | "bucket">,
   nameValues: NameValues,
 ): Promise<AnalyticsSums> {
-  const column = COLUMNS[options.by];
+  const column = ANALYTICS_COLUMNS[options.by];
   const groups = await inReadScope(db, { workspaceId }, (trx) =>
     readUsage(trx, {
       from: options.from,

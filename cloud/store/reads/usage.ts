@@ -6,8 +6,17 @@ import { contributions, USAGE_SUMS } from "../rollups.ts";
 import type { CloudSchema } from "../schema.ts";
 import { type Span, usageSpans } from "./usage-spans.ts";
 
-/** The dimensions of the rollups. */
-export type UsageDimension = "machine_id" | "user_id" | "project" | "provider" | "model";
+/** The dimensions that only requests have: with their many values, the rollups would have nearly as many rows as these. */
+const REQUEST_DIMENSIONS = ["session_id", "agent_id", "git_branch", "client_version"] as const;
+
+type RequestDimension = (typeof REQUEST_DIMENSIONS)[number];
+
+/** The dimensions of usage. Sums by those of requests are read from the requests of the period. */
+export type UsageDimension = "machine_id" | "user_id" | "project" | "provider" | "model" | RequestDimension;
+
+/** Whether sums by a dimension are read from requests, so that a long period takes long. */
+export const isRequestDimension = (dimension: string): dimension is RequestDimension =>
+  (REQUEST_DIMENSIONS as readonly string[]).includes(dimension);
 
 /** The dimensions that a grouping set groups by; empty for the grand total. */
 export type UsageSet = readonly (UsageDimension | "bucket")[];
@@ -19,6 +28,10 @@ const TYPES: Readonly<Record<UsageSet[number], string>> = {
   project: "text",
   provider: "text",
   model: "text",
+  session_id: "text",
+  agent_id: "text",
+  git_branch: "text",
+  client_version: "text",
 };
 
 /** A group's sums as text, since they may exceed a double's integers. */
@@ -40,15 +53,10 @@ export interface UsageQuery extends Span {
 }
 
 /** The sums of one group. Dimensions that it is not grouped by are null, and so is the bucket. */
-export interface UsageGroup {
+export interface UsageGroup extends Readonly<Record<UsageDimension, string | null>> {
   /** The index of its grouping set among all sets of the query. */
   readonly set: number;
   readonly bucket: Millis | null;
-  readonly machine_id: string | null;
-  readonly user_id: string | null;
-  readonly project: string | null;
-  readonly provider: string | null;
-  readonly model: string | null;
   readonly totals: UsageTotals;
 }
 
@@ -85,6 +93,10 @@ export async function readUsage(
     project: row.project ?? null,
     provider: row.provider ?? null,
     model: row.model ?? null,
+    session_id: row.session_id ?? null,
+    agent_id: row.agent_id ?? null,
+    git_branch: row.git_branch ?? null,
+    client_version: row.client_version ?? null,
     totals: toTotals(row),
   }));
 }
@@ -126,13 +138,25 @@ function maskOf(columns: UsageSet, set: UsageSet): number {
   return columns.reduce((mask, column) => mask * 2 + (set.includes(column) ? 0 : 1), 0);
 }
 
-/** Returns the common table expression `parts`: rows of the rollups, plus or minus the requests at the period's edges. */
-function partsOf({ workspaceId, from, to, bucket }: UsageQuery): RawBuilder<unknown> {
-  const { days, hours, rows } = usageSpans({ from, to }, bucket);
-  const columns = (time: string) =>
-    sql.raw(`${time} as bucket, machine_id, user_id, project, provider, model, ${USAGE_SUMS.join(", ")}`);
+/**
+ * Returns the common table expression `parts`: rows of the rollups, plus or minus the requests at the period's edges. With a
+ * dimension of requests, it is all requests of the period.
+ */
+function partsOf({ workspaceId, from, to, bucket, dimensionGroups }: UsageQuery): RawBuilder<unknown> {
+  const own = [...new Set(dimensionGroups.flat(2).filter(isRequestDimension))];
+  const { days, hours, rows } =
+    own.length === 0
+      ? usageSpans({ from, to }, bucket)
+      : { days: null, hours: [], rows: [{ from, to, sign: 1 as const }] };
+  const columns = (time: string, texts: readonly string[] = own) =>
+    sql.raw(
+      `${time} as bucket, machine_id, user_id, project, provider, model, ${[...texts, ...USAGE_SUMS].join(", ")}`,
+    );
   const ofHours = columns(bucket === "hour" ? "hour::timestamptz" : "date_trunc('day', hour, 'UTC')");
-  const ofDays = columns("day::timestamp at time zone 'UTC'");
+  const ofDays = columns(
+    "day::timestamp at time zone 'UTC'",
+    own.map((column) => `'' as ${column}`),
+  );
   const within = (column: string, type: string, from: string, to: string) => sql`
     where workspace_id = ${workspaceId}::uuid
       and ${sql.raw(column)} >= ${from}::${sql.raw(type)} and ${sql.raw(column)} < ${to}::${sql.raw(type)}`;
@@ -153,7 +177,7 @@ function partsOf({ workspaceId, from, to, bucket }: UsageQuery): RawBuilder<unkn
     )}`,
     ...hours.map((span) => sql`select ${ofHours} from usage_hourly ${instants("hour", span)}`),
     ...rows.map(
-      ({ sign }, at) => sql`select ${ofHours} from (${sql.raw(contributions(`edge_${at}`, sign))}) as e`,
+      ({ sign }, at) => sql`select ${ofHours} from (${sql.raw(contributions(`edge_${at}`, sign, own))}) as e`,
     ),
   ];
   return sql`${sql.join(edges, sql``)} parts as (${sql.join(parts, sql` union all `)})`;

@@ -3,10 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { programFile } from "../../end-to-end/program-file.rig.ts";
 import { writeMigratedFolder } from "./engines.ts";
-
-const PROGRAM = fileURLToPath(new URL("../../../cli/cloud-bin.js", import.meta.url));
 
 /** How long a process may take until it answers, milliseconds: on a busy machine, with a database to make. */
 const STARTS_WITHIN_MS = 120_000;
@@ -60,8 +58,10 @@ export function killCloudProcesses(): void {
 export async function startCloudProcess(options: CloudProcessOptions = {}): Promise<CloudProcess> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "meter-cloud-"));
   if (options.withDatabase) await writeMigratedFolder(join(home, "database"));
-  const [runtime = "", ...flags] = options.runtime ?? [process.execPath];
-  const child = spawn(runtime, [...flags, PROGRAM, "serve", "--port", "0", ...(options.words ?? [])], {
+  const runtime = options.runtime ?? [process.execPath];
+  const program = programFile("cloud-bin.js", options.runtime === undefined ? "node" : "another");
+  const [command = "", ...words] = [...runtime, program, "serve", "--port", "0", ...(options.words ?? [])];
+  const child = spawn(command, words, {
     stdio: ["ignore", "pipe", "pipe"],
     env: cloudEnvironment({ METER_CLOUD_HOME: home, ...options.env }),
   });

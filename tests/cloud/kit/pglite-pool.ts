@@ -39,8 +39,10 @@ export function createPglitePool(): PglitePool {
     open.delete(pooled);
     await pooled.admin.destroy();
   };
-  // An open PGlite keeps the process running, also one whose suite did not return it.
+  // An open PGlite keeps the process running, also one whose suite did not return it. Where `npm test` runs several files in
+  // this process, the hook belongs to the first of them, and the others go on with databases of their own.
   after(async () => {
+    idle.length = 0;
     for (const pooled of open) await close(pooled);
   });
   return {

@@ -10,7 +10,7 @@ import {
 import { purgeAccountIn } from "../../../cloud/store/purge.ts";
 import { verifyCosts } from "../../../cloud/store/reads/verify-costs.ts";
 import { PERSONAL_REQUEST_COLUMNS } from "../../../cloud/store/request-columns.ts";
-import { SEALED_COLUMNS } from "../../../core/privacy/ledger/cost-seals.ts";
+import { SEALED_COLUMNS, unpackLeaves } from "../../../core/privacy/ledger/cost-seals.ts";
 import { batch, type CloudRig, createRig, json, record } from "../kit/cloud-rig.ts";
 import { describeOnEngines, describeOnPostgres } from "../kit/engines.ts";
 
@@ -225,6 +225,40 @@ describeOnEngines("verifyCosts()", (engine) => {
     );
     const { costs } = await verify(rig, id, heads);
     assert.ok(costs.ok, JSON.stringify(costs));
+  });
+
+  it("finds in each seal what its batch added, by id, and no seal of a batch that adds nothing", async () => {
+    const workspace = await rig.addWorkspace();
+    const [a, b, c, d] = Array.from({ length: 4 }, () => rig.uuid()).sort() as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const send = async (...ids: string[]) =>
+      await json(
+        rig.call("POST", "/v1/requests/batch", workspace.token, batch(...ids.map((id) => record(id)))),
+      );
+    const counts = [await send(b, a), await send(d, a.toUpperCase(), c, c), await send(a, d)];
+    assert.deepEqual(
+      counts.map(({ accepted, duplicates }) => [accepted, duplicates]),
+      [
+        [2, 0],
+        [2, 2],
+        [0, 2],
+      ],
+    );
+    const { costs } = await verify(rig, workspace.id);
+    assert.ok(costs.ok && costs.head.seq === 2 && costs.outsideChain === 0, JSON.stringify(costs));
+    const { rows } = await sql<{ leaves: Uint8Array }>`
+      select leaves from cost_seals where workspace_id = ${workspace.id}::uuid order by seq`.execute(rig.db);
+    assert.deepEqual(
+      rows.map(({ leaves }) => unpackLeaves(leaves).map(({ request_id }) => request_id)),
+      [
+        [a, b],
+        [c, d],
+      ],
+    );
   });
 
   it("accepts what is stored and filled in between its pages", async () => {

@@ -32,7 +32,11 @@ describeOnEngines("the columns of requests", (engine) => {
     assert.deepEqual([...found.keys()], ["workspace_id", "cost_seal"]);
   });
 
-  it("that the purge erases are the prompt's hash, the call's method and path, and the working directory", () => {
-    assert.deepEqual(PERSONAL_REQUEST_COLUMNS, ["prompt_hash", "method", "path", "source_workdir"]);
+  it("that the purge erases describe the person's sessions, repository, prompt, call and working directory", () => {
+    assert.deepEqual(PERSONAL_REQUEST_COLUMNS, [
+      ...["session_id", "turn_id", "agent_id", "parent_agent_id", "agent_kind", "client_version"],
+      ...["git_branch", "git_commit", "git_remote", "pull_request"],
+      ...["prompt_hash", "method", "path", "source_workdir"],
+    ]);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { FILLABLE_COLUMNS, REQUEST_COLUMNS } from "../../../cloud/store/request-columns.ts";
-import { fillNulls, toStoredRequest } from "../../../cloud/store/stored-request.ts";
+import { createRowConverter, fillNulls } from "../../../cloud/store/stored-request.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
 import { readPublishedRate } from "../../../core/pricing/published-rates.ts";
 import { toOutgoingRecord } from "../../../core/privacy/policy/outgoing-record.ts";
@@ -30,12 +30,12 @@ function stored(fields: object, book: ReturnType<typeof bookAt>) {
     ...fields,
   });
   assert.ok(parsed.ok);
-  return toStoredRequest(parsed.value, sender, book);
+  return createRowConverter(sender, book)(parsed.value);
 }
 
 const tokens = { prompt_tokens: 1_000_000, completion_tokens: 0 };
 
-describe("toStoredRequest()", () => {
+describe("createRowConverter()", () => {
   const book = bookAt("2");
   const oldest = {
     request_id: "01994B8E-7C00-7000-8000-000000000000",
@@ -57,7 +57,10 @@ describe("toStoredRequest()", () => {
   it("throws for a time that no schema accepted", () => {
     const parsed = parseMetadataRecord({ ...oldest, provider: "acme", model: "m-1" });
     assert.ok(parsed.ok);
-    assert.throws(() => toStoredRequest({ ...parsed.value, requested_at: "soon" }, sender, book), RangeError);
+    assert.throws(
+      () => createRowConverter(sender, book)({ ...parsed.value, requested_at: "soon" }),
+      RangeError,
+    );
   });
 
   // Planted: two columns of the table swapped.
@@ -88,7 +91,7 @@ describe("toStoredRequest()", () => {
     fc.assert(
       fc.property(change, (changes) => {
         const local: RequestRecord = { ...sampleRecord, ...changes };
-        const outgoing = toOutgoingRecord(local, policyOf("full"));
+        const outgoing = toOutgoingRecord(local, policyOf("full"), { kind: "plain" }, () => "1d".repeat(16));
         assert.ok(outgoing.kind === "send");
         const row = stored(JSON.parse(JSON.stringify(outgoing.record)), book);
         const ownColumns = ["cost_pico_usd", "cost_source", "rates_source"];
@@ -129,6 +132,18 @@ describe("toStoredRequest()", () => {
           retryable: local.retryable,
           project: local.project,
           attribution_tier: local.attributionTier,
+          session_id: "1d".repeat(16),
+          session_source: local.sessionSource,
+          turn_id: "1d".repeat(16),
+          agent_id: "1d".repeat(16),
+          parent_agent_id: "1d".repeat(16),
+          agent_kind: local.agentKind,
+          client_version: local.clientVersion,
+          git_branch: local.gitBranch,
+          git_commit: local.gitCommit,
+          git_remote: local.gitRemote,
+          pull_request: local.pullRequest,
+          record_source: local.recordSource,
           prompt_hash: local.promptHash,
           prompt_hash_kind: "plain",
           method: local.method,

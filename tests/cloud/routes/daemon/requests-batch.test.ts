@@ -106,6 +106,17 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
       method: "POST",
       path: "/v1/chat/completions",
       source_workdir: "/home/ann/shop",
+      session_id: "01".repeat(16),
+      session_source: "stated",
+      turn_id: "02".repeat(16),
+      agent_id: "03".repeat(16),
+      parent_agent_id: "04".repeat(16),
+      agent_kind: "review",
+      client_version: "1.2.3",
+      git_branch: "main",
+      git_commit: "ab".repeat(20),
+      git_remote: "github.com/acme/shop",
+      record_source: "wire",
       tokens_complete: false,
     };
     const counts = {
@@ -117,6 +128,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
       thinking_tokens: 16,
       latency_ms: 2_000,
       ttfb_ms: 300,
+      pull_request: 7,
     };
     const costs = { cost_pico_usd: "77", cost_source: "estimated", rates_source: "operator" };
     const sent = record(rig.uuid(), {

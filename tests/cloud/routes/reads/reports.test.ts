@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { MAX_HOURLY_PERIOD_MS } from "../../../../cloud/routes/reads/reports.ts";
+import { MAX_HOURLY_PERIOD_MS, MAX_UNSUMMED_PERIOD_MS } from "../../../../cloud/routes/reads/reports.ts";
 import { ANALYTICS_MAX_GROUPS, OVERVIEW_MAX_GROUPS } from "../../../../cloud/store/reads/usage-reports.ts";
 import type { Plan } from "../../../../core/values/plan.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
@@ -134,6 +134,64 @@ describeOnEngines("overview, analytics and optimisation", (engine) => {
     assert.deepEqual(await labels("user"), [[workspace.userId, "Ann"]]);
     assert.deepEqual(await labels("project"), [[null, "no project"]]);
     assert.deepEqual(await labels("provider"), [["openai", "openai"]]);
+  });
+
+  it("group by what only requests have, for at most a month", async () => {
+    const opened = await open();
+    const [first, second] = ["5e".repeat(16), "ab".repeat(16)];
+    const used = { prompt_tokens: 1_000, completion_tokens: 0, request_kind: "chat" };
+    await send(
+      opened.workspace,
+      record(rig.uuid(), { ...used, session_id: first, git_branch: "main", client_version: "2.1.240" }),
+      record(rig.uuid(), { ...used, session_id: first, agent_id: second }),
+      record(rig.uuid(), { ...used, session_id: second, requested_at: iso(START - 3 * DAY) }),
+      record(rig.uuid(), { ...used, requested_at: iso(START - 40 * DAY) }),
+      record(rig.uuid(), used),
+    );
+    const groups = async (by: string, period = "") => {
+      const answer = await json(get(opened, `analytics?by=${by}${period}`));
+      assert.ok(parseWire(analyticsSchema, answer).ok, by);
+      assert.equal(
+        answer.totals.cost_pico_usd,
+        answer.groups
+          .reduce((sum: bigint, each: { cost_pico_usd: string }) => sum + BigInt(each.cost_pico_usd), 0n)
+          .toString(),
+      );
+      return answer.groups.map(
+        (each: { key: string; label: string; requests: number; buckets: unknown[] }) => [
+          each.key,
+          each.label,
+          each.requests,
+          each.buckets.length,
+        ],
+      );
+    };
+    assert.deepEqual(await groups("session"), [
+      [first, first, 2, 1],
+      [second, second, 1, 1],
+      [null, "no session", 1, 1],
+    ]);
+    assert.deepEqual(await groups("session", `&bucket=hour&from=${iso(START - DAY)}`), [
+      [first, first, 2, 1],
+      [null, "no session", 1, 1],
+    ]);
+    assert.deepEqual(await groups("agent"), [
+      [null, "no sub-agent", 3, 2],
+      [second, second, 1, 1],
+    ]);
+    assert.deepEqual(await groups("branch"), [
+      [null, "no branch", 3, 2],
+      ["main", "main", 1, 1],
+    ]);
+    assert.deepEqual(await groups("client"), [
+      [null, "no client version", 3, 2],
+      ["2.1.240", "2.1.240", 1, 1],
+    ]);
+    for (const by of ["session", "agent", "branch", "client"]) {
+      const long = await get(opened, `analytics?by=${by}&from=${iso(START - MAX_UNSUMMED_PERIOD_MS - 1)}`);
+      assert.deepEqual([long.status, (await json(long)).code], [422, "period_too_long"]);
+    }
+    assert.deepEqual(await groups("session", `&from=${iso(START)}&to=${iso(START)}`), []);
   });
 
   it("show only the most expensive groups, but count all", async () => {
