@@ -10,7 +10,12 @@ if (await isNodeNewEnough("meter", import.meta.url)) {
   // A cache that NODE_COMPILE_CACHE names is on already and stays.
   const cacheFolder = findCompileCacheFolder(process.env);
   if (cacheFolder !== null) module.enableCompileCache?.(cacheFolder);
-  const source = new URL("./main.ts", import.meta.url);
-  const { main } = await import(existsSync(source) ? source.href : "../dist/cli/bundle/main.js");
+  // A status line is printed every second, so it is a program of its own.
+  const isStatusline = process.argv[2] === "statusline" && process.argv.length === 3;
+  const [file, bundle] = isStatusline
+    ? ["commands/statusline/run-statusline.ts", "run-statusline.js"]
+    : ["main.ts", "main.js"];
+  const source = new URL(file, import.meta.url);
+  const { main } = await import(existsSync(source) ? source.href : `../dist/cli/bundle/${bundle}`);
   process.exitCode = await main(process.argv.slice(2));
 }

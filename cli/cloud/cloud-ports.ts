@@ -1,6 +1,4 @@
-import { loadSystemRoots, readExtraRoots } from "../../adapters/certificates/root-certificates.ts";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
-import { createCloudClient } from "../../adapters/cloud-client/create-cloud-client.ts";
 import { createCredentialStore } from "../../adapters/cloud-credentials/credential-store.ts";
 import { createMachineIdentity } from "../../adapters/cloud-credentials/machine-identity.ts";
 import { createRestoringStore } from "../../adapters/cloud-credentials/restoring-store.ts";
@@ -14,8 +12,10 @@ import type { CloudServicePorts } from "../../daemon/cloud/ports.ts";
 import type { Store } from "../../daemon/store/port/store.ts";
 import { editConfig } from "../home/edit-config.ts";
 import { readConfig, readConfigOrDefaults } from "../home/read-config.ts";
+import { readOrCreateIdKey } from "../home/read-or-create-secret.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 import { version } from "../program/version.ts";
+import { createHttpClient } from "./http-client.ts";
 
 /** The parts of the cloud ports that differ between the daemon and commands. */
 export interface CloudPortOptions {
@@ -39,16 +39,10 @@ export async function createCloudPorts(given: CloudPortOptions): Promise<CloudSe
   /** The last configuration that could be read. */
   const read = given.toleratesInvalidConfig === true ? readConfigOrDefaults : readConfig;
   let lastGood: ResolvedConfig = await read(home, env);
-  // Read at once, since an unreadable file must be reported; the system's only if something is sent.
-  const extraRoots = readExtraRoots(lastGood.config.proxy.extraCa);
   return {
     version,
     store: given.store,
-    client: createCloudClient({
-      clock: systemClock,
-      roots: () => [...new Set([...loadSystemRoots(), ...extraRoots])],
-      userAgent: `meter/${version}`,
-    }),
+    client: createHttpClient(lastGood.config.proxy.extraCa),
     credentials: createRestoringStore(createCredentialStore(home), {
       mirror: () => given.store.delivery.readState("cloud_state").api_key_mirror,
       restored: given.credentialsRestored ?? given.notice,
@@ -59,6 +53,7 @@ export async function createCloudPorts(given: CloudPortOptions): Promise<CloudSe
     log: given.log,
     createDriver,
     sha256,
+    idKey: () => readOrCreateIdKey(home).catch(() => null),
     random: Math.random,
     settings: async () => {
       let problem: readonly string[] = [];

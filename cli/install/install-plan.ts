@@ -10,6 +10,7 @@ import { findMachine, type Machine } from "../../adapters/installer/find-machine
 import type { RunProgram } from "../../adapters/installer/run-program.ts";
 import { createRegistry } from "../../core/metering/usage/registry.ts";
 import type { Config } from "../../core/operations/config/config.ts";
+import { quoteForShell } from "../../core/operations/install/environment-files.ts";
 import { mergePlan, type PlannedStep } from "../../core/operations/install/merge-plan.ts";
 import {
   type InstallFacts,
@@ -136,7 +137,7 @@ export function installName(home: string, userHome: string): string {
 export async function makeInstallPlan(
   home: string,
   env: Environment,
-  options: { readonly apps: boolean; readonly create: boolean },
+  options: { readonly apps: boolean; readonly create: boolean; readonly statusline?: boolean },
   earlier: InstallRecord | null,
   run: RunProgram,
   findInSystem: typeof findInSystemList = findInSystemList,
@@ -171,6 +172,9 @@ export async function makeInstallPlan(
           sessionFolder: machine.sessionFolder,
         }
       : null,
+    ...(hasStatusline(earlier) || options.statusline === true
+      ? { statusline: statuslineFacts(env, home, machine) }
+      : {}),
   };
   const entries = earlier?.entries ?? [];
   return {
@@ -192,6 +196,24 @@ export async function makeInstallPlan(
     certificateByHand: authority.byHand,
     notes: notesFor(machine, facts, authority),
   };
+}
+
+/** Whether an earlier `init` set the status line of Claude Code. */
+const hasStatusline = (record: InstallRecord | null): boolean =>
+  record?.entries.some(({ step }) => step.kind === "member") ?? false;
+
+/** Returns the settings of Claude Code, and a command that works in any folder and without a `PATH`. */
+function statuslineFacts(
+  env: Environment,
+  home: string,
+  { userHome, platform }: Machine,
+): NonNullable<InstallFacts["statusline"]> {
+  const folder = env.CLAUDE_CONFIG_DIR ? resolve(env.CLAUDE_CONFIG_DIR) : join(userHome, ".claude");
+  const quote = (text: string) => (platform === "win32" ? `"${text}"` : quoteForShell(text));
+  const isDefaultHome = home === join(userHome, ".meter");
+  const variable = isDefaultHome || platform === "win32" ? "" : `METER_HOME=${quote(home)} `;
+  const command = `${variable}${quote(realpathSync(process.execPath))} ${quote(programFile)} statusline`;
+  return { settingsPath: join(folder, "settings.json"), command };
 }
 
 /** Returns the address of the proxy that the variables name. `localhost` could be resolved to `::1`. */

@@ -1,15 +1,15 @@
 import {
+  CLOUD_PACKAGES,
   importOptional,
   installArguments,
   MissingPackageError,
-  OPTIONAL_PACKAGES,
   type OptionalPackage,
 } from "../../adapters/optional-packages.ts";
 import { CommandFailure } from "../program/exit-codes.ts";
 
 /** The failure of a command because the packages of the cloud are not installed. */
 export function cloudPackagesMissing(): CommandFailure {
-  const packages = installArguments(Object.keys(OPTIONAL_PACKAGES) as OptionalPackage[]);
+  const packages = installArguments(Object.keys(CLOUD_PACKAGES) as OptionalPackage[]);
   return new CommandFailure(
     `The cloud server needs packages that are not installed with meter. Install them (without -g in a project):\nnpm install -g ${packages}`,
   );

@@ -1,6 +1,44 @@
 /** The first words of both programs' commands. */
-const firstWords =
-  "init|uninstall|doctor|start|stop|status|run|provider|open|report|coverage|requests|explain|project|bodies|cloud|sync|pricing|estimates|recompute-costs|prune|wipe|serve|migrate|admin|rates|ledger";
+const firstWords = [
+  "init",
+  "uninstall",
+  "doctor",
+  "start",
+  "stop",
+  "status",
+  "run",
+  "provider",
+  "webhook",
+  "open",
+  "report",
+  "cost",
+  "trailers",
+  "pr-comment",
+  "coverage",
+  "statusline",
+  "top",
+  "limits",
+  "requests",
+  "sessions",
+  "session",
+  "export",
+  "explain",
+  "import",
+  "project",
+  "bodies",
+  "cloud",
+  "sync",
+  "pricing",
+  "estimates",
+  "recompute-costs",
+  "prune",
+  "wipe",
+  "serve",
+  "migrate",
+  "admin",
+  "rates",
+  "ledger",
+].join("|");
 
 /** Matches a program's name before one of its commands, unless it is part of a longer command or of another word. */
 const commandInText = new RegExp(

@@ -2,7 +2,10 @@ import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.
 import { describeCoverageCount, summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import {
   addProviderCommand,
+  describeAddedHost,
   describeUnlistedHost,
+  type IsKnownHost,
+  splitAddedHosts,
   type UnlistedHost,
 } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
@@ -11,10 +14,15 @@ import { formatCount } from "../../core/values/text/format-count.ts";
 export const coverageHeadline = (permille: number, metered: number, seen: number): string =>
   `Metering coverage: ${permille / 10} % (${formatCount(metered)} of ${formatCount(seen)} calls seen on providers' hosts).`;
 
-/** Renders the coverage: how many of the calls seen on providers' hosts were metered, and why the others were not. */
-export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
-  const { metered, seen, permille, missing, withoutUsage, notStored, unlisted } = summariseCoverage(coverage);
-  if (permille === null) return unlistedLines(unlisted);
+/**
+ * Renders the coverage: how many of the calls seen on providers' hosts were metered, and why the others were not. `isKnown` tells
+ * which hosts are no longer unlisted.
+ */
+export function coverageLines(coverage: readonly CoverageTotal[], isKnown: IsKnownHost): string[] {
+  const { metered, seen, permille, missing, withoutUsage, notStored, ...rest } = summariseCoverage(coverage);
+  const { unlisted, added } = splitAddedHosts(rest.unlisted, isKnown);
+  const hostLines = [...added.slice(0, MAX_UNLISTED).map(describeAddedHost), ...unlistedLines(unlisted)];
+  if (permille === null) return hostLines;
   const lines = [
     coverageHeadline(permille, metered, seen),
     ...missing.map(
@@ -25,7 +33,7 @@ export function coverageLines(coverage: readonly CoverageTotal[]): string[] {
   const parts = [{ kind: "without_usage" as const, count: withoutUsage }, ...notStored];
   for (const { kind, count: n } of parts)
     if (n > 0) lines.push(`  of those metered: ${formatCount(n)} ${describeCoverageCount(kind, n)}`);
-  return [...lines, ...unlistedLines(unlisted)];
+  return [...lines, ...hostLines];
 }
 
 /** How many unlisted hosts the summary names. `meter coverage` names all. */

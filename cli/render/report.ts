@@ -1,11 +1,18 @@
 import type { CoverageTotal } from "../../core/metering/coverage/coverage-kinds.ts";
+import type { IsKnownHost } from "../../core/metering/coverage/unlisted-hosts.ts";
 import { describeSplit, shownParts } from "../../core/pricing/cost-split.ts";
 import { formatFixedUsd, formatPicoUsd } from "../../core/pricing/money.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatCsvField } from "../../core/values/text/format-csv-field.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { countPart, formatRowCost } from "../../daemon/store/format-row-cost.ts";
-import type { ReportGrouping, ReportRow, StreamsWithoutUsage } from "../../daemon/store/port/reports.ts";
+import type {
+  ReportGrouping,
+  ReportRow,
+  SourceShare,
+  StreamsWithoutUsage,
+} from "../../daemon/store/port/reports.ts";
+import { totalInput, totalOutput, totalTokens } from "../../daemon/store/token-sums.ts";
 import { coverageLines } from "./coverage.ts";
 import { printable } from "./printable.ts";
 import { streamsWithoutUsageLines } from "./streams-without-usage.ts";
@@ -18,10 +25,6 @@ const PLACES = 4;
 export const fixedUsd = (picoUsd: bigint): string => formatFixedUsd(picoUsd, PLACES);
 
 const right = "right" as const;
-
-/** Adds the known counts; null if none is known. */
-const sum = (...counts: readonly (bigint | null)[]) =>
-  counts.reduce((total, each) => (each === null ? total : (total ?? 0n) + each), null);
 
 interface Layout {
   counts: readonly { title: string; of: (tokens: ReportRow["tokens"]) => bigint | null }[];
@@ -43,19 +46,13 @@ const layouts: readonly Layout[] = [
   },
   {
     counts: [
-      { title: "input", of: ({ prompt, cacheRead, cacheWrite }) => sum(prompt, cacheRead, cacheWrite) },
-      { title: "output", of: ({ completion, thinking }) => sum(completion, thinking) },
+      { title: "input", of: totalInput },
+      { title: "output", of: totalOutput },
     ],
     note: "Input includes cache tokens, and output includes thinking tokens. A wider terminal shows them separately.",
   },
   {
-    counts: [
-      {
-        title: "tokens",
-        of: ({ prompt, cacheRead, cacheWrite, completion, thinking }) =>
-          sum(prompt, cacheRead, cacheWrite, completion, thinking),
-      },
-    ],
+    counts: [{ title: "tokens", of: totalTokens }],
     note: "A wider terminal shows input and output tokens separately.",
   },
 ];
@@ -74,13 +71,15 @@ export function renderReport(
   rows: readonly ReportRow[],
   total: ReportRow,
   coverage: readonly CoverageTotal[] | null,
+  isKnownHost: IsKnownHost,
   width: number,
   streams: readonly StreamsWithoutUsage[] = [],
   priceFixes: readonly string[] = [],
+  fromLogs: SourceShare = { requests: 0, costPicoUsd: 0n },
 ): string {
   if (total.requests === 0) {
     const lines = ["No requests."];
-    if (coverage !== null) lines.push(...coverageLines(coverage));
+    if (coverage !== null) lines.push(...coverageLines(coverage, isKnownHost));
     return lines.join("\n");
   }
   const tables = layouts.map((layout) => layOut(layout, dimensions, rows, total));
@@ -92,7 +91,8 @@ export function renderReport(
     ...requestNotes(total, priceFixes),
     ...streamsWithoutUsageLines(streams),
     ...sourceNotes(total),
-    ...(coverage === null ? [] : coverageLines(coverage)),
+    ...logNotes(fromLogs, total),
+    ...(coverage === null ? [] : coverageLines(coverage, isKnownHost)),
   ];
   return [renderTable(columns, body, width), ...(notes.length === 0 ? [] : ["", ...notes])].join("\n");
 }
@@ -168,6 +168,15 @@ function requestNotes(total: ReportRow, priceFixes: readonly string[]): string[]
     );
   }
   return notes;
+}
+
+/** Says how much was imported from logs of agents. The rest was read from the wire. */
+function logNotes({ requests, costPicoUsd }: SourceShare, total: ReportRow): string[] {
+  return requests === 0
+    ? []
+    : [
+        `From logs: ${formatCount(requests)} of ${formatQuantity(total.requests, "request")} and ${fixedUsd(costPicoUsd)} of the cost. The rest is from the wire.`,
+      ];
 }
 
 /** Says how much of the cost is the providers' own figure, and how much is estimated. */

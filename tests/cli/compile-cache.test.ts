@@ -19,7 +19,7 @@ import process from "node:process";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { crc32 } from "node:zlib";
 import { prepareHome } from "../../cli/home/prepare-home.ts";
-import { meterWords, onNodeOnly, removeHome, startMeter } from "../end-to-end/meter-process.rig.ts";
+import { onNodeOnly, removeHome, sourceWords, startMeter } from "../end-to-end/meter-process.rig.ts";
 
 const { findCompileCacheFolder } = await import(new URL("../../cli/compile-cache.js", import.meta.url).href);
 
@@ -56,7 +56,7 @@ function plantCode(cacheFolder: string): number {
 
 /** `meter --version` with no other variables than these. */
 function runVersion(env: Record<string, string>): { stdout: string; stderr: string } {
-  const [node = "", ...program] = meterWords;
+  const [node = "", ...program] = sourceWords;
   return spawnSync(node, [...program, "--version"], { env, encoding: "utf8" });
 }
 
@@ -107,7 +107,10 @@ describe("the compile cache", { skip: onPosixOnly }, () => {
   it("of a daemon is the same folder, also for its child processes", async () => {
     writeFileSync(join(home, "config.toml"), "[proxy]\nport = 0\n[api]\nport = 0\n");
     const before = readdirSync(shared, { recursive: true });
-    const meter = await startMeter(home, { env: { TMPDIR: shared, NODE_COMPILE_CACHE: undefined } });
+    const meter = await startMeter(home, {
+      words: [...sourceWords, "start", "--foreground"],
+      env: { TMPDIR: shared, NODE_COMPILE_CACHE: undefined },
+    });
     const { stderr } = await meter.stop();
     assert.doesNotMatch(stderr, new RegExp(MARK));
     assert.deepEqual(readdirSync(shared, { recursive: true }), before);

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { commandsFor } from "../../cli/commands/commands-for.ts";
 import { stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
-import { meterWords, onNodeOnly, runProgram } from "../end-to-end/meter-process.rig.ts";
+import { onNodeOnly, runProgram, sourceWords } from "../end-to-end/meter-process.rig.ts";
 import { createEmptyHome, runWords } from "./run-command.rig.ts";
 
 /** What a command loads, of files and of Node's own modules, by a hook that writes it to standard error at the end. */
@@ -21,7 +21,7 @@ const listLoads = `data:text/javascript,${encodeURIComponent(`
 async function loadsOf(words: readonly string[]): Promise<string[]> {
   const { home, remove } = createEmptyHome();
   try {
-    const [node = "", ...program] = meterWords;
+    const [node = "", ...program] = sourceWords;
     const { stderr } = await runProgram([node, "--import", listLoads, ...program, ...words], {
       env: { METER_HOME: home },
     });

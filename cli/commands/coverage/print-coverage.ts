@@ -7,11 +7,15 @@ import {
 } from "../../../core/metering/coverage/coverage-summary.ts";
 import {
   addProviderCommand,
+  describeAddedHost,
   describeUnlistedHost,
+  type IsKnownHost,
   providerLines,
+  splitAddedHosts,
   type UnlistedHost,
 } from "../../../core/metering/coverage/unlisted-hosts.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
+import { readKnownHosts } from "../../home/known-hosts.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
@@ -30,13 +34,15 @@ export async function printCoverage(context: CommandContext, options: PrintCover
   await withStore(context.home, { readOnly: true }, async (store) => {
     const summary = summariseCoverage(store.coverage.read(period));
     const gaps = store.coverage.readGaps(coverageGapKinds, period);
-    if (options.json) context.printJson(toJson(summary, gaps));
-    else context.print(renderCoverage(summary, gaps, context.width));
+    const isKnown = await readKnownHosts(context, summary.unlisted);
+    if (options.json) context.printJson(toJson(summary, gaps, isKnown));
+    else context.print(renderCoverage(summary, gaps, isKnown, context.width));
   });
 }
 
-function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[]) {
+function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[], isKnown: IsKnownHost) {
   const { metered, seen, permille } = summary;
+  const { unlisted, added } = splitAddedHosts(summary.unlisted, isKnown);
   return {
     metered,
     seen,
@@ -50,7 +56,8 @@ function toJson(summary: CoverageSummary, gaps: readonly CoverageGap[]) {
       count,
       last_seen: new Date(lastSeenAt).toISOString(),
     })),
-    unlisted: summary.unlisted.map((host) => ({ ...host, lines: providerLines(host) })),
+    unlisted: unlisted.map((host) => ({ ...host, lines: providerLines(host) })),
+    added,
   };
 }
 
@@ -65,16 +72,18 @@ const countsOf = ({ missing, withoutUsage, notStored }: CoverageSummary) => [
 export function renderCoverage(
   summary: CoverageSummary,
   gaps: readonly CoverageGap[],
+  isKnown: IsKnownHost,
   width: number,
 ): string {
   const { permille, metered, seen } = summary;
-  const unlisted = summary.unlisted.map(renderUnlistedHost);
-  if (permille === null) return ["No calls to providers were seen in this period.", ...unlisted].join("\n\n");
+  const { unlisted, added } = splitAddedHosts(summary.unlisted, isKnown);
+  const hosts = [...added.map(describeAddedHost), ...unlisted.map(renderUnlistedHost)];
+  if (permille === null) return ["No calls to providers were seen in this period.", ...hosts].join("\n\n");
   const head = coverageHeadline(permille, metered, seen);
   const counts = countsOf(summary);
-  if (counts.length === 0) return [`${head}\nNothing is missing.`, ...unlisted].join("\n\n");
+  if (counts.length === 0) return [`${head}\nNothing is missing.`, ...hosts].join("\n\n");
   const kinds = counts.map(({ kind, count }) => renderKind(kind, count, gaps, width));
-  return [head, ...kinds, ...unlisted].join("\n\n");
+  return [head, ...kinds, ...hosts].join("\n\n");
 }
 
 /** Renders a host that is not metered, the command that adds it, and the lines that the command writes. */

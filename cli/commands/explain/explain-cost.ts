@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { formatOrigins, originsOfNamesakes } from "../../../core/metering/attribution/list-origins.ts";
 import { explainRequest } from "../../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../../core/pricing/price-fix.ts";
 import { explanationJson } from "../../../daemon/api/explanation-json.ts";
@@ -7,6 +9,7 @@ import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { findRequest } from "../../records/find-request.ts";
 import { openPriceBook } from "../../records/price-book.ts";
+import { readOrigins } from "../../records/read-origins.ts";
 import { forPrograms } from "../../render/for-programs.ts";
 import { renderExplanation } from "./render-explanation.ts";
 
@@ -31,8 +34,14 @@ export async function explainCost(context: CommandContext, options: ExplainCostO
       });
     } else {
       const lastPull = (source: string) => readSourcePulledAt(store.notes, source);
+      const places = originsOfNamesakes(readOrigins(store.origins)).get(request.project) ?? [];
       context.print(
-        renderExplanation(explanation, context.width, fixOfExplanation(explanation, lastPull, Date.now())),
+        renderExplanation(
+          explanation,
+          context.width,
+          fixOfExplanation(explanation, lastPull, Date.now()),
+          places.length === 0 ? null : formatOrigins(places, homedir()),
+        ),
       );
     }
   });

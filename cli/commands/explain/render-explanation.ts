@@ -31,10 +31,11 @@ export function renderExplanation(
   explanation: Explanation,
   width: number,
   priceFix: PriceFix | null = null,
+  origin: string | null = null,
 ): string {
   const { request, priced, agrees, rate } = explanation;
   const lines = [
-    ...factLines(request),
+    ...factLines(request, origin),
     ...failureLines(request, width),
     "",
     ...tokenCountLines(request, width),
@@ -58,22 +59,36 @@ export function renderExplanation(
   return lines.map(printable).join("\n");
 }
 
-/** Renders what is known of the request, one fact per line. */
-function factLines(request: Explanation["request"]): string[] {
+/** Renders what is known of the request, one fact per line. `origin` tells the project from others of the same folder name. */
+function factLines(request: Explanation["request"], origin: string | null): string[] {
   const facts: [name: string, value: string][] = [
     ["request", request.requestId],
-    ["when", `${new Date(request.requestedAt).toISOString()}  (${Math.round(request.latencyMs)} ms)`],
-    ["call", `${request.method} ${request.host}${request.path}`],
+    ...callFacts(request),
     ...(request.client === null ? [] : [["program", request.client] as [string, string]]),
     ["model", formatModel(request.model, request.requestedModel)],
     ["project", `${request.project}  (by ${request.attributionTier.replaceAll("_", " ")})`],
-    ["response", formatResponse(request)],
+    ...(origin === null ? [] : [["origin", origin] as [string, string]]),
   ];
+  if (request.recordSource !== "logs") facts.push(["response", formatResponse(request)]);
   if (request.providerResponseId !== null) facts.push(["response id", request.providerResponseId]);
   facts.push(["billing", BILLING_TEXTS[effectiveBilling(request)]]);
   if (request.serviceTier !== null) facts.push(["service tier", request.serviceTier]);
   facts.push(...priceConditions(request));
   return facts.map(([name, value]) => `${`${name} `.padEnd(14)}${value}`);
+}
+
+/** A log states neither the address of a call nor how long it took. */
+function callFacts(request: Explanation["request"]): [name: string, value: string][] {
+  const when = new Date(request.requestedAt).toISOString();
+  return request.recordSource === "logs"
+    ? [
+        ["when", when],
+        ["from logs", `${request.logFile ?? "unknown file"}, line ${request.logLine ?? "unknown"}`],
+      ]
+    : [
+        ["when", `${when}  (${Math.round(request.latencyMs)} ms)`],
+        ["call", `${request.method} ${request.host}${request.path}`],
+      ];
 }
 
 /** Renders what happened to a failed call as a paragraph. */

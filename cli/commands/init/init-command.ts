@@ -21,6 +21,12 @@ export class InitCommand extends MeterCommand {
   apps = Option.Boolean("--apps", false, {
     description: "Send the traffic of new shells and desktop sessions through the proxy",
   });
+  statusline = Option.Boolean("--statusline", false, {
+    description: "Show meter's status line in Claude Code",
+  });
+  removeStatusline = Option.Boolean("--remove-statusline", false, {
+    description: "Only remove the status line from Claude Code's settings",
+  });
   dryRun = Option.Boolean("--dry-run", false, { description: "Show the plan without changing anything" });
   yes = Option.Boolean("--yes", false, { description: "Don't ask for confirmation" });
 

@@ -1,13 +1,15 @@
-import { readInstallRecord } from "../../../adapters/installer/install-record.ts";
-import { createProgramRunner } from "../../../adapters/installer/run-program.ts";
-import { describeStep } from "../../../core/operations/install/step.ts";
+import { readInstallRecord, writeInstallRecord } from "../../../adapters/installer/install-record.ts";
+import { createProgramRunner, type RunProgram } from "../../../adapters/installer/run-program.ts";
+import { undoEntries } from "../../../adapters/installer/undo-entries.ts";
+import { describeStep, type InstallRecord } from "../../../core/operations/install/step.ts";
 import { findDaemon } from "../../daemon/daemon-process.ts";
 import { prepareHome } from "../../home/prepare-home.ts";
 import { install } from "../../install/install.ts";
 import { makeInstallPlan } from "../../install/install-plan.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { confirmPlan } from "../../program/confirm.ts";
-import { CommandFailure } from "../../program/exit-codes.ts";
+import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
+import { importOffer } from "../../records/offer-import.ts";
 import { labelled } from "../../render/labelled.ts";
 
 /** The options of `meter init`. */
@@ -15,6 +17,8 @@ export interface InstallMeterOptions {
   readonly apps: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
+  readonly statusline: boolean;
+  readonly removeStatusline: boolean;
 }
 
 /** Installs meter as a service and trusts its certificates. */
@@ -25,7 +29,9 @@ export async function installMeter(context: CommandContext, options: InstallMete
     throw new CommandFailure(`${cause.message}. Without it an earlier installation can't be undone.`);
   });
 
-  const preview = await makeInstallPlan(home, env, { apps: options.apps, create: false }, earlier, run);
+  if (options.removeStatusline) return await removeStatusline(context, earlier, run);
+  const wanted = { apps: options.apps, statusline: options.statusline };
+  const preview = await makeInstallPlan(home, env, { ...wanted, create: false }, earlier, run);
   context.print(`${earlier === null ? "Installing" : "Updating the installation of"} meter in ${home}:`);
   context.print("  create its folder, certificate authority and database if they are missing");
   for (const { step, how } of preview.steps) {
@@ -41,6 +47,26 @@ export async function installMeter(context: CommandContext, options: InstallMete
   const exitCode = await confirmPlan(context, options);
   if (exitCode !== null) return exitCode;
   prepareHome(home);
-  const plan = await makeInstallPlan(home, env, { apps: options.apps, create: true }, earlier, run);
-  return install(home, env, plan, earlier, run, (text) => context.print(text));
+  const plan = await makeInstallPlan(home, env, { ...wanted, create: true }, earlier, run);
+  const installed = await install(home, env, plan, earlier, run, (text) => context.print(text));
+  if (earlier === null) for (const line of importOffer(env)) context.print(line);
+  return installed;
+}
+
+/** Undoes only the step that set the status line of Claude Code. */
+async function removeStatusline(
+  { home, print }: CommandContext,
+  earlier: InstallRecord | null,
+  run: RunProgram,
+): Promise<number> {
+  const entries = earlier?.entries.filter(({ step }) => step.kind === "member") ?? [];
+  if (earlier === null || entries.length === 0) throw new CommandFailure("No status line was installed.");
+  const undone = await undoEntries(entries, run);
+  const failed = undone.filter(({ outcome }) => outcome === "failed").map(({ entry }) => entry);
+  const left = earlier.entries.filter((entry) => !entries.includes(entry) || failed.includes(entry));
+  writeInstallRecord(home, { ...earlier, entries: left });
+  for (const { problem } of undone) if (problem !== null) print(`Not undone: ${problem}`);
+  if (failed.length > 0) return exitCodes.failed;
+  print("The status line of Claude Code was removed.");
+  return exitCodes.ok;
 }

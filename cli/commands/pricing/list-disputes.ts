@@ -2,6 +2,7 @@ import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
 import { formatRateText } from "../../../core/pricing/money.ts";
 import type { RateRow } from "../../../core/pricing/rates.ts";
 import { type Dispute, findDisputes } from "../../../core/pricing/sources/find-disputes.ts";
+import { formatReason } from "../../../core/pricing/sources/known-differences.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -43,9 +44,10 @@ async function readPulledRates(home: string): Promise<RateRow[]> {
   }
 }
 
-function renderDispute({ provider, model, field, rates }: Dispute): string {
+function renderDispute({ provider, model, field, rates, reasons }: Dispute): string {
   const each = rates.map(({ source, rate }) => `${source} ${formatRateText(rate)}`).join(", ");
-  return printable(`  ${provider} ${model}, ${FIELD_NAMES[field]}: ${each}`);
+  const why = reasons.map((known) => `\n    ${known.source}: ${formatReason(known)}`);
+  return printable(`  ${provider} ${model}, ${FIELD_NAMES[field]}: ${each}`) + why.join("");
 }
 
 const FIELD_NAMES = {

@@ -1,10 +1,12 @@
+import { homedir } from "node:os";
+import { formatOrigins, originsByProject } from "../../../core/metering/attribution/list-origins.ts";
 import { NO_COST, shownParts, splitJson } from "../../../core/pricing/cost-split.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { readOrigins } from "../../records/read-origins.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { renderTable } from "../../render/table.ts";
-import { formatOrigins, listOrigins } from "./list-origins.ts";
 
 /** The options of `meter project list`. */
 export interface ListProjectsOptions {
@@ -16,7 +18,7 @@ export async function listProjects(context: CommandContext, options: ListProject
   await withStore(context.home, { readOnly: true }, async (store) => {
     const rows = await store.reports.read({ by: "project", from: null, to: null });
     const set = new Map(store.settings.listProjects().map((each) => [each.project, each.bodyCapture]));
-    const origins = listOrigins(store.origins);
+    const origins = originsByProject(readOrigins(store.origins));
     const used = rows.map(({ key, requests, unpriced, costPicoUsd, split }) => ({
       project: key ?? "",
       requests,
@@ -62,7 +64,7 @@ export async function listProjects(context: CommandContext, options: ListProject
           ),
           formatCount(unpriced),
           body_capture === true ? "captured" : "–",
-          formatOrigins(origins.get(project) ?? []),
+          formatOrigins(origins.get(project) ?? [], homedir()),
         ]),
         context.width,
       ),

@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { formatOrigin, originsByProject } from "../../../core/metering/attribution/list-origins.ts";
 import { followMerges } from "../../../core/metering/attribution/project-origin.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { mergeBodyRules } from "../../../daemon/cloud/merge-body-rules.ts";
@@ -6,7 +8,7 @@ import { withStore } from "../../home/open-store.ts";
 import { readConfig } from "../../home/read-config.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
-import { formatOrigin, listOrigins } from "./list-origins.ts";
+import { readOrigins } from "../../records/read-origins.ts";
 import { describeSynced, readTwoProjects } from "./reassign-requests.ts";
 
 /** The options of `meter project merge`. */
@@ -24,7 +26,7 @@ export async function mergeProjects(context: CommandContext, options: MergeProje
     // Merging in the other direction ends the earlier merge.
     const toProject = target === fromProject ? given : target;
     await requireSameRules(context, fromProject, toProject);
-    const places = listOrigins(store.origins).get(fromProject) ?? [];
+    const places = originsByProject(readOrigins(store.origins)).get(fromProject) ?? [];
     const period = { from: null, to: null };
     const move = { fromProject, toProject, period, includesLaterCalls: true };
     const moved = store.reassignments.count(move);
@@ -39,7 +41,7 @@ export async function mergeProjects(context: CommandContext, options: MergeProje
     if (moved.synced > 0) context.print(describeSynced(moved.synced));
     if (places.length > 0) {
       context.print(`Future requests from here ${dryRun ? "would belong" : "belong"} to ${toProject} too:`);
-      for (const place of places) context.printAsIs(`  ${formatOrigin(place)}`);
+      for (const place of places) context.printAsIs(`  ${formatOrigin(place, homedir())}`);
     }
     if (!dryRun) context.print("Undo: meter project reassign --undo");
   });

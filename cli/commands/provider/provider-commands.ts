@@ -8,8 +8,8 @@ export class ProviderAddCommand extends MeterCommand {
     description: "Meter another host, such as a company's gateway",
     details: `
       Adds a \`[[providers]]\` table to config.toml and keeps everything else in the file. The daemon reads it when it starts.
-      An API is openai, anthropic, gemini, ollama, azure, bedrock, vertex, code-assist, cohere or model-serving. Without --api,
-      the host is read as OpenAI's API, or as what Databricks and Snowflake serve.
+      An API is openai, anthropic, gemini, ollama, azure, bedrock, vertex, code-assist, cohere, model-serving, lmstudio or
+      llama-cpp. Without --api, the host is read as OpenAI's API, or as what Databricks and Snowflake serve.
     `,
     examples: [
       [

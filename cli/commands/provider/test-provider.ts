@@ -29,6 +29,8 @@ const USUAL_PATHS: readonly string[] = [
   "/v1/embeddings",
   "/v1beta/models/MODEL:generateContent",
   "/api/chat",
+  "/api/v1/chat",
+  "/completion",
 ];
 
 /** Whether the daemon uses the hosts that `config.toml` has now. */

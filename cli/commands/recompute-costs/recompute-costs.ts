@@ -1,4 +1,4 @@
-import { explainRequest } from "../../../core/pricing/explain-request.ts";
+import { explainRequest, keepsAgentFigure } from "../../../core/pricing/explain-request.ts";
 import type { PriceBook } from "../../../core/pricing/price-book.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { CostUpdate, RecordStore, StoredRequest } from "../../../daemon/store/port/records.ts";
@@ -77,7 +77,8 @@ function recomputeRequest(
   result: Recomputed,
   models: Map<string, ModelChange>,
 ): CostUpdate | null {
-  const { priced } = explainRequest(request, book);
+  const explained = explainRequest(request, book);
+  const priced = keepsAgentFigure(request, explained.priced) ? request : explained.priced;
   const [before, after] = [request.costPicoUsd ?? 0n, priced.costPicoUsd ?? 0n];
   result.requests += 1;
   result.cost_before_pico_usd += before;

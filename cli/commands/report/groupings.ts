@@ -1,16 +1,13 @@
 import { UsageError } from "clipanion";
-import { type ReportGrouping, type ReportQuery, TIME_UNITS } from "../../../daemon/store/port/reports.ts";
+import {
+  REPORT_COLUMNS,
+  type ReportGrouping,
+  type ReportQuery,
+  TIME_UNITS,
+} from "../../../daemon/store/port/reports.ts";
 
 /** The values of `meter report --by`. */
-export const groupings = [
-  "project",
-  "model",
-  "provider",
-  "client",
-  "billing",
-  ...TIME_UNITS,
-  "total",
-] as const satisfies ReportGrouping[];
+export const groupings = [...REPORT_COLUMNS, ...TIME_UNITS, "total"] as const satisfies ReportGrouping[];
 
 /** Reads `--by`: one grouping, or two with a comma, of which at most one is a time. */
 export function readGroupings(text: string): Pick<ReportQuery, "by" | "and"> {

@@ -1,10 +1,14 @@
+import { hostname } from "node:os";
 import { UsageError } from "clipanion";
+import { listUnlistedHosts } from "../../../core/metering/coverage/unlisted-hosts.ts";
 import { splitJson } from "../../../core/pricing/cost-split.ts";
 import type { ReportQuery, ReportRow, SourceShare } from "../../../daemon/store/port/reports.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { sumRows } from "../../../daemon/store/report-rows.ts";
+import { readKnownHosts } from "../../home/known-hosts.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { readGitFilters } from "../../program/git-filters.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
 import { renderCsv, renderReport } from "../../render/report.ts";
 import { readGroupings } from "./groupings.ts";
@@ -18,6 +22,10 @@ export interface PrintReportOptions extends PeriodOptions {
   readonly project: string | undefined;
   readonly model: string | undefined;
   readonly provider: string | undefined;
+  readonly session: string | undefined;
+  readonly branch: string | undefined;
+  readonly commit: string | undefined;
+  readonly pr: string | undefined;
   readonly utc: boolean;
   readonly json: boolean;
   readonly csv: boolean;
@@ -32,10 +40,13 @@ export async function printReport(context: CommandContext, options: PrintReportO
     ...(options.project !== undefined && { project: options.project }),
     ...(options.model !== undefined && { model: options.model }),
     ...(options.provider !== undefined && { provider: options.provider }),
+    ...(options.session !== undefined && { session: options.session }),
+    ...readGitFilters(options),
   };
   await withStore(context.home, { readOnly: true }, async (store) => {
     const days = options.utc ? "utc" : "local";
-    const rows = await store.reports.read({ ...period, ...filters, ...grouped, days });
+    const read = await store.reports.read({ ...period, ...filters, ...grouped, days });
+    const rows = read.map((row) => nameMachine(row, grouped));
     const coverage = Object.keys(filters).length === 0 ? store.coverage.read(period) : null;
     const total = sumRows(rows);
     // Without rollups, each of the further reads visits every request of the period.
@@ -43,19 +54,30 @@ export async function printReport(context: CommandContext, options: PrintReportO
       options.csv || total.incomplete === 0
         ? []
         : await store.reports.readStreamsWithoutUsage({ ...period, ...filters });
+    const fromLogs = await store.reports.readFromLogs({ ...period, ...filters });
     if (options.json)
       return context.printJson({
         by: options.by,
         ...inIsoTime(period),
         rows: rows.map((row) => toJson(row, grouped.and !== undefined)),
         streams_without_usage: streams,
+        from_logs: sharesJson({ fromLogs }).fromLogs,
         coverage,
       });
     const dimensions = [grouped.by, ...(grouped.and === undefined ? [] : [grouped.and])];
     if (options.csv) return context.stdout.write(renderCsv(dimensions, rows));
     const fixes = total.unpriced === 0 ? [] : await fixLines(context, store, { ...period, ...filters });
-    return context.print(renderReport(dimensions, rows, total, coverage, context.width, streams, fixes));
+    const isKnown = await readKnownHosts(context, listUnlistedHosts(coverage ?? []));
+    return context.print(
+      renderReport(dimensions, rows, total, coverage, isKnown, context.width, streams, fixes, fromLogs),
+    );
   });
+}
+
+/** Names this machine in a report by machine: all of its records are of this one. */
+function nameMachine(row: ReportRow, { by, and }: Pick<ReportQuery, "by" | "and">): ReportRow {
+  if (by === "machine") return { ...row, key: hostname() };
+  return and === "machine" ? { ...row, second: hostname() } : row;
 }
 
 /** Says which models have no price, and how each gets one. Loads all rates, which other reports do not need. */

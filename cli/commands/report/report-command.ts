@@ -1,4 +1,5 @@
 import { Command, Option } from "clipanion";
+import { COMMIT } from "../../program/git-filters.ts";
 import { MeterCommand } from "../../program/meter-command.ts";
 import { FROM, SINCE, TO } from "../../program/period-options.ts";
 import { groupings } from "./groupings.ts";
@@ -21,6 +22,7 @@ export class ReportCommand extends MeterCommand {
         "meter report --by day --project web --from 2026-11-01 --to 2026-11-30",
       ],
       ["Show each model's use per week", "meter report --by model,week"],
+      ["Show what each branch cost this week", "meter report --by branch --since 7d"],
       ["Export a spreadsheet", "meter report --by day --csv"],
     ],
   });
@@ -34,6 +36,10 @@ export class ReportCommand extends MeterCommand {
   project = Option.String("--project", { description: "Only this project" });
   model = Option.String("--model", { description: "Only this model" });
   provider = Option.String("--provider", { description: "Only this provider" });
+  session = Option.String("--session", { description: "Only the session with this id" });
+  branch = Option.String("--branch", { description: "Only calls from this Git branch" });
+  commit = Option.String("--commit", { description: COMMIT });
+  pr = Option.String("--pr", { description: "Only calls of the pull request with this number" });
   utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
   json = Option.Boolean("--json", false, {
     description: "Print JSON, with money in pico-USD as decimal strings",

@@ -117,9 +117,9 @@ function formatCost(request: RequestRecord, formatPlan: (amount: string) => stri
   return effectiveBilling(request) === "plan" ? formatPlan(amount) : amount;
 }
 
-function formatResult({ httpStatus, errorClass, tokensComplete }: RequestRecord): string {
+function formatResult({ httpStatus, errorClass, tokensComplete, recordSource }: RequestRecord): string {
   const note = errorClass ?? (tokensComplete ? null : "incomplete");
-  if (httpStatus === null) return note ?? "ok";
+  if (httpStatus === null) return note ?? (recordSource === "logs" ? "logs" : "ok");
   return note === null ? String(httpStatus) : `${httpStatus} ${note}`;
 }
 
@@ -128,7 +128,7 @@ const isMarkedIncomplete = ({ errorClass, tokensComplete }: RequestRecord) =>
 
 /** Formats the result without the class of an error that has a status of its own. */
 function formatShortResult(request: RequestRecord): string {
-  const { httpStatus, errorClass } = request;
+  const { httpStatus, errorClass, recordSource } = request;
   if (errorClass !== null) return httpStatus !== null && httpStatus >= 400 ? String(httpStatus) : errorClass;
-  return `${httpStatus ?? "ok"}${isMarkedIncomplete(request) ? "*" : ""}`;
+  return `${httpStatus ?? (recordSource === "logs" ? "logs" : "ok")}${isMarkedIncomplete(request) ? "*" : ""}`;
 }

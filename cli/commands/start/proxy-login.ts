@@ -5,7 +5,7 @@ import type { Writable } from "node:stream";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { isLoopbackAddress } from "../../../daemon/proxy/forbidden-targets.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
-import { readOrCreateSecret } from "./loopback-token.ts";
+import { readOrCreateSecret } from "../../home/read-or-create-secret.ts";
 
 /** The file with the generated password, which is used again at the next start. */
 export const passwordFile = (home: string) => join(home, "proxy-password");

@@ -7,7 +7,9 @@ import { createRandomBytes, sha256, sha256Hex } from "../../../adapters/crypto/n
 import { createDriver } from "../../../adapters/driver/create-driver.ts";
 import { createProjectFiles, isFolderGone } from "../../../adapters/files/project-files.ts";
 import { serve } from "../../../adapters/http/serve.ts";
+import { createAccountHash } from "../../../core/metering/limits/account-identity.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
+import { createIdHash } from "../../../core/privacy/policy/id-hash.ts";
 import { createNameCheck } from "../../../core/privacy/redaction/name-check.ts";
 import { createRedact } from "../../../core/privacy/redaction/redact.ts";
 import { createAttributor } from "../../../daemon/capture/create-attributor.ts";
@@ -19,10 +21,12 @@ import type { Daemon, DaemonPorts } from "../../../daemon/daemon.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import { startDaemon } from "../../../daemon/start-daemon.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
+import type { WebhookService } from "../../../daemon/webhooks/webhook-service.ts";
 import { createCloudPorts } from "../../cloud/cloud-ports.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { reachableHost } from "../../daemon/own-address.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
+import { readOrCreateIdKey } from "../../home/read-or-create-secret.ts";
 import { fingerprintOf } from "../../install/trusted-authority.ts";
 import { version } from "../../program/version.ts";
 import { openPriceBook } from "../../records/price-book.ts";
@@ -89,6 +93,7 @@ export async function serveDaemon(
   opened.store = store;
   prices.readFrom(store);
   let localProjects = listLocalProjects(config);
+  let { perProject } = config.cloud.upload;
   origins = createProjectOrigins({
     ...{ store, isFolderGone, sha256Hex, clock: systemClock, log: setup.log },
     isSecret: createNameCheck(config.redactionRules),
@@ -102,7 +107,9 @@ export async function serveDaemon(
     for (const origin of dashboardOrigins(read)) allowedOrigins.add(origin);
     estimates.follow(read);
     localProjects = listLocalProjects(read);
+    ({ perProject } = read.cloud.upload);
   });
+  const idKey = await readOrCreateIdKey(home).catch(() => null);
   const portLost = Promise.withResolvers<"port_lost">();
   let proxyPort: number | null = null;
   const ports: DaemonPorts = {
@@ -111,7 +118,9 @@ export async function serveDaemon(
     ...(earlyProxy !== null && { earlyProxy }),
     portLost: () => portLost.resolve("port_lost"),
     cloud: createCloudService(cloudPorts),
+    webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey: idKey }, () => perProject),
     hostname: cloudPorts.machine.hostname,
+    ...(idKey !== null && { hashAccount: createAccountHash(idKey, sha256) }),
   };
   const daemon = await startDaemon(ports, {
     proxy,
@@ -125,6 +134,23 @@ export async function serveDaemon(
   proxyPort = daemon.proxyPort;
   const running = describeRunning(daemon, proxy, { home, apiAddress });
   return { daemon, running, cloudPorts, portLost: portLost.promise };
+}
+
+/** Creates the service for webhooks; null if none is configured. */
+async function openWebhooks(
+  { config, log }: DaemonSetup,
+  { idKey, ...ports }: Pick<CloudServicePorts, "store" | "client"> & { readonly idKey: string | null },
+  perProject: () => Config["cloud"]["upload"]["perProject"],
+): Promise<WebhookService | null> {
+  if (config.webhooks.length === 0) return null;
+  const { createWebhookService } = await import("../../../daemon/webhooks/webhook-service.ts");
+  return createWebhookService(
+    {
+      ...{ ...ports, clock: systemClock, log, sha256, random: Math.random, perProject },
+      createIdHash: () => (idKey === null ? null : createIdHash(idKey, sha256)),
+    },
+    config.webhooks,
+  );
 }
 
 /** Returns what `daemon.json` tells commands about this process. */

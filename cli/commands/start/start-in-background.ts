@@ -1,8 +1,10 @@
 import { findDaemon } from "../../daemon/daemon-process.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { startDaemonOf } from "../../daemon/start-daemon.ts";
+import { databaseBytes } from "../../home/database-file.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { exitCodes } from "../../program/exit-codes.ts";
+import { importOffer } from "../../records/offer-import.ts";
 import { passwordNotice } from "./proxy-login.ts";
 
 /** Starts the daemon in the background and returns the exit code. */
@@ -14,6 +16,7 @@ export async function startInBackground(context: CommandContext, home: string): 
     );
     return exitCodes.ok;
   }
+  const isFirst = databaseBytes(home) === 0;
   const { daemon, byService } = await startDaemonOf(home, context.env);
   const verdict = daemon.isDegraded ? "Started, but DEGRADED." : "Metering.";
   context.print(`${verdict} Proxy: ${httpAddress(daemon.proxy_host, daemon.proxy_port)}  Home: ${home}`);
@@ -21,5 +24,6 @@ export async function startInBackground(context: CommandContext, home: string): 
   if (daemon.isDegraded) context.print("Find out why: meter status");
   if (byService) context.print("A service keeps it running. Stop both: meter stop");
   context.print("Run a program through it: meter run -- <command>");
+  if (isFirst) for (const line of importOffer(context.env)) context.print(line);
   return daemon.isDegraded ? exitCodes.failed : exitCodes.ok;
 }

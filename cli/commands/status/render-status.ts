@@ -154,13 +154,14 @@ function describeService(service: { readonly manager: string | null } | null): s
 /** Renders the cloud's state and what the last 24 hours brought. */
 function deliveryLines({ now }: StatusFacts, status: StatusResponse): string[] {
   const { coverage, last_captures: captures, unpriced_models: unpriced = [] } = status.last_24_hours;
+  const isKnown = (host: string) => !status.last_24_hours.unlisted_hosts.some((each) => each.host === host);
   const clients = captures
     .slice(0, MAX_CLIENTS)
     .map(({ client, at }) => `${printable(client ?? "unknown client")} ${ago(now - Date.parse(at))}`);
   return [
     // An older daemon may not report it.
     ...(status.cloud ? [`cloud     ${status.cloud.banner}: ${status.cloud.sentence}`] : []),
-    ...coverageLines(coverage).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)),
+    ...coverageLines(coverage, isKnown).map((line, index) => (index === 0 ? `24 hours  ${line}` : line)),
     ...(clients.length > 0 ? [`programs  ${clients.join(", ")}`] : []),
     ...unpricedLines(unpriced),
   ];

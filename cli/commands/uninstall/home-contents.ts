@@ -18,7 +18,7 @@ const ownFiles: readonly (readonly [Kind, RegExp])[] = [
   ["installation", /^compile-cache$/],
   ["installation", /^[a-z.-]+\.[0-9a-f]{12}\.tmp$/],
   ["data", /^meter\.db((\.corrupt(-\d+)?)?(-wal|-shm|-journal)?|-wal\.corrupt(-\d+)?)$/],
-  ["data", /^(config\.toml|machine-id|outbox|cloud-credentials\.(json|key))$/],
+  ["data", /^(config\.toml|machine-id|id-key|outbox|cloud-credentials\.(json|key))$/],
   ["logs", /^logs$/],
 ];
 

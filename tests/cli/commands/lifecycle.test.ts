@@ -41,7 +41,8 @@ describe("meter start, status and stop", { skip: onNodeOnly, timeout: SUITE_TIME
 
   it("starts one daemon, shows it, and stops it", async () => {
     const home = newHome();
-    const started = await runMeter(home, ["start"]);
+    // A home without agents' logs, which it would offer to import.
+    const started = await runMeter(home, ["start"], { env: { HOME: home } });
     assert.deepEqual([started.code, started.stderr], [0, ""]);
     const state = JSON.parse(readFileSync(stateFile(home), "utf8")) as RunningDaemon;
     assert.equal(

@@ -45,6 +45,29 @@ describe("makeInstallPlan()", { skip: process.platform !== "linux" && "a Linux m
       async () => ({ code: 1, stdout: "", stderr: "" }),
       async () => listed,
     );
+  it("sets the status line of Claude Code if asked to, and again if an earlier run did", async () => {
+    const planned = (env: Record<string, string>, earlier: InstallRecord | null, statusline: boolean) =>
+      makeInstallPlan(
+        home,
+        { HOME: home, PATH: join(home, "bin"), ...env },
+        { apps: false, create: true, statusline },
+        earlier,
+        async () => ({ code: 1, stdout: "", stderr: "" }),
+        async () => null,
+      );
+    const memberOf = ({ steps }: InstallPlan) => steps.find(({ step }) => step.kind === "member")?.step;
+    assert.equal(memberOf(await planned({}, null, false)), undefined);
+    const step = memberOf(await planned({ CLAUDE_CONFIG_DIR: join(home, "claude") }, null, true));
+    assert.ok(step?.kind === "member");
+    assert.equal(step.path, join(home, "claude", "settings.json"));
+    assert.match(
+      step.value,
+      /^\{"type":"command","command":"METER_HOME='.*' '.*node' '.*bin\.js' statusline"\}$/,
+    );
+    const entry = { step, before: { existed: false, inserted: "x" }, state: "done" } as const;
+    assert.ok(memberOf(await planned({}, { ...record, entries: [entry] }, false)) !== undefined);
+  });
+
   const renewed = () => readFileSync(join(home, "ca", "ca.pem"), "utf8");
 
   it("keeps the certificate that programs trust in the record until they trust the new one", async () => {

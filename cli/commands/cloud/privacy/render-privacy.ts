@@ -9,6 +9,7 @@ import {
   UPLOAD_PRESETS,
   type UploadField,
 } from "../../../../core/privacy/policy/upload-policy.ts";
+import { wireFields } from "../../../../core/values/record-fields.ts";
 import { labelled } from "../../../render/labelled.ts";
 
 /** What leaves the machine, in snake case as `--json` prints it. */
@@ -76,6 +77,11 @@ export function summarisePrivacy(
 
 const LABEL_WIDTH = 12;
 
+/** The ids of sessions and agents. */
+const ID_FIELDS: ReadonlySet<string> = new Set(
+  wireFields.flatMap(({ type, column }) => (type === "id" ? [column] : [])),
+);
+
 /** Describes what the prompt hash can reveal in the form in which it is sent, and how to change that. */
 function describePromptHash({ prompt_hash: form, has_prompt_hash_key: hasKey }: PrivacySummary): string {
   if (form === "not_sent") return "not sent";
@@ -112,6 +118,9 @@ export function renderPrivacy(summary: PrivacySummary, width: number): string {
     add("override", `${field} is ${on ? "sent" : "held back"}${same}`);
   }
   add("prompt_hash", describePromptHash(summary));
+  if (sent.some((field) => ID_FIELDS.has(field))) {
+    add("ids", "keyed (HMAC-SHA-256) with a key that only this machine has, so the cloud cannot read them");
+  }
   add("local only", summary.local_only_projects.join(", ") || "no project");
   add("never", "prompts, completions, host names, error messages: no field contains them");
   lines.push("");

@@ -47,7 +47,7 @@ describe("meter coverage", () => {
     const from = new Date(noon).toISOString();
     const { stdout } = await runWords(sample.home, ["coverage", "--since", from, "--json"]);
     const { kinds, gaps, ...rest } = JSON.parse(stdout);
-    assert.deepEqual(rest, { metered: 14, seen: 15, percent: 93.3, unlisted: [] });
+    assert.deepEqual(rest, { metered: 14, seen: 15, percent: 93.3, unlisted: [], added: [] });
     assert.deepEqual(gaps, [
       { kind: "unknown_path", host, method: "GET", path: "/mcp/{id}/servers", count: 1, last_seen: from },
     ]);
@@ -75,6 +75,27 @@ or add to config.toml:
     );
     const json = JSON.parse((await runWords(sample.home, ["coverage", "--json"])).stdout);
     assert.equal(json.unlisted[0].lines[0], "[[providers]]");
+  });
+
+  it("no longer asks for a host that was added", async () => {
+    const seen = await createSampleHome((store) =>
+      store.coverage.add([{ at: noon, host: "llm.corp.test:4000", kind: "unlisted_openai", count: 12 }]),
+    );
+    try {
+      const words = ["provider", "add", "llm.corp.test", "--port", "4000", "--api", "openai"];
+      assert.equal((await runWords(seen.home, words)).code, 0);
+      const sentence =
+        "Not metered: 12 calls to llm.corp.test (port 4000) before the host was added. A daemon started since then meters it.";
+      for (const command of ["coverage", "report"]) {
+        const { stdout } = await runWords(seen.home, [command]);
+        assert.ok(stdout.includes(sentence), stdout);
+        assert.doesNotMatch(stdout, /Meter it|provider add/);
+      }
+      const json = JSON.parse((await runWords(seen.home, ["coverage", "--json"])).stdout);
+      assert.deepEqual([json.unlisted, json.added[0].host], [[], "llm.corp.test"]);
+    } finally {
+      await seen.remove();
+    }
   });
 
   it("says that nothing was seen", async () => {

@@ -188,8 +188,8 @@ describe("meter init and uninstall", { skip, timeout: SUITE_TIMEOUT_MS }, () => 
 
     const gone = await user.meter("uninstall", "--yes", "--include-logs");
     assert.equal(gone.code, 0, gone.stdout + gone.stderr);
-    assert.match(gone.stdout, /Kept in .*: config\.toml, meter\.db\n/);
-    rmSync(join(user.meterHome, "meter.db"));
+    assert.match(gone.stdout, /Kept in .*: config\.toml, id-key, meter\.db\n/);
+    for (const name of ["meter.db", "id-key"]) rmSync(join(user.meterHome, name));
     assert.deepEqual(snapshot(user.home), untouched);
     assert.equal(shell(), environment);
   });
@@ -317,7 +317,7 @@ describe("init and uninstall of a separate user", { skip: asRoot, timeout: SUITE
     assert.match(await login(), new RegExp(`^HTTPS_PROXY=http://127\\.0\\.0\\.1:${proxy}$`, "m"));
     const gone = await as(...meterWords, "uninstall", "--yes", "--include-logs");
     assert.equal(gone.code, 0, gone.stdout + gone.stderr);
-    rmSync(join(home, ".meter/meter.db"));
+    for (const name of ["meter.db", "id-key"]) rmSync(join(home, ".meter", name));
     assert.deepEqual(snapshot(home), untouched);
     assert.equal(await login(), environment);
   });

@@ -62,6 +62,14 @@ describe("projects with origins", () => {
     assert.match(stdout, /\nnamed +1 .* –\n/);
   });
 
+  it("are told apart by meter explain where folders share a name", async () => {
+    const { stdout: listed } = await meter("requests", "--project", "api-acme", "--json");
+    const { stdout } = await meter("explain", JSON.parse(listed).items[0].request_id);
+    assert.match(stdout, /^project +api-acme .*\norigin +github\.com\/acme\/api$/m);
+    const other = JSON.parse((await meter("requests", "--project", "named", "--json")).stdout);
+    assert.doesNotMatch((await meter("explain", other.items[0].request_id)).stdout, /^origin/m);
+  });
+
   it("are merged with the origins of later requests, until that is undone", async () => {
     const words = ["project", "merge", "api-acme", "Api"];
     assert.equal(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { hostname } from "node:os";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -25,7 +26,13 @@ describe("meter report", () => {
     sample = await createSampleHome((store) => {
       store.insertBatch({
         records: [
-          sampleRecord({ requestedAt: noon, project: "web", costPicoUsd: 1_234_567_890_000_000n }),
+          sampleRecord({
+            requestedAt: noon,
+            project: "web",
+            costPicoUsd: 1_234_567_890_000_000n,
+            ...{ gitBranch: "topic", gitCommit: `${"c0ffee".repeat(6)}0000`, pullRequest: 12 },
+            ...{ sessionId: "5e55", clientVersion: "2.1.240" },
+          }),
           sampleRecord({
             requestedAt: noon + 1,
             project: "web",
@@ -146,6 +153,41 @@ describe("meter report", () => {
     assert.equal(await requests("--model", "gpt-5", "--project", "web"), 1);
     assert.equal(await requests("--provider", "openai", "--project", "other"), 0);
     assert.ok(!(await report("--project", "web")).stdout.includes("coverage"));
+    assert.equal(await requests("--branch", "topic"), 1);
+    assert.equal(await requests("--commit", "C0FFEEC"), 1);
+    assert.equal(await requests("--commit", "c0ffee0"), 0);
+    assert.equal(await requests("--pr", "12"), 1);
+    assert.equal(await requests("--session", "5e55"), 1);
+    assert.equal(await requests("--session", "5e55", "--pr", "13"), 0);
+    for (const wrong of [
+      ["--commit", "xyz"],
+      ["--pr", "0"],
+    ]) {
+      const { code, stderr } = await report(...wrong);
+      assert.deepEqual([code, stderr.includes(`Invalid value for ${wrong[0]}`)], [2, true], stderr);
+    }
+  });
+
+  it("groups by branch, commit, pull request, session, client version and machine", async () => {
+    const keys = async (by: string) =>
+      JSON.parse((await report("--json", "--by", by)).stdout).rows.map((row: Record<string, unknown>) => [
+        row.key,
+        row.requests,
+      ]);
+    for (const [by, key] of [
+      ["branch", "topic"],
+      ["commit", `${"c0ffee".repeat(6)}0000`],
+      ["pr", "12"],
+      ["session", "5e55"],
+      ["client-version", "2.1.240"],
+    ])
+      assert.deepEqual(await keys(by as string), [
+        [key, 1],
+        [null, 4],
+      ]);
+    assert.deepEqual(await keys("agent"), [[null, 5]]);
+    assert.deepEqual(await keys("machine"), [[hostname(), 5]]);
+    assert.match((await report("--by", "machine,billing")).stdout, /^machine +billing +requests /);
   });
 
   it("reports that there are no requests", async () => {
@@ -195,6 +237,7 @@ describe("meter report", () => {
         },
       ],
       streams_without_usage: [],
+      from_logs: { requests: 0, cost_pico_usd: "0" },
       coverage: null,
     });
   });

@@ -22,7 +22,7 @@ const installation = [
 ];
 const data = [
   ...["meter.db", "meter.db-wal", "meter.db-shm", "meter.db.corrupt", "meter.db.corrupt-2-wal"],
-  ...["meter.db-wal.corrupt", "meter.db-wal.corrupt-3", "config.toml", "machine-id"],
+  ...["meter.db-wal.corrupt", "meter.db-wal.corrupt-3", "config.toml", "machine-id", "id-key"],
   ...["cloud-credentials.json", "cloud-credentials.key", "outbox/outbox-000001.jsonl"],
 ];
 const logs = ["logs/daemon.log", "logs/daemon.1.log", "logs/start.log"];

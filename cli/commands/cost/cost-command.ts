@@ -1,0 +1,37 @@
+import { Command, Option } from "clipanion";
+import { COMMIT } from "../../program/git-filters.ts";
+import { MeterCommand } from "../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../program/period-options.ts";
+
+export class CostCommand extends MeterCommand {
+  static override paths = [["cost"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "Show what a branch, a commit or a pull request cost",
+    details: `
+      A call belongs to the branch and the commit that were checked out in its program's working directory when it began.
+      In a repository with a remote, only its calls are counted. Without an option, the command shows the branch that is
+      checked out.
+    `,
+    examples: [
+      ["Show the cost of the branch that is checked out", "meter cost"],
+      ["Show the cost of a pull request", "meter cost --pr 12"],
+    ],
+  });
+
+  branch = Option.String("--branch", { description: "Only calls from this Git branch" });
+  commit = Option.String("--commit", { description: COMMIT });
+  pr = Option.String("--pr", { description: "Only calls of the pull request with this number" });
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+  json = Option.Boolean("--json", false, {
+    description: "Print JSON, with money in pico-USD as decimal strings",
+  });
+
+  protected override async perform(): Promise<void> {
+    const { printCost } = await import("./print-cost.ts");
+    return await printCost(this.commandContext, this);
+  }
+}

@@ -1,0 +1,42 @@
+import process from "node:process";
+import { describeSplit, splitJson } from "../../../core/pricing/cost-split.ts";
+import { formatFixedUsd } from "../../../core/pricing/money.ts";
+import { sumRows } from "../../../daemon/store/report-rows.ts";
+import { withStore } from "../../home/open-store.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import type { GitOptions } from "../../program/git-filters.ts";
+import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { selectByGit } from "../../records/git-selection.ts";
+import { caveats, countRequests } from "../../render/git-cost.ts";
+
+/** The options of `meter cost`. */
+export interface CostOptions extends GitOptions, PeriodOptions {
+  readonly utc: boolean;
+  readonly json: boolean;
+}
+
+/** Shows what a branch, a commit or a pull request cost. */
+export async function printCost(context: CommandContext, options: CostOptions): Promise<void> {
+  const { home, env } = context;
+  const { filters, text } = await selectByGit(options, { cwd: process.cwd(), env }, "branch");
+  const period = readPeriod(options, Date.now(), options.utc);
+  const rows = await withStore(home, { readOnly: true }, (store) =>
+    store.reports.read({ ...period, ...filters, by: "total" }),
+  );
+  const total = sumRows(rows);
+  if (options.json)
+    return context.printJson({
+      branch: filters.branch ?? null,
+      commit: filters.commit ?? null,
+      pull_request: filters.pullRequest ?? null,
+      git_remote: filters.remote ?? null,
+      requests: total.requests,
+      unpriced: total.unpriced,
+      incomplete: total.incomplete,
+      cost_pico_usd: total.costPicoUsd,
+      ...splitJson(total.split),
+    });
+  if (total.requests === 0) return context.print(`No requests of ${text}.`);
+  const cost = describeSplit(total.split, (picoUsd) => formatFixedUsd(picoUsd, 4));
+  context.print([`${cost}: ${text}, ${countRequests(total)}.`, ...caveats(total)].join("\n"));
+}

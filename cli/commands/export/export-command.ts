@@ -1,0 +1,43 @@
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../program/period-options.ts";
+import { FORMAT_NAMES } from "./formats.ts";
+
+export class ExportCommand extends MeterCommand {
+  static override paths = [["export"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "Export requests for other tools",
+    details: `
+      Writes every request with all fields, in order of arrival: as lines of JSON (jsonl), as CSV or as Parquet. The format
+      focus is CSV by the FinOps specification FOCUS 1.2, with one row per day (UTC), project, provider, model and billing
+      mode; see docs/export.md. No prompts or completions are exported. A file is complete once the command has ended.
+    `,
+    examples: [
+      ["Export everything as lines of JSON", "meter export > requests.jsonl"],
+      [
+        "Export a month as Parquet",
+        "meter export --format parquet --from 2026-11-01 --to 2026-11-30 --output november.parquet",
+      ],
+      [
+        "Export the last 90 days for a FinOps tool",
+        "meter export --format focus --since 90d --output focus.csv",
+      ],
+    ],
+  });
+
+  format = Option.String("--format", "jsonl", { description: `One of ${FORMAT_NAMES.join(", ")}` });
+  output = Option.String("--output,-o", { description: "The file to write; otherwise standard output" });
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  project = Option.String("--project", { description: "Only this project" });
+  model = Option.String("--model", { description: "Only this model" });
+  provider = Option.String("--provider", { description: "Only this provider" });
+  utc = Option.Boolean("--utc", false, { description: "Use days in UTC" });
+
+  protected override async perform(): Promise<void> {
+    const { exportRequests } = await import("./export-requests.ts");
+    return await exportRequests(this.commandContext, this);
+  }
+}

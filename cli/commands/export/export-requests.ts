@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import type { Writable } from "node:stream";
+import { finished } from "node:stream/promises";
+import { UsageError } from "clipanion";
+import type { RecordStore, StoredRequest } from "../../../daemon/store/port/records.ts";
+import { withStore } from "../../home/open-store.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
+import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { FORMAT_NAMES, type FormatName } from "./formats.ts";
+
+/** The options of `meter export`. */
+export interface ExportOptions extends PeriodOptions {
+  readonly format: string;
+  readonly output: string | undefined;
+  readonly project: string | undefined;
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly utc: boolean;
+}
+
+/** Writes a part of an export. Resolves when the next part may follow. */
+export type WritePart = (part: string | Uint8Array) => Promise<void>;
+
+/** Converts requests, which come in pages in order of arrival, and writes the result in parts. */
+export type Convert = (pages: AsyncIterable<readonly StoredRequest[]>, write: WritePart) => Promise<void>;
+
+/** How many requests are read at once: a few milliseconds. */
+const PAGE_ROWS = 1_000;
+
+/** Exports requests. */
+export async function exportRequests(context: CommandContext, options: ExportOptions): Promise<void> {
+  const format = FORMAT_NAMES.find((name) => name === options.format);
+  if (format === undefined)
+    throw new UsageError(
+      `Invalid value for --format: ${options.format}. Expected one of: ${FORMAT_NAMES.join(", ")}.`,
+    );
+  const isTerminal = (context.stdout as { isTTY?: boolean }).isTTY === true;
+  if (format === "parquet" && options.output === undefined && isTerminal)
+    throw new UsageError("Parquet is not text. Name a file: --output <file>.");
+  const convert = await loadFormat(format);
+  await withStore(context.home, { readOnly: true }, async ({ records }) => {
+    const work = (write: WritePart) => convert(readPages(records, options), write);
+    if (options.output === undefined) await work((part) => writePart(context.stdout, part));
+    else await writeWholeFile(options.output, work);
+  });
+}
+
+async function loadFormat(format: FormatName): Promise<Convert> {
+  switch (format) {
+    case "jsonl":
+      return (await import("./text-formats.ts")).toJsonLines;
+    case "csv":
+      return (await import("./text-formats.ts")).toCsv;
+    case "focus":
+      return (await import("./focus.ts")).toFocus;
+    case "parquet":
+      return (await import("./parquet.ts")).loadParquet();
+  }
+}
+
+async function* readPages(
+  records: Pick<RecordStore, "read">,
+  options: ExportOptions,
+): AsyncGenerator<readonly StoredRequest[]> {
+  const period = readPeriod(options, Date.now(), options.utc);
+  const { project, model, provider } = options;
+  for (let afterSeq = 0; ; ) {
+    const page = records.read({ ...period, afterSeq, limit: PAGE_ROWS });
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page.filter(
+      (request) =>
+        (project === undefined || request.project === project) &&
+        (model === undefined || request.model === model) &&
+        (provider === undefined || request.provider === provider),
+    );
+    afterSeq = last.seq;
+  }
+}
+
+async function writePart(stream: Writable, part: string | Uint8Array): Promise<void> {
+  if (!stream.write(part)) await once(stream, "drain");
+}
+
+/** Writes a file that is complete or absent. Only this user can read it, since it names folders and projects. */
+async function writeWholeFile(path: string, work: (write: WritePart) => Promise<void>): Promise<void> {
+  const partial = `${path}.partial`;
+  const stream = createWriteStream(partial, { mode: 0o600 });
+  try {
+    await once(stream, "open");
+    await work((part) => writePart(stream, part));
+    stream.end();
+    await finished(stream);
+    await rename(partial, path);
+  } catch (cause) {
+    stream.destroy();
+    await rm(partial, { force: true }).catch(() => {});
+    if (!(cause instanceof Error) || !("code" in cause) || !("syscall" in cause)) throw cause;
+    throw new CommandFailure(`Could not write ${path}: ${cause.message}`);
+  }
+}

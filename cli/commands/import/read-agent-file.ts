@@ -1,0 +1,183 @@
+import type { FoundLog } from "../../../adapters/agent-logs/find-log-files.ts";
+import {
+  type LinePosition,
+  readLogDocument,
+  readLogLines,
+} from "../../../adapters/agent-logs/read-log-lines.ts";
+import { readLogRows } from "../../../adapters/agent-logs/read-log-rows.ts";
+import { type LogEntry, type LogFault, largerEntry } from "../../../core/agent-logs/log-entry.ts";
+import { LOG_READER_VERSION, logFormatOf, sessionOfPath } from "../../../core/agent-logs/log-formats.ts";
+import type { LogPosition } from "../../../daemon/store/port/logs.ts";
+
+/** What receives what a file contains. */
+export interface FileReceiver {
+  /** Receives each entry once, or again if a later line has more tokens. */
+  onEntries(entries: readonly LogEntry[]): Promise<void>;
+  onFault(fault: LogFault): void;
+  onLines(lines: number): void;
+  onBytes(bytes: number): void;
+}
+
+/** The result of reading a file: how far it was read, or why it was not. */
+export type FileResult =
+  | { readonly ok: true; readonly position: LogPosition }
+  | { readonly ok: false; readonly reason: string };
+
+/** How many entries are held back, so that those of one call are merged before they are stored. */
+const MAX_HELD = 1_000;
+
+/** Whether a file is as it was when it was read. */
+export function isUnchanged(file: FoundLog, position: LogPosition | null): boolean {
+  return (
+    position !== null &&
+    isContinued(file, position) &&
+    position.fileId === file.fileId &&
+    position.size === file.size &&
+    position.modifiedAt === file.modifiedAt
+  );
+}
+
+const isContinued = (file: FoundLog, position: LogPosition) =>
+  position.format === file.format && position.readerVersion === LOG_READER_VERSION;
+
+/** Reads what is new in a file. Never rejects for a reason that lies in the file. */
+export async function readAgentFile(
+  file: FoundLog,
+  stored: LogPosition | null,
+  scratchFolder: string,
+  receiver: FileReceiver,
+): Promise<FileResult> {
+  const before = stored !== null && isContinued(file, stored) ? stored : null;
+  const held = holdEntries(receiver);
+  try {
+    const { kind } = logFormatOf(file.format);
+    const read = kind === "lines" ? readLines : kind === "rows" ? readRows : readDocument;
+    const end = await read(file, before, held, scratchFolder);
+    if (typeof end === "string") return { ok: false, reason: end };
+    await held.flush();
+    const { path, agent, format, fileId, size, modifiedAt } = file;
+    return {
+      ok: true,
+      position: { path, agent, format, fileId, size, modifiedAt, readerVersion: LOG_READER_VERSION, ...end },
+    };
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === undefined) throw cause;
+    return { ok: false, reason: code };
+  }
+}
+
+type End = Pick<LogPosition, "offset" | "line" | "tailHash" | "state">;
+
+interface HeldEntries extends FileReceiver {
+  add(entries: readonly LogEntry[]): void;
+  /** Passes the entries on if there are many. */
+  relieve(): Promise<void>;
+  flush(): Promise<void>;
+}
+
+function holdEntries(receiver: FileReceiver): HeldEntries {
+  let held = new Map<string, LogEntry>();
+  const flush = async () => {
+    const entries = [...held.values()];
+    held = new Map();
+    if (entries.length > 0) await receiver.onEntries(entries);
+  };
+  return {
+    ...receiver,
+    add(entries) {
+      for (const entry of entries) {
+        const known = held.get(entry.key);
+        held.set(entry.key, known === undefined ? entry : largerEntry(known, entry));
+      }
+    },
+    relieve: async () => {
+      if (held.size >= MAX_HELD) await flush();
+    },
+    flush,
+  };
+}
+
+/** Starts the reader of a file, or continues it. */
+function startReader(file: FoundLog, before: LogPosition | null) {
+  const { reader } = logFormatOf(file.format);
+  const start = () =>
+    reader.start({ session: sessionOfPath(file.format, file.relativePath), modifiedAt: file.modifiedAt });
+  return { reader, state: before === null ? start() : (JSON.parse(before.state) as object), start };
+}
+
+async function readLines(file: FoundLog, before: LogPosition | null, held: HeldEntries): Promise<End> {
+  const { reader, start, ...begun } = startReader(file, before);
+  let { state } = begun;
+  const from: LinePosition | null = before;
+  let firstLine = 0;
+  const end = await readLogLines(file.path, { needles: reader.needles, from }, (isContinuedAtEnd) => {
+    if (!isContinuedAtEnd) state = start();
+    else firstLine = before?.line ?? 0;
+    return {
+      onLine(text, line, isEnded) {
+        let item: unknown;
+        try {
+          item = JSON.parse(text);
+        } catch {
+          // A last line without a line end is still being written.
+          if (isEnded) held.onFault("unreadable");
+          return;
+        }
+        const step = reader.read(state, item, line);
+        held.add(step.entries);
+        if (isEnded) {
+          state = step.state;
+          for (const fault of step.faults) held.onFault(fault);
+        } else held.add(reader.end(step.state));
+      },
+      onTooLong: () => held.onFault("too_long"),
+      onChunk: async (bytes) => {
+        held.onBytes(bytes);
+        await held.relieve();
+      },
+    };
+  });
+  held.add(reader.end(state));
+  held.onLines(end.line - firstLine);
+  return { ...end, state: JSON.stringify(state) };
+}
+
+const WITHOUT_LINES = { offset: 0, line: 0, tailHash: "" } as const;
+
+async function readDocument(file: FoundLog, _before: LogPosition | null, held: HeldEntries): Promise<End> {
+  const { reader, state } = startReader(file, null);
+  const read = await readLogDocument(file.path);
+  held.onBytes(file.size);
+  if (typeof read === "string") held.onFault(read);
+  else {
+    const step = reader.read(state, read.value, 1);
+    held.add([...step.entries, ...reader.end(step.state)]);
+    for (const fault of step.faults) held.onFault(fault);
+    held.onLines(1);
+  }
+  return { ...WITHOUT_LINES, state: JSON.stringify(state) };
+}
+
+/** The state of a database is the last change of each table. */
+async function readRows(
+  file: FoundLog,
+  before: LogPosition | null,
+  held: HeldEntries,
+  scratchFolder: string,
+): Promise<End | string> {
+  const { reader, state } = startReader(file, null);
+  const { queries = [] } = logFormatOf(file.format);
+  const after = before === null ? {} : (JSON.parse(before.state) as Record<string, string | number>);
+  let rows = 0;
+  const found = await readLogRows(file.path, { queries, after, scratchFolder }, ({ values, line }) => {
+    const step = reader.read(state, values, line);
+    held.add(step.entries);
+    for (const fault of step.faults) held.onFault(fault);
+    rows += 1;
+  });
+  held.onBytes(file.size);
+  if (typeof found === "string") return found;
+  held.onLines(rows);
+  return { ...WITHOUT_LINES, state: JSON.stringify(found) };
+}

@@ -1,0 +1,17 @@
+import process from "node:process";
+import { sumRows } from "../../../daemon/store/report-rows.ts";
+import { withStore } from "../../home/open-store.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import type { GitOptions } from "../../program/git-filters.ts";
+import { selectByGit } from "../../records/git-selection.ts";
+import { renderPullRequestComment } from "../../render/git-cost.ts";
+
+/** Prints the cost of a pull request as Markdown. */
+export async function printPullRequestComment(context: CommandContext, options: GitOptions): Promise<void> {
+  const { home, env } = context;
+  const { filters, text } = await selectByGit(options, { cwd: process.cwd(), env }, "pull request");
+  const rows = await withStore(home, { readOnly: true }, (store) =>
+    store.reports.read({ from: null, to: null, ...filters, by: "model" }),
+  );
+  context.printAsIs(renderPullRequestComment(text, rows, sumRows(rows)));
+}

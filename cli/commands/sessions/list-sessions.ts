@@ -1,0 +1,130 @@
+import { UsageError } from "clipanion";
+import { shownParts } from "../../../core/pricing/cost-split.ts";
+import { formatPicoUsd } from "../../../core/pricing/money.ts";
+import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
+import { formatCsvField } from "../../../core/values/text/format-csv-field.ts";
+import { countPart, formatRowCost } from "../../../daemon/store/format-row-cost.ts";
+import type { SessionSummary } from "../../../daemon/store/port/sessions.ts";
+import { sumRows } from "../../../daemon/store/report-rows.ts";
+import { formatPermille } from "../../../pages/formats.ts";
+import { withStore } from "../../home/open-store.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { printable } from "../../render/printable.ts";
+import { fixedUsd } from "../../render/report.ts";
+import { type Column, renderTable } from "../../render/table.ts";
+import { formatSpan, formatTime } from "./format-times.ts";
+import { cachePermille, sessionJson } from "./session-json.ts";
+
+/** The options of `meter sessions`. */
+export interface ListSessionsOptions extends PeriodOptions {
+  readonly project: string | undefined;
+  readonly limit: string | undefined;
+  readonly utc: boolean;
+  readonly json: boolean;
+  readonly csv: boolean;
+}
+
+/** The default number of sessions. Decision: about what a terminal shows. */
+const DEFAULT_LIMIT = 20;
+
+/** Lists sessions, the latest first. */
+export async function listSessions(context: CommandContext, options: ListSessionsOptions): Promise<void> {
+  const { project, limit = String(DEFAULT_LIMIT) } = options;
+  if (options.json && options.csv) throw new UsageError("--json and --csv can't be combined.");
+  if (!/^[1-9]\d{0,3}$/.test(limit))
+    throw new UsageError(`Invalid value for --limit: ${limit}. Expected: a number from 1 to 9999.`);
+  const period = readPeriod(options, Date.now(), options.utc);
+  const query = { ...period, limit: Number(limit), ...(project !== undefined && { project }) };
+  await withStore(context.home, { readOnly: true }, async (store) => {
+    const sessions = await store.sessions.list(query, async () => {});
+    if (options.json) return context.printJson({ items: sessions.map(sessionJson) });
+    if (options.csv) return context.stdout.write(renderSessionsCsv(sessions));
+    context.print(renderSessions(sessions, context.width, options.utc));
+  });
+}
+
+/** The characters of an id in a table: enough to tell sessions apart and to begin the id with. */
+const SHOWN_ID = 13;
+
+function renderSessions(sessions: readonly SessionSummary[], width: number, utc: boolean): string {
+  if (sessions.length === 0) return "No sessions.";
+  const total = sumRows(sessions.map(({ usage }) => usage));
+  const costs = shownParts((part) => countPart(total, part) > 0);
+  const align = "right" as const;
+  const columns: Column[] = [
+    { title: "session" },
+    { title: utc ? "started (UTC)" : "started" },
+    { title: "time", align },
+    { title: "client", shrink: true },
+    { title: "project", shrink: true },
+    { title: "branch", shrink: true },
+    ...["calls", "agents", "cached", ...costs.map(({ label }) => label.toLowerCase())].map((title) => ({
+      title,
+      align,
+    })),
+  ];
+  const rows = sessions.map((session) => {
+    const cached = cachePermille(session.usage.tokens);
+    return [
+      `${session.source === "inferred" ? "~" : ""}${session.sessionId.slice(0, SHOWN_ID)}`,
+      formatTime(session.startedAt, utc).slice(5, 16),
+      formatSpan(session.endedAt - session.startedAt),
+      session.client ?? UNKNOWN,
+      session.project,
+      session.branch ?? UNKNOWN,
+      formatCount(session.usage.requests),
+      formatCount(session.agents),
+      cached === null ? UNKNOWN : formatPermille(cached),
+      ...costs.map(({ part }) => formatRowCost(session.usage, part, fixedUsd)),
+    ];
+  });
+  const isInferred = sessions.some(({ source }) => source === "inferred");
+  return [
+    renderTable(columns, rows, width),
+    "",
+    ...(isInferred ? ["~ The program names no session; these are the calls of one process."] : []),
+    ...(total.unpriced > 0 ? [unpricedNote(total.unpriced)] : []),
+    "Show one: meter session <session>",
+  ].join("\n");
+}
+
+const unpricedNote = (unpriced: number): string =>
+  unpriced === 1
+    ? "1 call has no known price; its cost is not included."
+    : `${formatCount(unpriced)} calls have no known price; their cost is not included.`;
+
+function renderSessionsCsv(sessions: readonly SessionSummary[]): string {
+  const items = sessions.map((session) => {
+    const { cost_pico_usd, spent_pico_usd, plan_usage_pico_usd, unknown_billing_pico_usd, ...item } =
+      sessionJson(session);
+    const usd = (picoUsd: bigint | string) => formatPicoUsd(BigInt(picoUsd));
+    return {
+      ...item,
+      cost_usd: usd(cost_pico_usd),
+      spent_usd: usd(spent_pico_usd),
+      plan_usage_usd: usd(plan_usage_pico_usd),
+      unknown_billing_usd: usd(unknown_billing_pico_usd),
+    };
+  });
+  return renderCsvItems(items, SESSION_COLUMNS);
+}
+
+const SESSION_COLUMNS = [
+  ...(["session_id", "session_source", "project", "client", "client_version", "git_branch"] as const),
+  ...(["started_at", "ended_at", "duration_ms", "agents", "requests", "errors", "unpriced"] as const),
+  ...(["incomplete", "prompt_tokens", "cache_read_tokens", "cache_write_tokens"] as const),
+  ...(["completion_tokens", "thinking_tokens", "cache_permille"] as const),
+  ...(["cost_usd", "spent_usd", "plan_usage_usd", "unknown_billing_usd"] as const),
+] as const;
+
+/** Renders objects as CSV with these columns. */
+export function renderCsvItems<Name extends string>(
+  items: readonly { readonly [Key in Name]: string | number | bigint | boolean | null }[],
+  columns: readonly Name[],
+): string {
+  const field = (value: string | number | bigint | boolean | null) =>
+    formatCsvField(typeof value === "string" ? printable(value) : value);
+  const lines = items.map((item) => columns.map((name) => field(item[name])).join(","));
+  return `${[columns.join(","), ...lines].join("\r\n")}\r\n`;
+}

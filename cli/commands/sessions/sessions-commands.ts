@@ -1,0 +1,66 @@
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../program/meter-command.ts";
+import { FROM, SINCE, TO } from "../../program/period-options.ts";
+
+const JSON_OPTION = { description: "Print JSON, with money in pico-USD as decimal strings" };
+const CSV_OPTION = { description: "Print CSV (RFC 4180)" };
+const UTC_OPTION = { description: "Use days and times in UTC" };
+
+export class SessionsCommand extends MeterCommand {
+  static override paths = [["sessions"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "List sessions with their cost, the latest first",
+    details: `
+      A session is a conversation with an agent, as the agent names it. Calls of programs that name none are grouped by process,
+      with a new session after a pause of 30 minutes; these are marked with ~. A session that has a call in the period is listed
+      with all of its calls. Project and branch are those of its latest call.
+    `,
+    examples: [
+      ["List the latest sessions", "meter sessions"],
+      ["List today's sessions of one project", "meter sessions --since today --project web"],
+    ],
+  });
+
+  since = Option.String("--since", { description: SINCE });
+  from = Option.String("--from", { description: FROM });
+  to = Option.String("--to", { description: TO });
+  project = Option.String("--project", { description: "Only sessions with calls of this project" });
+  limit = Option.String("--limit", { description: "At most this many sessions (default 20)" });
+  utc = Option.Boolean("--utc", false, UTC_OPTION);
+  json = Option.Boolean("--json", false, JSON_OPTION);
+  csv = Option.Boolean("--csv", false, CSV_OPTION);
+
+  protected override async perform(): Promise<void> {
+    const { listSessions } = await import("./list-sessions.ts");
+    return await listSessions(this.commandContext, this);
+  }
+}
+
+export class SessionCommand extends MeterCommand {
+  static override paths = [["session"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "Show one session: its agents and each of their calls",
+    details: `
+      The id is a session's id or the beginning of one, or \`last\` for the session with the latest call. \`input\` is the whole
+      context of a call, \`cached\` the share of it that was read from a cache. \`wait\` is the time to the first byte of the
+      response, \`stream\` the time from there to its end. A context that shrinks to less than half was compacted.
+    `,
+    examples: [
+      ["Show the latest session", "meter session last"],
+      ["Show only its agents", "meter session last --agents"],
+    ],
+  });
+
+  id = Option.String({ name: "id" });
+  agents = Option.Boolean("--agents", false, { description: "Show the agents without their calls" });
+  utc = Option.Boolean("--utc", false, UTC_OPTION);
+  json = Option.Boolean("--json", false, JSON_OPTION);
+  csv = Option.Boolean("--csv", false, CSV_OPTION);
+
+  protected override async perform(): Promise<void> {
+    const { showSession } = await import("./show-session.ts");
+    return await showSession(this.commandContext, this);
+  }
+}

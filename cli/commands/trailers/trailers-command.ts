@@ -1,0 +1,29 @@
+import { Command, Option } from "clipanion";
+import { COMMIT } from "../../program/git-filters.ts";
+import { MeterCommand } from "../../program/meter-command.ts";
+
+export class TrailersCommand extends MeterCommand {
+  static override paths = [["trailers"]];
+  static override usage = Command.Usage({
+    category: "Reports",
+    description: "Print the cost as Git trailers, for a commit message",
+    details: `
+      Prints a line such as "LLM-Cost: $1.23 (meter)". Usage that a plan covers has a line of its own. Without an option, the
+      calls are those since the last commit: the ones that were made on this branch while it was checked out. Prints nothing
+      if there are none. For use in a hook, see docs/git.md.
+    `,
+    examples: [
+      ["Print the cost since the last commit", "meter trailers"],
+      ["Print the cost of a branch", "meter trailers --branch feature/login"],
+    ],
+  });
+
+  branch = Option.String("--branch", { description: "Only calls from this Git branch" });
+  commit = Option.String("--commit", { description: COMMIT });
+  pr = Option.String("--pr", { description: "Only calls of the pull request with this number" });
+
+  protected override async perform(): Promise<void> {
+    const { printTrailers } = await import("./print-trailers.ts");
+    return await printTrailers(this.commandContext, this);
+  }
+}
