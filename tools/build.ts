@@ -63,6 +63,7 @@ function bundleMeter(): void {
     root,
     entries: [
       "dist/cli/main.js",
+      "dist/cli/commands/statusline/run-statusline.js",
       "dist/daemon/proxy/proxy-worker.js",
       "dist/adapters/process-table/lookup-worker.js",
     ],

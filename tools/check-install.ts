@@ -5,7 +5,7 @@ import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { installArguments, OPTIONAL_PACKAGES, type OptionalPackage } from "../adapters/optional-packages.ts";
+import { CLOUD_PACKAGES, installArguments, type OptionalPackage } from "../adapters/optional-packages.ts";
 import { findProgram, installPackages } from "./packages.ts";
 
 /** Maximum size of an installation on disk, in bytes. */
@@ -94,7 +94,7 @@ async function tryCloud(prefix: string): Promise<void> {
   const words = [join(prefix, "bin/meter-cloud"), "serve", "--port", "0"];
   const env = { ...process.env, METER_CLOUD_HOME: join(folder, "home-cloud") };
   const said = must("meter-cloud serve, without its packages", run(process.execPath, words, env), 1);
-  const packages = installArguments(Object.keys(OPTIONAL_PACKAGES) as OptionalPackage[]);
+  const packages = installArguments(Object.keys(CLOUD_PACKAGES) as OptionalPackage[]);
   const named = said.includes(`npm install -g ${packages}`);
   must("names the command that installs them", { status: named ? 0 : 1, said });
   must(`npm install -g ${packages}`, install("-g", "--prefix", prefix, ...packages.split(" ")));

@@ -36,6 +36,13 @@ function modelRow({ model, rates }: RateRow): unknown[] {
   return [model, 0, price];
 }
 
+/**
+ * Whether a price of 0 is one: OpenRouter's and OpenCode's free variants say so in their names, and NVIDIA's API catalog is free.
+ * Elsewhere, 0 often means that nobody entered a price.
+ */
+const isListedFree = (provider: string, model: string) =>
+  provider === "openrouter" || provider === "nvidia" || model.endsWith("-free");
+
 /** Names of placeholders and fine-tuned models are left out, and Google's old models, which are billed by characters. */
 const isPlainName = (model: string) =>
   !/^(?:ft:|together-ai-|[a-z0-9_-]+\/\*)|gecko|bison|unicorn/.test(model);
@@ -52,7 +59,7 @@ function rowsOf(name: string, date: string, path: string, known: readonly RateRo
       lists.has(provider) &&
       isPlainName(model) &&
       (daily ?? null) === null &&
-      (provider === "openrouter" || extras !== undefined || input !== "0" || output !== "0") &&
+      (isListedFree(provider, model) || extras !== undefined || input !== "0" || output !== "0") &&
       book.find({ provider, model, requestedModel: null, at: Date.now() }) === null,
   );
   const accepted = judgePriceList({ name, rates, problems: [], today: date, now }, book).rows;

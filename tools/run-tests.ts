@@ -3,18 +3,26 @@
  * starting a process, its imports and its database. So files that start no processes run together in a few processes,
  * compiled code is cached, and one PostgreSQL serves all of them. To run a single file: `node --test FILE`.
  */
+import { createHash } from "node:crypto";
 import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { migratedSnapshot, startMigrated } from "../tests/cloud/kit/engines.ts";
 import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
+import { PROGRAMS_VARIABLE } from "../tests/end-to-end/program-file.rig.ts";
 import { findProgram, installPackages } from "./packages.ts";
 import { runCommand } from "./run-command.ts";
+import { writeTestProgram } from "./test-program.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const cache = join(root, "node_modules/.cache/meter-tests");
+/** By checkout, because `node_modules` can be a link to another checkout's. */
+const cache = join(
+  root,
+  "node_modules/.cache/meter-tests",
+  createHash("sha256").update(root).digest("hex").slice(0, 8),
+);
 const MINUTE_MS = 60_000;
 
 /** Number of test files that run at a time. Many of them mostly wait. */
@@ -31,13 +39,42 @@ const UNITS = [
   "tests/adapters/{clock,content-decoder,crypto,driver,files,memory,metrics,token-counter}/*.test.ts",
 ];
 /** Files that use databases but start no other process. */
-const DATABASE_TESTS = ["tests/cloud/**/*.test.ts"];
-/** Not bundled: files that start processes or browsers, or crash their server. */
+const DATABASE_TESTS = ["tests/cloud/**/*.test.ts", "tests/adapters/{accounts,postgres}/*.test.ts"];
+/** Files that start no daemon, cloud or browser, but may run a short command or change their process while a test runs. */
+const SHORT = ["tests/{adapters,cli,daemon,docs,examples,project,simulation,tools}/**/*.test.ts"];
+/** Not bundled: files that start daemons, clouds or browsers, crash their server, or need a process of their own. */
 const SEPARATE = [
+  "tests/adapters/threads/collect-at-rest.test.ts",
+  "tests/cli/{compile-cache,start-up}.test.ts",
+  "tests/cli/cloud/edited-config.test.ts",
+  "tests/cli/commands/{doctor,init}/{doctor,init}.test.ts",
+  "tests/cli/commands/lifecycle.test.ts",
+  "tests/cli/commands/start/restart-with-memory-limits.test.ts",
+  "tests/cli/daemon/other-loopback.test.ts",
+  "tests/cli/install/{self-test,systemd}.test.ts",
+  "tests/cli/meter-cloud/{control-channel,processes}.test.ts",
   "tests/core/operations/install/written-files.test.ts",
+  "tests/examples/deno-serve.test.ts",
+  "tests/tools/{add-a-column,own-node}.test.ts",
   "tests/cloud/{failures,matrix}.test.ts",
   "tests/cloud/pages/{browser,hostile,oidc-process,people-browser}.test.ts",
   "tests/cloud/{http,purge}/*.test.ts",
+];
+
+/** Bundled files that load a module with a top-level `await`, which `require` refuses. They have no hooks outside their suites. */
+const AWAITING = [
+  "tests/core/pricing/{bundled-rates,sources/known-differences}.test.ts",
+  "tests/cli/{main,program/help}.test.ts",
+  "tests/docs/cli.test.ts",
+];
+
+/** `--test-force-exit` ends a process although its last results are still to be written, so that they would not be reported. */
+const BUNDLE_START = [
+  'import { createRequire } from "node:module";',
+  'import process from "node:process";',
+  'import { after, describe } from "node:test";',
+  "const require = createRequire(import.meta.url);",
+  'after(() => new Promise((resolve) => setImmediate(() => process.stdout.write("", resolve))));',
 ];
 
 /** Folders that do not use a runtime's sockets. */
@@ -58,8 +95,11 @@ const NEEDING_RUNTIMES = [
 ];
 
 const separate = new Set(find(SEPARATE));
+const awaiting = new Set(find(AWAITING));
 const units = find(UNITS).filter((file) => !separate.has(file));
 const databaseTests = find(DATABASE_TESTS).filter((file) => !separate.has(file));
+const longer = new Set([...separate, ...units, ...databaseTests]);
+const short = find(SHORT).filter((file) => !longer.has(file));
 
 const { values: options } = parseArgs({
   options: { quick: { type: "boolean", default: false }, runtime: { type: "string", default: "node" } },
@@ -75,8 +115,13 @@ process.exitCode = failure === null ? 0 : 1;
 
 async function run(): Promise<string | null> {
   if (options.quick) return await runAll([[nodeTest(2, bundle("units", units, 2)), 5]]);
-  if (options.runtime === "node") installPackages("examples/demo", "tools/build");
-  else installPackages("examples/demo", "tools/checks");
+  if (options.runtime === "node") {
+    installPackages("examples/demo", "tools/build");
+    const programs = writeTestProgram(root, join(cache, "programs"));
+    if (programs !== null) process.env[PROGRAMS_VARIABLE] = programs;
+  } else {
+    installPackages("examples/demo", "tools/checks");
+  }
   const server = missingPostgres() === null ? await startMigrated() : null;
   await migratedSnapshot();
   if (server !== null) process.env.METER_TEST_POSTGRES_PORT = new URL(server.url("postgres")).port;
@@ -107,12 +152,20 @@ function nodeTest(concurrency: number, files: readonly string[], names = ""): st
 }
 
 function allNodeTests(): string[] {
-  const bundled = new Set([...units, ...databaseTests]);
+  const bundled = new Set([...units, ...databaseTests, ...short]);
   const others = find(["tests/**/*.test.ts"]).filter((file) => !bundled.has(file));
-  return [...bundle("units", units, 2), ...bundle("database", databaseTests, 4), ...others];
+  return [
+    ...bundle("units", units, 2),
+    ...bundle("database", databaseTests, 4),
+    ...bundle("short", short, 3),
+    ...others,
+  ];
 }
 
-/** Writes files that import the test files in turn, and returns their paths. */
+/**
+ * Writes files that load the test files in turn, and returns their paths. Each test file becomes a suite, so that its hooks
+ * concern its own tests. It is loaded with `require`, because a suite's hooks and tests must be there when its function returns.
+ */
 function bundle(name: string, files: readonly string[], count: number): string[] {
   const folder = join(cache, "bundles", name);
   rmSync(folder, { recursive: true, force: true });
@@ -120,10 +173,12 @@ function bundle(name: string, files: readonly string[], count: number): string[]
   return Array.from({ length: count }, (_, index) => {
     const path = join(folder, `${name}-${index + 1}.test.mjs`);
     const part = files.filter((_, at) => at % count === index);
-    writeFileSync(
-      path,
-      part.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)).href)};\n`).join(""),
-    );
+    const lines = part.map((file) => {
+      const quoted = JSON.stringify(join(root, file));
+      if (awaiting.has(file)) return `await import(${quoted});`;
+      return `describe(${JSON.stringify(file)}, () => void require(${quoted}));`;
+    });
+    writeFileSync(path, [...BUNDLE_START, ...lines].join("\n"));
     return path;
   });
 }

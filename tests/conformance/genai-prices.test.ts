@@ -51,6 +51,20 @@ const DIFFERENCES: readonly (readonly [applies: (record: ExpectedRecord) => bool
     ({ model, extras }) => /^gpt-4o-(mini-)?audio/.test(model) && (extras.audio_input_tokens ?? 0) > 0,
     "it prices the audio of these models as text",
   ],
+  [({ provider }) => provider === "watsonx", "it has no price list of watsonx"],
+  [
+    ({ provider, extras }) => provider === "mistral" && (extras.web_search_requests ?? 0) > 0,
+    "its Mistral prices lack the searches of connectors",
+  ],
+  [
+    ({ model, extras }) => model.startsWith("embed-") && (extras.image_input_tokens ?? 0) > 0,
+    "its Cohere prices lack the images of embeddings",
+  ],
+  [({ model }) => model.includes("-search-"), "it has no fee for the searches of search models"],
+  [
+    ({ extras }) => (extras.file_search_requests ?? 0) > 0,
+    "the usage key of file searches is not passed to it",
+  ],
   [
     ({ model }) => model.startsWith("google/"),
     "it does not know Vertex's names with a publisher before them",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import {
@@ -69,7 +69,13 @@ describe("the project of a call, for real processes", {
     label?: string;
   }
 
-  async function book({ cwd, run, env, base, label }: Caller): Promise<string> {
+  async function book(caller: Caller): Promise<string> {
+    const { project, attributionTier, client: program } = await call(caller);
+    return `${project} by ${attributionTier}, from ${program}`;
+  }
+
+  /** Makes a call and returns its record, once its caller is known. */
+  async function call({ cwd, run, env, base, label }: Caller) {
     const marker = `call ${Math.random()}`;
     const started = [process.execPath, "--input-type=module", "-e", client];
     const words = [...(run === undefined ? [] : [...meterWords, "run", ...run, "--"]), ...started];
@@ -86,13 +92,12 @@ describe("the project of a call, for real processes", {
       const entry = await waitFor(`the call of ${cwd} (${complaints})`, () =>
         simulation.calls.find((each) => each.requestBody.includes(marker)),
       );
-      const row = await waitFor("its row, with its caller", async () =>
+      return await waitFor("its row, with its caller", async () =>
         (await meter.rows()).find(
           ({ providerResponseId, attributionDueAt }) =>
             providerResponseId === entry.responseId && attributionDueAt === undefined,
         ),
       );
-      return `${row.project} by ${row.attributionTier}, from ${row.client}`;
     } finally {
       child.stdin.end();
       await ended;
@@ -211,6 +216,49 @@ describe("the project of a call, for real processes", {
     // The origins are in the database only.
     const log = JSON.stringify(meter.log());
     assert.ok(!log.includes(plain) && !log.includes("github.com/acme") && !log.includes("secret"));
+  });
+
+  it("comes with the branch, the commit, the remote and the pull request", async () => {
+    const commit = "01234567".repeat(5);
+    const cwd = createRepository(["pulls", "shop"], "git@github.com:acme/shop.git");
+    const write = (name: string, text: string) => {
+      mkdirSync(dirname(join(cwd, ".git", name)), { recursive: true });
+      writeFileSync(join(cwd, ".git", name), text);
+    };
+    write("HEAD", "ref: refs/heads/feature/login\n");
+    write("refs/heads/feature/login", `${commit}\n`);
+    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    const known = { gitBranch: "feature/login", gitCommit: commit, gitRemote: "github.com/acme/shop" };
+    for (const caller of [
+      { cwd, base },
+      { cwd, run: ["--project", "billing"] },
+    ])
+      assert.partialDeepStrictEqual(await call(caller), { ...known, pullRequest: null });
+    // CI checks out the commit of a pull request.
+    const ci = createRepository(["ci", "shop"], "https://github.com/acme/shop");
+    writeFileSync(join(ci, ".git", "HEAD"), `${commit}\n`);
+    const env = { GITHUB_REF: "refs/pull/12/merge", GITHUB_HEAD_REF: "feature/login" };
+    assert.partialDeepStrictEqual(await call({ cwd: ci, run: [], env }), { ...known, pullRequest: 12 });
+    const branchCost = (await meter.run(["cost"], { cwd })).stdout;
+    // The calls have no credentials, so it is unknown who pays.
+    assert.match(branchCost, /^Spent \$0\.0000 · \$0\.\d{4} with unknown billing: branch /);
+    assert.match(branchCost, /: branch feature\/login of github\.com\/acme\/shop, 3 requests\.\n$/);
+    assert.match(
+      (await meter.run(["trailers"], { cwd })).stdout,
+      /^LLM-Unknown-Billing: <?\$0\.\d\d \(meter\)\n$/,
+    );
+    const comment = (await meter.run(["pr-comment", "--pr", "12"], { cwd: ci })).stdout;
+    assert.match(comment, /pull request \\#12 of github\.com\/acme\/shop, 1 request\./);
+    assert.match((await meter.run(["cost", "--commit", commit.slice(0, 7)])).stdout, /, 3 requests\.\n$/);
+    const byBranch = (await meter.run(["report", "--by", "branch,pr", "--csv"])).stdout;
+    assert.match(byBranch, /^feature\/login,,2,/m);
+    assert.match(byBranch, /^feature\/login,12,1,/m);
+    assert.partialDeepStrictEqual(await call({ cwd: inFolder("no", "repository"), run: [] }), {
+      gitBranch: null,
+      gitCommit: null,
+      gitRemote: null,
+      pullRequest: null,
+    });
   });
 
   it("is not changed for a name that is given", async () => {

@@ -9,6 +9,7 @@ import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { openPgliteFolder } from "../../adapters/postgres/pglite.ts";
 import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
+import { runWords } from "../cli/run-command.rig.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "../cloud/kit/postgres-server.ts";
 import { type CanaryRig, createCanaryRig, readToken } from "./canary.rig.ts";
 import {
@@ -31,7 +32,7 @@ import {
   planted,
   withOwnId,
 } from "./canary-traffic.rig.ts";
-import { onNodeOnly, runMeter } from "./meter-process.rig.ts";
+import { onNodeOnly, plainEnvironment, runMeter } from "./meter-process.rig.ts";
 import { dialProvider, receive } from "./raw-client.rig.ts";
 
 /** After this long, milliseconds, something hangs. */
@@ -58,7 +59,7 @@ async function findInAnswers({ home }: CanaryRig): Promise<Find[]> {
   ];
   const finds: Find[] = [];
   for (const words of commands) {
-    const { stdout, stderr } = await runMeter(home, words);
+    const { stdout, stderr } = await runWords(home, words, plainEnvironment());
     finds.push(...findCanaries(`meter ${words.join(" ")}`, Buffer.from(stdout + stderr)));
   }
   return finds;

@@ -1,25 +1,10 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { closeSocket, registerTlsStream, resetSocket } from "../../daemon/proxy/close-socket.ts";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
-import {
-  createHome,
-  type MeterProcess,
-  onNodeOnly,
-  removeHome,
-  runMeter,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
+import { onNodeOnly, runMeter, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
 import { dialProvider, dialTcp, rawCalls } from "./raw-client.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 /** How a client gives a call up. */
 const manners: Readonly<Record<string, (client: Socket) => void>> = {
@@ -32,34 +17,20 @@ const hangsBefore = "silence";
 const hangsInside = "drip+events-2000";
 
 describe("an abort by the client", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("client aborts");
   let rowsSeen = 0;
-
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "client aborts" });
-    parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
-  });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
 
   const ways: Readonly<Record<string, (scenario: string) => Promise<Socket>>> = {
     async CONNECT(scenario) {
       const call = rawCalls.anthropic?.(scenario, true);
-      const tls = await dialProvider(meter, call?.host ?? "");
+      const tls = await dialProvider(rig.meter, call?.host ?? "");
       registerTlsStream(tls.transport, tls);
       return send(tls, call?.host ?? "", call?.path ?? "", call?.body);
     },
     async "the gateway"(scenario) {
       const call = rawCalls.anthropic?.(scenario, true);
-      const host = `127.0.0.1:${meter.proxyPort}`;
-      return send(await dialTcp(meter.proxyPort), host, `/anthropic${call?.path}`, call?.body);
+      const host = `127.0.0.1:${rig.meter.proxyPort}`;
+      return send(await dialTcp(rig.meter.proxyPort), host, `/anthropic${call?.path}`, call?.body);
     },
   };
 
@@ -85,15 +56,15 @@ describe("an abort by the client", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS
           await waitFor("the provider to be at that point", () =>
             scenario === hangsInside
               ? received.includes("content_block_delta")
-              : simulation.connections.some((each) => Buffer.concat(each.received).includes(hangsBefore)),
+              : rig.simulation.connections.some((each) => Buffer.concat(each.received).includes(hangsBefore)),
           );
-          simulation.connections.length = 0;
+          rig.simulation.connections.length = 0;
           abort(client);
-          const row = (await meter.waitForRows(rowsSeen + 1))[rowsSeen];
+          const row = (await rig.meter.waitForRows(rowsSeen + 1))[rowsSeen];
           rowsSeen += 1;
           assert.deepEqual([row?.errorClass, row?.retryable, row?.tokensComplete], ["network", false, false]);
           assert.equal(row?.tokens.promptTokens !== null, scenario === hangsInside);
-          const { stdout } = await runMeter(meter.home, ["explain", row?.requestId ?? ""]);
+          const { stdout } = await runMeter(rig.meter.home, ["explain", row?.requestId ?? ""]);
           assert.match(
             stdout.replaceAll("\n", " "),
             scenario === hangsInside

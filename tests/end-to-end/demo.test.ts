@@ -14,6 +14,7 @@ import {
   type Totals,
 } from "../../examples/demo/compare-totals.ts";
 import { onNodeOnly, plainEnvironment, runProgram, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
+import { programFile } from "./program-file.rig.ts";
 
 const demo = fileURLToPath(new URL("../../examples/demo/main.ts", import.meta.url));
 
@@ -100,7 +101,7 @@ describe("npm run demo", { skip: onNodeOnly, timeout: 3 * SUITE_TIMEOUT_MS }, ()
     const ended = once(child, "close");
     await waitFor("the demo to stand", () => output.includes("Ctrl-C here stops"), SUITE_TIMEOUT_MS);
     const [, home = ""] = /\n {2}export METER_HOME=(\S+)\n/.exec(output) ?? [];
-    const program = fileURLToPath(new URL("../../cli/bin.js", import.meta.url));
+    const program = programFile("bin.js");
     const status = await runProgram([process.execPath, program, "status"], { env: { METER_HOME: home } });
     assert.equal(status.code, 0);
     child.kill("SIGINT");

@@ -1,44 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
-import {
-  createHome,
-  type MeterProcess,
-  onNodeOnly,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-} from "./meter-process.rig.ts";
+import { describe, it } from "node:test";
+import { onNodeOnly, SUITE_TIMEOUT_MS } from "./meter-process.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 describe("[usage] estimate_missing, through the whole daemon", {
   skip: onNodeOnly,
   timeout: SUITE_TIMEOUT_MS,
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
-
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "estimates" });
-    parent = await createParentProxy(simulation);
-    const more = ["[usage]", "estimate_missing = true"];
-    meter = await startMeter(createHome([...simulationConfig(parent, simulation), ...more]));
-  });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
+  const rig = useSimulatedMeter("estimates", ["[usage]", "estimate_missing = true"]);
 
   async function chat(includeUsage: boolean): Promise<void> {
-    const answer = await fetch(`http://127.0.0.1:${meter.proxyPort}/openai/v1/chat/completions`, {
+    const answer = await fetch(`http://127.0.0.1:${rig.meter.proxyPort}/openai/v1/chat/completions`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
@@ -53,9 +25,9 @@ describe("[usage] estimate_missing, through the whole daemon", {
 
   it("adds marked estimates to a stream without usage, and changes no reported usage", async () => {
     await chat(false);
-    await meter.waitForRows(1);
+    await rig.meter.waitForRows(1);
     await chat(true);
-    const [estimated, stated] = await meter.waitForRows(2);
+    const [estimated, stated] = await rig.meter.waitForRows(2);
     assert.deepEqual([estimated?.costSource, estimated?.tokensComplete], ["estimated", false]);
     assert.deepEqual(estimated?.usageExtras, { estimated_input: 1, estimated_output: 1 });
     const { promptTokens, completionTokens } = estimated!.tokens;
@@ -68,25 +40,25 @@ describe("[usage] estimate_missing, through the whole daemon", {
   });
 
   it("shows estimates separately, and recomputing keeps them as estimates", async () => {
-    const [estimated] = await meter.rows();
-    const report = await meter.run(["report"]);
+    const [estimated] = await rig.meter.rows();
+    const report = await rig.meter.run(["report"]);
     assert.match(report.stdout, /\$[\d.]+ of the cost is estimated\./);
-    const explained = await meter.run(["explain", estimated!.requestId]);
+    const explained = await rig.meter.run(["explain", estimated!.requestId]);
     assert.match(explained.stdout, /input, fresh +~\d+/);
-    assert.equal((await meter.run(["recompute-costs"])).code, 0);
-    assert.deepEqual((await meter.rows())[0]?.costSource, "estimated");
+    assert.equal((await rig.meter.run(["recompute-costs"])).code, 0);
+    assert.deepEqual((await rig.meter.rows())[0]?.costSource, "estimated");
   });
 
   it("follow `meter estimates` in the running daemon", async () => {
-    const before = (await meter.rows()).length;
-    assert.equal((await meter.run(["estimates", "off"])).code, 0);
+    const before = (await rig.meter.rows()).length;
+    assert.equal((await rig.meter.run(["estimates", "off"])).code, 0);
     await chat(false);
-    const unstated = (await meter.waitForRows(before + 1)).at(-1);
+    const unstated = (await rig.meter.waitForRows(before + 1)).at(-1);
     assert.deepEqual([unstated?.costSource, unstated?.usageExtras], ["unpriced", null]);
-    const report = await meter.run(["report"]);
+    const report = await rig.meter.run(["report"]);
     assert.match(report.stdout, /1 stream states no tokens, /);
-    assert.equal((await meter.run(["estimates", "on"])).code, 0);
+    assert.equal((await rig.meter.run(["estimates", "on"])).code, 0);
     await chat(false);
-    assert.equal((await meter.waitForRows(before + 2)).at(-1)?.costSource, "estimated");
+    assert.equal((await rig.meter.waitForRows(before + 2)).at(-1)?.costSource, "estimated");
   });
 });

@@ -6,29 +6,16 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import {
-  createParentProxy,
   createProjectFolder,
-  createProviderSimulation,
   type DrivenClient,
   driveSdks,
   gatewayBaseUrls,
-  type ParentProxy,
-  type ProviderSimulation,
   type SdkClient,
   type SimulatedCall,
 } from "../simulation/mod.ts";
 import { expectedRow, inOrder, toComparable } from "./expected-rows.rig.ts";
-import {
-  createHome,
-  type MeterProcess,
-  meterWords,
-  onNodeOnly,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
+import { meterWords, onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 /** What one project did: its calls as its programs saw them, the providers' books, and the rows. */
 interface Course {
@@ -55,9 +42,7 @@ describe("the database compared with the providers' totals", {
   skip: onNodeOnly,
   timeout: SUITE_TIMEOUT_MS,
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("exactness");
   let folder: string;
   let ollama: Server | null;
   const courses: Course[] = [];
@@ -68,11 +53,8 @@ describe("the database compared with the providers' totals", {
   };
 
   before(async () => {
-    simulation = await createProviderSimulation({ seed: "exactness" });
-    parent = await createParentProxy(simulation);
     folder = mkdtempSync(join(tmpdir(), "exactness-"));
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
-    ollama = await listenAsOllama(simulation.plainPort);
+    ollama = await listenAsOllama(rig.simulation.plainPort);
     let seen = 0;
     /** Drives the clients of one project at the same time, and takes what came of it. */
     const drive = async (
@@ -80,32 +62,28 @@ describe("the database compared with the providers' totals", {
       clients: readonly SdkClient[],
       how: Partial<Parameters<typeof driveSdks>[0]>,
     ) => {
-      const from = simulation.calls.length;
+      const from = rig.simulation.calls.length;
       const cwd = createProjectFolder(folder, project);
       const driven = await Promise.all(
         clients.map((client) => driveSdks({ clients: [client], cwd, ...how })),
       );
-      await simulation.idle();
-      const entries = simulation.calls.slice(from);
-      const rows = (await meter.waitForRows(seen + entries.length)).slice(seen);
+      await rig.simulation.idle();
+      const entries = rig.simulation.calls.slice(from);
+      const rows = (await rig.meter.waitForRows(seen + entries.length)).slice(seen);
       seen += rows.length;
       courses.push({ project, driven: driven.flat(), entries, rows });
     };
-    const run = { prefix: [...meterWords, "run", "--"], env: { METER_HOME: meter.home } };
+    const run = { prefix: [...meterWords, "run", "--"], env: { METER_HOME: rig.meter.home } };
     await drive("apollo", ["anthropic", "openai"], run);
     await drive("hermes", ["google", "compatible", "openai"], run);
-    const gateway = `http://127.0.0.1:${meter.proxyPort}`;
+    const gateway = `http://127.0.0.1:${rig.meter.proxyPort}`;
     await drive("icarus", ["anthropic", "openai", "google", "compatible"], {
       baseUrls: gatewayBaseUrls(gateway),
     });
     if (ollama !== null) await drive("talos", ["ollama"], { ollamaUrl: `${gateway}/ollama` });
   });
   after(async () => {
-    await meter?.stop();
     ollama?.close();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -155,7 +133,7 @@ describe("the database compared with the providers' totals", {
     const total = costs.reduce((sum, cost) => sum + cost, 0n);
     const prompt = entries.reduce((sum, { tokens }) => sum + (tokens.promptTokens ?? 0), 0);
     for (const by of ["project", "model", "provider", "day", "client", "total"]) {
-      const { stdout } = await meter.run(["report", "--by", by, "--json"]);
+      const { stdout } = await rig.meter.run(["report", "--by", by, "--json"]);
       const { rows } = JSON.parse(stdout) as {
         rows: { requests: number; prompt_tokens: string | null; cost_pico_usd: string }[];
       };
@@ -180,18 +158,18 @@ describe("the database compared with the providers' totals", {
   it("counts every exchange with a provider as metered or free, and nothing else", async () => {
     const entries = courses.flatMap((each) => each.entries);
     // The counters are written a moment after the rows.
-    const seen = entries.length + simulation.otherRequests.length;
-    const counted = async () => [await meter.counted("metered"), await meter.counted("free")];
+    const seen = entries.length + rig.simulation.otherRequests.length;
+    const counted = async () => [await rig.meter.counted("metered"), await rig.meter.counted("free")];
     const isComplete = async () => (await counted()).reduce((sum, count) => sum + count, 0) >= seen;
     // If they never are, the assertion shows what was counted instead.
     await waitFor("the counts", isComplete).catch(() => {});
     assert.deepEqual(
       await counted(),
-      [entries.length, simulation.otherRequests.length],
-      JSON.stringify(await meter.coverage()),
+      [entries.length, rig.simulation.otherRequests.length],
+      JSON.stringify(await rig.meter.coverage()),
     );
     for (const kind of ["unknown_path", "unreadable", "lost", "dropped", "capture_failed"] as const) {
-      assert.equal(await meter.counted(kind), 0, kind);
+      assert.equal(await rig.meter.counted(kind), 0, kind);
     }
   });
 
@@ -199,7 +177,7 @@ describe("the database compared with the providers' totals", {
     for (const { rows } of courses) {
       const row = rows.find(({ costSource, tokens }) => costSource === "computed" && tokens.promptTokens);
       if (row === undefined) continue;
-      const { stdout, code } = await meter.run(["explain", row.requestId, "--json"]);
+      const { stdout, code } = await rig.meter.run(["explain", row.requestId, "--json"]);
       assert.equal(code, 0);
       const { lines, agrees } = JSON.parse(stdout) as {
         lines: { cost_pico_usd: string }[];
@@ -212,14 +190,14 @@ describe("the database compared with the providers' totals", {
   });
 
   it("finds nothing to recompute", async () => {
-    const { stdout, code } = await meter.run(["recompute-costs", "--dry-run"]);
+    const { stdout, code } = await rig.meter.run(["recompute-costs", "--dry-run"]);
     assert.equal(code, 0);
     assert.match(stdout, /^The costs of all \d+ requests are unchanged\.\n$/);
   });
 
   it("contains no prompt, response or key anywhere in the meter home", async () => {
     const { readFileSync, readdirSync } = await import("node:fs");
-    for (const file of readdirSync(meter.home, { recursive: true, withFileTypes: true })) {
+    for (const file of readdirSync(rig.meter.home, { recursive: true, withFileTypes: true })) {
       if (!file.isFile()) continue;
       const bytes = readFileSync(join(file.parentPath, file.name));
       for (const secret of ["Why is the sky blue", "sk-ant-simulated", "sk-simulated", "Zürich"]) {

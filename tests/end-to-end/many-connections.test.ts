@@ -4,23 +4,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
 import { callAtOnce } from "./call-storm.rig.ts";
-import {
-  createHome,
-  type MeterProcess,
-  onNodeOnly,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
+import { onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 const CALLS = 60;
 
@@ -28,31 +14,22 @@ describe("many connections at once", {
   timeout: SUITE_TIMEOUT_MS,
   skip: onNodeOnly || (process.platform === "linux" ? false : "looks processes up in Linux's /proc"),
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("storm");
   let folder: string;
 
   before(async () => {
-    simulation = await createProviderSimulation({ seed: "storm" });
-    parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
     folder = mkdtempSync(join(tmpdir(), "storm-"));
   });
   after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
     rmSync(folder, { recursive: true, force: true });
   });
 
   it("are each recorded with their caller, and none is tunnelled unread", async () => {
-    const { answered, failed } = await callAtOnce(meter, CALLS, folder);
+    const { answered, failed } = await callAtOnce(rig.meter, CALLS, folder);
     assert.deepEqual([answered, failed], [CALLS, 0]);
-    await meter.waitForRows(CALLS);
+    await rig.meter.waitForRows(CALLS);
     const rows = await waitFor("all callers", async () => {
-      const all = await meter.rows();
+      const all = await rig.meter.rows();
       return all.every(({ attributionDueAt }) => attributionDueAt === undefined) && all;
     });
     assert.equal(rows.length, CALLS);
@@ -61,7 +38,7 @@ describe("many connections at once", {
     );
     assert.deepEqual([...callers], [`node ${basename(folder).toLowerCase()} ${folder}`]);
     assert.deepEqual(
-      (await meter.coverage()).map(({ kind }) => kind).filter((kind) => kind.startsWith("tunnelled_")),
+      (await rig.meter.coverage()).map(({ kind }) => kind).filter((kind) => kind.startsWith("tunnelled_")),
       [],
     );
   });

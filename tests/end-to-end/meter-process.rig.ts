@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { createSqliteOpener } from "../../adapters/sqlite/open-sqlite.ts";
 import { type RunningDaemon, stateFile, tokenFile } from "../../cli/daemon/daemon-process.ts";
 import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
@@ -16,14 +15,13 @@ import { openStore } from "../../daemon/store/open-store.ts";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import type { Store } from "../../daemon/store/port/store.ts";
 import { findProgram } from "../../tools/packages.ts";
+import { PROGRAMS_VARIABLE, programFile, sourceFile } from "./program-file.rig.ts";
 
 /** Whole processes are started here, on Node: its own proxy variables and `process.execPath` are what they run on. */
 export const onNodeOnly =
   "Deno" in globalThis || "Bun" in globalThis
     ? "starts processes that rely on Node's own proxy support"
     : false;
-
-const program = fileURLToPath(new URL("../../cli/bin.js", import.meta.url));
 
 /** The runtime that the daemon and the commands run on: Node, or what `METER_TEST_RUNTIME` says (`deno`, `bun`). */
 export const meterRuntime = process.env.METER_TEST_RUNTIME ?? "node";
@@ -36,7 +34,10 @@ function runtimeWords(): readonly string[] {
 }
 
 /** What the command line is started with in a shell: the program and its words. */
-export const meterWords: readonly string[] = [...runtimeWords(), program];
+export const meterWords: readonly string[] = [...runtimeWords(), programFile("bin.js", meterRuntime)];
+
+/** The same from the sources, for tests of how these are loaded. */
+export const sourceWords: readonly string[] = [...runtimeWords(), sourceFile("bin.js")];
 
 /** Why a test of resets is left out on the daemon's runtime. */
 export const withoutResets =
@@ -75,11 +76,12 @@ export interface RunOptions {
   cwd?: string;
 }
 
-/** This process's variables without any that would lead a child elsewhere. Compiled code may be shared. */
+/** This process's variables without any that would lead a child elsewhere. It may use the same programs and compiled code. */
 export function plainEnvironment(more: RunOptions["env"] = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) =>
       name === "NODE_COMPILE_CACHE" ||
+      name === PROGRAMS_VARIABLE ||
       !/proxy|_BASE_URL$|^NODE_|^METER_|^HALTON_|^OLLAMA_|_API_KEY$|^COLUMNS$/i.test(name),
   );
   return { ...Object.fromEntries(own), ...more };
@@ -114,6 +116,15 @@ export function runMeter(
   options: RunOptions = {},
 ): Promise<Finished> {
   return runProgram([...meterWords, ...words], { ...options, env: { METER_HOME: home, ...options.env } });
+}
+
+/** Returns a text that changes with almost every write to a home's database. */
+function describeDatabaseFiles(home: string): string {
+  const file = databaseFile(home);
+  return [file, `${file}-wal`]
+    .map((path) => statSync(path, { throwIfNoEntry: false }))
+    .map((stats) => `${stats?.ino} ${stats?.size} ${stats?.mtimeMs}`)
+    .join();
 }
 
 /** Opens what is stored, as a command would, and closes it again. */
@@ -220,7 +231,13 @@ export async function startMeter(
     run: (words, how) => runMeter(home, words, how),
     rows,
     async waitForRows(count) {
+      let seen = "";
+      let skipped = 0;
       return waitFor(`${count} requests to be stored`, async () => {
+        // Opening the database costs a fifth of a core at this rate. The times of its files are too coarse to rely on alone.
+        const files = describeDatabaseFiles(home);
+        if (files === seen && ++skipped % 20 !== 0) return null;
+        seen = files;
         const all = await rows();
         const isFinal = all.every(({ attributionDueAt }) => attributionDueAt === undefined);
         return all.length >= count && isFinal && all;

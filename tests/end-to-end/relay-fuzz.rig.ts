@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect as connectTls, TLSSocket } from "node:tls";
@@ -338,14 +338,21 @@ export async function openRelayFuzz(seed: string): Promise<RelayFuzz> {
     home,
   );
   const meter = await startMeter(home);
-  const socketCount = () =>
-    readdirSync(`/proc/${meter.pid}/fd`).filter((fd) => {
+  /** Counts the daemon's TCP sockets, without those to its own child processes. */
+  const socketCount = () => {
+    const rows = ["tcp", "tcp6"].flatMap((table) =>
+      readFileSync(`/proc/net/${table}`, "utf8").split("\n").slice(1),
+    );
+    const inodes = new Set(rows.map((row) => row.trim().split(/\s+/)[9]));
+    return readdirSync(`/proc/${meter.pid}/fd`).filter((fd) => {
       try {
-        return readlinkSync(`/proc/${meter.pid}/fd/${fd}`).startsWith("socket:");
+        const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${meter.pid}/fd/${fd}`)) ?? [];
+        return inode !== undefined && inodes.has(inode);
       } catch {
         return false;
       }
     }).length;
+  };
   const socketsAtStart = process.platform === "linux" ? socketCount() : 0;
   let attacks = 0;
 

@@ -6,23 +6,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
-import {
-  createHome,
-  type MeterProcess,
   meterWords,
   onNodeOnly,
   plainEnvironment,
-  removeHome,
   runProgram,
   SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
 } from "./meter-process.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 const body = JSON.stringify({
   model: "claude-haiku-4-5",
@@ -58,33 +48,24 @@ describe("clients that ignore the proxy variables, under meter run", {
   skip: onNodeOnly || process.platform === "win32",
   timeout: SUITE_TIMEOUT_MS,
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("stubborn");
   let folder: string;
   let rows = 0;
 
   before(async () => {
-    simulation = await createProviderSimulation({ seed: "stubborn" });
-    parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
     folder = mkdtempSync(join(tmpdir(), "stubborn-"));
   });
   after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
     rmSync(folder, { recursive: true, force: true });
   });
 
   async function isMetered(program: string, ...words: string[]): Promise<void> {
-    const env = { METER_HOME: meter.home, HOME: folder };
+    const env = { METER_HOME: rig.meter.home, HOME: folder };
     const run = [...meterWords, "run", "--project", "stubborn", "--", program, ...words];
     const { code, stderr } = await runProgram(run, { env });
     assert.deepEqual([code, stderr], [0, ""]);
     rows += 1;
-    assert.equal((await meter.waitForRows(rows))[rows - 1]?.project, "stubborn");
+    assert.equal((await rig.meter.waitForRows(rows))[rows - 1]?.project, "stubborn");
   }
 
   const nodes = { "this Node": process.execPath, "an older Node": findOldNode() };
@@ -99,13 +80,13 @@ describe("clients that ignore the proxy variables, under meter run", {
   const hasWget = spawnSync("wget", ["--version"], { stdio: "ignore" }).status === 0;
   it("wget is metered, and keeps the user's wgetrc", { skip: hasWget ? false : "no wget" }, async () => {
     // A certificate of the user's own, which does not cover the meter's, and a password.
-    const own = ["header = X-Own: 1", "http_password = hunter2", `ca_certificate = ${simulation.caFile}`];
+    const own = ["header = X-Own: 1", "http_password = hunter2", `ca_certificate = ${rig.simulation.caFile}`];
     writeFileSync(join(folder, ".wgetrc"), `${own.join("\n")}\n`);
     const post = ["--header=Content-Type: application/json", `--post-data=${body}`];
     await isMetered("wget", "-q", "-O", "/dev/null", ...post, url);
-    const headers = simulation.calls.at(-1)?.requestHeaders ?? [];
+    const headers = rig.simulation.calls.at(-1)?.requestHeaders ?? [];
     assert.equal(headers.find(([name]) => name.toLowerCase() === "x-own")?.[1], "1");
-    const copied = readdirSync(meter.home, { withFileTypes: true, recursive: true }).filter(
+    const copied = readdirSync(rig.meter.home, { withFileTypes: true, recursive: true }).filter(
       (entry) => entry.isFile() && readFileSync(join(entry.parentPath, entry.name)).includes("hunter2"),
     );
     assert.deepEqual(copied, [], "the user's file stays the only one with the password");
@@ -113,13 +94,13 @@ describe("clients that ignore the proxy variables, under meter run", {
 
   it("Ollama's clients use the gateway, and its server does not", () => {
     const [program = "", ...rest] = [...meterWords, "run", "--"];
-    const env = plainEnvironment({ METER_HOME: meter.home, HOME: folder });
+    const env = plainEnvironment({ METER_HOME: rig.meter.home, HOME: folder });
     const hostOf = (...words: string[]) =>
       execFileSync(program, [...rest, ...words, "-p", "process.env.OLLAMA_HOST"], {
         env,
         encoding: "utf8",
       }).trim();
-    assert.equal(hostOf(process.execPath), `http://127.0.0.1:${meter.proxyPort}/ollama`);
+    assert.equal(hostOf(process.execPath), `http://127.0.0.1:${rig.meter.proxyPort}/ollama`);
     const shell = execFileSync(program, [...rest, "sh", "-c", 'echo "$OLLAMA_HOST"'], {
       env,
       encoding: "utf8",

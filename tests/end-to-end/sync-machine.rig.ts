@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
 import { tokenFile } from "../../cli/daemon/daemon-process.ts";
 import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
 import type { ConnectStatus } from "../../core/wire/loopback.ts";
+import { FRESH_MS } from "../../daemon/capture/project-settings.ts";
 import type { CloudSnapshot, SyncNowResult } from "../../daemon/cloud/results.ts";
+import { runWords } from "../cli/run-command.rig.ts";
 import {
   createParentProxy,
   createProviderSimulation,
@@ -16,6 +19,8 @@ import {
   createHome,
   type Finished,
   type MeterProcess,
+  meterRuntime,
+  plainEnvironment,
   removeHome,
   simulationConfig,
   startMeter,
@@ -28,7 +33,7 @@ export interface SyncMachine {
   readonly meter: MeterProcess;
   /** Makes calls through the proxy and waits until they are stored. */
   call(count: number, project?: string): Promise<void>;
-  /** Runs a command that must succeed, and gives what it printed. */
+  /** Runs a command that must succeed, and gives what it printed. On Node, commands run in this process. */
   run(...words: string[]): Promise<string>;
   /** Runs a command, whatever comes of it. */
   attempt(...words: string[]): Promise<Finished>;
@@ -59,7 +64,8 @@ export async function startSyncMachine(config: readonly string[] = []): Promise<
     assert.equal(status, 200, `${path}: ${body}`);
     return body;
   }
-  const attempt: SyncMachine["attempt"] = (...words) => meter.run(words);
+  const attempt: SyncMachine["attempt"] = (...words) =>
+    meterRuntime === "node" ? runWords(home, words, plainEnvironment()) : meter.run(words);
   return {
     home,
     get meter() {
@@ -82,6 +88,8 @@ export async function startSyncMachine(config: readonly string[] = []): Promise<
     async run(...words) {
       const { code, stdout, stderr } = await attempt(...words);
       assert.equal(code, 0, `meter ${words.join(" ")}: ${stdout}${stderr}`);
+      // The daemon keeps the settings of projects for this long.
+      if (words[0] === "project") await delay(FRESH_MS);
       return stdout;
     },
     status: async () => JSON.parse((await attempt("cloud", "status", "--json")).stdout),

@@ -1,27 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { after, before, describe, it } from "node:test";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-  type SimulatedCall,
-} from "../simulation/mod.ts";
+import { describe, it } from "node:test";
+import type { SimulatedCall } from "../simulation/mod.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
 import { expectedRow, inOrder, toComparable } from "./expected-rows.rig.ts";
-import {
-  createHome,
-  type MeterProcess,
-  onNodeOnly,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-  withoutResets,
-} from "./meter-process.rig.ts";
+import { onNodeOnly, SUITE_TIMEOUT_MS, waitFor, withoutResets } from "./meter-process.rig.ts";
 import {
   askForTunnel,
   dialProvider,
@@ -31,6 +15,7 @@ import {
   writeInPieces,
   writeRequest,
 } from "./raw-client.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 /** Each form in which the simulation can send a body. */
 const forms = [
@@ -55,28 +40,14 @@ const outcomes = [
 
 // Each case draws how its requests are written and cut from its own name, so that a failing one fails again.
 describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("transparency");
   let rowsSeen = 0;
-
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "transparency" });
-    parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
-  });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
 
   /** The rows that came since the last look, as many as the provider has new entries. */
   async function newRows(ledgerFrom: number) {
-    await simulation.idle();
-    const entries = simulation.calls.slice(ledgerFrom);
-    const all = await meter.waitForRows(rowsSeen + entries.length);
+    await rig.simulation.idle();
+    const entries = rig.simulation.calls.slice(ledgerFrom);
+    const all = await rig.meter.waitForRows(rowsSeen + entries.length);
     const rows = all.slice(rowsSeen);
     rowsSeen = all.length;
     return { entries, rows };
@@ -94,19 +65,19 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     scenarios: readonly [api: string, scenario: string, stream: boolean][],
   ) {
     const random = createSeededRandom(`${name} requests`);
-    const [connectionFrom, ledgerFrom] = [simulation.connections.length, simulation.calls.length];
+    const [connectionFrom, ledgerFrom] = [rig.simulation.connections.length, rig.simulation.calls.length];
     const calls = scenarios.map(([api, scenario, stream]) => rawCalls[api]!(scenario, stream));
     const sent = Buffer.concat(
       calls.map((call, index) => writeRequest(call, index === calls.length - 1, random)),
     );
-    const socket = await dialProvider(meter, calls[0]!.host);
+    const socket = await dialProvider(rig.meter, calls[0]!.host);
     const { over } = receive(socket);
     await writeInPieces(socket, sent, random);
     const received = await over;
     const entries = await assertRows(ledgerFrom);
     assert.equal(entries.length, calls.length);
-    assert.equal(simulation.connections.length, connectionFrom + 1, "one connection for one connection");
-    const connection = simulation.connections[connectionFrom]!;
+    assert.equal(rig.simulation.connections.length, connectionFrom + 1, "one connection for one connection");
+    const connection = rig.simulation.connections[connectionFrom]!;
     assert.ok(Buffer.concat(connection.received).equals(sent), "the provider received what the client sent");
     assert.ok(
       Buffer.concat(connection.sent).equals(received.bytes),
@@ -156,7 +127,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
 
   it("relays many simultaneous connections", async () => {
     const random = createSeededRandom("crowd");
-    const ledgerFrom = simulation.calls.length;
+    const ledgerFrom = rig.simulation.calls.length;
     const bodies = await Promise.all(
       Array.from({ length: 40 }, async (_, index) => {
         const call = rawCalls[random.pick(Object.keys(rawCalls))]!(
@@ -165,7 +136,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
         );
         const own = createSeededRandom(`crowd ${index}`);
         const sent = writeRequest(call, true, own);
-        const socket = await dialProvider(meter, call.host);
+        const socket = await dialProvider(rig.meter, call.host);
         const { over } = receive(socket);
         await writeInPieces(socket, sent, own);
         return { sent, received: (await over).bytes };
@@ -173,19 +144,19 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     );
     await assertRows(ledgerFrom);
     for (const { sent, received } of bodies) {
-      const connection = simulation.connections.find((each) => Buffer.concat(each.received).equals(sent));
+      const connection = rig.simulation.connections.find((each) => Buffer.concat(each.received).equals(sent));
       assert.ok(connection, "a provider received exactly this");
       assert.ok(Buffer.concat(connection.sent).equals(received));
     }
   });
 
   it("relays an upload of several megabytes", async () => {
-    const ledgerFrom = simulation.calls.length;
+    const ledgerFrom = rig.simulation.calls.length;
     const call = rawCalls.anthropic!(`${"long ".repeat(1_200_000)} scenario: ok`, false);
     const random = createSeededRandom("upload");
     const sent = writeRequest(call, true, random);
     assert.ok(sent.length > 5_000_000);
-    const socket = await dialProvider(meter, call.host);
+    const socket = await dialProvider(rig.meter, call.host);
     const { over } = receive(socket);
     await writeInPieces(socket, sent, random);
     const received = await over;
@@ -193,34 +164,34 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     // A request above the threshold is read as it passes and is not kept, so its prompt has no hash.
     assert.deepEqual(rows.map(toComparable), [expectedRow(entries[0]!)]);
     assert.equal(rows[0]!.promptHash, null);
-    const connection = simulation.connections[entries[0]!.connection]!;
+    const connection = rig.simulation.connections[entries[0]!.connection]!;
     assert.ok(Buffer.concat(connection.received).equals(sent));
     assert.ok(Buffer.concat(connection.sent).equals(received.bytes));
   });
 
   it("relays the rest of a response to a client that half-closes", async () => {
-    const ledgerFrom = simulation.calls.length;
+    const ledgerFrom = rig.simulation.calls.length;
     const random = createSeededRandom("half-closed");
     const call = rawCalls.chat!("drip+shredded", true);
-    const socket = await dialProvider(meter, call.host);
+    const socket = await dialProvider(rig.meter, call.host);
     const { over } = receive(socket);
     socket.end(writeRequest(call, false, random));
     const received = await over;
     const [entry] = await assertRows(ledgerFrom);
-    assert.ok(Buffer.concat(simulation.connections[entry!.connection]!.sent).equals(received.bytes));
+    assert.ok(Buffer.concat(rig.simulation.connections[entry!.connection]!.sent).equals(received.bytes));
   });
 
   it("relays a reset as a reset, and the bytes before it", { skip: withoutResets }, async () => {
-    const ledgerFrom = simulation.calls.length;
+    const ledgerFrom = rig.simulation.calls.length;
     const call = rawCalls.anthropic!("reset", true);
-    const socket = await dialProvider(meter, call.host);
+    const socket = await dialProvider(rig.meter, call.host);
     const { over } = receive(socket);
     socket.write(writeRequest(call, true, createSeededRandom("reset")));
     const { bytes, error } = await over;
     const { entries, rows } = await newRows(ledgerFrom);
     assert.equal(error, "ECONNRESET");
     // A reset may overtake bytes on its way, in the system's buffers of either hop: a prefix is all that is promised.
-    const sent = Buffer.concat(simulation.connections[entries[0]!.connection]!.sent);
+    const sent = Buffer.concat(rig.simulation.connections[entries[0]!.connection]!.sent);
     assert.ok(sent.subarray(0, bytes.length).equals(bytes));
     assert.equal(rows[0]!.errorClass, "network");
     assert.equal(rows[0]!.retryable, true);
@@ -228,9 +199,9 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
   });
 
   it("records the usage so far if the client disconnects, and closes the provider's side", async () => {
-    const ledgerFrom = simulation.calls.length;
+    const ledgerFrom = rig.simulation.calls.length;
     const call = rawCalls.anthropic!("drip+shredded+events-2000", true);
-    const socket = await dialProvider(meter, call.host);
+    const socket = await dialProvider(rig.meter, call.host);
     const { bytes, over } = receive(socket);
     socket.write(writeRequest(call, true, createSeededRandom("hang up")));
     await waitFor("the first event", () => bytes().includes("content_block_delta"));
@@ -248,13 +219,13 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
   });
 
   it("records a call that the client aborted before any response", { skip: withoutResets }, async () => {
-    const ledgerFrom = simulation.calls.length;
+    const ledgerFrom = rig.simulation.calls.length;
     const call = rawCalls.anthropic!("silence", true);
-    const socket = await dialProvider(meter, call.host);
+    const socket = await dialProvider(rig.meter, call.host);
     const sent = writeRequest(call, true, createSeededRandom("silence"));
     socket.write(sent);
     await waitFor("the request to arrive", () =>
-      simulation.connections.some(({ received }) => Buffer.concat(received).equals(sent)),
+      rig.simulation.connections.some(({ received }) => Buffer.concat(received).equals(sent)),
     );
     socket.abort();
     const { rows } = await newRows(ledgerFrom);
@@ -266,7 +237,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
   });
 
   it("relays the bytes after an upgrade in both directions", async () => {
-    const socket = await dialProvider(meter, "api.openai.com");
+    const socket = await dialProvider(rig.meter, "api.openai.com");
     const { bytes, over } = receive(socket);
     socket.write(
       "GET /v1/realtime?model=gpt-realtime HTTP/1.1\r\nHost: api.openai.com\r\nConnection: Upgrade\r\n" +
@@ -286,17 +257,17 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
 
   for (const form of ["chunked+trailers+hints", "gzip+shredded", "until-close", "early-fin", "rate-limit"]) {
     it(`relays the provider's bytes to the gateway's client: ${form}`, async () => {
-      const ledgerFrom = simulation.calls.length;
+      const ledgerFrom = rig.simulation.calls.length;
       const call = rawCalls.anthropic!(form, true);
       const random = createSeededRandom(`gateway ${form}`);
-      const own = `127.0.0.1:${meter.proxyPort}`;
+      const own = `127.0.0.1:${rig.meter.proxyPort}`;
       const sent = writeRequest({ ...call, host: own, path: `/anthropic${call.path}` }, true, random);
-      const socket = await dialTcp(meter.proxyPort);
+      const socket = await dialTcp(rig.meter.proxyPort);
       const { over } = receive(socket);
       await writeInPieces(socket, sent, random);
       const received = await over;
       const [entry] = await assertRows(ledgerFrom);
-      const connection = simulation.connections[entry!.connection]!;
+      const connection = rig.simulation.connections[entry!.connection]!;
       assert.ok(Buffer.concat(connection.sent).equals(received.bytes));
       // The head says where it goes; all that follows it is as it was.
       const upstream = Buffer.concat(connection.received);
@@ -315,28 +286,28 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as { port: number };
-    const { socket, head } = await askForTunnel(meter.proxyPort, `127.0.0.1:${port}`);
+    const { socket, head } = await askForTunnel(rig.meter.proxyPort, `127.0.0.1:${port}`);
     assert.match(head, /^HTTP\/1\.1 200 /);
     const { over } = receive(socket);
     socket.end(Buffer.from([0, 255, 22, 3, 1]));
     assert.equal((await over).bytes.toString(), "not HTTP at all\n");
-    await waitFor("the count", async () => (await meter.counted("tunnelled_not_provider")) === 1);
-    assert.equal((await meter.rows()).length, rowsSeen);
+    await waitFor("the count", async () => (await rig.meter.counted("tunnelled_not_provider")) === 1);
+    assert.equal((await rig.meter.rows()).length, rowsSeen);
   });
 
   it("lost no frames, failed on none, and read everything", async () => {
     for (const kind of ["lost", "dropped", "capture_failed"] as const) {
-      assert.equal(await meter.counted(kind), 0, kind);
+      assert.equal(await rig.meter.counted(kind), 0, kind);
     }
     // The bytes after the upgrade are no WebSocket frames.
-    const unread = meter
+    const unread = rig.meter
       .log()
       .filter(({ event, reason }) => event === "capture.unreadable" && reason !== "reserved_bit");
     assert.deepEqual(unread, []);
-    assert.equal(await meter.counted("metered"), simulation.calls.length);
+    assert.equal(await rig.meter.counted("metered"), rig.simulation.calls.length);
   });
 
   it("used connections that were kept ready, each for one client connection", async () => {
-    assert.ok((await meter.status()).proxy.counters.warm.used > 0);
+    assert.ok((await rig.meter.status()).proxy.counters.warm.used > 0);
   });
 });

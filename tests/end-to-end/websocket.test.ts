@@ -1,27 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import process from "node:process";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { WebSocket } from "ws";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
 import { expectedRow, inOrder, toComparable } from "./expected-rows.rig.ts";
-import {
-  createHome,
-  type MeterProcess,
-  meterWords,
-  onNodeOnly,
-  removeHome,
-  runProgram,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-} from "./meter-process.rig.ts";
+import { meterWords, onNodeOnly, runProgram, SUITE_TIMEOUT_MS } from "./meter-process.rig.ts";
 import { dialProvider } from "./raw-client.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 /** Asks twice over Node's own WebSocket, which offers compression, and ends. */
 const nodeClient = `
@@ -42,26 +27,12 @@ describe("WebSocket sessions through the whole daemon", {
   skip: onNodeOnly,
   timeout: SUITE_TIMEOUT_MS,
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("sessions");
   let seen = 0;
-
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "sessions" });
-    parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
-  });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
 
   /** Opens a session as an application does: through the proxy, which it takes for the provider. */
   async function open(path: string): Promise<WebSocket> {
-    const socket = await dialProvider(meter, "api.openai.com");
+    const socket = await dialProvider(rig.meter, "api.openai.com");
     const client = new WebSocket(`ws://api.openai.com${path}`, { createConnection: () => socket });
     await once(client, "open");
     return client;
@@ -85,8 +56,8 @@ describe("WebSocket sessions through the whole daemon", {
 
   /** The rows since the last look, held against what the provider has in its books since then. */
   async function assertRows() {
-    const entries = simulation.calls.slice(seen);
-    const rows = (await meter.waitForRows(simulation.calls.length)).slice(seen);
+    const entries = rig.simulation.calls.slice(seen);
+    const rows = (await rig.meter.waitForRows(rig.simulation.calls.length)).slice(seen);
     seen += rows.length;
     assert.deepEqual(inOrder(rows.map(toComparable)), inOrder(entries.map(expectedRow)));
     return rows;
@@ -150,7 +121,7 @@ describe("WebSocket sessions through the whole daemon", {
     client.on("error", () => {});
     client.send(JSON.stringify({ type: "response.create", model: "gpt-5", input: "scenario: cut" }));
     await once(client, "close");
-    const [row] = (await meter.waitForRows(seen + 1)).slice(seen);
+    const [row] = (await rig.meter.waitForRows(seen + 1)).slice(seen);
     seen += 1;
     assert.deepEqual(
       [row?.httpStatus, row?.errorClass, row?.tokensComplete, row?.tokens.promptTokens, row?.costPicoUsd],
@@ -165,7 +136,7 @@ describe("WebSocket sessions through the whole daemon", {
     const { code, stdout, stderr } = await runProgram(
       [...meterWords, "run", "--project", "voice", "--", ...client],
       {
-        env: { METER_HOME: meter.home },
+        env: { METER_HOME: rig.meter.home },
       },
     );
     assert.equal(code, 0, stderr);
@@ -181,9 +152,9 @@ describe("WebSocket sessions through the whole daemon", {
   });
 
   it("counts each response once, and no session as unread", async () => {
-    assert.equal(await meter.counted("metered"), seen);
+    assert.equal(await rig.meter.counted("metered"), seen);
     for (const kind of ["websocket", "unreadable", "free", "capture_failed", "repeated"] as const) {
-      assert.equal(await meter.counted(kind), 0, kind);
+      assert.equal(await rig.meter.counted(kind), 0, kind);
     }
   });
 });

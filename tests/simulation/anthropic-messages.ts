@@ -239,8 +239,30 @@ export function commonHeaders(call: ProviderCall): readonly (readonly [string, s
     ["anthropic-ratelimit-requests-limit", "4000"],
     ["anthropic-ratelimit-requests-remaining", "3999"],
     ["anthropic-ratelimit-requests-reset", "2026-11-21T00:00:00Z"],
+    ...unifiedHeaders(call),
     ["via", "1.1 google"],
     ["Server", "cloudflare"],
     ["CF-RAY", `${call.random.text(16, "0123456789abcdef")}-ZRH`],
   ];
+}
+
+/** The limits of a subscription. The window resets at the end of the hour after the next three. */
+function unifiedHeaders({ scenario, nowSeconds }: ProviderCall): readonly (readonly [string, string])[] {
+  if (scenario.used === null) return [];
+  const reset = `${(Math.floor(nowSeconds / 3_600) + 4) * 3_600}`;
+  const status = scenario.used >= 100 ? "rejected" : scenario.used >= 75 ? "allowed_warning" : "allowed";
+  const members = {
+    status,
+    "representative-claim": "five_hour",
+    reset,
+    "5h-status": status,
+    "5h-utilization": `${scenario.used / 100}`,
+    "5h-reset": reset,
+    "7d-status": "allowed",
+    "7d-utilization": "0.25",
+    "7d-reset": `${nowSeconds + 5 * 86_400}`,
+    "overage-status": "rejected",
+    "overage-disabled-reason": "org_level_disabled",
+  };
+  return Object.entries(members).map(([name, value]) => [`anthropic-ratelimit-unified-${name}`, value]);
 }

@@ -27,11 +27,16 @@ type Phase =
   | { kind: "trailers" }
   | { kind: "stopped" };
 
+/** Parses the requests of a connection. */
+export interface RequestParser {
+  push(bytes: Buffer): void;
+}
+
 /**
  * Creates a strict parser of HTTP/1.1 requests. It is deliberately independent of `core/metering/exchange`, because the
  * simulation must not rely on the code under test.
  */
-export function createRequestParser(callbacks: Callbacks): { push(bytes: Buffer): void } {
+export function createRequestParser(callbacks: Callbacks): RequestParser {
   let rest: Buffer = Buffer.alloc(0);
   let phase: Phase = { kind: "head" };
   let current: ReceivedRequest | null = null;

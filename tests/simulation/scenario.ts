@@ -112,6 +112,8 @@ export interface Scenario {
   deliveryModes: ReadonlySet<DeliveryMode>;
   /** The number of content events in a stream; `null` if the seed decides. */
   events: number | null;
+  /** The use of the account's window of 5 hours, in percent, which Anthropic states in headers; `null` for no such account. */
+  used: number | null;
 }
 
 /**
@@ -123,18 +125,21 @@ export function readScenario(text: string): Scenario {
   let outcome: Outcome = "ok";
   let once = false;
   let events: number | null = null;
+  let used: number | null = null;
   const foundTraits = new Set<Trait>();
   const foundModes = new Set<DeliveryMode>();
   for (const word of name.split("+")) {
     const count = /^events-(\d+)$/.exec(word);
+    const share = /^used-(\d+)$/.exec(word);
     if (count !== null) events = Number(count[1]);
+    else if (share !== null) used = Number(share[1]);
     else if (word === "once") once = true;
     else if (isOneOf(outcomes, word)) outcome = word;
     else if (isOneOf(traits, word)) foundTraits.add(word);
     else if (isOneOf(deliveryModes, word)) foundModes.add(word);
     else throw new RangeError(`unknown word in a scenario: ${word}`);
   }
-  return { name, outcome, once, traits: foundTraits, deliveryModes: foundModes, events };
+  return { name, outcome, once, traits: foundTraits, deliveryModes: foundModes, events, used };
 }
 
 function isOneOf<T extends string>(words: readonly T[], word: string): word is T {

@@ -24,15 +24,20 @@ import { otherPaths } from "./other-paths.ts";
 import { mistralOcr, vertexPredict } from "./pages-and-predictions.ts";
 import { speechSessions } from "./speech-sessions.ts";
 import {
+  bedrockBodies,
   bedrockLongContext,
   cohereImages,
   embeddingTotals,
   geminiEmbedMedia,
   geminiOpenai,
+  minimaxErrors,
   mistralAudio,
+  moonshotStream,
+  openaiSearching,
   openaiText,
   qwenOmni,
   vercel,
+  watsonxChat,
 } from "./totals-and-media.ts";
 import { transport } from "./transport.ts";
 
@@ -75,6 +80,11 @@ export const ALL_CASES: readonly WireCase[] = [
   ...mistralAudio,
   ...vercel,
   ...geminiOpenai,
+  ...openaiSearching,
+  ...moonshotStream,
+  ...minimaxErrors,
+  ...watsonxChat,
+  ...bedrockBodies,
   ...openaiText,
   ...geminiEmbedMedia,
   ...otherPaths,

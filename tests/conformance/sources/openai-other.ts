@@ -157,6 +157,51 @@ api.add(
 );
 
 api.add(
+  "stream-file-search",
+  "A file search on the server is billed by the call. Each item occurs twice in the stream and once in the output.",
+  namedSse([
+    ...["fs_1", "fs_2"].flatMap((id) =>
+      ["added", "done"].map((event) => ({
+        type: `response.output_item.${event}`,
+        output_index: 0,
+        item: { id, type: "file_search_call", status: "completed", queries: ["rain"], results: null },
+      })),
+    ),
+    {
+      type: "response.completed",
+      response: response("completed", usage(8000, 0, 300, 100), {
+        model: "gpt-5-mini-2025-08-07",
+        output: [{ id: "fs_2", type: "file_search_call", status: "completed", queries: ["rain"] }],
+      }),
+    },
+  ]),
+  {
+    model: "gpt-5-mini-2025-08-07",
+    streaming: true,
+    tier: "default",
+    tokens: { prompt: 8000, cache_read: 0, completion: 200, thinking: 100 },
+    extras: { file_search_requests: 2 },
+    cost: [
+      ["input", 8000, "0.25"],
+      ["output", 300, "2"],
+      ["file search", 2, "2500"],
+    ],
+  },
+  {
+    request: {
+      model: "gpt-5-mini",
+      stream: true,
+      tools: [{ type: "file_search", vector_store_ids: ["vs_1"] }],
+    },
+    source: {
+      document:
+        "https://developers.openai.com/api/docs/guides/tools-file-search; https://developers.openai.com/api/docs/pricing",
+      read_on: null,
+    },
+  },
+);
+
+api.add(
   "json-web-search",
   "A search on the server is billed by the call; opening a page that it found is not.",
   json(

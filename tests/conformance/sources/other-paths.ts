@@ -130,6 +130,11 @@ conversations.add(
     model: "mistral-large-2512",
     tokens: { prompt: 7300, completion: 55 },
     extras: { web_search_requests: 1 },
+    cost: [
+      ["input", 7300, "0.5"],
+      ["output", 55, "1.5"],
+      ["web search", 1, "30000"],
+    ],
   },
   {
     path: "/v1/conversations/conv_0684fe18ba9d7ad88000",

@@ -253,6 +253,72 @@ gateway.add(
     cost: { input: "0.3", output: "2.5" },
   },
 );
+const GATEWAY_COST = {
+  document: "vercel/ai, packages/gateway; https://vercel.com/docs/ai-gateway: provider_metadata.gateway",
+  read_on: "2026-11-23",
+};
+const gatewayUsage = { prompt_tokens: 3000, completion_tokens: 200, total_tokens: 3200 };
+const withCost = (cost: object) => ({ provider_metadata: { gateway: { generationId: "gen_1", ...cost } } });
+gateway.add(
+  "json-stated-cost",
+  "The message states what the gateway charged, which no price list knows.",
+  json({
+    ...completion("gen_Conformance1", "google/gemini-2.5-flash", gatewayUsage),
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: "Water.",
+          ...withCost({ cost: "0.0042", marketCost: "0.005" }),
+        },
+        finish_reason: "stop",
+      },
+    ],
+  }),
+  { tokens: { prompt: 3000, completion: 200 }, providerCost: "4200000000", cost: "provider" },
+  { source: GATEWAY_COST },
+);
+gateway.add(
+  "stream-stated-cost",
+  "The last delta states the cost beside the usage.",
+  sse([
+    {
+      id: "gen_Conformance1",
+      model: "google/gemini-2.5-flash",
+      choices: [{ index: 0, delta: { content: "W" } }],
+    },
+    {
+      id: "gen_Conformance1",
+      model: "google/gemini-2.5-flash",
+      choices: [{ index: 0, delta: withCost({ cost: "0.0042" }), finish_reason: "stop" }],
+      usage: gatewayUsage,
+    },
+  ]),
+  {
+    streaming: true,
+    tokens: { prompt: 3000, completion: 200 },
+    providerCost: "4200000000",
+    cost: "provider",
+  },
+  { source: GATEWAY_COST, request: { model: "google/gemini-2.5-flash", stream: true, messages } },
+);
+gateway.add(
+  "json-own-key",
+  "The gateway charges nothing for a call with the caller's own provider key. The provider does, at the list price.",
+  json({
+    ...completion("gen_Conformance1", "google/gemini-2.5-flash", gatewayUsage),
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: "W", ...withCost({ cost: "0", marketCost: "0.0014" }) },
+        finish_reason: "stop",
+      },
+    ],
+  }),
+  { tokens: { prompt: 3000, completion: 200 }, cost: { input: "0.3", output: "2.5" } },
+  { source: GATEWAY_COST },
+);
 gateway.add(
   "language-model-reasoning-in-total",
   "The protocol of the ai package passes on the provider's counts: 35 + 112 + 62 = 209.",
@@ -296,6 +362,179 @@ text.add(
   }),
   { tokens: { prompt: 31, completion: 68 }, cost: RATES.gpt35Instruct },
 );
+const moonshot = defineApi({
+  folder: "openai-chat",
+  provider: "moonshot",
+  host: "api.moonshot.ai",
+  path: "/v1/chat/completions",
+  request: { model: "kimi-k2.5", stream: true, messages },
+  source: {
+    document:
+      "https://platform.moonshot.ai/docs/guide/utilize-the-streaming-output-feature-of-kimi-api: choices[0].usage",
+    read_on: null,
+  },
+  id: "cmpl-Conformance1",
+});
+export const moonshotStream = moonshot.cases;
+moonshot.add(
+  "stream-usage-in-choice",
+  "The last choice of a stream states the usage, not the chunk.",
+  sse([
+    {
+      id: "cmpl-Conformance1",
+      object: "chat.completion.chunk",
+      model: "kimi-k2.5",
+      choices: [{ index: 0, delta: { role: "assistant", content: "Water." }, finish_reason: null }],
+    },
+    {
+      id: "cmpl-Conformance1",
+      object: "chat.completion.chunk",
+      model: "kimi-k2.5",
+      choices: [
+        {
+          index: 0,
+          delta: {},
+          finish_reason: "stop",
+          usage: { prompt_tokens: 19, completion_tokens: 21, total_tokens: 40, cached_tokens: 16 },
+        },
+      ],
+    },
+  ]),
+  {
+    streaming: true,
+    tokens: { prompt: 3, cache_read: 16, completion: 21 },
+    cost: { input: "0.6", output: "3", cacheRead: "0.1" },
+  },
+);
+
+const minimax = defineApi({
+  folder: "openai-chat",
+  provider: "minimax",
+  host: "api.minimax.io",
+  path: "/v1/chat/completions",
+  request: { model: "MiniMax-M2.5", messages },
+  source: {
+    document: 'https://platform.minimax.io/docs, "Error codes": base_resp.status_code',
+    read_on: null,
+  },
+  id: null,
+});
+export const minimaxErrors = minimax.cases;
+for (const [code, text, error] of [
+  [1008, "insufficient balance", ["auth", false, "1008"]],
+  [1002, "rate limit", ["rate_limit", true, "1002"]],
+  [1033, "system error", ["server_error", true, "1033"]],
+] as const)
+  minimax.add(
+    `json-base-resp-${code}`,
+    "An error comes with a 200 and its own code.",
+    json({ id: "x", choices: null, model: "", base_resp: { status_code: code, status_msg: text } }),
+    { id: "x", model: "MiniMax-M2.5", tokens: {}, complete: false, error },
+  );
+
+const watsonx = defineApi({
+  folder: "openai-chat",
+  provider: "watsonx",
+  host: "us-south.ml.cloud.ibm.com",
+  path: "/ml/v1/text/chat?version=2024-10-08",
+  request: { model_id: "ibm/granite-3-8b-instruct", messages },
+  source: { document: 'https://cloud.ibm.com/apidocs/watsonx-ai, "Infer text chat"', read_on: null },
+  id: "chat-1",
+});
+export const watsonxChat = watsonx.cases;
+watsonx.add(
+  "watsonx-model-id",
+  "The response names the model in model_id.",
+  json({
+    id: "chat-1",
+    model_id: "ibm/granite-3-8b-instruct",
+    choices: [{ index: 0, message: { role: "assistant", content: "Water." }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 },
+  }),
+  {
+    model: "ibm/granite-3-8b-instruct",
+    requestedModel: null,
+    tokens: { prompt: 10, completion: 20 },
+    cost: { input: "0.2", output: "0.2" },
+  },
+);
+
+const invoked = defineApi({
+  folder: "bedrock",
+  provider: "bedrock",
+  host: "bedrock-runtime.us-east-1.amazonaws.com",
+  path: "/model/us.meta.llama3-3-70b-instruct-v1%3A0/invoke",
+  request: { prompt: "Why is rain wet?" },
+  source: {
+    document:
+      "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-meta.html; model-parameters-titan-text.html",
+    read_on: null,
+  },
+  id: null,
+});
+export const bedrockBodies = invoked.cases;
+invoked.add(
+  "invoke-llama-body",
+  "Llama counts in its body, which matters where a gateway removes Bedrock's headers.",
+  json({ generation: "Water.", prompt_token_count: 25, generation_token_count: 100, stop_reason: "stop" }),
+  {
+    model: "us.meta.llama3-3-70b-instruct-v1:0",
+    requestedModel: "us.meta.llama3-3-70b-instruct-v1:0",
+    tokens: { prompt: 25, completion: 100 },
+    cost: { input: "0.72", output: "0.72" },
+  },
+);
+invoked.add(
+  "invoke-titan-body",
+  "Titan counts the input once and the output in its results.",
+  json({
+    inputTextTokenCount: 8,
+    results: [{ tokenCount: 40, outputText: "Water.", completionReason: "FINISH" }],
+  }),
+  {
+    model: "amazon.titan-text-express-v1",
+    requestedModel: "amazon.titan-text-express-v1",
+    tokens: { prompt: 8, completion: 40 },
+    cost: { input: "0.2", output: "0.6" },
+  },
+  { path: "/model/amazon.titan-text-express-v1/invoke" },
+);
+
+const searching = defineApi({
+  folder: "openai-chat",
+  provider: "openai",
+  host: "api.openai.com",
+  path: "/v1/chat/completions",
+  request: { model: "gpt-4o-search-preview", messages },
+  source: {
+    document:
+      "https://developers.openai.com/api/docs/guides/tools-web-search; https://developers.openai.com/api/docs/pricing",
+    read_on: null,
+  },
+  id: "chatcmpl-Conformance1",
+});
+export const openaiSearching = searching.cases;
+searching.add(
+  "json-search-model",
+  "A search model searches before it answers: $25 for 1,000 calls beside the tokens, which the usage does not show.",
+  json(
+    completion("chatcmpl-Conformance1", "gpt-4o-search-preview-2025-03-11", {
+      prompt_tokens: 16,
+      completion_tokens: 300,
+      total_tokens: 316,
+    }),
+  ),
+  {
+    model: "gpt-4o-search-preview-2025-03-11",
+    tokens: { prompt: 16, completion: 300 },
+    cost: [
+      ["input", 16, "2.5"],
+      ["output", 300, "10"],
+      ["request", 1, "25000"],
+    ],
+  },
+);
+
 text.add(
   "json-total-unexplained",
   "A total that is larger than its parts, for no stated reason: what was stated is priced, and the record is not complete.",
@@ -352,7 +591,16 @@ for (const [model, inputRate, outputRate, audioInputRate, audioOutputRate] of [
 
 const residency = { source: DOCUMENTS.openaiResidency, path: "/v1/chat/completions" } as const;
 for (const [host, model, rates] of [
-  ["in.api.openai.com", "gpt-5-search-api-2025-10-14", RATES.gpt5],
+  [
+    "in.api.openai.com",
+    "gpt-5-search-api-2025-10-14",
+    [
+      ["input", 200, "1.25"],
+      ["cache read", 1000, "0.125"],
+      ["output", 30, "10"],
+      ["request", 1, "10000"],
+    ],
+  ],
   ["eu.api.openai.com", "gpt-5.4-2026-03-05", RATES.gpt54Regional],
   ["us.api.openai.com", "gpt-4o-2024-08-06", RATES.gpt4o],
 ] as const)
@@ -434,9 +682,13 @@ const cohereEmbed = defineApi({
 export const cohereImages = cohereEmbed.cases;
 cohereEmbed.add(
   "embed-image",
-  "Image tokens of an embedding have a rate of their own, which the list does not have.",
+  "Image tokens of an embedding have a rate of their own.",
   json({ id: "embed-image-1", embeddings: {}, meta: { billed_units: { image_tokens: 1610 } } }),
-  { tokens: { prompt: 1610, completion: 0 }, extras: { image_input_tokens: 1610 } },
+  {
+    tokens: { prompt: 1610, completion: 0 },
+    extras: { image_input_tokens: 1610 },
+    cost: [["image input", 1610, "0.47"]],
+  },
 );
 
 const EMBEDDING = "gemini-embedding-2";

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, describe, it } from "node:test";
+import type { StoredRequest } from "../../daemon/store/port/records.ts";
+import { createParentProxy, type ParentProxy } from "../simulation/mod.ts";
+import { createAgentAnswers, START_TWO } from "./agent-answers.rig.ts";
+import {
+  createHome,
+  type MeterProcess,
+  meterWords,
+  onNodeOnly,
+  removeHome,
+  runProgram,
+  simulationConfig,
+  startMeter,
+  waitFor,
+} from "./meter-process.rig.ts";
+import { createScriptedProvider, type ScriptedProvider } from "./scripted-provider.rig.ts";
+
+/** A folder in which npm has installed agents. They are large and change weekly, so they are no packages of this project. */
+const folder = process.env.METER_TEST_AGENTS ?? "";
+
+/** How long an agent may take for its start and a few calls, in milliseconds. */
+const AGENT_TIMEOUT_MS = 120_000;
+
+interface Agent {
+  readonly package: string;
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** How many sub-agents it starts. */
+  readonly agents: number;
+  readonly kind?: string;
+  readonly source: "stated" | "inferred";
+  /** Whether each call with usage states its turn. */
+  readonly hasTurns?: true;
+  /** Whether the version is known: pi sends only its SDK's. */
+  readonly hasVersion: boolean;
+}
+
+const AGENTS: readonly Agent[] = [
+  {
+    package: "@anthropic-ai/claude-code",
+    program: "claude",
+    words: ["-p", START_TWO, "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"],
+    env: { ANTHROPIC_API_KEY: "sk-ant-api03-test", IS_SANDBOX: "1" },
+    agents: 2,
+    kind: "general-purpose",
+    source: "stated",
+    hasTurns: true,
+    hasVersion: true,
+  },
+  {
+    package: "@openai/codex",
+    program: "codex",
+    words: ["exec", "--skip-git-repo-check", "-s", "read-only", "-m", "gpt-5.1-codex", START_TWO],
+    env: { CODEX_API_KEY: "sk-test" },
+    agents: 2,
+    kind: "thread_spawn",
+    source: "stated",
+    hasTurns: true,
+    hasVersion: true,
+  },
+  {
+    package: "opencode-ai",
+    program: "opencode",
+    words: ["run", "-m", "anthropic/claude-sonnet-4-5", START_TWO],
+    env: { ANTHROPIC_API_KEY: "sk-ant-test" },
+    agents: 2,
+    source: "stated",
+    hasVersion: true,
+  },
+  {
+    package: "@qwen-code/qwen-code",
+    program: "qwen",
+    words: ["-p", "say ok"],
+    env: { OPENAI_API_KEY: "x", OPENAI_BASE_URL: "https://api.openai.com/v1", OPENAI_MODEL: "qwen3" },
+    agents: 0,
+    source: "stated",
+    hasVersion: true,
+  },
+  {
+    package: "@mariozechner/pi-coding-agent",
+    program: "pi",
+    words: ["-p", "--provider", "openai", "--model", "gpt-5-mini", "say ok"],
+    env: { OPENAI_API_KEY: "sk-test" },
+    agents: 0,
+    source: "stated",
+    hasVersion: false,
+  },
+  {
+    package: "@google/gemini-cli",
+    program: "gemini",
+    words: ["-p", "say ok", "-m", "gemini-2.5-pro"],
+    env: { GEMINI_API_KEY: "x", GEMINI_CLI_TRUST_WORKSPACE: "true" },
+    agents: 0,
+    source: "inferred",
+    hasVersion: true,
+  },
+];
+
+const skip = onNodeOnly || (folder === "" && "METER_TEST_AGENTS names no folder with agents from npm");
+
+describe("the sessions of real agents", { skip }, () => {
+  let provider: ScriptedProvider;
+  let parent: ParentProxy;
+  let meter: MeterProcess;
+
+  before(async () => {
+    provider = await createScriptedProvider(
+      ["api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "chatgpt.com"],
+      createAgentAnswers(),
+    );
+    parent = await createParentProxy(provider);
+    meter = await startMeter(createHome(simulationConfig(parent, provider)));
+  });
+  after(async () => {
+    await meter?.stop();
+    await parent?.close();
+    provider?.close();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+
+  /** Runs an agent to its end, and returns the records of its calls with usage. */
+  async function run({ program, words, env }: Agent): Promise<StoredRequest[]> {
+    const [home, cwd] = ["agent-home-", "agent-work-"].map((name) => mkdtempSync(join(tmpdir(), name)));
+    const known = new Set((await meter.rows()).map(({ requestId }) => requestId));
+    const sentBefore = provider.requests.length;
+    try {
+      const { code, stderr } = await runProgram(
+        [...meterWords, "run", "--", join(folder, "node_modules", ".bin", program), ...words],
+        { ...(cwd !== undefined && { cwd }), env: { ...env, HOME: home, METER_HOME: meter.home, CI: "1" } },
+      );
+      assert.equal(code, 0, stderr.slice(-500));
+    } finally {
+      for (const each of [home, cwd]) rmSync(each ?? "", { recursive: true, force: true });
+    }
+    assert.ok(provider.requests.length > sentBefore);
+    return waitFor("its records", async () => {
+      const rows = (await meter.rows()).filter(({ requestId }) => !known.has(requestId));
+      const isFinal = rows.every(({ attributionDueAt }) => attributionDueAt === undefined);
+      return rows.length > 0 && isFinal && rows.filter(({ tokensComplete }) => tokensComplete);
+    });
+  }
+
+  for (const agent of AGENTS) {
+    const manifest = join(folder, "node_modules", agent.package, "package.json");
+    const missing = !existsSync(manifest) && `${agent.package} is not installed in METER_TEST_AGENTS`;
+    it(`of ${agent.program} are right, with ${agent.agents} sub-agents`, {
+      skip: missing,
+      timeout: AGENT_TIMEOUT_MS,
+    }, async () => {
+      const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+      const rows = await run(agent);
+      const [sessionId, ...others] = new Set(rows.map((row) => row.sessionId));
+      assert.deepEqual(others, []);
+      assert.ok(sessionId);
+      assert.deepEqual([...new Set(rows.map((row) => row.sessionSource))], [agent.source]);
+      if (agent.source === "stated") {
+        // The client's own words contain the id, if not as the whole value.
+        const stated = provider.requests.map(({ headers, body }) => JSON.stringify([headers, body]));
+        assert.ok(stated.some((text) => text.includes(sessionId)));
+      }
+      for (const row of rows) {
+        assert.equal(row.clientVersion, agent.hasVersion ? version : null);
+        if (agent.hasTurns) assert.notEqual(row.turnId, null);
+      }
+      const ofAgents = rows.filter(({ agentId }) => agentId !== null);
+      assert.equal(new Set(ofAgents.map(({ agentId }) => agentId)).size, agent.agents);
+      for (const row of ofAgents) assert.equal(row.agentKind, agent.kind ?? null);
+
+      const shown = JSON.parse((await meter.run(["session", sessionId, "--json"])).stdout);
+      assert.deepEqual(
+        [shown.session_source, shown.agents, shown.tree.agents.length],
+        [agent.source, agent.agents, agent.agents],
+      );
+      const sum = (node: { calls: { input_tokens: number | null }[]; agents: never[] }): number =>
+        node.calls.reduce((total, call) => total + (call.input_tokens ?? 0), 0) +
+        node.agents.reduce((total, each) => total + sum(each), 0);
+      assert.equal(
+        sum(shown.tree),
+        rows.reduce((total, { tokens }) => total + (tokens.promptTokens ?? 0), 0),
+      );
+    });
+  }
+});

@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import process from "node:process";
+import { bundleModules } from "./bundle-program.ts";
+import { findProgram } from "./packages.ts";
+
+/** The files that start the programs, and what they import before they know whether they are in a checkout. */
+const START_FILES = [
+  "cli/bin.js",
+  "cli/cloud-bin.js",
+  "cli/compile-cache.js",
+  "cli/node-version.js",
+  "package.json",
+];
+
+const BUNDLES = {
+  "dist/cli/bundle": [
+    "cli/main.ts",
+    "cli/commands/statusline/run-statusline.ts",
+    "daemon/proxy/proxy-worker.ts",
+    "adapters/process-table/lookup-worker.ts",
+  ],
+  "dist/cli/meter-cloud": ["cli/meter-cloud/main.ts"],
+};
+
+/** Packages that are not bundled: one has files that it finds next to its own, the other is 4 MB and rarely needed. */
+const EXTERNAL = ["@electric-sql/pglite", "gpt-tokenizer"];
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Bundles both programs as in the npm package. A start takes a third less CPU time than from the sources. Returns their
+ * folder, or null if no esbuild is installed. The folder is below `folder`, which is below `root`, and named after its
+ * contents: a program loads some files only when it needs them, so another run of the tests must not replace them.
+ */
+export function writeTestProgram(root: string, folder: string): string | null {
+  if (findProgram("esbuild") === null) return null;
+  removeOldPrograms(folder);
+  const draft = join(folder, `draft-${process.pid}`);
+  for (const file of START_FILES) {
+    mkdirSync(dirname(join(draft, file)), { recursive: true });
+    cpSync(join(root, file), join(draft, file));
+  }
+  for (const [name, entries] of Object.entries(BUNDLES)) {
+    bundleModules({ root, entries, external: EXTERNAL, folder: relative(root, join(draft, name)) });
+  }
+  const programs = join(folder, hashOfFiles(draft));
+  if (existsSync(programs)) rmSync(draft, { recursive: true });
+  else renameSync(draft, programs);
+  const now = new Date();
+  utimesSync(programs, now, now);
+  return programs;
+}
+
+function hashOfFiles(folder: string): string {
+  const hash = createHash("sha256");
+  for (const file of globSync("**/*.{js,json}", { cwd: folder }).sort()) {
+    hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Removes what no run of the last day has used. */
+function removeOldPrograms(folder: string): void {
+  for (const path of globSync("*", { cwd: folder }).map((name) => join(folder, name))) {
+    if (Date.now() - statSync(path).mtimeMs > DAY_MS) rmSync(path, { recursive: true, force: true });
+  }
+}
