@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { installProgram } from "../installed-program.ts";
+import { saveResult } from "../summary/results.ts";
 
 const ROUNDS = 25;
 
@@ -41,6 +42,18 @@ try {
       `${name.padEnd(16)} ${ms.toFixed(0).padStart(5)} ms  ${(ms / bare).toFixed(2)} times node -e 0\n`,
     );
   }
+  saveResult(
+    "cli",
+    contenders.slice(1).map(([name]) => ({
+      title: name,
+      unit: "ms",
+      bars: [
+        { name, value: median(name) },
+        { name: "node -e 0", value: bare },
+      ],
+      goals: name === "meter status" ? [{ peer: null, most: Math.round(allowed) }] : [],
+    })),
+  );
 } finally {
   remove();
 }

@@ -7,6 +7,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { saveResult } from "../summary/results.ts";
 import type { Contender } from "./contenders.ts";
 import * as contenders from "./contenders.ts";
 import type { Measured, Route, Workload } from "./load.ts";
@@ -77,6 +78,16 @@ const micro = (seconds: number, count: number) => (seconds * 1e6) / count;
 
 type Row = Record<string, string | number>;
 
+/** What is saved, with the goal as a multiple of nginx's figure. */
+const SAVED: readonly [column: string, title: string, unit: string, mostTimesNginx: number | null][] = [
+  ["json µs CPU", "CPU of a JSON call on a kept connection", "µs", 2],
+  ["event µs CPU", "CPU of an event of a stream", "µs", 1.8],
+  ["upload ms CPU per MiB", "CPU of an upload, per MiB", "ms", null],
+  ["1 client first byte p50 ms", "First byte of a JSON call, one client, median", "ms", null],
+  ["1000 streams MiB", "Memory of 1,000 open streams", "MiB", null],
+  ["RSS MiB", "Resident memory at the end", "MiB", null],
+];
+
 async function measure(contender: Contender): Promise<Row> {
   const row: Row = { contender: `${contender.name} ${contender.version}`.trim() };
   const json = workloads.json as Workload;
@@ -141,6 +152,7 @@ try {
   const makers = {
     direct: contenders.direct,
     nginx: contenders.nginx,
+    "bare tap": contenders.bareTap,
     meter: contenders.meter,
     "http-mitm-proxy": contenders.httpMitmProxy,
     mockttp: contenders.mockttp,
@@ -174,6 +186,21 @@ try {
       console.log(`${name}, times nginx: ${ratios.join(", ")}`);
     }
   }
+  saveResult(
+    "proxy",
+    SAVED.map(([column, title, unit, most]) => ({
+      title,
+      unit,
+      bars: rows
+        .filter((row) => Number(row[column]) > 0)
+        .toSorted((one, other) => Number(other === meterRow) - Number(one === meterRow))
+        .map((row) => ({
+          name: row === nginxRow ? "nginx" : String(row.contender),
+          value: Number(row[column]),
+        })),
+      goals: most === null ? [] : [{ peer: "nginx", most }],
+    })),
+  );
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,10 +1,11 @@
 // `npm run bench:memory`: resident memory after cancelled and after ordinary calls, and the peak during each. `--cancelled
-// N` and `--calls N` set their numbers (20,000 and 100,000), `--stall SECONDS` repeatedly stops the main thread for that
+// N` and `--calls N` set their numbers (2,000 and 20,000: a minute), `--stall SECONDS` repeatedly stops the main thread for that
 // long while calls run, and `--plain` omits the allocator's limits.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { type Measure, saveResult } from "../summary/results.ts";
 import { meter, openProvider } from "./contenders.ts";
 import type { Route, Workload } from "./load.ts";
 import { residentMiB } from "./process-figures.ts";
@@ -39,15 +40,20 @@ const contender = await meter(provider, {
 });
 try {
   const pid = contender.pid as number;
-  console.log(`at the start: ${residentMiB(pid).toFixed(0)} MiB`);
+  const atStart = residentMiB(pid);
+  const measures: Measure[] = [];
+  const addMeasure = (title: string, value: number, most: number) =>
+    measures.push({ title, unit: "MiB", bars: [{ name: "meter", value }], goals: [{ peer: null, most }] });
+  addMeasure("Resident memory after the start", atStart, 90);
+  console.log(`at the start: ${atStart.toFixed(0)} MiB`);
   const loads: [string, Workload][] = [
     [
       "cancelled",
-      { kind: "cancel", connections: 64, requests: option("--cancelled", 20_000), events: 500, bodyBytes: 0 },
+      { kind: "cancel", connections: 64, requests: option("--cancelled", 2_000), events: 500, bodyBytes: 0 },
     ],
     [
       "calls",
-      { kind: "json", connections: 32, requests: option("--calls", 100_000), events: 0, bodyBytes: 0 },
+      { kind: "json", connections: 32, requests: option("--calls", 20_000), events: 0, bodyBytes: 0 },
     ],
   ];
   for (const [name, work] of loads) {
@@ -56,7 +62,10 @@ try {
     console.log(
       `${work.requests} ${name}: at most ${peak.toFixed(0)} MiB, ${after.toFixed(0)} MiB afterwards`,
     );
+    addMeasure(`Resident memory after ${work.requests} ${name}`, after, 150);
+    addMeasure(`Most during ${work.requests} ${name}`, peak, 400);
   }
+  saveResult("memory", measures);
 } finally {
   await contender.stop();
   provider.stop();

@@ -5,10 +5,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { type Measure, saveResult } from "../summary/results.ts";
 import type { Contender, Provider } from "./contenders.ts";
 import * as contenders from "./contenders.ts";
 import type { Workload } from "./load.ts";
-import { cpuSeconds } from "./process-figures.ts";
+import { cpuSecondsWithChildren } from "./process-figures.ts";
 import { runLoad } from "./run-load.ts";
 
 const ROUND_TRIP_MS = 30;
@@ -32,7 +33,7 @@ interface Figures {
 }
 
 async function load({ pid, route, name }: Contender, work: Workload): Promise<Figures> {
-  const before = pid === null ? 0 : cpuSeconds(pid);
+  const before = pid === null ? 0 : cpuSecondsWithChildren(pid);
   const { latencyMs, requests } = await runLoad(route, work).catch((cause: Error) => {
     throw new Error(`${name}: ${cause.message}`);
   });
@@ -41,7 +42,7 @@ async function load({ pid, route, name }: Contender, work: Workload): Promise<Fi
   return {
     medianMs: at(0.5),
     p99Ms: at(0.99),
-    cpuMs: pid === null ? 0 : ((cpuSeconds(pid) - before) * 1_000) / requests,
+    cpuMs: pid === null ? 0 : ((cpuSecondsWithChildren(pid) - before) * 1_000) / requests,
   };
 }
 
@@ -95,6 +96,7 @@ try {
     `provider ${ROUND_TRIP_MS} ms away: ms per call, times direct; provider next door: CPU per call\n`,
   );
   let direct: Row | null = null;
+  const rows: Row[] = [];
   for (const [name, make] of Object.entries(makers)) {
     if (only !== null && !only.has(name)) continue;
     const row = await measure(name, make, near, far);
@@ -103,6 +105,7 @@ try {
       continue;
     }
     direct ??= row;
+    rows.push(row);
     const time = (of: "one" | "four") =>
       `${row[of].medianMs.toFixed(1)} ms (p99 ${row[of].p99Ms.toFixed(0)}), ` +
       `${(row[of].medianMs / (direct as Row)[of].medianMs).toFixed(2)} times direct`;
@@ -110,6 +113,27 @@ try {
       `${name.padEnd(16)} 1 client ${time("one")}; 4 clients ${time("four")}; ${row.near.cpuMs.toFixed(2)} ms CPU`,
     );
   }
+  const toMeasure = (title: string, value: (row: Row) => number, goals: Measure["goals"]): Measure => ({
+    title,
+    unit: "ms",
+    bars: rows
+      .filter((row) => value(row) > 0)
+      .toSorted((one, other) => Number(other.contender === "meter") - Number(one.contender === "meter"))
+      .map((row) => ({ name: row.contender, value: value(row) })),
+    goals,
+  });
+  saveResult("new-connections", [
+    toMeasure("Call on a new connection, provider 30 ms away, one client", ({ one }) => one.medianMs, [
+      { peer: "direct", most: 0.6 },
+    ]),
+    toMeasure("Call on a new connection, provider 30 ms away, four clients", ({ four }) => four.medianMs, [
+      { peer: "direct", most: 0.6 },
+    ]),
+    toMeasure("CPU of a call on a new connection", ({ near }) => near.cpuMs, [
+      { peer: null, most: 1.5 },
+      { peer: "bare tap", most: 1.5 },
+    ]),
+  ]);
 } finally {
   far.stop();
   near.stop();

@@ -3,16 +3,28 @@ import { readdirSync, readFileSync } from "node:fs";
 /** Ticks of the kernel's CPU accounting per second; 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-function cpuTicks(stat: string): number {
+/** Returns fields 14 to 17: the ticks of the process or thread, as user and system, then those of children that it waited for. */
+function cpuTicks(stat: string): number[] {
   // The name in parentheses may contain spaces, so fields are counted from its end.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return Number(fields[11]) + Number(fields[12]);
+  return fields.slice(11, 15).map(Number);
 }
 
 /** Returns the CPU seconds used by a process, or by one of its threads. */
 export function cpuSeconds(pid: number, thread: number | null = null): number {
   const path = thread === null ? `/proc/${pid}/stat` : `/proc/${pid}/task/${thread}/stat`;
-  return cpuTicks(readFileSync(path, "utf8")) / TICKS_PER_SECOND;
+  const [user = 0, system = 0] = cpuTicks(readFileSync(path, "utf8"));
+  return (user + system) / TICKS_PER_SECOND;
+}
+
+/** Returns the CPU seconds used by a process and its children, those that have ended and those that run. */
+export function cpuSecondsWithChildren(pid: number): number {
+  const ticks = cpuTicks(readFileSync(`/proc/${pid}/stat`, "utf8")).reduce((sum, each) => sum + each, 0);
+  const running = threads(pid)
+    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" "))
+    .filter((child) => child !== "");
+  const theirs = running.reduce((sum, child) => sum + cpuSecondsWithChildren(Number(child)), 0);
+  return ticks / TICKS_PER_SECOND + theirs;
 }
 
 /** Returns the kernel's thread ids of a process. */

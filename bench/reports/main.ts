@@ -3,7 +3,7 @@
  * every request, as after an update from a version without rollups, then from the rollups that the daemon has built, over the
  * same database. Needs the output of `npm run build`.
  *
- * `node bench/reports/main.ts [--requests 1000000] [--even]`: `--even` spreads the calls over day and night and over all projects.
+ * `node bench/reports/main.ts [--requests 1000000] [--even] [--json]`: `--even` spreads the calls over day and night and over all projects.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,10 +16,15 @@ import type { RequestRecord } from "../../core/values/record.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
 import type { CoverageCount } from "../../daemon/store/port/coverage.ts";
 import { installProgram } from "../installed-program.ts";
+import { type Measure, saveResult } from "../summary/results.ts";
 import { makeRecords } from "./dataset.ts";
 
 const { values: options } = parseArgs({
-  options: { requests: { type: "string", default: "1000000" }, even: { type: "boolean", default: false } },
+  options: {
+    requests: { type: "string", default: "1000000" },
+    even: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
 });
 const requests = Number(options.requests);
 
@@ -122,6 +127,18 @@ async function firstBytes(rounds: number, port: number, path: string): Promise<n
   return median(figures);
 }
 
+const measures: Measure[] = [];
+const addMeasure = (title: string, scanMs: number, ms: number, mostMs: number | null) =>
+  measures.push({
+    title,
+    unit: "ms",
+    bars: [
+      { name: "from the rollups", value: ms },
+      { name: "every request read", value: scanMs },
+    ],
+    goals: mostMs === null ? [] : [{ peer: null, most: mostMs }],
+  });
+
 try {
   await fill(database);
   run("--version");
@@ -138,6 +155,7 @@ try {
   for (const [at, path] of PATHS.entries()) {
     const ms = await firstBytes(ROUNDS, port, path);
     const isFine = at > 0 || ms <= MAX_PAGE_MS;
+    addMeasure(`First byte of ${path}`, pageScans[at] ?? 0, ms, at > 0 ? null : MAX_PAGE_MS);
     console.log(
       `${`first byte of ${path}`.padEnd(36)}${inMs(pageScans[at] ?? 0)}${inMs(ms)}${isFine ? "" : " (beyond the target)"}`,
     );
@@ -147,10 +165,12 @@ try {
   );
   for (const [at, words] of COMMANDS.entries()) {
     const ms = repeat(ROUNDS, () => run(...words));
+    addMeasure(`meter ${words.join(" ")}`, scans[at] ?? 0, ms, MAX_REPORT_MS);
     console.log(
       `${`meter ${words.join(" ")}`.padEnd(36)}${inMs(scans[at] ?? 0)}${inMs(ms)}${ms <= MAX_REPORT_MS ? "" : " (beyond the target)"}`,
     );
   }
+  saveResult("reports", measures);
 } finally {
   spawnSync(process.execPath, [program, "stop"], { env, stdio: "ignore" });
   remove();

@@ -10,6 +10,7 @@ import { meter, openProvider } from "../proxy/contenders.ts";
 import type { Workload } from "../proxy/load.ts";
 import { residentMiB } from "../proxy/process-figures.ts";
 import { runLoad } from "../proxy/run-load.ts";
+import { saveResult } from "../summary/results.ts";
 import { drawMemory, type Sample, type Span } from "./draw-memory.ts";
 
 /** Each round's workloads, in their order. */
@@ -76,4 +77,15 @@ else {
     `the last rest has ${(last / second).toFixed(2)} of the second's memory, at most ${MAX_GROWTH}`,
   );
   if (last > second * MAX_GROWTH) process.exitCode = 1;
+  saveResult("soak", [
+    {
+      title: "Resident memory at rest after the last round, against the second",
+      unit: "MiB",
+      bars: [
+        { name: "last", value: last },
+        { name: "second", value: second },
+      ],
+      goals: [{ peer: "second", most: MAX_GROWTH }],
+    },
+  ]);
 }

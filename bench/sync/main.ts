@@ -3,7 +3,7 @@
  * cloud has the last record, with all processes on this machine; and the latency of calls through the proxy during the
  * drain, compared with calls at rest in the same run.
  *
- * `node bench/sync/main.ts [--records 100000] [--calls 1000]`
+ * `node bench/sync/main.ts [--records 100000] [--calls 1000] [--json]`
  */
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -16,9 +16,14 @@ import { missingPostgres } from "../../tests/cloud/kit/postgres-server.ts";
 import { sampleRecord } from "../../tests/daemon/store/sample-records.rig.ts";
 import { readStore } from "../../tests/end-to-end/meter-process.rig.ts";
 import { type RawCall, rawCalls } from "../../tests/end-to-end/raw-client.rig.ts";
+import { saveResult } from "../summary/results.ts";
 
 const { values } = parseArgs({
-  options: { records: { type: "string", default: "100000" }, calls: { type: "string", default: "1000" } },
+  options: {
+    records: { type: "string", default: "100000" },
+    calls: { type: "string", default: "1000" },
+    json: { type: "boolean", default: false },
+  },
 });
 const [records, calls] = [Number(values.records), Number(values.calls)];
 
@@ -110,6 +115,23 @@ calls at rest:      ${shown(resting)}
 calls in the drain: ${shown(draining)}
 p99 in the drain to p99 at rest: ${ratio.toFixed(2)} (goal: at most ${GOAL_RATIO})
 `);
+  saveResult("sync", [
+    {
+      title: `Drain of ${records} records`,
+      unit: "s",
+      bars: [{ name: "meter", value: seconds }],
+      goals: [{ peer: null, most: (GOAL_SECONDS * records) / 100_000 }],
+    },
+    {
+      title: "p99 of calls in the drain, against calls at rest",
+      unit: "ms",
+      bars: [
+        { name: "in the drain", value: p99(draining) },
+        { name: "at rest", value: p99(resting) },
+      ],
+      goals: [{ peer: "at rest", most: GOAL_RATIO }],
+    },
+  ]);
   process.exitCode = seconds < (GOAL_SECONDS * records) / 100_000 && ratio <= GOAL_RATIO ? 0 : 1;
 } finally {
   caller.close();
