@@ -1,12 +1,9 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { programFile } from "../../tests/end-to-end/program-file.rig.ts";
 
 /** The command line's program with its first argument. */
-export const program: readonly string[] = [
-  process.execPath,
-  fileURLToPath(new URL("../../cli/bin.js", import.meta.url)),
-];
+export const program: readonly string[] = [process.execPath, programFile("bin.js")];
 
 /** The folders and processes of the demo. */
 export interface Stage {
