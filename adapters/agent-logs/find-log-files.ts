@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { LOG_FORMATS } from "../../core/agent-logs/log-formats.ts";
-import type { LogLocation } from "../../core/agent-logs/log-locations.ts";
+import { LOG_FORMATS } from "../../core/metering/agent-logs/log-formats.ts";
+import type { LogLocation } from "../../core/metering/agent-logs/log-locations.ts";
 import type { Millis } from "../../core/values/time.ts";
 
 /** The identity and the extent of a file. With the -wal of a database. */

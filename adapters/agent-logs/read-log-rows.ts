@@ -1,7 +1,7 @@
 import { constants, copyFile, mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { LogQuery } from "../../core/agent-logs/log-formats.ts";
+import type { LogQuery } from "../../core/metering/agent-logs/log-formats.ts";
 import { type SqliteConnection, StoreError } from "../../core/ports/sqlite.ts";
 import { connect } from "../sqlite/open-sqlite.ts";
 

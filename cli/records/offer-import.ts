@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import process from "node:process";
-import type { LogAgent } from "../../core/agent-logs/log-entry.ts";
-import { type LogLocation, logLocations } from "../../core/agent-logs/log-locations.ts";
+import type { LogAgent } from "../../core/metering/agent-logs/log-entry.ts";
+import { type LogLocation, logLocations } from "../../core/metering/agent-logs/log-locations.ts";
 import type { CommandContext } from "../program/command-context.ts";
 
 /** Returns the folders in which agents write logs. */

@@ -9,7 +9,9 @@
  * - `attribution/`: the project that a call belongs to.
  * - `coverage/`: how much of the traffic was metered.
  * - `estimate/`: the texts to count when a provider states no tokens.
+ * - `agent-logs/`: records from the logs that agents write.
  * - `limits/`: the limits of accounts that responses state, with forecasts.
+ * - `sessions/`: the session, turn and agent of a call.
  *
  * ```ts
  * import { createRegistry, createUsageReader } from "./mod.ts";

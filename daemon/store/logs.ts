@@ -1,4 +1,4 @@
-import type { WireCall } from "../../core/agent-logs/match-entries.ts";
+import type { WireCall } from "../../core/metering/agent-logs/match-entries.ts";
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
 import { storedFields } from "../../core/values/record-fields.ts";

@@ -20,7 +20,6 @@ const coreRooms: Record<string, readonly string[]> = {
   pricing: ["values", "wire"],
   privacy: ["values", "wire", "pricing"],
   metering: ["values", "wire", "ports", "pricing", "privacy"],
-  "agent-logs": ["values", "pricing", "metering"],
   delivery: ["values", "wire", "ports"],
   operations: ["values", "wire", "pricing", "privacy", "metering", "delivery"],
 };

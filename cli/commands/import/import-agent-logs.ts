@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type FoundLog, findLogFiles } from "../../../adapters/agent-logs/find-log-files.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
-import type { LogAgent } from "../../../core/agent-logs/log-entry.ts";
+import type { LogAgent } from "../../../core/metering/agent-logs/log-entry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { createRedact } from "../../../core/privacy/redaction/redact.ts";
 import type { Millis } from "../../../core/values/time.ts";

@@ -1,4 +1,4 @@
-import type { LogAgent, LogFault } from "../../../core/agent-logs/log-entry.ts";
+import type { LogAgent, LogFault } from "../../../core/metering/agent-logs/log-entry.ts";
 import type { RequestRecord, TokenCounts } from "../../../core/values/record.ts";
 
 /** What an import found and changed, for one agent. */

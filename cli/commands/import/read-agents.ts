@@ -1,5 +1,5 @@
 import { UsageError } from "clipanion";
-import { LOG_AGENTS, type LogAgent } from "../../../core/agent-logs/log-entry.ts";
+import { LOG_AGENTS, type LogAgent } from "../../../core/metering/agent-logs/log-entry.ts";
 
 /** Reads the names of agents on a command line. None, or `all`, means all of them. */
 export function readAgents(names: readonly string[]): readonly LogAgent[] {

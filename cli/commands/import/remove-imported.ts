@@ -1,4 +1,4 @@
-import { LOG_AGENTS } from "../../../core/agent-logs/log-entry.ts";
+import { LOG_AGENTS } from "../../../core/metering/agent-logs/log-entry.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";

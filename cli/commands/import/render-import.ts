@@ -1,4 +1,4 @@
-import { LOG_FAULTS, type LogFault } from "../../../core/agent-logs/log-entry.ts";
+import { LOG_FAULTS, type LogFault } from "../../../core/metering/agent-logs/log-entry.ts";
 import { formatCount } from "../../../core/values/text/format-count.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { fixedUsd } from "../../render/report.ts";

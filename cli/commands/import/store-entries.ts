@@ -1,12 +1,12 @@
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
-import type { LogEntry } from "../../../core/agent-logs/log-entry.ts";
-import { logRecordId, toLogRecord } from "../../../core/agent-logs/log-record.ts";
+import type { LogEntry } from "../../../core/metering/agent-logs/log-entry.ts";
+import { logRecordId, toLogRecord } from "../../../core/metering/agent-logs/log-record.ts";
 import {
   CLIENTS_OF_SUMS,
   MATCH_WINDOW_MS,
   type MatchableEntry,
   matchEntries,
-} from "../../../core/agent-logs/match-entries.ts";
+} from "../../../core/metering/agent-logs/match-entries.ts";
 import type { PriceBook } from "../../../core/pricing/price-book.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";

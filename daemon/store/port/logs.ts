@@ -1,4 +1,4 @@
-import type { WireCall } from "../../../core/agent-logs/match-entries.ts";
+import type { WireCall } from "../../../core/metering/agent-logs/match-entries.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { StoredRequest } from "./records.ts";

@@ -3,7 +3,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { findLogFiles, readLogFacts } from "../../../adapters/agent-logs/find-log-files.ts";
-import { logLocations } from "../../../core/agent-logs/log-locations.ts";
+import { logLocations } from "../../../core/metering/agent-logs/log-locations.ts";
 import { inFolder } from "./in-folder.rig.ts";
 
 const locationsOf = (home: string) => logLocations({ env: {}, home, platform: "linux" });

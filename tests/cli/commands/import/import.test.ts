@@ -9,7 +9,7 @@ import type { RequestRecord } from "../../../../core/values/record.ts";
 import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createEmptyHome, createSampleHome, runWords } from "../../run-command.rig.ts";
 
-const SAMPLES = fileURLToPath(new URL("../../../core/agent-logs/samples/", import.meta.url));
+const SAMPLES = fileURLToPath(new URL("../../../core/metering/agent-logs/samples/", import.meta.url));
 
 /** A folder of a user with logs of agents, and a home of the meter. */
 interface Machine {

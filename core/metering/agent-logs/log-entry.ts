@@ -1,5 +1,5 @@
-import type { BillingMode, TokenCounts } from "../values/record.ts";
-import type { Millis } from "../values/time.ts";
+import type { BillingMode, TokenCounts } from "../../values/record.ts";
+import type { Millis } from "../../values/time.ts";
 
 /** The agents whose own logs can be imported. Source: docs/specification.md#agents-own-logs. */
 export const LOG_AGENTS = [

@@ -1,5 +1,5 @@
-import type { TokenCounts } from "../values/record.ts";
-import type { Millis } from "../values/time.ts";
+import type { TokenCounts } from "../../values/record.ts";
+import type { Millis } from "../../values/time.ts";
 import type { LogAgent, LogEntry } from "./log-entry.ts";
 
 /** A record of a call that passed through the proxy. */

@@ -1,4 +1,4 @@
-import { addCounts, isObject, readCount, splitTotal } from "../../metering/usage/token-counts.ts";
+import { addCounts, isObject, readCount, splitTotal } from "../../usage/token-counts.ts";
 import { type LogEntry, type LogFault, type LogReader, type LogStep, NOT_STATED } from "../log-entry.ts";
 import {
   entryStep,

@@ -1,14 +1,14 @@
-import { normaliseRemote } from "../metering/attribution/git-remote.ts";
-import { withoutLocalRemote } from "../metering/attribution/git-state.ts";
-import { MAX_ID_CHARACTERS } from "../metering/sessions/call-identity.ts";
-import { parseDecimalToPico } from "../pricing/decimal.ts";
-import { MAX_COST_PICO_USD } from "../pricing/money.ts";
-import type { PriceBook } from "../pricing/price-book.ts";
-import { priceUsage } from "../pricing/price-usage.ts";
-import type { Sha256 } from "../values/hash.ts";
-import { hashText } from "../values/hash-text.ts";
-import type { CostSource, RateSource, RequestRecord } from "../values/record.ts";
-import { RECORD_FIELDS, UNKNOWN_FIELDS } from "../values/record-fields.ts";
+import { parseDecimalToPico } from "../../pricing/decimal.ts";
+import { MAX_COST_PICO_USD } from "../../pricing/money.ts";
+import type { PriceBook } from "../../pricing/price-book.ts";
+import { priceUsage } from "../../pricing/price-usage.ts";
+import type { Sha256 } from "../../values/hash.ts";
+import { hashText } from "../../values/hash-text.ts";
+import type { CostSource, RateSource, RequestRecord } from "../../values/record.ts";
+import { RECORD_FIELDS, UNKNOWN_FIELDS } from "../../values/record-fields.ts";
+import { normaliseRemote } from "../attribution/git-remote.ts";
+import { withoutLocalRemote } from "../attribution/git-state.ts";
+import { MAX_ID_CHARACTERS } from "../sessions/call-identity.ts";
 import type { LogEntry } from "./log-entry.ts";
 import { billingOfEntry, providerOfEntry } from "./log-provider.ts";
 

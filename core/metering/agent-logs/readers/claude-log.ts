@@ -1,6 +1,6 @@
-import { readAnthropicCounts, readIterations } from "../../metering/usage/readers/anthropic-usage.ts";
-import { isObject } from "../../metering/usage/token-counts.ts";
-import { setExtra } from "../../metering/usage/usage-extras.ts";
+import { readAnthropicCounts, readIterations } from "../../usage/readers/anthropic-usage.ts";
+import { isObject } from "../../usage/token-counts.ts";
+import { setExtra } from "../../usage/usage-extras.ts";
 import {
   type LogEntry,
   type LogFault,

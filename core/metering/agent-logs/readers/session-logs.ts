@@ -1,5 +1,5 @@
-import { isObject, readCount, splitTotal } from "../../metering/usage/token-counts.ts";
-import type { Millis } from "../../values/time.ts";
+import type { Millis } from "../../../values/time.ts";
+import { isObject, readCount, splitTotal } from "../../usage/token-counts.ts";
 import { type LogReader, NOT_STATED } from "../log-entry.ts";
 import {
   entryStep,

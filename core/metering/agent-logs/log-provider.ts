@@ -1,5 +1,5 @@
-import { METERED_PROVIDERS, PLAN_PROVIDERS } from "../values/billing.ts";
-import type { BillingMode } from "../values/record.ts";
+import { METERED_PROVIDERS, PLAN_PROVIDERS } from "../../values/billing.ts";
+import type { BillingMode } from "../../values/record.ts";
 import type { LogEntry } from "./log-entry.ts";
 
 /** The meter's names of providers that agents name otherwise. Those of plans come first. */

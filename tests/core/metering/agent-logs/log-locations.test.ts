@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LOG_AGENTS } from "../../../core/agent-logs/log-entry.ts";
-import { logLocations } from "../../../core/agent-logs/log-locations.ts";
+import { LOG_AGENTS } from "../../../../core/metering/agent-logs/log-entry.ts";
+import { logLocations } from "../../../../core/metering/agent-logs/log-locations.ts";
 
 const linux = { env: {}, home: "/home/me", platform: "linux" };
 const foldersOf = (places: Parameters<typeof logLocations>[0], format: string) =>

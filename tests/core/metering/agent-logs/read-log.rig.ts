@@ -6,8 +6,8 @@ import {
   type LogFile,
   type LogReader,
   largerEntry,
-} from "../../../core/agent-logs/log-entry.ts";
-import type { LogFormatName } from "../../../core/agent-logs/log-formats.ts";
+} from "../../../../core/metering/agent-logs/log-entry.ts";
+import type { LogFormatName } from "../../../../core/metering/agent-logs/log-formats.ts";
 
 /** What a reader found in the items of one file. */
 export interface ReadLog {

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { LogEntry } from "../../../core/agent-logs/log-entry.ts";
-import { totalTokens } from "../../../core/agent-logs/log-entry.ts";
-import { LOG_FORMATS, type LogFormatName, logFormatOf } from "../../../core/agent-logs/log-formats.ts";
+import type { LogEntry } from "../../../../core/metering/agent-logs/log-entry.ts";
+import { totalTokens } from "../../../../core/metering/agent-logs/log-entry.ts";
+import {
+  LOG_FORMATS,
+  type LogFormatName,
+  logFormatOf,
+} from "../../../../core/metering/agent-logs/log-formats.ts";
 import { mergeEntries, readLog, readSample } from "./read-log.rig.ts";
 
 /** The formats with a sample of their own. */

@@ -1,4 +1,4 @@
-import { isObject, readCount } from "../../metering/usage/token-counts.ts";
+import { isObject, readCount } from "../../usage/token-counts.ts";
 import type { LogAgent, LogReader } from "../log-entry.ts";
 import { NOT_STATED, totalTokens } from "../log-entry.ts";
 import {

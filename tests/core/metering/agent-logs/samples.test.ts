@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { LogFault } from "../../../core/agent-logs/log-entry.ts";
-import { LOG_FORMATS, type LogFormatName, logFormatOf } from "../../../core/agent-logs/log-formats.ts";
+import type { LogFault } from "../../../../core/metering/agent-logs/log-entry.ts";
+import {
+  LOG_FORMATS,
+  type LogFormatName,
+  logFormatOf,
+} from "../../../../core/metering/agent-logs/log-formats.ts";
 import { readLog, readSample, summarise } from "./read-log.rig.ts";
 
 /**

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
-import { type LogEntry, NOT_STATED } from "../../../core/agent-logs/log-entry.ts";
-import { billingOfEntry, providerOfEntry } from "../../../core/agent-logs/log-provider.ts";
-import { logRecordId, toLogRecord } from "../../../core/agent-logs/log-record.ts";
-import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
-import { createPriceBook } from "../../../core/pricing/price-book.ts";
-import { isUuid } from "../../../core/values/uuid.ts";
+import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
+import { type LogEntry, NOT_STATED } from "../../../../core/metering/agent-logs/log-entry.ts";
+import { billingOfEntry, providerOfEntry } from "../../../../core/metering/agent-logs/log-provider.ts";
+import { logRecordId, toLogRecord } from "../../../../core/metering/agent-logs/log-record.ts";
+import { loadBundledRates } from "../../../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../../../core/pricing/price-book.ts";
+import { isUuid } from "../../../../core/values/uuid.ts";
 
 const prices = createPriceBook(loadBundledRates());
 

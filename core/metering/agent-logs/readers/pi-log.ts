@@ -1,4 +1,4 @@
-import { isObject, readCount } from "../../metering/usage/token-counts.ts";
+import { isObject, readCount } from "../../usage/token-counts.ts";
 import { type LogReader, NOT_STATED, totalTokens } from "../log-entry.ts";
 import {
   entryStep,

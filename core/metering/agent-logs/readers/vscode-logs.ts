@@ -1,4 +1,4 @@
-import { isObject, readCount, splitTotal } from "../../metering/usage/token-counts.ts";
+import { isObject, readCount, splitTotal } from "../../usage/token-counts.ts";
 import { type LogAgent, type LogEntry, type LogFault, type LogReader, NOT_STATED } from "../log-entry.ts";
 import {
   entryStep,

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LOG_AGENTS, type LogEntry, largerEntry, totalTokens } from "../../../core/agent-logs/log-entry.ts";
+import {
+  LOG_AGENTS,
+  type LogEntry,
+  largerEntry,
+  totalTokens,
+} from "../../../../core/metering/agent-logs/log-entry.ts";
 import {
   LOG_FORMATS,
   type LogFormatName,
   logFormatOf,
   sessionOfPath,
-} from "../../../core/agent-logs/log-formats.ts";
+} from "../../../../core/metering/agent-logs/log-formats.ts";
 import { readLog, readSample } from "./read-log.rig.ts";
 
 const entriesOf = (name: LogFormatName, sample: Parameters<typeof readSample>[0] = name) =>

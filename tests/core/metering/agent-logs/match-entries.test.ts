@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type MatchableEntry, matchEntries, type WireCall } from "../../../core/agent-logs/match-entries.ts";
-import { NO_TOKENS } from "../../../core/metering/usage/token-counts.ts";
+import {
+  type MatchableEntry,
+  matchEntries,
+  type WireCall,
+} from "../../../../core/metering/agent-logs/match-entries.ts";
+import { NO_TOKENS } from "../../../../core/metering/usage/token-counts.ts";
 
 const tokens = { ...NO_TOKENS, promptTokens: 10, cacheReadTokens: 0, completionTokens: 5 };
 
