@@ -8,9 +8,13 @@ import { OPTIONAL_PACKAGES } from "../adapters/optional-packages.ts";
 import { bundleProgram } from "./bundle-program.ts";
 import { installPackages } from "./packages.ts";
 import { npmExports } from "./public-entries.ts";
+import { createSbom } from "./sbom.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const dist = join(root, "dist");
+
+/** The packages whose files `vendorPackages()` copies. */
+const VENDORED = ["gpt-tokenizer", "kysely-bun-sqlite"] as const;
 
 rmSync(dist, { recursive: true, force: true });
 installPackages("tools/build");
@@ -18,19 +22,21 @@ execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit"
 vendorPackages();
 bundleMeter();
 writeCorePackage();
+writeFileSync(join(dist, "sbom.cdx.json"), createSbom({ root, vendored: VENDORED }));
 
 /**
  * Puts copies of two packages' files into `dist/vendor`, and makes the compiled adapters import them: of gpt-tokenizer the two
  * encodings in use, 4 MB of its 30; kysely-bun-sqlite without bun-types, 12 MB, and without its peer, an older Kysely.
  */
 function vendorPackages(): void {
+  const [tokenizer, bunSqlite] = VENDORED;
   vendor(
-    "gpt-tokenizer",
+    tokenizer,
     "adapters/token-counter/gpt-tokenizer.js",
     /"gpt-tokenizer\/(encoding\/\w+)"/g,
     "esm/$1.js",
   );
-  vendor("kysely-bun-sqlite", "adapters/sqlite/bun-sqlite.js", /"kysely-bun-sqlite"/g, "dist/index.js");
+  vendor(bunSqlite, "adapters/sqlite/bun-sqlite.js", /"kysely-bun-sqlite"/g, "dist/index.js");
 }
 
 /** Copies the files of a package that an adapter imports, with all that they import; `file` is the path of each in the package. */

@@ -16,6 +16,7 @@ const steps: readonly [name: string, command: string, limitMinutes: number][] = 
   ["test:bun", "npm run --silent test:bun", 15],
   ["build", "npm run --silent build", 5],
   ["package", "npm run --silent check:package", 5],
+  ["same package from two builds", "npm run --silent check:reproducible", 5],
 ];
 
 installAllPackages();

@@ -44,12 +44,16 @@ export function installPackages(...folders: readonly PackageFolder[]): void {
     if (!existsSync(installed) || readFileSync(installed, "utf8") !== readFileSync(lock, "utf8")) {
       const { what, megabytes } = FOLDERS[folder];
       process.stderr.write(`Installing ${what} in ${folder}/node_modules (${megabytes} MB) …\n`);
-      const { status, error } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-        cwd: join(root, folder),
-        stdio: ["ignore", "ignore", "inherit"],
-        // On Windows, npm is a batch file.
-        shell: platform === "win32",
-      });
+      const { status, error } = spawnSync(
+        "npm",
+        ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+        {
+          cwd: join(root, folder),
+          stdio: ["ignore", "ignore", "inherit"],
+          // On Windows, npm is a batch file.
+          shell: platform === "win32",
+        },
+      );
       if (error !== undefined) throw error;
       if (status !== 0) throw new Error(`npm ci in ${folder} failed: exit code ${status}`);
       copyFileSync(lock, installed);

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createSbom } from "../../tools/sbom.ts";
+import { readSource, root } from "./source-files.rig.ts";
+
+const manifest = JSON.parse(readSource("package.json"));
+
+/** The packages that tools/build.ts copies into the package. */
+const vendored: string[] = JSON.parse(
+  /const VENDORED = (\[.*?\])/.exec(readSource("tools/build.ts"))?.[1] ?? "null",
+);
+
+const lockfiles = [
+  "package-lock.json",
+  "tools/build/package-lock.json",
+  "tools/checks/package-lock.json",
+  "examples/demo/package-lock.json",
+];
+
+interface Locked {
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+const locked = (file: string): [string, Locked][] =>
+  Object.entries<Locked>(JSON.parse(readSource(file)).packages).filter(([path]) =>
+    path.includes("node_modules/"),
+  );
+
+/** The rows of docs/dependencies.md: package and licence. */
+const rows = [...readSource("docs/dependencies.md").matchAll(/^\| (\S+) \| (\S+) \| \S.* \|$/gm)]
+  .map(([, name, licence]) => [name as string, licence as string] as const)
+  .filter(([name]) => name !== "package");
+
+describe("docs/dependencies.md", () => {
+  it("has each package that the meter may load, with the licence of the lockfile", () => {
+    const names = [
+      ...Object.keys(manifest.dependencies),
+      ...Object.keys(manifest.peerDependencies),
+      ...vendored,
+    ];
+    assert.ok(vendored.length > 0);
+    assert.deepEqual(rows.map(([name]) => name).toSorted(), names.toSorted());
+    const licences = new Map(locked("package-lock.json").map(([path, { license }]) => [path, license]));
+    for (const [name, licence] of rows) assert.equal(licence, licences.get(`node_modules/${name}`), name);
+  });
+});
+
+describe("the lockfiles", () => {
+  it("hold the hash of each package", () => {
+    for (const file of lockfiles)
+      for (const [path, { integrity, link }] of locked(file))
+        assert.ok(link === true || integrity?.startsWith("sha512-"), `${file}: ${path}`);
+  });
+
+  it("have no package that runs a script at installation, except one of the demo, which is installed without scripts", () => {
+    const scripts = lockfiles.flatMap((file) =>
+      locked(file).flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [`${file}: ${path}`] : [])),
+    );
+    assert.deepEqual(scripts, ["examples/demo/package-lock.json: node_modules/protobufjs"]);
+    assert.match(readSource("tools/packages.ts"), /"ci", "--ignore-scripts"/);
+  });
+});
+
+describe("createSbom()", () => {
+  const text = createSbom({ root, vendored });
+  const sbom = JSON.parse(text);
+
+  it("has each package that an installation may load once, with its licence and the hash of its archive", () => {
+    const refs: string[] = sbom.components.map((each: { purl: string }) => each.purl);
+    assert.deepEqual(refs, [...new Set(refs)].toSorted());
+    for (const [name] of rows)
+      assert.ok(
+        sbom.components.some((each: { name: string }) => each.name === name),
+        name,
+      );
+    const scopes = new Map(
+      sbom.components.map((each: { name: string; scope: string }) => [each.name, each.scope]),
+    );
+    assert.deepEqual(
+      ["valibot", "typanion", "gpt-tokenizer", "better-auth", "zod"].map((name) => scopes.get(name)),
+      ["required", "required", "required", "optional", "optional"],
+    );
+    for (const { hashes, licenses } of sbom.components) {
+      assert.match(hashes[0].content, /^[0-9a-f]{128}$/);
+      assert.ok(["MIT", "Apache-2.0", "BSD-3-Clause", "Unlicense", "0BSD"].includes(licenses[0].license.id));
+    }
+  });
+
+  it("names only components as dependencies, and is the same each time", () => {
+    const refs = new Set(sbom.components.map((each: { purl: string }) => each.purl));
+    for (const { dependsOn } of sbom.dependencies) for (const ref of dependsOn) assert.ok(refs.has(ref), ref);
+    assert.equal(sbom.dependencies.length, sbom.components.length + 1);
+    assert.match(
+      sbom.serialNumber,
+      /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+    assert.equal(createSbom({ root, vendored }), text);
+  });
+});
