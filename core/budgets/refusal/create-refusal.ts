@@ -1,0 +1,101 @@
+import type { MeteredRoute } from "../../metering/usage/route.ts";
+import { isObject } from "../../metering/usage/token-counts.ts";
+import { ERROR_BODIES, errorShapeOf, openaiError } from "./refusal-shapes.ts";
+import { formatRefusal, type RefusalFacts } from "./refusal-text.ts";
+import { isClaudeCode, type RefusedClient, stopsAt400Only } from "./refused-client.ts";
+
+/** The answer to a refused call. */
+export interface CallRefusal {
+  readonly status: 400 | 429;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** JSON. */
+  readonly body: string;
+}
+
+/** The longest `retry-after`, in seconds. A client that believes it anyway comes back within a day. */
+const MAX_RETRY_AFTER_SECONDS = 86_400;
+
+/**
+ * Creates the answer to a refused call: in the shape of its API's errors, and with the status at which its client stops and shows
+ * the message. That is 400 for most. Claude Code and the SDKs of Anthropic and OpenAI stop at their provider's own 429,
+ * because `x-should-retry: false` tells them to.
+ */
+export function createRefusal(
+  route: Pick<MeteredRoute, "api">,
+  client: RefusedClient,
+  facts: RefusalFacts,
+): CallRefusal {
+  const shape = errorShapeOf(route.api);
+  const stopsAt429 =
+    shape === "anthropic" ? isClaudeCode(client) || !stopsAt400Only(client) : !stopsAt400Only(client);
+  const status = (shape === "anthropic" || shape === "openai") && stopsAt429 ? 429 : 400;
+  const headers: [string, string][] = [
+    ["content-type", "application/json"],
+    ["x-should-retry", "false"],
+  ];
+  // Clients that stop at 400 only are those that sleep for as long as this says.
+  if (status === 429 && facts.retryAfter !== null)
+    headers.push([
+      "retry-after",
+      String(Math.max(1, Math.min(Math.ceil(facts.retryAfter), MAX_RETRY_AFTER_SECONDS))),
+    ]);
+  if (shape === "bedrock") headers.push(["x-amzn-errortype", "ValidationException"]);
+  return { status, headers, body: JSON.stringify(ERROR_BODIES[shape](formatRefusal(facts))) };
+}
+
+const REASONS = { 400: "Bad Request", 429: "Too Many Requests" } as const;
+
+/** Formats a refusal as an HTTP/1.1 response, after which the connection is closed. */
+export function formatRefusalResponse({ status, headers, body }: CallRefusal, method = "POST"): Uint8Array {
+  const bytes = new TextEncoder().encode(body);
+  const lines = [
+    `HTTP/1.1 ${status} ${REASONS[status]}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${bytes.length}`,
+    "connection: close",
+  ];
+  const head = new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n`);
+  return method === "HEAD" ? head : new Uint8Array([...head, ...bytes]);
+}
+
+/**
+ * Returns the message that answers a refused turn of a WebSocket. `turn` is the client's message. Codex reads the status and shows
+ * the message; OpenAI's Realtime clients match `event_id`.
+ */
+export function createTurnRefusal(
+  route: Pick<MeteredRoute, "api">,
+  turn: unknown,
+  facts: RefusalFacts,
+): string {
+  const message = formatRefusal(facts);
+  if (route.api === "openai.responses")
+    return JSON.stringify({ type: "error", status: 400, error: openaiError(message), headers: {} });
+  const eventId = isObject(turn) && typeof turn.event_id === "string" ? turn.event_id : null;
+  return JSON.stringify({ type: "error", error: { ...openaiError(message), event_id: eventId } });
+}
+
+/**
+ * Returns the event that ends a stream that is cut. The clients show its message: an error after a 200 has no status, so only its
+ * type says that a repetition is useless.
+ */
+export function createStreamRefusal(
+  route: Pick<MeteredRoute, "api">,
+  responseId: string | null,
+  facts: RefusalFacts,
+): string {
+  const message = formatRefusal(facts);
+  const shape = errorShapeOf(route.api);
+  const body = ERROR_BODIES[shape](message);
+  if (shape === "anthropic") return `event: error\ndata: ${JSON.stringify(body)}\n\n`;
+  if (shape === "ollama") return `${JSON.stringify(body)}\n`;
+  if (route.api !== "openai.responses") return `data: ${JSON.stringify(body)}\n\n`;
+  const { code } = openaiError(message);
+  const response = {
+    id: responseId,
+    object: "response",
+    status: "failed",
+    error: { code, message },
+    output: [],
+  };
+  return `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", response })}\n\n`;
+}
