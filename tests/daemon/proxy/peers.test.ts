@@ -292,10 +292,12 @@ describe("other users of the machine", { skip: onLinux }, () => {
       "/bin/bash",
       [
         "-c",
-        `exec 3<>/dev/tcp/127.0.0.1/${proxy.port}; printf 'CONNECT localhost:${port} HTTP/1.1\\r\\n\\r\\n' >&3; head -c 12 <&3`,
+        `exec 3<>/dev/tcp/127.0.0.1/${proxy.port}; printf 'CONNECT localhost:${port} HTTP/1.1\\r\\n\\r\\n' >&3; head -c 12 <&3; read`,
       ],
-      { uid: 65_534, gid: 65_534, cwd: "/", stdio: ["ignore", "pipe", "ignore"] },
+      // It keeps its connection until its input ends: CONNECT is answered before the look-up ends.
+      { uid: 65_534, gid: 65_534, cwd: "/", stdio: ["pipe", "pipe", "ignore"] },
     );
+    cleanup.add(() => void child.kill());
     const [text] = await once(child.stdout, "data");
     assert.equal(String(text), "HTTP/1.1 200");
     await proxy.seen((frame) => frame.kind === "tunnelled" && frame.reason === "other_user");
