@@ -5,23 +5,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import {
-  createHome,
-  type MeterProcess,
-  onNodeOnly,
-  plainEnvironment,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "../end-to-end/meter-process.rig.ts";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
+import { onNodeOnly, plainEnvironment, SUITE_TIMEOUT_MS, waitFor } from "../end-to-end/meter-process.rig.ts";
+import { useSimulatedMeter } from "../end-to-end/simulated-meter.rig.ts";
 
 const CALLS = 60;
 const CALLS_AT_ONCE = 12;
@@ -51,28 +36,16 @@ describe("short calls whose clients exit after the response", {
   timeout: SUITE_TIMEOUT_MS,
   skip: onNodeOnly || (process.platform === "linux" ? false : "looks processes up in Linux's /proc"),
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("short");
   let folder: string;
-
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "short" });
-    parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
+  before(() => {
     folder = mkdtempSync(join(tmpdir(), "short-"));
   });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   it("have a row each with the caller's folder", async () => {
     const caFile = join(folder, "ca.pem");
-    writeFileSync(caFile, meter.caPem);
+    writeFileSync(caFile, rig.meter.caPem);
     const body = JSON.stringify({
       model: "claude-haiku-4-5",
       max_tokens: 9,
@@ -85,7 +58,7 @@ describe("short calls whose clients exit after the response", {
             ...["--silent", "--fail", "--output", "/dev/null", "--cacert", caFile],
             ...[
               "--proxy",
-              `http://127.0.0.1:${meter.proxyPort}`,
+              `http://127.0.0.1:${rig.meter.proxyPort}`,
               "--header",
               "Content-Type: application/json",
             ],
@@ -94,7 +67,7 @@ describe("short calls whose clients exit after the response", {
         ] as const)
       : ([
           process.execPath,
-          ["--input-type=module", "-e", nodeCaller, `${meter.proxyPort}`, caFile, body],
+          ["--input-type=module", "-e", nodeCaller, `${rig.meter.proxyPort}`, caFile, body],
         ] as const);
     const call = () =>
       new Promise<number | null>((resolve) => {
@@ -107,9 +80,9 @@ describe("short calls whose clients exit after the response", {
     };
     await Promise.all(Array.from({ length: CALLS_AT_ONCE }, callInTurn));
     assert.deepEqual([...new Set(exitCodes)], [0]);
-    await meter.waitForRows(exitCodes.length);
+    await rig.meter.waitForRows(exitCodes.length);
     const rows = await waitFor("all callers", async () => {
-      const all = await meter.rows();
+      const all = await rig.meter.rows();
       return all.every(({ attributionDueAt }) => attributionDueAt === undefined) && all;
     });
     const callers = rows.map(({ client, project, sourceWorkdir }) => `${client} ${project} ${sourceWorkdir}`);

@@ -1,24 +1,17 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { connect } from "node:tls";
 import { openCertificateAuthority } from "../../adapters/certificates/certificate-authority.ts";
 import { readInstallRecord, writeInstallRecord } from "../../adapters/installer/install-record.ts";
 import { createRegistry } from "../../core/metering/usage/registry.ts";
 import type { InstallRecord, InstallStep } from "../../core/operations/install/step.ts";
 import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
-import {
   createHome,
+  freePort,
   type MeterProcess,
   onNodeOnly,
   removeHome,
@@ -28,6 +21,7 @@ import {
   startMeter,
 } from "./meter-process.rig.ts";
 import { askForTunnel, rawCalls, receive } from "./raw-client.rig.ts";
+import { useSimulation } from "./simulated-meter.rig.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -38,15 +32,6 @@ const ADDED_HOST = "api.anthropic.com";
 
 const METERED = "200, metered";
 const PASSED = "200, passed";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const step = (id: string): InstallStep => ({ kind: "commands", id, purpose: "", do: [], undo: [] });
 
@@ -147,16 +132,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
   skip: onNodeOnly,
   timeout: SUITE_TIMEOUT_MS,
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "added hosts" });
-    parent = await createParentProxy(simulation);
-  });
-  after(async () => {
-    await parent?.close();
-    await simulation?.close();
-  });
+  const rig = useSimulation("added hosts");
 
   /** Calls a host as a program that trusts an authority of the meter, and the providers' own. */
   async function call(
@@ -166,7 +142,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
   ): Promise<string> {
     const { path, body } = rawCalls[host === ADDED_HOST ? "anthropic" : "chat"]!("ok", false);
     const { socket } = await askForTunnel(proxyPort, `${host}:443`);
-    const ca = [certificatePem, simulation.caPem].filter((each) => each !== "");
+    const ca = [certificatePem, rig.simulation.caPem].filter((each) => each !== "");
     const tls = connect({ socket, servername: host, ca, ALPNProtocols: ["http/1.1"] });
     const { over } = receive(tls);
     let issuer = "";
@@ -196,7 +172,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
 
   /** A home whose authority an earlier version made, which did not know the added host. */
   function earlierHome({ record, alter, ageDays = 1 }: Pick<Case, "record" | "alter" | "ageDays">) {
-    const home = createHome(simulationConfig(parent, simulation));
+    const home = createHome(simulationConfig(rig.parent, rig.simulation));
     const made = { directory: join(home, "ca"), hosts: [EARLIER_HOST], now: Date.now() - ageDays * DAY_MS };
     const { certificatePem } = openCertificateAuthority(made);
     writeInstallRecord(home, record);
@@ -256,10 +232,9 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
   it("until meter init renews the certificate and restarts the daemon", async () => {
     const user = mkdtempSync(join(tmpdir(), "meter-user-"));
     const [proxyPort, apiPort] = [await freePort(), await freePort()];
-    const config = simulationConfig(parent, simulation).join("\n");
-    const home = createHome([
-      config.replace("port = 0", `port = ${proxyPort}`).replace("port = 0", `port = ${apiPort}`),
-    ]);
+    const home = createHome(
+      simulationConfig(rig.parent, rig.simulation, [], { proxy: proxyPort, api: apiPort }),
+    );
     // Nothing of the system that `init` could change is on this `PATH`.
     const env = { HOME: user, SHELL: "/bin/bash", PATH: dirname(process.execPath) };
     const meter = async (...words: string[]) => {

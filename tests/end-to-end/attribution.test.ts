@@ -5,25 +5,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import {
-  createParentProxy,
-  createProjectFolder,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
-import {
-  createHome,
-  type MeterProcess,
-  meterWords,
-  onNodeOnly,
-  plainEnvironment,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
+import { createProjectFolder } from "../simulation/mod.ts";
+import { meterWords, onNodeOnly, plainEnvironment, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 /** Makes one call and stays, with its connection, until its standard input ends. */
 const client = `
@@ -41,24 +25,12 @@ describe("the project of a call, for real processes", {
   timeout: SUITE_TIMEOUT_MS,
   skip: onNodeOnly || (process.platform === "linux" ? false : "looks processes up in Linux's /proc"),
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
+  const rig = useSimulatedMeter("attribution");
   let folder: string;
-
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "attribution" });
-    parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation)));
+  before(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), "whose-")));
   });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
 
   interface Caller {
     cwd: string;
@@ -82,7 +54,7 @@ describe("the project of a call, for real processes", {
     const [program = "", ...rest] = [...words, base ?? "https://api.anthropic.com", marker, label ?? ""];
     const child = spawn(program, rest, {
       cwd,
-      env: plainEnvironment({ METER_HOME: meter.home, ...env }),
+      env: plainEnvironment({ METER_HOME: rig.meter.home, ...env }),
       stdio: ["pipe", "ignore", "pipe"],
     });
     const ended = new Promise((resolve) => child.once("close", resolve));
@@ -90,10 +62,10 @@ describe("the project of a call, for real processes", {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
     try {
       const entry = await waitFor(`the call of ${cwd} (${complaints})`, () =>
-        simulation.calls.find((each) => each.requestBody.includes(marker)),
+        rig.simulation.calls.find((each) => each.requestBody.includes(marker)),
       );
       return await waitFor("its row, with its caller", async () =>
-        (await meter.rows()).find(
+        (await rig.meter.rows()).find(
           ({ providerResponseId, attributionDueAt }) =>
             providerResponseId === entry.responseId && attributionDueAt === undefined,
         ),
@@ -147,14 +119,14 @@ describe("the project of a call, for real processes", {
   });
 
   it("is the proxy user name, if the client sends one", async () => {
-    const proxy = `http://webshop:any@127.0.0.1:${meter.proxyPort}`;
-    const caFile = join(meter.home, "ca", "ca.pem");
+    const proxy = `http://webshop:any@127.0.0.1:${rig.meter.proxyPort}`;
+    const caFile = join(rig.meter.home, "ca", "ca.pem");
     const env = { HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: "1", NODE_EXTRA_CA_CERTS: caFile };
     assert.equal(await book({ cwd: inFolder("any"), env }), "webshop by proxy_user, from node");
   });
 
   it("is also found for the gateway", async () => {
-    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    const base = `http://127.0.0.1:${rig.meter.proxyPort}/anthropic`;
     const cwd = createProjectFolder(folder, "hermes");
     assert.equal(await book({ cwd, base }), "hermes by git_root, from node");
     assert.equal(await book({ cwd, base, label: "Side" }), "side by header, from node");
@@ -168,15 +140,10 @@ describe("the project of a call, for real processes", {
     writeFileSync(join(path, ".git", "config"), `[core]\n\tbare = false\n${remote}`);
     return path;
   };
-  const restart = async () => {
-    const { home } = meter;
-    await meter.stop();
-    meter = await startMeter(home);
-  };
 
   it("is another one for a folder of the same name, with a remote or without", async () => {
     const plain = inFolder("work", "twin");
-    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    const base = `http://127.0.0.1:${rig.meter.proxyPort}/anthropic`;
     assert.equal(await book({ cwd: plain, base }), "twin by working_directory, from node");
     const other = inFolder("other", "twin");
     const repository = createRepository(["acme", "twin"], "git@github.com:acme/twin.git");
@@ -187,7 +154,7 @@ describe("the project of a call, for real processes", {
       "twin-sources by git_root, from node",
     ]);
     const clone = createRepository(["clone", "twin"], "https://ann:secret@github.com/acme/twin");
-    await restart();
+    await rig.restart();
     const all = [plain, other, repository, sources, clone];
     assert.deepEqual(await Promise.all(all.map((cwd) => book({ cwd, run: [] }))), [
       "twin by working_directory, from node",
@@ -196,7 +163,7 @@ describe("the project of a call, for real processes", {
       "twin-sources by git_root, from node",
       "twin-acme by git_root, from node",
     ]);
-    const listed = JSON.parse((await meter.run(["project", "list", "--json"])).stdout) as {
+    const listed = JSON.parse((await rig.meter.run(["project", "list", "--json"])).stdout) as {
       project: string;
       origins: { remote: string | null; folder: string }[];
     }[];
@@ -212,9 +179,9 @@ describe("the project of a call, for real processes", {
     );
     // meter run states the project of its folder for calls whose process is not found.
     const words = ["run", "--", process.execPath, "-p", "process.env.HTTPS_PROXY"];
-    assert.match((await meter.run(words, { cwd: other })).stdout, /^http:\/\/twin-other\.~f/);
+    assert.match((await rig.meter.run(words, { cwd: other })).stdout, /^http:\/\/twin-other\.~f/);
     // The origins are in the database only.
-    const log = JSON.stringify(meter.log());
+    const log = JSON.stringify(rig.meter.log());
     assert.ok(!log.includes(plain) && !log.includes("github.com/acme") && !log.includes("secret"));
   });
 
@@ -227,7 +194,7 @@ describe("the project of a call, for real processes", {
     };
     write("HEAD", "ref: refs/heads/feature/login\n");
     write("refs/heads/feature/login", `${commit}\n`);
-    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    const base = `http://127.0.0.1:${rig.meter.proxyPort}/anthropic`;
     const known = { gitBranch: "feature/login", gitCommit: commit, gitRemote: "github.com/acme/shop" };
     for (const caller of [
       { cwd, base },
@@ -239,18 +206,18 @@ describe("the project of a call, for real processes", {
     writeFileSync(join(ci, ".git", "HEAD"), `${commit}\n`);
     const env = { GITHUB_REF: "refs/pull/12/merge", GITHUB_HEAD_REF: "feature/login" };
     assert.partialDeepStrictEqual(await call({ cwd: ci, run: [], env }), { ...known, pullRequest: 12 });
-    const branchCost = (await meter.run(["cost"], { cwd })).stdout;
+    const branchCost = (await rig.meter.run(["cost"], { cwd })).stdout;
     // The calls have no credentials, so it is unknown who pays.
     assert.match(branchCost, /^Spent \$0\.0000 · \$0\.\d{4} with unknown billing: branch /);
     assert.match(branchCost, /: branch feature\/login of github\.com\/acme\/shop, 3 requests\.\n$/);
     assert.match(
-      (await meter.run(["trailers"], { cwd })).stdout,
+      (await rig.meter.run(["trailers"], { cwd })).stdout,
       /^LLM-Unknown-Billing: <?\$0\.\d\d \(meter\)\n$/,
     );
-    const comment = (await meter.run(["pr-comment", "--pr", "12"], { cwd: ci })).stdout;
+    const comment = (await rig.meter.run(["pr-comment", "--pr", "12"], { cwd: ci })).stdout;
     assert.match(comment, /pull request \\#12 of github\.com\/acme\/shop, 1 request\./);
-    assert.match((await meter.run(["cost", "--commit", commit.slice(0, 7)])).stdout, /, 3 requests\.\n$/);
-    const byBranch = (await meter.run(["report", "--by", "branch,pr", "--csv"])).stdout;
+    assert.match((await rig.meter.run(["cost", "--commit", commit.slice(0, 7)])).stdout, /, 3 requests\.\n$/);
+    const byBranch = (await rig.meter.run(["report", "--by", "branch,pr", "--csv"])).stdout;
     assert.match(byBranch, /^feature\/login,,2,/m);
     assert.match(byBranch, /^feature\/login,12,1,/m);
     assert.partialDeepStrictEqual(await call({ cwd: inFolder("no", "repository"), run: [] }), {
@@ -271,7 +238,7 @@ describe("the project of a call, for real processes", {
 
   it("is that of two first calls at the same time", async () => {
     const folders = ["one", "two"].map((name) => inFolder(name, "pair"));
-    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    const base = `http://127.0.0.1:${rig.meter.proxyPort}/anthropic`;
     const found = await Promise.all(folders.map((cwd) => book({ cwd, base })));
     assert.deepEqual(
       found.map((each) => each.split(" ")[0]?.replace(/-(one|two)$/, "")),
@@ -287,7 +254,7 @@ describe("the project of a call, for real processes", {
     renameSync(path, target);
     assert.equal(await book({ cwd: target, run: [] }), "mover by git_root, from node");
     createRepository(["to", "mover"], "https://github.com/acme/mover.git");
-    await restart();
+    await rig.restart();
     assert.equal(await book({ cwd: target, run: [] }), "mover by git_root, from node");
     const clone = createRepository(["clone", "mover"], "https://github.com/acme/mover.git");
     assert.equal(await book({ cwd: clone, run: [] }), "mover by git_root, from node");
@@ -297,10 +264,10 @@ describe("the project of a call, for real processes", {
     const [first, second] = [inFolder("left", "merged"), inFolder("right", "merged")];
     assert.equal(await book({ cwd: first, run: [] }), "merged by working_directory, from node");
     assert.equal(await book({ cwd: second, run: [] }), "merged-right by working_directory, from node");
-    const { stdout } = await meter.run(["project", "merge", "merged-right", "merged"]);
+    const { stdout } = await rig.meter.run(["project", "merge", "merged-right", "merged"]);
     assert.match(stdout, /^Moved 1 request to merged\./);
     assert.equal(await book({ cwd: second, run: [] }), "merged by working_directory, from node");
-    assert.match((await meter.run(["project", "reassign", "--undo"])).stdout, /^Moved 1 request back/);
+    assert.match((await rig.meter.run(["project", "reassign", "--undo"])).stdout, /^Moved 1 request back/);
     assert.equal(await book({ cwd: second, run: [] }), "merged-right by working_directory, from node");
   });
 });

@@ -1,97 +1,70 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
 import { expectedRow, toComparable } from "./expected-rows.rig.ts";
-import {
-  createHome,
-  type MeterProcess,
-  onNodeOnly,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
+import { onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
 import { askForTunnel, dialProvider, dialTcp, rawCalls, receive, writeRequest } from "./raw-client.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
   /** A provider of its own, on whose connections a test writes what it likes. */
-  let rogue: Server;
   let answer: (socket: Socket) => void = () => {};
+  const rogue = createServer((socket) => {
+    socket.on("error", () => {});
+    answer(socket);
+  });
+  const roguePort = () => (rogue.address() as AddressInfo).port;
 
   before(async () => {
-    simulation = await createProviderSimulation({ seed: "bad input" });
-    parent = await createParentProxy(simulation);
-    rogue = createServer((socket) => {
-      socket.on("error", () => {});
-      answer(socket);
-    });
     rogue.listen(0, "127.0.0.1");
     await once(rogue, "listening");
-    const { port } = rogue.address() as { port: number };
-    // Plain http, so that the provider's bytes are the test's own: the proxy is asked for it in absolute form.
-    const extra = [
-      "[[providers]]",
-      'host = "127.0.0.1"',
-      `port = ${port}`,
-      'provider = "rogue"',
-      'api = "openai"',
-    ];
-    meter = await startMeter(createHome(simulationConfig(parent, simulation, extra)));
   });
-  after(async () => {
-    await meter?.stop();
-    rogue?.close();
-    await parent?.close();
-    await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
-  // Whatever was done to it: it serves the next one, exactly, and holds on to nothing.
+  after(() => rogue.close());
+  // Over plain HTTP, so that a test writes the provider's bytes itself. The proxy gets its requests in absolute form.
+  const rig = useSimulatedMeter("bad input", () => [
+    "[[providers]]",
+    'host = "127.0.0.1"',
+    `port = ${roguePort()}`,
+    'provider = "rogue"',
+    'api = "openai"',
+  ]);
+  // After each bad input, the next call is metered exactly and no connection stays open.
   afterEach(async () => {
     const call = rawCalls.anthropic!("gzip", true);
-    const socket = await dialProvider(meter, call.host);
+    const socket = await dialProvider(rig.meter, call.host);
     const { over } = receive(socket);
     socket.write(writeRequest(call, true, createSeededRandom("afterwards")));
     await over;
-    await simulation.idle();
-    const entry = simulation.calls.at(-1)!;
+    await rig.simulation.idle();
+    const entry = rig.simulation.calls.at(-1)!;
     const row = await waitFor("its row", async () =>
-      (await meter.rows()).find((each) => each.providerResponseId === entry.responseId),
+      (await rig.meter.rows()).find((each) => each.providerResponseId === entry.responseId),
     );
     assert.deepEqual(toComparable(row), expectedRow(entry));
-    await waitFor("no connection to be open", async () => (await meter.status()).proxy.connections === 0);
+    await waitFor("no connection to be open", async () => (await rig.meter.status()).proxy.connections === 0);
   });
 
   it("is counted if the client does not trust the certificate", async () => {
-    const { socket } = await askForTunnel(meter.proxyPort, "api.openai.com:443");
-    const tls = connectTls({ socket, servername: "api.openai.com", ca: simulation.caPem });
+    const { socket } = await askForTunnel(rig.meter.proxyPort, "api.openai.com:443");
+    const tls = connectTls({ socket, servername: "api.openai.com", ca: rig.simulation.caPem });
     const [error] = await once(tls, "error");
     assert.match(String((error as NodeJS.ErrnoException).code), /VERIFY|CERT|SIGNATURE/);
-    await waitFor("the count", async () => (await meter.status()).proxy.counters.endedUnused > 0);
-    assert.match((await meter.run(["status"])).stdout, /meter run/);
+    await waitFor("the count", async () => (await rig.meter.status()).proxy.counters.endedUnused > 0);
+    assert.match((await rig.meter.run(["status"])).stdout, /meter run/);
     // This client has sent no request yet, which would show that it trusts the certificate. It closes without an alert, as Node
     // does. Its process is looked up in the background.
     if (process.platform === "linux")
       await waitFor("the program's name", async () =>
-        /^node ended \d[\s\S]*NODE_EXTRA_CA_CERTS to /m.test((await meter.run(["status"])).stdout),
+        /^node ended \d[\s\S]*NODE_EXTRA_CA_CERTS to /m.test((await rig.meter.run(["status"])).stdout),
       );
   });
 
   /** Writes the bytes to the proxy port and gives all that came back until it closed. */
   async function send(bytes: string | Buffer, end = false): Promise<string> {
-    const socket = await dialTcp(meter.proxyPort);
+    const socket = await dialTcp(rig.meter.proxyPort);
     const { over } = receive(socket);
     if (end) socket.end(bytes);
     else socket.write(bytes);
@@ -152,7 +125,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
   }
 
   it("reaches none of the daemon's own ports", async () => {
-    for (const port of [meter.apiPort, meter.proxyPort]) {
+    for (const port of [rig.meter.apiPort, rig.meter.proxyPort]) {
       for (const host of ["127.0.0.1", "localhost", "[::1]", "127.1", "0x7f000001", "[::ffff:127.0.0.1]"]) {
         const said = await send(`CONNECT ${host}:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
         assert.match(said, /^HTTP\/1\.1 (403|400|502) /, host);
@@ -175,7 +148,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
 
   it("is closed if the client disconnects right after the tunnel opens, gracefully or abruptly", async () => {
     for (const end of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
-      const { socket, head } = await askForTunnel(meter.proxyPort, "api.openai.com:443");
+      const { socket, head } = await askForTunnel(rig.meter.proxyPort, "api.openai.com:443");
       assert.match(head, /^HTTP\/1\.1 200 /);
       const { over } = receive(socket);
       end(socket);
@@ -184,17 +157,21 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
   });
 
   it("is tunnelled unread if the SNI is not the requested host", async () => {
-    const { socket } = await askForTunnel(meter.proxyPort, "api.openai.com:443");
-    const tls = connectTls({ socket, servername: "api.anthropic.com", ca: [simulation.caPem, meter.caPem] });
+    const { socket } = await askForTunnel(rig.meter.proxyPort, "api.openai.com:443");
+    const tls = connectTls({
+      socket,
+      servername: "api.anthropic.com",
+      ca: [rig.simulation.caPem, rig.meter.caPem],
+    });
     tls.on("error", () => {});
     await once(tls, "secureConnect");
     assert.match(String(tls.getPeerCertificate().issuer.CN), /Simulated providers root/);
     tls.destroy();
-    await waitFor("the count", async () => (await meter.counted("tunnelled_sni_mismatch")) > 0);
+    await waitFor("the count", async () => (await rig.meter.counted("tunnelled_sni_mismatch")) > 0);
   });
 
   it("is relayed unchanged inside the tunnel", async () => {
-    const socket = await dialProvider(meter, "api.openai.com");
+    const socket = await dialProvider(rig.meter, "api.openai.com");
     const { over } = receive(socket);
     socket.end(Buffer.from(`${random.text(3_000, "\u0000\r\n GET/:1")}\r\n\r\n`, "latin1"));
     const { bytes } = await over;
@@ -225,14 +202,14 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
   ];
   for (const [name, bytes] of nonsense) {
     it(`is relayed from a provider, and recorded as far as possible: ${name}`, async () => {
-      const before = (await meter.rows()).length;
+      const before = (await rig.meter.rows()).length;
       answer = (socket) => socket.once("data", () => socket.end(bytes));
-      const { port } = rogue.address() as { port: number };
+      const port = roguePort();
       const body = '{"model":"m","messages":[]}';
       const head = `POST http://127.0.0.1:${port}/v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`;
       const said = await send(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
       assert.equal(said, bytes.toString("latin1"));
-      const rows = await meter.waitForRows(before + 1);
+      const rows = await rig.meter.waitForRows(before + 1);
       const row = rows.at(-1)!;
       assert.deepEqual(
         [row.provider, row.requestedModel, row.tokensComplete, row.costPicoUsd],
@@ -242,12 +219,12 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
   }
 
   it("appears in no log and crashes nothing", async () => {
-    const said = meter.log();
+    const said = rig.meter.log();
     assert.deepEqual(
       said.filter(({ event }) => /crashed|capture\.failed|restarted/.test(event)),
       [],
     );
-    assert.equal((await meter.status()).proxy.restarts, 0);
+    assert.equal((await rig.meter.status()).proxy.restarts, 0);
     assert.ok(!JSON.stringify(said).includes("yyyy"));
   });
 });

@@ -1,11 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
+import { describe, it } from "node:test";
 import {
   createHome,
   onNodeOnly,
@@ -15,24 +9,16 @@ import {
   simulationConfig,
   startMeter,
 } from "./meter-process.rig.ts";
+import { useSimulation } from "./simulated-meter.rig.ts";
 
 const KIB = 1_024;
 
 describe("captured bodies, through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "bodies" });
-    parent = await createParentProxy(simulation);
-  });
-  after(async () => {
-    await parent?.close();
-    await simulation?.close();
-  });
+  const rig = useSimulation("bodies");
 
   /** What is stored of a prompt of so many characters, each two bytes long. */
   async function captured(characters: number, config: readonly string[]) {
-    const meter = await startMeter(createHome([...simulationConfig(parent, simulation), ...config]));
+    const meter = await startMeter(createHome(simulationConfig(rig.parent, rig.simulation, config)));
     try {
       await meter.run(["project", "kept", "set", "body-capture", "on"]);
       const answer = await fetch(`http://127.0.0.1:${meter.proxyPort}/openai/v1/chat/completions`, {

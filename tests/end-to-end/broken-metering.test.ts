@@ -7,13 +7,7 @@ import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { databaseFile } from "../../cli/home/database-file.ts";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-  type SimulatedCall,
-} from "../simulation/mod.ts";
+import type { SimulatedCall } from "../simulation/mod.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
 import { type Breakage, privateWords } from "./breakable-daemon.rig.ts";
 import { expectedRow, toComparable } from "./expected-rows.rig.ts";
@@ -30,34 +24,26 @@ import {
   waitFor,
 } from "./meter-process.rig.ts";
 import { dialProvider, rawCalls, receive, writeInPieces, writeRequest } from "./raw-client.rig.ts";
+import { useSimulation } from "./simulated-meter.rig.ts";
 
 describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  before(async () => {
-    simulation = await createProviderSimulation({ seed: "broken metering" });
-    parent = await createParentProxy(simulation);
-  });
-  after(async () => {
-    await parent?.close();
-    await simulation?.close();
-  });
+  const rig = useSimulation("broken metering");
 
   /** Makes one call and holds every byte of it against the provider's: no trouble of the meter may touch it. */
   async function callUntouched(
     meter: Pick<MeterProcess, "proxyPort" | "caPem">,
     scenario = "gzip+thinking+shredded",
   ): Promise<SimulatedCall> {
-    const random = createSeededRandom(`broken ${simulation.calls.length}`);
+    const random = createSeededRandom(`broken ${rig.simulation.calls.length}`);
     const call = rawCalls.anthropic!(scenario, true);
     const sent = writeRequest(call, true, random);
     const socket = await dialProvider(meter, call.host);
     const { over } = receive(socket);
     await writeInPieces(socket, sent, random);
     const { bytes } = await over;
-    await simulation.idle();
-    const entry = simulation.calls.at(-1)!;
-    const connection = simulation.connections[entry.connection]!;
+    await rig.simulation.idle();
+    const entry = rig.simulation.calls.at(-1)!;
+    const connection = rig.simulation.connections[entry.connection]!;
     assert.ok(Buffer.concat(connection.received).equals(sent));
     assert.ok(Buffer.concat(connection.sent).equals(bytes));
     return entry;
@@ -78,7 +64,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
   describe("by a database that another process has locked", () => {
     let meter: MeterProcess;
     before(async () => {
-      meter = await startMeter(createHome(simulationConfig(parent, simulation)));
+      meter = await startMeter(createHome(simulationConfig(rig.parent, rig.simulation)));
     });
     after(async () => {
       await meter?.stop();
@@ -165,9 +151,9 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
 
     it("does not affect calls while the disk is full, is reported, and stores the backlog once there is space", async (test) => {
       if (obstacle !== null) return test.skip(obstacle);
-      createHome(simulationConfig(parent, simulation), home);
+      createHome(simulationConfig(rig.parent, rig.simulation), home);
       const meter = await startMeter(home);
-      const from = simulation.calls.length;
+      const from = rig.simulation.calls.length;
       try {
         await rowOf(meter, await callUntouched(meter));
         const filler = join(home, "filler");
@@ -189,7 +175,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
         assert.match(stdout, /\nlast error {2}disk_full: /);
         rmSync(filler);
         await statusUntil(home, 0);
-        const entries = simulation.calls.slice(from);
+        const entries = rig.simulation.calls.slice(from);
         const rows = await meter.waitForRows(entries.length);
         assert.deepEqual(rows.map(toComparable), entries.map(expectedRow));
         const events = meter.log().map(({ event, reason }) => `${event} ${reason ?? ""}`);
@@ -202,7 +188,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
 
     it("reports why the daemon does not start if nothing can be written, but can still read", async (test) => {
       if (obstacle !== null) return test.skip(obstacle);
-      createHome(simulationConfig(parent, simulation), home);
+      createHome(simulationConfig(rig.parent, rig.simulation), home);
       const earlier = await startMeter(home);
       await rowOf(earlier, await callUntouched(earlier));
       await earlier.stop();
@@ -234,7 +220,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       const home = createHome([]);
       const program = fileURLToPath(new URL("./breakable-daemon.rig.ts", import.meta.url));
       meter = await startMeter(home, {
-        words: [process.execPath, program, home, String(parent.port), simulation.caFile],
+        words: [process.execPath, program, home, String(rig.parent.port), rig.simulation.caFile],
       });
       const { code } = await meter.run(["project", "breakable", "set", "body-capture", "on"]);
       assert.equal(code, 0);

@@ -7,7 +7,7 @@ describe("[usage] estimate_missing, through the whole daemon", {
   skip: onNodeOnly,
   timeout: SUITE_TIMEOUT_MS,
 }, () => {
-  const rig = useSimulatedMeter("estimates", ["[usage]", "estimate_missing = true"]);
+  const rig = useSimulatedMeter("estimates", () => ["[usage]", "estimate_missing = true"]);
 
   async function chat(includeUsage: boolean): Promise<void> {
     const answer = await fetch(`http://127.0.0.1:${rig.meter.proxyPort}/openai/v1/chat/completions`, {

@@ -26,7 +26,6 @@ describe("a daemon killed in the middle of a call", { skip: onNodeOnly, timeout:
     await begin("silence");
     await waitFor("the call to be counted", async () => (await rig.meter.counted("unfinished")) === 1);
     process.kill(rig.meter.pid, "SIGKILL");
-    await rig.meter.stop();
     await rig.restart();
     assert.equal((await rig.meter.rows()).length, 1);
     assert.equal(await rig.meter.counted("unfinished"), 1);
@@ -41,7 +40,6 @@ describe("a daemon killed in the middle of a call", { skip: onNodeOnly, timeout:
     await waitFor("the call to be counted", async () => (await rig.meter.counted("unfinished")) === left + 1);
     socket.abort();
     await waitFor("its end to be counted", async () => (await rig.meter.counted("unfinished")) === left);
-    await rig.meter.stop();
     await rig.restart();
     assert.equal(await rig.meter.counted("unfinished"), left);
   });

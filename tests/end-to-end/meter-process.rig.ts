@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -174,19 +176,30 @@ export function createHome(
   return home;
 }
 
-/** Free ports, and the simulated providers behind the settings for a company's proxy and authority. */
+/** Returns a port of the loopback interface that no program uses. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Ports (by default free ones), and the simulated providers behind the settings for a company's proxy and authority. */
 export function simulationConfig(
   parent: { url: string },
   simulation: { caFile: string },
   more: readonly string[] = [],
+  ports: { proxy: number; api: number } = { proxy: 0, api: 0 },
 ): string[] {
   return [
     "[proxy]",
-    "port = 0",
+    `port = ${ports.proxy}`,
     `parent = ${JSON.stringify(parent.url)}`,
     `extra_ca = ${JSON.stringify(simulation.caFile)}`,
     "[api]",
-    "port = 0",
+    `port = ${ports.api}`,
     ...more,
   ];
 }

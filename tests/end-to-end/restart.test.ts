@@ -6,60 +6,37 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, describe, it } from "node:test";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
 import { callAtOnce } from "./call-storm.rig.ts";
 import {
   createHome,
+  freePort,
   type MeterProcess,
   onNodeOnly,
   removeHome,
   runMeter,
   SUITE_TIMEOUT_MS,
+  simulationConfig,
   startMeter,
 } from "./meter-process.rig.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
+import { useSimulation } from "./simulated-meter.rig.ts";
 
 describe("a daemon with configured ports, whose proxy starts before its database", {
   timeout: SUITE_TIMEOUT_MS,
   skip: onNodeOnly,
 }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
+  const rig = useSimulation("restart");
   let home: string;
   let meter: MeterProcess;
   let folder: string;
 
   before(async () => {
-    simulation = await createProviderSimulation({ seed: "restart" });
-    parent = await createParentProxy(simulation);
-    home = createHome([
-      "[proxy]",
-      `port = ${await freePort()}`,
-      `parent = ${JSON.stringify(parent.url)}`,
-      `extra_ca = ${JSON.stringify(simulation.caFile)}`,
-      "[api]",
-      `port = ${await freePort()}`,
-    ]);
+    const ports = { proxy: await freePort(), api: await freePort() };
+    home = createHome(simulationConfig(rig.parent, rig.simulation, [], ports));
     meter = await startMeter(home);
     folder = mkdtempSync(join(tmpdir(), "restart-"));
   });
   after(async () => {
     await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
     removeHome(home);
     rmSync(folder, { recursive: true, force: true });
   });

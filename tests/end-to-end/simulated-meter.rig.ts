@@ -13,47 +13,74 @@ import {
   startMeter,
 } from "./meter-process.rig.ts";
 
-/** A daemon in a process of its own, and the simulated providers that it reaches through a company's proxy. */
-export interface SimulatedMeter {
+/** Simulated providers, and a company's proxy that reaches them. */
+export interface Simulation {
   readonly simulation: ProviderSimulation;
+  readonly parent: ParentProxy;
+}
+
+/** A daemon in a process of its own, and the simulated providers that it reaches through a company's proxy. */
+export interface SimulatedMeter extends Simulation {
   readonly meter: MeterProcess;
-  /** Starts the daemon again on its home, after it has ended. */
+  /** Stops the daemon if it is running, and starts it again on its home. */
   restart(): Promise<void>;
 }
 
-/**
- * Gives the surrounding suite a daemon with simulated providers, from its first test to its last. `seed` determines the
- * providers' usage; `config` adds lines to the daemon's configuration.
- */
-export function useSimulatedMeter(seed: string, config: readonly string[] = []): SimulatedMeter {
+/** Gives the surrounding suite simulated providers, from its first test to its last. `seed` determines their usage. */
+export function useSimulation(seed: string): Simulation {
   let simulation: ProviderSimulation | undefined;
   let parent: ParentProxy | undefined;
-  let meter: MeterProcess | undefined;
   before(async () => {
     simulation = await createProviderSimulation({ seed });
     parent = await createParentProxy(simulation);
-    meter = await startMeter(createHome(simulationConfig(parent, simulation, config)));
   });
   after(async () => {
-    await meter?.stop();
     await parent?.close();
     await simulation?.close();
-    if (meter !== undefined) removeHome(meter.home);
   });
   return {
     get simulation() {
       return started(simulation);
     },
+    get parent() {
+      return started(parent);
+    },
+  };
+}
+
+/**
+ * Gives the surrounding suite a daemon with simulated providers, from its first test to its last. `config` returns more lines
+ * of the daemon's configuration. It is called after the hooks that the suite has declared before.
+ */
+export function useSimulatedMeter(seed: string, config: () => readonly string[] = () => []): SimulatedMeter {
+  let meter: MeterProcess | undefined;
+  // Hooks run in the order in which they are declared: the daemon starts after its providers, and stops before them.
+  after(async () => {
+    await meter?.stop();
+    if (meter !== undefined) removeHome(meter.home);
+  });
+  const providers = useSimulation(seed);
+  before(async () => {
+    meter = await startMeter(createHome(simulationConfig(providers.parent, providers.simulation, config())));
+  });
+  return {
+    get simulation() {
+      return providers.simulation;
+    },
+    get parent() {
+      return providers.parent;
+    },
     get meter() {
       return started(meter);
     },
     async restart() {
+      await meter?.stop();
       meter = await startMeter(started(meter).home);
     },
   };
 }
 
 function started<T>(part: T | undefined): T {
-  if (part === undefined) throw new Error("the suite's daemon has not been started");
+  if (part === undefined) throw new Error("the suite has not been started");
   return part;
 }

@@ -3,27 +3,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
-import {
-  createParentProxy,
-  createProviderSimulation,
-  type ParentProxy,
-  type ProviderSimulation,
-} from "../simulation/mod.ts";
-import {
-  createHome,
-  type MeterProcess,
-  onNodeOnly,
-  removeHome,
-  SUITE_TIMEOUT_MS,
-  simulationConfig,
-  startMeter,
-  waitFor,
-} from "./meter-process.rig.ts";
+import { onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 describe("a webhook of a running daemon", { timeout: SUITE_TIMEOUT_MS, skip: onNodeOnly }, () => {
-  let simulation: ProviderSimulation;
-  let parent: ParentProxy;
-  let meter: MeterProcess;
   const received: { type: string; ids: string[] }[] = [];
   let isUp = true;
   const receiver = createServer(async (request, response) => {
@@ -37,27 +20,17 @@ describe("a webhook of a running daemon", { timeout: SUITE_TIMEOUT_MS, skip: onN
   before(async () => {
     receiver.listen(0, "127.0.0.1");
     await once(receiver, "listening");
-    const { port } = receiver.address() as AddressInfo;
-    simulation = await createProviderSimulation({ seed: "webhooks" });
-    parent = await createParentProxy(simulation);
-    const webhook = [
-      "[[webhooks]]",
-      `url = "http://127.0.0.1:${port}/x"`,
-      'events = ["record.stored"]',
-      `secret = "whsec_${Buffer.alloc(32, 1).toString("base64")}"`,
-    ];
-    meter = await startMeter(createHome([...simulationConfig(parent, simulation), ...webhook]));
   });
-  after(async () => {
-    await meter?.stop();
-    await parent?.close();
-    await simulation?.close();
-    receiver.close();
-    if (meter !== undefined) removeHome(meter.home);
-  });
+  after(() => receiver.close());
+  const rig = useSimulatedMeter("webhooks", () => [
+    "[[webhooks]]",
+    `url = "http://127.0.0.1:${(receiver.address() as AddressInfo).port}/x"`,
+    'events = ["record.stored"]',
+    `secret = "whsec_${Buffer.alloc(32, 1).toString("base64")}"`,
+  ]);
 
   const call = async () => {
-    const base = `http://127.0.0.1:${meter.proxyPort}/anthropic`;
+    const base = `http://127.0.0.1:${rig.meter.proxyPort}/anthropic`;
     const body = JSON.stringify({
       model: "claude-haiku-4-5",
       max_tokens: 9,
@@ -71,7 +44,7 @@ describe("a webhook of a running daemon", { timeout: SUITE_TIMEOUT_MS, skip: onN
     assert.equal(answer.status, 200);
     await answer.text();
   };
-  const storedIds = async () => (await meter.rows()).map(({ requestId }) => requestId).sort();
+  const storedIds = async () => (await rig.meter.rows()).map(({ requestId }) => requestId).sort();
   const deliveredIds = () => received.flatMap(({ ids }) => ids).sort();
 
   it("gets each record once, also those that were stored while it was down", async () => {
@@ -80,7 +53,7 @@ describe("a webhook of a running daemon", { timeout: SUITE_TIMEOUT_MS, skip: onN
     isUp = false;
     await call();
     const failing = await waitFor("the warning in meter status", async () => {
-      const { stdout } = await meter.run(["status"]);
+      const { stdout } = await rig.meter.run(["status"]);
       return /The webhook at 127\.0\.0\.1:\d+ failed \(/.exec(stdout);
     });
     assert.ok(failing);
