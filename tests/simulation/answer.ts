@@ -1,3 +1,4 @@
+import { NO_TOKENS } from "../../core/metering/usage/token-counts.ts";
 import type { ErrorClass, TokenCounts } from "../../core/values/record.ts";
 import type { ChosenNumbers } from "./chosen-numbers.ts";
 import type { ReceivedRequest } from "./request-parser.ts";
@@ -58,14 +59,7 @@ export interface ProviderCall {
 
 /** No usage: the provider has not stated any yet. */
 export const noUsage: StatedUsage = {
-  tokens: {
-    promptTokens: null,
-    cacheReadTokens: null,
-    cacheWriteTokens: null,
-    cacheWrite1hTokens: null,
-    completionTokens: null,
-    thinkingTokens: null,
-  },
+  tokens: NO_TOKENS,
   tokensComplete: false,
   providerCostPicoUsd: null,
 };

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { NO_TOKENS } from "../../core/metering/usage/token-counts.ts";
 import type { TokenCounts } from "../../core/values/record.ts";
 import {
   createParentProxy,
@@ -121,14 +122,6 @@ type Usage = Readonly<Record<string, number | undefined>> & {
 
 /** The disjoint counts as a careful user of the SDK would work them out. */
 function readSdkUsage(entry: SimulatedCall, usage: Usage): TokenCounts {
-  const none: TokenCounts = {
-    promptTokens: null,
-    cacheReadTokens: null,
-    cacheWriteTokens: null,
-    cacheWrite1hTokens: null,
-    completionTokens: null,
-    thinkingTokens: null,
-  };
   switch (entry.api) {
     case "anthropic.messages": {
       const thinking = usage.output_tokens_details?.thinking_tokens ?? null;
@@ -145,7 +138,7 @@ function readSdkUsage(entry: SimulatedCall, usage: Usage): TokenCounts {
       const cached = usage.prompt_tokens_details!.cached_tokens!;
       const thinking = usage.completion_tokens_details!.reasoning_tokens!;
       return {
-        ...none,
+        ...NO_TOKENS,
         promptTokens: usage.prompt_tokens! - cached,
         cacheReadTokens: cached,
         completionTokens: usage.completion_tokens! - (entry.provider === "xai" ? 0 : thinking),
@@ -157,7 +150,7 @@ function readSdkUsage(entry: SimulatedCall, usage: Usage): TokenCounts {
       const written = usage.input_tokens_details!.cache_write_tokens!;
       const thinking = usage.output_tokens_details!.reasoning_tokens!;
       return {
-        ...none,
+        ...NO_TOKENS,
         promptTokens: usage.input_tokens! - cached - written,
         cacheReadTokens: cached,
         cacheWriteTokens: written,
@@ -168,7 +161,7 @@ function readSdkUsage(entry: SimulatedCall, usage: Usage): TokenCounts {
     case "gemini.generate": {
       const cached = usage.cachedContentTokenCount ?? 0;
       return {
-        ...none,
+        ...NO_TOKENS,
         promptTokens: usage.promptTokenCount! - cached + (usage.toolUsePromptTokenCount ?? 0),
         cacheReadTokens: cached,
         completionTokens: usage.candidatesTokenCount!,

@@ -7,7 +7,7 @@ import { priceUsage, type UsageToPrice } from "../../../core/pricing/price-usage
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
 import type { RequestKind, TokenCounts } from "../../../core/values/record.ts";
 
-const NO_TOKENS: TokenCounts = {
+const ZERO_TOKENS: TokenCounts = {
   promptTokens: 0,
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
@@ -31,7 +31,7 @@ function usage({ tokens, ...change }: Change): UsageToPrice {
     providerCostPicoUsd: null,
     requestKind: "chat",
     ...change,
-    tokens: { ...NO_TOKENS, ...tokens },
+    tokens: { ...ZERO_TOKENS, ...tokens },
   };
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { NO_TOKENS } from "../../../core/metering/usage/token-counts.ts";
 import { migrate } from "../../../daemon/store/migrate.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { QuarantineEntry } from "../../../daemon/store/port/delivery.ts";
@@ -21,15 +22,6 @@ const quarantineOf = (requestId: string): QuarantineEntry => ({
 });
 
 const records = Array.from({ length: 6 }, (_, n) => sampleRecord({ requestedAt: noon + n * 1_000 }));
-
-const noTokens = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
-};
 
 /** What changes which requests are pending. Every operation may meet requests in any state, and repeat itself. */
 type Operation =
@@ -74,7 +66,7 @@ function perform(store: Store, step: Operation): void {
   const steps: Record<typeof step.kind, () => void> = {
     insert: () => store.records.insert(chosen),
     insert_incomplete: () =>
-      store.records.insert(chosen.map((each) => ({ ...each, tokens: noTokens, tokensComplete: false }))),
+      store.records.insert(chosen.map((each) => ({ ...each, tokens: NO_TOKENS, tokensComplete: false }))),
     sync: () => store.delivery.settle({ ...nothing, synced: ids }),
     skip: () => store.delivery.settle({ ...nothing, skipped: ids }),
     quarantine: () => store.delivery.settle({ ...nothing, quarantined: stored().map(quarantineOf) }),

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { isStreamWithoutUsage } from "../../../core/metering/estimate/stream-usage.ts";
-import type { CostSource, RequestRecord } from "../../../core/values/record.ts";
+import { NO_TOKENS } from "../../../core/metering/usage/token-counts.ts";
+import type { CostSource } from "../../../core/values/record.ts";
 import { dayOf } from "../../../daemon/store/days.ts";
 import { openStore } from "../../../daemon/store/open-store.ts";
 import type { ReportGrouping, ReportRow } from "../../../daemon/store/port/reports.ts";
@@ -12,22 +13,13 @@ import { inNewFolder, opener, withStore } from "./open-sample-store.rig.ts";
 import { noon, sampleRecord } from "./sample-records.rig.ts";
 
 const ever = { from: null, to: null };
-const noTokens: RequestRecord["tokens"] = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
-};
-
 const keys = (rows: readonly ReportRow[]) => rows.map(({ key, requests }) => `${key} ${requests}`);
 
 describe("readStreamsWithoutUsage()", () => {
   it("counts by program what isStreamWithoutUsage() finds, most first", async () => {
     const unstated = {
       api: "openai.chat",
-      tokens: noTokens,
+      tokens: NO_TOKENS,
       tokensComplete: false,
       costPicoUsd: null,
     } as const;
@@ -39,7 +31,7 @@ describe("readStreamsWithoutUsage()", () => {
       sampleRecord({ ...unstated, client: "a", streaming: false }),
       sampleRecord({ ...unstated, client: "b", api: "openai.responses" }),
       sampleRecord({ ...unstated, client: "c", errorClass: "network" }),
-      sampleRecord({ ...unstated, client: "d", tokens: { ...noTokens, promptTokens: 0 } }),
+      sampleRecord({ ...unstated, client: "d", tokens: { ...NO_TOKENS, promptTokens: 0 } }),
       sampleRecord({ client: "e", api: "openai.chat" }),
     ];
     await withStore(async (store) => {
@@ -65,7 +57,7 @@ describe("readUnpricedModels()", () => {
       sampleRecord({ ...unpriced, model: "a", requestedAt: noon }),
       sampleRecord({ ...unpriced, model: "b", requestedAt: noon + 1 }),
       sampleRecord({ ...unpriced, model: "b", requestedAt: noon + 2, project: "other" }),
-      sampleRecord({ ...unpriced, model: "c", tokens: noTokens }),
+      sampleRecord({ ...unpriced, model: "c", tokens: NO_TOKENS }),
       sampleRecord({ model: "d" }),
     ];
     await withStore(async (store) => {
@@ -98,7 +90,7 @@ describe("report()", () => {
       costPicoUsd: null,
       costSource: "unpriced",
       errorClass: "timeout",
-      tokens: noTokens,
+      tokens: NO_TOKENS,
       tokensComplete: false,
     }),
   ];
@@ -182,7 +174,7 @@ describe("report()", () => {
   it("sums beyond 64 bits of pico-USD and beyond 2^53 tokens", () =>
     withStore(async (store) => {
       const largest = 2n ** 63n - 1n;
-      const tokens = { ...noTokens, promptTokens: 2 ** 40 };
+      const tokens = { ...NO_TOKENS, promptTokens: 2 ** 40 };
       store.records.insert(
         Array.from({ length: 10_000 }, () => sampleRecord({ costPicoUsd: largest, tokens })),
       );
@@ -225,7 +217,7 @@ describe("report()", () => {
                 project,
                 costPicoUsd: cost,
                 costSource: cost === null ? "unpriced" : "computed",
-                tokens: { ...noTokens, promptTokens: prompt },
+                tokens: { ...NO_TOKENS, promptTokens: prompt },
               }),
             ),
           );

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { NO_TOKENS } from "../../../core/metering/usage/token-counts.ts";
 import { StoreError, type StoreErrorReason } from "../../../core/ports/sqlite.ts";
 import { NO_RATES, type RateRow } from "../../../core/pricing/rates.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
@@ -52,14 +53,7 @@ const everything: RequestRecord = sampleRecord({
 const nothing: RequestRecord = sampleRecord({
   requestedModel: null,
   streaming: false,
-  tokens: {
-    promptTokens: null,
-    cacheReadTokens: null,
-    cacheWriteTokens: null,
-    cacheWrite1hTokens: null,
-    completionTokens: null,
-    thinkingTokens: null,
-  },
+  tokens: NO_TOKENS,
   tokensComplete: false,
   costPicoUsd: null,
   costSource: "unpriced",

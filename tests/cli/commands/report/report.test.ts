@@ -6,20 +6,12 @@ import process from "node:process";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import stringWidth from "string-width";
+import { NO_TOKENS } from "../../../../core/metering/usage/token-counts.ts";
 import type { RequestRecord } from "../../../../core/values/record.ts";
 import { noon, sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createEmptyHome, createSampleHome, runWords } from "../../run-command.rig.ts";
 
 const day = 86_400_000;
-const nothing = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
-};
-
 describe("meter report", () => {
   let sample: Awaited<ReturnType<typeof createSampleHome>>;
   before(async () => {
@@ -54,7 +46,7 @@ describe("meter report", () => {
             costPicoUsd: null,
             costSource: "unpriced",
             ratesSource: null,
-            tokens: nothing,
+            tokens: NO_TOKENS,
             tokensComplete: false,
           }),
           sampleRecord({
@@ -63,7 +55,7 @@ describe("meter report", () => {
             costPicoUsd: null,
             costSource: "unpriced",
             ratesSource: null,
-            tokens: nothing,
+            tokens: NO_TOKENS,
             tokensComplete: false,
             errorClass: "rate_limit",
             retryable: true,

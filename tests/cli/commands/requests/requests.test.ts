@@ -2,18 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import stringWidth from "string-width";
 import * as v from "valibot";
+import { NO_TOKENS } from "../../../../core/metering/usage/token-counts.ts";
 import { requestItemSchema } from "../../../../core/wire/loopback-data.ts";
 import { noon, sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
 import { createEmptyHome, createSampleHome, runWords } from "../../run-command.rig.ts";
 
-const noTokens = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
-};
 const unpriced = { costPicoUsd: null, costSource: "unpriced", ratesSource: null } as const;
 const minute = 60_000;
 
@@ -40,7 +33,7 @@ const records = [
     requestedAt: noon + 3 * minute,
     project: "web",
     ...unpriced,
-    tokens: noTokens,
+    tokens: NO_TOKENS,
     tokensComplete: false,
     httpStatus: 429,
     errorClass: "rate_limit",

@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { missingCounts, withEstimates } from "../../../../core/metering/estimate/estimate-usage.ts";
+import { NO_TOKENS } from "../../../../core/metering/usage/token-counts.ts";
 import type { UsageReport } from "../../../../core/metering/usage/usage-report.ts";
 
 const nothing: UsageReport = {
-  tokens: {
-    promptTokens: null,
-    cacheReadTokens: null,
-    cacheWriteTokens: null,
-    cacheWrite1hTokens: null,
-    completionTokens: null,
-    thinkingTokens: null,
-  },
+  tokens: NO_TOKENS,
   tokensComplete: false,
   model: "m",
   responseId: null,

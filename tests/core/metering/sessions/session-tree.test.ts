@@ -6,15 +6,7 @@ import {
   buildSessionTree,
   type SessionRequest,
 } from "../../../../core/metering/sessions/session-tree.ts";
-
-const NO_COUNTS = {
-  promptTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  cacheWrite1hTokens: null,
-  completionTokens: null,
-  thinkingTokens: null,
-};
+import { NO_TOKENS } from "../../../../core/metering/usage/token-counts.ts";
 
 function request(given: Partial<SessionRequest> & { readonly context?: number | null } = {}): SessionRequest {
   const { context = null, ...rest } = given;
@@ -24,7 +16,7 @@ function request(given: Partial<SessionRequest> & { readonly context?: number | 
     agentId: null,
     parentAgentId: null,
     agentKind: null,
-    tokens: { ...NO_COUNTS, promptTokens: context },
+    tokens: { ...NO_TOKENS, promptTokens: context },
     ...rest,
   };
 }
@@ -149,7 +141,7 @@ describe("buildSessionTree()", () => {
 
   it("states the largest context with that of caches, and none if no call states one", () => {
     const cached = request({
-      tokens: { ...NO_COUNTS, promptTokens: 5, cacheReadTokens: 100, cacheWriteTokens: 20 },
+      tokens: { ...NO_TOKENS, promptTokens: 5, cacheReadTokens: 100, cacheWriteTokens: 20 },
     });
     assert.equal(
       buildSessionTree([request({ context: 90 }), cached, request({ context: null })]).peakContext,
