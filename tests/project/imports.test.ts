@@ -20,7 +20,7 @@ const coreRooms: Record<string, readonly string[]> = {
   pricing: ["values", "wire"],
   privacy: ["values", "wire", "pricing"],
   metering: ["values", "wire", "ports", "pricing", "privacy"],
-  budgets: ["values", "metering"],
+  budgets: ["values", "pricing", "metering"],
   delivery: ["values", "wire", "ports"],
   operations: ["values", "wire", "pricing", "privacy", "metering", "delivery"],
 };
