@@ -12,6 +12,9 @@ import type { Mail } from "../../../core/ports/mail.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
 import { describeOnEngines, type Engine, type TestDatabase } from "../../cloud/kit/engines.ts";
 import { accountsContract } from "./accounts-contract.rig.ts";
+import { lowerPasswordCost } from "./low-cost-passwords.rig.ts";
+
+before(lowerPasswordCost);
 
 const baseUrl = "https://cloud.meter.example";
 const secret = "a secret of the tests that is long enough 0123456789";

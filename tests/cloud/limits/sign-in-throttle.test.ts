@@ -10,6 +10,7 @@ import {
   MAX_WAIT_MS,
 } from "../../../cloud/limits/sign-in-throttle.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
+import { lowerPasswordCost } from "../../adapters/accounts/low-cost-passwords.rig.ts";
 import { type CloudRig, createRig } from "../kit/cloud-rig.ts";
 import { pgliteEngine } from "../kit/engines.ts";
 
@@ -85,6 +86,7 @@ describe("POST /api/auth/sign-in/email", () => {
   const password = "correct horse battery";
   let rig: CloudRig;
   before(async () => {
+    lowerPasswordCost();
     const randomBytes = createRandomBytes();
     rig = await createRig(pgliteEngine(), {
       config: { trustedHops: 1, rateLimits: { signInPerAddress: 1e6 } },

@@ -5,6 +5,7 @@ import { createSignUpPolicy } from "../../../cloud/accounts/sign-up-policy.ts";
 import type { CloudSettings } from "../../../cloud/ports.ts";
 import type { Mail } from "../../../core/ports/mail.ts";
 import { uuidV7 } from "../../../core/values/uuid.ts";
+import { lowerPasswordCost } from "../../adapters/accounts/low-cost-passwords.rig.ts";
 import type { OidcRig } from "../../adapters/accounts/oidc-provider.rig.ts";
 import { type CloudRig, createRig } from "../kit/cloud-rig.ts";
 import type { Engine } from "../kit/engines.ts";
@@ -48,6 +49,7 @@ export async function createPeopleRig(
     readonly config?: CloudSettings;
   } = {},
 ): Promise<PeopleRig> {
+  lowerPasswordCost();
   const { baseUrl = "http://127.0.0.1:8787", openSignUp = false, provider } = settings;
   const emails: Mail[] = [];
   const config: CloudSettings = {

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { before, it } from "node:test";
 import { createBetterAuthAccounts } from "../../../../adapters/accounts/create-accounts.ts";
 import { createRandomBytes, sha256 } from "../../../../adapters/crypto/node-crypto.ts";
 import { createUser, listWorkspacesOf } from "../../../../cloud/accounts/admin.ts";
 import { createSignUpPolicy } from "../../../../cloud/accounts/sign-up-policy.ts";
 import type { Clock } from "../../../../core/ports/clock.ts";
 import { uuidV7 } from "../../../../core/values/uuid.ts";
+import { lowerPasswordCost } from "../../../adapters/accounts/low-cost-passwords.rig.ts";
 import { type CloudRig, createRig, json } from "../../kit/cloud-rig.ts";
 import { describeOnEngines, type Engine, type TestDatabase } from "../../kit/engines.ts";
+
+before(lowerPasswordCost);
 
 const BASE = "http://127.0.0.1:8787";
 const password = "correct horse battery";
