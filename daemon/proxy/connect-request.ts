@@ -152,7 +152,13 @@ function tapPlain(
     client.end();
   };
   const relayLog = openRelayLog(context, "absolute", target, () => close());
-  close = startTap({ client, upstream: upstream.socket, relayLog, lingerMs: context.limits.lingerMs });
+  close = startTap({
+    client,
+    upstream: upstream.socket,
+    relayLog,
+    lingerMs: context.limits.lingerMs,
+    hold: { gate: context.gate, target },
+  });
 }
 
 /** A client's first message that is complete, or too long, or not TLS. */

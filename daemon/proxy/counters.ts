@@ -27,6 +27,14 @@ export interface WarmCounters {
   failed: number;
 }
 
+/** Counts of the calls that were held until a decision of the budgets. */
+export interface GateCounters {
+  asked: number;
+  refused: number;
+  /** Calls without a decision in time: they went, or were refused if the budgets fail closed. */
+  undecided: number;
+}
+
 /** Counts of what the proxy has done since it started. */
 export interface ProxyCounters {
   accepted: number;
@@ -42,6 +50,7 @@ export interface ProxyCounters {
   readonly tunnelled: Record<TunnelReason, number>;
   readonly refused: Record<RefusalReason, number>;
   readonly warm: WarmCounters;
+  readonly gate: GateCounters;
 }
 
 /** Creates counters that are all zero. */
@@ -75,6 +84,7 @@ export function createCounters(): ProxyCounters {
       too_many_connections: 0,
     },
     warm: { ready: 0, used: 0, missed: 0, unused: 0, failed: 0 },
+    gate: { asked: 0, refused: 0, undecided: 0 },
   };
 }
 

@@ -30,6 +30,7 @@ export function startProxyEarly(start: (sink: ProxySink) => Promise<RunningProxy
       if (target !== null) return target.event(event);
       buffered.push((sink) => sink.event(event));
     },
+    decide: (question, answer) => target?.decide?.(question, answer),
   });
   running.catch(() => {}); // `attach()` reports it
   return {

@@ -5,6 +5,7 @@ import type { RequestHead } from "../../core/metering/exchange/head.ts";
 import type { MessageReader } from "../../core/metering/exchange/message-reader.ts";
 import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
 import type { ParentProxy } from "./parent-proxy.ts";
+import type { HeldRequest } from "./plain-relay-hold.ts";
 import type { RequestPlan } from "./plan-request.ts";
 import { type Refusal, type RelayContext, type RelayLog, refuse } from "./relay-context.ts";
 import type { CloseReason } from "./tap-frames.ts";
@@ -32,6 +33,8 @@ export interface PlainUpstream {
   /** The target, if it is no provider's host and its calls may be named in the coverage; otherwise null. */
   readonly unlisted: { readonly host: string; readonly port: number } | null;
   readonly responses: MessageReader;
+  /** How many requests were sent on it. */
+  requests: number;
 }
 
 /** A request whose response has not ended. */
@@ -52,6 +55,8 @@ export interface PlainRelayState {
   upstream: PlainUpstream | null;
   /** The upstream connection that is being opened, for the head at the front of the queue. */
   dial: { readonly plan: RequestPlan; readonly cancel: () => void } | null;
+  /** The request at the front of the queue, while it waits for the decision of the budgets. */
+  held: HeldRequest | null;
   /** Whether the client is in the middle of a request. */
   requestOpen: boolean;
   responseStarted: boolean;
@@ -76,6 +81,7 @@ export function createPlainRelayState(
     pending: [],
     upstream: null,
     dial: null,
+    held: null,
     requestOpen: false,
     responseStarted: false,
     responsesLost: false,
@@ -92,6 +98,7 @@ export function finishRelay(relay: PlainRelayState, reason: CloseReason, code: s
   relay.done = true;
   relay.stopWatch();
   relay.dial?.cancel();
+  relay.held?.cancel();
   const { client, upstream } = relay;
   upstream?.relayLog?.closed(reason, code);
   if (reason === "clean") {
@@ -111,6 +118,7 @@ export function finishRelay(relay: PlainRelayState, reason: CloseReason, code: s
 export function refuseClient(relay: PlainRelayState, refusal: Refusal): void {
   relay.done = true;
   relay.stopWatch();
+  relay.held?.cancel();
   closeUpstream(relay, "clean", null);
   refuse(relay.context, relay.client, refusal);
 }

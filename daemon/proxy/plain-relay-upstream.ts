@@ -149,7 +149,7 @@ function startUpstream(
   const unlisted = isLogged || owner === "other" ? null : { host: plan.host, port: plan.port };
   attachUpstream(
     relay,
-    { key: plan.key, stream, parent, relayLog, unlisted, responses: readResponses(relay) },
+    { key: plan.key, stream, parent, relayLog, unlisted, responses: readResponses(relay), requests: 0 },
     onProgress,
   );
   onProgress();

@@ -4,6 +4,7 @@ import { requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts"
 import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
 import type { UnreadableReason } from "../../core/metering/exchange/unreadable.ts";
 import { resetSocket } from "./close-socket.ts";
+import { mayBeSent, takeBody } from "./plain-relay-hold.ts";
 import {
   closeUpstream,
   createPlainRelayState,
@@ -53,10 +54,12 @@ export function createPlainRelay(
   return {
     head: (head, raw, proxyUser) => onHead(relay, head, raw, proxyUser),
     bytes(bytes) {
+      takeBody(relay, bytes);
       enqueue(relay, { kind: "bytes", bytes }, () => ({ kind: "bytes", bytes: bytes.slice() }));
     },
     requestEnd() {
       relay.requestOpen = false;
+      relay.held?.ask(true);
     },
     unreadable: (reason) => onUnreadable(relay, reason),
     refuse: (refusal) => enqueueRefusal(relay, refusal),
@@ -129,7 +132,8 @@ function enqueue(relay: PlainRelayState, item: RelayItem, copy: () => RelayItem)
   if (relay.done) return;
   const { queue, client } = relay;
   if (queue.length > 0 || !sendItem(relay, item)) queue.push(copy());
-  if (!relay.done && (queue.length > 0 || relay.upstream?.stream.writableNeedDrain)) client.pause();
+  const isBlocked = queue.length > 0 && relay.held?.phase !== "collecting";
+  if (!relay.done && (isBlocked || relay.upstream?.stream.writableNeedDrain)) client.pause();
 }
 
 /** Sends queued items as far as possible, and reads the client again when the queue is empty. */
@@ -172,6 +176,7 @@ function sendHead(relay: PlainRelayState, item: HeadItem): boolean {
     connectUpstream(relay, item.plan, () => drainQueue(relay));
     return false;
   }
+  if (!mayBeSent(relay, relay.upstream, item, () => drainQueue(relay))) return false;
   writeHead(relay, relay.upstream, item);
   return true;
 }
@@ -182,6 +187,7 @@ function writeHead(relay: PlainRelayState, upstream: PlainUpstream, { plan, head
     requestsProtocolSwitch: requestsProtocolSwitch(head),
     api: upstream.unlisted === null ? null : recogniseUnlistedCall(head),
   });
+  upstream.requests += 1;
   if (upstream.relayLog !== null) logProject(upstream.relayLog, plan);
   const logged = plan.upstreamHead(raw); // without a parent's credentials
   writeUpstream(upstream, upstream.parent === null ? logged : plan.parentHead(raw, upstream.parent), logged);

@@ -1,4 +1,5 @@
 import type { CertificatePair } from "../../core/ports/certificates.ts";
+import type { GateConfig } from "./call-gate.ts";
 import type { ParentProxies } from "./parent-proxy.ts";
 
 /** A path prefix of gateway mode and its upstream. */
@@ -94,5 +95,7 @@ export interface ProxyConfig {
   readonly otherUsers?: OtherUsers;
   /** Keeps connections to providers in recent use ready. Default: no. */
   readonly warmConnections?: boolean;
+  /** Holds each call until the decision of the budgets. Default: no. */
+  readonly gate?: GateConfig | null;
   readonly limits?: Partial<ProxyLimits>;
 }

@@ -9,6 +9,7 @@ import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts"
 import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
 import { flushCompileCacheLater } from "../../adapters/threads/thread-compile-cache.ts";
 import { formatAuthority } from "./authority.ts";
+import { createCallGate } from "./call-gate.ts";
 import { closeSocket } from "./close-socket.ts";
 import { createCounters } from "./counters.ts";
 import { createDial } from "./dial.ts";
@@ -115,6 +116,9 @@ const context: RelayContext = {
     },
   }),
   relays: new Map(),
+  gate: createCallGate(config.gate ?? null, counters.gate, (id, question) =>
+    post({ kind: "question", id, question }),
+  ),
 };
 
 const clients = new Set<Socket>();
@@ -210,6 +214,10 @@ port.on("message", (message: ToWorker) => {
         return { user: isClosed ? "closed" : uid, process };
       });
     }
+    case "gate":
+      return context.gate.configure(message.gate);
+    case "answer":
+      return context.gate.answered(message.id, message.answer);
     case "spent":
       return log.reuse(message.buffer);
     case "close_idle":

@@ -1,4 +1,6 @@
 import type { Socket } from "node:net";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
+import type { CallGate, GateAnswer } from "./call-gate.ts";
 import { closeSocket } from "./close-socket.ts";
 import type { ProxyCounters, RefusalReason } from "./counters.ts";
 import type { ClientLocation, Dial } from "./dial.ts";
@@ -40,6 +42,7 @@ export interface RelayContext {
   /** Clients that have sent no complete head, or no hello after their CONNECT, oldest first. They are closed if slots run out. */
   readonly silent: Set<Socket>;
   readonly peers: Peers;
+  readonly gate: CallGate;
   /** The connections in the log, by their number. */
   readonly relays: Map<number, OpenRelay>;
 }
@@ -64,6 +67,9 @@ export interface RelayTarget {
 export interface RelayLog {
   readonly entry: LoggedConnection;
   readonly log: TapLog;
+  readonly caller: ProcessFacts | null;
+  /** Logs a request that was answered here instead of being sent upstream, with its answer. */
+  blocked(answer: GateAnswer & { kind: "refuse" }, request: readonly Uint8Array[]): void;
   /** Logs how the connection ended. Later calls have no effect. */
   closed(reason: CloseReason, code: string | null): void;
 }
@@ -95,6 +101,12 @@ export function openRelayLog(
   return {
     entry,
     log,
+    caller,
+    blocked({ answer, budget }, request) {
+      log.note({ kind: "blocked", connection: entry.id, budget });
+      for (const bytes of request) log.data(entry, "request", bytes);
+      log.data(entry, "response", answer);
+    },
     closed(reason, code) {
       if (!relays.delete(entry.id)) return;
       // An unreachable provider says nothing about the client.
@@ -149,6 +161,15 @@ export interface Refusal {
   /** One sentence for people. */
   readonly text: string;
   readonly retryAfterSeconds?: number;
+}
+
+/** Sends the answer of a budget, and closes the connection as `refuse()` does. */
+export function sendRefusal(client: Socket, answer: Uint8Array): void {
+  client.removeAllListeners("data");
+  client.end(answer);
+  const timer = setTimeout(() => closeSocket(client), refusalDrainMs);
+  client.once("close", () => clearTimeout(timer));
+  client.resume();
 }
 
 /** How long a refused client may keep sending, in milliseconds. A reset before it has read the response would discard the response. */

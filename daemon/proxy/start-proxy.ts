@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import { addCounters, createCounters, type ProxyCounters } from "./counters.ts";
 import { probePort } from "./probe-port.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
@@ -34,6 +35,11 @@ export type ProxyEvent =
 export interface ProxySink {
   frames(frames: readonly TapFrame[]): void;
   event(event: ProxyEvent): void;
+  /**
+   * Decides on a call that is held. It is asked before the frames of the call, and may be asked before its connection's `opened`.
+   * Without it, or if it answers too late, the gate's configuration decides.
+   */
+  decide?(question: CallQuestion, answer: (answer: GateAnswer) => void): void;
 }
 
 /**
@@ -65,6 +71,8 @@ export interface RunningProxy {
   probe(timeoutMs: number): Promise<boolean>;
   /** Closes those connections that have been idle since the given time. */
   closeIdle(connections: readonly IdleConnection[]): void;
+  /** Holds calls from now on, or stops holding them. Connections that were opened before hold none. */
+  setGate(gate: GateConfig | null): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;
   /** Stops accepting connections, and closes the open ones at the deadline. A later call may bring the deadline forward. */
@@ -107,6 +115,7 @@ interface ProxyState {
   /** A thread that was started in advance. */
   spare: ProxyThread | null;
   boundPort: number;
+  gate: GateConfig | null;
   lastConnection: number;
   lastPing: number;
   failures: number;
@@ -143,6 +152,7 @@ export function startProxy(
     worker: null,
     spare: thread ?? null,
     boundPort: config.port,
+    gate: config.gate ?? null,
     lastConnection: 0,
     lastPing: 0,
     failures: 0,
@@ -182,6 +192,10 @@ function toRunningProxy(proxy: ProxyState): RunningProxy {
     ping: (timeoutMs) => pingWorker(proxy, timeoutMs),
     probe: (timeoutMs) => probeProxy(proxy, timeoutMs),
     closeIdle: (connections) => send(proxy, { kind: "close_idle", connections }),
+    setGate(gate) {
+      proxy.gate = gate;
+      send(proxy, { kind: "gate", gate });
+    },
     restart: () => endWorker(proxy),
     stop: (deadlineMs) => stopProxy(proxy, deadlineMs),
   };
@@ -205,7 +219,7 @@ function startWorker(
   proxy.worker = worker;
   worker.ref();
   const data: ProxyWorkerData = {
-    config: { ...config, port: proxy.boundPort },
+    config: { ...config, port: proxy.boundPort, gate: proxy.gate },
     firstConnection: proxy.lastConnection + 1,
     acknowledged,
   };
@@ -221,6 +235,8 @@ function startWorker(
     } else if (message.kind === "listen_failed") {
       problem = message.message;
       onFailed(new ProxyListenError(message.code, message.message));
+    } else if (message.kind === "question") {
+      decide(proxy, worker, message);
     } else {
       if (message.kind === "pong") proxy.probes.get(message.id)?.();
       proxy.inbox.push({ worker, message });
@@ -237,7 +253,22 @@ function startWorker(
   });
 }
 
-type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" }>;
+/** Decides on a held call at once: it waits, and the log may be long. Without an answer, the worker decides. */
+function decide(
+  { sink }: ProxyState,
+  worker: ProxyThread,
+  { id, question }: FromWorker & { kind: "question" },
+): void {
+  try {
+    sink.decide?.(question, (answer) =>
+      worker.postMessage({ kind: "answer", id, answer } satisfies ToWorker),
+    );
+  } catch (error) {
+    sink.event({ kind: "sink_failed", error });
+  }
+}
+
+type MessageOfRunning = Exclude<FromWorker, { kind: "ready" | "listen_failed" | "question" }>;
 
 /**
  * Reads the messages up to the next batch of the log, and the rest in later turns of the event loop. Node delivers up to a

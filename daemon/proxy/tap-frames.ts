@@ -89,6 +89,11 @@ export type TapFrame =
     }
   /** The project that the next request on this connection named in `X-Meter-Project`. */
   | { readonly kind: "labelled"; readonly connection: number; readonly project: string }
+  /**
+   * A budget refused the next request on this connection: the proxy answered it, and it was not sent upstream. The budget is null if
+   * no decision was possible.
+   */
+  | { readonly kind: "blocked"; readonly connection: number; readonly budget: string | null }
   /** Bytes that passed. In gateway and absolute mode, these are the bytes sent upstream. */
   | {
       readonly kind: "data";

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
+import type { CallGate } from "./call-gate.ts";
 import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
-import type { RelayLog } from "./relay-context.ts";
+import { createGatedRequests, type GatedRequests } from "./gated-requests.ts";
+import { type RelayLog, type RelayTarget, sendRefusal } from "./relay-context.ts";
 import type { CloseReason, TapDirection } from "./tap-frames.ts";
 
 /**
@@ -31,6 +33,8 @@ interface TapOptions {
   /** Null for a tunnel, which is not logged. */
   readonly relayLog: RelayLog | null;
   readonly lingerMs: number;
+  /** Holds each request until the decision on it. Absent or without a configuration: the bytes are not looked at. */
+  readonly hold?: { readonly gate: CallGate; readonly target: RelayTarget };
 }
 
 interface TapState extends TapOptions {
@@ -42,6 +46,7 @@ interface TapState extends TapOptions {
   /** Whether a graceful close was requested. */
   closing: boolean;
   stopWatch: () => void;
+  gated: GatedRequests | null;
 }
 
 /**
@@ -60,8 +65,10 @@ export function startTap(options: TapOptions): () => void {
     upstreamClosed: false,
     closing: false,
     stopWatch: () => {},
+    gated: null,
   };
   const { client, upstream } = tap;
+  holdRequests(tap);
   passBytes(tap, "request", client, upstream);
   passBytes(tap, "response", upstream, client);
   client.on("end", () => onClientEnd(tap));
@@ -91,19 +98,53 @@ export function startTap(options: TapOptions): () => void {
 }
 
 function passBytes(tap: TapState, direction: TapDirection, from: Socket, to: Socket): void {
-  const { relayLog } = tap;
-  from.on("data", (bytes: Buffer) => {
+  const { relayLog, gated } = tap;
+  const pass = (bytes: Uint8Array) => {
     if (tap.done) return;
     if (!to.write(bytes)) from.pause();
     if (relayLog !== null) relayLog.log.data(relayLog.entry, direction, bytes);
-  });
+  };
+  if (gated === null) from.on("data", pass);
+  else if (direction === "request") from.on("data", gated.push);
+  else {
+    from.on("data", (bytes: Buffer) => {
+      pass(bytes);
+      gated.response(bytes);
+    });
+  }
   to.on("drain", () => from.resume());
+}
+
+/** Holds the client's requests if a budget blocks. */
+function holdRequests(tap: TapState): void {
+  const { client, upstream, relayLog, hold } = tap;
+  if (hold === undefined || hold.gate.config === null || relayLog === null) return;
+  tap.gated = createGatedRequests({
+    ...hold,
+    client,
+    upstream,
+    relayLog,
+    forward(bytes) {
+      if (tap.done) return;
+      if (!upstream.write(bytes)) client.pause();
+      relayLog.log.data(relayLog.entry, "request", bytes);
+    },
+    end: () => relayClientEnd(tap),
+    refuse(answer, held) {
+      if (tap.done) return;
+      relayLog.blocked(answer, held);
+      tap.closing = true;
+      upstream.end();
+      sendRefusal(client, answer.answer);
+    },
+  });
 }
 
 function finishTap(tap: TapState, reason: CloseReason, code: string | null): void {
   if (tap.done) return;
   tap.done = true;
   tap.stopWatch();
+  tap.gated?.stop();
   const { client, upstream, relayLog } = tap;
   relayLog?.closed(reason, code);
   if (reason === "clean") {
@@ -130,9 +171,15 @@ function watchRemaining(tap: TapState, side: Socket, silenceMs: number): void {
 }
 
 function onClientEnd(tap: TapState): void {
+  if (tap.done || tap.clientEnded) return;
+  tap.clientEnded = true;
+  if (tap.gated === null) relayClientEnd(tap);
+  else tap.gated.end();
+}
+
+function relayClientEnd(tap: TapState): void {
   if (tap.done) return;
   const { upstream, relayLog } = tap;
-  tap.clientEnded = true;
   relayLog?.log.ended(relayLog.entry, "request");
   upstream.end();
   watchRemaining(tap, upstream, halfOpenMs);

@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import type { CallQuestion, GateAnswer, GateConfig } from "./call-gate.ts";
 import type { ProxyCounters } from "./counters.ts";
 import type { ProxyConfig } from "./proxy-config.ts";
 import type { TapBatch } from "./tap-log.ts";
@@ -27,6 +28,9 @@ export type ToWorker =
   | { readonly kind: "stop"; readonly deadlineMs: number }
   /** The port to look up the clients' users through from now on. */
   | { readonly kind: "caller_lookup"; readonly port: MessagePort }
+  /** How calls are held from now on; null: they are not. */
+  | { readonly kind: "gate"; readonly gate: GateConfig | null }
+  | { readonly kind: "answer"; readonly id: number; readonly answer: GateAnswer }
   /** The buffer of a batch that was read, to be reused. */
   | { readonly kind: "spent"; readonly buffer: ArrayBuffer };
 
@@ -36,5 +40,6 @@ export type FromWorker =
   | { readonly kind: "ready"; readonly port: number }
   | { readonly kind: "listen_failed"; readonly code: string; readonly message: string }
   | { readonly kind: "counters"; readonly counters: ProxyCounters }
+  | { readonly kind: "question"; readonly id: number; readonly question: CallQuestion }
   | { readonly kind: "pong"; readonly id: number }
   | { readonly kind: "stopped" };

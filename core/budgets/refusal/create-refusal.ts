@@ -1,8 +1,9 @@
+import type { UnlistedApi } from "../../metering/coverage/unlisted-hosts.ts";
 import type { MeteredRoute } from "../../metering/usage/route.ts";
 import { isObject } from "../../metering/usage/token-counts.ts";
-import { ERROR_BODIES, errorShapeOf, openaiError } from "./refusal-shapes.ts";
+import { ERROR_BODIES, type ErrorShape, errorShapeOf, openaiError } from "./refusal-shapes.ts";
 import { formatRefusal, type RefusalFacts } from "./refusal-text.ts";
-import { isClaudeCode, type RefusedClient, stopsAt400Only } from "./refused-client.ts";
+import { type RefusedClient, stopsAt400Only } from "./refused-client.ts";
 
 /** The answer to a refused call. */
 export interface CallRefusal {
@@ -25,22 +26,36 @@ export function createRefusal(
   client: RefusedClient,
   facts: RefusalFacts,
 ): CallRefusal {
-  const shape = errorShapeOf(route.api);
-  const stopsAt429 =
-    shape === "anthropic" ? isClaudeCode(client) || !stopsAt400Only(client) : !stopsAt400Only(client);
-  const status = (shape === "anthropic" || shape === "openai") && stopsAt429 ? 429 : 400;
+  return createAnswer(errorShapeOf(route.api), client, formatRefusal(facts), facts.retryAfter);
+}
+
+/** Creates the answer to a call that was refused because no decision could be made. The API is recognised by its path only. */
+export function createUndecidedRefusal(api: UnlistedApi | null, client: RefusedClient): CallRefusal {
+  return createAnswer(api ?? "any", client, UNDECIDED, null);
+}
+
+const UNDECIDED =
+  'meter: this call was not sent, because no budget decision was possible and budgets are set to fail = "closed". Check: meter status';
+
+function createAnswer(
+  shape: ErrorShape,
+  client: RefusedClient,
+  message: string,
+  retryAfter: number | null,
+): CallRefusal {
+  const stopsAt429 = (shape === "anthropic" || shape === "openai") && !stopsAt400Only(client);
+  const status = stopsAt429 ? 429 : 400;
   const headers: [string, string][] = [
     ["content-type", "application/json"],
     ["x-should-retry", "false"],
   ];
   // Clients that stop at 400 only are those that sleep for as long as this says.
-  if (status === 429 && facts.retryAfter !== null)
-    headers.push([
-      "retry-after",
-      String(Math.max(1, Math.min(Math.ceil(facts.retryAfter), MAX_RETRY_AFTER_SECONDS))),
-    ]);
+  if (status === 429 && retryAfter !== null) {
+    const seconds = Math.max(1, Math.min(Math.ceil(retryAfter), MAX_RETRY_AFTER_SECONDS));
+    headers.push(["retry-after", String(seconds)]);
+  }
   if (shape === "bedrock") headers.push(["x-amzn-errortype", "ValidationException"]);
-  return { status, headers, body: JSON.stringify(ERROR_BODIES[shape](formatRefusal(facts))) };
+  return { status, headers, body: JSON.stringify(ERROR_BODIES[shape](message)) };
 }
 
 const REASONS = { 400: "Bad Request", 429: "Too Many Requests" } as const;

@@ -38,7 +38,7 @@ const PROGRAMS_THAT_STOP_AT_400 = new Set([
 ]);
 
 /** Whether the client is Claude Code itself. pi sends the same `User-Agent` with a Claude login, but no session. */
-export function isClaudeCode({ headers }: RefusedClient): boolean {
+function isClaudeCode({ headers }: RefusedClient): boolean {
   return (
     /^claude-(?:cli|code)\//i.test(headerValue(headers, "user-agent") ?? "") &&
     headerValue(headers, "x-claude-code-session-id") !== null

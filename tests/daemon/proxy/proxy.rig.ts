@@ -19,6 +19,7 @@ import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import {
   type ConnectLookup,
   type ProxyEvent,
+  type ProxySink,
   type RunningProxy,
   startProxy,
 } from "../../../daemon/proxy/start-proxy.ts";
@@ -152,6 +153,7 @@ export async function openProxy(
   cleanup: Cleanup,
   overrides: Partial<ProxyConfig> = {},
   connectLookup?: ConnectLookup,
+  decide?: ProxySink["decide"],
 ): Promise<TestProxy> {
   const frames: TapFrame[] = [];
   const events: ProxyEvent[] = [];
@@ -182,6 +184,7 @@ export async function openProxy(
       ...overrides,
     },
     {
+      ...(decide !== undefined && { decide }),
       frames(batch) {
         // The bytes are valid only during the call. Frames of the kind `calling` have their own test.
         for (const frame of batch) {

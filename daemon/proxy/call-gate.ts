@@ -1,0 +1,134 @@
+import { createUndecidedRefusal, formatRefusalResponse } from "../../core/budgets/refusal/create-refusal.ts";
+import { recogniseApi } from "../../core/metering/coverage/unlisted-hosts.ts";
+import { type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
+import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
+import type { ProcessFacts } from "../../core/ports/process-table.ts";
+import type { GateCounters } from "./counters.ts";
+
+/** How calls are held while a budget that blocks is set. */
+export interface GateConfig {
+  /** What happens to a call without a decision in time. */
+  readonly fail: "open" | "closed";
+  /** How long a call waits for its decision, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** A call that waits for its decision. */
+export interface CallQuestion {
+  readonly connection: number;
+  /** The number of the request on its connection, from 1, as the log's reader counts it. */
+  readonly request: number;
+  readonly host: string;
+  readonly port: number;
+  readonly clientPort: number;
+  readonly proxyUser: string | null;
+  /** The value of `X-Meter-Project` of a gateway request. */
+  readonly project: string | null;
+  readonly caller: ProcessFacts | null;
+  /** The head as it is sent upstream. */
+  readonly head: Uint8Array;
+  /** The start of the body, without chunk framing. */
+  readonly body: Uint8Array;
+  /** Whether `body` is all of it. */
+  readonly isWhole: boolean;
+  /** The client's message that begins a turn of a WebSocket; null for a request. */
+  readonly turn: string | null;
+}
+
+/** The decision on a call. `answer` is what the client gets instead of a response: HTTP, or the text of a WebSocket message. */
+export type GateAnswer =
+  | { readonly kind: "allow"; readonly gatesTurns?: boolean }
+  | { readonly kind: "refuse"; readonly answer: Uint8Array; readonly budget: string | null };
+
+/** Holds calls until the main thread has decided on them. */
+export interface CallGate {
+  /** Null while no budget blocks: calls are then not held. */
+  readonly config: GateConfig | null;
+  configure(config: GateConfig | null): void;
+  /** Asks for a decision. `done` is called once, in a later turn of the event loop; the returned function prevents that. */
+  ask(question: CallQuestion, done: (answer: GateAnswer) => void): () => void;
+  /** Takes the main thread's answer. */
+  answered(id: number, answer: GateAnswer): void;
+}
+
+interface GateState {
+  config: GateConfig | null;
+  lastId: number;
+  readonly waiting: Map<number, (answer: GateAnswer) => void>;
+  readonly counters: GateCounters;
+  readonly post: (id: number, question: CallQuestion) => void;
+}
+
+const ALLOWED: GateAnswer = { kind: "allow" };
+
+/** How much of a body is held at most before the decision, in bytes, and how long its bytes are waited for, in milliseconds. */
+export const MAX_HELD_BODY_BYTES = 1_048_576;
+export const MAX_BODY_WAIT_MS = 20;
+
+/** Creates the gate. `post` sends a question to the main thread. */
+export function createCallGate(
+  config: GateConfig | null,
+  counters: GateCounters,
+  post: (id: number, question: CallQuestion) => void,
+): CallGate {
+  const state: GateState = { config, lastId: 0, waiting: new Map(), counters, post };
+  return {
+    get config() {
+      return state.config;
+    },
+    configure(next) {
+      state.config = next;
+    },
+    ask: (question, done) => ask(state, question, done),
+    answered(id, answer) {
+      state.waiting.get(id)?.(answer);
+    },
+  };
+}
+
+function ask(state: GateState, question: CallQuestion, done: (answer: GateAnswer) => void): () => void {
+  const { waiting, counters, config } = state;
+  state.lastId += 1;
+  const id = state.lastId;
+  const settle = () => {
+    clearTimeout(timer);
+    waiting.delete(id);
+  };
+  // The answer may have arrived while this thread was busy: messages are read before immediates.
+  const onTimeout = () =>
+    setImmediate(() => {
+      if (!waiting.has(id)) return;
+      settle();
+      counters.undecided += 1;
+      if (config?.fail !== "closed") return done(ALLOWED);
+      counters.refused += 1;
+      done({ kind: "refuse", answer: undecidedAnswer(question), budget: null });
+    });
+  const timer = setTimeout(onTimeout, config?.timeoutMs ?? 0);
+  waiting.set(id, (answer) => {
+    settle();
+    if (answer.kind === "refuse") counters.refused += 1;
+    done(answer);
+  });
+  counters.asked += 1;
+  state.post(id, question);
+  return settle;
+}
+
+function undecidedAnswer({ head, turn }: CallQuestion): Uint8Array {
+  const request = readRequestHead(head);
+  const { method, target, headers }: Pick<RequestHead, "method" | "target" | "headers"> = isUnreadable(
+    request,
+  )
+    ? { method: "POST", target: "/", headers: [] }
+    : request;
+  const refusal = createUndecidedRefusal(recogniseApi(method, target), { headers, program: null });
+  return turn === null ? formatRefusalResponse(refusal, method) : new TextEncoder().encode(refusal.body);
+}
+
+/** Whether a request may cost something: it sends something, or opens a WebSocket. */
+export function isHeld({ method }: RequestHead, switchesProtocol: boolean): boolean {
+  return (
+    method === "POST" || method === "PUT" || method === "PATCH" || (switchesProtocol && method === "GET")
+  );
+}

@@ -1,0 +1,250 @@
+import type { Socket } from "node:net";
+import { type PendingRequest, requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts";
+import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import { createMessageReader, type MessageReader } from "../../core/metering/exchange/message-reader.ts";
+import { createRequestScanner, type RequestScanner } from "../../core/metering/exchange/request-scanner.ts";
+import {
+  type CallGate,
+  type GateAnswer,
+  isHeld,
+  MAX_BODY_WAIT_MS,
+  MAX_HELD_BODY_BYTES,
+} from "./call-gate.ts";
+import type { RelayLog, RelayTarget } from "./relay-context.ts";
+
+/** What a tap needs to hold the requests of its client. */
+export interface GatedLink {
+  readonly gate: CallGate;
+  readonly client: Socket;
+  readonly upstream: Socket;
+  readonly relayLog: RelayLog;
+  readonly target: RelayTarget;
+  /** Sends bytes upstream and logs them. */
+  forward(bytes: Uint8Array): void;
+  /** The client's FIN may be relayed. */
+  end(): void;
+  /** Answers the client instead of the provider, and ends both connections. `held` is what was not sent upstream. */
+  refuse(answer: GateAnswer & { kind: "refuse" }, held: readonly Uint8Array[]): void;
+}
+
+/** The requests of one client, each of which is held until the decision on it. */
+export interface GatedRequests {
+  /** Takes bytes of the client. */
+  push(bytes: Buffer): void;
+  /** Takes the client's FIN. */
+  end(): void;
+  /** Reads bytes of the upstream, which are relayed elsewhere. */
+  response(bytes: Buffer): void;
+  /** Ends the waiting, because a connection has ended. */
+  stop(): void;
+}
+
+/**
+ * `passing`: bytes go on at once, up to the request's end. `collecting`: they are held until the body is complete or long enough.
+ * `asking`, `switching` and `refused` wait: for a decision, for the answer to an upgrade, for earlier responses. `open`: the
+ * bytes can't or need not be divided any more.
+ */
+type Phase = "passing" | "collecting" | "asking" | "switching" | "refused" | "open";
+
+interface GatedState {
+  readonly link: GatedLink;
+  readonly scanner: RequestScanner;
+  readonly responses: MessageReader;
+  /** Requests whose responses have not ended, oldest first. */
+  readonly pending: PendingRequest[];
+  phase: Phase;
+  /** Bytes that were not scanned yet. */
+  queue: Buffer[];
+  /** Bytes of the request that waits for its decision. */
+  held: Uint8Array[];
+  /** Its body without chunk framing. */
+  body: Uint8Array[];
+  bodyBytes: number;
+  head: RequestHead | null;
+  rawHead: Uint8Array;
+  requests: number;
+  refusal: (GateAnswer & { kind: "refuse" }) | null;
+  clientEnded: boolean;
+  /** Cancels the question or the wait for the body. */
+  cancel: () => void;
+}
+
+/** Creates the requests of a tapped client. */
+export function createGatedRequests(link: GatedLink): GatedRequests {
+  const state: GatedState = {
+    link,
+    scanner: createRequestScanner((bytes) => {
+      if (state.phase !== "collecting") return;
+      state.body.push(bytes);
+      state.bodyBytes += bytes.length;
+    }),
+    responses: createMessageReader("response", {
+      pendingRequest: () => state.pending[0] ?? null,
+      informational() {},
+      head() {
+        if (state.phase === "switching" && state.pending[0]?.requestsProtocolSwitch)
+          continueWith(state, "passing");
+      },
+      end() {
+        state.pending.shift();
+        refuseWhenAnswered(state);
+      },
+      switched: () => continueWith(state, "open"),
+      unreadable: () => continueWith(state, "open"),
+    }),
+    pending: [],
+    phase: "passing",
+    queue: [],
+    held: [],
+    body: [],
+    bodyBytes: 0,
+    head: null,
+    rawHead: Buffer.alloc(0),
+    requests: 0,
+    refusal: null,
+    clientEnded: false,
+    cancel: () => {},
+  };
+  return {
+    push(bytes) {
+      if (state.phase === "open") return link.forward(bytes);
+      state.queue.push(bytes);
+      scanQueue(state);
+    },
+    end() {
+      state.clientEnded = true;
+      endWhenSent(state);
+    },
+    response: (bytes) => state.responses.push(bytes),
+    stop: () => state.cancel(),
+  };
+}
+
+const isWaiting = ({ phase }: GatedState) =>
+  phase === "asking" || phase === "switching" || phase === "refused";
+
+/** Relays what may be relayed. */
+function scanQueue(state: GatedState): void {
+  const { link, scanner, queue } = state;
+  for (
+    let bytes = queue[0];
+    bytes !== undefined && !isWaiting(state) && state.phase !== "open";
+    bytes = queue[0]
+  ) {
+    const { to, found } = scanner.scan(bytes, 0);
+    // The bytes of a head are held: it may be incomplete, and decides what happens to its request.
+    const isBetween = state.head === null;
+    const piece = bytes.subarray(0, to);
+    if (state.phase === "collecting" || isBetween) state.held.push(piece);
+    else link.forward(piece);
+    if (to < bytes.length) queue[0] = bytes.subarray(to);
+    else if (found === "more" || found === "unreadable" || found === "end") queue.shift();
+    else queue[0] = bytes.subarray(to); // a request without a body ends after no more bytes
+    if (found === "head") onHead(state, scanner.head() as RequestHead);
+    else if (found === "end") onRequestEnd(state);
+    else if (found === "unreadable") continueWith(state, "open");
+    else if (state.phase === "collecting" && state.bodyBytes >= MAX_HELD_BODY_BYTES) askNow(state, false);
+  }
+  if (isWaiting(state)) link.client.pause();
+}
+
+function onHead(state: GatedState, head: RequestHead): void {
+  const { link } = state;
+  state.head = head;
+  state.requests += 1;
+  if (link.gate.config === null || !isHeld(head, requestsProtocolSwitch(head)))
+    return sendHeld(state, "passing");
+  state.phase = "collecting";
+  state.rawHead = Buffer.concat(state.held);
+  // The client sends the body only after `100 Continue`, or not soon.
+  if (headerValue(head.headers, "expect") !== null) return askNow(state, false);
+  const timer = setTimeout(() => askNow(state, false), MAX_BODY_WAIT_MS);
+  state.cancel = () => clearTimeout(timer);
+}
+
+function onRequestEnd(state: GatedState): void {
+  if (state.phase === "collecting") return askNow(state, true);
+  const switches = state.pending.at(-1)?.requestsProtocolSwitch === true;
+  state.head = null;
+  if (switches) state.phase = "switching";
+}
+
+function askNow(state: GatedState, isWhole: boolean): void {
+  const { link } = state;
+  const { target, relayLog } = link;
+  state.cancel();
+  state.phase = "asking";
+  link.client.pause();
+  state.cancel = link.gate.ask(
+    {
+      connection: relayLog.entry.id,
+      request: state.requests,
+      host: target.host,
+      port: target.port,
+      clientPort: target.clientPort,
+      proxyUser: target.proxyUser,
+      project: null,
+      caller: relayLog.caller,
+      head: state.rawHead,
+      body: Buffer.concat(state.body),
+      isWhole,
+      turn: null,
+    },
+    (answer) => {
+      state.cancel = () => {};
+      if (answer.kind === "allow") {
+        sendHeld(state, "passing");
+        if (isWhole) onRequestEnd(state);
+        return resume(state);
+      }
+      state.phase = "refused";
+      state.refusal = answer;
+      refuseWhenAnswered(state);
+    },
+  );
+}
+
+/** Sends the held bytes of the current request. */
+function sendHeld(state: GatedState, phase: Phase): void {
+  const { link, head, held } = state;
+  state.phase = phase;
+  state.held = [];
+  state.body = [];
+  state.bodyBytes = 0;
+  if (head !== null)
+    state.pending.push({ method: head.method, requestsProtocolSwitch: requestsProtocolSwitch(head) });
+  for (const bytes of held) link.forward(bytes);
+}
+
+function resume(state: GatedState): void {
+  const { link } = state;
+  scanQueue(state);
+  if (isWaiting(state)) return;
+  if (!link.upstream.writableNeedDrain) link.client.resume();
+  endWhenSent(state);
+}
+
+/** Continues after a wait, or stops dividing the bytes. */
+function continueWith(state: GatedState, phase: "passing" | "open"): void {
+  if (state.phase === "open" || state.phase === "refused") return;
+  if (phase === "open") {
+    state.cancel();
+    for (const bytes of state.held.splice(0)) state.link.forward(bytes);
+    state.phase = "open";
+    for (const bytes of state.queue.splice(0)) state.link.forward(bytes);
+  } else state.phase = phase;
+  resume(state);
+}
+
+/** Answers in the place of the provider once the responses to earlier requests are complete. */
+function refuseWhenAnswered({ link, refusal, pending, held }: GatedState): void {
+  if (refusal !== null && pending.length === 0) link.refuse(refusal, held);
+}
+
+/** Relays the client's FIN after its bytes. A request that it did not complete is sent as it is. */
+function endWhenSent(state: GatedState): void {
+  if (!state.clientEnded || isWaiting(state)) return;
+  state.cancel();
+  if (state.held.length > 0) sendHeld(state, "open");
+  state.link.end();
+}

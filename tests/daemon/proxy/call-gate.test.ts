@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import type { Socket } from "node:net";
+import { after, describe, it } from "node:test";
+import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
+import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
+import {
+  answerEach,
+  collect,
+  createCleanup,
+  dialLocal,
+  listenTcp,
+  listenTls,
+  openProxy,
+  openServer,
+  type TestProxy,
+  tlsThrough,
+} from "./proxy.rig.ts";
+
+const cleanup = createCleanup();
+after(() => cleanup.run());
+
+const REFUSAL = "HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\nconnection: close\r\n\r\nused";
+const refused: GateAnswer = { kind: "refuse", answer: Buffer.from(REFUSAL), budget: "day" };
+const allowed: GateAnswer = { kind: "allow" };
+
+const post = (target: string, body = "{}", headers = "") =>
+  `POST ${target} HTTP/1.1\r\nHost: HOST\r\nContent-Length: ${body.length}\r\n${headers}\r\n${body}`;
+
+interface Setup {
+  readonly proxy: TestProxy;
+  readonly client: Socket;
+  readonly questions: CallQuestion[];
+  readonly server: ReturnType<typeof openServer>;
+  /** Returns a path as the client has to send it. */
+  at(path: string): string;
+  send(text: string): void;
+}
+
+type Form = "intercepted" | "absolute" | "gateway";
+
+/** Opens a proxy that holds calls, and a client that uses it in one form. */
+async function open(
+  form: Form,
+  decide: (question: CallQuestion) => GateAnswer | null,
+  overrides: Partial<ProxyConfig> = {},
+  serve = answerEach(),
+): Promise<Setup> {
+  const server = openServer(serve);
+  const port = await (form === "absolute" ? listenTcp : listenTls)(cleanup, server.serve);
+  const questions: CallQuestion[] = [];
+  const proxy = await openProxy(
+    cleanup,
+    {
+      gate: { fail: "open", timeoutMs: 2_000 },
+      gatewayRoutes: [{ prefix: "/up", host: "localhost", port, tls: true, basePath: "" }],
+      ...overrides,
+    },
+    undefined,
+    (question, answer) => {
+      questions.push(question);
+      const found = decide(question);
+      if (found !== null) answer(found);
+    },
+  );
+  const client = form === "intercepted" ? await tlsThrough(proxy.port, port) : await dialLocal(proxy.port);
+  const prefix = form === "intercepted" ? "" : form === "absolute" ? `http://localhost:${port}` : "/up";
+  const host = form === "gateway" ? `127.0.0.1:${proxy.port}` : `localhost:${port}`;
+  return {
+    proxy,
+    client,
+    questions,
+    server,
+    at: (path) => `${prefix}${path}`,
+    send: (text) => void client.write(text.replaceAll("HOST", host)),
+  };
+}
+
+const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
+const isRefused = ({ head }: CallQuestion) => textOf(head).includes("/refused");
+
+for (const form of ["intercepted", "absolute", "gateway"] as const) {
+  describe(`a held call, ${form}`, () => {
+    it("goes upstream unchanged when it is allowed, after its head and body were shown", async () => {
+      const { client, proxy, questions, server, at, send } = await open(form, () => allowed);
+      const got = collect(client);
+      send(post(at("/v1/messages"), '{"model":"m"}'));
+      await got.until((bytes) => bytes.includes("ok 1"));
+      assert.equal(questions.length, 1);
+      const [question] = questions as [CallQuestion];
+      assert.match(textOf(question.head), /^POST \/v1\/messages HTTP\/1\.1\r\nHost: /);
+      assert.deepEqual(
+        [textOf(question.body), question.isWhole, question.request],
+        ['{"model":"m"}', true, 1],
+      );
+      assert.ok(server.connections[0]?.seen.endsWith('\r\n\r\n{"model":"m"}'));
+      client.destroy();
+      await proxy.seen((frame) => frame.kind === "closed");
+      assert.equal(proxy.logged("request").toString(), server.connections[0]?.seen);
+    });
+
+    it("is answered by the proxy when it is refused, and sends nothing upstream", async () => {
+      const { client, proxy, server, at, send } = await open(form, () => refused);
+      const got = collect(client);
+      send(post(at("/v1/messages"), "x".repeat(500_000)));
+      await got.end();
+      assert.equal(got.bytes().toString(), REFUSAL);
+      assert.deepEqual(server.connections.map(({ seen }) => seen).join(""), "");
+      client.destroy();
+      await proxy.seen((frame) => frame.kind === "closed");
+      assert.deepEqual(
+        proxy.frames
+          .filter(({ kind }) => kind === "blocked")
+          .map((frame) => "budget" in frame && frame.budget),
+        ["day"],
+      );
+      assert.match(proxy.logged("request").toString(), /^POST \/v1\/messages /);
+      assert.equal(proxy.logged("response").toString(), REFUSAL);
+      await proxy.ping(2_000);
+      assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 1, undecided: 0 });
+    });
+
+    it("does not wait for requests that send nothing", async () => {
+      const { client, questions, at, send } = await open(form, () => refused);
+      const got = collect(client);
+      send(`GET ${at("/v1/models")} HTTP/1.1\r\nHost: HOST\r\n\r\n`);
+      await got.until((bytes) => bytes.includes("ok 1"));
+      assert.deepEqual(questions, []);
+      client.destroy();
+    });
+
+    it("is decided for each request of a connection, in order, also if they are sent at once", async () => {
+      const { client, questions, server, at, send } = await open(form, (question) =>
+        isRefused(question) ? refused : allowed,
+      );
+      const got = collect(client);
+      send(post(at("/1")));
+      await got.until((bytes) => bytes.includes("ok 1"));
+      send(post(at("/2")) + post(at("/3"), "") + post(at("/refused")) + post(at("/5")));
+      await got.end();
+      const answers = got.bytes().toString();
+      assert.ok(answers.endsWith(`ok 3${REFUSAL}`), answers);
+      assert.deepEqual(
+        questions.map(({ request }) => request),
+        [1, 2, 3, 4],
+      );
+      assert.doesNotMatch(server.connections[0]?.seen ?? "", /refused|\/5/);
+      client.destroy();
+    });
+
+    it("shows a chunked body without its chunks, and sends it with them", async () => {
+      const { client, questions, server, at, send } = await open(form, () => allowed);
+      const got = collect(client);
+      send(`POST ${at("/c")} HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n`);
+      await new Promise((resolve) => setImmediate(resolve));
+      send("2\r\nde\r\n0\r\nA: b\r\n\r\n");
+      await got.until((bytes) => bytes.includes("ok 1"));
+      assert.equal(textOf((questions[0] as CallQuestion).body), "abcde");
+      await server.connections[0]?.seen;
+      assert.ok(server.connections[0]?.seen.endsWith("3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nA: b\r\n\r\n"));
+      client.destroy();
+    });
+
+    it("is decided without its body if the client waits for 100 Continue", async () => {
+      const { client, questions, at, send } = await open(form, () => allowed);
+      const got = collect(client);
+      send(`POST ${at("/c")} HTTP/1.1\r\nHost: HOST\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`);
+      await got.until((bytes) => bytes.includes("ok 1"));
+      assert.deepEqual(
+        questions.map(({ isWhole, body }) => [isWhole, body.length]),
+        [[false, 0]],
+      );
+      client.destroy();
+    });
+
+    it("goes, and is counted, if there is no decision in time", async () => {
+      const gate = { fail: "open", timeoutMs: 5 } as const;
+      const { client, proxy, at, send } = await open(form, () => null, { gate });
+      const got = collect(client);
+      send(post(at("/v1/messages")));
+      await got.until((bytes) => bytes.includes("ok 1"));
+      await proxy.ping(2_000);
+      assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 0, undecided: 1 });
+      client.destroy();
+    });
+
+    it("is refused if there is no decision in time and the budgets fail closed", async () => {
+      const gate = { fail: "closed", timeoutMs: 5 } as const;
+      const { client, server, at, send } = await open(form, () => null, { gate });
+      const got = collect(client);
+      send(post(at("/v1/messages")));
+      await got.end();
+      assert.match(
+        got.bytes().toString(),
+        /^HTTP\/1\.1 429 [\s\S]*billing_error[\s\S]*no budget decision was possible/,
+      );
+      assert.equal(server.connections.map(({ seen }) => seen).join(""), "");
+      client.destroy();
+    });
+
+    it("passes a body that is too long to be held, byte for byte", async () => {
+      const body = "abcdefgh".repeat(300_000);
+      const { client, questions, server, at, send } = await open(
+        form,
+        () => allowed,
+        {},
+        (seen, socket) => {
+          if (seen.length > body.length && seen.endsWith(body.slice(-1_000)))
+            socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        },
+      );
+      const got = collect(client);
+      send(post(at("/long"), body));
+      await got.until((bytes) => bytes.includes("ok"));
+      assert.equal((questions[0] as CallQuestion).isWhole, false);
+      assert.ok(server.connections[0]?.seen.endsWith(`\r\n\r\n${body}`));
+      client.destroy();
+    });
+  });
+}
+
+describe("setGate()", () => {
+  it("holds the calls of connections that are opened from then on", async () => {
+    const { client, proxy, questions, at, send } = await open("absolute", () => refused, { gate: null });
+    const got = collect(client);
+    send(post(at("/1")));
+    await got.until((bytes) => bytes.includes("ok 1"));
+    assert.equal(questions.length, 0);
+    proxy.setGate({ fail: "open", timeoutMs: 2_000 });
+    await proxy.ping(2_000);
+    send(post(at("/2")));
+    await got.end();
+    assert.ok(got.bytes().toString().endsWith(REFUSAL));
+    client.destroy();
+  });
+});
