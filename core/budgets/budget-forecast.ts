@@ -1,0 +1,22 @@
+import type { Millis } from "../values/time.ts";
+import { type BudgetState, type BudgetSum, callsSince, currentBounds, usedSince } from "./budget-state.ts";
+
+/** A forecast needs this part of the period behind it, and this many calls: less would be noise. */
+const MIN_ELAPSED_PART = 0.05;
+const MIN_CALLS = 10;
+
+/**
+ * Returns when the amount is used up at the average pace of the period; null if too little is known, or the period has no end. The
+ * result may be after the period's end.
+ */
+export function forecastBudget(each: BudgetState, sum: BudgetSum, now: Millis): Millis | null {
+  const { from, to } = currentBounds(each, now);
+  if (to === null) return null;
+  const elapsedMs = now - from;
+  const used = usedSince(sum, from);
+  const { calls } = callsSince(sum, from);
+  if (elapsedMs < (to - from) * MIN_ELAPSED_PART || calls < MIN_CALLS || used <= 0n) return null;
+  const left = each.active.budget.limit - used;
+  if (left <= 0n) return now;
+  return now + Number((left * BigInt(Math.round(elapsedMs))) / used);
+}

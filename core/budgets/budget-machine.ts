@@ -1,0 +1,473 @@
+import type { Step } from "../values/machine.ts";
+import type { Millis } from "../values/time.ts";
+import {
+  type ActiveBudget,
+  type BookedCall,
+  type Budget,
+  type CallFacts,
+  type CallUse,
+  countsSame,
+  matchesScope,
+  sumKey,
+  usedOf,
+} from "./budget.ts";
+import { forecastBudget } from "./budget-forecast.ts";
+import { budgetPeriod, type PeriodBounds, partStart, stepStart } from "./budget-period.ts";
+import {
+  type BudgetState,
+  type BudgetSum,
+  type BudgetsState,
+  type CallInFlight,
+  currentBounds,
+  EMPTY_SUM,
+  type FiredWarning,
+  heldBy,
+  type SumPart,
+  usedSince,
+} from "./budget-state.ts";
+
+/** A sum as the records have it, with the warnings that were stored. */
+export interface LoadedSum {
+  /** The session, or empty. */
+  readonly key: string;
+  readonly parts: readonly SumPart[];
+  readonly fired: readonly FiredWarning[];
+}
+
+/** What happens to budgets. */
+export type BudgetEvent =
+  /** All budgets, after a start and each change. */
+  | { readonly kind: "budgets_set"; readonly budgets: readonly ActiveBudget[] }
+  /** The answer to `load_sums`: all sums of a budget, or the one of its key. */
+  | {
+      readonly kind: "sums_loaded";
+      readonly budget: string;
+      readonly key: string | null;
+      readonly sums: readonly LoadedSum[];
+    }
+  /** The records can't be read, or were changed by another program. */
+  | { readonly kind: "sums_lost" }
+  /** Records were stored, changed (removed as they were, added as they are) or deleted. */
+  | {
+      readonly kind: "calls_booked";
+      readonly added: readonly BookedCall[];
+      readonly removed: readonly BookedCall[];
+    }
+  | {
+      readonly kind: "call_admitted";
+      readonly call: string;
+      readonly facts: CallFacts;
+      /** The most that it can use. */
+      readonly bound: CallUse;
+    }
+  | { readonly kind: "call_refused"; readonly budget: string; readonly facts: CallFacts }
+  /** The call has its record, or will have none. Repeatable. */
+  | { readonly kind: "call_ended"; readonly call: string }
+  /** The proxy started again, so no call is in flight. */
+  | { readonly kind: "calls_lost" }
+  /** Some time has passed: at least every minute. */
+  | { readonly kind: "time_passed" };
+
+/** What the driver does. */
+export type BudgetEffect =
+  /** Read the sums from the records: all of the budget's, or the one of the key. */
+  | {
+      readonly kind: "load_sums";
+      readonly budget: string;
+      readonly key: string | null;
+      readonly from: Millis;
+    }
+  /** Store that the warning was given, then give it. `threshold` is in percent. */
+  | {
+      readonly kind: "warn";
+      readonly budget: string;
+      readonly key: string;
+      readonly threshold: number;
+      readonly limit: bigint;
+      readonly used: bigint;
+      readonly bounds: PeriodBounds;
+    }
+  /** The same for the forecast: the amount lasts until `goneAt`, which is before the period's end. */
+  | {
+      readonly kind: "warn_forecast";
+      readonly budget: string;
+      readonly key: string;
+      readonly limit: bigint;
+      readonly used: bigint;
+      readonly bounds: PeriodBounds;
+      readonly goneAt: Millis;
+    }
+  /** A rate guard stops its calls. */
+  | {
+      readonly kind: "trip_guard";
+      readonly budget: string;
+      readonly key: string;
+      readonly limit: bigint;
+      readonly used: bigint;
+      readonly until: Millis;
+    }
+  | { readonly kind: "end_lift"; readonly budget: string };
+
+type BudgetsStep = Step<BudgetsState, BudgetEffect>;
+type Handlers = {
+  readonly [Kind in BudgetEvent["kind"]]: (
+    state: BudgetsState,
+    event: Extract<BudgetEvent, { readonly kind: Kind }>,
+    now: Millis,
+  ) => BudgetsStep;
+};
+
+/** After this time a call no longer counts as in flight, in milliseconds. Source: docs/specification.md#budgets. */
+export const RESERVATION_TIMEOUT_MS = 3_600_000;
+
+/** How many sessions a budget per session holds. The least recent is read again when it continues. */
+export const MAX_BUDGET_SESSIONS = 500;
+
+const handlers: Handlers = {
+  budgets_set: setBudgets,
+  sums_loaded: loadSums,
+  sums_lost: loseSums,
+  calls_booked: bookCalls,
+  call_admitted: admitCall,
+  call_refused: refuseCall,
+  call_ended: (state, { call }, now) => endCalls(state, ({ id }) => id === call, now),
+  calls_lost: (state, _event, now) => endCalls(state, () => true, now),
+  time_passed: passTime,
+};
+
+/** The transition of all budgets. An event that changes nothing returns the same state. */
+export function budgetTransition(state: BudgetsState, event: BudgetEvent, now: Millis): BudgetsStep {
+  const handle = handlers[event.kind] as (
+    state: BudgetsState,
+    event: BudgetEvent,
+    now: Millis,
+  ) => BudgetsStep;
+  return handle(state, event, now);
+}
+
+/** Replaces the budgets. Those that count the same as before keep their sums. */
+function setBudgets(
+  state: BudgetsState,
+  { budgets }: Extract<BudgetEvent, { kind: "budgets_set" }>,
+  now: Millis,
+): BudgetsStep {
+  const effects: BudgetEffect[] = [];
+  const next = budgets.map((active): BudgetState => {
+    const { budget } = active;
+    const known = state.budgets.find((each) => each.active.budget.name === budget.name);
+    const bounds = budgetPeriod(budget, now);
+    if (known?.isKnown && countsSame(known.active.budget, budget) && bounds.from >= known.bounds.from)
+      return { ...known, active };
+    effects.push({ kind: "load_sums", budget: budget.name, key: null, from: bounds.from });
+    return { active, bounds, isKnown: false, sums: {} };
+  });
+  return check(withInFlight({ ...state, budgets: next }), now, effects);
+}
+
+/** Counts the calls in flight anew. */
+function withInFlight(state: BudgetsState): BudgetsState {
+  const budgets = state.budgets.map((each): BudgetState => {
+    const cleared = Object.entries(each.sums).map(([key, sum]): [string, BudgetSum] => [
+      key,
+      { ...sum, inFlight: 0n, callsInFlight: 0, unbounded: 0 },
+    ]);
+    return state.calls.reduce((counted, call) => hold(counted, call, 1), {
+      ...each,
+      sums: Object.fromEntries(cleared),
+    });
+  });
+  return { ...state, budgets };
+}
+
+/** Adds a call to what is in flight, or takes it away. */
+function hold(each: BudgetState, call: CallInFlight, sign: 1 | -1): BudgetState {
+  const held = heldBy(each.active.budget, call);
+  if (held === null) return each;
+  const sum = each.sums[held.key] ?? EMPTY_SUM;
+  return withSum(each, held.key, {
+    ...sum,
+    inFlight: sum.inFlight + (held.amount ?? 0n) * BigInt(sign),
+    callsInFlight: sum.callsInFlight + sign,
+    unbounded: sum.unbounded + (held.amount === null ? sign : 0),
+    touchedAt: Math.max(sum.touchedAt, call.at),
+  });
+}
+
+/** Sets a sum, and forgets the session that was not used for the longest time if there are too many. */
+function withSum(each: BudgetState, key: string, sum: BudgetSum): BudgetState {
+  const sums = { ...each.sums, [key]: sum };
+  const keys = Object.keys(sums);
+  if (keys.length <= MAX_BUDGET_SESSIONS) return { ...each, sums };
+  let oldest: string | null = null;
+  for (const one of keys) {
+    const { callsInFlight, touchedAt } = sums[one] as BudgetSum;
+    if (one === key || callsInFlight > 0) continue;
+    if (oldest === null || touchedAt < (sums[oldest] as BudgetSum).touchedAt) oldest = one;
+  }
+  if (oldest !== null) delete sums[oldest];
+  return { ...each, sums };
+}
+
+function loadSums(
+  state: BudgetsState,
+  { budget: name, key, sums }: Extract<BudgetEvent, { kind: "sums_loaded" }>,
+  now: Millis,
+): BudgetsStep {
+  const at = state.budgets.findIndex((each) => each.active.budget.name === name);
+  const each = state.budgets[at];
+  if (each === undefined) return { state, effects: [] };
+  const bounds = currentBounds(each, now);
+  const loaded: Record<string, BudgetSum> = key === null ? {} : { ...each.sums };
+  for (const [known, sum] of Object.entries(each.sums))
+    if (key === null && sum.callsInFlight > 0) loaded[known] = { ...sum, parts: [], from: 0, used: 0n };
+  for (const { key: of, parts, fired } of sums) {
+    const known = each.sums[of] ?? EMPTY_SUM;
+    const lastAt = parts.at(-1)?.at ?? 0;
+    const touchedAt = Math.max(known.touchedAt, lastAt);
+    loaded[of] = cached({ ...known, parts, fired: mergeFired(known.fired, fired), touchedAt }, bounds.from);
+  }
+  const isKnown = key === null ? true : each.isKnown;
+  const budgets = state.budgets.with(at, { ...each, bounds, isKnown, sums: loaded });
+  return check({ ...state, budgets }, now, []);
+}
+
+/** A warning that is given while the sums are read again may not be stored yet. */
+const mergeFired = (known: readonly FiredWarning[], stored: readonly FiredWarning[]): FiredWarning[] => [
+  ...stored,
+  ...known.filter(
+    (one) =>
+      !stored.some(
+        ({ threshold, limit, at }) => threshold === one.threshold && limit === one.limit && at >= one.at,
+      ),
+  ),
+];
+
+/** Adds up the parts since a time, and drops the earlier ones. */
+function cached(sum: BudgetSum, from: Millis): BudgetSum {
+  if (sum.from === from) return sum;
+  const parts = sum.parts.filter(({ at }) => at >= from);
+  return { ...sum, parts, from, used: parts.reduce((total, { used }) => total + used, 0n) };
+}
+
+function loseSums(state: BudgetsState, _event: unknown, now: Millis): BudgetsStep {
+  const effects = state.budgets.map(
+    (each): BudgetEffect => ({
+      kind: "load_sums",
+      budget: each.active.budget.name,
+      key: null,
+      from: currentBounds(each, now).from,
+    }),
+  );
+  return {
+    state: { ...state, budgets: state.budgets.map((each) => ({ ...each, isKnown: false })) },
+    effects,
+  };
+}
+
+function bookCalls(
+  state: BudgetsState,
+  { added, removed }: Extract<BudgetEvent, { kind: "calls_booked" }>,
+  now: Millis,
+): BudgetsStep {
+  const effects: BudgetEffect[] = [];
+  const advanced = advance(state, now, effects);
+  const budgets = advanced.budgets.map((each) => {
+    // What is read later contains these calls.
+    if (!each.isKnown) return each;
+    let next = each;
+    for (const call of removed) next = book(next, call, -1, effects);
+    for (const call of added) next = book(next, call, 1, effects);
+    return next;
+  });
+  return check({ ...advanced, budgets }, now, effects, { before: state });
+}
+
+function book(each: BudgetState, call: BookedCall, sign: 1 | -1, effects: BudgetEffect[]): BudgetState {
+  const { budget } = each.active;
+  const { bounds } = each;
+  if (call.at < bounds.from || matchesScope(budget, call.facts) !== true) return each;
+  const key = sumKey(budget, call.facts);
+  const known = each.sums[key];
+  if (known === undefined && budget.period.kind === "session") {
+    effects.push({ kind: "load_sums", budget: budget.name, key, from: bounds.from });
+    if (sign < 0) return each;
+  }
+  const used = usedOf(budget, call);
+  const amount = (used ?? 0n) * BigInt(sign);
+  const sum = cached(known ?? EMPTY_SUM, bounds.from);
+  const isLater = bounds.to !== null && call.at >= bounds.to;
+  const at = partStart(budget.period, isLater ? budgetPeriod(budget, call.at) : bounds, call.at);
+  const part = sum.parts.find((one) => one.at === at) ?? { at, used: 0n, calls: 0, unknown: 0 };
+  const changed: SumPart = {
+    at,
+    used: part.used + amount,
+    calls: part.calls + sign,
+    unknown: part.unknown + (used === null ? sign : 0),
+  };
+  const others = sum.parts.filter((one) => one.at !== at);
+  const parts = changed.calls > 0 ? [...others, changed].sort((one, other) => one.at - other.at) : others;
+  const touchedAt = Math.max(sum.touchedAt, call.at);
+  return withSum(each, key, { ...sum, parts, used: sum.used + amount, touchedAt });
+}
+
+function admitCall(
+  state: BudgetsState,
+  { call: id, facts, bound }: Extract<BudgetEvent, { kind: "call_admitted" }>,
+  now: Millis,
+): BudgetsStep {
+  if (state.calls.some((each) => each.id === id)) return { state, effects: [] };
+  const call: CallInFlight = { id, at: now, facts, bound };
+  const effects: BudgetEffect[] = [];
+  const advanced = advance(state, now, effects);
+  const budgets = advanced.budgets.map((each) => {
+    const { budget } = each.active;
+    const isNewSession =
+      budget.period.kind === "session" &&
+      matchesScope(budget, facts) === true &&
+      each.sums[sumKey(budget, facts)] === undefined;
+    if (isNewSession && each.isKnown)
+      effects.push({ kind: "load_sums", budget: budget.name, key: sumKey(budget, facts), from: 0 });
+    return hold(each, call, 1);
+  });
+  return { state: { budgets, calls: [...state.calls, call] }, effects };
+}
+
+/** A guard that refuses a call stops all further ones for its cool-down. */
+function refuseCall(
+  state: BudgetsState,
+  { budget: name, facts }: Extract<BudgetEvent, { kind: "call_refused" }>,
+  now: Millis,
+): BudgetsStep {
+  const at = state.budgets.findIndex((each) => each.active.budget.name === name);
+  const each = state.budgets[at];
+  if (each === undefined || !each.isKnown || matchesScope(each.active.budget, facts) !== true)
+    return { state, effects: [] };
+  const effects: BudgetEffect[] = [];
+  const tripped = trip(each, sumKey(each.active.budget, facts), now, effects);
+  if (tripped === each) return { state, effects };
+  return { state: { ...state, budgets: state.budgets.with(at, tripped) }, effects };
+}
+
+function trip(each: BudgetState, key: string, now: Millis, effects: BudgetEffect[]): BudgetState {
+  const { name, coolDownMs, limit } = each.active.budget;
+  const sum = each.sums[key] ?? EMPTY_SUM;
+  if (coolDownMs === null || (sum.trippedUntil !== null && sum.trippedUntil > now)) return each;
+  const until = now + coolDownMs;
+  const used = usedSince(sum, currentBounds(each, now).from) + sum.inFlight;
+  effects.push({ kind: "trip_guard", budget: name, key, limit, used, until });
+  return withSum(each, key, { ...sum, trippedUntil: until });
+}
+
+function endCalls(state: BudgetsState, isEnded: (call: CallInFlight) => boolean, now: Millis): BudgetsStep {
+  const ended = state.calls.filter(isEnded);
+  if (ended.length === 0) return { state, effects: [] };
+  const effects: BudgetEffect[] = [];
+  const advanced = advance(state, now, effects);
+  const budgets = advanced.budgets.map((each) => ended.reduce((next, call) => hold(next, call, -1), each));
+  return { state: { budgets, calls: state.calls.filter((call) => !ended.includes(call)) }, effects };
+}
+
+function passTime(state: BudgetsState, _event: unknown, now: Millis): BudgetsStep {
+  // A call from the future was admitted before the clock was set back.
+  const { state: current, effects } = endCalls(
+    state,
+    ({ at }) => Math.abs(now - at) > RESERVATION_TIMEOUT_MS,
+    now,
+  );
+  const all = [...effects];
+  return check(advance(current, now, all), now, all, { withForecast: true });
+}
+
+/** Moves every budget to its period at the time. */
+function advance(state: BudgetsState, now: Millis, effects: BudgetEffect[]): BudgetsState {
+  let isChanged = false;
+  const budgets = state.budgets.map((each) => {
+    const lift = each.active.liftedUntil;
+    const isLiftOver = lift !== null && lift <= now;
+    const bounds = currentBounds(each, now);
+    if (!isLiftOver && bounds.from === each.bounds.from) return each;
+    isChanged = true;
+    if (isLiftOver) effects.push({ kind: "end_lift", budget: each.active.budget.name });
+    const active = isLiftOver ? { ...each.active, liftedUntil: null } : each.active;
+    if (bounds.from === each.bounds.from) return { ...each, active };
+    return moveTo({ ...each, active }, bounds, effects);
+  });
+  return isChanged ? { ...state, budgets } : state;
+}
+
+function moveTo(each: BudgetState, bounds: PeriodBounds, effects: BudgetEffect[]): BudgetState {
+  // The clock was set back to a time whose sums were dropped.
+  const isBack = bounds.from < each.bounds.from;
+  if (isBack && each.isKnown)
+    effects.push({ kind: "load_sums", budget: each.active.budget.name, key: null, from: bounds.from });
+  const sums = Object.fromEntries(
+    Object.entries(each.sums).map(([key, sum]) => [key, cached(sum, bounds.from)]),
+  );
+  return { ...each, bounds, sums, isKnown: each.isKnown && !isBack };
+}
+
+/** Gives the warnings that are due: of the sums that differ from those before, or of all. The forecast is made as time passes. */
+function check(
+  state: BudgetsState,
+  now: Millis,
+  effects: BudgetEffect[],
+  { before = null, withForecast = false }: { before?: BudgetsState | null; withForecast?: boolean } = {},
+): BudgetsStep {
+  let isChanged = false;
+  const budgets = state.budgets.map((each, at) => {
+    if (!each.isKnown || each.active.isPaused) return each;
+    const unchanged = before?.budgets[at]?.sums;
+    let next = each;
+    for (const key in each.sums)
+      if (unchanged?.[key] !== each.sums[key]) next = checkSum(next, key, now, effects, withForecast);
+    if (next !== each) isChanged = true;
+    return next;
+  });
+  return { state: isChanged ? { ...state, budgets } : state, effects };
+}
+
+function checkSum(
+  each: BudgetState,
+  key: string,
+  now: Millis,
+  effects: BudgetEffect[],
+  withForecast: boolean,
+): BudgetState {
+  const { budget } = each.active;
+  const sum = each.sums[key] as BudgetSum;
+  const bounds = currentBounds(each, now);
+  const used = usedSince(sum, bounds.from);
+  if (budget.coolDownMs !== null) return used > budget.limit ? trip(each, key, now, effects) : each;
+  if (used <= 0n) return each;
+  const { name, limit } = budget;
+  const isFired = (threshold: number) =>
+    sum.fired.some(
+      (one) => one.threshold === threshold && one.limit === limit && isCurrent(budget, bounds, one, now),
+    );
+  const due = budget.thresholds.filter(
+    (percent) => used * 100n >= limit * BigInt(percent) && !isFired(percent),
+  );
+  const fired = due.map((threshold): FiredWarning => ({ threshold, limit, at: now }));
+  const highest = due.at(-1);
+  if (highest !== undefined)
+    effects.push({ kind: "warn", budget: name, key, threshold: highest, limit, used, bounds });
+  const goneAt = withForecast && used < limit && !isFired(0) ? forecastBudget(each, sum, now) : null;
+  if (goneAt !== null && bounds.to !== null && goneAt < bounds.to) {
+    fired.push({ threshold: 0, limit, at: now });
+    effects.push({ kind: "warn_forecast", budget: name, key, limit, used, bounds, goneAt });
+  }
+  if (fired.length === 0) return each;
+  const kept = sum.fired.filter((one) => isCurrent(budget, bounds, one, now));
+  return withSum(each, key, { ...sum, fired: [...kept, ...fired] });
+}
+
+/** Whether a warning belongs to this period. A rolling one warns again after its length. */
+function isCurrent(
+  { period }: Budget,
+  { from, to }: PeriodBounds,
+  { at }: FiredWarning,
+  now: Millis,
+): boolean {
+  if (period.kind === "rolling") return stepStart(period.lengthMs, at) >= from && at <= now;
+  return at >= from && (to === null || at < to);
+}

@@ -1,0 +1,168 @@
+import type { Millis } from "../values/time.ts";
+import {
+  type ActiveBudget,
+  type Budget,
+  type CallFacts,
+  type CallUse,
+  matchesScope,
+  sumKey,
+  usedOf,
+} from "./budget.ts";
+import { budgetPeriod, type PeriodBounds, rollingStepMs } from "./budget-period.ts";
+
+/** A part of a sum: what the calls used that began in a period, or in a step of a rolling one. */
+export interface SumPart {
+  readonly at: Millis;
+  readonly used: bigint;
+  readonly calls: number;
+  /** Calls whose use is not known, and therefore not in `used`. */
+  readonly unknown: number;
+}
+
+/** A warning that was given, so that it is not given again. */
+export interface FiredWarning {
+  /** In percent; 0 for the forecast. */
+  readonly threshold: number;
+  readonly limit: bigint;
+  readonly at: Millis;
+}
+
+/** What the calls of a budget used; for a period `session`, those of one session. */
+export interface BudgetSum {
+  /** Ascending. */
+  readonly parts: readonly SumPart[];
+  /** The sum of the parts from `from` on, which is the one that is needed most often. */
+  readonly from: Millis;
+  readonly used: bigint;
+  /** What calls in flight may use at most. */
+  readonly inFlight: bigint;
+  readonly callsInFlight: number;
+  /** Calls in flight without a bound. */
+  readonly unbounded: number;
+  readonly fired: readonly FiredWarning[];
+  /** A rate guard stops calls until then. */
+  readonly trippedUntil: Millis | null;
+  readonly touchedAt: Millis;
+}
+
+/** The state of one budget. */
+export interface BudgetState {
+  readonly active: ActiveBudget;
+  /** The period at the last event. */
+  readonly bounds: PeriodBounds;
+  /** Whether the sums were read from the records. */
+  readonly isKnown: boolean;
+  /** By session, or one under an empty key. */
+  readonly sums: Readonly<Record<string, BudgetSum>>;
+}
+
+/** A call that was admitted and has not ended. */
+export interface CallInFlight {
+  readonly id: string;
+  readonly at: Millis;
+  readonly facts: CallFacts;
+  readonly bound: CallUse;
+}
+
+/** The state of all budgets. Plain data; amounts are bigints. */
+export interface BudgetsState {
+  readonly budgets: readonly BudgetState[];
+  /** Oldest first. */
+  readonly calls: readonly CallInFlight[];
+}
+
+/** The state before any budget is set. */
+export const initialBudgetsState: BudgetsState = { budgets: [], calls: [] };
+
+/** The sum of a budget that no call has used. */
+export const EMPTY_SUM: BudgetSum = {
+  parts: [],
+  from: 0,
+  used: 0n,
+  inFlight: 0n,
+  callsInFlight: 0,
+  unbounded: 0,
+  fired: [],
+  trippedUntil: null,
+  touchedAt: 0,
+};
+
+/** Returns the period at a time. The one of the last event is used while it lasts, because zones are slow to compute. */
+export function currentBounds({ active, bounds }: BudgetState, now: Millis): PeriodBounds {
+  const { kind } = active.budget.period;
+  if (kind !== "rolling" && now >= bounds.from && (bounds.to === null || now < bounds.to)) return bounds;
+  return budgetPeriod(active.budget, now);
+}
+
+/** Returns what was used since a time. */
+export function usedSince({ parts, from, used }: BudgetSum, since: Millis): bigint {
+  if (since === from) return used;
+  let total = 0n;
+  for (const part of parts) if (part.at >= since) total += part.used;
+  return total;
+}
+
+/** Returns how many calls a sum has since a time, and of how many the use is not known. */
+export function callsSince({ parts }: BudgetSum, since: Millis): { calls: number; unknown: number } {
+  let calls = 0;
+  let unknown = 0;
+  for (const part of parts) {
+    if (part.at < since) continue;
+    calls += part.calls;
+    unknown += part.unknown;
+  }
+  return { calls, unknown };
+}
+
+/** Returns a call's part in what is in flight, with the key of its sum; null if the budget does not count it. */
+export function heldBy(
+  budget: Budget,
+  { facts, bound }: Pick<CallInFlight, "facts" | "bound">,
+): { readonly key: string; readonly amount: bigint | null } | null {
+  if (matchesScope(budget, facts) !== true) return null;
+  return { key: sumKey(budget, facts), amount: usedOf(budget, bound) };
+}
+
+/**
+ * Returns what calls in flight may use at most. A rolling period counts only those that began in it: a guard of calls per minute is
+ * about how many begin.
+ */
+export function inFlightSince(
+  state: BudgetsState,
+  { active }: BudgetState,
+  key: string,
+  sum: BudgetSum,
+  since: Millis,
+): bigint {
+  const { budget } = active;
+  if (budget.period.kind !== "rolling" || sum.callsInFlight === 0) return sum.inFlight;
+  let total = 0n;
+  for (const call of state.calls) {
+    if (call.at < since) continue;
+    const held = heldBy(budget, call);
+    if (held !== null && held.key === key) total += held.amount ?? 0n;
+  }
+  return total;
+}
+
+/**
+ * Returns when a budget that is used up has room again: when its period ends, or when enough of a rolling one is past. Null if it
+ * never has by itself.
+ */
+export function roomAt(
+  { active }: BudgetState,
+  sum: BudgetSum,
+  { from, to }: PeriodBounds,
+  inFlight: bigint,
+  now: Millis,
+): Millis | null {
+  const { period, limit } = active.budget;
+  if (period.kind !== "rolling") return to;
+  let left = usedSince(sum, from) + inFlight;
+  for (const part of sum.parts) {
+    if (part.at < from) continue;
+    left -= part.used;
+    if (left < limit) return part.at + rollingStepMs(period.lengthMs) + period.lengthMs;
+  }
+  return now + period.lengthMs;
+}

@@ -1,0 +1,155 @@
+import type { Millis } from "../values/time.ts";
+import {
+  type Budget,
+  type BudgetUnit,
+  type CallFacts,
+  type CallUse,
+  matchesScope,
+  neededFacts,
+  type ScopeKey,
+  sumKey,
+  usedOf,
+} from "./budget.ts";
+import {
+  type BudgetState,
+  type BudgetsState,
+  currentBounds,
+  EMPTY_SUM,
+  inFlightSince,
+  roomAt,
+  usedSince,
+} from "./budget-state.ts";
+
+/** A call before it is sent. */
+export interface CallToDecide {
+  readonly facts: CallFacts;
+  /** The most that the call can use. Undefined: not known yet. */
+  readonly bound: CallUse | undefined;
+  /** Whether nothing more will be known, so that the budget's `fail` decides what is open. */
+  readonly isFinal: boolean;
+}
+
+/**
+ * Why a budget refuses a call. `amount`: it is used up, or has no room for the call. `rate`: a guard has stopped its calls.
+ * `unknown`: it can't be decided, and the budget fails closed.
+ */
+export type RefusalReason = "amount" | "rate" | "unknown";
+
+/** A budget that refuses a call, with its amounts in pico-USD, tokens or requests. */
+export interface CallRefused {
+  readonly kind: "refuse";
+  readonly budget: string;
+  readonly reason: RefusalReason;
+  readonly unit: BudgetUnit;
+  readonly limit: bigint;
+  /** What stored calls used. */
+  readonly spent: bigint;
+  /** What calls in flight may use at most. */
+  readonly inFlight: bigint;
+  /** When the budget allows calls again. Null: not by itself. */
+  readonly periodEnd: Millis | null;
+  /** In seconds, until then. */
+  readonly retryAfter: number | null;
+}
+
+/** The decision on a call. */
+export type CallDecision =
+  | {
+      readonly kind: "allow";
+      /** The budgets that could not be decided and fail open. */
+      readonly letThrough: readonly string[];
+    }
+  /** Whether the call is refused depends on facts that are not known yet. */
+  | { readonly kind: "undecided"; readonly needs: readonly (ScopeKey | "bound")[] }
+  | CallRefused;
+
+type Verdict = CallRefused | readonly (ScopeKey | "bound")[] | "let_through" | "allow";
+
+const ALLOWED: CallDecision = { kind: "allow", letThrough: [] };
+
+/** Whether any budget can refuse a call at the time. If not, no call needs a decision. */
+export function canRefuse({ budgets }: BudgetsState, now: Millis): boolean {
+  return budgets.some((each) => isBlocking(each, now));
+}
+
+/**
+ * Decides on a call. Without `reserve`, a budget admits it while what was used and what calls in flight may use is less than the
+ * amount, so the sum ends above it by at most this call. With `reserve`, all that the call may use must fit as well. Of
+ * several budgets that refuse, the result names the one that refuses for the longest time.
+ */
+export function decideCall(state: BudgetsState, call: CallToDecide, now: Millis): CallDecision {
+  let refused: CallRefused | null = null;
+  let needs: (ScopeKey | "bound")[] | null = null;
+  let letThrough: string[] | null = null;
+  for (const each of state.budgets) {
+    if (!isBlocking(each, now)) continue;
+    const verdict = judge(state, each, call, now);
+    if (verdict === "allow") continue;
+    if (verdict === "let_through") {
+      letThrough ??= [];
+      letThrough.push(each.active.budget.name);
+    } else if ("kind" in verdict) refused = longer(refused, verdict);
+    else {
+      needs ??= [];
+      needs.push(...verdict);
+    }
+  }
+  if (refused !== null) return refused;
+  if (needs !== null) return { kind: "undecided", needs: [...new Set(needs)] };
+  return letThrough === null ? ALLOWED : { kind: "allow", letThrough };
+}
+
+const isBlocking = ({ active }: BudgetState, now: Millis): boolean =>
+  active.budget.atLimit === "block" &&
+  !active.isPaused &&
+  (active.liftedUntil === null || active.liftedUntil <= now);
+
+function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: Millis): Verdict {
+  const { budget } = each.active;
+  const matches = matchesScope(budget, call.facts);
+  if (matches === false) return "allow";
+  if (matches === undefined) {
+    if (!call.isFinal) return neededFacts(budget).filter((key) => call.facts[key] === undefined);
+    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", 0n, 0n, null, now);
+  }
+  if (!each.isKnown)
+    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", 0n, 0n, null, now);
+  const key = sumKey(budget, call.facts);
+  const sum = each.sums[key] ?? EMPTY_SUM;
+  const bounds = currentBounds(each, now);
+  const spent = usedSince(sum, bounds.from);
+  const inFlight = inFlightSince(state, each, key, sum, bounds.from);
+  const reason = budget.coolDownMs === null ? "amount" : "rate";
+  if (sum.trippedUntil !== null && sum.trippedUntil > now)
+    return refuse(budget, "rate", spent, inFlight, sum.trippedUntil, now);
+  const roomOf = () => roomAt(each, sum, bounds, inFlight, now);
+  if (spent + inFlight >= budget.limit) return refuse(budget, reason, spent, inFlight, roomOf(), now);
+  if (!budget.reserve) return "allow";
+  if (call.bound === undefined && !call.isFinal) return ["bound"];
+  const bound = call.bound === undefined ? null : usedOf(budget, call.bound);
+  // Decision: a call without a bound can't be reserved for, so it is one that can't be decided.
+  if (bound === null)
+    return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", spent, inFlight, roomOf(), now);
+  return spent + inFlight + bound <= budget.limit
+    ? "allow"
+    : refuse(budget, reason, spent, inFlight, roomOf(), now);
+}
+
+function refuse(
+  { name, unit, limit }: Budget,
+  reason: RefusalReason,
+  spent: bigint,
+  inFlight: bigint,
+  periodEnd: Millis | null,
+  now: Millis,
+): CallRefused {
+  const retryAfter = periodEnd === null ? null : Math.max(1, Math.ceil((periodEnd - now) / 1000));
+  return { kind: "refuse", budget: name, reason, unit, limit, spent, inFlight, periodEnd, retryAfter };
+}
+
+function longer(one: CallRefused | null, other: CallRefused): CallRefused {
+  if (one === null) return other;
+  return (other.periodEnd ?? Number.POSITIVE_INFINITY) > (one.periodEnd ?? Number.POSITIVE_INFINITY)
+    ? other
+    : one;
+}

@@ -1,0 +1,336 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { BookedCall, Budget, CallUse } from "../../../core/budgets/budget.ts";
+import {
+  type BudgetEffect,
+  type BudgetEvent,
+  budgetTransition,
+  RESERVATION_TIMEOUT_MS,
+} from "../../../core/budgets/budget-machine.ts";
+import { budgetPeriod } from "../../../core/budgets/budget-period.ts";
+import {
+  type BudgetState,
+  type BudgetsState,
+  callsSince,
+  initialBudgetsState,
+  usedSince,
+} from "../../../core/budgets/budget-state.ts";
+import { decideCall } from "../../../core/budgets/decide-call.ts";
+import { deepFreeze } from "../machine.rig.ts";
+import {
+  activeOf,
+  admitted,
+  apply,
+  booked,
+  budgetOf,
+  cents,
+  metered,
+  NOON,
+  stateOf,
+  USD,
+} from "./budgets.rig.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const thresholdsOf = (effects: readonly BudgetEffect[]) =>
+  effects.flatMap((each) => (each.kind === "warn" ? [each.threshold] : []));
+const passed: BudgetEvent = { kind: "time_passed" };
+
+const sumOf = (state: BudgetsState, key = "", at = 0) => state.budgets[at]?.sums[key];
+const spentOf = (state: BudgetsState, now = NOON, key = "", at = 0): bigint => {
+  const each = state.budgets[at] as BudgetState;
+  const sum = each.sums[key];
+  return sum === undefined ? 0n : usedSince(sum, budgetPeriod(each.active.budget, now).from);
+};
+
+describe("budgetTransition()", () => {
+  it("warns at each threshold once, and only of the highest that is reached", () => {
+    let { state, effects } = apply(stateOf([budgetOf()]), [booked(cents(499))], NOON);
+    assert.deepEqual(thresholdsOf(effects), []);
+    ({ state, effects } = apply(state, [booked(cents(1)), booked(cents(1))], NOON));
+    assert.deepEqual(thresholdsOf(effects), [50]);
+    ({ state, effects } = apply(state, [booked(cents(600)), passed], NOON));
+    assert.deepEqual(thresholdsOf(effects), [100]);
+    const tomorrow = NOON + DAY;
+    ({ effects } = apply(state, [passed, booked(cents(500), tomorrow)], tomorrow));
+    assert.deepEqual(thresholdsOf(effects), [50]);
+  });
+
+  it("does not warn again after a restart, but does of another amount", () => {
+    const { state } = apply(stateOf([budgetOf()]), [booked(cents(900))], NOON);
+    const { parts = [], fired = [] } = sumOf(state) ?? {};
+    const restart = (budget: Budget) => {
+      const set = budgetTransition(
+        initialBudgetsState,
+        { kind: "budgets_set", budgets: [activeOf(budget)] },
+        NOON,
+      );
+      const sums = [{ key: "", parts, fired }];
+      return budgetTransition(set.state, { kind: "sums_loaded", budget: "daily", key: null, sums }, NOON)
+        .effects;
+    };
+    assert.deepEqual(restart(budgetOf()), []);
+    assert.deepEqual(thresholdsOf(restart(budgetOf({ limit: 18n * USD }))), [50]);
+  });
+
+  it("counts a call in the period in which it began", () => {
+    const midnight = NOON + 12 * HOUR;
+    const { state } = apply(stateOf([budgetOf()]), [booked(cents(3), midnight - 1)], midnight + 1);
+    assert.equal(spentOf(state, midnight + 1), 0n);
+    assert.equal(
+      spentOf(apply(state, [booked(cents(3), midnight)], midnight + 1).state, midnight + 1),
+      3n * (USD / 100n),
+    );
+  });
+
+  it("forgets a rolling period step by step", () => {
+    const rolling = budgetOf({ period: { kind: "rolling", lengthMs: HOUR } });
+    const { state } = apply(
+      stateOf([rolling]),
+      [booked(cents(5)), booked(cents(7), NOON + 30 * 60_000)],
+      NOON + 30 * 60_000,
+    );
+    assert.equal(spentOf(state, NOON + 59 * 60_000), 12n * (USD / 100n));
+    assert.equal(spentOf(state, NOON + 61 * 60_000), 7n * (USD / 100n));
+  });
+
+  it("counts a call without a price as unknown, not as 0", () => {
+    const { state } = apply(
+      stateOf([budgetOf()]),
+      [booked({ costPicoUsd: null, tokens: 5 }), booked(cents(1))],
+      NOON,
+    );
+    const sum = sumOf(state);
+    assert.deepEqual(sum && callsSince(sum, 0), { calls: 2, unknown: 1 });
+  });
+
+  it("moves a changed record from what it was to what it is", () => {
+    const call = (project: string): BookedCall => ({ ...cents(5), at: NOON, facts: { ...metered, project } });
+    const scope = { project: ["shop"] };
+    const { state } = apply(
+      stateOf([budgetOf({ scope })]),
+      [
+        { kind: "calls_booked", added: [call("shop")], removed: [] },
+        { kind: "calls_booked", added: [call("other")], removed: [call("shop")] },
+      ],
+      NOON,
+    );
+    assert.equal(spentOf(state), 0n);
+    assert.deepEqual(sumOf(state)?.parts, []);
+  });
+
+  it("frees what a call held when it ends, when the proxy restarts, and after an hour", () => {
+    const { state } = apply(stateOf([budgetOf()]), [admitted("1", cents(4)), admitted("2", cents(4))], NOON);
+    assert.equal(sumOf(state)?.callsInFlight, 2);
+    const ended = apply(
+      state,
+      [
+        { kind: "call_ended", call: "1" },
+        { kind: "call_ended", call: "1" },
+      ],
+      NOON,
+    ).state;
+    assert.deepEqual([sumOf(ended)?.callsInFlight, sumOf(ended)?.inFlight], [1, 4n * (USD / 100n)]);
+    assert.equal(sumOf(apply(state, [{ kind: "calls_lost" }], NOON).state)?.inFlight, 0n);
+    const late = apply(state, [passed], NOON + RESERVATION_TIMEOUT_MS + 1).state;
+    assert.deepEqual([late.calls, sumOf(late)?.inFlight], [[], 0n]);
+  });
+
+  it("keeps a lift for its time", () => {
+    const budgets = [activeOf(budgetOf(), { liftedUntil: NOON + HOUR })];
+    const { state } = apply(initialBudgetsState, [{ kind: "budgets_set", budgets }], NOON);
+    assert.deepEqual(apply(state, [passed], NOON + HOUR - 1).effects, []);
+    const { state: over, effects } = apply(state, [passed, passed], NOON + HOUR);
+    assert.deepEqual(effects, [{ kind: "end_lift", budget: "daily" }]);
+    assert.equal(over.budgets[0]?.active.liftedUntil, null);
+  });
+
+  it("keeps the sums of a budget whose amount changes, and reads them again if it counts other calls", () => {
+    const { state } = apply(stateOf([budgetOf()]), [booked(cents(5))], NOON);
+    const set = (budget: Budget) =>
+      budgetTransition(state, { kind: "budgets_set", budgets: [activeOf(budget)] }, NOON).effects;
+    assert.deepEqual(set(budgetOf({ limit: 20n * USD })), []);
+    assert.deepEqual(
+      set(budgetOf({ scope: { model: ["m"] } })).map(({ kind }) => kind),
+      ["load_sums"],
+    );
+  });
+
+  it("reads the sums again when the clock is set back before the period", () => {
+    const { state } = apply(stateOf([budgetOf()]), [booked(cents(5))], NOON);
+    const { effects } = budgetTransition(state, passed, NOON - DAY);
+    assert.deepEqual(
+      effects.map(({ kind }) => kind),
+      ["load_sums"],
+    );
+  });
+
+  it("forecasts once that the amount ends before the period", () => {
+    const sixOClock = NOON - 6 * HOUR;
+    const calls = Array.from({ length: 10 }, () => booked(cents(40), sixOClock));
+    const { state, effects } = apply(stateOf([budgetOf()], sixOClock), [...calls, passed, passed], sixOClock);
+    const forecasts = effects.filter(({ kind }) => kind === "warn_forecast");
+    assert.deepEqual(
+      forecasts.map((each) => "goneAt" in each && each.goneAt),
+      [sixOClock + 9 * HOUR],
+    );
+    assert.deepEqual(apply(state, [passed], NOON).effects, []);
+  });
+
+  it("makes no forecast from few calls", () => {
+    const { effects } = apply(stateOf([budgetOf()]), [booked(cents(400)), passed], NOON);
+    assert.deepEqual(effects, []);
+  });
+});
+
+const sessions = fc.constantFrom("a", "b");
+const use = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(60).map(cents) },
+  { weight: 1, arbitrary: fc.constant<CallUse>({ costPicoUsd: null, tokens: null }) },
+);
+
+/** A client's move: it begins a call, ends one, or its record is stored. */
+const moves = fc.array(
+  fc.record({
+    kind: fc.constantFrom("begin", "begin", "begin", "end", "end", "lose", "wait"),
+    session: sessions,
+    bound: use,
+    part: fc.nat(100),
+    afterMs: fc.nat(20 * 60_000),
+    place: fc.nat(9),
+  }),
+  { maxLength: 60 },
+);
+
+const budgetsOf = (reserve: boolean): Budget[] => [
+  budgetOf({ reserve }),
+  budgetOf({ name: "hourly", limit: 3n * USD, reserve, period: { kind: "hour", zone: "Asia/Kolkata" } }),
+  budgetOf({ name: "session", limit: 2n * USD, reserve, period: { kind: "session" } }),
+  budgetOf({ name: "rolling", limit: 4n * USD, reserve, period: { kind: "rolling", lengthMs: HOUR } }),
+];
+
+/** Runs moves through decision and transition, and returns the final state with what was recorded. */
+function simulate(all: typeof moves extends fc.Arbitrary<infer T> ? T : never, reserve: boolean) {
+  let state = deepFreeze(stateOf(budgetsOf(reserve)));
+  let now = NOON;
+  let id = 0;
+  const open: { id: string; at: number; bound: CallUse; session: string }[] = [];
+  const records: BookedCall[] = [];
+  const send = (event: BudgetEvent) => {
+    const step = budgetTransition(state, deepFreeze(event), now);
+    assert.deepEqual(budgetTransition(state, event, now), step, "the same input gives the same step");
+    state = deepFreeze(step.state);
+    for (const effect of step.effects)
+      if (effect.kind === "load_sums") {
+        assert.equal(effect.budget, "session");
+        const own = records.filter(({ facts }) => facts.session === effect.key);
+        const used = own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
+        const unknown = own.filter(({ costPicoUsd }) => costPicoUsd === null).length;
+        const parts = own.length === 0 ? [] : [{ at: 0, used, calls: own.length, unknown }];
+        send({
+          kind: "sums_loaded",
+          budget: "session",
+          key: effect.key,
+          sums: [{ key: effect.key as string, parts, fired: [] }],
+        });
+      }
+  };
+  for (const move of all) {
+    now += move.kind === "wait" ? move.afterMs : 1;
+    const facts = { ...metered, session: move.session };
+    const ending = open[move.place % Math.max(1, open.length)];
+    if (move.kind === "begin") {
+      const decision = decideCall(state, { facts, bound: move.bound, isFinal: true }, now);
+      if (decision.kind !== "allow") continue;
+      id += 1;
+      open.push({ id: `${id}`, at: now, bound: move.bound, session: move.session });
+      send({ kind: "call_admitted", call: `${id}`, facts, bound: move.bound });
+    } else if (move.kind === "wait") send(passed);
+    else if (ending !== undefined) {
+      open.splice(open.indexOf(ending), 1);
+      const { costPicoUsd } = ending.bound;
+      const spent = costPicoUsd === null ? null : (costPicoUsd * BigInt(move.part)) / 100n;
+      const record = {
+        costPicoUsd: spent,
+        tokens: 1,
+        at: ending.at,
+        facts: { ...metered, session: ending.session },
+      };
+      if (move.kind === "end") {
+        records.push(record);
+        send({ kind: "calls_booked", added: [record], removed: [] });
+      }
+      send({ kind: "call_ended", call: ending.id });
+    }
+  }
+  return { state, now, open, records, send, current: () => state };
+}
+
+/** The largest sum of a budget's records in any of its periods. */
+function worstSum(budget: Budget, records: readonly BookedCall[]): bigint {
+  const sums = records.map(({ at: end, facts: { session } }) => {
+    const { from } = budgetPeriod(budget, end);
+    const own = records.filter(
+      ({ at, facts }) =>
+        at >= from && at <= end && (budget.period.kind !== "session" || facts.session === session),
+    );
+    return own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
+  });
+  return sums.sort((one, other) => (one < other ? -1 : 1)).at(-1) ?? 0n;
+}
+
+describe("budgets that block", () => {
+  it("never end above the amount with reservations, and by at most one call without, in any order of events", () => {
+    fc.assert(
+      fc.property(moves, fc.boolean(), (all, reserve) => {
+        const { records } = simulate(all, reserve);
+        const largest = cents(60).costPicoUsd as bigint;
+        for (const budget of budgetsOf(reserve))
+          assert.ok(worstSum(budget, records) <= budget.limit + (reserve ? 0n : largest), budget.name);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("have sums that equal those of the records, and hold nothing once all calls have ended", () => {
+    fc.assert(
+      fc.property(moves, fc.boolean(), (all, reserve) => {
+        const { send, open, records, now, current } = simulate(all, reserve);
+        for (const { id } of open) send({ kind: "call_ended", call: id });
+        const state = current();
+        assert.deepEqual(state.calls, []);
+        for (const [at, { active, sums }] of state.budgets.entries()) {
+          const { from } = budgetPeriod(active.budget, now);
+          const isSession = active.budget.period.kind === "session";
+          for (const [key, sum] of Object.entries(sums)) {
+            assert.deepEqual([sum.inFlight, sum.callsInFlight, sum.unbounded], [0n, 0, 0]);
+            const own = records.filter(
+              (each) => each.at >= from && (!isSession || each.facts.session === key),
+            );
+            const used = own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
+            assert.equal(spentOf(state, now, key, at), used);
+            assert.equal(callsSince(sum, from).calls, own.length);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("survive JSON, with bigints as texts", () => {
+    fc.assert(
+      fc.property(moves, (all) => {
+        const { state } = simulate(all, true);
+        const text = JSON.stringify(state, (_, value) =>
+          typeof value === "bigint" ? { big: `${value}` } : value,
+        );
+        const read = JSON.parse(text, (_, value) =>
+          typeof value?.big === "string" ? BigInt(value.big) : value,
+        );
+        assert.deepEqual(read, state);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
