@@ -32,6 +32,7 @@ const modules: readonly (readonly [firstWord: string, load: () => Promise<Comman
   ["export", () => import("./export/export-command.ts")],
   ["explain", () => import("./explain/explain-command.ts")],
   ["import", () => import("./import/import-commands.ts")],
+  ["reconcile", () => import("./reconcile/mod.ts")],
   ["project", () => import("./project/project-commands.ts")],
   ["bodies", () => import("./bodies/bodies-commands.ts")],
   ["cloud", () => import("./cloud/mod.ts")],

@@ -24,6 +24,7 @@ const firstWords = [
   "export",
   "explain",
   "import",
+  "reconcile",
   "project",
   "bodies",
   "cloud",

@@ -1,0 +1,1 @@
+export { ReconcileBillCommand } from "./bill/reconcile-bill-command.ts";
