@@ -1,6 +1,7 @@
 import { Logger } from "tslog";
 import type { LogFieldKind, LogLevel } from "../../core/ports/log.ts";
 import { createRedact } from "../../core/privacy/redaction/redact.ts";
+import { createCleanTexts, redactWholeText } from "../../core/privacy/redaction/whole-text.ts";
 
 /** Maximum length of a logged word, in characters. The meter's own words are shorter. */
 export const MAX_WORD_LENGTH = 128;
@@ -8,8 +9,8 @@ export const MAX_WORD_LENGTH = 128;
 /** Maximum length of a logged text, in characters. Longer texts are truncated. */
 export const MAX_TEXT_LENGTH = 500;
 
-/** How many words without a secret are remembered. A daemon logs the same projects, tiers and programs for every connection. */
-const MAX_REMEMBERED_WORDS = 256;
+/** The most words that are known to contain no secret. A daemon logs the same projects, tiers and programs for every connection. */
+const MAX_CLEAN_WORDS = 256;
 
 /** Printable ASCII without spaces and quotes, so without control characters, escape sequences and line breaks. */
 const WORD = /^[!#-~]*$/;
@@ -33,19 +34,16 @@ export type LogValue = string | number | boolean | null;
 export function createFieldReaders(): Readonly<Record<LogFieldKind, (value: unknown) => LogValue>> {
   const redact = createRedact();
   const redactText = (text: string): string => {
-    // The space marks the end of the text, which would otherwise look like the end of a truncated secret.
-    const redaction = redact(`${text} `);
-    return redaction.ok ? redaction.text.slice(0, -1) : "?";
+    const redaction = redactWholeText(redact, text);
+    return redaction.ok ? redaction.text : "?";
   };
   // Searching a word takes more time than the rest of its line.
-  const harmless = new Set<string>();
+  const clean = createCleanTexts(MAX_CLEAN_WORDS, MAX_WORD_LENGTH);
   const redactWord = (word: string): string => {
-    if (harmless.has(word)) return word;
+    if (clean.has(word)) return word;
     const redacted = redactText(word);
-    if (redacted !== word) return redacted;
-    if (harmless.size >= MAX_REMEMBERED_WORDS) harmless.clear();
-    harmless.add(word);
-    return word;
+    if (redacted === word) clean.add(word);
+    return redacted;
   };
   return {
     count: (value) => (typeof value === "number" && Number.isFinite(value) ? value : null),

@@ -1,4 +1,5 @@
 import type { Redact } from "../../core/privacy/redaction/redact.ts";
+import { createCleanTexts, redactWholeText } from "../../core/privacy/redaction/whole-text.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { type FieldsWith, recordFields } from "../../core/values/record-fields.ts";
 
@@ -30,20 +31,19 @@ const SERVICE_TIER = /^[\w.:-]{1,64}$/;
  * removed. The names that calls share, such as models and paths, are searched once.
  */
 export function createRecordRedaction(redact: Redact): RedactRecord {
-  const clean = new Set<string>();
-  // If the search fails, the name is lost, but not the record. The space after a text marks it as not truncated.
+  const clean = createCleanTexts(MAX_CLEAN_TEXTS, MAX_CLEAN_LENGTH);
+  // If the search fails, the name is lost, but not the record.
   const redactText = (text: string) => {
     try {
-      return redact(`${text} `);
+      return redactWholeText(redact, text);
     } catch {
       return { ok: false } as const;
     }
   };
   const addClean = (record: RequestRecord): void => {
-    if (clean.size >= MAX_CLEAN_TEXTS) clean.clear();
     for (const name of FREE_TEXT_FIELDS) {
       const text = record[name];
-      if (text !== null && text.length <= MAX_CLEAN_LENGTH && !UNSHARED_FIELDS.has(name)) clean.add(text);
+      if (text !== null && !UNSHARED_FIELDS.has(name)) clean.add(text);
     }
   };
   return (record) => {
@@ -67,7 +67,7 @@ export function createRecordRedaction(redact: Redact): RedactRecord {
       if (text === null) return [name, null];
       const redacted = redactText(text);
       if (ID_FIELDS.has(name) && !(redacted.ok && redacted.summary.length === 0)) return [name, null];
-      return [name, redacted.ok ? redacted.text.slice(0, -1) : "[redacted]"];
+      return [name, redacted.ok ? redacted.text : "[redacted]"];
     });
     return { ...checked, ...Object.fromEntries(names) };
   };
