@@ -1,3 +1,5 @@
+import { formatSpan } from "./format-span.ts";
+
 /** What the text of a limit needs. `LimitView` of the loopback API has it. */
 export interface LimitTextFacts {
   readonly provider: string;
@@ -21,23 +23,10 @@ export interface LimitTextFacts {
 // The sign of core/values/text, which the status line does not load: it would take longer than the command.
 const UNKNOWN = "–";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 86_400_000;
 
 /** The characters of an account's hash that are shown. */
 const ACCOUNT_CHARACTERS = 6;
-
-/** Formats a span of time in its two largest units: `5 d 3 h`, `2 h 14 min`, `12 min`. */
-export function formatSpan(ms: number): string {
-  const minutes = Math.floor(ms / MINUTE_MS);
-  if (minutes < 1) return "less than 1 min";
-  if (ms < HOUR_MS) return `${minutes} min`;
-  const [large, small] = ms < DAY_MS ? [minutes / 60, minutes % 60] : [minutes / 1_440, (minutes / 60) % 24];
-  const units = ms < DAY_MS ? ["h", "min"] : ["d", "h"];
-  const rest = Math.floor(small) === 0 ? "" : ` ${Math.floor(small)} ${units[1]}`;
-  return `${Math.floor(large)} ${units[0]}${rest}`;
-}
 
 const two = (value: number) => String(value).padStart(2, "0");
 

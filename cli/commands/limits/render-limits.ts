@@ -1,13 +1,13 @@
 import { UNKNOWN } from "../../../core/values/text/format-count.ts";
 import type { LimitView } from "../../../daemon/limits/limit-views.ts";
 import type { DividedWindow, ShareGroup } from "../../../daemon/limits/read-shares.ts";
+import { formatSpan } from "../../render/format-span.ts";
 import {
   describeAccount,
   describeFull,
   describeReset,
   describeUse,
   describeWindow,
-  formatSpan,
   renderBar,
 } from "../../render/limit-text.ts";
 import { type Column, renderTable, tableFits } from "../../render/table.ts";

@@ -10,10 +10,11 @@ import { formatPermille } from "../../../pages/formats.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { formatSpan } from "../../render/format-span.ts";
 import { printable } from "../../render/printable.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, renderTable } from "../../render/table.ts";
-import { formatSpan, formatTime } from "./format-times.ts";
+import { formatTime } from "./format-time.ts";
 import { cachePermille, sessionJson } from "./session-json.ts";
 
 /** The options of `meter sessions`. */

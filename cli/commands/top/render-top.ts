@@ -2,6 +2,7 @@ import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts"
 import type { NowCall, NowResponse, NowSession } from "../../../daemon/api/now-routes.ts";
 import type { LimitView } from "../../../daemon/limits/limit-views.ts";
 import { formatParts } from "../../render/format-parts.ts";
+import { formatSpan } from "../../render/format-span.ts";
 import {
   describeAccount,
   describeFull,
@@ -9,7 +10,6 @@ import {
   describeUse,
   describeWindow,
   formatClock,
-  formatSpan,
   renderBar,
 } from "../../render/limit-text.ts";
 import { type Column, renderTable } from "../../render/table.ts";

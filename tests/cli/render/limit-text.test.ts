@@ -7,7 +7,6 @@ import {
   describeUse,
   describeWindow,
   formatClock,
-  formatSpan,
   type LimitTextFacts,
   renderBar,
 } from "../../../cli/render/limit-text.ts";
@@ -35,22 +34,6 @@ const limit = (members: Partial<LimitTextFacts> = {}): LimitTextFacts => ({
   full: "unknown",
   full_at: null,
   ...members,
-});
-
-describe("formatSpan()", () => {
-  it("takes the two largest units", () => {
-    for (const [ms, text] of [
-      [0, "less than 1 min"],
-      [-5, "less than 1 min"],
-      [MINUTE, "1 min"],
-      [59 * MINUTE, "59 min"],
-      [HOUR, "1 h"],
-      [134 * MINUTE, "2 h 14 min"],
-      [24 * HOUR, "1 d"],
-      [123.5 * HOUR, "5 d 3 h"],
-    ] as const)
-      assert.equal(formatSpan(ms), text);
-  });
 });
 
 describe("formatClock()", () => {
