@@ -86,6 +86,8 @@ export interface DaemonConfig {
   loopbackToken: string;
   /** The file of the certificate that programs should trust. The local page names it to programs that do not. */
   authorityFile?: string;
+  /** Whether the API receives the OpenTelemetry of clients. */
+  receiveTelemetry?: boolean;
   /** The most bytes stored of a captured body. */
   maxBodyBytes: number;
   /** How long captured bodies are kept. */

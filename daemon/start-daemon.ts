@@ -99,6 +99,7 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     token,
     port,
     isKnownHost: ports.registry.isProviderHost,
+    ...(config.receiveTelemetry === true && { telemetry: { ...ports, reports: ports.store.clientReports } }),
     ...(config.authorityFile !== undefined && { authorityFile: config.authorityFile }),
     health: () => readHealth(getRunning()),
     status: () => readStatus(getRunning()),

@@ -1,4 +1,5 @@
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
+import { isTelemetryPath } from "./telemetry-path.ts";
 
 /** The header that a page must send to change state. Forms, images and links can't send it. Source: docs/specification.md#loopback-api. */
 export const REQUEST_HEADER = "x-meter-request";
@@ -67,6 +68,8 @@ const isPage = (path: string) => path === "/" || path.startsWith("/requests/");
  *   connection, and by the local page: when a browser navigates to it (not from another site), and by the page's own
  *   requests.
  * - Where the system should know the owner (Linux) but does not, only the secret counts.
+ * - OpenTelemetry is received from this user's own programs without the secret, and from all programs where the platform can't
+ *   tell who owns a connection: it is only compared with what was metered.
  * - The API's own origin is not allowed: the local page changes no state.
  */
 export function checkAccess(facts: AccessFacts, rules: AccessRules): AccessDecision {
@@ -113,6 +116,8 @@ export function checkAccess(facts: AccessFacts, rules: AccessRules): AccessDecis
   }
 
   if (hasSecret) return { ok: true, origin: null };
+  const isByProgram = owner !== "unknown" && site === undefined;
+  if (method === "POST" && isTelemetryPath(path) && isByProgram) return { ok: true, origin: null };
   if (!isRead(method)) return secretRequired;
   if (isOpen(path)) return { ok: true, origin: null };
   if (owner === "self") return { ok: true, origin: null };

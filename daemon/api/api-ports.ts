@@ -11,6 +11,7 @@ import type { Turn } from "../store/port/values.ts";
 import type { CloudBanner, DaemonHealth, DaemonStatus } from "./daemon-status.ts";
 import type { MeteredCounters } from "./metrics.ts";
 import type { RecordFeed } from "./record-feed.ts";
+import type { TelemetryPorts } from "./telemetry-routes.ts";
 
 /** What the loopback API needs of the daemon. */
 export interface ApiPorts {
@@ -48,6 +49,8 @@ export interface ApiPorts {
   cloud: { routes: Hono; banner(): Promise<CloudBanner> } | null;
   /** The projects of folders. Without them, there are no routes below `/v1/projects`. */
   origins?: ProjectOrigins;
+  /** Receives the OpenTelemetry of clients. Without it, there are no routes below `/otlp`. */
+  telemetry?: TelemetryPorts;
   clock: Clock;
   turn: Turn;
   /** For the log. */

@@ -11,6 +11,8 @@ import { createPageRoutes } from "./page-routes.ts";
 import { problem } from "./problem.ts";
 import { createProjectRoutes } from "./project-routes.ts";
 import { responseHeaders } from "./response-headers.ts";
+import { isTelemetryPath, TELEMETRY_PATH } from "./telemetry-path.ts";
+import { createTelemetryRoutes } from "./telemetry-routes.ts";
 
 /** The largest request body in bytes. The API takes settings, not data. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -45,9 +47,13 @@ function createOwnerLookup({ owners, port }: Pick<ApiPorts, "owners" | "port">) 
   };
 }
 
-/** Whether the request has a body that is not JSON. A page could send such a body without a preflight. */
+/**
+ * Whether the request has a body that is not JSON. A page could send such a body without a preflight. The receiver of OpenTelemetry
+ * checks the type itself: a page can't send its types without a preflight either.
+ */
 function isBodyOfOtherType(context: Context): boolean {
   const { req } = context;
+  if (isTelemetryPath(req.path)) return false;
   const hasBody =
     (req.header("content-length") ?? "0") !== "0" || req.header("transfer-encoding") !== undefined;
   return hasBody && !/^application\/json\s*(?:;|$)/i.test(req.header("content-type") ?? "");
@@ -60,6 +66,7 @@ function isBodyOfOtherType(context: Context): boolean {
 export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   const api = new Hono<{ Bindings: ApiBindings }>();
   api.use(createAccessMiddleware(ports));
+  if (ports.telemetry !== undefined) api.route(TELEMETRY_PATH, createTelemetryRoutes(ports.telemetry));
   api.use(
     bodyLimit({
       maxSize: MAX_BODY_BYTES,

@@ -1,5 +1,6 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { deleteReportsBefore } from "./client-reports.ts";
 import type { StoreConnections } from "./connections.ts";
 import { deleteLimitsBefore } from "./limits.ts";
 import { changePending, countPendingAmong } from "./pending.ts";
@@ -132,6 +133,7 @@ function deleteLeftovers(state: SqliteConnection, before: Millis): void {
   deleteUnusedSeries(state);
   forgetDays(state, { first: 0, last: before - 1 });
   deleteLimitsBefore(state, before);
+  deleteReportsBefore(state, before);
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);
   state.prepare("DELETE FROM coverage_calls WHERE slot < ?").run([before]);
   state

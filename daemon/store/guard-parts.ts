@@ -1,5 +1,6 @@
 import type { BodyStore } from "./port/bodies.ts";
 import type { BodyDeliveryStore } from "./port/body-delivery.ts";
+import type { ClientReportStore } from "./port/client-reports.ts";
 import type { CoverageStore } from "./port/coverage.ts";
 import type { DeletionStore } from "./port/deletion.ts";
 import type { DeliveryStore, QuarantineStore } from "./port/delivery.ts";
@@ -37,6 +38,7 @@ export function guardParts(current: () => StoreParts, guard: Guard): StoreParts 
     origins: guardOrigins(() => current().origins, guard),
     limits: guardLimits(() => current().limits, guard),
     logs: guardLogs(() => current().logs, guard),
+    clientReports: guardClientReports(() => current().clientReports, guard),
   };
 }
 
@@ -204,5 +206,12 @@ function guardLogs(part: () => LogStore, guard: Guard): LogStore {
     count: (agent) => guard(() => part().count(agent)),
     removeSome: (agent) => guard(() => part().removeSome(agent)),
     forget: (agent) => guard(() => part().forget(agent)),
+  };
+}
+
+function guardClientReports(part: () => ClientReportStore, guard: Guard): ClientReportStore {
+  return {
+    save: (reports) => guard(() => part().save(reports)),
+    read: (period) => guard(() => part().read(period)),
   };
 }

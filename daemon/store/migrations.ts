@@ -555,6 +555,39 @@ export const migrations: readonly Migration[] = [
       indexes: ["log_matches_request_id", "requests_from_logs"],
     },
   },
+  {
+    // What clients state by OpenTelemetry: see `client-reports.ts`.
+    to: 30,
+    statements: [
+      `CREATE TABLE client_reports (
+        seq INTEGER PRIMARY KEY,
+        report_key TEXT NOT NULL UNIQUE,
+        client TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        event TEXT NOT NULL,
+        session_id TEXT,
+        reported_at INTEGER NOT NULL,
+        started_at INTEGER,
+        model TEXT NOT NULL,
+        prompt_tokens INTEGER,
+        cache_read_tokens INTEGER,
+        cache_write_tokens INTEGER,
+        completion_tokens INTEGER,
+        thinking_tokens INTEGER,
+        stated_cost_pico_usd INTEGER,
+        provider_request_id TEXT,
+        provider_response_id TEXT,
+        query_source TEXT
+      ) STRICT`,
+      "CREATE INDEX client_reports_reported_at ON client_reports (reported_at)",
+    ],
+    expects: {
+      columns: {
+        client_reports: ["report_key", "client", "scope", "session_id", "reported_at", "query_source"],
+      },
+      indexes: ["client_reports_reported_at"],
+    },
+  },
 ];
 
 /** The latest schema version. */

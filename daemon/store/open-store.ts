@@ -8,6 +8,7 @@ import {
 import { PERMANENT_REASONS } from "./backlog.ts";
 import { createBodyStore, insertBodyRows } from "./bodies.ts";
 import { createBodyDeliveryStore } from "./body-delivery.ts";
+import { createClientReportStore } from "./client-reports.ts";
 import { createConnections, type StoreConnections } from "./connections.ts";
 import { addCoverageRows, createCoverageStore } from "./coverage.ts";
 import { createDeletionStore } from "./deletion.ts";
@@ -156,6 +157,7 @@ function createStore(
     origins: createOriginStore(connections),
     limits: createLimitStore(connections),
     logs: createLogStore(connections),
+    clientReports: createClientReportStore(connections),
     setAsidePath,
     trouble: null,
     opened: Promise.resolve(),

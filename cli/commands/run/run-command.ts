@@ -15,11 +15,15 @@ export class RunCommand extends MeterCommand {
       ["Meter a script", "meter run -- node agent.ts"],
       ["Meter a coding agent", "meter run -- claude"],
       ["Set the project", "meter run --project billing -- python3 job.py"],
+      ["Compare what an agent reports itself", "meter run --telemetry -- claude"],
       ["Show the variables that are set", "meter run -- env"],
     ],
   });
 
   project = Option.String("--project", { description: "The project to record the requests under" });
+  telemetry = Option.Boolean("--telemetry", false, {
+    description: "Make coding agents report their own usage to the daemon",
+  });
   // A separate positional: the parser allows no option directly before an argument that takes all words.
   program = Option.String({ name: "command" });
   words = Option.Proxy({ name: "words" });

@@ -2,24 +2,30 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { UsageError } from "clipanion";
 import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 import { listExemptHosts, readNoProxy } from "../../../core/values/text/no-proxy.ts";
-import { findDaemon } from "../../daemon/daemon-process.ts";
+import { findDaemon, type RunningDaemon } from "../../daemon/daemon-process.ts";
 import { requestProject } from "../../daemon/daemon-projects.ts";
 import { keepConnection } from "../../daemon/loopback-client.ts";
+import { httpAddress } from "../../daemon/own-address.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
+import { readConfigOrDefaults } from "../../home/read-config.ts";
 import { knownToIgnoreProxy, runEnvironment, trustVariables } from "../../install/run-environment.ts";
 import { bundleFor } from "../../install/trust-bundle.ts";
 import type { CommandContext } from "../../program/command-context.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
 import { daemonNotRunning } from "../../program/failures.ts";
 import { clientVariables } from "./client-variables.ts";
 import { createRunLogin } from "./run-login.ts";
+import type { TelemetrySettings } from "./telemetry-variables.ts";
 
 /** The options of `meter run`. */
 export interface RunMeteredOptions {
   readonly project: string | undefined;
+  readonly telemetry: boolean;
   readonly program: string;
   readonly words: readonly string[];
 }
@@ -54,10 +60,30 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
   });
   connection.close();
   Object.assign(env, clientVariables(context, options, env));
+  const telemetry = options.telemetry ? await prepareTelemetry(context, program, running) : null;
+  Object.assign(env, telemetry?.variables);
   const warning = knownToIgnoreProxy(program, unpreloadedNodeVersion(program, env));
   if (warning !== null) context.notice(`This program will not be metered: ${warning}.`);
   if (readNoProxy(context.env) !== "") await warnOfExemptHosts(context);
-  return await runChild(context, program, words, env);
+  return await runChild(context, program, [...(telemetry?.words ?? []), ...words], env);
+}
+
+/** Returns what makes the program report to the daemon; null if it reports to another collector. Fails if the daemon does not receive. */
+async function prepareTelemetry(
+  context: CommandContext,
+  program: string,
+  daemon: RunningDaemon,
+): Promise<TelemetrySettings | null> {
+  const { config } = await readConfigOrDefaults(context.home, context.env);
+  if (!config.telemetry.receive)
+    throw new CommandFailure(
+      `The daemon does not receive telemetry. Add this to ${join(context.home, "config.toml")}, and restart it:\n\n[telemetry]\nreceive = true`,
+    );
+  const { telemetrySettings } = await import("./telemetry-variables.ts");
+  const settings = telemetrySettings(context.env, program, httpAddress(daemon.api_host, daemon.api_port));
+  if (typeof settings !== "string") return settings;
+  context.notice(`${settings} names another collector, so this program does not report to the daemon.`);
+  return null;
 }
 
 /** Warns if the caller's NO_PROXY exempts hosts of providers. */

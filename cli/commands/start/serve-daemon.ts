@@ -127,6 +127,7 @@ export async function serveDaemon(
     api: { host: apiAddress, name: config.api.host, port: config.api.port, allowedOrigins },
     loopbackToken: await readOrCreateToken(home),
     authorityFile: authorityFiles(home).caFile,
+    receiveTelemetry: config.telemetry.receive,
     maxBodyBytes: config.bodies.maxBodyBytes,
     bodyRetentionDays: config.bodies.retentionDays,
     warnings: warnings.current,

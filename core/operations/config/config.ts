@@ -67,6 +67,8 @@ export interface Config {
   /** Azure OpenAI: models by deployment name. */
   azureDeployments: Readonly<Record<string, string>>;
   usage: { estimateMissing: boolean };
+  /** Whether the loopback API receives the OpenTelemetry of clients. */
+  telemetry: { receive: boolean };
   redactionRules: readonly RedactionRule[];
   webhooks: readonly ConfiguredWebhook[];
   log: { level: "debug" | "info" | "warn" | "error" };

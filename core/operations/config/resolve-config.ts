@@ -78,6 +78,7 @@ export function resolveConfig(
     providers: root.tables("providers").flatMap(readExtraHost),
     azureDeployments: readTexts(root.table("azure"), "deployments"),
     usage: { estimateMissing: root.table("usage").boolean("estimate_missing", false) },
+    telemetry: { receive: root.table("telemetry").boolean("receive", false) },
     redactionRules,
     webhooks: readWebhooks(root, raw),
     log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },

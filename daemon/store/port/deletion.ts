@@ -21,7 +21,7 @@ export interface DeletionStore {
   /** Deletes requests with their bodies in one transaction, for self-tests. Idempotent. Skips unknown IDs. */
   deleteRequests(requestIds: readonly string[]): void;
   /**
-   * Removes coverage before the instant and quarantine entries of deleted requests, and empties the WAL. A deletion of
+   * Removes coverage and reports of clients before the instant and quarantine entries of deleted requests, and empties the WAL. A deletion of
    * everything also removes the origins and merges of projects, and how far logs of agents were imported. Idempotent. `shrink` returns the space to the file system.
    */
   finish(before: Millis | null, shrink: boolean): void;

@@ -2,6 +2,7 @@ import type { StoreError } from "../../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { BodyStore, CapturedBody } from "./bodies.ts";
 import type { BodyDeliveryStore } from "./body-delivery.ts";
+import type { ClientReportStore } from "./client-reports.ts";
 import type { CoverageCount, CoverageStore } from "./coverage.ts";
 import type { DeletionStore } from "./deletion.ts";
 import type { DeliveryStore, QuarantineStore } from "./delivery.ts";
@@ -43,6 +44,7 @@ export interface StoreParts {
   readonly origins: OriginStore;
   readonly limits: LimitStore;
   readonly logs: LogStore;
+  readonly clientReports: ClientReportStore;
 }
 
 /** The daemon's database. `openStore()` implements it on SQLite. */

@@ -42,6 +42,7 @@ function judge({ method = "GET", path = "/v1/stats", headers = {}, authority, ..
 const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 const own = { "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" };
 const dashboard = { origin: DASHBOARD, "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" };
+const telemetry = { method: "POST", path: "/otlp/v1/logs" };
 const connect = { method: "POST", path: "/v1/cloud/connect" };
 
 describe("checkAccess()", () => {
@@ -57,6 +58,17 @@ describe("checkAccess()", () => {
     ["and whether it is paired", { owner: null, path: "/v1/cloud/state" }, "ok"],
     ["a program without the secret changes nothing", { ...connect }, "unauthorised"],
     ["with it, it does", { ...connect, hasSecret: true }, "ok"],
+    ["a program of this user reports usage without it", telemetry, "ok"],
+    ["also where the platform can't tell", { ...telemetry, owner: null }, "ok"],
+    ["not from an unknown end", { ...telemetry, owner: "unknown" }, "unauthorised"],
+    ["not as another user", { ...telemetry, owner: "other" }, "other_user"],
+    ["not as a page", { ...telemetry, headers: { origin: "https://evil.example" } }, "origin_not_allowed"],
+    [
+      "nor as one without an origin",
+      { ...telemetry, headers: { "sec-fetch-site": "same-origin" } },
+      "unauthorised",
+    ],
+    ["nor under another path", { ...telemetry, path: "/otlp/../v1/cloud/connect" }, "unauthorised"],
 
     [
       "a dashboard learns whether it is paired",

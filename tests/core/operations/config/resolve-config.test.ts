@@ -49,6 +49,7 @@ describe("resolveConfig()", () => {
       providers: [],
       azureDeployments: {},
       usage: { estimateMissing: false },
+      telemetry: { receive: false },
       redactionRules: [],
       webhooks: [],
       log: { level: "info" },
@@ -98,6 +99,7 @@ describe("resolveConfig()", () => {
       providers: [{ host: "LLM.corp.dev", port: 8443, provider: "corp", api: "anthropic" }],
       azure: { deployments: { "our-gpt": "gpt-5" } },
       usage: { estimate_missing: true },
+      telemetry: { receive: true },
       redaction: { rules: [{ name: "badge", pattern: "EMP-\\d{4}" }] },
       log: { level: "debug" },
     });
