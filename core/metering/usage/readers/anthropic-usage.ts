@@ -76,7 +76,7 @@ export function readIterations(
     const { type, model: named } = members;
     return {
       type: typeof type === "string" ? type : "",
-      model: typeof named === "string" && !isSameModel(named, model) ? named : null,
+      model: typeof named === "string" && named !== "" && !isSameModel(named, model) ? named : null,
       tokens: readAnthropicCounts(members).tokens,
     };
   });

@@ -128,7 +128,11 @@ describe("every reader", () => {
             assert.ok(entries.every(isSound));
           },
         ),
-        { numRuns: 200 },
+        {
+          numRuns: 200,
+          // A call of Claude's iterations without a name of its model.
+          examples: [[[[834501935, 369238053, ""]]]],
+        },
       );
     });
 
