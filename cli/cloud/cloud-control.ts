@@ -22,7 +22,15 @@ import { createCloudPorts } from "./cloud-ports.ts";
 export interface CloudControl
   extends Pick<
     CloudService,
-    "state" | "pause" | "resume" | "syncNow" | "whoami" | "disconnect" | "reconcile" | "refreshRates"
+    | "state"
+    | "pause"
+    | "resume"
+    | "syncNow"
+    | "whoami"
+    | "disconnect"
+    | "reconcile"
+    | "checkLedger"
+    | "refreshRates"
   > {
   readonly daemon: RunningDaemon | null;
   readonly store: Store;

@@ -14,6 +14,7 @@ import {
 } from "../../core/wire/consent.ts";
 import { whoamiSchema } from "../../core/wire/daemon.ts";
 import { daemonTotalsSchema } from "../../core/wire/daemon-totals.ts";
+import { ledgerHeadsQuerySchema, ledgerHeadsSchema } from "../../core/wire/ledger-heads.ts";
 import { BATCH_MAX_BYTES, batchRequestSchema, batchResponseSchema } from "../../core/wire/metadata-batch.ts";
 import {
   pairingDecisionSchema,
@@ -124,6 +125,12 @@ export const API_ROUTES = {
     summary: "Show the key's workspace, machine and person",
     caller: "key",
     answers: { 200: whoamiSchema },
+  },
+  "GET /v1/daemon/ledger-heads": {
+    summary: "Show the heads of the workspace's ledgers, and the hashes of the rows at the given places",
+    caller: "key",
+    query: ledgerHeadsQuerySchema,
+    answers: { 200: ledgerHeadsSchema },
   },
   "DELETE /v1/daemon/key": {
     summary: "Revoke the calling key",

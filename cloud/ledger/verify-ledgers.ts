@@ -1,5 +1,5 @@
 import { checkAuditEvent } from "../../core/privacy/ledger/audit-event-chain.ts";
-import type { LedgerHead } from "../../core/privacy/ledger/chain.ts";
+import { CHAIN_NAMES, type ChainName, type LedgerHead } from "../../core/privacy/ledger/chain.ts";
 import { checkPromptView, type LedgerVerdict } from "../../core/privacy/ledger/verify-ledger.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import { readChainedEvents } from "../store/audit-events.ts";
@@ -10,17 +10,12 @@ import { countOutsideChain, verifyChain } from "../store/reads/verify-chain.ts";
 import { verifyCosts } from "../store/reads/verify-costs.ts";
 import { inScope, inSnapshot } from "../store/transaction.ts";
 
-/** The names of a workspace's chains, as used in saved heads and verdicts. */
-export const CHAIN_NAMES = ["prompt_views", "audit_events", "costs"] as const;
-
-export type ChainName = (typeof CHAIN_NAMES)[number];
-
 /** The head of one chain, as saved outside the database. */
 export interface SavedHead {
   readonly seq: number;
   readonly hash: string;
-  /** Rows that are not part of the chain, because they are older than it. */
-  readonly outside_chain: number;
+  /** Rows that are not part of the chain, because they are older than it. Null in heads that a machine saved. */
+  readonly outside_chain: number | null;
 }
 
 /** The heads that are saved outside the database between two verifications. */
@@ -110,6 +105,6 @@ export function headsOf(workspaceId: string, verdict: WorkspaceVerdict): Workspa
  * or written by an older version of the program.
  */
 function withOutside(verdict: LedgerVerdict, outside: number, saved: SavedHead | null): LedgerVerdict {
-  if (!verdict.ok || saved === null || outside <= saved.outside_chain) return verdict;
+  if (!verdict.ok || saved === null || outside <= (saved.outside_chain ?? outside)) return verdict;
   return { ok: false, fault: "outside_chain", seq: 0 };
 }

@@ -44,6 +44,7 @@ export const LOG_EVENTS = {
     retry_in_ms: "count",
   },
   "pricing.pull_failed": { reason: "word", http_status: "count" },
+  "ledger.changed": { chain: "word", seq: "count", fault: "word" },
   "pricing.pull_invalid": { reason: "word", provider: "word", model: "word" },
   "bodies.retention_sweep": { deleted: "count", retention_days: "count", elapsed_ms: "count" },
   "addon.body_capture.skip": { reason: "word", size_bytes: "count", gate_bytes: "count" },

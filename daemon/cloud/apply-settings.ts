@@ -1,5 +1,6 @@
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import { readConnection } from "./connection.ts";
+import type { LedgerWatch } from "./ledger-watch.ts";
 import type { CloudServicePorts, CloudSettings } from "./ports.ts";
 import type { RatesWorker } from "./rates-worker.ts";
 import type { Supervisor } from "./supervise.ts";
@@ -11,6 +12,7 @@ export interface ControlledParts {
   readonly ports: CloudServicePorts;
   readonly workers: CloudWorkers;
   readonly rates: RatesWorker;
+  readonly ledger: LedgerWatch;
   readonly supervisors: { readonly sync: Supervisor; readonly bodies: Supervisor };
   started: boolean;
   /** The last warning about the configuration, which is logged once. */
@@ -34,6 +36,7 @@ export async function applySettings(parts: ControlledParts): Promise<void> {
   else parts.lastWarning = null;
   supervisors.sync.enable(connected);
   supervisors.bodies.enable(connected);
+  parts.ledger.enable(connected);
   await applyBodySettings(parts, settings);
   await applyRateSettings(parts, settings, connected);
 }

@@ -1,5 +1,6 @@
 import type { CalendarDate } from "../../core/values/time.ts";
 import type { ConnectStatus } from "../../core/wire/loopback.ts";
+import type { LedgerCheckResult } from "./ledger-watch.ts";
 import type {
   CloudSnapshot,
   ConnectOptions,
@@ -43,6 +44,8 @@ export interface CloudService {
   disconnect(): Promise<DisconnectResult>;
   /** Compares the days from `fromDate` to `toDate`, both included, UTC. */
   reconcile(fromDate: CalendarDate, toDate: CalendarDate): Promise<ReconcileResult>;
+  /** Compares the heads of the cloud's ledgers with the saved ones; `accept` replaces those first. */
+  checkLedger(options?: { readonly accept?: boolean }): Promise<LedgerCheckResult>;
   /** Pulls rates from the configured source, or from the requested one. */
   refreshRates(request?: RatesRequest): Promise<RefreshRatesResult>;
 }

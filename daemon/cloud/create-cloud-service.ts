@@ -7,6 +7,7 @@ import { daemonTotalsSchema } from "../../core/wire/daemon-totals.ts";
 import { applySettings, type ControlledParts, warnOnce } from "./apply-settings.ts";
 import type { CloudService } from "./cloud-service.ts";
 import { httpStatusOf, parseResponse, readConnection, requestCloud } from "./connection.ts";
+import { checkLedger, createLedgerWatch } from "./ledger-watch.ts";
 import { readLocalDays, toCloudDays } from "./local-days.ts";
 import { loadSyncState } from "./machine-states.ts";
 import { createPairingService, type PairingService } from "./pairing-service.ts";
@@ -56,6 +57,7 @@ export function createCloudService(ports: CloudServicePorts): CloudService {
     whoami: () => whoami(ports),
     disconnect: () => disconnect(service),
     reconcile: (fromDate, toDate) => compareTotals(ports, fromDate, toDate),
+    checkLedger: (options) => checkLedger(ports, options),
     refreshRates: rates.refresh,
   };
 }
@@ -67,6 +69,7 @@ function createService(ports: CloudServicePorts): Service {
     ports,
     workers,
     rates: createRatesWorker(ports),
+    ledger: createLedgerWatch(ports),
     supervisors: {
       sync: createSupervisor(ports, { name: "sync", run: sync.run, stop: sync.stop }),
       bodies: createSupervisor(ports, { name: "bodies", run: uploader.run, stop: uploader.stop }),
@@ -97,10 +100,11 @@ async function start(service: Service): Promise<void> {
 }
 
 async function stop(service: Service): Promise<void> {
-  const { rates, pairing, supervisors } = service;
+  const { rates, ledger, pairing, supervisors } = service;
   service.started = false;
   service.cancelCheck();
   rates.stop();
+  ledger.stop();
   pairing.stop();
   await Promise.all([supervisors.sync.stop(), supervisors.bodies.stop()]);
 }

@@ -5,6 +5,7 @@ import type { Reconciliation } from "../../core/pricing/reconcile/reconcile.ts";
 import type { PriceFormat } from "../../core/pricing/sources/price-sources.ts";
 import type { CalendarDate, Millis } from "../../core/values/time.ts";
 import type { Whoami } from "../../core/wire/daemon.ts";
+import type { LedgerWitness } from "./ledger-watch.ts";
 import type { PriceListResult } from "./pull-price-list.ts";
 
 /** Options of `connect()`. */
@@ -167,6 +168,8 @@ export interface CloudSnapshot {
     /** The watermark in force. Null means no filter. */
     readonly uploadFrom: Millis | null;
   };
+  /** Null if the ledgers of the workspace were never compared, as with an older cloud. */
+  readonly ledger: LedgerWitness | null;
   readonly quarantined: number;
   /** The states of the workers. Null if this process runs none. */
   readonly workers: { readonly sync: SupervisorStatus; readonly bodies: SupervisorStatus } | null;

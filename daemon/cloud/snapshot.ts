@@ -1,4 +1,5 @@
 import { readConnection } from "./connection.ts";
+import { readLedgerWitness } from "./ledger-watch.ts";
 import { loadSyncState, loadUploaderState } from "./machine-states.ts";
 import { mergeBodyRules } from "./merge-body-rules.ts";
 import type { CloudServicePorts } from "./ports.ts";
@@ -58,6 +59,7 @@ export async function readSnapshot(
       recordsPolicyRejected: uploader.recordsPolicyRejected,
       uploadFrom,
     },
+    ledger: readLedgerWitness(store.notes, credentials?.workspaceId ?? null),
     quarantined: store.quarantine.count(),
     workers,
   };

@@ -1,6 +1,7 @@
 export { CloudBodiesStatusCommand } from "./bodies/bodies-status-command.ts";
 export { CloudConnectCommand } from "./connect/connect-command.ts";
 export { CloudDisconnectCommand } from "./disconnect/disconnect-command.ts";
+export { CloudLedgerCommand } from "./ledger/ledger-command.ts";
 export { CloudPrivacyAuditCommand } from "./privacy/privacy-audit-command.ts";
 export { CloudPrivacySetCommand, CloudPrivacyShowCommand } from "./privacy/privacy-commands.ts";
 export { CloudQuarantineListCommand, CloudQuarantineRetryCommand } from "./quarantine/quarantine-commands.ts";

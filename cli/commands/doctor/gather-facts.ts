@@ -305,11 +305,17 @@ async function checkCloud(
   if (!config.cloud.enabled) return { banner: "NOT-CONFIGURED", reasons: [] };
   try {
     const { withCloud } = await import("../../cloud/cloud-control.ts");
+    const { describeLedgerFault } = await import("../../../daemon/cloud/describe-ledger-fault.ts");
     const { describeBanner } = await import("../../../daemon/cloud/cloud-banner.ts");
     return await withCloud({ home, env, notice: () => {} }, async (cloud) => {
       const runningSince = cloud.daemon === null ? null : Date.parse(cloud.daemon.started_at);
       const captureFailing = await cloud.isCaptureFailing();
-      return describeBanner(await cloud.state(), { runningSince, captureFailing }, Date.now());
+      const state = await cloud.state();
+      const fault = state.ledger?.fault ?? null;
+      return {
+        ...describeBanner(state, { runningSince, captureFailing }, Date.now()),
+        ledgerFault: fault === null ? null : describeLedgerFault(fault),
+      };
     });
   } catch (cause) {
     return { banner: "UNKNOWN", reasons: [(cause as Error).message] };

@@ -1,10 +1,6 @@
 import { Command, Option } from "clipanion";
-import type {
-  ChainName,
-  ChainVerdict,
-  SavedHead,
-  WorkspaceHeads,
-} from "../../../cloud/ledger/verify-ledgers.ts";
+import type { ChainVerdict, SavedHead, WorkspaceHeads } from "../../../cloud/ledger/verify-ledgers.ts";
+import { CHAIN_NAMES, type ChainName } from "../../../core/privacy/ledger/chain.ts";
 import { formatQuantity } from "../../../core/values/text/format-quantity.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 import { describeUnreadable } from "../../render/unreadable.ts";
@@ -30,7 +26,7 @@ export class LedgerVerifyCommand extends CloudCommand {
       stored, and the hourly and daily totals with the requests. Each row of a ledger holds the hash of the row before
       it, so a changed, removed or added row is found. Rows removed from the end, or a ledger that was rewritten as a
       whole, are only found by comparing with saved heads: save the heads to a file, keep it on another machine, and pass
-      it next time.
+      it next time. Connected machines save heads too: \`meter cloud ledger --json\` prints those of a machine.
 
       Exits with 5 if a ledger was changed.
     `,
@@ -54,7 +50,7 @@ export class LedgerVerifyCommand extends CloudCommand {
   json = Option.Boolean("--json", false, { description: "Print JSON" });
 
   protected override async perform(): Promise<number> {
-    const { CHAIN_NAMES, headsOf } = await import("../../../cloud/ledger/verify-ledgers.ts");
+    const { headsOf } = await import("../../../cloud/ledger/verify-ledgers.ts");
     const { writeFileAtomic } = await import("../../../adapters/files/write-file-atomic.ts");
     const id = await this.parseWorkspaceId(this.workspace);
     const saved = this.head === undefined ? null : await readHeads(this.head, id);
@@ -106,7 +102,7 @@ async function readHeads(path: string, workspaceId: string): Promise<WorkspaceHe
   const head = {
     seq: count,
     hash: v.pipe(v.string(), v.hexadecimal()),
-    outside_chain: v.optional(count, 0),
+    outside_chain: v.optional(v.nullable(count), 0),
   };
   const saved = v.optional(v.nullable(v.object(head)), null);
   const workspace_id = v.literal(workspaceId);

@@ -1,4 +1,5 @@
 import { formatInstant } from "../../../core/wire/instant.ts";
+import { readStatedHeads } from "../../store/chain-heads.ts";
 import { revokeKey } from "../../store/key-administration.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { readNames } from "../reads/read-names.ts";
@@ -19,6 +20,11 @@ export const daemonKeyHandlers = {
       key: { prefix: key.prefix, scope: key.scope, created_at: formatInstant(key.createdAt) },
       server_time: formatInstant(parts.clock.now()),
     });
+  },
+
+  "GET /v1/daemon/ledger-heads": async ({ parts, key: { workspaceId }, query, answer }) => {
+    const heads = await readStatedHeads(parts.db, workspaceId, query);
+    return answer(200, { workspace_id: workspaceId, ...heads });
   },
 
   "DELETE /v1/daemon/key": async ({ parts, key: { workspaceId, keyId, userId }, answer }) => {

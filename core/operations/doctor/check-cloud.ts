@@ -17,6 +17,8 @@ export function checkCloud({ cloud, configWarnings, configProblem }: DoctorFacts
             fixCommand: cloud.banner === "PAUSED" ? "meter cloud resume" : "meter cloud status",
           }),
     );
+    if (cloud.ledgerFault)
+      findings.push(inconsistent("cloud", cloud.ledgerFault, { fixCommand: "meter cloud ledger" }));
   }
   for (const warning of configWarnings) findings.push(inconsistent("config", warning));
   return findings;

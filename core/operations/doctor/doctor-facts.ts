@@ -119,5 +119,10 @@ export interface DoctorFacts {
     readonly pages: "read" | "unread";
   };
   readonly freeDiskBytes: number | null;
-  readonly cloud: { readonly banner: string; readonly reasons: readonly string[] } | null;
+  readonly cloud: {
+    readonly banner: string;
+    readonly reasons: readonly string[];
+    /** A sentence about a ledger of the cloud that was rewritten. */
+    readonly ledgerFault?: string | null;
+  } | null;
 }

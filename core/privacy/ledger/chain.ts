@@ -23,3 +23,9 @@ export const GENESIS_HASH = "0".repeat(64);
 export function emptyHead(workspaceId: string): LedgerHead {
   return { workspace_id: workspaceId, seq: 0, hash: GENESIS_HASH };
 }
+
+/** The names of a workspace's chains, as used in saved heads and verdicts. */
+export const CHAIN_NAMES = ["prompt_views", "audit_events", "costs"] as const;
+
+/** The name of one of a workspace's chains. */
+export type ChainName = (typeof CHAIN_NAMES)[number];

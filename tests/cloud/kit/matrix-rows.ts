@@ -91,6 +91,11 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
       return actor === "author" && token === "sync" ? 204 : 403;
     },
   },
+  "GET /v1/daemon/ledger-heads": {
+    needs: "service",
+    send: at("/v1/daemon/ledger-heads?costs=1"),
+    answer: 200,
+  },
   "GET /v1/daemon/whoami": { needs: "service", send: at("/v1/daemon/whoami"), answer: 200 },
   "DELETE /v1/daemon/key": { needs: "key", send: at("/v1/daemon/key"), answer: 204, consumes: true },
   "GET /v1/pricing/rates": { needs: "service", send: at("/v1/pricing/rates"), answer: 200 },

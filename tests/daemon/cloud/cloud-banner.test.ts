@@ -13,6 +13,7 @@ const healthy: CloudSnapshot = {
   machineId: null,
   hostname: "laptop",
   lastConnectedAt: NOW,
+  ledger: null,
   sync: {
     pausedReason: null,
     pausedCode: null,

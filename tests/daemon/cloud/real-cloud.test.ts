@@ -8,7 +8,7 @@ import type { RequestRecord } from "../../../core/values/record.ts";
 import { type CloudRig, createRig, START, type TestWorkspace } from "../../cloud/kit/cloud-rig.ts";
 import { describeOnEngines } from "../../cloud/kit/engines.ts";
 import { sampleRecord } from "../store/sample-records.rig.ts";
-import { createMachine, type Machine } from "./cloud.rig.ts";
+import { createMachine, credentialsFor, type Machine } from "./cloud.rig.ts";
 
 const DAY = "2026-11-21";
 
@@ -82,6 +82,50 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
       const found = await reconciled(machine);
       assert.deepEqual([found.pendingRequests, found.skippedRequests, found.cloud.requests], [1, 1, 1]);
       assert.equal(found.isDeliveryExact, true);
+    } finally {
+      await machine.close();
+    }
+  });
+
+  it("finds out if the cloud rewrites its ledger of costs, or cuts rows off", async () => {
+    const { machine, workspace } = await connected();
+    try {
+      const credentials = credentialsFor(baseUrl, workspace.token);
+      await machine.ports.credentials.write({ ...credentials, workspaceId: workspace.id });
+      const check = async () => {
+        const result = await machine.service.checkLedger();
+        return result.kind === "compared"
+          ? [result.witness.heads.costs.seq, result.witness.fault?.fault]
+          : null;
+      };
+      const send = async () => {
+        machine.store.records.insert([priced()]);
+        await machine.service.syncNow();
+      };
+      await send();
+      assert.deepEqual(await check(), [1, undefined]);
+      await send();
+      assert.deepEqual(await check(), [2, undefined]);
+      await rig.db
+        .updateTable("cost_seals")
+        .set({ hash: "f".repeat(64) })
+        .where("seq", "=", "2")
+        .execute();
+      await send();
+      assert.deepEqual(await check(), [2, "history_rewritten"]);
+      await machine.service.checkLedger({ accept: true });
+      assert.deepEqual(await check(), [3, undefined]);
+      await rig.db
+        .deleteFrom("cost_seals")
+        .where("workspace_id", "=", workspace.id)
+        .where("seq", "=", "3")
+        .execute();
+      await rig.db
+        .updateTable("cost_seal_heads")
+        .set({ seq: "2" })
+        .where("workspace_id", "=", workspace.id)
+        .execute();
+      assert.deepEqual(await check(), [3, "tail_cut"]);
     } finally {
       await machine.close();
     }

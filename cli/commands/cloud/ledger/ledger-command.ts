@@ -1,0 +1,32 @@
+import { Command, Option } from "clipanion";
+import { MeterCommand } from "../../../program/meter-command.ts";
+
+export class CloudLedgerCommand extends MeterCommand {
+  static override paths = [["cloud", "ledger"]];
+  static override usage = Command.Usage({
+    category: "Cloud",
+    description: "Check that the cloud has not rewritten its ledgers",
+    details: `
+      The cloud keeps ledgers of prompt views, audit events and costs. Each row has the hash of the row before it. This machine
+      saves the last hash of each ledger and compares it every hour: a ledger may only grow. Exits with 1 if a ledger was
+      shortened or rewritten.
+
+      A cloud that was restored from a backup has shorter ledgers than before. If that is the reason, \`--accept\` saves the
+      current hashes.
+    `,
+    examples: [
+      ["Check now", "meter cloud ledger"],
+      ["Save the hashes for `meter-cloud ledger verify --head`", "meter cloud ledger --json > heads.json"],
+    ],
+  });
+
+  accept = Option.Boolean("--accept", false, {
+    description: "Save the current hashes, whatever was saved before",
+  });
+  json = Option.Boolean("--json", false, { description: "Print the saved hashes as JSON" });
+
+  protected override async perform(): Promise<number> {
+    const { checkLedgers } = await import("./check-ledgers.ts");
+    return await checkLedgers(this.commandContext, this);
+  }
+}

@@ -1,0 +1,10 @@
+import type { HeadFault } from "../../core/privacy/ledger/compare-heads.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
+
+const CHAINS = { prompt_views: "prompt views", audit_events: "audit events", costs: "costs" } as const;
+
+/** Describes a ledger of the cloud that no longer contains what it contained. */
+export function describeLedgerFault({ chain, seq, fault }: HeadFault): string {
+  const what = fault === "tail_cut" ? "ends before" : "has another";
+  return `The cloud changed its ledger of ${CHAINS[chain]}: it ${what} row ${formatCount(seq)}, which this machine saw.`;
+}
