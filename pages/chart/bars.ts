@@ -1,0 +1,138 @@
+import { html } from "hono/html";
+import type { Html } from "../html.ts";
+import { ceilToStep, highestOf, percent, pickLabels, stackHeights } from "./scale.ts";
+
+/** A series of a chart. Its colour is a number of the palette, 0 to 6; 6 is grey, for the rest. */
+export interface BarSeries {
+  readonly name: string;
+  readonly colour: number;
+}
+
+/** One bar, with the rows behind it at `href`. */
+export interface Bar {
+  /** Such as a day. */
+  readonly label: string;
+  /** The label on the axis. Default: `label`. */
+  readonly axisLabel?: string;
+  readonly href?: string;
+  /** By series. */
+  readonly values: readonly bigint[];
+  /** The sum at the same place in the period that this one is compared with; null if there is none. */
+  readonly before?: bigint | null;
+  /** Whether nothing was metered because the meter did not run. */
+  readonly isGap?: boolean;
+}
+
+export interface BarChart {
+  /** Unique in the page. */
+  readonly id: string;
+  /** What is drawn, such as "Cost per day". */
+  readonly title: string;
+  /** The heading of the first column of the table, such as "Day (Europe/Berlin)". */
+  readonly heading: string;
+  readonly series: readonly BarSeries[];
+  readonly bars: readonly Bar[];
+  /** The top of an empty chart. */
+  readonly ceilingIfEmpty: bigint;
+  readonly format: (value: bigint) => string;
+  /** Renders a value of the table. */
+  readonly render: (value: bigint) => Html | string;
+}
+
+/** How much of a slot its bar takes. */
+const BAR_SHARE = 0.76;
+
+/** The most labels below a chart. */
+const MAX_LABELS = 6;
+
+const sumOf = (values: readonly bigint[]): bigint => values.reduce((sum, value) => sum + value, 0n);
+
+/**
+ * Renders stacked bars with a table of the same values. The drawing is hidden from screen readers: the table has its values and
+ * links.
+ */
+export function renderBars(chart: BarChart): Html {
+  const { bars, series } = chart;
+  const highest = highestOf(bars.flatMap(({ values, before }) => [sumOf(values), before ?? 0n]));
+  const ceiling = ceilToStep(highest, chart.ceilingIfEmpty);
+  const labels = pickLabels(
+    bars.map(({ axisLabel, label }) => axisLabel ?? label),
+    MAX_LABELS,
+  );
+  const isCompared = bars.some(({ before }) => before !== undefined && before !== null);
+  return html`<figure class="chart" aria-label="${chart.title}">
+    <div class="plot">
+      <div class="scale" aria-hidden="true"><span>${chart.format(ceiling)}</span><span>${chart.format(ceiling / 2n)}</span><span>${chart.format(0n)}</span></div>
+      <svg aria-hidden="true" focusable="false">
+        <pattern id="${chart.id}-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V6" /></pattern>
+        ${[0.5, 50, 100].map((y) => html`<line class="rule" x1="0" x2="100%" y1="${percent(y)}" y2="${percent(y)}" />`)}
+        ${bars.map((bar, index) => renderBar(chart, bar, index, ceiling))}
+      </svg>
+      <div class="axis" aria-hidden="true">${labels.map((label) => html`<span>${label}</span>`)}</div>
+    </div>
+    ${series.length < 2 && !isCompared ? "" : renderLegend(series, isCompared)}
+    ${renderBarTable(chart, isCompared)}
+  </figure>`;
+}
+
+function renderBar(chart: BarChart, bar: Bar, index: number, ceiling: bigint): Html {
+  const { bars, series } = chart;
+  const width = 100 / bars.length;
+  const x = index * width;
+  const heights = stackHeights(bar.values, ceiling);
+  let top = 100;
+  const rects = heights.map((height, n) => {
+    top -= height;
+    return height === 0
+      ? ""
+      : html`<rect class="f${series[n]?.colour ?? 6}" x="${percent(x + (width * (1 - BAR_SHARE)) / 2)}" y="${percent(top)}" width="${percent(width * BAR_SHARE)}" height="${percent(height)}" />`;
+  });
+  const [before = 0] = stackHeights([bar.before ?? 0n], ceiling);
+  const line =
+    before === 0
+      ? ""
+      : html`<line class="before" x1="${percent(x)}" x2="${percent(x + width)}" y1="${percent(100 - before)}" y2="${percent(100 - before)}" />`;
+  const gap =
+    bar.isGap === true && top === 100
+      ? html`<rect class="gap" fill="url(#${chart.id}-hatch)" x="${percent(x)}" y="0" width="${percent(width)}" height="100%" />`
+      : "";
+  const drawn = html`<rect class="slot" x="${percent(x)}" y="0" width="${percent(width)}" height="100%" />${gap}${rects}${line}`;
+  const tip = describeBar(chart, bar);
+  return bar.href === undefined
+    ? html`<g data-tip="${tip}">${drawn}</g>`
+    : html`<a href="${bar.href}" tabindex="-1"><g data-tip="${tip}">${drawn}</g></a>`;
+}
+
+function describeBar({ series, format }: BarChart, { label, values, before, isGap }: Bar): string {
+  const total = sumOf(values);
+  const parts = series.flatMap(({ name }, n) =>
+    (values[n] ?? 0n) > 0n ? [`${name}: ${format(values[n] ?? 0n)}`] : [],
+  );
+  return [
+    `${label}: ${isGap === true && total === 0n ? "not metering" : format(total)}`,
+    ...(series.length > 1 ? parts.toReversed() : []),
+    ...(before === undefined || before === null ? [] : [`before: ${format(before)}`]),
+  ].join("\n");
+}
+
+/** Renders the names of series with their colours. */
+export const renderLegend = (series: readonly BarSeries[], isCompared = false): Html =>
+  html`<ul class="legend">${series.map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}</ul>`;
+
+function renderBarTable({ id, title, heading, series, bars, render }: BarChart, isCompared: boolean): Html {
+  const columns = series.length > 1;
+  return html`<details id="${id}-table">
+    <summary>${title} as a table</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label="${title} as a table">
+      <table aria-label="${title}">
+        <thead><tr><th scope="col">${heading}</th>${columns ? series.map(({ name }) => html`<th scope="col" class="num"><bdi>${name}</bdi></th>`) : ""}<th scope="col" class="num">Total</th>${isCompared ? html`<th scope="col" class="num">Before</th>` : ""}</tr></thead>
+        <tbody>${bars
+          .toReversed()
+          .map(
+            ({ label, href, values, before, isGap }) =>
+              html`<tr><th scope="row" class="when">${href === undefined ? label : html`<a href="${href}">${label}</a>`}${isGap === true ? " (not metering)" : ""}</th>${columns ? values.map((value) => html`<td class="num">${render(value)}</td>`) : ""}<td class="num">${render(sumOf(values))}</td>${isCompared ? html`<td class="num">${before === undefined || before === null ? "–" : render(before)}</td>` : ""}</tr>`,
+          )}</tbody>
+      </table>
+    </div>
+  </details>`;
+}

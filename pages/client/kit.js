@@ -1,0 +1,349 @@
+// The script of all pages. Without it the pages work: it only saves page loads and adds keys, copies, pictures and live
+// updates. It is no module: a browser fetches modules with an Origin, which the local API refuses.
+
+/** How long an answer may take before the page says that it is loading, in milliseconds. */
+const BUSY_AFTER_MS = 300;
+/** The shortest pause between two live updates, in milliseconds. Updates take at most a tenth of the server's time. */
+const LIVE_PAUSE_MS = 500;
+const RECONNECT_MS = 2_000;
+
+/** @param {string} selector @param {ParentNode} [within] @returns {HTMLElement[]} */
+const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
+/** @param {string} id */
+const byId = (id) => document.getElementById(id);
+/** @param {EventTarget | null} target @param {string} selector @returns {HTMLElement | null} */
+const closest = (target, selector) => (target instanceof Element ? target.closest(selector) : null);
+/** @param {string} text */
+const announce = (text) => {
+  const status = byId("status");
+  if (status) status.textContent = text;
+};
+
+/** @type {AbortController | null} */
+let loading = null;
+
+/** @param {string} address @param {AbortSignal} [signal] */
+const load = async (address, signal) => {
+  const answer = await fetch(address, { headers: { accept: "text/html" }, ...(signal && { signal }) });
+  if (!/^text\/html/.test(answer.headers.get("content-type") ?? "")) throw new TypeError("not a page");
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+};
+
+/** Keeps open what was open, and marks rows that were not there. @param {Element} old @param {Element} fresh @param {boolean} mark */
+const carryOver = (old, fresh, mark) => {
+  for (const open of all("details[open][id]", old))
+    fresh.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
+  if (!mark) return;
+  const known = new Set(all("tr[id]", old).map((row) => row.id));
+  for (const row of all("tr[id]", fresh)) if (!known.has(row.id)) row.classList.add("new");
+};
+
+/** Shows another view of this page. @param {string} address @param {boolean} isNew */
+const show = async (address, isNew) => {
+  loading?.abort();
+  const abort = (loading = new AbortController());
+  const main = byId("main");
+  const busy = setTimeout(() => main?.setAttribute("aria-busy", "true"), BUSY_AFTER_MS);
+  const focus = document.activeElement?.id;
+  try {
+    const fresh = await load(address, abort.signal);
+    const next = fresh.getElementById("main");
+    if (!main || !next) throw new TypeError("no main");
+    carryOver(main, next, false);
+    main.replaceChildren(...next.childNodes);
+    document.title = fresh.title;
+    if (isNew) history.pushState(null, "", address);
+    prepare();
+    (focus ? byId(focus) : null)?.focus({ preventScroll: true });
+    announce(main.querySelector("[data-summary]")?.textContent ?? document.title);
+  } catch {
+    if (!abort.signal.aborted) location.assign(address);
+  } finally {
+    clearTimeout(busy);
+    if (loading === abort) {
+      loading = null;
+      main?.removeAttribute("aria-busy");
+    }
+  }
+};
+
+/** @param {URL} url */
+const isSameView = (url) =>
+  url.origin === location.origin && url.pathname === location.pathname && !url.searchParams.has("format");
+
+document.addEventListener("click", (event) => {
+  const copy = closest(event.target, "[data-copy]");
+  if (copy) return void copyText(copy.dataset.copy ?? "");
+  const table = closest(event.target, "[data-markdown]");
+  if (table) return void copyText(toMarkdown());
+  const picture = closest(event.target, "[data-picture]");
+  if (picture) return void savePicture(picture.dataset.picture === "png");
+  if (closest(event.target, "#keys")) return switchKeys();
+  const link = closest(event.target, "a[href]");
+  if (!(link instanceof HTMLAnchorElement) || link.target || event.defaultPrevented) return;
+  if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const url = new URL(link.href);
+  if (!isSameView(url) || (url.hash && url.search === location.search)) return;
+  event.preventDefault();
+  void show(url.href, true);
+});
+
+/** The address of a form without its empty fields. @param {HTMLFormElement} form */
+const addressOf = (form) => {
+  const url = new URL(form.action);
+  url.search = "";
+  for (const [name, value] of new FormData(form))
+    if (value !== "") url.searchParams.append(name, String(value));
+  return url;
+};
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement) || form.method !== "get" || !isSameView(addressOf(form))) return;
+  event.preventDefault();
+  void show(addressOf(form).href, true);
+});
+document.addEventListener("change", (event) => {
+  if (event.target instanceof HTMLSelectElement) event.target.form?.requestSubmit();
+});
+addEventListener("popstate", () => void show(location.href, false));
+
+/** @param {string} text */
+const copyText = async (text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    announce("Copied.");
+  } catch {
+    announce("The browser did not allow the copy.");
+  }
+};
+// A figure that is copied is exact.
+document.addEventListener("copy", (event) => {
+  const selection = getSelection();
+  const figure = closest(selection?.anchorNode?.parentElement ?? null, "data");
+  if (!(figure instanceof HTMLDataElement) || selection?.toString().trim() !== figure.textContent?.trim())
+    return;
+  event.clipboardData?.setData("text/plain", figure.value);
+  event.preventDefault();
+});
+
+/** The tables of the page as Markdown, with the address that shows them. */
+const toMarkdown = () => {
+  /** @param {HTMLElement} cell */
+  // biome-ignore lint/performance/useDomNodeTextContent: what is hidden at this width is not copied.
+  const text = (cell) => cell.innerText.replace(/\s+/g, " ").trim().replaceAll("|", "\\|");
+  const tables = all("main table").map((table) => {
+    const [head = [], ...body] = all("tr", table).map((row) => all("th,td", row).map(text));
+    const lines = [head, head.map(() => "---"), ...body].map((cells) => `| ${cells.join(" | ")} |`);
+    return `${table.getAttribute("aria-label") ?? ""}\n\n${lines.join("\n")}`;
+  });
+  return [`## ${document.title}`, ...tables, location.href].join("\n\n");
+};
+
+/** Makes a picture of the chart, with its title, scale and legend. @param {boolean} asPng */
+const savePicture = async (asPng) => {
+  const figure = document.querySelector("figure.chart");
+  const drawn = figure?.querySelector("svg");
+  if (!figure || !drawn) return;
+  const [width, height, left, top] = [1200, 600, 90, 90];
+  const paper = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [name, value] of Object.entries({
+    xmlns: paper.namespaceURI,
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+  }))
+    paper.setAttribute(name, String(value));
+  const style = getComputedStyle(document.body);
+  /** @param {string} tag @param {Record<string, string | number>} attributes @param {string} [text] */
+  const add = (tag, attributes, text = "") => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+    element.textContent = text;
+    return paper.appendChild(element);
+  };
+  /** @param {number} x @param {number} y @param {string | null} text @param {Record<string, string | number>} [more] */
+  const write = (x, y, text, more = {}) =>
+    add(
+      "text",
+      { x, y, fill: style.color, "font-family": "system-ui, sans-serif", "font-size": 15, ...more },
+      text ?? "",
+    );
+  add("rect", { width, height, fill: getComputedStyle(figure.closest(".panel") ?? figure).backgroundColor });
+  write(24, 40, document.title, { "font-size": 22, "font-weight": 600 });
+  write(24, 66, document.querySelector("[data-summary]")?.textContent?.replace(/\s+/g, " ").trim() ?? "");
+  const copy = /** @type {SVGSVGElement} */ (drawn.cloneNode(true));
+  const originals = [drawn, ...all("*", drawn)];
+  for (const [n, element] of [copy, ...all("*", copy)].entries()) {
+    const seen = getComputedStyle(/** @type {Element} */ (originals[n]));
+    for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity"])
+      element.setAttribute(name, seen.getPropertyValue(name));
+    element.removeAttribute("class");
+  }
+  const [w, h] = [width - left - 30, height - top - 100];
+  for (const [name, value] of Object.entries({ x: left, y: top, width: w, height: h }))
+    copy.setAttribute(name, String(value));
+  paper.append(copy);
+  const scale = all(".scale span", figure);
+  for (const [n, each] of scale.entries())
+    write(left - 10, top + (h * n) / Math.max(1, scale.length - 1) + 5, each.textContent, {
+      "text-anchor": "end",
+    });
+  const dates = all(".axis span", figure);
+  for (const [n, each] of dates.entries())
+    write(left + (w * n) / Math.max(1, dates.length - 1), top + h + 24, each.textContent, {
+      "text-anchor": n === 0 ? "start" : n === dates.length - 1 ? "end" : "middle",
+    });
+  let x = left;
+  for (const each of all(".legend li", figure)) {
+    const mark = each.querySelector("i");
+    add("rect", {
+      x,
+      y: height - 42,
+      width: 12,
+      height: 12,
+      fill: mark ? getComputedStyle(mark).backgroundColor : "none",
+    });
+    write(x + 18, height - 31, each.textContent?.trim() ?? "");
+    x += 50 + (each.textContent?.trim().length ?? 0) * 8;
+  }
+  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(paper))}`;
+  const link = document.createElement("a");
+  link.download = `${document.title.replace(/[^\p{L}\p{N}]+/gu, "-")}.${asPng ? "png" : "svg"}`;
+  link.href = source;
+  if (asPng) {
+    const image = new Image();
+    image.src = source;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [width * 2, height * 2];
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    link.href = canvas.toDataURL("image/png");
+  }
+  link.target = "_self";
+  link.click();
+};
+
+// Keys. WCAG 2.1.4: they can be switched off.
+const KEYS_OFF = "meter.keys.off";
+const areKeysOff = () => {
+  try {
+    return localStorage.getItem(KEYS_OFF) === "1";
+  } catch {
+    return false;
+  }
+};
+const switchKeys = () => {
+  try {
+    if (areKeysOff()) localStorage.removeItem(KEYS_OFF);
+    else localStorage.setItem(KEYS_OFF, "1");
+  } catch {
+    announce("The browser does not let this page store the setting.");
+  }
+  prepare();
+};
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    hideTip();
+    return loading?.abort();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || areKeysOff()) return;
+  if (closest(event.target, "input,select,textarea,[contenteditable],.scroll")) return;
+  const target = all("[data-key]").find((each) => each.dataset.key?.split(" ").includes(event.key));
+  if (!target) return;
+  event.preventDefault();
+  if (target.matches("a,button")) target.click();
+  else target.focus();
+});
+
+// Descriptions of marks stay while the pointer is on them or on the description.
+/** @type {HTMLElement | null} */
+let tip = null;
+const hideTip = () => {
+  tip?.remove();
+  tip = null;
+};
+document.addEventListener("pointerover", (event) => {
+  if (closest(event.target, "#tip")) return;
+  hideTip();
+  const mark = closest(event.target, "[data-tip]");
+  if (!mark) return;
+  tip = document.createElement("div");
+  tip.id = "tip";
+  tip.textContent = mark.dataset.tip ?? mark.getAttribute("data-tip");
+  document.body.append(tip);
+  const [box, own] = [mark.getBoundingClientRect(), tip.getBoundingClientRect()];
+  tip.style.left = `${Math.max(4, Math.min(innerWidth - own.width - 4, box.left + box.width / 2 - own.width / 2))}px`;
+  tip.style.top = `${Math.max(4, Math.min(box.top, event.clientY) - own.height - 8)}px`;
+});
+addEventListener("scroll", hideTip, { passive: true });
+
+// Live parts.
+let waiting = false;
+let pauseMs = LIVE_PAUSE_MS;
+const refresh = async () => {
+  waiting = false;
+  if (loading || document.hidden) return;
+  const began = performance.now();
+  try {
+    const fresh = await load(location.href);
+    document.title = fresh.title;
+    for (const part of all("[data-live]")) {
+      const next = fresh.getElementById(part.id);
+      // A part with the focus is replaced when the focus has left it.
+      if (!next || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue;
+      carryOver(part, next, true);
+      part.replaceChildren(...next.childNodes);
+    }
+    prepare();
+  } catch {
+    // The event source reports that the server is gone.
+  } finally {
+    pauseMs = Math.max(LIVE_PAUSE_MS, 10 * (performance.now() - began));
+  }
+};
+const soon = () => {
+  if (waiting || document.hidden) return;
+  waiting = true;
+  setTimeout(refresh, pauseMs);
+};
+/** @type {EventSource | null} */
+let events = null;
+const connect = () => {
+  const live = byId("live");
+  const address = live?.dataset.events;
+  if (!live || !address || events || document.hidden) return;
+  const source = (events = new EventSource(address));
+  for (const name of ["request", "limit.warning", "limit.reset"]) source.addEventListener(name, soon);
+  let wasLost = false;
+  source.addEventListener("open", () => {
+    live.textContent = "Live";
+    if (wasLost) soon();
+    wasLost = false;
+  });
+  source.addEventListener("error", () => {
+    live.textContent = "Not connected";
+    wasLost = true;
+    // After a response other than 200 the browser does not try again.
+    if (source.readyState !== EventSource.CLOSED) return;
+    events = null;
+    setTimeout(connect, RECONNECT_MS);
+  });
+};
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    events?.close();
+    events = null;
+  } else {
+    connect();
+    soon();
+  }
+});
+
+/** Shows what needs this script. */
+const prepare = () => {
+  for (const each of all("[data-script]")) each.hidden = false;
+  const keys = byId("keys");
+  if (keys) keys.textContent = `Keyboard shortcuts: ${areKeysOff() ? "off" : "on"}`;
+};
+prepare();
+connect();

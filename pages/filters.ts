@@ -1,0 +1,81 @@
+import { html } from "hono/html";
+import type { Html } from "./html.ts";
+import { type View, type ViewFilter, viewHref, viewParameters } from "./view.ts";
+
+/** One value of a key, in words. `key` is its key on the keyboard. */
+export interface Choice {
+  readonly value: string;
+  readonly name: string;
+  readonly key?: string;
+}
+
+/** The periods of all pages. The first is the default. */
+export const PERIODS: readonly Choice[] = [
+  { value: "30d", name: "30 days", key: "m" },
+  { value: "today", name: "Today", key: "t" },
+  { value: "7d", name: "7 days", key: "w" },
+  { value: "90d", name: "90 days", key: "q" },
+  { value: "12m", name: "12 months", key: "y" },
+];
+
+/** The order in which periods are shown. */
+const PERIOD_ORDER = ["today", "7d", "30d", "90d", "12m"];
+
+export const PERIOD_VALUES: readonly string[] = PERIODS.map(({ value }) => value);
+
+/** Renders links that switch between the values of a key. */
+export function renderSwitch(view: View, key: string, label: string, choices: readonly Choice[]): Html {
+  return html`<nav aria-label="${label}"><ul class="switch">${choices.map(
+    ({ value, name, key: shortcut }) =>
+      html`<li><a id="${key}-${value}" href="${viewHref(view, { values: { [key]: value } })}"${shortcut === undefined ? "" : html` data-key="${shortcut}"`}${view.values[key] === value ? html` aria-current="true"` : ""}>${name}</a></li>`,
+  )}</ul></nav>`;
+}
+
+/** Renders the periods. */
+export const renderPeriods = (view: View): Html =>
+  renderSwitch(
+    view,
+    "period",
+    "Period",
+    PERIOD_ORDER.flatMap((value) => PERIODS.filter((each) => each.value === value)),
+  );
+
+/** A menu of a form: the values that a filter or key can have. */
+export interface Menu {
+  readonly name: string;
+  readonly label: string;
+  readonly choices: readonly Choice[];
+  readonly selected: string;
+}
+
+/** Renders menus as a form that loads the view. The rest of the view is kept in hidden fields. */
+export function renderMenus(view: View, menus: readonly Menu[]): Html {
+  const names = menus.map(({ name }) => name);
+  const kept = [...viewParameters(view, { values: {} })].filter(([name]) => !names.includes(name));
+  return html`<form class="bar" method="get" action="${view.spec.path}">
+    ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+    ${menus.map(
+      ({ name, label, choices, selected }) =>
+        html`<label>${label} <select id="menu-${name}" name="${name}">${choices.map(({ value, name: text }) => html`<option value="${value}"${value === selected ? html` selected` : ""}>${text}</option>`)}</select></label>`,
+    )}
+    <button>Show</button>
+  </form>`;
+}
+
+/** Renders the filters, each with a link that removes it. */
+export function renderChips(view: View): Html | "" {
+  if (view.filters.length === 0) return "";
+  return html`<div class="bar" role="group" aria-label="Filters">${view.filters.map(
+    (filter) =>
+      html`<span class="chip"><span>${filter.name} ${filter.excludes ? "is not" : "is"} <bdi>${filter.value}</bdi></span><a href="${viewHref(view, { filters: without(view.filters, filter) })}" aria-label="Remove the filter ${filter.name}">×</a></span>`,
+  )}${view.filters.length > 1 ? html`<a href="${viewHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
+}
+
+const without = (filters: readonly ViewFilter[], removed: ViewFilter): ViewFilter[] =>
+  filters.filter((each) => each !== removed);
+
+/** Renders what the address has and the page does not know. */
+export const renderViewNotices = ({ notices }: View): Html | "" =>
+  notices.length === 0
+    ? ""
+    : html`<div class="notice" role="note">${notices.length === 1 ? notices[0] : html`<ul>${notices.map((notice) => html`<li>${notice}</li>`)}</ul>`}</div>`;

@@ -1,0 +1,51 @@
+import { html } from "hono/html";
+import type { Html } from "./html.ts";
+import { renderCommand } from "./tools.ts";
+import { type View, viewHref } from "./view.ts";
+
+/** Renders a state of a page that has nothing to list: what is so, and what to do. */
+export const renderState = (title: string, body: Html | string, more: Html | "" = ""): Html =>
+  html`<section class="panel state"><h2>${title}</h2><p class="quiet">${body}</p>${more}</section>`;
+
+/** Nothing matches: names the filters to drop, with a link without them. */
+export function renderEmpty(view: View, what: string): Html {
+  if (view.filters.length === 0)
+    return renderState(
+      `No ${what} in this period`,
+      html`Try a longer period.`,
+      "period" in view.values
+        ? html`<p><a href="${viewHref(view, { values: { period: "12m" } })}">Show 12 months</a></p>`
+        : "",
+    );
+  return renderState(
+    `No ${what} match these filters`,
+    html`Remove one of them to see more.`,
+    html`<ul class="plain">${view.filters.map(
+      (filter) =>
+        html`<li><a href="${viewHref(view, { filters: view.filters.filter((each) => each !== filter) })}">Without ${filter.name} <bdi>${filter.value}</bdi></a></li>`,
+    )}</ul>`,
+  );
+}
+
+/** A step on the way to the first call. */
+export interface FirstStep {
+  readonly text: Html | string;
+  readonly isDone: boolean;
+  readonly command?: string;
+}
+
+/** Renders the steps to the first metered call. They change while the page is open. */
+export const renderFirstRun = (steps: readonly FirstStep[]): Html =>
+  html`<section class="panel" aria-labelledby="first-title"><h2 id="first-title">Nothing metered yet</h2>
+    <ol class="steps">${steps.map(
+      ({ text, isDone, command }) =>
+        html`<li class="${isDone ? "done" : ""}"><div>${text}<span class="hidden">${isDone ? " (done)" : " (open)"}</span>${command === undefined || isDone ? "" : renderCommand(command)}</div></li>`,
+    )}</ol></section>`;
+
+/** A part of a page that could not be read. The rest of the page is shown. */
+export const renderFailed = (what: string, reason: string): Html =>
+  html`<div class="notice bad" role="alert">${what} could not be read: ${reason}. The rest of this page is complete.</div>`;
+
+/** Old numbers, with their age and the reason. */
+export const renderStale = (age: string, reason: string): Html =>
+  html`<div class="notice" role="note">These numbers are ${age} old: ${reason}</div>`;

@@ -1,0 +1,99 @@
+import { html } from "hono/html";
+import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import { UNKNOWN } from "../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { type Bar, renderBars } from "../chart/bars.ts";
+import { formatSpan, renderUsd } from "../figures.ts";
+import { formatPermille, formatShortUsd } from "../formats.ts";
+import type { Html } from "../html.ts";
+import { renderName } from "../names.ts";
+import { type FirstStep, renderFirstRun } from "../states.ts";
+import { formatTimeOfDay, type PageClock } from "../times.ts";
+import { type LimitWindow, renderLimitTable } from "./limits.ts";
+import { renderRequestTable } from "./request-table.ts";
+
+/** Sums of calls with who pays. */
+export interface NowTotal {
+  readonly requests: number;
+  readonly split: CostSplit;
+}
+
+/** A call whose response has not ended. */
+export interface RunningCall {
+  readonly provider: string;
+  readonly model: string | null;
+  readonly client: string | null;
+  readonly runningMs: number;
+}
+
+export interface NowAnswer {
+  readonly today: NowTotal;
+  readonly lastHour: NowTotal;
+  /** Tenths of a percent of today's calls that were metered; null without calls. */
+  readonly coveragePermille: number | null;
+  readonly calls: readonly RunningCall[];
+  readonly limits: readonly LimitWindow[];
+  /** The last 60 minutes by who pays, the current one last. */
+  readonly minutes: readonly { readonly at: Millis; readonly split: CostSplit }[];
+  readonly latest: readonly RequestRecord[];
+  /** The steps to the first call; empty if there was one. */
+  readonly firstSteps: readonly FirstStep[];
+}
+
+/** The top of an empty chart: a tenth of a cent. */
+const EMPTY_CEILING = PICO_USD_PER_USD / 1_000n;
+
+/** Renders what is happening, and what limits it may reach. */
+export function renderNow(answer: NowAnswer, clock: PageClock): Html {
+  const { today, lastHour, calls, coveragePermille, limits, latest, firstSteps } = answer;
+  const tile = (name: string, value: Html | string, note: Html | string) =>
+    html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
+  if (firstSteps.length > 0) return html`<div id="first" data-live>${renderFirstRun(firstSteps)}</div>`;
+  const plan = (split: CostSplit) =>
+    split.planUsagePicoUsd === 0n ? "" : html`, plan usage ${renderUsd(split.planUsagePicoUsd)}`;
+  return html`<dl class="figures" id="figures" data-live>
+      ${tile("Spent today", renderUsd(today.split.spentPicoUsd), html`${formatQuantity(today.requests, "call")}${plan(today.split)}`)}
+      ${tile("Last hour", renderUsd(lastHour.split.spentPicoUsd), html`${formatQuantity(lastHour.requests, "call")}${plan(lastHour.split)}`)}
+      ${tile("In flight", String(calls.length), calls[0] === undefined ? "no call is running" : `the longest for ${formatSpan(calls[0].runningMs)}`)}
+      ${tile("Coverage today", html`<a href="/coverage?period=today" class="${coveragePermille === 1000 ? "good" : ""}">${coveragePermille === null ? UNKNOWN : formatPermille(coveragePermille)}</a>`, coveragePermille === null ? "no calls to providers" : "of calls to providers")}
+    </dl>
+    <div id="limits" data-live>${limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="/limits">All limits</a></div>${renderLimitTable(limits, clock)}</section>`}</div>
+    <div id="running" data-live>${calls.length === 0 ? "" : renderCalls(calls)}</div>
+    <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, clock)}</div></section>
+    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="/requests">All requests</a></div><div id="latest" data-live>${renderRequestTable("Latest requests", latest, clock)}</div></section>`;
+}
+
+const renderCalls = (calls: readonly RunningCall[]): Html =>
+  html`<section class="panel" aria-labelledby="running-title"><div class="head"><h2 id="running-title">In flight</h2></div><div class="scroll"><table aria-label="Calls in flight">
+    <thead><tr><th scope="col">Program</th><th scope="col">Model</th><th scope="col" class="desk">Provider</th><th scope="col" class="num">Running</th></tr></thead>
+    <tbody>${calls.map(({ client, model, provider, runningMs }) => html`<tr><th scope="row" class="name">${renderName(client)}</th><td class="name">${renderName(model)}</td><td class="desk">${renderName(provider)}</td><td class="num">${formatSpan(runningMs)}</td></tr>`)}</tbody></table></div></section>`;
+
+/** The parts of a cost with the colours that they have on all pages: blue, green, grey. */
+export const COST_SERIES = [
+  { part: "spentPicoUsd", name: "Spent", colour: 0 },
+  { part: "planUsagePicoUsd", name: "Plan usage, at API prices", colour: 2 },
+  { part: "unknownBillingPicoUsd", name: "Unknown billing", colour: 6 },
+] as const satisfies readonly { part: keyof CostSplit; name: string; colour: number }[];
+
+function renderMinutes({ minutes }: NowAnswer, { zone }: PageClock): Html {
+  const series = COST_SERIES.filter(
+    ({ part }, n) => n === 0 || minutes.some(({ split }) => split[part] > 0n),
+  );
+  const bars: Bar[] = minutes.map(({ at, split }) => ({
+    label: formatTimeOfDay(at, zone),
+    values: series.map(({ part }) => split[part]),
+  }));
+  return renderBars({
+    id: "minutes-chart",
+    title: "Cost per minute",
+    heading: `Minute (${zone})`,
+    series,
+    bars,
+    ceilingIfEmpty: EMPTY_CEILING,
+    format: formatShortUsd,
+    render: renderUsd,
+  });
+}

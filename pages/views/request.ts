@@ -1,0 +1,132 @@
+import { html } from "hono/html";
+import { describeFailure } from "../../core/metering/classify/describe-failure.ts";
+import { BILLING_TEXTS } from "../../core/pricing/cost-split.ts";
+import { type Explanation, formatLineQuantity, formatLineRate } from "../../core/pricing/explain-request.ts";
+import { formatPicoUsd } from "../../core/pricing/money.ts";
+import type { PriceFix } from "../../core/pricing/price-fix.ts";
+import { effectiveBilling } from "../../core/values/billing.ts";
+import { formatCount } from "../../core/values/text/format-count.ts";
+import { formatDuration } from "../../core/values/text/format-duration.ts";
+import type { Html } from "../html.ts";
+import { renderName } from "../names.ts";
+import { renderState } from "../states.ts";
+import { type PageClock, renderTime } from "../times.ts";
+import { renderOutcome } from "./request-table.ts";
+import { sessionHref } from "./session-links.ts";
+
+/** One request with the calculation of its cost. */
+export interface RequestAnswer {
+  readonly explanation: Explanation;
+  /** How its model gets a price. Null if it has one. */
+  readonly priceFix: PriceFix | null;
+  /** Where the project is, if its name does not tell; null otherwise. */
+  readonly origin: string | null;
+}
+
+type Request = Explanation["request"];
+type Fact = readonly [name: string, value: Html | string];
+
+/** Renders one request: what it was, its tokens, and its cost to the last digit. */
+export function renderRequest({ explanation, priceFix, origin }: RequestAnswer, clock: PageClock): Html {
+  const { request } = explanation;
+  const failure = describeFailure(request);
+  return html`${failure === null ? "" : html`<div class="notice bad" role="note"><bdi>${failure}</bdi></div>`}
+    ${renderCost(explanation, priceFix)}
+    <div class="pair">
+      <section class="panel" aria-labelledby="facts-title"><div class="head"><h2 id="facts-title">Call</h2></div>
+        <dl class="facts">${listFacts(request, origin, clock).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
+      ${renderTokens(request, failure !== null)}
+    </div>`;
+}
+
+function listFacts(request: Request, origin: string | null, clock: PageClock): readonly Fact[] {
+  const { model, requestedModel, client, clientVersion, sessionId, gitBranch, attributionTier } = request;
+  const asked =
+    requestedModel === null || requestedModel === model
+      ? ""
+      : html` <span class="quiet">requested <bdi>${requestedModel}</bdi></span>`;
+  const fact = (name: string, value: string | null | undefined): Fact[] =>
+    value === null || value === undefined || value === "" ? [] : [[name, renderName(value)]];
+  return [
+    ["When", renderTime(request.requestedAt, clock, true)],
+    ["Model", html`${renderName(model)}${asked}`],
+    ["Provider", renderName(request.provider)],
+    [
+      "Project",
+      html`${renderName(request.project)} <span class="quiet">by ${attributionTier.replaceAll("_", " ")}</span>`,
+    ],
+    ...fact("Origin", origin),
+    ...fact("Branch", gitBranch),
+    ["Program", html`${renderName(client)}${clientVersion ? html` <bdi>${clientVersion}</bdi>` : ""}`],
+    ...(sessionId
+      ? [["Session", html`<a href="${sessionHref(sessionId)}"><bdi>${sessionId}</bdi></a>`] as const]
+      : []),
+    ...fact("Agent", request.agentKind ?? request.agentId),
+    ...listCallFacts(request),
+    ["Billing", BILLING_TEXTS[effectiveBilling(request)]],
+    ["Request", html`<code>${request.requestId}</code>`],
+  ];
+}
+
+/** A log states neither the address of a call nor how it ended. */
+function listCallFacts(request: Request): readonly Fact[] {
+  const { logFile, logLine, ttfbMs, latencyMs } = request;
+  if (request.recordSource === "logs")
+    return [["From logs", html`<bdi>${logFile ?? "unknown file"}</bdi>, line ${logLine ?? "unknown"}`]];
+  const first = ttfbMs === null ? "" : `, first byte after ${formatDuration(ttfbMs)}`;
+  return [
+    ["Call", html`<bdi>${request.method} ${request.host}${request.path}</bdi>`],
+    ["Response", html`${renderOutcome(request)}${request.streaming ? ", streamed" : ""}`],
+    ["Duration", `${formatDuration(latencyMs)}${first}`],
+  ];
+}
+
+function renderTokens({ tokens, tokensComplete }: Request, failed: boolean): Html {
+  const counts: readonly (readonly [string, number | null])[] = [
+    ["Input, fresh", tokens.promptTokens],
+    ["Input, read from a cache", tokens.cacheReadTokens],
+    ["Input, written to a cache", tokens.cacheWriteTokens],
+    ["Output, visible", tokens.completionTokens],
+    ["Output, thinking", tokens.thinkingTokens],
+  ];
+  return html`<section class="panel" aria-labelledby="tokens-title">
+    <div class="head"><h2 id="tokens-title">Tokens as the provider stated them</h2></div>
+    <table aria-label="Tokens"><tbody>${counts.map(([name, count]) => html`<tr><th scope="row">${name}</th><td class="num">${formatCount(count)}</td></tr>`)}</tbody></table>
+    ${tokensComplete || failed ? "" : html`<p class="warn">The usage is incomplete: the provider did not state all of it.</p>`}
+  </section>`;
+}
+
+function renderCost({ request, priced, agrees, rate }: Explanation, priceFix: PriceFix | null): Html {
+  const { costPicoUsd, costSource, providerCostPicoUsd } = request;
+  const isPlan = effectiveBilling(request) === "plan";
+  return html`<section class="panel" aria-labelledby="cost-title">
+    <div class="head"><h2 id="cost-title">${costPicoUsd === null ? "No known price" : html`Cost <data value="${formatPicoUsd(costPicoUsd)}">$${formatPicoUsd(costPicoUsd)}</data>`}</h2>
+    <span class="quiet">${costPicoUsd === null ? "" : costSource}${isPlan ? ", at API prices: covered by a plan" : ""}</span></div>
+    <p class="quiet">${rate === null ? "No rate applied." : html`Rate: <bdi>${rate}</bdi>`}</p>
+    ${priced.lines.length === 0 ? "" : renderLines(priced)}
+    ${priced.unpricedReason === null ? "" : html`<p>Not priced: ${priced.unpricedReason}.</p>`}
+    ${priceFix === null ? "" : renderPriceFix(priceFix)}
+    ${providerCostPicoUsd === null ? "" : html`<p>The provider stated $${formatPicoUsd(providerCostPicoUsd)}. This is the cost that counts.</p>`}
+    ${agrees ? "" : html`<p class="warn">Current rates give a different cost from the stored one. To update it: <code>meter recompute-costs</code></p>`}
+  </section>`;
+}
+
+function renderLines({ lines, computedPicoUsd }: Explanation["priced"]): Html {
+  return html`<div class="scroll"><table aria-label="Cost by line">
+    <thead><tr><th scope="col">Line</th><th scope="col" class="num">Quantity</th><th scope="col" class="num desk">Rate</th><th scope="col" class="num">Cost</th></tr></thead>
+    <tbody>${lines.map((line) => html`<tr><th scope="row">${line.label}<span class="sub phone">${formatLineRate(line, line.rate)}</span></th><td class="num">${formatLineQuantity(line)}</td><td class="num desk">${formatLineRate(line, line.rate)}</td><td class="num">$${formatPicoUsd(line.costPicoUsd)}</td></tr>`)}</tbody>
+    ${computedPicoUsd === null ? "" : html`<tfoot><tr><th scope="row">Sum</th><td></td><td class="desk"></td><td class="num">$${formatPicoUsd(computedPicoUsd)}</td></tr></tfoot>`}
+  </table></div>`;
+}
+
+/** Renders how a model gets a price. */
+export const renderPriceFix = ({ text, toml, commands }: PriceFix): Html =>
+  html`<p>${text}</p><pre tabindex="0">${[...toml, ...commands].join("\n")}</pre>`;
+
+/** The page of an unknown request. */
+export const renderNoRequest = (): Html =>
+  renderState(
+    "There is no request with this ID",
+    "It may have been deleted.",
+    html`<p><a href="/requests">All requests</a></p>`,
+  );

@@ -1,0 +1,109 @@
+import { html } from "hono/html";
+import type { RequestRecord } from "../../core/values/record.ts";
+import { BILLING_MODES } from "../../core/values/record-fields.ts";
+import { PERIOD_VALUES, renderChips, renderMenus, renderViewNotices } from "../filters.ts";
+import type { Html } from "../html.ts";
+import { renderEmpty } from "../states.ts";
+import type { PageClock } from "../times.ts";
+import { filterValue, type View, type ViewSpec, viewHref } from "../view.ts";
+import { renderRequestTable } from "./request-table.ts";
+
+export const REQUESTS_VIEW: ViewSpec = {
+  path: "/requests",
+  keys: {
+    period: PERIOD_VALUES,
+    from: [],
+    to: [],
+    status: ["", "ok", "failed", "unpriced", "incomplete"],
+    billing: ["", ...BILLING_MODES],
+    cursor: [],
+  },
+  filters: ["project", "model", "provider", "client"],
+};
+
+/** One page of requests. */
+export interface RequestsAnswer {
+  readonly requests: readonly RequestRecord[];
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+  readonly periodWords: string;
+  /** Values of filters that were seen in the period, by name. */
+  readonly choices: Readonly<Record<string, readonly string[]>>;
+  /** How many requests match, with the view's filters; null if that was not counted. */
+  readonly total: number | null;
+}
+
+const STATUS_NAMES: Readonly<Record<string, string>> = {
+  "": "all",
+  ok: "succeeded",
+  failed: "failed",
+  unpriced: "unpriced",
+  incomplete: "incomplete usage",
+};
+
+/** Renders the list of requests, the latest first. */
+export function renderRequests(answer: RequestsAnswer, view: View, clock: PageClock): Html {
+  const { requests, nextCursor } = answer;
+  return html`${renderViewNotices(view)}
+    ${renderFilterMenus(answer, view)}
+    ${renderChips(view)}
+    <p class="quiet" data-summary>${describeCount(answer)}</p>
+    <div id="list" data-live>${
+      requests.length === 0
+        ? renderEmpty(view, "requests")
+        : html`<section class="panel">${renderRequestTable("Requests", requests, clock)}
+        <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">Latest</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="ArrowRight">Earlier</a>`}</nav></section>`
+    }</div>`;
+}
+
+const describeCount = ({ requests, total, periodWords }: RequestsAnswer): string =>
+  total === null
+    ? `${requests.length} requests, ${periodWords}`
+    : `${requests.length.toLocaleString("en")} of ${total.toLocaleString("en")} requests, ${periodWords}`;
+
+/** Renders the menus of the filters: what the period has, and what is selected. */
+export function renderFilterMenus({ choices }: Pick<RequestsAnswer, "choices">, view: View): Html {
+  const menus = view.spec.filters.flatMap((name) => {
+    const selected = filterValue(view, name) ?? "";
+    const values = [...new Set([...(choices[name] ?? []), ...(selected === "" ? [] : [selected])])];
+    return values.length === 0
+      ? []
+      : [
+          {
+            name,
+            label: FILTER_NAMES[name] ?? name,
+            selected,
+            choices: [{ value: "", name: "all" }, ...values.map((value) => ({ value, name: value }))],
+          },
+        ];
+  });
+  const keys = (["status", "billing"] as const).flatMap((name) =>
+    view.spec.keys[name] === undefined
+      ? []
+      : [
+          {
+            name,
+            label: name === "status" ? "Status" : "Billing",
+            selected: view.values[name] ?? "",
+            choices: view.spec.keys[name].map((value) => ({
+              value,
+              name: (name === "status" ? STATUS_NAMES[value] : value === "" ? "all" : value) ?? value,
+            })),
+          },
+        ],
+  );
+  return renderMenus(view, [...menus, ...keys]);
+}
+
+/** The names of filters in menus and headings. */
+export const FILTER_NAMES: Readonly<Record<string, string>> = {
+  project: "Project",
+  branch: "Branch",
+  model: "Model",
+  provider: "Provider",
+  client: "Program",
+  session: "Session",
+  agent: "Agent",
+  machine: "Machine",
+  person: "Person",
+};

@@ -1,0 +1,2 @@
+/** The address of a session's page. */
+export const sessionHref = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;

@@ -1,0 +1,235 @@
+import { html } from "hono/html";
+import {
+  type AgentNode,
+  buildSessionTree,
+  type SessionCall,
+} from "../../core/metering/sessions/session-tree.ts";
+import { COST_PARTS } from "../../core/pricing/cost-split.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
+import { formatDuration } from "../../core/values/text/format-duration.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { totalOutputTokens } from "../../core/values/token-totals.ts";
+import { type LaneCall, renderLane } from "../chart/lane.ts";
+import { renderLine } from "../chart/line.ts";
+import { renderMeter } from "../chart/meter.ts";
+import { formatShare, formatSpan, renderShortCount, renderUsd } from "../figures.ts";
+import { renderSwitch, renderViewNotices } from "../filters.ts";
+import { formatShortCount, formatShortUsd } from "../formats.ts";
+import type { Html } from "../html.ts";
+import { renderName } from "../names.ts";
+import { renderState } from "../states.ts";
+import { formatTimeOfDay, type PageClock, renderTime } from "../times.ts";
+import { type View, type ViewSpec, viewHref } from "../view.ts";
+import { cacheShare, renderOutcome, renderRequestCost, requestHref } from "./request-table.ts";
+import type { SessionLine } from "./sessions.ts";
+
+/** The view of one session. */
+export const sessionView = (path: string): ViewSpec => ({
+  path,
+  keys: { view: ["tree", "time", "cost"], page: [] },
+  filters: [],
+});
+
+export interface SessionAnswer {
+  readonly session: SessionLine;
+  /** Its requests, the oldest first. */
+  readonly requests: readonly RequestRecord[];
+}
+
+/** The rows of one page. */
+const PAGE_ROWS = 100;
+
+type Node = AgentNode<RequestRecord>;
+type Call = SessionCall<RequestRecord>;
+
+/** An agent with its place in the tree. */
+interface Agent {
+  readonly node: Node;
+  readonly depth: number;
+  readonly name: string;
+}
+
+interface NumberedCall extends Call {
+  readonly agent: Agent;
+  readonly number: number;
+}
+
+/** Renders one session: its cost by agent, its calls in time, and how its context grew. */
+export function renderSession({ session, requests }: SessionAnswer, view: View, clock: PageClock): Html {
+  const agents = flatten(buildSessionTree(requests));
+  const numbers = new Map(requests.map(({ requestId }, index) => [requestId, index + 1]));
+  const calls = agents.flatMap((agent) =>
+    agent.node.calls.map((call) => ({ ...call, agent, number: numbers.get(call.request.requestId) ?? 0 })),
+  );
+  return html`${renderViewNotices(view)}
+    ${renderFigures(session, agents, clock)}
+    ${agents.length > 1 ? renderAgents(agents) : ""}
+    ${renderContext(agents)}
+    <section class="panel" aria-labelledby="calls-title">
+      <div class="head"><h2 id="calls-title">Calls</h2>${renderSwitch(view, "view", "Order of calls", ORDERS)}</div>
+      ${renderCalls(calls, session, view, clock)}
+    </section>`;
+}
+
+const ORDERS = [
+  { value: "tree", name: "By agent" },
+  { value: "time", name: "By time" },
+  { value: "cost", name: "By cost" },
+];
+
+function flatten(node: Node, depth = 0): Agent[] {
+  const name = node.agentId === null ? "main" : (node.kind ?? node.agentId.slice(0, 8));
+  return [{ node, depth, name }, ...node.children.flatMap((child) => flatten(child, depth + 1))];
+}
+
+function renderFigures(session: SessionLine, agents: readonly Agent[], clock: PageClock): Html {
+  const { split, calls, failed, unpriced, startedAt, endedAt, cached } = session;
+  const tile = (name: string, value: Html | string, note: Html | string) =>
+    html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
+  const parts = COST_PARTS.filter(({ part }, n) =>
+    n === 0 ? split.planUsagePicoUsd === 0n || split[part] > 0n : split[part] > 0n,
+  );
+  const compactions = agents.reduce((sum, { node }) => sum + node.compactions, 0);
+  return html`<p class="quiet" data-summary>${renderName(session.client)} in ${renderName(session.project)}${session.branch === null ? "" : html` on <bdi>${session.branch}</bdi>`}, ${renderTime(startedAt, clock, true)} to ${formatTimeOfDay(endedAt, clock.zone)} (${clock.zone})${session.isInferred ? "; the calls of one process, because the program names no session" : ""}</p>
+  <dl class="figures">
+    ${parts.map(({ part, label }) => tile(label, renderUsd(split[part]), part === "planUsagePicoUsd" ? "at API prices, not spent" : unpriced > 0 ? `without ${formatQuantity(unpriced, "unpriced call")}` : "all calls priced"))}
+    ${tile("Calls", calls.toLocaleString("en"), failed === 0 ? "none failed" : html`<span class="bad">${failed} failed</span>`)}
+    ${tile("Length", formatSpan(endedAt - startedAt), `${formatQuantity(agents.length - 1, "sub-agent")}`)}
+    ${tile("Input from caches", cached === null ? "–" : formatShare(cached.read, cached.input), compactions === 0 ? "no compaction" : formatQuantity(compactions, "compaction"))}
+  </dl>`;
+}
+
+const sumCost = (calls: readonly Call[]): bigint =>
+  calls.reduce((sum, { request }) => sum + (request.costPicoUsd ?? 0n), 0n);
+
+function renderAgents(agents: readonly Agent[]): Html {
+  const costs = agents.map(({ node }) => sumCost(node.calls));
+  const whole = costs.reduce((sum, cost) => sum + cost, 0n);
+  return html`<section class="panel" aria-labelledby="agents-title"><div class="head"><h2 id="agents-title">Agents</h2><span class="quiet">costs at API prices, whoever pays</span></div>
+    <div class="scroll"><table aria-label="Agents">
+    <thead><tr><th scope="col">Agent</th><th scope="col" class="share desk">Share</th><th scope="col" class="num">Calls</th><th scope="col" class="num desk">Largest context</th><th scope="col" class="num">Cost</th></tr></thead>
+    <tbody>${agents.map(
+      ({ node, depth, name }, index) =>
+        html`<tr><th scope="row" class="name">${"\u00a0\u00a0".repeat(Math.min(depth, 8))}${depth > 0 ? "└ " : ""}<bdi>${name}</bdi></th><td class="share desk">${renderMeter({ percent: whole === 0n ? 0 : Number(((costs[index] ?? 0n) * 1_000n) / whole) / 10 })}</td><td class="num">${node.calls.length}</td><td class="num desk">${renderShortCount(node.peakContext)}</td><td class="num">${renderUsd(costs[index] ?? 0n)}</td></tr>`,
+    )}</tbody>
+    <tfoot><tr><th scope="row">Total</th><td class="desk"></td><td class="num">${agents.reduce((sum, { node }) => sum + node.calls.length, 0)}</td><td class="desk"></td><td class="num">${renderUsd(whole)}</td></tr></tfoot>
+    </table></div></section>`;
+}
+
+/** The most points of a line. */
+const MAX_POINTS = 400;
+
+function renderContext(agents: readonly Agent[]): Html | "" {
+  const [main] = agents;
+  const contexts = (main?.node.calls ?? []).flatMap(({ context }) => (context === null ? [] : [context]));
+  if (contexts.length < 3) return "";
+  const step = Math.ceil(contexts.length / MAX_POINTS);
+  const points = contexts.filter((_, index) => index % step === 0);
+  const { compactions = 0 } = main?.node ?? {};
+  return html`<section class="panel" aria-labelledby="context-title"><div class="head"><h2 id="context-title">Context of the main agent, by call</h2><span class="quiet">${formatShortCount(contexts[0] ?? 0)} to ${formatShortCount(contexts.at(-1) ?? 0)} tokens, at most ${formatShortCount(Math.max(...contexts))}${compactions === 0 ? "" : `, ${formatQuantity(compactions, "compaction")}`}</span></div>
+    <figure class="chart" aria-label="Context of the main agent">${renderLine(points, formatShortCount)}</figure></section>`;
+}
+
+/** The pause after which caches of providers are usually gone, in milliseconds. */
+const CACHE_LIFE_MS = 300_000;
+
+/** Explains a call that read little from the cache although its agent had a context. */
+function describeMiss({ request, context }: Call, before: Call | undefined): string | null {
+  if (before === undefined || context === null || (before.context ?? 0) < 10_000) return null;
+  const read = request.tokens.cacheReadTokens ?? 0;
+  if (read * 2 >= Math.min(context, before.context ?? 0)) return null;
+  const idleMs = request.requestedAt - before.request.requestedAt - before.request.latencyMs;
+  return idleMs > CACHE_LIFE_MS ? `cache miss after ${formatSpan(idleMs)} idle` : null;
+}
+
+function renderCalls(
+  calls: readonly NumberedCall[],
+  session: SessionLine,
+  view: View,
+  clock: PageClock,
+): Html {
+  const sorted =
+    view.values.view === "tree"
+      ? calls
+      : calls.toSorted(
+          view.values.view === "cost"
+            ? (one, other) => Number((other.request.costPicoUsd ?? 0n) - (one.request.costPicoUsd ?? 0n))
+            : (one, other) => one.number - other.number,
+        );
+  const page = Math.max(1, Math.min(Math.ceil(calls.length / PAGE_ROWS), Number(view.values.page) || 1));
+  const shown = sorted.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
+  const highest = calls.reduce(
+    (most, { request }) => ((request.costPicoUsd ?? 0n) > most ? (request.costPicoUsd ?? 0n) : most),
+    0n,
+  );
+  const misses = findMisses(calls);
+  let last: Agent | null = null;
+  const rows = shown.map((call) => {
+    const heading = view.values.view === "tree" && call.agent !== last;
+    last = call.agent;
+    return html`${heading ? renderAgentRow(call.agent) : ""}${renderCall(call, session, view.values.view === "cost" ? highest : null, misses.get(call.number) ?? null, clock)}`;
+  });
+  const link = (to: number, text: string) =>
+    html`<a href="${viewHref(view, { values: { page: String(to) } })}">${text}</a>`;
+  return html`<div class="scroll"><table aria-label="Calls">
+    <thead><tr><th scope="col">Call</th><th scope="col" class="desk">Model</th><th scope="col" class="num desk">In</th><th scope="col" class="num wide">Cached</th><th scope="col" class="num desk">Out</th><th scope="col" class="num">Cost</th><th scope="col" class="lane">${view.values.view === "cost" ? "Cost" : "Waiting and streaming"}</th></tr></thead>
+    <tbody>${rows}</tbody></table></div>
+    ${calls.length <= PAGE_ROWS ? "" : html`<nav class="pages" aria-label="Pages of calls">${page > 1 ? link(page - 1, "Previous") : html`<span></span>`}<span class="quiet">${(page - 1) * PAGE_ROWS + 1} to ${Math.min(page * PAGE_ROWS, calls.length)} of ${calls.length}</span>${page * PAGE_ROWS < calls.length ? link(page + 1, "Next") : html`<span></span>`}</nav>`}`;
+}
+
+/** Returns the misses of caches by the number of the call. */
+function findMisses(calls: readonly NumberedCall[]): ReadonlyMap<number, string> {
+  const misses = new Map<number, string>();
+  const latest = new Map<Node, Call>();
+  for (const call of calls) {
+    const miss = describeMiss(call, latest.get(call.agent.node));
+    if (miss !== null) misses.set(call.number, miss);
+    latest.set(call.agent.node, call);
+  }
+  return misses;
+}
+
+const renderAgentRow = ({ node, depth, name }: Agent): Html =>
+  html`<tr><th scope="rowgroup" colspan="7"><strong>${depth > 0 ? "└ " : ""}<bdi>${name}</bdi></strong> <span class="quiet">${formatQuantity(node.calls.length, "call")}, ${formatShortUsd(sumCost(node.calls))}</span></th></tr>`;
+
+function renderCall(
+  call: NumberedCall,
+  session: SessionLine,
+  highest: bigint | null,
+  miss: string | null,
+  clock: PageClock,
+): Html {
+  const { request, context, followsCompaction, number } = call;
+  const { requestId, model, tokens, errorClass } = request;
+  const notes = [...(followsCompaction ? ["context compacted"] : []), ...(miss === null ? [] : [miss])];
+  const lane =
+    highest === null
+      ? renderLane([laneOf(request, session)])
+      : renderMeter({
+          percent: highest === 0n ? 0 : Number(((request.costPicoUsd ?? 0n) * 1_000n) / highest) / 10,
+        });
+  return html`<tr id="r-${requestId}"><th scope="row" class="when"><a href="${requestHref(requestId)}">#${number}</a> <span class="quiet desk-inline">${formatTimeOfDay(request.requestedAt, clock.zone, true)}</span>${notes.length === 0 ? "" : html`<span class="sub warn">${notes.join(", ")}</span>`}</th><td class="name desk">${renderName(model)}</td><td class="num desk">${renderShortCount(context)}</td><td class="num wide">${cacheShare(request) ?? "–"}</td><td class="num desk">${renderShortCount(totalOutputTokens(tokens))}</td><td class="num">${errorClass === null ? renderRequestCost(request) : renderOutcome(request)}</td><td class="lane">${lane}</td></tr>`;
+}
+
+function laneOf(
+  { requestedAt, latencyMs, ttfbMs, errorClass }: RequestRecord,
+  { startedAt, endedAt }: SessionLine,
+): LaneCall {
+  const length = Math.max(1, endedAt - startedAt);
+  const wait = ttfbMs === null ? "" : `, first byte after ${formatDuration(ttfbMs)}`;
+  return {
+    start: Math.max(0, (requestedAt - startedAt) / length),
+    length: latencyMs / length,
+    waiting: ttfbMs === null || latencyMs === 0 ? 0 : ttfbMs / latencyMs,
+    failed: errorClass !== null,
+    tip: `${formatDuration(latencyMs)}${wait}`,
+  };
+}
+
+/** The page of an unknown session. */
+export const renderNoSession = (): Html =>
+  renderState(
+    "There is no session with this ID",
+    "Its requests may have been deleted.",
+    html`<p><a href="/sessions">All sessions</a></p>`,
+  );

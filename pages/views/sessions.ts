@@ -1,0 +1,108 @@
+import { html } from "hono/html";
+import type { CostSplit } from "../../core/pricing/cost-split.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { formatShare, formatSpan, renderUsd } from "../figures.ts";
+import { PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
+import type { Html } from "../html.ts";
+import { renderName } from "../names.ts";
+import { renderEmpty, renderState } from "../states.ts";
+import { type PageClock, renderTime } from "../times.ts";
+import { filterValue, type View, type ViewSpec, viewHref } from "../view.ts";
+import { renderFilterMenus } from "./requests.ts";
+import { sessionHref } from "./session-links.ts";
+
+export const SESSIONS_VIEW: ViewSpec = {
+  path: "/sessions",
+  keys: { period: PERIOD_VALUES, from: [], to: [], sort: ["latest", "cost", "calls", "length"] },
+  filters: ["project"],
+};
+
+/** A session in a list. */
+export interface SessionLine {
+  readonly sessionId: string;
+  readonly isInferred: boolean;
+  readonly project: string;
+  readonly branch: string | null;
+  readonly client: string | null;
+  readonly startedAt: Millis;
+  readonly endedAt: Millis;
+  readonly agents: number;
+  readonly calls: number;
+  readonly failed: number;
+  readonly unpriced: number;
+  /** Input tokens that came from caches, and all; null if they are not known. */
+  readonly cached: { readonly read: bigint; readonly input: bigint } | null;
+  readonly split: CostSplit;
+}
+
+export interface SessionsAnswer {
+  readonly sessions: readonly SessionLine[];
+  readonly periodWords: string;
+  readonly choices: Readonly<Record<string, readonly string[]>>;
+  /** The most sessions that the list has. Reached: there may be more. */
+  readonly limit: number;
+}
+
+const costOf = ({ split }: SessionLine): bigint =>
+  split.spentPicoUsd + split.planUsagePicoUsd + split.unknownBillingPicoUsd;
+
+const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => number>> = {
+  latest: (one, other) => other.endedAt - one.endedAt,
+  cost: (one, other) => Number(costOf(other) - costOf(one)),
+  calls: (one, other) => other.calls - one.calls,
+  length: (one, other) => other.endedAt - other.startedAt - (one.endedAt - one.startedAt),
+};
+
+/** Renders sessions: which run cost what. */
+export function renderSessions(answer: SessionsAnswer, view: View, clock: PageClock): Html {
+  const { sessions, limit, periodWords } = answer;
+  const sorted = sessions.toSorted(ORDERS[view.values.sort ?? "latest"]);
+  const isCut = sessions.length >= limit;
+  return html`${renderViewNotices(view)}
+    ${renderFilterMenus(answer, view)}
+    ${renderChips(view)}
+    <p class="quiet" data-summary>${isCut ? `The latest ${limit} sessions` : formatQuantity(sessions.length, "session")}, ${periodWords}</p>
+    <div id="list" data-live>${
+      sessions.length > 0
+        ? html`<section class="panel">${renderTable(sorted, view, clock)}</section>`
+        : filterValue(view, "project") === undefined
+          ? renderState(
+              "No sessions in this period",
+              "A session is a run of a coding agent, such as Claude Code or Codex.",
+            )
+          : renderEmpty(view, "sessions")
+    }</div>`;
+}
+
+function renderTable(sessions: readonly SessionLine[], view: View, clock: PageClock): Html {
+  const head = (sort: string, name: string, kind: string) =>
+    html`<th scope="col" class="${kind}"${view.values.sort === sort ? html` aria-sort="descending"` : ""}><a href="${viewHref(view, { values: { sort } })}">${name}</a></th>`;
+  return html`<div class="scroll"><table aria-label="Sessions">
+    <thead><tr>${head("latest", "Began", "")}<th scope="col">Project</th><th scope="col" class="desk">Program</th>${head("length", "Length", "num desk")}${head("calls", "Calls", "num desk")}<th scope="col" class="num wide">Agents</th><th scope="col" class="num wide">Cached</th>${head("cost", "Spent", "num")}<th scope="col" class="num desk">Plan usage</th></tr></thead>
+    <tbody>${sessions.map((session) => renderRow(session, clock))}</tbody>
+  </table></div>`;
+}
+
+function renderRow(session: SessionLine, clock: PageClock): Html {
+  const { sessionId, project, branch, client, startedAt, endedAt, calls, failed, agents, cached, split } =
+    session;
+  const { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = split;
+  const plan =
+    planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(planUsagePicoUsd)} plan</span>`;
+  const unknown =
+    unknownBillingPicoUsd === 0n
+      ? ""
+      : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`;
+  return html`<tr id="s-${sessionId}">
+    <th scope="row" class="when"><a href="${sessionHref(sessionId)}">${renderTime(startedAt, clock)}</a></th>
+    <td class="name">${renderName(project)}${branch === null ? "" : html`<span class="sub"><bdi>${branch}</bdi></span>`}<span class="sub phone">${formatQuantity(calls, "call")}, ${formatSpan(endedAt - startedAt)}</span></td>
+    <td class="name desk">${renderName(client)}${session.isInferred ? html`<span class="sub">by process</span>` : ""}</td>
+    <td class="num desk">${formatSpan(endedAt - startedAt)}</td>
+    <td class="num desk">${calls.toLocaleString("en")}${failed === 0 ? "" : html`<span class="sub bad">${failed} failed</span>`}</td>
+    <td class="num wide">${agents}</td>
+    <td class="num wide">${cached === null ? "–" : formatShare(cached.read, cached.input)}</td>
+    <td class="num">${spentPicoUsd === 0n && session.unpriced > 0 ? html`<span class="warn">unpriced</span>` : renderUsd(spentPicoUsd)}${plan}${unknown}</td>
+    <td class="num desk">${planUsagePicoUsd === 0n ? "–" : renderUsd(planUsagePicoUsd)}</td>
+  </tr>`;
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { type BarChart, renderBars } from "../../../pages/chart/bars.ts";
+import { heatLevel } from "../../../pages/chart/heatmap.ts";
+import { renderLane } from "../../../pages/chart/lane.ts";
+import { renderLine } from "../../../pages/chart/line.ts";
+import { ceilToStep, pickLabels, stackHeights } from "../../../pages/chart/scale.ts";
+
+const amount = fc.bigInt({ min: 0n, max: 10n ** 19n });
+
+describe("the heights of bars", () => {
+  it("add up exactly, and nothing above zero is invisible", () => {
+    fc.assert(
+      fc.property(fc.array(amount, { maxLength: 8 }), amount, (values, more) => {
+        const sum = values.reduce((total, value) => total + value, 0n);
+        const heights = stackHeights(values, ceilToStep(sum + more, 1n));
+        const total = heights.reduce((all, height) => all + Math.round(height * 100), 0);
+        assert.ok(heights.every((height) => Number.isFinite(height) && height >= 0));
+        assert.ok(total <= 10_000);
+        assert.equal(total > 0, sum > 0n);
+      }),
+    );
+  });
+
+  it("begin with a step of 1, 2 or 5", () => {
+    assert.deepEqual(
+      [0n, 1n, 3n, 6n, 10n, 101n].map((value) => ceilToStep(value, 7n)),
+      [7n, 1n, 5n, 10n, 10n, 200n],
+    );
+  });
+
+  it("of a heatmap show anything above zero", () => {
+    assert.deepEqual(
+      [0n, 1n, 250n, 251n, 1_000n].map((value) => heatLevel(value, 1_000n)),
+      [0, 1, 1, 2, 4],
+    );
+  });
+});
+
+describe("pickLabels()", () => {
+  it("keeps the first and the last", () => {
+    const labels = Array.from({ length: 31 }, (_, n) => `${n}`);
+    assert.deepEqual(pickLabels(labels, 4), ["0", "10", "20", "30"]);
+    assert.deepEqual(pickLabels(["a"], 4), ["a"]);
+    assert.deepEqual(pickLabels([], 4), []);
+  });
+});
+
+const chart: BarChart = {
+  id: "c",
+  title: "Cost per day",
+  heading: "Day (UTC)",
+  series: [
+    { name: `"><script>alert(1)</script>`, colour: 0 },
+    { name: "Other", colour: 6 },
+  ],
+  bars: [
+    { label: "2026-11-22", values: [5n, 1n], before: 3n, href: "/?from=2026-11-22" },
+    { label: "2026-11-23", values: [0n, 0n], isGap: true },
+  ],
+  ceilingIfEmpty: 1n,
+  format: (value) => `${value} units`,
+  render: (value) => `${value}`,
+};
+
+describe("renderBars()", () => {
+  it("has a table with the values, links and totals of the drawing, which is hidden from screen readers", () => {
+    const text = String(renderBars(chart));
+    assert.match(text, /<svg aria-hidden="true"/);
+    assert.match(text, /<a href="\/\?from=2026-11-22" tabindex="-1">/);
+    assert.match(text, /<a href="\/\?from=2026-11-22">2026-11-22<\/a>/);
+    assert.match(
+      text,
+      /<td class="num">5<\/td><td class="num">1<\/td><td class="num">6<\/td><td class="num">3<\/td>/,
+    );
+    assert.match(text, /not metering/);
+    assert.doesNotMatch(text, /<script>|NaN|Infinity|style=/);
+  });
+
+  it("draws an empty period", () => {
+    assert.doesNotMatch(String(renderBars({ ...chart, bars: [] })), /NaN|Infinity/);
+  });
+});
+
+describe("lines and lanes", () => {
+  it("draw any values without a gap in the path", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(1_000_000), { maxLength: 50 }), (values) => {
+        assert.doesNotMatch(String(renderLine(values, String)), /NaN|Infinity|undefined/);
+      }),
+    );
+    const lane = String(renderLane([{ start: 0.99, length: 0.5, waiting: 2, tip: `"<x>` }]));
+    assert.doesNotMatch(lane, /NaN|<x>/);
+  });
+});
