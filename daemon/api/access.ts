@@ -1,4 +1,5 @@
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
+import { isPagePath } from "../page/page-paths.ts";
 import { isTelemetryPath } from "./telemetry-path.ts";
 
 /** The header that a page must send to change state. Forms, images and links can't send it. Source: docs/specification.md#loopback-api. */
@@ -55,9 +56,6 @@ const isRead = (method: string) => method === "GET" || method === "HEAD";
 /** Whether every program and dashboard may read the path. No such path contains metered data. */
 const isOpen = (path: string) => path === "/health" || path.startsWith("/v1/cloud/");
 
-/** Whether the path is a page of the local website. */
-const isPage = (path: string) => path === "/" || path.startsWith("/requests/");
-
 /**
  * Allows or refuses a request by its head alone, before any other work.
  *
@@ -104,7 +102,7 @@ export function checkAccess(facts: AccessFacts, rules: AccessRules): AccessDecis
   const isNavigation = header("sec-fetch-mode") === "navigate" || header("sec-fetch-dest") === "document";
   if (isNavigation) {
     const isByPerson = site === "none" || site === "same-origin";
-    if (!isByPerson || !isRead(method) || !isPage(path) || header("sec-fetch-dest") !== "document") {
+    if (!isByPerson || !isRead(method) || !isPagePath(path) || header("sec-fetch-dest") !== "document") {
       return refuse(
         403,
         "navigation_not_allowed",

@@ -2,18 +2,17 @@ import { type Context, Hono } from "hono";
 import { originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
-import { explainRequest } from "../../core/pricing/explain-request.ts";
-import { distinctFixes, fixOfExplanation } from "../../core/pricing/price-fix.ts";
+import { distinctFixes } from "../../core/pricing/price-fix.ts";
 import { longWindowsOf, readLimitViews } from "../limits/limit-views.ts";
 import { type LocalPageData, PAGE_RANGES, renderLocalPage } from "../page/local-page.ts";
+import { createLocalPages } from "../page/local-pages.ts";
 import { pageScript } from "../page/page-script.ts";
 import { pageStyle } from "../page/page-style.ts";
-import { renderNotFoundPage, renderRequestPage } from "../page/request-page.ts";
 import { dayOf } from "../store/days.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { DEFAULT_PERIOD_DAYS } from "./read-period.ts";
 import { pageContentSecurityPolicy } from "./response-headers.ts";
-import { lastPulls, readUnpricedModels } from "./unpriced-models.ts";
+import { readUnpricedModels } from "./unpriced-models.ts";
 
 /** How many requests the page lists. */
 const RECENT = 25;
@@ -28,9 +27,7 @@ const DAY_MS = 86_400_000;
 
 /** Creates the routes of the local page, its stylesheet and its script. Access is checked before. */
 export function createPageRoutes(ports: ApiPorts): Hono {
-  const { store } = ports;
   const routes = new Hono();
-  const lastPull = lastPulls(ports);
   const page = (context: Context) => context.header("content-security-policy", pageContentSecurityPolicy);
 
   routes.get("/", async (context) => {
@@ -39,19 +36,7 @@ export function createPageRoutes(ports: ApiPorts): Hono {
     return context.html(renderLocalPage(await readLocalPage(ports, rangeDays)));
   });
 
-  routes.get("/requests/:id", async (context) => {
-    page(context);
-    const request = await store.records.get(context.req.param("id"));
-    if (request === null) return context.html(renderNotFoundPage(), 404);
-    const explanation = explainRequest(request, ports.prices());
-    return context.html(
-      renderRequestPage(
-        explanation,
-        fixOfExplanation(explanation, lastPull, ports.clock.now()),
-        readNamesakes(store).get(request.project),
-      ),
-    );
-  });
+  routes.route("/", createLocalPages(ports));
 
   routes.get("/page.css", (context) =>
     context.body(pageStyle, 200, { "content-type": "text/css; charset=utf-8" }),

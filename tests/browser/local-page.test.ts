@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
+import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { CLIENT_FILES } from "../../pages/frame.ts";
 import { sampleRecord } from "../daemon/store/sample-records.rig.ts";
 import {
   createHome,
@@ -22,7 +26,7 @@ import {
   launchChromium,
   withoutChromium,
 } from "./chromium.rig.ts";
-import { createFilledHome, sampleMonths } from "./sample-home.rig.ts";
+import { createFilledHome, sampleMonths, sampleSessions } from "./sample-home.rig.ts";
 
 const now = Date.now();
 const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>`;
@@ -38,6 +42,41 @@ const evilRecord = sampleRecord({
   },
 });
 
+const sessions = sampleSessions(now);
+const [firstCall] = sessions;
+
+/** The pages of the dashboard. */
+const PAGES = [
+  "now",
+  "requests",
+  "requests?status=failed&project=acme-web",
+  `requests/${evilRecord.requestId}`,
+  "sessions?sort=cost",
+  `sessions/${firstCall?.sessionId}`,
+  `sessions/${firstCall?.sessionId}?view=cost`,
+  "limits",
+  "coverage",
+];
+
+const CLIENT_BYTES = CLIENT_FILES.reduce((sum, { text }) => sum + gzipSync(text).length, 0);
+
+/** The most bytes of a page with its files, compressed. */
+const MAX_PAGE_BYTES = 30 * 1024;
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Returns what axe-core finds against WCAG 2.2, A and AA, and good practice. */
+async function findBarriers(page: Page): Promise<string[]> {
+  // The policy of the pages refuses scripts of others, so this one comes through the debugger.
+  const debug = await page.context().newCDPSession(page);
+  await debug.send("Runtime.evaluate", { expression: axe });
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  return page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify(tags)} }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")))`,
+  );
+}
+
 describe("the local page in Chromium", {
   skip: await withoutChromium(),
   timeout: BROWSER_SUITE_TIMEOUT_MS,
@@ -51,7 +90,7 @@ describe("the local page in Chromium", {
   before(async () => {
     simulation = await createProviderSimulation();
     parent = await createParentProxy(simulation);
-    const records = [...sampleMonths(now).slice(-200), evilRecord];
+    const records = [...sampleMonths(now).slice(-200), ...sessions, evilRecord];
     const ports = ["[proxy]", "port = 0", "[api]", "port = 0"];
     [full, empty] = await Promise.all([
       createFilledHome(ports, records, now).then((home) => startMeter(home)),
@@ -128,6 +167,90 @@ describe("the local page in Chromium", {
     }
     assert.notEqual(grounds[0], grounds[1]);
   });
+
+  it("has no barriers for people, fits every width, and is small", async () => {
+    for (const colorScheme of ["light", "dark"] as const)
+      await withPage(`${addressOf(full)}now`, { colorScheme }, async (page) => {
+        for (const path of PAGES) {
+          const answer = await page.goto(`${addressOf(full)}${path}`);
+          const bytes = gzipSync((await answer?.body()) ?? "").length;
+          assert.ok(bytes + CLIENT_BYTES <= MAX_PAGE_BYTES, `${path}: ${bytes} bytes`);
+          for (const width of [320, 390, 768, 1440]) {
+            await page.setViewportSize({ width, height: 900 });
+            assert.equal(
+              await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+              true,
+              `${path} at ${width}`,
+            );
+            if (width === 1440 || (width === 320 && colorScheme === "light"))
+              assert.deepEqual(await findBarriers(page), [], `${path} at ${width}`);
+          }
+        }
+      });
+  });
+
+  it("shows the same pages without scripts", () =>
+    withPage(`${addressOf(full)}now`, { javaScriptEnabled: false }, async (page) => {
+      for (const path of PAGES) {
+        assert.equal((await page.goto(`${addressOf(full)}${path}`))?.status(), 200, path);
+        assert.equal(await page.locator("main h1").count(), 1, path);
+        assert.equal(await page.getByText("Copy as Markdown").isVisible(), false);
+      }
+      await page.goto(`${addressOf(full)}requests`);
+      await page.getByLabel("Status").selectOption("failed");
+      await page.getByRole("button", { name: "Show" }).click();
+      await page.waitForURL("**/requests?*status=failed*");
+    }));
+
+  it("keeps all state in the address, also back and forward, without loading the page again", () =>
+    withPage(`${addressOf(full)}requests`, {}, async (page) => {
+      await page.evaluate("window.isSamePage = true");
+      await page.getByLabel("Project").selectOption("apollo");
+      await page.waitForURL("**/requests?project=apollo");
+      await page.getByRole("link", { name: "7 days" }).click();
+      await page.waitForURL("**/requests?period=7d&project=apollo");
+      const shown = await page.locator("#list").textContent();
+      await page.goBack();
+      await page.waitForURL("**/requests?project=apollo");
+      await page.goForward();
+      await page.waitForURL("**/requests?period=7d&project=apollo");
+      await page.locator("#period-7d[aria-current]").waitFor();
+      assert.equal(await page.locator("#list").textContent(), shown);
+      assert.equal(await page.evaluate("window.isSamePage"), true);
+      const fresh = await page.context().newPage();
+      await fresh.goto(page.url());
+      assert.equal(await fresh.locator("#list").textContent(), shown);
+      await page.getByLabel("Remove the filter project").click();
+      await page.waitForURL("**/requests?period=7d");
+    }));
+
+  it("has keys, which can be switched off", () =>
+    withPage(`${addressOf(full)}requests`, {}, async (page) => {
+      await page.keyboard.press("w");
+      await page.waitForURL("**/requests?period=7d");
+      await page.getByRole("button", { name: "Keyboard shortcuts: on" }).click();
+      await page.locator("body").press("q");
+      await page.getByRole("button", { name: "Keyboard shortcuts: off" }).click();
+      assert.ok(page.url().endsWith("?period=7d"));
+      await page.locator("body").press("q");
+      await page.waitForURL("**/requests?period=90d");
+    }));
+
+  it("refuses what it does not know in words, and finds no page for what is gone", () =>
+    withPage(`${addressOf(full)}requests?period=2d&colour=red`, {}, async (page) => {
+      assert.ok(await page.getByText("This page has no “colour”. It is left out.").isVisible());
+      await page.goto(`${addressOf(full)}requests?model=none-such`);
+      assert.ok(await page.getByText("No requests match these filters").isVisible());
+    }));
+
+  it("makes a picture of a chart with its title", () =>
+    withPage(`${addressOf(full)}now`, { acceptDownloads: true }, async (page) => {
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "PNG" }).click();
+      const file = readFileSync(await (await download).path());
+      assert.deepEqual([...file.subarray(1, 4)], [...Buffer.from("PNG")]);
+      assert.match((await download).suggestedFilename(), /today-Now-meter\.png$/);
+    }));
 
   it("connects again after the daemon refused its events", async () => {
     const context = await browser.newContext();

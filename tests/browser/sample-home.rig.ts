@@ -47,6 +47,49 @@ export function sampleMonths(now: number): RequestRecord[] {
   }).toReversed();
 }
 
+const MINUTE_MS = 60_000;
+
+/** Sessions of an agent with its sub-agents, of which the context grows until it is compacted. */
+export function sampleSessions(now: number): RequestRecord[] {
+  return Array.from({ length: 6 }, (_, s) => {
+    const began = now - (s * 27 + 2) * HOUR_MS;
+    const isPlan = s % 3 === 1;
+    return Array.from({ length: 20 + 14 * ((s * 5) % 7) }, (_, n) => {
+      const inAgent = n % 9 > 5;
+      const context = inAgent ? 9_000 + (n % 9) * 4_000 : 14_000 + ((n * 3_700) % 150_000);
+      const isCold = n % 17 === 0;
+      const latencyMs = 1_500 + ((n * 797) % 21_000);
+      return sampleRecord({
+        requestedAt: began + n * 47_000 + (isCold ? 6 * MINUTE_MS : 0),
+        model: inAgent ? "claude-haiku-4-5-20251001" : "claude-opus-4-5-20251101",
+        requestedModel: inAgent ? "claude-haiku-4-5" : "claude-opus-4-5",
+        project: ["apollo", "hermes", "acme-web"][s % 3] as string,
+        gitBranch: ["main", "fix-login", "feature/usage-pages"][s % 3] as string,
+        client: s % 2 === 0 ? "claude" : "codex",
+        clientVersion: "2.0.14",
+        sessionId: `0b6e52ac-7d1f-4f0e-9a3c-1f2e3d4c5b${(10 + s).toString()}`,
+        sessionSource: s === 4 ? "inferred" : "stated",
+        agentId: inAgent ? `agent-${Math.floor(n / 9)}` : null,
+        agentKind: inAgent ? (["Explore", "reviewer", "Plan"][Math.floor(n / 9) % 3] as string) : null,
+        billingMode: isPlan ? "plan" : "metered",
+        tokens: {
+          promptTokens: isCold ? context : 700 + (n % 5) * 300,
+          cacheReadTokens: isCold ? 0 : context,
+          cacheWriteTokens: 900 + ((n * 71) % 2_000),
+          cacheWrite1hTokens: 0,
+          completionTokens: 120 + ((n * 37) % 1_900),
+          thinkingTokens: null,
+        },
+        costPicoUsd: BigInt(inAgent ? 9_000 + n * 130 : 61_000 + context) * 1_000_000n,
+        latencyMs,
+        ttfbMs: 400 + ((n * 131) % 1_100),
+        httpStatus: n % 31 === 30 ? 529 : 200,
+        errorClass: n % 31 === 30 ? "server_error" : null,
+      });
+    });
+  }).flat();
+}
+
 /** A home with a configuration and these records, as a daemon of before left it. */
 export async function createFilledHome(
   config: readonly string[],

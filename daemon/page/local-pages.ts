@@ -1,0 +1,228 @@
+import { type Context, Hono } from "hono";
+import { html } from "hono/html";
+import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
+import { explainRequest } from "../../core/pricing/explain-request.ts";
+import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
+import { renderPeriods } from "../../pages/filters.ts";
+import { formatShortUsd } from "../../pages/formats.ts";
+import { CLIENT_FILES, FRAME_POLICY, type FramedPage, renderFrame } from "../../pages/frame.ts";
+import type { Html } from "../../pages/html.ts";
+import { type PageClock, renderTime } from "../../pages/times.ts";
+import { renderTools, type ViewTools } from "../../pages/tools.ts";
+import { readView, type View, type ViewSpec, viewParameters } from "../../pages/view.ts";
+import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
+import { renderLimits } from "../../pages/views/limits.ts";
+import { renderNow } from "../../pages/views/now.ts";
+import { renderNoRequest, renderRequest } from "../../pages/views/request.ts";
+import { REQUESTS_VIEW, renderRequests } from "../../pages/views/requests.ts";
+import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
+import { sessionHref } from "../../pages/views/session-links.ts";
+import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
+import type { ApiPorts } from "../api/api-ports.ts";
+import { findDaemonFault } from "../api/daemon-status.ts";
+import { requestJson } from "../api/request-json.ts";
+import { requestsCsv } from "../api/requests-csv.ts";
+import { lastPulls } from "../api/unpriced-models.ts";
+import { readLimitViews } from "../limits/limit-views.ts";
+import { NAVIGATION } from "./page-paths.ts";
+import { localZone, readPagePeriod } from "./page-period.ts";
+import { readCoverage } from "./read-coverage.ts";
+import { readNow } from "./read-now.ts";
+import { readRequests, requestListQuery } from "./read-requests.ts";
+import { readSession, readSessions } from "./read-sessions.ts";
+
+/** The most requests in one file. */
+const MAX_FILE_ROWS = 10_000;
+
+/** A page's address names its content, so it never changes. */
+const IMMUTABLE = "public, max-age=31536000, immutable";
+
+/** Creates the routes of the dashboard's pages and their files. Access is checked before. */
+export function createLocalPages(ports: ApiPorts): Hono {
+  const routes = new Hono();
+  for (const { path, type, text } of CLIENT_FILES)
+    routes.get(path, (context) =>
+      context.body(text, 200, { "content-type": type, "cache-control": IMMUTABLE }),
+    );
+  routes.get("/now", (context) => showNow(ports, context));
+  routes.get("/requests", (context) => showRequests(ports, context));
+  routes.get("/requests/:id", (context) => showRequest(ports, context, context.req.param("id")));
+  routes.get("/sessions", (context) => showSessions(ports, context));
+  routes.get("/sessions/:id", (context) => showSession(ports, context, context.req.param("id")));
+  routes.get("/limits", (context) => showLimits(ports, context));
+  routes.get("/coverage", (context) => showCoverage(ports, context));
+  return routes;
+}
+
+const clockOf = ({ clock }: ApiPorts): PageClock => ({ zone: localZone(), now: clock.now() });
+
+const viewOf = (context: Context, spec: ViewSpec): View =>
+  readView(spec, new URL(context.req.url).searchParams);
+
+/** Answers with a page in the dashboard's frame. */
+function showPage(ports: ApiPorts, context: Context, page: FramedPage, status: 200 | 404 = 200) {
+  const clock = clockOf(ports);
+  const daemon = ports.status();
+  const fault = findDaemonFault(daemon);
+  const state =
+    fault === null
+      ? html`<span class="dot good">Metering</span>`
+      : html`<span class="dot bad">${fault === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;
+  context.header("content-security-policy", FRAME_POLICY);
+  return context.html(
+    renderFrame(
+      {
+        ...clock,
+        navigation: NAVIGATION,
+        state,
+        footer: html`meter ${daemon.version} on this machine, proxy on port ${daemon.proxy.port}, running since ${renderTime(Date.parse(daemon.started_at), clock, true)}. Times are in ${clock.zone}.`,
+        eventsPath: "/v1/events",
+      },
+      page,
+    ),
+    status,
+  );
+}
+
+/** Renders the exports of a page whose data is at an address of the API. */
+function toolsOf(context: Context, path: string, tools: ViewTools): Html {
+  const { origin } = new URL(context.req.url);
+  return renderTools({
+    curl: `curl -H "Authorization: Bearer $(cat ~/.meter/loopback-token)" '${origin}${path}'`,
+    ...tools,
+  });
+}
+
+async function showNow(ports: ApiPorts, context: Context) {
+  const answer = await readNow(ports);
+  return showPage(ports, context, {
+    heading: "Now",
+    title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
+    path: "/now",
+    main: renderNow(answer, clockOf(ports)),
+    tools: toolsOf(context, "/v1/now?detail=1", { hasChart: true, command: "meter top" }),
+  });
+}
+
+async function showRequests(ports: ApiPorts, context: Context) {
+  const view = viewOf(context, REQUESTS_VIEW);
+  const format = context.req.query("format");
+  if (format === "csv" || format === "json") return sendRequests(ports, context, view, format);
+  const answer = await readRequests(ports, view, context.req.raw.signal);
+  const parameters = viewParameters(view);
+  const file = (as: string) => `/requests?${new URLSearchParams([...parameters, ["format", as]])}`;
+  const { from, to } = readPagePeriod(view, ports.clock.now());
+  const query = new URLSearchParams([
+    ["from", new Date(from).toISOString()],
+    ["to", new Date(to).toISOString()],
+    ...[...parameters].filter(([name]) => !["period", "from", "to"].includes(name)),
+  ]);
+  return showPage(ports, context, {
+    heading: "Requests",
+    path: "/requests",
+    controls: renderPeriods(view),
+    main: renderRequests(answer, view, clockOf(ports)),
+    tools: toolsOf(context, `/v1/requests?${query}`, {
+      csv: file("csv"),
+      json: file("json"),
+      command: "meter requests",
+    }),
+  });
+}
+
+/** Answers with the requests of a view as a file. */
+async function sendRequests(ports: ApiPorts, context: Context, view: View, format: "csv" | "json") {
+  const { store, turn, clock } = ports;
+  const query = requestListQuery(view, readPagePeriod(view, clock.now()), MAX_FILE_ROWS);
+  const page = await store.records.list(query, turn, context.req.raw.signal);
+  const items = page.requests.map(requestJson);
+  context.header("content-disposition", `attachment; filename="requests.${format}"`);
+  if (format === "json") return context.json({ items, next_cursor: page.nextBeforeSeq?.toString() ?? null });
+  return context.body(requestsCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
+}
+
+async function showRequest(ports: ApiPorts, context: Context, id: string) {
+  const { store, clock } = ports;
+  const back = { path: "/requests", name: "Requests" };
+  const request = await store.records.get(id);
+  if (request === null)
+    return showPage(
+      ports,
+      context,
+      { heading: "Not found", path: "/requests", back, main: renderNoRequest() },
+      404,
+    );
+  const explanation = explainRequest(request, ports.prices());
+  const namesakes = originsOfNamesakes({
+    assignments: store.origins.list(),
+    merges: store.origins.listMerges(),
+  });
+  const origins = namesakes.get(request.project);
+  const answer = {
+    explanation,
+    priceFix: fixOfExplanation(explanation, lastPulls(ports), clock.now()),
+    origin: origins === undefined ? null : formatOrigins(origins, null),
+  };
+  return showPage(ports, context, {
+    heading: "One request",
+    path: "/requests",
+    back,
+    main: renderRequest(answer, clockOf(ports)),
+    tools: toolsOf(context, `/v1/requests/${request.requestId}`, {
+      command: `meter explain ${request.requestId}`,
+    }),
+  });
+}
+
+async function showSessions(ports: ApiPorts, context: Context) {
+  const view = viewOf(context, SESSIONS_VIEW);
+  return showPage(ports, context, {
+    heading: "Sessions",
+    path: "/sessions",
+    controls: renderPeriods(view),
+    main: renderSessions(await readSessions(ports, view), view, clockOf(ports)),
+    tools: renderTools({ command: "meter sessions" }),
+  });
+}
+
+function showSession(ports: ApiPorts, context: Context, id: string) {
+  const back = { path: "/sessions", name: "Sessions" };
+  const answer = readSession(ports, id);
+  if (answer === null)
+    return showPage(
+      ports,
+      context,
+      { heading: "Not found", path: "/sessions", back, main: renderNoSession() },
+      404,
+    );
+  const view = viewOf(context, sessionView(sessionHref(id)));
+  return showPage(ports, context, {
+    heading: "One session",
+    path: "/sessions",
+    back,
+    main: renderSession(answer, view, clockOf(ports)),
+    tools: renderTools({ command: `meter sessions show '${id.replaceAll("'", `'\\''`)}'` }),
+  });
+}
+
+function showLimits(ports: ApiPorts, context: Context) {
+  ports.limits?.flush();
+  const windows = readLimitViews(ports.store.limits, ports.clock.now());
+  return showPage(ports, context, {
+    heading: "Limits",
+    path: "/limits",
+    main: renderLimits(windows, clockOf(ports)),
+    tools: toolsOf(context, "/v1/limits", { command: "meter limits" }),
+  });
+}
+
+async function showCoverage(ports: ApiPorts, context: Context) {
+  const view = viewOf(context, COVERAGE_VIEW);
+  return showPage(ports, context, {
+    heading: "Coverage",
+    path: "/coverage",
+    controls: renderPeriods(view),
+    main: renderCoverage(await readCoverage(ports, view), view, clockOf(ports)),
+    tools: renderTools({ command: "meter coverage" }),
+  });
+}

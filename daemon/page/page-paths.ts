@@ -1,0 +1,24 @@
+import type { NavigationItem } from "../../pages/frame.ts";
+
+/** The pages of the local dashboard, as the navigation groups them. */
+export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
+  [
+    { path: "/now", name: "Now" },
+    { path: "/", name: "Overview" },
+    { path: "/sessions", name: "Sessions" },
+    { path: "/requests", name: "Requests" },
+  ],
+  [
+    { path: "/limits", name: "Limits" },
+    { path: "/coverage", name: "Coverage" },
+  ],
+];
+
+const paths = new Set(NAVIGATION.flat().map(({ path }) => path));
+
+/** The lists whose items have pages. */
+const LISTS = ["/requests/", "/sessions/"];
+
+/** Whether the path is a page of the dashboard, to which a person may navigate. */
+export const isPagePath = (path: string): boolean =>
+  paths.has(path) || LISTS.some((list) => path.startsWith(list));

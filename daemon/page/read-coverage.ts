@@ -1,0 +1,45 @@
+import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
+import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import {
+  addProviderCommand,
+  describeAddedHost,
+  describeUnlistedHost,
+  splitAddedHosts,
+} from "../../core/metering/coverage/unlisted-hosts.ts";
+import { describeDistrust } from "../../core/operations/doctor/trust-advice.ts";
+import type { View } from "../../pages/view.ts";
+import type { CoverageAnswer, CoverageTask } from "../../pages/views/coverage.ts";
+import type { ApiPorts } from "../api/api-ports.ts";
+import { readPagePeriod } from "./page-period.ts";
+
+/** Where the certificate is if the daemon was not told. */
+const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
+
+/** Reads what was metered and what was missed. */
+export async function readCoverage(ports: ApiPorts, view: View): Promise<CoverageAnswer> {
+  const { store, clock } = ports;
+  const { from, to, words } = readPagePeriod(view, clock.now());
+  const summary = summariseCoverage(store.coverage.read({ from, to }));
+  const { unlisted, added } = splitAddedHosts(summary.unlisted, ports.isKnownHost ?? (() => false));
+  const tasks: CoverageTask[] = [
+    ...(ports.status().proxy.distrusting_programs ?? []).map((program) => ({
+      name: program.name,
+      ...describeDistrust(program, ports.authorityFile ?? DEFAULT_AUTHORITY_FILE),
+    })),
+    ...unlisted.map((host) => ({
+      name: host.host,
+      text: describeUnlistedHost(host),
+      command: addProviderCommand(host),
+    })),
+    ...added.map((host) => ({ name: host.host, text: describeAddedHost(host), command: null })),
+  ];
+  return {
+    summary,
+    gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
+    tasks,
+    periodWords: words,
+    cloud:
+      (await ports.cloud?.banner())?.sentence ??
+      "Nothing leaves this machine. To connect: meter cloud connect",
+  };
+}

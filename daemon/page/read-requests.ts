@@ -1,0 +1,89 @@
+import { filterValue, type View } from "../../pages/view.ts";
+import type { RequestsAnswer } from "../../pages/views/requests.ts";
+import type { ApiPorts } from "../api/api-ports.ts";
+import type { RequestListQuery } from "../store/port/records.ts";
+import type { ReportColumn } from "../store/port/reports.ts";
+import { parseRequestStatus } from "../store/request-status.ts";
+import { type PagePeriod, readPagePeriod } from "./page-period.ts";
+
+/** The rows of one page. */
+const PAGE_ROWS = 50;
+
+/** The most values of a filter that a menu has. */
+const MAX_CHOICES = 100;
+
+/** Returns the query of a list of requests, with the view's filters and period. */
+export function requestListQuery(view: View, period: PagePeriod, limit = PAGE_ROWS): RequestListQuery {
+  const { cursor = "", status = "", billing = "" } = view.values;
+  const filters: Pick<RequestListQuery, "project" | "model" | "provider" | "client"> = {};
+  for (const name of ["project", "model", "provider", "client"] as const) {
+    const value = filterValue(view, name);
+    if (value !== undefined) filters[name] = value;
+  }
+  const parsed = status === "" ? null : parseRequestStatus(status);
+  return {
+    ...filters,
+    ...(parsed !== null && { status: parsed }),
+    ...(billing !== "" && { billing: billing as NonNullable<RequestListQuery["billing"]> }),
+    from: period.from,
+    to: period.to,
+    beforeSeq: /^\d{1,15}$/.test(cursor) ? Number(cursor) : null,
+    limit,
+  };
+}
+
+/** Reads one page of requests. */
+export async function readRequests(
+  { store, turn, clock }: ApiPorts,
+  view: View,
+  signal: AbortSignal,
+): Promise<RequestsAnswer> {
+  const period = readPagePeriod(view, clock.now());
+  const page = await store.records.list(requestListQuery(view, period), turn, signal);
+  const choices: Record<string, readonly string[]> = {};
+  for (const name of ["project", "model", "client"] as const)
+    choices[name] = await readChoices(store, name, period);
+  return {
+    requests: page.requests,
+    nextCursor: page.nextBeforeSeq?.toString() ?? null,
+    periodWords: period.words,
+    choices,
+    total: await countRequests(store, view, period),
+  };
+}
+
+/** Reads the values of a column in a period, by name. */
+export async function readChoices(
+  { reports }: Pick<ApiPorts["store"], "reports">,
+  by: ReportColumn,
+  { from, to }: PagePeriod,
+): Promise<readonly string[]> {
+  const rows = await reports.read({ by, from, to });
+  return rows
+    .flatMap(({ key }) => (key === null || key === "" ? [] : [key]))
+    .slice(0, MAX_CHOICES)
+    .sort();
+}
+
+/** Counts the requests of a view from the rollups; null for filters that they do not have. */
+async function countRequests(
+  { reports }: Pick<ApiPorts["store"], "reports">,
+  view: View,
+  { from, to }: PagePeriod,
+): Promise<number | null> {
+  const { status, billing } = view.values;
+  if (filterValue(view, "client") !== undefined || billing !== "") return null;
+  const names = ["project", "model", "provider"] as const;
+  const filters = Object.fromEntries(
+    names.flatMap((name) => {
+      const value = filterValue(view, name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const [row] = await reports.read({ by: "total", from, to, ...filters });
+  if (row === undefined) return 0;
+  if (status === "failed") return row.errors;
+  if (status === "ok") return row.requests - row.errors;
+  if (status === "unpriced") return row.unpriced;
+  return status === "incomplete" ? row.incomplete : row.requests;
+}
