@@ -120,7 +120,7 @@ export function heldBy(
   { facts, bound }: Pick<CallInFlight, "facts" | "bound">,
 ): { readonly key: string; readonly amount: bigint | null } | null {
   if (matchesScope(budget, facts) !== true) return null;
-  return { key: sumKey(budget, facts), amount: usedOf(budget, bound) };
+  return { key: sumKey(budget, facts), amount: usedOf(budget, { facts, ...bound }) };
 }
 
 /**

@@ -101,7 +101,8 @@ export function matchesScope({ scope, unit, period }: Budget, facts: CallFacts):
   for (const key in scope) {
     const fact = facts[key as ScopeKey];
     if (fact === undefined) isUnknown = true;
-    else if (fact === null || !matchesAny(scope[key as ScopeKey] as readonly string[], fact)) return false;
+    else if (fact === null || !matchesAny(scope[key as ScopeKey] as readonly string[], fact, key))
+      return false;
   }
   if (unit === "usd" && scope.billing === undefined) {
     if (facts.billing === NOT_SPENT) return false;
@@ -114,9 +115,14 @@ export function matchesScope({ scope, unit, period }: Budget, facts: CallFacts):
   return isUnknown ? undefined : true;
 }
 
-function matchesAny(values: readonly string[], fact: string): boolean {
-  for (const value of values)
+/** The date that providers append to a model's name in their responses: `-20251101`, `-2025-11-01`, `@20251101`. */
+const MODEL_DATE = /^[-@]\d{4}-?\d\d-?\d\d$/;
+
+function matchesAny(values: readonly string[], fact: string, key: string): boolean {
+  for (const value of values) {
     if (value === fact || (value.endsWith("*") && fact.startsWith(value.slice(0, -1)))) return true;
+    if (key === "model" && fact.startsWith(value) && MODEL_DATE.test(fact.slice(value.length))) return true;
+  }
   return false;
 }
 
@@ -128,9 +134,12 @@ export function neededFacts({ scope, unit, period }: Budget): readonly ScopeKey[
   return [...needed];
 }
 
-/** Returns what a call adds to a budget. Null: unknown. */
-export function usedOf({ unit }: Budget, { costPicoUsd, tokens }: CallUse): bigint | null {
-  if (unit === "usd") return costPicoUsd;
+/** Returns what a call adds to a budget. Null: unknown. It is not known whether a cost is spent if the billing mode is unknown. */
+export function usedOf(
+  { unit, scope }: Budget,
+  { facts, costPicoUsd, tokens }: CallUse & { readonly facts: CallFacts },
+): bigint | null {
+  if (unit === "usd") return facts.billing === "unknown" && scope.billing === undefined ? null : costPicoUsd;
   if (unit === "requests") return 1n;
   return tokens === null ? null : BigInt(tokens);
 }

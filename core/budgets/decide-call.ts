@@ -126,7 +126,7 @@ function judge(state: BudgetsState, each: BudgetState, call: CallToDecide, now: 
   if (spent + inFlight >= budget.limit) return refuse(budget, reason, spent, inFlight, roomOf(), now);
   if (!budget.reserve) return "allow";
   if (call.bound === undefined && !call.isFinal) return ["bound"];
-  const bound = call.bound === undefined ? null : usedOf(budget, call.bound);
+  const bound = call.bound === undefined ? null : usedOf(budget, { facts: call.facts, ...call.bound });
   // Decision: a call without a bound can't be reserved for, so it is one that can't be decided.
   if (bound === null)
     return budget.fail === "open" ? "let_through" : refuse(budget, "unknown", spent, inFlight, roomOf(), now);

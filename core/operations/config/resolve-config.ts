@@ -22,12 +22,12 @@ import {
 } from "../../privacy/policy/upload-policy.ts";
 import { readLinearPattern } from "../../privacy/redaction/linear-pattern.ts";
 import type { RedactionRule } from "../../privacy/redaction/rule.ts";
+import { parseDuration } from "../../values/duration.ts";
 import { normaliseSlug } from "../../values/slug/normalise-slug.ts";
 import type { CalendarDate } from "../../values/time.ts";
 import type { PublishedRate } from "../../wire/pricing-rates.ts";
 import { resolveBaseUrl, type StatedBaseUrls } from "./base-url.ts";
 import type { Config, ConfiguredWebhook, ResolvedConfig } from "./config.ts";
-import { parseDuration } from "./duration.ts";
 import {
   DEFAULT_API_PORT,
   DEFAULT_BODY_RETENTION_DAYS,

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { resolveBaseUrl } from "../../../../core/operations/config/base-url.ts";
-import { parseDuration } from "../../../../core/operations/config/duration.ts";
 import { resolveConfig } from "../../../../core/operations/config/resolve-config.ts";
+import { parseDuration } from "../../../../core/values/duration.ts";
 
 const today = "2026-11-21";
 const resolve = (raw: unknown) => resolveConfig(raw, { today });
