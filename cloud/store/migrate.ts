@@ -13,6 +13,7 @@ import { auditEventChain } from "./migrations/0009-audit-event-chain.ts";
 import { costSeals } from "./migrations/0010-cost-seals.ts";
 import { billingMode } from "./migrations/0011-billing-mode.ts";
 import { sessionColumns } from "./migrations/0012-session-columns.ts";
+import { blockedBy } from "./migrations/0013-blocked-by.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -30,6 +31,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   costSeals,
   billingMode,
   sessionColumns,
+  blockedBy,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

@@ -281,6 +281,15 @@ export const RECORD_FIELDS = {
     freeText: true,
   },
   retryable: { column: "retryable", type: "flag", nullable: true, upload: "standard" },
+  /** The budget that refused the call, so that it was not sent to the provider and cost nothing. */
+  blockedBy: {
+    column: "blocked_by",
+    type: "text",
+    maxCharacters: 64,
+    nullable: true,
+    upload: "standard",
+    freeText: true,
+  },
   /** SHA-256 (hex) of the provider's error message. */
   errorMessageHash: {
     column: "error_message_hash",

@@ -11,6 +11,8 @@ export interface CallStart {
   path: string;
   headerProject: string | null;
   startedAtMs: number;
+  /** The budget that refused the call. Null: it was sent. */
+  blockedBy: string | null;
   /** The state of the caller's working tree when the call began. */
   git: GitState | null | Promise<GitState | null>;
 }

@@ -52,6 +52,9 @@ const HTTPS_PORT = 443;
 /** Maximum number of lookups that wait for their connection to open. A client that disconnects early leaves one behind. */
 const MAX_PENDING_LOOKUPS = 256;
 
+/** The record of a call that was refused because no decision was possible has this in the place of a budget. */
+const UNDECIDED = "(no decision)";
+
 export interface CaptureLimits {
   /** Maximum bytes of bodies held by all calls together. Default: `MAX_HELD_BODY_BYTES`. */
   readonly maxHeldBodyBytes?: number;
@@ -136,6 +139,11 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
     case "labelled": {
       const connection = state.connections.get(frame.connection);
       if (connection !== undefined) connection.label = frame.project;
+      return;
+    }
+    case "blocked": {
+      const connection = state.connections.get(frame.connection);
+      if (connection !== undefined) connection.blockedBy = frame.budget ?? UNDECIDED;
       return;
     }
     case "data": {

@@ -173,7 +173,8 @@ function beginResponse(call: CallState, head: ResponseHead, atMs: number): Respo
   const { ports, bodyBudget } = call.recording;
   const { facts, head: request, route } = call.start;
   const model = call.requestFacts?.facts.requestedModel ?? route.model;
-  takeHeaderLimits(ports, facts, { provider: route.provider, request, response: head }, model);
+  if (call.start.blockedBy === null)
+    takeHeaderLimits(ports, facts, { provider: route.provider, request, response: head }, model);
   const body = call.needsBodies ? createBodyBuffer({ budget: bodyBudget }) : null;
   const reader = createUsageReader(call.start.route, {
     status: head.status,
@@ -197,7 +198,8 @@ function beginResponse(call: CallState, head: ResponseHead, atMs: number): Respo
 
 function endCall(call: CallState, end: CallEnd, atMs: number): void {
   const { response } = call;
-  if (response === null) return finish(call, end, atMs, null);
+  // The response is not the provider's.
+  if (response === null || call.start.blockedBy !== null) return finish(call, end, atMs, null);
   response.decoder.end((readable) =>
     runStep(call, () => {
       const report = response.reader.end(end === "complete" && readable);
@@ -240,6 +242,7 @@ function writeRecord(call: CallState, end: CallEnd, endedAtMs: number, report: U
       credential: readCredentialKind(start.head.headers, start.head.target),
       userAgent: headerValue(start.head.headers, "user-agent"),
       startedAtMs: start.startedAtMs,
+      blockedBy: start.blockedBy,
       response: call.response,
       end,
       endedAtMs,

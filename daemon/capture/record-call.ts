@@ -195,7 +195,8 @@ function createRecords(
     // A failed fetch repeats nothing.
     const repeats = report?.noRecord === "not_new" && (call.response?.head.status ?? 0) < 400;
     const known = !hasNoRecord || results.length > 0 || repeats;
-    ports.coverage.count(call.host, isNew ? "metered" : known ? "repeated" : "free");
+    const isBlocked = call.blockedBy != null;
+    ports.coverage.count(call.host, isBlocked ? "blocked" : isNew ? "metered" : known ? "repeated" : "free");
     return ownRecord;
   };
   if (results.length === 0) return finish(false);
@@ -256,6 +257,6 @@ function addRecord(
   if (responseId !== null) seenResponses.add(responseId, created.requestId, tokensComplete);
   ports.records.add(record);
   if (known === null) unattributed?.push(record);
-  if (!tokensComplete && record.errorClass === null) ports.coverage.count(call.host, "without_usage");
+  if (!record.tokensComplete && record.errorClass === null) ports.coverage.count(call.host, "without_usage");
   return known === null ? record : null;
 }

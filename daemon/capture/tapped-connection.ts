@@ -22,6 +22,8 @@ export interface TappedConnection {
   wasUsed: boolean;
   /** The project that a gateway request named in its head, until the reader reports that request. */
   label: string | null;
+  /** The budget that refused the next request, until the reader reports that request. */
+  blockedBy: string | null;
   /** The WebSocket session after an upgrade, if it can be read. */
   session: WebSocketSession | null;
   /**
@@ -52,6 +54,7 @@ export function openConnection(
     lastAtMs: openedAtMs,
     wasUsed: false,
     label: null,
+    blockedBy: null,
     session: null,
     isCovered: !registry.isSharedHost(facts.host, facts.port),
     endedFirst: null,
@@ -91,8 +94,9 @@ function onRequestHead(
   head: RequestHead,
   atMs: number,
 ): void {
-  const { facts, calls, label } = connection;
+  const { facts, calls, label, blockedBy } = connection;
   connection.label = null;
+  connection.blockedBy = null;
   connection.inProgress += 1;
   connection.wasUsed = true;
   const path = head.target.split("?", 1)[0] as string;
@@ -109,7 +113,7 @@ function onRequestHead(
   connection.isCovered = true;
   const headerProject = headerValue(head.headers, "x-meter-project") ?? label;
   const git = facts.attribution.git?.() ?? null;
-  const start = { facts, route, head, path, headerProject, startedAtMs: atMs, git };
+  const start = { facts, route, head, path, headerProject, startedAtMs: atMs, blockedBy, git };
   calls.set(id, createMeteredCall(recording, start, work.begin(host)));
 }
 

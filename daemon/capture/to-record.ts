@@ -35,6 +35,8 @@ export interface EndedCall {
   isResponseRefetchable: boolean;
   end: CallEnd;
   endedAtMs: number;
+  /** The budget that refused the call. Absent: none did. */
+  blockedBy?: string | null;
 }
 
 /** What one record of a call has of its own. */
@@ -115,6 +117,25 @@ export function gitFields({
   return { gitBranch: branch, gitCommit: commit, gitRemote: remote, pullRequest };
 }
 
+/** What a call that was not sent used, and that nobody failed. */
+const NOTHING_USED = {
+  tokens: {
+    promptTokens: 0,
+    completionTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    thinkingTokens: 0,
+  },
+  tokensComplete: true,
+  costPicoUsd: 0n,
+  costSource: "computed",
+  httpStatus: null,
+  errorClass: null,
+  providerErrorCode: null,
+  retryable: null,
+} as const satisfies Partial<RequestRecord>;
+
 /** Creates the record of a call that has ended, with its usage, price and error class. */
 export function toRecord(
   call: EndedCall,
@@ -154,6 +175,7 @@ export function toRecord(
     errorClass: classified.errorClass,
     providerErrorCode: classified.providerErrorCode,
     retryable: classified.retryable,
+    blockedBy: null,
     errorMessageHash: message === null ? null : sha256Hex(message),
     project: attribution.project,
     attributionTier: attribution.tier,
@@ -182,6 +204,7 @@ export function toRecord(
     gitRemote: git.gitRemote,
     pullRequest: git.pullRequest,
   };
+  if (call.blockedBy != null) Object.assign(record, NOTHING_USED, { blockedBy: call.blockedBy });
   if (call.isResponseRefetchable || report?.startsJob) record.isResponseRefetchable = true;
   if (attributionDueAt !== null) record.attributionDueAt = attributionDueAt;
   return record;

@@ -271,7 +271,8 @@ function renderGroups(
 }
 
 /** Renders the outcome of a request: the HTTP status, or the error class. */
-export function renderOutcome({ errorClass, httpStatus }: RequestRecord): Html {
+export function renderOutcome({ blockedBy, errorClass, httpStatus }: RequestRecord): Html {
+  if (blockedBy !== null) return html`<span class="failed">blocked: ${blockedBy}</span>`;
   if (errorClass === null) return html`${httpStatus ?? "ok"}`;
   return html`<span class="failed">${httpStatus ?? ""} ${errorClass.replaceAll("_", " ")}</span>`;
 }

@@ -588,6 +588,11 @@ export const migrations: readonly Migration[] = [
       indexes: ["client_reports_reported_at"],
     },
   },
+  {
+    to: 31,
+    statements: ["ALTER TABLE requests ADD COLUMN blocked_by TEXT"],
+    expects: { columns: { requests: ["blocked_by"] } },
+  },
 ];
 
 /** The latest schema version. */

@@ -162,12 +162,14 @@ function formatModel(model: string, requested: string | null): string {
 }
 
 function formatResponse({
+  blockedBy,
   httpStatus,
   errorClass,
   retryable,
   providerErrorCode,
   streaming,
 }: Explanation["request"]): string {
+  if (blockedBy !== null) return `none: refused by the budget ${blockedBy}, and not sent`;
   const status = httpStatus === null ? "none" : `HTTP ${httpStatus}${streaming ? ", streamed" : ""}`;
   if (errorClass === null) return status;
   const again = retryable === null ? "" : retryable ? ", retryable" : ", not retryable";

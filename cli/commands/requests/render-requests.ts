@@ -117,7 +117,14 @@ function formatCost(request: RequestRecord, formatPlan: (amount: string) => stri
   return effectiveBilling(request) === "plan" ? formatPlan(amount) : amount;
 }
 
-function formatResult({ httpStatus, errorClass, tokensComplete, recordSource }: RequestRecord): string {
+function formatResult({
+  blockedBy,
+  httpStatus,
+  errorClass,
+  tokensComplete,
+  recordSource,
+}: RequestRecord): string {
+  if (blockedBy !== null) return `blocked (${blockedBy})`;
   const note = errorClass ?? (tokensComplete ? null : "incomplete");
   if (httpStatus === null) return note ?? (recordSource === "logs" ? "logs" : "ok");
   return note === null ? String(httpStatus) : `${httpStatus} ${note}`;
@@ -128,7 +135,8 @@ const isMarkedIncomplete = ({ errorClass, tokensComplete }: RequestRecord) =>
 
 /** Formats the result without the class of an error that has a status of its own. */
 function formatShortResult(request: RequestRecord): string {
-  const { httpStatus, errorClass, recordSource } = request;
+  const { blockedBy, httpStatus, errorClass, recordSource } = request;
+  if (blockedBy !== null) return "blocked";
   if (errorClass !== null) return httpStatus !== null && httpStatus >= 400 ? String(httpStatus) : errorClass;
   return `${httpStatus ?? (recordSource === "logs" ? "logs" : "ok")}${isMarkedIncomplete(request) ? "*" : ""}`;
 }

@@ -11,6 +11,7 @@ import type { Millis } from "../../values/time.ts";
  *   `unreadable`, `lost` (log frames were dropped), `dropped` (the record could not be stored), `websocket` (forwarded
  *   unread), `repeated` (its responses had been metered before) or `capture_failed` (the meter itself failed). In a
  *   WebSocket session that is read, each response is one exchange.
+ * - `blocked` counts calls that a budget refused. They were not sent, so they do not lower the coverage.
  * - `caller_not_found` counts metered calls whose process was not found, so that their program is unknown and their project may be
  *   a fallback.
  * - `without_usage`, `usage_not_kept`, `prompt_not_kept` and `body_not_kept` are parts of `metered`: the response stated no
@@ -40,6 +41,7 @@ export const coverageKinds = [
   "without_usage",
   "websocket",
   "repeated",
+  "blocked",
   "capture_failed",
   "unfinished",
   "body_too_large",

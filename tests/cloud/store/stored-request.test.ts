@@ -130,6 +130,7 @@ describe("createRowConverter()", () => {
           error_class: local.errorClass,
           provider_error_code: local.providerErrorCode,
           retryable: local.retryable,
+          blocked_by: local.blockedBy,
           project: local.project,
           attribution_tier: local.attributionTier,
           session_id: "1d".repeat(16),

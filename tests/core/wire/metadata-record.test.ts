@@ -44,6 +44,7 @@ const whole = {
   error_class: "rate_limit",
   provider_error_code: "rate_limit_exceeded",
   retryable: true,
+  blocked_by: "day",
   project: "shop",
   attribution_tier: "git_root",
   session_id: "5e".repeat(16),

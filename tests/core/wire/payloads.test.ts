@@ -110,6 +110,7 @@ const trace = {
   usage_extras: null,
   provider_error_code: null,
   retryable: null,
+  blocked_by: null,
   attribution_tier: "git_root",
   session_id: "5e".repeat(16),
   session_source: "stated",

@@ -145,6 +145,32 @@ describe("createCapture() with one call", () => {
     assert.deepEqual(rig.counts, { connections: 1, metered: 1 });
   });
 
+  it("records a call that a budget refused as blocked: it used and cost nothing, and did not fail", async () => {
+    const rig = createCaptureRig();
+    const connection = rig.connect(host);
+    const blocked: TapFrame = { kind: "blocked", connection: 1, budget: "day" };
+    rig.capture.frames([blocked]);
+    connection.pass("request", requestBytes(JSON.stringify(request)), 0);
+    connection.pass(
+      "response",
+      answerBytes('{"type":"error","error":{"type":"billing_error"}}', "", "429 Too Many Requests"),
+      1,
+    );
+    connection.pass("request", requestBytes(JSON.stringify(request)), 2);
+    connection.pass("response", answerBytes(), 3);
+    await rig.capture.settled();
+    assert.deepEqual(
+      rig.records.map(({ blockedBy, errorClass, httpStatus, costPicoUsd, tokensComplete, model }) => [
+        ...[blockedBy, errorClass, httpStatus, costPicoUsd === 0n, tokensComplete, model],
+      ]),
+      [
+        ["day", null, null, true, true, "claude-sonnet-4-5"],
+        [null, null, 200, false, true, "claude-sonnet-4-5-20250929"],
+      ],
+    );
+    assert.deepEqual(rig.counts, { connections: 1, blocked: 1, metered: 1 });
+  });
+
   it("counts a call whose process was not found", async () => {
     const attribution = () => ({ attribute: async () => ({ ...nobody, isCallerMissing: true as const }) });
     const rig = createCaptureRig({ ports: { attribution } });

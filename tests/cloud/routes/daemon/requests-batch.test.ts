@@ -99,6 +99,7 @@ describeOnEngines("POST /v1/requests/batch", (engine) => {
       error_class: "server_error",
       provider_error_code: "overloaded",
       retryable: true,
+      blocked_by: "day",
       project: "shop",
       attribution_tier: "header",
       prompt_hash: "ab".repeat(32),

@@ -59,6 +59,7 @@ describeOnEngines("the lists of requests", (engine) => {
       error_class: null,
       provider_error_code: null,
       retryable: null,
+      blocked_by: null,
       project: "docs",
       attribution_tier: "git_root",
       session_id: "5e".repeat(16),

@@ -97,6 +97,7 @@ describe("coverageKinds", () => {
       "metered",
       "free",
       "repeated",
+      "blocked",
     ],
     ...["body_too_large", "body_not_utf8", "body_not_redactable"],
     // Hosts that are no provider's. They are described by name.

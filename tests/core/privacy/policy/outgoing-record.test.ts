@@ -68,6 +68,7 @@ describe("toOutgoingRecord()", () => {
       error_class: "rate_limit",
       provider_error_code: "rate_limit_exceeded",
       retryable: true,
+      blocked_by: "day",
       project: "shop",
       attribution_tier: "git_root",
       session_id: hmac("thr-demo-1"),

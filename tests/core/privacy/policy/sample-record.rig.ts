@@ -34,6 +34,7 @@ export const sampleRecord: RequestRecord = {
   errorClass: "rate_limit",
   providerErrorCode: "rate_limit_exceeded",
   retryable: true,
+  blockedBy: "day",
   errorMessageHash: "e".repeat(64),
   project: "shop",
   attributionTier: "git_root",

@@ -33,9 +33,9 @@ sent        prompt_tokens, completion_tokens, cache_read_tokens,
             billing_mode, rates_source, project, requested_model, request_kind,
             streaming, provider_cost_pico_usd, service_tier, usage_extras,
             latency_ms, ttfb_ms, http_status, error_class, provider_error_code,
-            retryable, attribution_tier, session_id, session_source, turn_id,
-            agent_id, parent_agent_id, agent_kind, record_source, prompt_hash,
-            prompt_hash_kind
+            retryable, blocked_by, attribution_tier, session_id, session_source,
+            turn_id, agent_id, parent_agent_id, agent_kind, record_source,
+            prompt_hash, prompt_hash_kind
 held back   client_version, git_branch, git_commit, git_remote, pull_request,
             method, path, source_workdir
 prompt_hash plain (SHA-256): it contains no text, but a short or guessable
