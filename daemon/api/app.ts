@@ -13,6 +13,7 @@ import { createProjectRoutes } from "./project-routes.ts";
 import { responseHeaders } from "./response-headers.ts";
 import { isTelemetryPath, TELEMETRY_PATH } from "./telemetry-path.ts";
 import { createTelemetryRoutes } from "./telemetry-routes.ts";
+import { createUsageRoutes } from "./usage-routes.ts";
 
 /** The largest request body in bytes. The API takes settings, not data. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -89,6 +90,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
     );
   api.route("/v1/limits", createLimitRoutes(ports));
   api.route("/v1/now", createNowRoutes(ports));
+  api.route("/v1/usage", createUsageRoutes(ports));
   api.route("/v1", createDataRoutes(ports));
   api.route("/", createPageRoutes(ports));
   api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));

@@ -66,6 +66,7 @@ function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
     readUnpricedModels: (query, limit) => guard(() => part().readUnpricedModels(query, limit)),
     readStreamsWithoutUsage: (query) => guard(() => part().readStreamsWithoutUsage(query)),
     readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
+    readUsage: (plan, turn) => guard(() => part().readUsage(plan, turn)),
     readLastRequests: (period) => guard(() => part().readLastRequests(period)),
   };
 }

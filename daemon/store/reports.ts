@@ -11,6 +11,7 @@ import {
   type TimeUnit,
   type UnpricedModel,
 } from "./port/reports.ts";
+import { readUsage } from "./read-usage.ts";
 import { byCost, sumRows, toReportRows } from "./report-rows.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
@@ -64,6 +65,7 @@ export function createReportStore({ reads }: Pick<StoreConnections, "reads">): R
     readUnpricedModels: async (filters, limit) =>
       inUsageSnapshot(reads, (usage) => readUnpricedModels(usage, filters, limit)),
     readStatistics: (query, turn) => readStatistics(reads, query, turn),
+    readUsage: (plan, turn) => readUsage(reads, plan, turn),
     readLastRequests: async (period) =>
       inUsageSnapshot(
         reads,

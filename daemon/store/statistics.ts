@@ -100,7 +100,7 @@ function addSlice(usage: UsageSnapshot, read: Sums, span: Span, zone: DayZone): 
 }
 
 /** Returns where a slice ends that is read request by request. */
-function findSliceEnd(connection: SqliteConnection, { from, to }: Span): Millis {
+export function findSliceEnd(connection: SqliteConnection, { from, to }: Span): Millis {
   const next = connection
     .prepare<{ at: Millis }>(
       `SELECT requested_at AS at FROM requests WHERE requested_at >= ? AND requested_at < ?

@@ -141,7 +141,8 @@ export function nextRequestAt(connection: SqliteConnection, { from, to }: Span):
   );
 }
 
-const doOverlap = (one: Span, other: Span) => one.from < other.to && other.from < one.to;
+/** Whether two periods have a common instant. */
+export const doOverlap = (one: Span, other: Span) => one.from < other.to && other.from < one.to;
 
 /** Sums a part of a period. */
 export function sumPart({ connection, latest }: UsageSnapshot, part: UsagePart, query: SumQuery): SumRow[] {

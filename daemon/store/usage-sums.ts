@@ -28,6 +28,17 @@ export interface SumQuery {
   readonly filters: Readonly<Partial<Record<UsageColumn, string | number | null | undefined>>>;
   /** Whether only some requests are summed. Default: all. */
   readonly only?: keyof typeof CONDITIONS;
+  /** Further conditions. All of them must hold. */
+  readonly where?: readonly ColumnCondition[];
+}
+
+/** A condition on some columns. */
+export interface ColumnCondition {
+  readonly columns: readonly UsageColumn[];
+  readonly sql: (column: ColumnSql) => string;
+  readonly values: readonly SqliteValue[];
+  /** Whether requests are found by an index of their own, and not by their time. */
+  readonly isIndexed: boolean;
 }
 
 /** The sums of requests that agree in the query's columns, cost source and billing mode, as SQL returns them. */
@@ -45,7 +56,7 @@ export interface SumRow
 }
 
 /** SQL for a column. */
-type ColumnSql = (column: UsageColumn) => string;
+export type ColumnSql = (column: UsageColumn) => string;
 
 const COLUMNS: Readonly<Record<UsageColumn, string>> = { ...SERIES_COLUMNS, ...REQUEST_COLUMNS };
 
@@ -54,8 +65,14 @@ export const ofSeries: ColumnSql = (column) => column;
 export const ofRequests: ColumnSql = (column) => `(${COLUMNS[column]})`;
 
 /** Whether a query needs columns that only requests have, so that rollups can't answer it. */
-export const needsRequests = ({ columns, filters }: Pick<SumQuery, "columns" | "filters">): boolean =>
-  [...columns, ...wantedColumns(filters)].some((column) => column in REQUEST_COLUMNS);
+export const needsRequests = ({
+  columns,
+  filters,
+  where = [],
+}: Pick<SumQuery, "columns" | "filters" | "where">): boolean =>
+  [...columns, ...wantedColumns(filters), ...where.flatMap((each) => each.columns)].some(
+    (column) => column in REQUEST_COLUMNS,
+  );
 
 const wantedColumns = (filters: SumQuery["filters"]) =>
   (Object.keys(filters) as UsageColumn[]).filter((column) => filters[column] !== undefined);
@@ -77,12 +94,13 @@ interface Condition {
 }
 
 /** What is selected. */
-export type Selection = Pick<SumQuery, "filters" | "only">;
+export type Selection = Pick<SumQuery, "filters" | "only" | "where">;
 
 /** The condition of a selection, on the columns of series or of requests. */
-export function matches({ filters, only }: Selection, sql: ColumnSql): Condition {
+export function matches({ filters, only, where = [] }: Selection, sql: ColumnSql): Condition {
   const parts = wantedColumns(filters).map((column) => isValue(column, filters[column] ?? null, sql));
   if (only !== undefined) parts.push({ sql: CONDITIONS[only](sql), values: [] });
+  for (const each of where) parts.push({ sql: each.sql(sql), values: each.values });
   return {
     sql: parts.map((part) => ` AND ${part.sql}`).join(""),
     values: parts.flatMap((part) => part.values),
@@ -129,9 +147,13 @@ export const sumsOfRequests = [
   `sum(cost_pico_usd % ${COST_HALF}) AS cost_low`,
 ].join(", ");
 
+/** Whether requests are found by an index of their own. */
+export const isFoundByIndex = ({ filters, where = [] }: SumQuery): boolean =>
+  filters.git_commit != null || where.some((each) => each.isIndexed);
+
 /** The condition on time. `+`: the newest requests are found by their number, and those of a commit by its index. */
-function rangeOf({ filters }: SumQuery, afterSeq: number | null): string {
-  const isIndexed = afterSeq !== null || filters.git_commit != null;
+function rangeOf(query: SumQuery, afterSeq: number | null): string {
+  const isIndexed = afterSeq !== null || isFoundByIndex(query);
   const range = isIndexed
     ? "+requested_at >= ? AND +requested_at < ?"
     : "requested_at >= ? AND requested_at < ?";
@@ -202,6 +224,59 @@ export function sumSeries(
 export interface FoundRequestAt {
   readonly at: Millis;
   readonly requestId: string;
+}
+
+/** Buckets of equal length. */
+export interface BucketGrid {
+  readonly from: Millis;
+  readonly widthMs: number;
+}
+
+/** The sums of one bucket; `bucket` counts from the beginning of the grid. */
+export interface BucketRow extends SumRow {
+  readonly bucket: number;
+}
+
+/** SQL for the number of a bucket. A number of JavaScript is bound as a real one, by which SQLite would not divide in integers. */
+const bucketOfTime = (time: string) => `(${time} - CAST(? AS INTEGER)) / CAST(? AS INTEGER) AS bucket`;
+
+/** Sums requests by bucket: all of the span, or only those that are not in the rollups. */
+export function sumRequestsByBucket(
+  connection: SqliteConnection,
+  span: Span,
+  query: SumQuery,
+  { from, widthMs }: BucketGrid,
+  afterSeq: number | null = null,
+): BucketRow[] {
+  const { selected, grouped } = groupsOf(query, ofRequests);
+  const { sql, values } = matches(query, ofRequests);
+  return connection
+    .prepare<BucketRow>(
+      `SELECT ${bucketOfTime("requested_at")}, ${selected}, ${sumsOfRequests} FROM requests
+       WHERE ${rangeOf(query, afterSeq)}${sql} GROUP BY bucket, ${grouped}`,
+    )
+    .all([from, widthMs, ...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);
+}
+
+/** Sums whole slots by bucket. */
+export function sumSlotsByBucket(
+  connection: SqliteConnection,
+  span: Span,
+  query: SumQuery,
+  { from, widthMs }: BucketGrid,
+): BucketRow[] {
+  const { selected, grouped } = groupsOf(query, ofSeries);
+  const { sql, values } = matches(query, ofSeries);
+  const isSelected =
+    sql === "" ? "" : `series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) AND`;
+  return connection
+    .prepare<BucketRow>(
+      `SELECT bucket, ${selected}, ${sumsOfMany} FROM (
+         SELECT ${bucketOfTime("slot")}, series_id, ${innerSums} FROM usage_slots
+         WHERE ${isSelected} slot >= ? AND slot < ? GROUP BY bucket, series_id
+       ) JOIN usage_series USING (series_id) GROUP BY bucket, ${grouped}`,
+    )
+    .all([from, widthMs, ...values, ...bounds(span)]);
 }
 
 /** Finds the latest request of the period: among all, or only among those that are not in the rollups. */

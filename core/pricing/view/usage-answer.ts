@@ -42,7 +42,7 @@ export interface UsageAnswerOptions {
 }
 
 /** The label of a value that is unknown. */
-export const UNKNOWN_LABELS: Readonly<Partial<Record<UsageDimension, string>>> = {
+const UNKNOWN_LABELS: Readonly<Partial<Record<UsageDimension, string>>> = {
   project: "no project",
   branch: "no branch",
   client: "unknown client",
@@ -131,9 +131,15 @@ function labelOf(
   { key, isOther }: Pick<Line, "key" | "isOther">,
   nameOf: NonNullable<UsageAnswerOptions["nameOf"]>,
 ): string {
-  if (isOther) return "Other";
-  return key === null ? (UNKNOWN_LABELS[dimension] ?? "unknown") : (nameOf(dimension, key) ?? key);
+  return isOther ? "Other" : labelOfKey(dimension, key, nameOf);
 }
+
+/** Returns the display name of a value. */
+export const labelOfKey = (
+  dimension: UsageDimension,
+  key: UsageKey,
+  nameOf: NonNullable<UsageAnswerOptions["nameOf"]>,
+): string => (key === null ? (UNKNOWN_LABELS[dimension] ?? "unknown") : (nameOf(dimension, key) ?? key));
 
 /** Sums groups by one key in both periods. */
 function sumByKey(
@@ -278,7 +284,7 @@ function findChange(
   return {
     delta: delta.toString(),
     key: most.key,
-    label: labelOf(dimension, { key: most.key, isOther: false }, nameOf),
+    label: labelOfKey(dimension, most.key, nameOf),
     explained: most.delta.toString(),
   };
 }

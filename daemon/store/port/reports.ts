@@ -1,4 +1,6 @@
 import type { CostSplit } from "../../../core/pricing/cost-split.ts";
+import type { UsageData } from "../../../core/pricing/view/usage-answer.ts";
+import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
 import type { BillingMode, CostSource } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { DayZone, Period, Turn } from "./values.ts";
@@ -135,6 +137,8 @@ export interface ReportStore {
   readUnpricedModels(query: Omit<ReportQuery, "by" | "days">, limit: number): Promise<UnpricedModel[]>;
   /** Reads sums in slices, with `turn` in between, since the daemon reads them on the thread that also meters. */
   readStatistics(query: StatisticsQuery, turn: Turn): Promise<Statistics>;
+  /** Reads the sums of a usage query, in slices as well. Each slice gives its groups and its buckets from one snapshot. */
+  readUsage(plan: UsagePlan, turn: Turn): Promise<Omit<UsageData, "coverage">>;
   /** Returns when each project was last requested in the period. */
   readLastRequests(period: Pick<StatisticsQuery, "from" | "to">): Promise<ReadonlyMap<string, Millis>>;
 }

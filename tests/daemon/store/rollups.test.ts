@@ -21,6 +21,7 @@ import { listRequests } from "../../../daemon/store/request-list.ts";
 import { ROLLUP_DEFINITION } from "../../../daemon/store/rollup-definition.ts";
 import { inZone } from "./in-zone.rig.ts";
 import { naiveReport, naiveRow, naiveStreams, naiveUnpriced } from "./naive-report.rig.ts";
+import { checkUsage, someUsageQuery } from "./naive-usage.rig.ts";
 import { inNewFolder, opener } from "./open-sample-store.rig.ts";
 import { sampleRecord } from "./sample-records.rig.ts";
 
@@ -458,6 +459,7 @@ const aStep = fc.record({
   operation: anOperation,
   query: aQuery,
   list: aListQuery,
+  usage: someUsageQuery(sunday),
   zone: fc.constantFrom("Europe/Berlin", "Europe/Berlin", "Asia/Kathmandu", "America/New_York"),
   event: fc.oneof(
     { weight: 6, arbitrary: fc.constant(null) },
@@ -489,7 +491,7 @@ describe("rollups", () => {
           const open = () => openStore(failing.opener as typeof opener, path, { rollupTail });
           let store = await open();
           const counted: CoverageCount[] = [];
-          for (const { operation, query, list, zone, event } of steps) {
+          for (const { operation, query, list, usage, zone, event } of steps) {
             await inZone(zone, async () => {
               if (typeof event === "number") failing.failAfter(event);
               if (event === "other version meanwhile")
@@ -516,6 +518,7 @@ describe("rollups", () => {
               checkCoverage(store, counted, query);
               checkLastCaptures(store, query.from ?? 0);
               await checkList(path, readAll(store), list, query);
+              await checkUsage(store, readAll(store), usage, sunday + 2 * DAY_MS + 1_000);
             });
           }
           store.close();

@@ -1,0 +1,89 @@
+import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
+import { answerUsage } from "../../core/pricing/view/usage-answer.ts";
+import { planUsage, type UsagePlan } from "../../core/pricing/view/usage-plan.ts";
+import type { UsageNotice, UsageQuery } from "../../core/pricing/view/usage-query.ts";
+import {
+  answerForecast,
+  listValues,
+  planForecast,
+  valuesQuery,
+} from "../../core/pricing/view/usage-reports.ts";
+import { findZone, type ZoneCalendar } from "../../core/values/zone.ts";
+import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "../../core/wire/usage.ts";
+import type { ApiPorts } from "./api-ports.ts";
+
+/** What usage is read with. */
+export type UsagePorts = Pick<ApiPorts, "store" | "clock" | "turn">;
+
+/** An answer, or the problem with the query. */
+export type UsageResult<Answer> =
+  | { readonly ok: true; readonly value: Answer }
+  | { readonly ok: false; readonly code: string; readonly detail: string };
+
+/** The dimensions that requests of one machine do not have. */
+const CLOUD_DIMENSIONS: readonly (UsageDimension | null)[] = ["machine", "person"];
+
+/** Answers a usage query from the local database. */
+export async function readUsageAnswer(
+  ports: UsagePorts,
+  query: UsageQuery,
+  notices: readonly UsageNotice[] = [],
+): Promise<UsageResult<UsageAnswer>> {
+  const { store, clock, turn } = ports;
+  const missing = [query.by, query.thenBy, ...query.filters.map(({ dimension }) => dimension)].find((each) =>
+    CLOUD_DIMENSIONS.includes(each),
+  );
+  if (missing != null) return noDimension(missing);
+  const planned = planUsage(query, { now: clock.now(), zone: zoneOf(query) });
+  if (!planned.ok) return planned;
+  const data = await store.reports.readUsage(planned.plan, turn);
+  const coverage = readCoverage(ports, planned.plan);
+  return { ok: true, value: answerUsage(planned.plan, { ...data, coverage }, { notices }) };
+}
+
+/** Lists the values of a dimension in the period of a query, of requests that match its filters. */
+export async function readUsageValues(
+  { store, clock, turn }: UsagePorts,
+  query: UsageQuery,
+  dimension: UsageDimension,
+  text: string,
+): Promise<UsageResult<UsageValues>> {
+  if (CLOUD_DIMENSIONS.includes(dimension)) return noDimension(dimension);
+  const planned = planUsage(valuesQuery(query, dimension), { now: clock.now(), zone: zoneOf(query) });
+  if (!planned.ok) return planned;
+  return { ok: true, value: listValues(dimension, await store.reports.readUsage(planned.plan, turn), text) };
+}
+
+/** Estimates the metric of a query for this month. */
+export async function readUsageForecast(
+  { store, clock, turn }: UsagePorts,
+  query: UsageQuery,
+): Promise<UsageResult<UsageForecast>> {
+  const planned = planForecast(query, clock.now(), zoneOf(query));
+  if (!planned.ok) return planned;
+  return {
+    ok: true,
+    value: answerForecast(planned.plan, await store.reports.readUsage(planned.plan, turn)),
+  };
+}
+
+const noDimension = (dimension: UsageDimension) => ({
+  ok: false as const,
+  code: "invalid_query",
+  detail: `${dimension}: a daemon has the requests of one machine. Only a cloud knows this dimension.`,
+});
+
+/** The zone of the query, or of this machine. */
+function zoneOf({ tz }: UsageQuery): ZoneCalendar {
+  const name = tz ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = findZone(name) ?? findZone("UTC");
+  if (zone === null) throw new Error("the runtime knows no time zone");
+  return zone;
+}
+
+function readCoverage({ store }: UsagePorts, { period }: UsagePlan): UsageAnswer["coverage"] {
+  const { metered, seen, permille, missing } = summariseCoverage(
+    store.coverage.read({ from: period.from, to: period.to }),
+  );
+  return { metered, seen, permille, missing: missing.map(({ kind, count }) => ({ kind, count })) };
+}

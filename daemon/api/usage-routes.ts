@@ -1,0 +1,70 @@
+import { type Context, Hono } from "hono";
+import { usageCsv, usageMarkdown } from "../../core/pricing/view/usage-export.ts";
+import { parseUsageQuery, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
+import { USAGE_DIMENSIONS } from "../../core/wire/usage.ts";
+import type { ApiPorts } from "./api-ports.ts";
+import { problem } from "./problem.ts";
+import { readUsageAnswer, readUsageForecast, readUsageValues, type UsageResult } from "./read-usage.ts";
+
+/** The forms of an answer. */
+const FORMATS = ["json", "csv", "md"] as const;
+
+/** The longest text that values are searched for. */
+const MAX_SEARCH = 256;
+
+/** Creates the routes of the usage query. Access is checked before. */
+export function createUsageRoutes(ports: ApiPorts): Hono {
+  const routes = new Hono();
+  routes.get("/", (context) => getUsage(ports, context));
+  routes.get("/values", (context) => getValues(ports, context));
+  routes.get("/forecast", (context) => getForecast(ports, context));
+  return routes;
+}
+
+/** Parses the query. What is not understood is refused: a filter with a misspelt name would answer with everything. */
+function readQuery(context: Context, ...otherKeys: readonly string[]): UsageQuery | Response {
+  const parameters = new URL(context.req.url).searchParams;
+  const { query, notices } = parseUsageQuery(parameters, { otherKeys });
+  if (notices.length === 0) return query;
+  const detail = notices.map(({ key, problem: text }) => `${key}: ${text}`).join(" ");
+  return problem(context, 400, "invalid_query", detail);
+}
+
+const refuse = (context: Context, { code, detail }: { code: string; detail: string }) =>
+  problem(context, 400, code, detail);
+
+const json = <Answer extends object>(context: Context, result: UsageResult<Answer>): Response =>
+  result.ok ? context.json(result.value) : refuse(context, result);
+
+async function getUsage(ports: ApiPorts, context: Context): Promise<Response> {
+  const query = readQuery(context, "format");
+  if (query instanceof Response) return query;
+  const format = FORMATS.find((each) => each === (context.req.query("format") ?? "json"));
+  if (format === undefined)
+    return refuse(context, { code: "invalid_query", detail: `format: Expected ${FORMATS.join(", ")}.` });
+  const result = await readUsageAnswer(ports, query);
+  if (!result.ok || format === "json") return json(context, result);
+  if (format === "md")
+    return context.body(usageMarkdown(result.value), 200, { "content-type": "text/markdown; charset=utf-8" });
+  return context.body(usageCsv(result.value), 200, {
+    "content-type": "text/csv; charset=utf-8; header=present",
+    "content-disposition": 'attachment; filename="usage.csv"',
+  });
+}
+
+async function getValues(ports: ApiPorts, context: Context): Promise<Response> {
+  const query = readQuery(context, "dimension", "q");
+  if (query instanceof Response) return query;
+  const dimension = USAGE_DIMENSIONS.find((each) => each === context.req.query("dimension"));
+  if (dimension === undefined) {
+    const detail = `dimension: Expected ${USAGE_DIMENSIONS.join(", ")}.`;
+    return refuse(context, { code: "invalid_query", detail });
+  }
+  const text = (context.req.query("q") ?? "").slice(0, MAX_SEARCH);
+  return json(context, await readUsageValues(ports, query, dimension, text));
+}
+
+async function getForecast(ports: ApiPorts, context: Context): Promise<Response> {
+  const query = readQuery(context);
+  return query instanceof Response ? query : json(context, await readUsageForecast(ports, query));
+}

@@ -1,0 +1,272 @@
+import type { SqliteConnection } from "../../core/ports/sqlite.ts";
+import { SPLIT_PARTS } from "../../core/pricing/cost-split.ts";
+import type { TimeBucket } from "../../core/pricing/view/time-buckets.ts";
+import type { UsageBucketGroup, UsageData, UsageGroup } from "../../core/pricing/view/usage-answer.ts";
+import type { UsagePlan } from "../../core/pricing/view/usage-plan.ts";
+import { addToSums, emptySums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
+import type { BillingMode } from "../../core/values/record.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { Turn } from "./port/values.ts";
+import type { SummedDay } from "./rollup-build.ts";
+import { COST_HALF, SLOT_MS } from "./rollup-definition.ts";
+import { findSliceEnd } from "./statistics.ts";
+import { columnsOfDimensions, keyOfRow, toCondition } from "./usage-dimensions.ts";
+import {
+  doOverlap,
+  inUsageSnapshot,
+  nextRequestAt,
+  partsOf,
+  type UsagePart,
+  type UsageSnapshot,
+} from "./usage-parts.ts";
+import {
+  type BucketGrid,
+  isFoundByIndex,
+  needsRequests,
+  type Span,
+  type SumQuery,
+  type SumRow,
+  sumEachDay,
+  sumRequestsByBucket,
+  sumSeries,
+  sumSlotsByBucket,
+} from "./usage-sums.ts";
+
+const DAY_MS = 86_400_000;
+
+/** How many whole days one slice has at most. */
+const SLICE_DAYS = 31;
+
+/** The sums of a period so far, and how they are read. */
+interface Reading {
+  readonly connection: SqliteConnection;
+  readonly plan: UsagePlan;
+  /** The buckets of the period; all of it if the plan has none. */
+  readonly buckets: readonly Span[];
+  /** Separates both dimensions, and only the first. */
+  readonly both: SumQuery;
+  readonly first: SumQuery;
+  readonly groups: Map<string, UsageGroup & { readonly sums: UsageSums }>;
+  readonly bucketGroups: Map<string, UsageBucketGroup & { readonly sums: UsageSums }>;
+}
+
+/**
+ * Reads the sums of a plan, in slices with `turn` in between. The groups and the buckets of a slice are read from one snapshot, and
+ * each slice has its own part of the period, so they add up to the same total whatever is stored meanwhile.
+ */
+export async function readUsage(
+  connection: SqliteConnection,
+  plan: UsagePlan,
+  turn: Turn,
+): Promise<Omit<UsageData, "coverage">> {
+  const current = await readPeriod(connection, plan, plan.period, plan.buckets, turn);
+  if (plan.compared === null) return { ...current, compared: [], comparedBuckets: [] };
+  const compared = await readPeriod(connection, plan, plan.compared, plan.comparedBuckets, turn);
+  return { ...current, compared: compared.groups, comparedBuckets: compared.buckets };
+}
+
+async function readPeriod(
+  connection: SqliteConnection,
+  plan: UsagePlan,
+  { from, to }: Span,
+  buckets: readonly TimeBucket[],
+  turn: Turn,
+): Promise<Pick<UsageData, "groups" | "buckets">> {
+  const { by, thenBy, filters } = plan.query;
+  const query = { filters: {}, where: filters.map(toCondition) };
+  const reading: Reading = {
+    connection,
+    plan,
+    // A bucket that is moved to a shorter day may have no length.
+    buckets: buckets.length === 0 ? [{ from, to }] : buckets,
+    both: { ...query, columns: columnsOfDimensions(by, thenBy) },
+    first: { ...query, columns: columnsOfDimensions(by) },
+    groups: new Map(),
+    bucketGroups: new Map(),
+  };
+  for (let at = from; at < to; ) {
+    const end = plan.zone.startOf(plan.zone.dateAt(at + SLICE_DAYS * DAY_MS));
+    const span = { from: at, to: Math.min(to, end) };
+    const rest = needsRequests(reading.both)
+      ? [span]
+      : inUsageSnapshot(connection, (usage) => addWholeDays(usage, reading, span));
+    await turn();
+    for (const part of rest) await addParts(reading, part, turn);
+    at = span.to;
+  }
+  return {
+    groups: [...reading.groups.values()],
+    buckets: buckets.length === 0 ? [] : [...reading.bucketGroups.values()],
+  };
+}
+
+/** Adds the days whose sums are stored, and returns the other parts of the span. */
+function addWholeDays(usage: UsageSnapshot, reading: Reading, span: Span): Span[] {
+  const isWithinBucket = ({ day_from, day_to }: SummedDay) =>
+    day_to <= (reading.buckets[findBucket(reading, day_from)]?.to ?? 0);
+  const rest: Span[] = [];
+  for (const part of partsOf(usage, span, isWithinBucket)) {
+    const own = { from: Math.max(part.from, span.from), to: Math.min(part.to, span.to) };
+    if (part.kind === "days") addDays(usage, reading, own);
+    else rest.push(own);
+  }
+  return rest;
+}
+
+function addDays({ connection, latest }: UsageSnapshot, reading: Reading, span: Span): void {
+  const { both, first, plan } = reading;
+  if (plan.unit === "day") {
+    const hasOneDimension = plan.query.thenBy === null;
+    for (const row of sumEachDay(connection, span, first)) {
+      addToBucket(reading, findBucket(reading, row.day_from ?? 0), row);
+      if (hasOneDimension) addToGroup(reading, row);
+    }
+    if (!hasOneDimension)
+      for (const row of sumSeries(connection, "days", span, both)) addToGroup(reading, row);
+  } else {
+    for (const { from, to, bucket } of cutByBucket(reading, span))
+      for (const row of sumSeries(connection, "days", { from, to }, both)) addRow(reading, bucket, row);
+  }
+  if (latest === null || !doOverlap(span, latest)) return;
+  for (const { grid, bucket, ...own } of stretchesOf(reading, span))
+    for (const row of sumRequestsByBucket(connection, own, both, grid, latest.afterSeq))
+      addRow(reading, bucket + Number(row.bucket), row);
+}
+
+/** Adds a part of the period, slice by slice. */
+async function addParts(reading: Reading, { from, to }: Span, turn: Turn): Promise<void> {
+  let next: Millis | null = from;
+  while (next !== null) {
+    const start: Millis = next;
+    next = inUsageSnapshot(reading.connection, (usage) => addSlice(usage, reading, { from: start, to }));
+    if (next !== null) await turn();
+  }
+}
+
+/** Adds the first requests of the span: at most a day of slots, and not too many requests. Returns where the next slice begins. */
+function addSlice(usage: UsageSnapshot, reading: Reading, span: Span): Millis | null {
+  const first = nextRequestAt(usage.connection, span);
+  if (first === null) return null;
+  const from = Math.max(span.from, Math.floor(first / SLOT_MS) * SLOT_MS);
+  const isByRequest = usage.latest === null || needsRequests(reading.both);
+  let to = Math.min(span.to, from + DAY_MS);
+  if (isByRequest)
+    to = isFoundByIndex(reading.both) ? span.to : findSliceEnd(usage.connection, { from, to: span.to });
+  const parts: UsagePart[] = isByRequest
+    ? [{ kind: "requests", from, to }]
+    : partsOf(usage, { from, to }, () => false);
+  for (const part of parts)
+    addPart(usage, reading, { kind: part.kind, from: Math.max(part.from, from), to: Math.min(part.to, to) });
+  return to < span.to ? to : null;
+}
+
+function addPart({ connection, latest }: UsageSnapshot, reading: Reading, part: UsagePart): void {
+  const { both } = reading;
+  for (const { grid, bucket, ...span } of stretchesOf(reading, part)) {
+    // Before 1972, zones had offsets that are no multiple of a slot.
+    const isWhole = [span.from, span.to, grid.from, grid.widthMs].every((each) => each % SLOT_MS === 0);
+    const isBySlot = part.kind === "slots" && isWhole;
+    const rows = isBySlot
+      ? sumSlotsByBucket(connection, span, both, grid)
+      : sumRequestsByBucket(connection, span, both, grid);
+    if (isBySlot && latest !== null && doOverlap(span, latest))
+      rows.push(...sumRequestsByBucket(connection, span, both, grid, latest.afterSeq));
+    for (const row of rows) addRow(reading, bucket + Number(row.bucket), row);
+  }
+}
+
+/** A part of one bucket. */
+interface BucketPart extends Span {
+  readonly bucket: number;
+}
+
+/** A part of adjacent buckets of equal length. `bucket` is the first of the grid. */
+interface Stretch extends BucketPart {
+  readonly grid: BucketGrid;
+}
+
+/** Returns the position of the bucket that contains the instant. */
+function findBucket({ buckets }: Reading, at: Millis): number {
+  let [low, high] = [0, buckets.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((buckets[middle]?.from ?? 0) <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function cutByBucket(reading: Reading, span: Span): BucketPart[] {
+  const parts: BucketPart[] = [];
+  for (let bucket = findBucket(reading, span.from); bucket < reading.buckets.length; bucket += 1) {
+    const { from, to } = reading.buckets[bucket] as Span;
+    if (from >= span.to) break;
+    const own = { from: Math.max(from, span.from), to: Math.min(to, span.to), bucket };
+    if (own.from < own.to) parts.push(own);
+  }
+  return parts;
+}
+
+/** Joins adjacent buckets of equal length, so that one query sums them all. */
+function stretchesOf(reading: Reading, span: Span): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const { from, to, bucket } of cutByBucket(reading, span)) {
+    const own = reading.buckets[bucket] as Span;
+    const last = stretches.at(-1);
+    const widthMs = own.to - own.from;
+    if (
+      last?.to === from &&
+      last.grid.widthMs === widthMs &&
+      last.grid.from + (bucket - last.bucket) * widthMs === own.from
+    )
+      stretches[stretches.length - 1] = { ...last, to };
+    else stretches.push({ from, to, bucket, grid: { from: own.from, widthMs } });
+  }
+  return stretches;
+}
+
+function addRow(reading: Reading, bucket: number, row: SumRow): void {
+  addToGroup(reading, row);
+  addToBucket(reading, bucket, row);
+}
+
+function addToGroup({ groups, plan }: Reading, row: SumRow): void {
+  const [by, thenBy] = [keyOfRow(row, plan.query.by), keyOfRow(row, plan.query.thenBy)];
+  const key = JSON.stringify([by, thenBy]);
+  const group = groups.get(key) ?? { by, thenBy, sums: emptySums() };
+  groups.set(key, group);
+  addToSums(group.sums, toUsageSums(row));
+}
+
+function addToBucket({ bucketGroups, plan }: Reading, bucket: number, row: SumRow): void {
+  const by = keyOfRow(row, plan.query.by);
+  const key = JSON.stringify([bucket, by]);
+  const group = bucketGroups.get(key) ?? { bucket, by, sums: emptySums() };
+  bucketGroups.set(key, group);
+  addToSums(group.sums, toUsageSums(row));
+}
+
+const toBigInt = (sum: number | bigint | null): bigint | null => (sum === null ? null : BigInt(sum));
+
+/** Converts a row. An unknown value of the cost source (a damaged cell) counts as an estimate, and one of the billing mode as unknown. */
+function toUsageSums(row: SumRow): UsageSums {
+  const mode = row.billing_mode in SPLIT_PARTS ? (row.billing_mode as BillingMode) : "unknown";
+  const isEstimated = !["computed", "provider", "unpriced"].includes(row.cost_source);
+  const sums = emptySums();
+  sums.requests = row.requests;
+  sums.failed = row.failed_requests;
+  sums.unpriced = row.unpriced_requests;
+  sums.incomplete = row.incomplete_requests;
+  sums.estimated = isEstimated ? row.requests - row.unpriced_requests : 0;
+  sums.unknownBilling = mode === "unknown" ? row.requests : 0;
+  sums.tokens = {
+    prompt: toBigInt(row.prompt_tokens),
+    cacheRead: toBigInt(row.cache_read_tokens),
+    cacheWrite: toBigInt(row.cache_write_tokens),
+    cacheWrite1h: toBigInt(row.cache_write_1h_tokens),
+    completion: toBigInt(row.completion_tokens),
+    thinking: toBigInt(row.thinking_tokens),
+  };
+  sums[SPLIT_PARTS[mode]] = BigInt(row.cost_high ?? 0) * COST_HALF + BigInt(row.cost_low ?? 0);
+  return sums;
+}
