@@ -7,6 +7,7 @@ export const CLOUD_PACKAGES = {
 /** The packages that only some uses need, with their versions: the optional peers of package.json. */
 export const OPTIONAL_PACKAGES = {
   ...CLOUD_PACKAGES,
+  "@opentelemetry/otlp-transformer": "^0.301.1",
   hyparquet: "^1.31.5",
   "hyparquet-writer": "^0.17.0",
 } as const;

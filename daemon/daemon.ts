@@ -15,6 +15,7 @@ import type { DaemonHealth, DaemonStatus } from "./api/daemon-status.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
 import type { ProjectOrigins } from "./capture/project-origins.ts";
 import type { CloudService } from "./cloud/cloud-service.ts";
+import type { OtlpService } from "./otlp/otlp-service.ts";
 import type { EarlyProxy } from "./proxy/early-proxy.ts";
 import type { ProxyConfig } from "./proxy/proxy-config.ts";
 import type { ConnectLookup } from "./proxy/start-proxy.ts";
@@ -62,6 +63,8 @@ export interface DaemonPorts {
   cloud?: CloudService | null;
   /** Sends records and events to the configured webhooks. The daemon starts and stops it. Null: none. */
   webhooks?: WebhookService | null;
+  /** Exports records by OTLP. The daemon starts and stops it. Null: not configured. */
+  otlp?: OtlpService | null;
   /** Returns how many log lines could not be written. */
   logLinesLost?(): number;
   /** This machine's name, for the dashboard. */

@@ -10,6 +10,7 @@ import {
   type DaemonStatus,
   findDaemonFault,
 } from "./api/daemon-status.ts";
+import type { OtlpStatus } from "./otlp/otlp-service.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
 import type { RecordWriterHealth } from "./store/record-writer.ts";
 import type { WebhookStatus } from "./webhooks/webhook-worker.ts";
@@ -79,6 +80,15 @@ function listWarnings({ ports, config }: RunningDaemon): readonly string[] {
     ...config.warnings,
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
+    ...describeExport(ports.otlp?.status()),
+  ];
+}
+
+function describeExport(status: OtlpStatus | undefined): string[] {
+  if (status === undefined || status.consecutiveFailures === 0) return [];
+  const attempts = formatQuantity(status.consecutiveFailures, "attempt");
+  return [
+    `The export of telemetry to ${status.host} failed (${attempts}, last: ${status.lastError}). What it missed is sent once it works.`,
   ];
 }
 

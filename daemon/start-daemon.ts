@@ -189,17 +189,19 @@ async function startCloud(daemon: RunningDaemon): Promise<void> {
   }
 }
 
-/** Starts the webhooks once the database is open, where it is stored how far each has got. */
+/** Starts the webhooks and the export once the database is open, where it is stored how far each has got. */
 async function startWebhooks(daemon: RunningDaemon): Promise<void> {
-  const { store, webhooks } = daemon.ports;
+  const { store, webhooks, otlp } = daemon.ports;
   await store.opened;
-  if (!daemon.stopping) webhooks?.start();
+  if (daemon.stopping) return;
+  webhooks?.start();
+  otlp?.start();
 }
 
 async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<void> {
   const { ports, capture, writer, feed, served } = daemon;
   daemon.stopping = true;
-  await Promise.all([ports.cloud?.stop(), ports.webhooks?.stop()]);
+  await Promise.all([ports.cloud?.stop(), ports.webhooks?.stop(), ports.otlp?.stop()]);
   daemon.stopHeartbeat();
   daemon.watchdog.stop();
   daemon.sweep.stop();

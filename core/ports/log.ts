@@ -73,6 +73,15 @@ export const LOG_EVENTS = {
   },
   "webhook.recovered": { host: "word" },
 
+  "otlp.failed": {
+    host: "word",
+    error: "text",
+    consecutive_failures: "count",
+    retry_in_ms: "count",
+  },
+  "otlp.rejected": { host: "word", signal: "word", http_status: "count", records: "count" },
+  "otlp.recovered": { host: "word" },
+
   "limit.warning": LIMIT_FIELDS,
   "limit.reset": { ...LIMIT_FIELDS, early: "flag" },
 

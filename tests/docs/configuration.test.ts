@@ -5,7 +5,7 @@ import { resolveConfig } from "../../core/operations/config/resolve-config.ts";
 
 /** The tables that `core/operations/config` looks into; what else it asks for is a key. */
 const TABLES =
-  /^(proxy|api|cloud|cloud\.(bodies|upload)|bodies|pricing|attribution|azure|usage|telemetry|redaction|log)$/;
+  /^(proxy|api|cloud|cloud\.(bodies|upload)|bodies|pricing|attribution|azure|usage|telemetry|telemetry\.export|redaction|log)$/;
 const LISTS = /^(pricing\.operator(\.tiers)?|providers|webhooks|redaction\.rules)$/;
 
 /** The keys that `resolveConfig()` asks for: it is handed tables that note what is read from them. */

@@ -18,6 +18,7 @@ import { createCloudService } from "../../../daemon/cloud/create-cloud-service.t
 import { mergeBodyRules } from "../../../daemon/cloud/merge-body-rules.ts";
 import type { CloudServicePorts } from "../../../daemon/cloud/ports.ts";
 import type { Daemon, DaemonPorts } from "../../../daemon/daemon.ts";
+import type { OtlpService } from "../../../daemon/otlp/otlp-service.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import { startDaemon } from "../../../daemon/start-daemon.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
@@ -119,6 +120,7 @@ export async function serveDaemon(
     portLost: () => portLost.resolve("port_lost"),
     cloud: createCloudService(cloudPorts),
     webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey: idKey }, () => perProject),
+    otlp: await openOtlp(setup, { store, client: cloudPorts.client, idKey: idKey }, () => perProject),
     hostname: cloudPorts.machine.hostname,
     ...(idKey !== null && { hashAccount: createAccountHash(idKey, sha256) }),
   };
@@ -151,6 +153,26 @@ async function openWebhooks(
       createIdHash: () => (idKey === null ? null : createIdHash(idKey, sha256)),
     },
     config.webhooks,
+  );
+}
+
+/** Creates the export by OTLP; null if none is configured. */
+async function openOtlp(
+  { config, log }: DaemonSetup,
+  { idKey, ...ports }: Pick<CloudServicePorts, "store" | "client"> & { readonly idKey: string | null },
+  perProject: () => Config["cloud"]["upload"]["perProject"],
+): Promise<OtlpService | null> {
+  const otlp = config.telemetry.export;
+  if (otlp === null) return null;
+  const { createOtlpService } = await import("../../../daemon/otlp/otlp-service.ts");
+  return createOtlpService(
+    {
+      ...{ ...ports, clock: systemClock, log, sha256, random: Math.random, perProject },
+      createIdHash: () => (idKey === null ? null : createIdHash(idKey, sha256)),
+      loadEncoder: async () =>
+        (await import("../../../adapters/otlp/encode-otlp.ts")).loadOtlpEncoder(version),
+    },
+    otlp,
   );
 }
 

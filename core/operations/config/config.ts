@@ -1,3 +1,4 @@
+import type { OtlpEndpoint } from "../../delivery/otlp/otlp-message.ts";
 import type { UploadFrom } from "../../delivery/uploader/upload-from.ts";
 import type { Webhook } from "../../delivery/webhook/webhook.ts";
 import type { AttributionRules } from "../../metering/attribution/attribute-call.ts";
@@ -68,10 +69,15 @@ export interface Config {
   azureDeployments: Readonly<Record<string, string>>;
   usage: { estimateMissing: boolean };
   /** Whether the loopback API receives the OpenTelemetry of clients. */
-  telemetry: { receive: boolean };
+  telemetry: { receive: boolean; export: ConfiguredOtlp | null };
   redactionRules: readonly RedactionRule[];
   webhooks: readonly ConfiguredWebhook[];
   log: { level: "debug" | "info" | "warn" | "error" };
+}
+
+/** Where calls are exported to, and which fields of a record. */
+export interface ConfiguredOtlp extends OtlpEndpoint {
+  readonly preset: UploadPreset;
 }
 
 /** A webhook, and which fields of a record it is sent. */

@@ -1,3 +1,4 @@
+import { isOtlpHeader, OTLP_SIGNALS } from "../../delivery/otlp/otlp-message.ts";
 import { UPLOAD_CAP_DEFAULT_BYTES, UPLOAD_CAP_MAX_BYTES } from "../../delivery/uploader/upload-cap.ts";
 import { parseUploadFrom } from "../../delivery/uploader/upload-from.ts";
 import { isWebhookUrl, readWebhookSecret, WEBHOOK_EVENTS } from "../../delivery/webhook/webhook.ts";
@@ -27,7 +28,7 @@ import { normaliseSlug } from "../../values/slug/normalise-slug.ts";
 import type { CalendarDate } from "../../values/time.ts";
 import type { PublishedRate } from "../../wire/pricing-rates.ts";
 import { resolveBaseUrl, type StatedBaseUrls } from "./base-url.ts";
-import type { Config, ConfiguredWebhook, ResolvedConfig } from "./config.ts";
+import type { Config, ConfiguredOtlp, ConfiguredWebhook, ResolvedConfig } from "./config.ts";
 import {
   DEFAULT_API_PORT,
   DEFAULT_BODY_RETENTION_DAYS,
@@ -78,7 +79,7 @@ export function resolveConfig(
     providers: root.tables("providers").flatMap(readExtraHost),
     azureDeployments: readTexts(root.table("azure"), "deployments"),
     usage: { estimateMissing: root.table("usage").boolean("estimate_missing", false) },
-    telemetry: { receive: root.table("telemetry").boolean("receive", false) },
+    telemetry: readTelemetry(root.table("telemetry"), root, raw),
     redactionRules,
     webhooks: readWebhooks(root, raw),
     log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },
@@ -420,6 +421,40 @@ function readWebhooks(root: SectionReader, raw: unknown): ConfiguredWebhook[] {
   if (webhooks.length === 0 || areTables(raw, ["cloud", "upload", "per_project"])) return webhooks;
   root.warn("webhooks", "[cloud.upload.per_project] cannot be read; nothing is sent until it is fixed");
   return [];
+}
+
+function readTelemetry(section: SectionReader, root: SectionReader, raw: unknown): Config["telemetry"] {
+  const receive = section.boolean("receive", false);
+  const read = readOtlp(section.table("export"));
+  if (read === null || areTables(raw, ["cloud", "upload", "per_project"])) return { receive, export: read };
+  root.warn(
+    "telemetry.export",
+    "[cloud.upload.per_project] cannot be read; nothing is sent until it is fixed",
+  );
+  return { receive, export: null };
+}
+
+/** Reads where calls are exported to. With an invalid value nothing is exported, so that nothing is sent that was not meant. */
+function readOtlp(section: SectionReader): ConfiguredOtlp | null {
+  const endpoint = section.text("endpoint", null);
+  const names = section.texts("signals");
+  const stated = section.text("fields", UPLOAD_PRESET_DEFAULT);
+  const headers = readTexts(section, "headers");
+  if (endpoint === null) return null;
+  const problems: [key: string, problem: string][] = [];
+  if (!isWebhookUrl(endpoint) || /[?#]/.test(endpoint))
+    problems.push(["endpoint", "must be an https URL, or http on this machine, without a query"]);
+  const signals = names.length === 0 ? OTLP_SIGNALS : OTLP_SIGNALS.filter((name) => names.includes(name));
+  if (signals.length < names.length)
+    problems.push(["signals", `must be a list of ${OTLP_SIGNALS.join(", ")}`]);
+  const preset = UPLOAD_PRESETS.find((each) => each === stated);
+  if (preset === undefined) problems.push(["fields", `must be one of ${UPLOAD_PRESETS.join(", ")}`]);
+  for (const [name, value] of Object.entries(headers))
+    if (!isOtlpHeader(name, value)) problems.push([`headers.${name}`, "is not a header that can be sent"]);
+  for (const [key, problem] of problems) section.warn(key, `${problem}; nothing is exported`);
+  if (problems.length > 0 || preset === undefined) return null;
+  const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { endpoint, signals, preset, headers: Object.fromEntries(lowered) };
 }
 
 /** Whether each value on this path is a table or absent. */

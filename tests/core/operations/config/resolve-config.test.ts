@@ -49,7 +49,7 @@ describe("resolveConfig()", () => {
       providers: [],
       azureDeployments: {},
       usage: { estimateMissing: false },
-      telemetry: { receive: false },
+      telemetry: { receive: false, export: null },
       redactionRules: [],
       webhooks: [],
       log: { level: "info" },
@@ -99,7 +99,15 @@ describe("resolveConfig()", () => {
       providers: [{ host: "LLM.corp.dev", port: 8443, provider: "corp", api: "anthropic" }],
       azure: { deployments: { "our-gpt": "gpt-5" } },
       usage: { estimate_missing: true },
-      telemetry: { receive: true },
+      telemetry: {
+        receive: true,
+        export: {
+          endpoint: "https://otel.dev:4318/x",
+          signals: ["metrics", "traces"],
+          fields: "full",
+          headers: { "X-Team": "secret value" },
+        },
+      },
       redaction: { rules: [{ name: "badge", pattern: "EMP-\\d{4}" }] },
       log: { level: "debug" },
     });
@@ -134,6 +142,15 @@ describe("resolveConfig()", () => {
       { host: "llm.corp.dev", port: 8443, provider: "corp", api: "anthropic" },
     ]);
     assert.deepEqual(config.azureDeployments, { "our-gpt": "gpt-5" });
+    assert.deepEqual(config.telemetry, {
+      receive: true,
+      export: {
+        endpoint: "https://otel.dev:4318/x",
+        signals: ["traces", "metrics"],
+        preset: "full",
+        headers: { "x-team": "secret value" },
+      },
+    });
     assert.equal(config.redactionRules[0]?.name, "badge");
     assert.equal(config.log.level, "debug");
     assert.equal(config.proxy.parent, "http://proxy:3128");
@@ -156,6 +173,8 @@ describe("resolveConfig()", () => {
       const { config, warnings } = resolve({ webhooks: [aWebhook], cloud });
       assert.deepEqual(config.webhooks, []);
       assert.match(warnings.join("\n"), /^webhooks: .*nothing is sent until it is fixed$/m);
+      const telemetry = { export: { endpoint: "https://otel.dev" } };
+      assert.equal(resolve({ telemetry, cloud }).config.telemetry.export, null);
     }
   });
 
@@ -528,6 +547,21 @@ describe("resolveConfig()", () => {
       (c) => c.redactionRules,
       [],
     ],
+    ...(
+      [
+        ["an endpoint without TLS", { endpoint: "http://otel.dev" }, /telemetry\.export\.endpoint/],
+        ["an unknown signal", { signals: ["profiles"] }, /telemetry\.export\.signals/],
+        ["unknown fields of an export", { fields: "all" }, /telemetry\.export\.fields/],
+        ["a header with a line break", { headers: { a: "x\r\nb: c" } }, /telemetry\.export\.headers\.a/],
+        ["a header of the transport", { headers: { Host: "x" } }, /telemetry\.export\.headers\.Host/],
+      ] as const
+    ).map(([what, given, warning]): (typeof wrong)[number] => [
+      what,
+      { telemetry: { export: { endpoint: "https://otel.dev", ...given } } },
+      warning,
+      (c) => c.telemetry.export,
+      null,
+    ]),
     [
       "a webhook without TLS",
       { webhooks: [{ ...aWebhook, ...{ url: "http://hooks.dev/" } }] },
