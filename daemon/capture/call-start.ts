@@ -13,6 +13,8 @@ export interface CallStart {
   startedAtMs: number;
   /** The budget that refused the call. Null: it was sent. */
   blockedBy: string | null;
+  /** Called when the call becomes a record, with its id, and at its end. Null: it becomes none. */
+  ended?: (requestId: string | null) => void;
   /** The state of the caller's working tree when the call began. */
   git: GitState | null | Promise<GitState | null>;
 }

@@ -32,6 +32,8 @@ export interface Capture {
   distrustingPrograms(): DistrustingProgram[];
   /** Returns the connections that are between requests. They can be closed without interrupting a call. */
   idleConnections(): { connection: number; lastAtMs: number }[];
+  /** Returns the numbers of the open connections. */
+  connections(): number[];
   /** Returns the metered calls whose responses have not ended, the longest running first. */
   callsInFlight(): CallInFlight[];
 }
@@ -115,6 +117,7 @@ export function createCapture(
       [...connections]
         .filter(([, { inProgress }]) => inProgress === 0)
         .map(([connection, { lastAtMs }]) => ({ connection, lastAtMs })),
+    connections: () => [...connections.keys()],
     callsInFlight: () => listCallsInFlight(state),
     distrustingPrograms: state.distrusting.list,
     settled: work.settled,
@@ -163,13 +166,15 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
       const connection = removeConnection(state, frame.connection);
       if (connection === undefined) return;
       if (isIntercepted) noteTrust(state, connection, frame);
-      return endCalls(connection, resolveEnd(connection, frame.reason), frame.atMs);
+      endCalls(connection, resolveEnd(connection, frame.reason), frame.atMs);
+      return state.ports.heldCalls?.closed(frame.connection);
     }
     case "lost": {
       const connection = removeConnection(state, frame.connection);
       if (connection === undefined) return;
       if (connection.isCovered) state.ports.coverage.count(connection.facts.host, "lost");
-      return endCalls(connection, "unreadable", state.ports.monotonicMs());
+      endCalls(connection, "unreadable", state.ports.monotonicMs());
+      return state.ports.heldCalls?.closed(frame.connection);
     }
   }
 }
@@ -188,7 +193,7 @@ function onOpened(state: CaptureState, frame: FrameOf<"opened">): void {
   const { host, port } = frame;
   const attribution = pendingLookups.get(frame.clientPort) ?? ports.attribution(frame);
   pendingLookups.delete(frame.clientPort);
-  const connection = openConnection(state, { host, port, attribution }, frame.atMs);
+  const connection = openConnection(state, frame.connection, { host, port, attribution }, frame.atMs);
   connections.set(frame.connection, connection);
   if (frame.mode === "intercepted") state.intercepted.add(frame.connection);
   if (connection.isCovered) ports.coverage.count(host, "connections");

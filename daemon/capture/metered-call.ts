@@ -125,6 +125,7 @@ function createCallState(
 function settle(call: CallState, cause: unknown = null): void {
   if (!call.isOpen) return;
   call.isOpen = false;
+  call.start.ended?.(null);
   call.readerMemory.close();
   // The project decides whether bodies are stored, so those of a recorded call wait for its attribution.
   if (!call.isRecorded) releaseBodies(call);
@@ -243,6 +244,7 @@ function writeRecord(call: CallState, end: CallEnd, endedAtMs: number, report: U
       userAgent: headerValue(start.head.headers, "user-agent"),
       startedAtMs: start.startedAtMs,
       blockedBy: start.blockedBy,
+      ...(start.ended !== undefined && { onRecord: start.ended }),
       response: call.response,
       end,
       endedAtMs,

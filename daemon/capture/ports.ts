@@ -10,6 +10,7 @@ import type { PriceBook } from "../../core/pricing/price-book.ts";
 import type { Redact } from "../../core/privacy/redaction/redact.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
+import type { HeldCalls } from "../budgets/held-calls.ts";
 import type { LimitTracker } from "../limits/limit-tracker.ts";
 import type { CapturedBody } from "../store/port/bodies.ts";
 import type { StoredResponse } from "../store/port/records.ts";
@@ -112,5 +113,7 @@ export interface CapturePorts {
   limits?: Pick<LimitTracker, "add">;
   /** Hashes what identifies an account, with a key of this installation. Without it, accounts are unknown. */
   hashAccount?(identity: string): string;
+  /** Follows the calls that budgets admitted. Without it, none are held. */
+  heldCalls?: Pick<HeldCalls, "began" | "ended" | "closed">;
   log: Log;
 }

@@ -255,6 +255,7 @@ function addRecord(
   const record = redactRecord(toRecord(call, created, ports.prices(), ports.sha256Hex));
   if (known === null) addSession(recording, record, attribution);
   if (responseId !== null) seenResponses.add(responseId, created.requestId, tokensComplete);
+  if (known === null) call.onRecord?.(created.requestId);
   ports.records.add(record);
   if (known === null) unattributed?.push(record);
   if (!record.tokensComplete && record.errorClass === null) ports.coverage.count(call.host, "without_usage");

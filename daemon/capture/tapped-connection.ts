@@ -11,6 +11,8 @@ import type { WebSocketSession } from "./websocket-session.ts";
 
 /** A logged connection and the calls in progress on it. */
 export interface TappedConnection {
+  /** Its number in the log. */
+  readonly id: number;
   readonly facts: ConnectionFacts;
   readonly reader: ExchangeReader;
   /** The metered calls in progress, by the reader's number of the exchange. */
@@ -43,11 +45,13 @@ export interface CaptureContext {
 
 export function openConnection(
   context: CaptureContext,
+  id: number,
   facts: ConnectionFacts,
   openedAtMs: number,
 ): TappedConnection {
   const { coverage, log, registry } = context.recording.ports;
   const connection: TappedConnection = {
+    id,
     facts,
     calls: new Map(),
     inProgress: 0,
@@ -86,6 +90,13 @@ export function openConnection(
   return connection;
 }
 
+/** Follows a call that a budget admitted until it becomes a record. */
+function followHeld({ ports: { heldCalls } }: Recording, { id }: TappedConnection, request: number) {
+  if (heldCalls === undefined) return {};
+  heldCalls.began(id, request);
+  return { ended: (requestId: string | null) => heldCalls.ended(id, request, requestId) };
+}
+
 /** Begins a metered call if the request's route is metered; otherwise counts the request. */
 function onRequestHead(
   { recording, work }: CaptureContext,
@@ -113,7 +124,17 @@ function onRequestHead(
   connection.isCovered = true;
   const headerProject = headerValue(head.headers, "x-meter-project") ?? label;
   const git = facts.attribution.git?.() ?? null;
-  const start = { facts, route, head, path, headerProject, startedAtMs: atMs, blockedBy, git };
+  const start = {
+    facts,
+    route,
+    head,
+    path,
+    headerProject,
+    startedAtMs: atMs,
+    blockedBy,
+    git,
+    ...followHeld(recording, connection, id),
+  };
   calls.set(id, createMeteredCall(recording, start, work.begin(host)));
 }
 

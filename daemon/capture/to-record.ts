@@ -37,6 +37,8 @@ export interface EndedCall {
   endedAtMs: number;
   /** The budget that refused the call. Absent: none did. */
   blockedBy?: string | null;
+  /** Called with the id of each new record. */
+  onRecord?: (requestId: string) => void;
 }
 
 /** What one record of a call has of its own. */

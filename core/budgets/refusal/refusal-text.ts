@@ -1,21 +1,12 @@
 import type { Millis } from "../../values/time.ts";
+import type { BudgetUnit } from "../budget.ts";
+import type { CallRefused } from "../decide-call.ts";
 
-/** What an amount of a budget counts. A USD amount is in pico-USD. */
-export type RefusalUnit = "usd" | "tokens" | "requests";
-
-/** The budget that refuses a call. */
-export interface RefusalFacts {
-  readonly budget: string;
-  /** `amount`: the budget of the period is used up. `rate`: too much was used in the last minutes. */
-  readonly reason: "amount" | "rate";
-  readonly unit: RefusalUnit;
-  /** Pico-USD, tokens or requests. */
-  readonly limit: bigint;
-  /** When the budget allows calls again; null if it never does by itself. */
-  readonly periodEnd: Millis | null;
-  /** In seconds, for `retry-after`. Null: unknown. */
-  readonly retryAfter: number | null;
-}
+/** What a refusal says about its budget. */
+export type RefusalFacts = Pick<
+  CallRefused,
+  "budget" | "reason" | "unit" | "limit" | "periodEnd" | "retryAfter"
+>;
 
 /**
  * Texts at which some client repeats a call, or takes it for another problem. pi, opencode, Roo Code and LangChain read the
@@ -50,7 +41,7 @@ const PICO_PER_CENT = 10_000_000_000n;
 const groupDigits = (count: bigint) => count.toString().replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** Formats an amount so that no client takes it for a status: 500 USD are 50,000 cents. */
-export function formatRefusedAmount(unit: RefusalUnit, limit: bigint): string {
+export function formatRefusedAmount(unit: BudgetUnit, limit: bigint): string {
   const forms =
     unit === "usd"
       ? [formatDollars(limit), `${groupDigits(limit / PICO_PER_CENT)} US cents`]
@@ -88,10 +79,11 @@ const formatInstant = (at: Millis) => `${new Date(at).toISOString().slice(0, 16)
 export function formatRefusal({ budget, reason, unit, limit, periodEnd }: RefusalFacts): string {
   const name = cleanName(budget);
   const amount = formatRefusedAmount(unit, limit);
-  const what =
-    reason === "rate"
-      ? `meter: the spending guard "${disarm(name)}" (${amount}) has stopped this call`
-      : `meter: the budget "${disarm(name)}" (${amount}) is used up, so this call was not sent`;
+  const what = {
+    amount: `meter: the budget "${disarm(name)}" (${amount}) is used up or has no room for this call, so it was not sent`,
+    rate: `meter: the spending guard "${disarm(name)}" (${amount}) has stopped this call`,
+    unknown: `meter: the budget "${disarm(name)}" (${amount}) could not decide on this call and fails closed, so it was not sent`,
+  }[reason];
   const until =
     periodEnd === null ? "" : ` It allows calls again on ${disarmDate(formatInstant(periodEnd))}.`;
   const lift = isMisread(name)

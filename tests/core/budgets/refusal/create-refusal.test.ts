@@ -43,7 +43,7 @@ describe("formatRefusal()", () => {
   it("names the budget, the amount, the end of the period and the command that lifts it", () => {
     assert.equal(
       formatRefusal(facts),
-      'meter: the budget "agents" (USD 20.00) is used up, so this call was not sent. It allows calls again on 2026-11-24 00:00 UTC. To continue now: meter budget lift agents --for 1h',
+      'meter: the budget "agents" (USD 20.00) is used up or has no room for this call, so it was not sent. It allows calls again on 2026-11-24 00:00 UTC. To continue now: meter budget lift agents --for 1h',
     );
   });
 
@@ -96,7 +96,7 @@ describe("formatRefusal()", () => {
         )
         .map(([n, scale]) => n * scale),
     );
-    const reasons = fc.constantFrom("amount" as const, "rate" as const);
+    const reasons = fc.constantFrom("amount" as const, "rate" as const, "unknown" as const);
     const ends = fc.option(fc.integer({ min: 0, max: 8.64e15 }));
     fc.assert(
       fc.property(hostileNames, units, limits, reasons, ends, (budget, unit, limit, reason, periodEnd) => {

@@ -1,0 +1,311 @@
+import { boundCall } from "../../core/budgets/bound/bound-call.ts";
+import type { CallFacts, CallUse } from "../../core/budgets/budget.ts";
+import type { BudgetsState } from "../../core/budgets/budget-state.ts";
+import type { CallDecision, CallRefused, CallToDecide } from "../../core/budgets/decide-call.ts";
+import {
+  createRefusal,
+  createTurnRefusal,
+  formatRefusalResponse,
+} from "../../core/budgets/refusal/create-refusal.ts";
+import { programOfUserAgent } from "../../core/metering/attribution/program-name.ts";
+import { readBillingMode } from "../../core/metering/billing/billing-mode.ts";
+import { readCredentialKind } from "../../core/metering/billing/credential.ts";
+import { headerValue, type RequestHead, readRequestHead } from "../../core/metering/exchange/head.ts";
+import { isUnreadable } from "../../core/metering/exchange/unreadable.ts";
+import { readCallIdentity } from "../../core/metering/sessions/call-identity.ts";
+import { createRequestFactsReader } from "../../core/metering/usage/read-request.ts";
+import type { Registry } from "../../core/metering/usage/registry.ts";
+import type { MeteredRoute } from "../../core/metering/usage/route.ts";
+import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
+import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { createBodyDecoder } from "../capture/body-decoder.ts";
+import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
+import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
+
+/** The budgets, as far as held calls need them. */
+export interface HeldCallBudgets {
+  canRefuse(): boolean;
+  state(): BudgetsState;
+  decide(call: CallToDecide): CallDecision;
+  /** The call is sent. It counts with its bound until `ended()`. */
+  admitted(call: string, facts: CallFacts, bound: CallUse): void;
+  refused(budget: string, facts: CallFacts): void;
+  /** The call's record is part of the sums, or it has none. Repeatable. */
+  ended(call: string): void;
+  callsLost(): void;
+}
+
+/** What the decision on held calls needs. */
+export interface HeldCallPorts {
+  readonly budgets: HeldCallBudgets;
+  readonly registry: Registry;
+  prices(): PriceBook;
+  attribution(connection: {
+    readonly clientPort: number;
+    readonly proxyUser: string | null;
+    readonly caller?: NonNullable<CallQuestion["caller"]>;
+  }): ConnectionAttribution;
+  readonly createDecoder: CreateContentDecoder;
+  now(): Millis;
+  /** The machine and the person of this installation. */
+  readonly place: CallFacts;
+}
+
+/** Decides on calls that the proxy holds, and counts those that it admitted as in flight until they are stored. */
+export interface HeldCalls {
+  decide(question: CallQuestion, answer: (answer: GateAnswer) => void): void;
+  /** The log has shown the call. */
+  began(connection: number, request: number): void;
+  /** The call has ended, and becomes a record with this id. Null: it becomes none. Repeatable. */
+  ended(connection: number, request: number, requestId: string | null): void;
+  /** Records were stored and are part of the budgets' sums. */
+  stored(requestIds: Iterable<string>): void;
+  /** The connection has ended: its other calls never reached a provider. */
+  closed(connection: number): void;
+  /** The proxy's thread has ended, and all calls with it. */
+  lost(): void;
+  /** How the proxy has to hold calls now; null if no budget can refuse one. */
+  gate(): GateConfig | null;
+}
+
+/** How long a call waits for its decision, in milliseconds. Source: docs/specification.md#budgets. */
+export const DECISION_TIMEOUT_MS = 5;
+
+const ALLOWED: GateAnswer = { kind: "allow" };
+
+/** The most attributions that are kept for later calls on their connections. */
+const MAX_ATTRIBUTIONS = 4_096;
+
+interface HeldState extends HeldCallPorts {
+  /** By connection. */
+  readonly attributions: Map<number, ConnectionAttribution>;
+  /** The admitted calls that the log has not shown yet, by connection; and those that it has shown. */
+  readonly admitted: Map<number, Set<string>>;
+  readonly shown: Set<string>;
+  /** The calls whose records are not stored yet, by the id of the record. */
+  readonly unstored: Map<string, string>;
+}
+
+export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
+  const state: HeldState = {
+    ...ports,
+    attributions: new Map(),
+    admitted: new Map(),
+    shown: new Set(),
+    unstored: new Map(),
+  };
+  return {
+    decide: (question, answer) => decide(state, question, answer),
+    began(connection, request) {
+      const id = callId(connection, request);
+      if (state.admitted.get(connection)?.delete(id) === true) state.shown.add(id);
+    },
+    ended: (connection, request, requestId) => endCall(state, connection, request, requestId),
+    stored(requestIds) {
+      if (state.unstored.size === 0) return;
+      for (const requestId of requestIds) {
+        const call = state.unstored.get(requestId);
+        if (call === undefined) continue;
+        state.unstored.delete(requestId);
+        ports.budgets.ended(call);
+      }
+    },
+    closed(connection) {
+      state.attributions.delete(connection);
+      for (const call of state.admitted.get(connection) ?? []) ports.budgets.ended(call);
+      state.admitted.delete(connection);
+    },
+    lost() {
+      for (const calls of [state.attributions, state.admitted, state.shown, state.unstored]) calls.clear();
+      ports.budgets.callsLost();
+    },
+    gate() {
+      if (!ports.budgets.canRefuse()) return null;
+      const isClosed = ports.budgets
+        .state()
+        .budgets.some(({ active: { budget } }) => budget.atLimit === "block" && budget.fail === "closed");
+      return { fail: isClosed ? "closed" : "open", timeoutMs: DECISION_TIMEOUT_MS };
+    },
+  };
+}
+
+/** What is known of a held call at once. */
+interface KnownCall {
+  readonly question: CallQuestion;
+  readonly head: RequestHead;
+  readonly route: MeteredRoute;
+  readonly facts: CallFacts;
+  readonly bound: CallUse;
+  readonly attribution: ConnectionAttribution;
+  readonly answer: (answer: GateAnswer) => void;
+}
+
+function decide(state: HeldState, question: CallQuestion, answer: (answer: GateAnswer) => void): void {
+  const head = readRequestHead(question.head);
+  if (isUnreadable(head)) return answer(ALLOWED);
+  const { host, port, turn } = question;
+  const route = state.registry.match({ host, port, method: head.method, path: head.target });
+  // Counting tokens, lists of models and the results of earlier calls cost nothing.
+  if (route.kind !== "metered" || route.fetches === true || route.api === "repeated") return answer(ALLOWED);
+  if (turn === null && hasTurns(route)) return answer({ kind: "allow", gatesTurns: true });
+  readBody(state, question, head, (body) => decideRoute(state, question, head, route, body, answer));
+}
+
+/** Whether the messages of a WebSocket are decided, instead of its handshake. */
+const hasTurns = ({ webSocket, api }: MeteredRoute) =>
+  webSocket === true && (api === "openai.responses" || api === "openai.realtime");
+
+/** Decodes the body if all of it is there. Calls back at once unless it is compressed. */
+function readBody(
+  { createDecoder }: HeldState,
+  { body, isWhole, turn }: CallQuestion,
+  head: RequestHead,
+  then: (body: Uint8Array | null) => void,
+): void {
+  if (turn !== null) return then(new TextEncoder().encode(turn));
+  const pieces: Uint8Array[] = [];
+  const encoding = headerValue(head.headers, "content-encoding");
+  if (encoding !== null && !isWhole) return then(null);
+  const decoder = createBodyDecoder(createDecoder, encoding, (bytes) => void pieces.push(bytes));
+  decoder.push(body);
+  decoder.end((readable) => then(readable ? joinBytes(pieces) : null));
+}
+
+function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+function decideRoute(
+  state: HeldState,
+  question: CallQuestion,
+  head: RequestHead,
+  route: MeteredRoute,
+  body: Uint8Array | null,
+  answer: (answer: GateAnswer) => void,
+): void {
+  const reader = createRequestFactsReader(route);
+  if (body !== null) reader.push(body);
+  const { requestedModel, stated } = reader.end();
+  const identity = readCallIdentity({ headers: head.headers, body: stated ?? null });
+  const isWhole = question.isWhole || question.turn !== null;
+  const { model, ...bound } = boundCall(
+    { route, body, bodyBytes: isWhole ? (body?.length ?? null) : null, at: state.now() },
+    state.prices(),
+  );
+  const billing = readBillingMode({
+    provider: route.provider,
+    billing: route.billing ?? null,
+    credential: readCredentialKind(head.headers, head.target),
+    responseHeaders: null,
+    usesCredits: null,
+    models: [requestedModel ?? ""],
+  });
+  const facts: CallFacts = {
+    ...state.place,
+    provider: route.provider,
+    ...(requestedModel !== null && { model: requestedModel }),
+    session: identity.sessionId,
+    agent: identity.agentId,
+    billing,
+  };
+  const attribution = attributionOf(state, question);
+  const call: KnownCall = { question, head, route, facts, bound, attribution, answer };
+  const project = question.project ?? headerValue(head.headers, "x-meter-project");
+  const known = attribution.known?.(project) ?? null;
+  const git = attribution.git?.() ?? null;
+  if (known !== null && !(git instanceof Promise)) {
+    finishDecision(state, call, { ...known, git }, true);
+    return;
+  }
+  if (finishDecision(state, call, null, false)) return;
+  void Promise.all([attribution.attribute(project), git]).then(
+    ([found, tree]) => void finishDecision(state, call, { ...found, git: tree }, true),
+    () => void finishDecision(state, call, null, true),
+  );
+}
+
+function attributionOf(state: HeldState, question: CallQuestion): ConnectionAttribution {
+  const { attributions } = state;
+  const { connection, clientPort, proxyUser, caller } = question;
+  const known = attributions.get(connection);
+  if (known !== undefined) return known;
+  const attribution = state.attribution({ clientPort, proxyUser, ...(caller !== null && { caller }) });
+  const [oldest] = attributions.keys();
+  if (attributions.size >= MAX_ATTRIBUTIONS && oldest !== undefined) attributions.delete(oldest);
+  attributions.set(connection, attribution);
+  return attribution;
+}
+
+/** Decides with what is known of the caller. Returns false, and answers nothing, if that is not enough yet. */
+function finishDecision(
+  state: HeldState,
+  call: KnownCall,
+  attribution: CallAttribution | null,
+  isFinal: boolean,
+): boolean {
+  const { question, head, route, bound } = call;
+  const program = attribution?.client ?? null;
+  const client = programOfUserAgent(headerValue(head.headers, "user-agent")) ?? program;
+  const facts: CallFacts = {
+    ...call.facts,
+    ...(attribution !== null && {
+      project: attribution.project,
+      branch: attribution.git?.branch ?? null,
+      client: program ?? client,
+    }),
+  };
+  const decision = state.budgets.decide({ facts, bound, isFinal });
+  if (decision.kind === "undecided") return false;
+  if (decision.kind === "refuse") {
+    state.budgets.refused(decision.budget, facts);
+    call.answer({ kind: "refuse", answer: formatAnswer(call, decision, program), budget: decision.budget });
+    return true;
+  }
+  const id = callId(question.connection, question.request);
+  state.budgets.admitted(id, facts, bound);
+  const calls = state.admitted.get(question.connection);
+  if (calls === undefined) state.admitted.set(question.connection, new Set([id]));
+  else calls.add(id);
+  call.answer(hasTurns(route) && question.turn === null ? { kind: "allow", gatesTurns: true } : ALLOWED);
+  return true;
+}
+
+const callId = (connection: number, request: number) => `${connection}.${request}`;
+
+function formatAnswer(
+  { question, head, route }: KnownCall,
+  refused: CallRefused,
+  program: string | null,
+): Uint8Array {
+  if (question.turn === null)
+    return formatRefusalResponse(
+      createRefusal(route, { headers: head.headers, program }, refused),
+      head.method,
+    );
+  return new TextEncoder().encode(createTurnRefusal(route, parseTurn(question.turn), refused));
+}
+
+function parseTurn(turn: string): unknown {
+  try {
+    return JSON.parse(turn);
+  } catch {
+    return null;
+  }
+}
+
+/** A call counts as in flight until its record is a part of the sums. */
+function endCall(state: HeldState, connection: number, request: number, requestId: string | null): void {
+  const id = callId(connection, request);
+  if (!state.shown.delete(id)) return;
+  if (requestId === null) state.budgets.ended(id);
+  else state.unstored.set(requestId, id);
+}

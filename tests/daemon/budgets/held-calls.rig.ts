@@ -1,0 +1,117 @@
+import { createZlibDecoder } from "../../../adapters/content-decoder/zlib.ts";
+import type { ActiveBudget, BookedCall, Budget } from "../../../core/budgets/budget.ts";
+import { type BudgetEvent, budgetTransition } from "../../../core/budgets/budget-machine.ts";
+import { type BudgetsState, initialBudgetsState } from "../../../core/budgets/budget-state.ts";
+import { canRefuse, decideCall } from "../../../core/budgets/decide-call.ts";
+import { createRegistry } from "../../../core/metering/usage/registry.ts";
+import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
+import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import type { RequestRecord } from "../../../core/values/record.ts";
+import { createHeldCalls, type HeldCallBudgets } from "../../../daemon/budgets/held-calls.ts";
+
+export const prices = createPriceBook(loadBundledRates());
+
+/** Budgets in memory, with what calls used by their records. */
+export interface MemoryBudgets extends HeldCallBudgets {
+  /** Books records, as the store does when it has committed them. */
+  book(records: readonly RequestRecord[]): void;
+}
+
+export const budgetOf = (more: Partial<Budget> = {}): Budget => ({
+  name: "cap",
+  scope: {},
+  unit: "usd",
+  limit: 1_000_000_000_000n,
+  period: { kind: "total" },
+  thresholds: [],
+  atLimit: "block",
+  reserve: false,
+  fail: "open",
+  onExceed: "finish",
+  coolDownMs: null,
+  ...more,
+});
+
+/** Creates budgets whose sums are empty and known. */
+export function createMemoryBudgets(budgets: readonly Budget[], now: () => number = Date.now): MemoryBudgets {
+  let state: BudgetsState = initialBudgetsState;
+  const take = (event: BudgetEvent) => {
+    const step = budgetTransition(state, event, now());
+    state = step.state;
+    for (const effect of step.effects)
+      if (effect.kind === "load_sums")
+        take({ kind: "sums_loaded", budget: effect.budget, key: effect.key, sums: [] });
+  };
+  const active = budgets.map((budget): ActiveBudget => ({ budget, isPaused: false, liftedUntil: null }));
+  take({ kind: "budgets_set", budgets: active });
+  return {
+    canRefuse: () => canRefuse(state, now()),
+    state: () => state,
+    decide: (call) => decideCall(state, call, now()),
+    admitted: (call, facts, bound) => take({ kind: "call_admitted", call, facts, bound }),
+    refused: (budget, facts) => take({ kind: "call_refused", budget, facts }),
+    ended: (call) => take({ kind: "call_ended", call }),
+    callsLost: () => take({ kind: "calls_lost" }),
+    book: (records) => take({ kind: "calls_booked", added: records.map(toBooked), removed: [] }),
+  };
+}
+
+function toBooked({
+  requestedAt,
+  provider,
+  model,
+  costPicoUsd,
+  tokens,
+  billingMode,
+  project,
+  client,
+}: RequestRecord): BookedCall {
+  const counts = [
+    tokens.promptTokens,
+    tokens.completionTokens,
+    tokens.cacheReadTokens,
+    tokens.cacheWriteTokens,
+    tokens.thinkingTokens,
+  ];
+  return {
+    at: requestedAt,
+    costPicoUsd,
+    tokens: counts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
+    facts: {
+      provider,
+      model,
+      billing: billingMode,
+      project,
+      client,
+      session: null,
+      agent: null,
+      branch: null,
+      machine: null,
+      person: null,
+    },
+  };
+}
+
+/** The caller of every call. */
+export const rigAttribution = {
+  project: "rig",
+  tier: "header",
+  workdir: null,
+  client: null,
+  bodyCaptureRefused: true,
+};
+
+/** Creates held calls on budgets, for calls to Anthropic on `port` of localhost. */
+export function createRigHeldCalls(budgets: HeldCallBudgets, port: number) {
+  const registry = createRegistry([{ host: "localhost", port, provider: "anthropic", api: "anthropic" }]);
+  const heldCalls = createHeldCalls({
+    budgets,
+    registry,
+    prices: () => prices,
+    attribution: () => ({ attribute: async () => rigAttribution, known: () => rigAttribution }),
+    createDecoder: createZlibDecoder,
+    now: Date.now,
+    place: { machine: "m", person: null },
+  });
+  return { registry, heldCalls };
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import type { Budget } from "../../../core/budgets/budget.ts";
+import type { CallQuestion, GateAnswer } from "../../../daemon/proxy/call-gate.ts";
+import { budgetOf, createMemoryBudgets, createRigHeldCalls } from "./held-calls.rig.ts";
+
+const body = { model: "claude-sonnet-4-5", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
+
+function ask(
+  more: Partial<CallQuestion> = {},
+  path = "/v1/messages",
+  headers = "x-api-key: sk-ant-api03-x\r\n",
+): CallQuestion {
+  return {
+    connection: 1,
+    request: 1,
+    host: "localhost",
+    port: 1,
+    clientPort: 50_000,
+    proxyUser: null,
+    project: null,
+    caller: null,
+    head: Buffer.from(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`),
+    body: Buffer.from(JSON.stringify(body)),
+    isWhole: true,
+    turn: null,
+    ...more,
+  };
+}
+
+function open(...list: Budget[]) {
+  const budgets = createMemoryBudgets(list);
+  const { heldCalls } = createRigHeldCalls(budgets, 1);
+  const decide = (question: CallQuestion) =>
+    new Promise<GateAnswer>((resolve) => heldCalls.decide(question, resolve));
+  const inFlight = () => budgets.state().calls.map(({ id }) => id);
+  return { budgets, heldCalls, decide, inFlight };
+}
+
+const textOf = (answer: GateAnswer) =>
+  answer.kind === "refuse" ? Buffer.from(answer.answer).toString() : answer.kind;
+
+describe("createHeldCalls()", () => {
+  it("admits a call with its bound, until its record is stored", async () => {
+    const { budgets, heldCalls, decide, inFlight } = open(budgetOf());
+    assert.deepEqual(await decide(ask()), { kind: "allow" });
+    assert.deepEqual(inFlight(), ["1.1"]);
+    assert.ok((budgets.state().budgets[0]?.sums[""]?.inFlight ?? 0n) > 0n);
+    heldCalls.began(1, 1);
+    heldCalls.closed(1);
+    assert.deepEqual(inFlight(), ["1.1"]);
+    heldCalls.ended(1, 1, "record");
+    heldCalls.ended(1, 1, null);
+    assert.deepEqual(inFlight(), ["1.1"]);
+    heldCalls.stored(["other", "record"]);
+    assert.deepEqual(inFlight(), []);
+    assert.equal(budgets.state().budgets[0]?.sums[""]?.inFlight, 0n);
+  });
+
+  it("releases a call without a record, one that never reached the log, and all when the proxy's thread ends", async () => {
+    const { heldCalls, decide, inFlight } = open(budgetOf());
+    await decide(ask());
+    heldCalls.began(1, 1);
+    heldCalls.ended(1, 1, null);
+    assert.deepEqual(inFlight(), []);
+    await decide(ask({ request: 2 }));
+    heldCalls.closed(1);
+    assert.deepEqual(inFlight(), []);
+    await decide(ask({ connection: 2 }));
+    heldCalls.lost();
+    assert.deepEqual(inFlight(), []);
+  });
+
+  it("refuses with the name of the budget, in the provider's shape", async () => {
+    const { decide, inFlight } = open(budgetOf({ name: "team", limit: 0n }));
+    const answer = await decide(
+      ask({}, "/v1/messages", "user-agent: Anthropic/JS 1\r\nx-api-key: sk-ant-api03-x\r\n"),
+    );
+    assert.match(
+      textOf(answer),
+      /^HTTP\/1\.1 429 [\s\S]*x-should-retry: false[\s\S]*billing_error[\s\S]*budget lift team --for 1h/,
+    );
+    assert.deepEqual([answer.kind === "refuse" && answer.budget, inFlight()], ["team", []]);
+  });
+
+  it("never refuses what costs nothing", async () => {
+    const { decide, inFlight } = open(budgetOf({ limit: 0n }));
+    for (const path of ["/v1/messages/count_tokens", "/v1/messages/batches", "/unknown"])
+      assert.deepEqual(await decide(ask({}, path)), { kind: "allow" }, path);
+    assert.deepEqual(inFlight(), []);
+  });
+
+  it("reads model, billing and project for the scope, also from a compressed body", async () => {
+    const scoped = (scope: Budget["scope"]) => open(budgetOf({ limit: 0n, scope }));
+    assert.equal((await scoped({ model: ["claude-sonnet-*"] }).decide(ask())).kind, "refuse");
+    assert.equal((await scoped({ model: ["claude-opus-*"] }).decide(ask())).kind, "allow");
+    assert.equal((await scoped({ project: ["rig"], provider: ["anthropic"] }).decide(ask())).kind, "refuse");
+    assert.equal((await scoped({ machine: ["m"] }).decide(ask())).kind, "refuse");
+    const gzip = ask(
+      { body: gzipSync(JSON.stringify(body)) },
+      "/v1/messages",
+      "content-encoding: gzip\r\nx-api-key: k\r\n",
+    );
+    assert.equal((await scoped({ model: ["claude-sonnet-*"] }).decide(gzip)).kind, "refuse");
+    const login = ask({}, "/v1/messages", "authorization: Bearer sk-ant-oat01-x\r\n");
+    assert.equal((await scoped({}).decide(login)).kind, "allow"); // a plan is not spent
+  });
+
+  it("lets a call through whose scope is unknown, unless the budget fails closed", async () => {
+    const long = ask({ body: Buffer.from('{"messages":['), isWhole: false });
+    const scope = { model: ["claude-*"] };
+    assert.equal((await open(budgetOf({ limit: 0n, scope })).decide(long)).kind, "allow");
+    assert.equal((await open(budgetOf({ limit: 0n, scope, fail: "closed" })).decide(long)).kind, "refuse");
+  });
+
+  it("tells the proxy to hold calls only while a budget blocks", () => {
+    assert.equal(open().heldCalls.gate(), null);
+    assert.equal(open(budgetOf({ atLimit: "warn" })).heldCalls.gate(), null);
+    assert.deepEqual(open(budgetOf()).heldCalls.gate(), { fail: "open", timeoutMs: 5 });
+    assert.equal(open(budgetOf({ fail: "closed" })).heldCalls.gate()?.fail, "closed");
+  });
+});
