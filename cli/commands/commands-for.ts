@@ -11,6 +11,7 @@ const modules: readonly (readonly [firstWord: string, load: () => Promise<Comman
   ["init", () => import("./init/init-command.ts")],
   ["uninstall", () => import("./uninstall/uninstall-command.ts")],
   ["doctor", () => import("./doctor/doctor-command.ts")],
+  ["self-test", () => import("./self-test/self-test-command.ts")],
   ["start", () => import("./start/start-command.ts")],
   ["stop", () => import("./stop/stop-command.ts")],
   ["status", () => import("./status/status-command.ts")],

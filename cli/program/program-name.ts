@@ -3,6 +3,7 @@ const firstWords = [
   "init",
   "uninstall",
   "doctor",
+  "self-test",
   "start",
   "stop",
   "status",

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import process from "node:process";
+import { after, describe, it } from "node:test";
+import {
+  createHome,
+  meterWords,
+  onNodeOnly,
+  removeHome,
+  runProgram,
+  SUITE_TIMEOUT_MS,
+} from "../../../end-to-end/meter-process.rig.ts";
+
+const skip = onNodeOnly || (process.platform === "linux" ? false : "the steps' results differ by platform");
+
+describe("meter self-test", { skip, timeout: SUITE_TIMEOUT_MS }, () => {
+  it("tries each step in a temporary folder, and reports them without paths", async () => {
+    const home = createHome([]);
+    after(() => removeHome(home));
+    const env = { METER_HOME: home, HOME: home, PATH: process.env.PATH };
+    const { code, stdout, stderr } = await runProgram([...meterWords, "self-test", "--report"], { env });
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /^meter \d+\.\d+\.\d+, Node \d+\.\d+\.\d+, linux /);
+    const rows = [...stdout.matchAll(/^\| ([a-z][^|]*) \| (ok|failed|absent) \|/gm)].map(
+      ([, step, result]) => [step, step === "service manager" ? "-" : result],
+    );
+    assert.deepEqual(rows, [
+      ["find the process of a connection", "ok"],
+      ["service manager", "-"],
+      ["start a daemon", "ok"],
+      ["meter a call", "ok"],
+      ["stop the daemon", "ok"],
+    ]);
+    assert.ok(!stdout.includes(home));
+    assert.deepEqual(
+      readdirSync(home).filter((name) => name.startsWith("self-test")),
+      [],
+    );
+  });
+});
