@@ -107,7 +107,7 @@ function readName(value: unknown): string {
   return name;
 }
 
-const AMOUNT = /^(\$?)\s*(\d{1,15}(?:\.\d{1,12})?)\s*([kKmM]?)\s*([a-zA-Z]*)$/;
+const AMOUNT = /^(\$?)\s*(\d{1,19}(?:\.\d{1,12})?)\s*([kKmM]?)\s*([a-zA-Z]*)$/;
 const EXPECTED_AMOUNT = 'must be an amount such as "25 USD", "2M tokens" or "500 requests"';
 const MULTIPLES: Readonly<Record<string, bigint>> = { k: 1_000n, m: 1_000_000n };
 
