@@ -224,7 +224,7 @@ function loadSums(
     const known = each.sums[of] ?? EMPTY_SUM;
     const lastAt = parts.at(-1)?.at ?? 0;
     const touchedAt = Math.max(known.touchedAt, lastAt);
-    loaded[of] = cached({ ...known, parts, fired: mergeFired(known.fired, fired), touchedAt }, bounds.from);
+    loaded[of] = addUp({ ...known, parts, fired: mergeFired(known.fired, fired), touchedAt }, bounds.from);
   }
   const isKnown = key === null ? true : each.isKnown;
   const budgets = state.budgets.with(at, { ...each, bounds, isKnown, sums: loaded });
@@ -243,11 +243,12 @@ const mergeFired = (known: readonly FiredWarning[], stored: readonly FiredWarnin
 ];
 
 /** Adds up the parts since a time, and drops the earlier ones. */
-function cached(sum: BudgetSum, from: Millis): BudgetSum {
-  if (sum.from === from) return sum;
+function addUp(sum: BudgetSum, from: Millis): BudgetSum {
   const parts = sum.parts.filter(({ at }) => at >= from);
   return { ...sum, parts, from, used: parts.reduce((total, { used }) => total + used, 0n) };
 }
+
+const cached = (sum: BudgetSum, from: Millis): BudgetSum => (sum.from === from ? sum : addUp(sum, from));
 
 function loseSums(state: BudgetsState, _event: unknown, now: Millis): BudgetsStep {
   const effects = state.budgets.map(

@@ -1,5 +1,6 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { noteBudgetsChanged } from "./budgets.ts";
 import { deleteReportsBefore } from "./client-reports.ts";
 import type { StoreConnections } from "./connections.ts";
 import { deleteLimitsBefore } from "./limits.ts";
@@ -43,8 +44,16 @@ export function clampCursors(state: SqliteConnection): void {
 export function createDeletionStore({ state }: Pick<StoreConnections, "state">): DeletionStore {
   return {
     count: (before) => countDeletion(state, before ?? anyTime),
-    deleteSome: (before) => state.transaction(() => deleteSome(state, before ?? anyTime)),
-    deleteRequests: (requestIds) => state.transaction(() => deleteRequests(state, requestIds)),
+    deleteSome: (before) =>
+      state.transaction(() => {
+        noteBudgetsChanged(state);
+        return deleteSome(state, before ?? anyTime);
+      }),
+    deleteRequests: (requestIds) =>
+      state.transaction(() => {
+        noteBudgetsChanged(state);
+        deleteRequests(state, requestIds);
+      }),
     finish(before, shrink) {
       state.transaction(() => {
         deleteLeftovers(state, before ?? anyTime);

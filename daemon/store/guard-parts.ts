@@ -1,5 +1,6 @@
 import type { BodyStore } from "./port/bodies.ts";
 import type { BodyDeliveryStore } from "./port/body-delivery.ts";
+import type { BudgetStore } from "./port/budgets.ts";
 import type { ClientReportStore } from "./port/client-reports.ts";
 import type { CoverageStore } from "./port/coverage.ts";
 import type { DeletionStore } from "./port/deletion.ts";
@@ -37,6 +38,7 @@ export function guardParts(current: () => StoreParts, guard: Guard): StoreParts 
     reassignments: guardReassignments(() => current().reassignments, guard),
     origins: guardOrigins(() => current().origins, guard),
     limits: guardLimits(() => current().limits, guard),
+    budgets: guardBudgets(() => current().budgets, guard),
     logs: guardLogs(() => current().logs, guard),
     clientReports: guardClientReports(() => current().clientReports, guard),
   };
@@ -192,6 +194,22 @@ function guardLimits(part: () => LimitStore, guard: Guard): LimitStore {
     list: () => guard(() => part().list()),
     history: (id, since) => guard(() => part().history(id, since)),
     trim: (bounds) => guard(() => part().trim(bounds)),
+  };
+}
+
+function guardBudgets(part: () => BudgetStore, guard: Guard): BudgetStore {
+  return {
+    list: () => guard(() => part().list()),
+    marks: () => guard(() => part().marks()),
+    save: (name, input, action) => guard(() => part().save(name, input, action)),
+    remove: (name, action) => guard(() => part().remove(name, action)),
+    mark: (mark, action) => guard(() => part().mark(mark, action)),
+    actions: (name, limit) => guard(() => part().actions(name, limit)),
+    warnings: (name) => guard(() => part().warnings(name)),
+    addWarnings: (warnings) => guard(() => part().addWarnings(warnings)),
+    calls: (requestIds) => guard(() => part().calls(requestIds)),
+    sums: (budget, bounds, key, place) => guard(() => part().sums(budget, bounds, key, place)),
+    version: () => guard(() => part().version()),
   };
 }
 

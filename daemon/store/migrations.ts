@@ -593,6 +593,43 @@ export const migrations: readonly Migration[] = [
     statements: ["ALTER TABLE requests ADD COLUMN blocked_by TEXT"],
     expects: { columns: { requests: ["blocked_by"] } },
   },
+  {
+    // Budgets set on the command line, what was done to budgets, and the warnings that were given: see `budgets.ts`.
+    to: 32,
+    statements: [
+      "CREATE TABLE budgets (name TEXT PRIMARY KEY, input TEXT NOT NULL) STRICT, WITHOUT ROWID",
+      `CREATE TABLE budget_marks (
+        name TEXT PRIMARY KEY,
+        paused INTEGER NOT NULL,
+        lifted_until INTEGER
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE budget_actions (
+        action_id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        action TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        reason TEXT,
+        until INTEGER
+      ) STRICT`,
+      `CREATE TABLE budget_warnings (
+        name TEXT NOT NULL,
+        sum_key TEXT NOT NULL,
+        threshold INTEGER NOT NULL,
+        limit_amount TEXT NOT NULL,
+        fired_at INTEGER NOT NULL,
+        PRIMARY KEY (name, sum_key, threshold, limit_amount)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: {
+      columns: {
+        budgets: ["name", "input"],
+        budget_marks: ["name", "paused", "lifted_until"],
+        budget_actions: ["name", "at", "action", "actor", "reason", "until"],
+        budget_warnings: ["name", "sum_key", "threshold", "limit_amount", "fired_at"],
+      },
+    },
+  },
 ];
 
 /** The latest schema version. */

@@ -8,6 +8,7 @@ import {
 import { PERMANENT_REASONS } from "./backlog.ts";
 import { createBodyStore, insertBodyRows } from "./bodies.ts";
 import { createBodyDeliveryStore } from "./body-delivery.ts";
+import { createBudgetStore } from "./budgets.ts";
 import { createClientReportStore } from "./client-reports.ts";
 import { createConnections, type StoreConnections } from "./connections.ts";
 import { addCoverageRows, createCoverageStore } from "./coverage.ts";
@@ -156,6 +157,7 @@ function createStore(
     reassignments: createReassignmentStore(connections),
     origins: createOriginStore(connections),
     limits: createLimitStore(connections),
+    budgets: createBudgetStore(connections),
     logs: createLogStore(connections),
     clientReports: createClientReportStore(connections),
     setAsidePath,

@@ -1,5 +1,6 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { noteBudgetsChanged } from "./budgets.ts";
 import type { StoreConnections } from "./connections.ts";
 import type {
   LastReassignment,
@@ -37,6 +38,7 @@ function moveRequests(state: SqliteConnection, move: Reassignment, at: Millis): 
   // Later than every earlier move, even if the clock was set back: an undo applies to the latest.
   const stamp = Math.max(at, (readLast(state)?.at ?? 0) + 1);
   const selected = [move.fromProject, move.period.from, move.period.to];
+  noteBudgetsChanged(state);
   changeRequests(state, { sql: whereSql, values: selected }, () =>
     state
       .prepare(
@@ -76,6 +78,7 @@ function readLast(state: SqliteConnection): LastReassignment | null {
 function undoLast(state: SqliteConnection): number {
   const last = readLast(state);
   if (last === null) return 0;
+  noteBudgetsChanged(state);
   state.prepare("DELETE FROM project_merges WHERE merged_at = ?").run([last.at]);
   return changeRequests(state, { sql: "reassigned_at = ?", values: [last.at] }, () =>
     state

@@ -3,6 +3,7 @@ import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { RECORD_FIELDS, storedFields } from "../../core/values/record-fields.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { noteBudgetsChanged } from "./budgets.ts";
 import type { StoreConnections } from "./connections.ts";
 import { changePending, countPendingAmong } from "./pending.ts";
 import type {
@@ -125,11 +126,12 @@ export function createRecordStore({ capture, state, reader, reads }: StoreConnec
     shortenIds: (requestIds, minLength) => shortenIds(state, requestIds, minLength),
     count: (period) => countRequests(state, period),
     updateCosts: (updates, at) =>
-      state.transaction(() =>
-        changeRequests(state, requestsById(updates.map(({ requestId }) => requestId)), () =>
+      state.transaction(() => {
+        noteBudgetsChanged(state);
+        return changeRequests(state, requestsById(updates.map(({ requestId }) => requestId)), () =>
           updateCosts(state, updates, at),
-        ),
-      ),
+        );
+      }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { StoreError } from "../../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { BodyStore, CapturedBody } from "./bodies.ts";
 import type { BodyDeliveryStore } from "./body-delivery.ts";
+import type { BudgetStore } from "./budgets.ts";
 import type { ClientReportStore } from "./client-reports.ts";
 import type { CoverageCount, CoverageStore } from "./coverage.ts";
 import type { DeletionStore } from "./deletion.ts";
@@ -43,6 +44,7 @@ export interface StoreParts {
   readonly reassignments: ReassignmentStore;
   readonly origins: OriginStore;
   readonly limits: LimitStore;
+  readonly budgets: BudgetStore;
   readonly logs: LogStore;
   readonly clientReports: ClientReportStore;
 }

@@ -1,0 +1,242 @@
+import type { BookedCall, Budget, CallFacts, CallUse } from "../../core/budgets/budget.ts";
+import { type BudgetEffect, type BudgetEvent, budgetTransition } from "../../core/budgets/budget-machine.ts";
+import { type BudgetsState, initialBudgetsState } from "../../core/budgets/budget-state.ts";
+import {
+  type CallDecision,
+  type CallToDecide,
+  canRefuse,
+  decideCall,
+} from "../../core/budgets/decide-call.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import { StoreError } from "../../core/ports/sqlite.ts";
+import type { Millis } from "../../core/values/time.ts";
+import type { CaptureBatch, Store } from "../store/port/store.ts";
+import { type BudgetNotice, noticeOf } from "./budget-notice.ts";
+import { type BudgetSources, listBudgets, loadSums } from "./load-budgets.ts";
+
+/** Keeps the state of all budgets: what is booked, what is in flight, and what was warned of. No method throws, except `store()`. */
+export interface BudgetTracker {
+  /** Stores a batch with `insert`, and books what it changes. Throws what `insert` throws. */
+  store(batch: CaptureBatch, insert: () => void): void;
+  /** Whether any budget blocks, so that calls need a decision. */
+  canRefuse(): boolean;
+  /** Calls the listener each time `canRefuse()` may have changed. */
+  onChange(listener: () => void): void;
+  decide(call: CallToDecide): CallDecision;
+  /** The call is sent. It counts with its bound until `ended()`. */
+  admitted(call: string, facts: CallFacts, bound: CallUse): void;
+  /** The budget refused the call. */
+  refused(budget: string, facts: CallFacts): void;
+  /** The call has its record, or will have none. Repeatable. */
+  ended(call: string): void;
+  /** The proxy started again: no call is in flight. */
+  callsLost(): void;
+  /** Reads what other programs changed. */
+  refresh(): void;
+  state(): BudgetsState;
+  /** Calls that were sent because a budget could not be decided, since the start. */
+  letThrough(): number;
+  stop(): void;
+}
+
+/** The ports of a tracker. */
+export interface BudgetTrackerPorts {
+  readonly store: Pick<Store, "budgets" | "trouble" | "opened">;
+  readonly configured: BudgetSources["configured"];
+  readonly place: CallFacts;
+  readonly clock: Clock;
+  /** Receives warnings. Its errors are passed to `onFailure`. */
+  onNotice(notice: BudgetNotice): void;
+  /** Called if the tracker's own code fails. */
+  onFailure(cause: unknown): void;
+}
+
+/** How often budgets are looked after, in milliseconds: with any, and without. */
+const TICK_MS = 1_000;
+const IDLE_TICK_MS = 30_000;
+
+interface TrackerState {
+  readonly ports: BudgetTrackerPorts;
+  readonly listeners: (() => void)[];
+  current: BudgetsState;
+  /** The store's version at the last reading; null if the records must be read again. */
+  version: string | null;
+  letThrough: number;
+  cancelTick: () => void;
+  stopped: boolean;
+}
+
+/** Creates a tracker. It knows the sums once the store is open. */
+export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
+  const state: TrackerState = {
+    ports,
+    listeners: [],
+    current: initialBudgetsState,
+    version: null,
+    letThrough: 0,
+    cancelTick() {},
+    stopped: false,
+  };
+  const guarded = (work: () => void) => {
+    try {
+      work();
+    } catch (cause) {
+      ports.onFailure(cause);
+    }
+  };
+  const send = (event: BudgetEvent) => guarded(() => dispatch(state, event));
+  // Those that fail closed do so before the store is open.
+  const configured = ports.configured.map((budget) => ({ budget, isPaused: false, liftedUntil: null }));
+  const set = { kind: "budgets_set", budgets: configured } as const;
+  state.current = budgetTransition(state.current, set, ports.clock.now()).state;
+  void ports.store.opened.then(() => guarded(() => tick(state, guarded)));
+  return {
+    store: (batch, insert) => storeBatch(state, batch, insert, guarded),
+    canRefuse: () => canRefuse(state.current, ports.clock.now()),
+    onChange: (listener) => void state.listeners.push(listener),
+    decide: (call) => decide(state, call),
+    admitted: (call, facts, bound) => send({ kind: "call_admitted", call, facts, bound }),
+    refused: (budget, facts) => send({ kind: "call_refused", budget, facts }),
+    ended: (call) => send({ kind: "call_ended", call }),
+    callsLost: () => send({ kind: "calls_lost" }),
+    refresh: () => guarded(() => refresh(state)),
+    state: () => state.current,
+    letThrough: () => state.letThrough,
+    stop() {
+      state.stopped = true;
+      state.cancelTick();
+    },
+  };
+}
+
+function tick(state: TrackerState, guarded: (work: () => void) => void): void {
+  const { clock } = state.ports;
+  guarded(() => refresh(state));
+  if (state.current.budgets.length > 0) guarded(() => dispatch(state, { kind: "time_passed" }));
+  if (state.stopped) return;
+  const delayMs = state.current.budgets.length > 0 ? TICK_MS : IDLE_TICK_MS;
+  state.cancelTick = clock.setTimer(delayMs, () => tick(state, guarded));
+}
+
+/** Reads budgets and sums again if another program changed them, or if they could not be read. */
+function refresh(state: TrackerState): void {
+  const { store, clock } = state.ports;
+  if (store.trouble !== null) return loseSums(state);
+  const version = store.budgets.version();
+  if (version === state.version) return;
+  const before = state.current;
+  const isFirst = state.version === null;
+  state.version = version;
+  dispatch(state, { kind: "budgets_set", budgets: listBudgets({ ...state.ports, budgets: store.budgets }) });
+  dispatch(state, { kind: "sums_lost" });
+  if (!isFirst) noteLifts(state, before, clock.now());
+  for (const listener of state.listeners) listener();
+}
+
+/** Tells of lifts that began since the state before. */
+function noteLifts({ ports, current }: TrackerState, before: BudgetsState, now: Millis): void {
+  for (const { active } of current.budgets) {
+    const { budget, liftedUntil } = active;
+    const earlier = before.budgets.find((each) => each.active.budget.name === budget.name);
+    if (liftedUntil === null || liftedUntil <= now || earlier?.active.liftedUntil === liftedUntil) continue;
+    ports.onNotice({ event: "budget.lifted", budget, key: "", until: liftedUntil });
+  }
+}
+
+/** The records can't be read: until they can, every budget is unknown. */
+function loseSums(state: TrackerState): void {
+  if (state.version === null) return;
+  state.version = null;
+  state.current = budgetTransition(state.current, { kind: "sums_lost" }, state.ports.clock.now()).state;
+}
+
+/** Applies an event, and performs its effects in order. */
+function dispatch(state: TrackerState, event: BudgetEvent): void {
+  const { state: next, effects } = budgetTransition(state.current, event, state.ports.clock.now());
+  state.current = next;
+  for (const effect of effects) perform(state, effect);
+}
+
+function perform(state: TrackerState, effect: BudgetEffect): void {
+  const { ports, current } = state;
+  const budget = current.budgets.find((each) => each.active.budget.name === effect.budget)?.active.budget;
+  if (budget === undefined) return;
+  const now = ports.clock.now();
+  const { budgets } = ports.store;
+  if (effect.kind === "load_sums") {
+    try {
+      return dispatch(state, loadSums({ budgets, place: ports.place }, budget, effect.key, now));
+    } catch (cause) {
+      if (!(cause instanceof StoreError)) throw cause;
+      return loseSums(state);
+    }
+  }
+  if (effect.kind === "warn" || effect.kind === "warn_forecast") saveWarning(state, budget, effect, now);
+  ports.onNotice(noticeOf(budget, effect));
+}
+
+/** If it can't be saved, the warning is given all the same, and perhaps again after a restart. */
+function saveWarning(
+  { ports }: TrackerState,
+  budget: Budget,
+  effect: Extract<BudgetEffect, { kind: "warn" | "warn_forecast" }>,
+  at: Millis,
+): void {
+  const { key, limit } = effect;
+  const due = effect.kind === "warn" ? budget.thresholds.filter((each) => each <= effect.threshold) : [0];
+  try {
+    ports.store.budgets.addWarnings(
+      due.map((threshold) => ({ budget: budget.name, key, threshold, limit, at })),
+    );
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause;
+  }
+}
+
+function decide(state: TrackerState, call: CallToDecide): CallDecision {
+  const decision = decideCall(state.current, call, state.ports.clock.now());
+  if (decision.kind === "allow" && decision.letThrough.length > 0) state.letThrough += 1;
+  return decision;
+}
+
+function storeBatch(
+  state: TrackerState,
+  batch: CaptureBatch,
+  insert: () => void,
+  guarded: (work: () => void) => void,
+): void {
+  if (state.current.budgets.length === 0) return insert();
+  const ids = [...batch.records, ...(batch.attributed ?? [])].map(({ requestId }) => requestId);
+  let removed: readonly StoredCall[] | null = null;
+  guarded(() => {
+    refresh(state);
+    removed = state.version === null ? null : readCalls(state, ids);
+  });
+  insert();
+  guarded(() => {
+    // What could not be read before is read with all records.
+    if (removed === null) return;
+    const added = readCalls(state, ids);
+    const isSame = (one: StoredCall, all: readonly StoredCall[]) => all.some((other) => equals(one, other));
+    const before: readonly StoredCall[] = removed;
+    const changed = {
+      added: before.length === 0 ? added : added.filter((each) => !isSame(each, before)),
+      removed: before.filter((each) => !isSame(each, added)),
+    };
+    if (changed.added.length + changed.removed.length > 0)
+      dispatch(state, { kind: "calls_booked", ...changed });
+  });
+}
+
+type StoredCall = BookedCall & { readonly requestId: string };
+
+function readCalls({ ports }: TrackerState, ids: readonly string[]): readonly StoredCall[] {
+  const calls = ports.store.budgets.calls(ids);
+  return calls.map((call) => ({ ...call, facts: { ...ports.place, ...call.facts } }));
+}
+
+function equals(one: StoredCall, other: StoredCall): boolean {
+  const { facts, ...rest } = one;
+  if (Object.entries(rest).some(([key, value]) => other[key as keyof StoredCall] !== value)) return false;
+  return Object.entries(facts).every(([key, value]) => other.facts[key as keyof CallFacts] === value);
+}
