@@ -3,7 +3,10 @@ import { homedir } from "node:os";
 import process from "node:process";
 import type { LogAgent } from "../../core/metering/agent-logs/log-entry.ts";
 import { type LogLocation, logLocations } from "../../core/metering/agent-logs/log-locations.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { CommandContext } from "../program/command-context.ts";
+import { confirm } from "../program/confirm.ts";
+import { formatBytes } from "../render/format-bytes.ts";
 
 /** Returns the folders in which agents write logs. */
 export function findLogLocations(env: CommandContext["env"]): LogLocation[] {
@@ -38,4 +41,41 @@ export function importOffer(env: CommandContext["env"]): string[] {
   return agents.size === 0
     ? []
     : [`Logs of past usage were found: ${[...agents].join(", ")}. Import them: meter import`];
+}
+
+/** Whether a person can be asked: both sides are a terminal. */
+const isTerminal = ({ stdin, stdout }: Pick<CommandContext, "stdin" | "stdout">) =>
+  [stdin, stdout].every((stream) => (stream as { isTTY?: boolean }).isTTY === true);
+
+/**
+ * Offers to import past usage: asks on a terminal, otherwise names the command. With `isWanted`, imports or leaves it without
+ * asking. Never asks if `canAsk` is false.
+ */
+export async function offerImport(
+  context: CommandContext,
+  { isWanted, canAsk = true }: { readonly isWanted: boolean | undefined; readonly canAsk?: boolean },
+  runImport: () => Promise<unknown>,
+): Promise<void> {
+  if (isWanted === false) return;
+  const lines = importOffer(context.env);
+  if (isWanted === true) return void (await runImport());
+  if (lines.length === 0) return;
+  if (!canAsk || !isTerminal(context)) return lines.forEach((line) => void context.print(line));
+  const found = await countLogs(context.env);
+  if (found.length === 0) return;
+  context.print(
+    ["", "Logs of past usage were found. They are only read, and stay on this machine:", ...found].join("\n"),
+  );
+  if (await confirm(context, "Import them now?")) await runImport();
+  else context.print("Import them later: meter import");
+}
+
+/** Describes the logs of each agent: `  Claude Code: 1,204 files, 310 MB`. */
+async function countLogs(env: CommandContext["env"]): Promise<string[]> {
+  const { findLogFiles } = await import("../../adapters/agent-logs/find-log-files.ts");
+  const files = Map.groupBy(await findLogFiles(findLogLocations(env)), ({ agent }) => agent);
+  return [...files].map(([agent, found]) => {
+    const bytes = found.reduce((sum, { size }) => sum + size, 0);
+    return `  ${TITLES[agent]}: ${formatQuantity(found.length, "file")}, ${formatBytes(bytes)}`;
+  });
 }

@@ -27,6 +27,10 @@ export class InitCommand extends MeterCommand {
   removeStatusline = Option.Boolean("--remove-statusline", false, {
     description: "Only remove the status line from Claude Code's settings",
   });
+  import = Option.Boolean("--import", {
+    description:
+      "Import past usage from the logs of agents; --no-import: don't ask (asked at the first init)",
+  });
   dryRun = Option.Boolean("--dry-run", false, { description: "Show the plan without changing anything" });
   yes = Option.Boolean("--yes", false, { description: "Don't ask for confirmation" });
 

@@ -9,8 +9,9 @@ import { makeInstallPlan } from "../../install/install-plan.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { confirmPlan } from "../../program/confirm.ts";
 import { CommandFailure, exitCodes } from "../../program/exit-codes.ts";
-import { importOffer } from "../../records/offer-import.ts";
+import { offerImport } from "../../records/offer-import.ts";
 import { labelled } from "../../render/labelled.ts";
+import { runImport } from "../run-import.ts";
 
 /** The options of `meter init`. */
 export interface InstallMeterOptions {
@@ -19,6 +20,7 @@ export interface InstallMeterOptions {
   readonly yes: boolean;
   readonly statusline: boolean;
   readonly removeStatusline: boolean;
+  readonly import: boolean | undefined;
 }
 
 /** Installs meter as a service and trusts its certificates. */
@@ -49,7 +51,10 @@ export async function installMeter(context: CommandContext, options: InstallMete
   prepareHome(home);
   const plan = await makeInstallPlan(home, env, { ...wanted, create: true }, earlier, run);
   const installed = await install(home, env, plan, earlier, run, (text) => context.print(text));
-  if (earlier === null) for (const line of importOffer(env)) context.print(line);
+  if (earlier === null || options.import === true)
+    await offerImport(context, { isWanted: options.import, canAsk: !options.yes }, () =>
+      runImport(context, home),
+    );
   return installed;
 }
 

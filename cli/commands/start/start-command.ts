@@ -21,6 +21,11 @@ export class StartCommand extends MeterCommand {
     description: "Run in this process until it is stopped",
   });
 
+  import = Option.Boolean("--import", {
+    description:
+      "Import past usage from the logs of agents; --no-import: don't ask (asked at the first start)",
+  });
+
   home = Option.String("--home", {
     description: "The home, for callers that can't set METER_HOME",
     hidden: true,
@@ -30,6 +35,6 @@ export class StartCommand extends MeterCommand {
     const context = this.commandContext;
     const home = this.home === undefined ? context.home : resolve(this.home);
     if (this.foreground) return (await import("./run-in-foreground.ts")).runInForeground(context, home);
-    return (await import("./start-in-background.ts")).startInBackground(context, home);
+    return (await import("./start-in-background.ts")).startInBackground(context, home, this.import);
   }
 }

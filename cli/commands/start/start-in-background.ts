@@ -4,11 +4,16 @@ import { startDaemonOf } from "../../daemon/start-daemon.ts";
 import { databaseBytes } from "../../home/database-file.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { exitCodes } from "../../program/exit-codes.ts";
-import { importOffer } from "../../records/offer-import.ts";
+import { offerImport } from "../../records/offer-import.ts";
+import { runImport } from "../run-import.ts";
 import { passwordNotice } from "./proxy-login.ts";
 
 /** Starts the daemon in the background and returns the exit code. */
-export async function startInBackground(context: CommandContext, home: string): Promise<number> {
+export async function startInBackground(
+  context: CommandContext,
+  home: string,
+  isImportWanted: boolean | undefined,
+): Promise<number> {
   const running = await findDaemon(home);
   if (running !== null) {
     context.print(
@@ -24,6 +29,7 @@ export async function startInBackground(context: CommandContext, home: string): 
   if (daemon.isDegraded) context.print("Find out why: meter status");
   if (byService) context.print("A service keeps it running. Stop both: meter stop");
   context.print("Run a program through it: meter run -- <command>");
-  if (isFirst) for (const line of importOffer(context.env)) context.print(line);
+  if (isFirst || isImportWanted === true)
+    await offerImport(context, { isWanted: isImportWanted }, () => runImport(context, home));
   return daemon.isDegraded ? exitCodes.failed : exitCodes.ok;
 }
