@@ -125,8 +125,10 @@ function boundCost(
   output: number,
 ): bigint | null {
   const { rates } = row;
-  const levels: TokenRates[] = [rates, ...rates.tiers];
-  for (const service of Object.values(rates.serviceTiers ?? {})) levels.push(service, ...service.tiers);
+  const levels: TokenRates[] = [
+    rates,
+    ...(rates.serviceTiers ? Object.values(rates.serviceTiers) : []),
+  ].flatMap((level) => [level, ...level.tiers.filter(({ aboveTokens }) => input > aboveTokens)]);
   const inputRate = highest(
     levels.flatMap(({ input, cacheRead, cacheWrite, cacheWrite1h }) => [
       input,
