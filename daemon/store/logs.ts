@@ -6,7 +6,7 @@ import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import { deleteRows } from "./deletion.ts";
 import { advanceCursor, changePending } from "./pending.ts";
-import type { LogBatch, LogChanges, LogPosition, LogStore } from "./port/logs.ts";
+import type { LogBatch, LogChanges, LogMatch, LogPosition, LogStore } from "./port/logs.ts";
 import { insertRecordRows } from "./records.ts";
 import { bindRecord, capturedColumns, type RequestRow, toStoredRequest } from "./request-rows.ts";
 import { TOKEN_COLUMNS } from "./rollup-definition.ts";
@@ -54,6 +54,13 @@ export function createLogStore({ state }: Pick<StoreConnections, "state">): LogS
         .get([path]),
     save: (batch, at) => state.transaction(() => saveBatch(state, batch, at)),
     matched: (entryIds) => findIds(state, "log_matches", "entry_id", entryIds),
+    matchesOf: (requestIds) =>
+      state
+        .prepare<LogMatch>(
+          `SELECT entry_id AS entryId, request_id AS requestId, agent FROM log_matches
+           WHERE request_id IN (SELECT value FROM json_each(?))`,
+        )
+        .all([JSON.stringify(requestIds)]),
     stored: (entryIds) => findIds(state, "requests", "request_id", entryIds),
     freeWireCalls: (from, to) => readFreeWireCalls(state, from, to),
     firstWireCall: (clients) =>

@@ -57,6 +57,8 @@ export interface LogStore {
   save(batch: LogBatch, at: Millis): LogChanges;
   /** Returns which of these entries were matched before. */
   matched(entryIds: readonly string[]): Set<string>;
+  /** Returns the entries that were matched with these calls. */
+  matchesOf(requestIds: readonly string[]): LogMatch[];
   /** Returns which of these entries have a record. */
   stored(entryIds: readonly string[]): Set<string>;
   /** Reads the calls of the proxy in a period that no entry was matched with. */

@@ -1,17 +1,17 @@
-import type { FoundLog } from "../../../adapters/agent-logs/find-log-files.ts";
+import type { FoundLog } from "../../adapters/agent-logs/find-log-files.ts";
 import {
   type LinePosition,
   readLogDocument,
   readLogLines,
-} from "../../../adapters/agent-logs/read-log-lines.ts";
-import { readLogRows } from "../../../adapters/agent-logs/read-log-rows.ts";
-import { type LogEntry, type LogFault, largerEntry } from "../../../core/metering/agent-logs/log-entry.ts";
+} from "../../adapters/agent-logs/read-log-lines.ts";
+import { readLogRows } from "../../adapters/agent-logs/read-log-rows.ts";
+import { type LogEntry, type LogFault, largerEntry } from "../../core/metering/agent-logs/log-entry.ts";
 import {
   LOG_READER_VERSION,
   logFormatOf,
   sessionOfPath,
-} from "../../../core/metering/agent-logs/log-formats.ts";
-import type { LogPosition } from "../../../daemon/store/port/logs.ts";
+} from "../../core/metering/agent-logs/log-formats.ts";
+import type { LogPosition } from "../../daemon/store/port/logs.ts";
 
 /** What receives what a file contains. */
 export interface FileReceiver {

@@ -1,0 +1,189 @@
+import { join } from "node:path";
+import { findLogFiles } from "../../../../adapters/agent-logs/find-log-files.ts";
+import { sha256 } from "../../../../adapters/crypto/node-crypto.ts";
+import {
+  LOG_AGENTS,
+  type LogAgent,
+  type LogEntry,
+  type LogFault,
+  largerEntry,
+} from "../../../../core/metering/agent-logs/log-entry.ts";
+import { logRecordId, toLogRecord } from "../../../../core/metering/agent-logs/log-record.ts";
+import { CLIENTS_OF_SUMS, MATCH_WINDOW_MS } from "../../../../core/metering/agent-logs/match-entries.ts";
+import type {
+  Evidence,
+  LogEvidence,
+  WireCallEvidence,
+} from "../../../../core/metering/witnesses/evidence.ts";
+import type { PriceBook } from "../../../../core/pricing/price-book.ts";
+import type { Millis } from "../../../../core/values/time.ts";
+import type { StoredRequest } from "../../../../daemon/store/port/records.ts";
+import type { Store } from "../../../../daemon/store/port/store.ts";
+import type { CommandContext } from "../../../program/command-context.ts";
+import { findLogLocations } from "../../../records/offer-import.ts";
+import { readAgentFile } from "../../../records/read-agent-file.ts";
+
+/** What is compared, and with which rates entries of logs are priced. */
+interface Selection extends Pick<Evidence, "dayOf"> {
+  readonly store: Pick<Store, "records" | "logs" | "clientReports">;
+  readonly from: Millis;
+  readonly to: Millis;
+  readonly prices: PriceBook;
+}
+
+/** A log that could not be read. */
+export interface LogProblem {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** How many records are read at once. */
+const PAGE_ROWS = 1_000;
+
+/** Reads what each witness says about a period: the stored records, the agents' logs, and the stored reports of clients. */
+export async function gatherEvidence(
+  context: CommandContext,
+  selection: Selection,
+): Promise<{ readonly evidence: Evidence; readonly problems: readonly LogProblem[] }> {
+  const { store, dayOf, to } = selection;
+  // A call and its line may be on both sides of the beginning.
+  const from = selection.from - MATCH_WINDOW_MS;
+  const wire: WireCallEvidence[] = [];
+  const imported: StoredRequest[] = [];
+  for (const record of readRecords(store, from, to)) {
+    if (record.recordSource === "logs") imported.push(record);
+    else wire.push(toWireEvidence(record));
+  }
+  const read = await readLogs(context, from, to);
+  const matches = new Map(
+    store.logs.matchesOf(wire.map(({ requestId }) => requestId)).map((match) => [match.entryId, match]),
+  );
+  const log = new Map<string, LogEvidence>();
+  for (const record of imported) log.set(record.requestId, importedEvidence(record));
+  const byCall = new Map(wire.map((call) => [call.requestId, call]));
+  for (const { entryId, requestId, agent } of matches.values()) {
+    const call = byCall.get(requestId);
+    const known = LOG_AGENTS.find((each) => each === agent);
+    if (call !== undefined && known !== undefined) log.set(entryId, matchedEvidence(entryId, known, call));
+  }
+  for (const [entryId, { entry, file }] of read.entries)
+    log.set(
+      entryId,
+      toLogEvidence(entryId, entry, file, selection.prices, matches.get(entryId)?.requestId ?? null),
+    );
+  const evidence = {
+    ...{ wire, dayOf, log: [...log.values()], faults: read.faults },
+    client: store.clientReports.read({ from, to }),
+    firstWireAt: store.logs.firstWireCall(null),
+  };
+  return { evidence, problems: read.problems };
+}
+
+function* readRecords({ records }: Selection["store"], from: Millis, to: Millis): Generator<StoredRequest> {
+  for (let afterSeq = 0; ; ) {
+    const page = records.read({ from, to, afterSeq, limit: PAGE_ROWS });
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield* page;
+    afterSeq = last.seq;
+  }
+}
+
+/** The agents by the names of their programs. */
+const AGENTS: ReadonlyMap<string, LogAgent> = new Map([
+  ...LOG_AGENTS.map((agent): [string, LogAgent] => [agent, agent]),
+  ...Object.entries(CLIENTS_OF_SUMS).flatMap(([agent, clients]) =>
+    // An editor makes calls of other extensions too.
+    agent === "cline" ? [] : clients.map((client): [string, LogAgent] => [client, agent as LogAgent]),
+  ),
+]);
+
+const toWireEvidence = (record: StoredRequest): WireCallEvidence => ({
+  ...record,
+  at: record.requestedAt + record.latencyMs,
+  startedAt: record.requestedAt,
+  session: record.sessionId,
+  isSessionInferred: record.sessionSource === "inferred",
+  responseId: record.providerResponseId,
+  agent: AGENTS.get(record.client ?? "") ?? null,
+});
+
+/** An entry that was imported and whose log may be gone. */
+const importedEvidence = (record: StoredRequest): LogEvidence => ({
+  entryId: record.requestId,
+  agent: LOG_AGENTS.find((each) => each === record.client) ?? "claude",
+  scope: Object.hasOwn(CLIENTS_OF_SUMS, record.client ?? "") ? "session" : "call",
+  at: record.requestedAt,
+  session: record.sessionId,
+  model: record.model,
+  tokens: record.tokens,
+  isComplete: record.tokensComplete,
+  costPicoUsd: record.costPicoUsd,
+  responseId: record.providerResponseId,
+  providerRequestId: null,
+  requestId: null,
+});
+
+/** An entry that an import matched with a call, and whose log may be gone. Its counts are unknown. */
+const matchedEvidence = (entryId: string, agent: LogAgent, call: WireCallEvidence): LogEvidence => ({
+  ...{ entryId, agent, scope: "call", at: call.at, session: call.session, model: call.model, tokens: null },
+  ...{ isComplete: true, costPicoUsd: null, responseId: null, providerRequestId: null },
+  requestId: call.requestId,
+});
+
+function toLogEvidence(
+  entryId: string,
+  entry: LogEntry,
+  logFile: string,
+  prices: PriceBook,
+  requestId: string | null,
+): LogEvidence {
+  const facts = { project: "", attributionTier: "", logFile, prices, sha256 };
+  const { sessionId, costPicoUsd, model } = toLogRecord(entry, facts);
+  const { agent, scope, at, tokens, responseId, providerRequestId } = entry;
+  return {
+    ...{ entryId, agent, scope, at, model, tokens, responseId, providerRequestId, costPicoUsd, requestId },
+    session: sessionId,
+    isComplete: entry.tokensComplete,
+  };
+}
+
+interface ReadLogs {
+  readonly entries: Map<string, { readonly entry: LogEntry; readonly file: string }>;
+  readonly faults: Map<string, Map<LogFault, number>>;
+  readonly problems: LogProblem[];
+}
+
+/** Reads the logs that changed since the instant. A fault counts for the session of its file, if the file has only one. */
+async function readLogs({ home, env }: CommandContext, from: Millis, to: Millis): Promise<ReadLogs> {
+  const result: ReadLogs = { entries: new Map(), faults: new Map(), problems: [] };
+  for (const file of await findLogFiles(findLogLocations(env))) {
+    if (file.modifiedAt < from) continue;
+    const faults = new Map<LogFault, number>();
+    const sessions = new Set<string>();
+    const read = await readAgentFile(file, null, join(home, "import"), {
+      onEntries: async (entries) => {
+        for (const entry of entries) {
+          if (entry.session !== null) sessions.add(entry.session);
+          if (entry.at < from || entry.at >= to) continue;
+          const id = logRecordId(entry, sha256);
+          const known = result.entries.get(id)?.entry;
+          result.entries.set(id, {
+            entry: known === undefined ? entry : largerEntry(known, entry),
+            file: file.path,
+          });
+        }
+      },
+      onFault: (fault) => void faults.set(fault, (faults.get(fault) ?? 0) + 1),
+      onLines: () => {},
+      onBytes: () => {},
+    });
+    if (!read.ok) result.problems.push({ path: file.path, reason: read.reason });
+    const [session, ...others] = sessions;
+    if (session === undefined || others.length > 0) continue;
+    const before = result.faults.get(session) ?? new Map<LogFault, number>();
+    for (const [fault, count] of faults) before.set(fault, (before.get(fault) ?? 0) + count);
+    result.faults.set(session, before);
+  }
+  return result;
+}
