@@ -61,6 +61,24 @@ const SEPARATE = [
   "tests/cloud/{http,purge}/*.test.ts",
 ];
 
+/** The longest of the files that are not bundled, longest first. Where they came last, the other processes would wait for them. */
+const FIRST = [
+  ...["end-to-end/canary", "end-to-end/demo", "cloud/pages/hostile", "end-to-end/cloud-chaos"],
+  ...[
+    "cli/meter-cloud/processes",
+    "end-to-end/cloud-scripted",
+    "cli/commands/doctor/doctor",
+    "cloud/purge/purge",
+  ],
+  ...["cloud/matrix", "tools/add-a-column", "cli/commands/lifecycle", "cloud/pages/people-browser"],
+  ...[
+    "end-to-end/cloud-real",
+    "end-to-end/attribution",
+    "end-to-end/faults-machine",
+    "browser/loopback-attacks",
+  ],
+].map((name) => `tests/${name}.test.ts`);
+
 /** Bundled files that load a module with a top-level `await`, which `require` refuses. They have no hooks outside their suites. */
 const AWAITING = [
   "tests/core/pricing/{bundled-rates,sources/known-differences}.test.ts",
@@ -146,18 +164,19 @@ async function runAll(commands: readonly (readonly [command: string, minutes: nu
 }
 
 function nodeTest(concurrency: number, files: readonly string[], names = ""): string {
-  const named = names === "" ? "" : ` --test-name-pattern=${JSON.stringify(names)}`;
-  const flags = `--test --test-force-exit --test-timeout=${TEST_TIMEOUT_MS} --test-concurrency=${concurrency}${named}`;
-  return `node ${flags} ${files.map((file) => JSON.stringify(file)).join(" ")}`;
+  const named = names === "" ? "" : ` --names=${JSON.stringify(names)}`;
+  const options = `--timeout=${TEST_TIMEOUT_MS} --concurrency=${concurrency}${named}`;
+  return `node tools/run-test-files.ts ${options} ${files.map((file) => JSON.stringify(file)).join(" ")}`;
 }
 
 function allNodeTests(): string[] {
   const bundled = new Set([...units, ...databaseTests, ...short]);
-  const others = find(["tests/**/*.test.ts"]).filter((file) => !bundled.has(file));
+  const others = find(["tests/**/*.test.ts"]).filter((file) => !bundled.has(file) && !FIRST.includes(file));
   return [
     ...bundle("units", units, 2),
     ...bundle("database", databaseTests, 4),
     ...bundle("short", short, 3),
+    ...FIRST,
     ...others,
   ];
 }
