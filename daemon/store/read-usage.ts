@@ -3,9 +3,10 @@ import { SPLIT_PARTS } from "../../core/pricing/cost-split.ts";
 import type { TimeBucket } from "../../core/pricing/view/time-buckets.ts";
 import type { UsageBucketGroup, UsageData, UsageGroup } from "../../core/pricing/view/usage-answer.ts";
 import type { UsagePlan } from "../../core/pricing/view/usage-plan.ts";
-import { addToSums, emptySums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
+import { addToSums, emptySums, sumOf, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import type { BillingMode } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
+import type { UsageDimension } from "../../core/wire/usage.ts";
 import type { Turn } from "./port/values.ts";
 import type { SummedDay } from "./rollup-build.ts";
 import { COST_HALF, SLOT_MS } from "./rollup-definition.ts";
@@ -34,8 +35,8 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** How many whole days one slice has at most. */
-const SLICE_DAYS = 31;
+/** How many whole days one slice has at most: 5 ms with 300 series. */
+const SLICE_DAYS = 10;
 
 /** The sums of a period so far, and how they are read. */
 interface Reading {
@@ -43,9 +44,11 @@ interface Reading {
   readonly plan: UsagePlan;
   /** The buckets of the period; all of it if the plan has none. */
   readonly buckets: readonly Span[];
-  /** Separates both dimensions, and only the first. */
+  /** The dimension that the sums of buckets are separated by. */
+  readonly bucketBy: UsageDimension | null;
+  /** Separates both dimensions, and only that of the buckets. */
   readonly both: SumQuery;
-  readonly first: SumQuery;
+  readonly ofBuckets: SumQuery;
   readonly groups: Map<string, UsageGroup & { readonly sums: UsageSums }>;
   readonly bucketGroups: Map<string, UsageBucketGroup & { readonly sums: UsageSums }>;
 }
@@ -59,16 +62,19 @@ export async function readUsage(
   plan: UsagePlan,
   turn: Turn,
 ): Promise<Omit<UsageData, "coverage">> {
-  const current = await readPeriod(connection, plan, plan.period, plan.buckets, turn);
+  const period = { ...plan.period, bucketBy: plan.query.by };
+  const current = await readPeriod(connection, plan, period, plan.buckets, turn);
   if (plan.compared === null) return { ...current, compared: [], comparedBuckets: [] };
-  const compared = await readPeriod(connection, plan, plan.compared, plan.comparedBuckets, turn);
+  // An answer has the buckets of the compared period in total only, which takes a tenth of the time.
+  const before = { ...plan.compared, bucketBy: null };
+  const compared = await readPeriod(connection, plan, before, plan.comparedBuckets, turn);
   return { ...current, compared: compared.groups, comparedBuckets: compared.buckets };
 }
 
 async function readPeriod(
   connection: SqliteConnection,
   plan: UsagePlan,
-  { from, to }: Span,
+  { from, to, bucketBy }: Span & Pick<Reading, "bucketBy">,
   buckets: readonly TimeBucket[],
   turn: Turn,
 ): Promise<Pick<UsageData, "groups" | "buckets">> {
@@ -77,10 +83,11 @@ async function readPeriod(
   const reading: Reading = {
     connection,
     plan,
+    bucketBy,
     // A bucket that is moved to a shorter day may have no length.
     buckets: buckets.length === 0 ? [{ from, to }] : buckets,
     both: { ...query, columns: columnsOfDimensions(by, thenBy) },
-    first: { ...query, columns: columnsOfDimensions(by) },
+    ofBuckets: { ...query, columns: columnsOfDimensions(bucketBy) },
     groups: new Map(),
     bucketGroups: new Map(),
   };
@@ -114,15 +121,16 @@ function addWholeDays(usage: UsageSnapshot, reading: Reading, span: Span): Span[
 }
 
 function addDays({ connection, latest }: UsageSnapshot, reading: Reading, span: Span): void {
-  const { both, first, plan } = reading;
+  const { both, ofBuckets, plan, bucketBy } = reading;
   if (plan.unit === "day") {
-    const hasOneDimension = plan.query.thenBy === null;
-    for (const row of sumEachDay(connection, span, first)) {
-      addToBucket(reading, findBucket(reading, row.day_from ?? 0), row);
-      if (hasOneDimension) addToGroup(reading, row);
+    const isSame = bucketBy === plan.query.by && plan.query.thenBy === null;
+    for (const row of sumEachDay(connection, span, ofBuckets)) {
+      const bucket = findBucket(reading, row.day_from ?? 0);
+      if (isSame) addRow(reading, bucket, row);
+      else addToBucket(reading, bucket, row, toUsageSums(row));
     }
-    if (!hasOneDimension)
-      for (const row of sumSeries(connection, "days", span, both)) addToGroup(reading, row);
+    if (!isSame)
+      for (const row of sumSeries(connection, "days", span, both)) addToGroup(reading, row, toUsageSums(row));
   } else {
     for (const { from, to, bucket } of cutByBucket(reading, span))
       for (const row of sumSeries(connection, "days", { from, to }, both)) addRow(reading, bucket, row);
@@ -155,23 +163,36 @@ function addSlice(usage: UsageSnapshot, reading: Reading, span: Span): Millis | 
   const parts: UsagePart[] = isByRequest
     ? [{ kind: "requests", from, to }]
     : partsOf(usage, { from, to }, () => false);
-  for (const part of parts)
-    addPart(usage, reading, { kind: part.kind, from: Math.max(part.from, from), to: Math.min(part.to, to) });
+  for (const part of parts) addPart(usage, reading, part, { from, to });
   return to < span.to ? to : null;
 }
 
-function addPart({ connection, latest }: UsageSnapshot, reading: Reading, part: UsagePart): void {
+const floorToSlot = (at: Millis) => Math.floor(at / SLOT_MS) * SLOT_MS;
+
+/** Adds a part of a slice. A bound of the part is infinite where the database has no requests beyond the slice. */
+function addPart(
+  { connection, latest }: UsageSnapshot,
+  reading: Reading,
+  part: UsagePart,
+  slice: Span,
+): void {
   const { both } = reading;
-  for (const { grid, bucket, ...span } of stretchesOf(reading, part)) {
+  const inner = { from: Math.max(part.from, slice.from), to: Math.min(part.to, slice.to) };
+  for (const { grid, bucket, ...span } of stretchesOf(reading, inner)) {
+    const isCut = span.to > grid.from + grid.widthMs;
+    // Where there are no requests beyond, whole slots are read, so that "until now" needs no look at requests.
+    const from = span.from === inner.from && part.from < inner.from ? floorToSlot(span.from) : span.from;
+    const to = span.to === inner.to && part.to > inner.to ? floorToSlot(span.to + SLOT_MS - 1) : span.to;
     // Before 1972, zones had offsets that are no multiple of a slot.
-    const isWhole = [span.from, span.to, grid.from, grid.widthMs].every((each) => each % SLOT_MS === 0);
+    const isWhole = [from, to, ...(isCut ? [grid.from, grid.widthMs] : [])].every((at) => at % SLOT_MS === 0);
     const isBySlot = part.kind === "slots" && isWhole;
     const rows = isBySlot
-      ? sumSlotsByBucket(connection, span, both, grid)
+      ? sumSlotsByBucket(connection, { from, to }, both, grid)
       : sumRequestsByBucket(connection, span, both, grid);
     if (isBySlot && latest !== null && doOverlap(span, latest))
       rows.push(...sumRequestsByBucket(connection, span, both, grid, latest.afterSeq));
-    for (const row of rows) addRow(reading, bucket + Number(row.bucket), row);
+    // The first slot may begin before the first bucket.
+    for (const row of rows) addRow(reading, bucket + Math.max(Number(row.bucket), 0), row);
   }
 }
 
@@ -226,24 +247,32 @@ function stretchesOf(reading: Reading, span: Span): Stretch[] {
 }
 
 function addRow(reading: Reading, bucket: number, row: SumRow): void {
-  addToGroup(reading, row);
-  addToBucket(reading, bucket, row);
+  const sums = toUsageSums(row);
+  addToGroup(reading, row, sums);
+  addToBucket(reading, bucket, row, sums);
 }
 
-function addToGroup({ groups, plan }: Reading, row: SumRow): void {
+// The keys of the maps have NUL between their parts, which no stored text has.
+
+function addToGroup({ groups, plan }: Reading, row: SumRow, sums: UsageSums): void {
   const [by, thenBy] = [keyOfRow(row, plan.query.by), keyOfRow(row, plan.query.thenBy)];
-  const key = JSON.stringify([by, thenBy]);
-  const group = groups.get(key) ?? { by, thenBy, sums: emptySums() };
-  groups.set(key, group);
-  addToSums(group.sums, toUsageSums(row));
+  const key = `${by ?? ""}\0${thenBy ?? ""}`;
+  const group = groups.get(key);
+  if (group === undefined) groups.set(key, { by, thenBy, sums: sumOf([sums]) });
+  else addToSums(group.sums, sums);
 }
 
-function addToBucket({ bucketGroups, plan }: Reading, bucket: number, row: SumRow): void {
-  const by = keyOfRow(row, plan.query.by);
-  const key = JSON.stringify([bucket, by]);
-  const group = bucketGroups.get(key) ?? { bucket, by, sums: emptySums() };
-  bucketGroups.set(key, group);
-  addToSums(group.sums, toUsageSums(row));
+function addToBucket(
+  { bucketGroups, bucketBy }: Reading,
+  bucket: number,
+  row: SumRow,
+  sums: UsageSums,
+): void {
+  const by = keyOfRow(row, bucketBy);
+  const key = `${bucket}\0${by ?? ""}`;
+  const group = bucketGroups.get(key);
+  if (group === undefined) bucketGroups.set(key, { bucket, by, sums: sumOf([sums]) });
+  else addToSums(group.sums, sums);
 }
 
 const toBigInt = (sum: number | bigint | null): bigint | null => (sum === null ? null : BigInt(sum));

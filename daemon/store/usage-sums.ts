@@ -324,9 +324,10 @@ export function sumEachDay(connection: SqliteConnection, span: Span, query: SumQ
       )
       .all(bounds(span));
   }
+  // `CROSS JOIN`: the days are found for each series by the key. Otherwise SQLite reads all days.
   return connection
     .prepare<SumRow>(
-      `SELECT ${selected}, ${sumsOfMany} FROM usage_series JOIN usage_day_series USING (series_id)
+      `SELECT ${selected}, ${sumsOfMany} FROM usage_series CROSS JOIN usage_day_series USING (series_id)
        WHERE day_from >= ? AND day_from < ?${sql} GROUP BY ${grouped}`,
     )
     .all([...bounds(span), ...values]);

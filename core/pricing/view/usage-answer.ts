@@ -30,6 +30,7 @@ export interface UsageData {
   readonly buckets: readonly UsageBucketGroup[];
   /** The same of the compared period; empty if there is none. */
   readonly compared: readonly UsageGroup[];
+  /** Their dimension is not used. */
   readonly comparedBuckets: readonly UsageBucketGroup[];
   readonly coverage: UsageAnswer["coverage"];
 }
