@@ -34,7 +34,7 @@ export interface Capture {
   idleConnections(): { connection: number; lastAtMs: number }[];
   /** Returns the numbers of the open connections. */
   connections(): number[];
-  /** Returns the metered calls whose responses have not ended, the longest running first. */
+  /** Returns the metered calls, and turns of WebSockets, whose responses have not ended, the longest running first. */
   callsInFlight(): CallInFlight[];
 }
 
@@ -248,11 +248,9 @@ function discardConnection(state: CaptureState, id: number, cause: unknown): voi
 function listCallsInFlight({ connections, ports }: CaptureState): CallInFlight[] {
   const now = ports.monotonicMs();
   const calls: CallInFlight[] = [];
-  for (const { calls: own, facts } of connections.values()) {
-    for (const call of own.values()) {
-      const progress = call.progress();
-      if (progress === null) continue;
-      const { startedAtMs, ...what } = progress;
+  for (const { calls: own, session, facts } of connections.values()) {
+    const known = [...own.values()].flatMap((call) => call.progress() ?? []);
+    for (const { startedAtMs, ...what } of [...known, ...(session?.progress() ?? [])]) {
       const program = () => facts.attribution.program?.() ?? Promise.resolve(null);
       calls.push({ ...what, runningMs: Math.max(0, Math.round(now - startedAtMs)), program });
     }

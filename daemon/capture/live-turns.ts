@@ -6,9 +6,11 @@ import type { UsageReport } from "../../core/metering/usage/usage-report.ts";
 import type { CallEnd } from "./to-record.ts";
 
 /** Divides the messages of one WebSocket into turns. A turn is a request and its response. */
-export interface SessionTurns {
+export interface SessionTurns<Turn> {
   sent(message: WebSocketMessage): void;
   received(message: WebSocketMessage, atMs: number): void;
+  /** Returns the turns whose response has not ended. */
+  open(): readonly Turn[];
   /** Ends the open turns, because the connection has ended. */
   end(end: CallEnd, atMs: number): void;
 }
@@ -42,7 +44,7 @@ const OUTPUT_BITS = 0b011;
  * Decision: a turn begins with the client's last complete message (a text or a tool result). If the client only streams
  * audio or video, the turn begins with the first message of the response.
  */
-export function createLiveTurns<Turn>(context: LiveTurnsContext<Turn>): SessionTurns {
+export function createLiveTurns<Turn>(context: LiveTurnsContext<Turn>): SessionTurns<Turn> {
   let model: string | null = null;
   let usage: MessageUsageReader | null = null;
   let requestedAtMs: number | null = null;
@@ -79,6 +81,7 @@ export function createLiveTurns<Turn>(context: LiveTurnsContext<Turn>): SessionT
       if (report !== null) finish(turn ?? begin(message), report, "complete", atMs);
       else if (turn !== null && (found & ~OUTPUT_BITS) !== 0) completeAtMs ??= atMs;
     },
+    open: () => (turn === null || completeAtMs !== null ? [] : [turn]),
     end(end, atMs) {
       if (turn !== null) finish(turn, null, completeAtMs === null ? end : "complete", completeAtMs ?? atMs);
     },

@@ -14,7 +14,12 @@ import { takeHeaderLimits, takeReportLimits } from "./read-limits.ts";
 import { type RecordedCall, type Recording, recordCall } from "./record-call.ts";
 import { createRequestBody, type RequestBody } from "./request-body.ts";
 import type { CallEnd, EndedCall } from "./to-record.ts";
-import { type BeginCall, openWebSocketSession, type WebSocketSession } from "./websocket-session.ts";
+import {
+  type BeginCall,
+  type CallProgress,
+  openWebSocketSession,
+  type WebSocketSession,
+} from "./websocket-session.ts";
 
 /** Meters one exchange, from its request head to its end. */
 export interface MeteredCall {
@@ -31,11 +36,7 @@ export interface MeteredCall {
   /** Ends the call without a record. */
   discard(): void;
   /** Returns what is known of the call so far; null if it is no call of a model. */
-  progress(): {
-    readonly provider: string;
-    readonly model: string | null;
-    readonly startedAtMs: number;
-  } | null;
+  progress(): CallProgress | null;
 }
 
 interface ResponseInProgress {

@@ -55,7 +55,7 @@ const RECEIVED = compileMemberPaths(["type", "response.id", "error.event_id"]);
 const findTurnKeys = createKeyFinder(["response", "error"]);
 
 /** Creates the turns of a session in which the client requests responses with `response.create`, as in OpenAI's APIs. */
-export function createResponseTurns(context: ResponseTurnsContext): SessionTurns {
+export function createResponseTurns(context: ResponseTurnsContext): SessionTurns<Turn> {
   const turns: ResponseTurns = {
     context,
     usage: createMessageUsageReader(context.route),
@@ -66,6 +66,7 @@ export function createResponseTurns(context: ResponseTurnsContext): SessionTurns
   return {
     sent: (message) => onSent(turns, message),
     received: (message, atMs) => onReceived(turns, message, atMs),
+    open: () => [...turns.started.values(), ...turns.requested],
     end(end, atMs) {
       const left = [...turns.started.values(), ...turns.requested];
       turns.started.clear();

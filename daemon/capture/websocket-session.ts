@@ -26,8 +26,18 @@ import { createWholeSession } from "./whole-session.ts";
 /** A WebSocket that carries many responses, each of which makes a record. */
 export interface WebSocketSession {
   push(direction: Direction, bytes: Uint8Array, atMs: number): void;
+  /** Returns what is known of the turns whose response has not ended. */
+  progress(): readonly CallProgress[];
   /** Ends the open turns, because the connection has ended. */
   end(end: CallEnd, atMs: number): void;
+}
+
+/** What is known of a call that has not ended. */
+export interface CallProgress {
+  readonly provider: string;
+  /** The requested model; null if it is not known yet. */
+  readonly model: string | null;
+  readonly startedAtMs: number;
 }
 
 /**
@@ -88,6 +98,11 @@ export function openWebSocketSession(
   };
   return {
     push: (direction, bytes, atMs) => readers[direction].push(bytes, atMs),
+    progress: () =>
+      turns.open().map(({ facts, startedAtMs }) => {
+        const { provider, model } = session.route;
+        return { provider, model: facts.requestedModel ?? model, startedAtMs };
+      }),
     end(end, atMs) {
       turns.end(end, atMs);
       const { coverage } = recording.ports;
@@ -101,7 +116,7 @@ export function openWebSocketSession(
 
 const isLive = ({ route }: SessionState) => route.api === "gemini.live";
 
-function createTurns(session: SessionState): SessionTurns {
+function createTurns(session: SessionState): SessionTurns<Turn> {
   const { route, recording } = session;
   const finish = (turn: Turn, report: UsageReport | null, end: CallEnd, endedAtMs: number) =>
     recordTurn(session, turn, report, end, endedAtMs);
@@ -183,7 +198,7 @@ function createReader(
   session: SessionState,
   extensions: KnownExtensions,
   sender: "client" | "server",
-  turns: SessionTurns,
+  turns: SessionTurns<Turn>,
 ): WebSocketReader {
   const { coverage, log, createMessageInflater } = session.recording.ports;
   const { host } = session.start.facts;

@@ -16,7 +16,7 @@ interface WholeSessionContext<Turn> {
  *
  * Decision: either side may close such a session when the work is done, so that is not an abort.
  */
-export function createWholeSession<Turn>(context: WholeSessionContext<Turn>): SessionTurns {
+export function createWholeSession<Turn>(context: WholeSessionContext<Turn>): SessionTurns<Turn> {
   let startedAtMs: number | null = null;
   let turn: Turn | null = null;
   return {
@@ -28,6 +28,7 @@ export function createWholeSession<Turn>(context: WholeSessionContext<Turn>): Se
       turn ??= context.begin({ startedAtMs, answeredAtMs: message.startedAtMs });
       context.usage.read(message.bytes);
     },
+    open: () => (turn === null ? [] : [turn]),
     end(end, atMs) {
       if (turn === null) return;
       const isInOrder = end === "clean" || end === "client_aborted";

@@ -53,6 +53,29 @@ const completed = (n: number) => ({
 const create = { type: "response.create", model: "gpt-5-mini", input: "hi", service_tier: "priority" };
 
 describe("Responses over a WebSocket", () => {
+  it("are calls in flight from the request to the end of the response", async () => {
+    let atMs = 0;
+    const rig = createCaptureRig({ ports: { monotonicMs: () => atMs } });
+    const shown = () =>
+      rig.capture.callsInFlight().map(({ provider, model, runningMs }) => [provider, model, runningMs]);
+    const { connection, send } = upgrade(rig, "/v1/responses");
+    atMs = 500;
+    assert.deepEqual(shown(), []);
+    send("request", create, 100);
+    assert.deepEqual(shown(), [["openai", "gpt-5-mini", 400]]);
+    send("response", created(1), 150);
+    send("request", { ...create, model: "gpt-5" }, 300);
+    assert.deepEqual(shown(), [
+      ["openai", "gpt-5-mini", 400],
+      ["openai", "gpt-5", 200],
+    ]);
+    send("response", completed(1), 200);
+    assert.deepEqual(shown(), [["openai", "gpt-5", 200]]);
+    connection.close("clean", 600);
+    assert.deepEqual(shown(), []);
+    await rig.capture.settled();
+  });
+
   it("make one record each, timed from the client's request to the end", async () => {
     const rig = createCaptureRig();
     const { connection, send } = upgrade(rig, "/v1/responses");
