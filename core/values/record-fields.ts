@@ -567,7 +567,14 @@ export const wireFields = recordFields.filter(
 /** Returns a function that reads the field's value from a record: null if it is unknown or absent. */
 export function createReader({ name, type }: NamedField): (record: { tokens: TokenCounts }) => unknown {
   if (type === "tokens") return ({ tokens }) => tokens[name as keyof TokenCounts];
+  if (name === "latencyMs") return readLatency;
   return (record) => (record as { readonly [Name in FieldName]?: unknown })[name] ?? null;
+}
+
+/** A log does not state how long a call took. The column is not nullable, so the record has 0. */
+function readLatency(record: object): number | null {
+  const { latencyMs = null, recordSource } = record as { latencyMs?: number; recordSource?: string | null };
+  return recordSource === "logs" ? null : latencyMs;
 }
 
 /**

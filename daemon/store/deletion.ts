@@ -4,6 +4,7 @@ import { noteBudgetsChanged } from "./budgets.ts";
 import { deleteReportsBefore } from "./client-reports.ts";
 import type { StoreConnections } from "./connections.ts";
 import { deleteLimitsBefore } from "./limits.ts";
+import { createNoteStore } from "./notes.ts";
 import { changePending, countPendingAmong } from "./pending.ts";
 import type { Deletion, DeletionStore } from "./port/deletion.ts";
 import {
@@ -20,6 +21,9 @@ const batchSize = 500;
 
 /** How many bodies one transaction deletes. Each may overwrite half a megabyte. */
 const bodyBatchSize = 100;
+
+/** The note with the instant before which the user deleted the records. */
+const PRUNED_BEFORE = "pruned_before";
 
 /** Later than any capture, and still an integer that SQLite can store. */
 const anyTime = Number.MAX_SAFE_INTEGER;
@@ -57,6 +61,7 @@ export function createDeletionStore({ state }: Pick<StoreConnections, "state">):
     finish(before, shrink) {
       state.transaction(() => {
         deleteLeftovers(state, before ?? anyTime);
+        notePruned(state, before);
         if (before === null) {
           deleteOrigins(state);
           deleteLogPositions(state);
@@ -124,6 +129,18 @@ function deleteRequests(state: SqliteConnection, requestIds: readonly string[]):
   const removeBodies = state.prepare("DELETE FROM request_bodies WHERE request_id = ?");
   for (const id of requestIds) removeBodies.run([id]);
   deleteRows(state, requestsById(requestIds));
+}
+
+/** Remembers the latest instant before which records were deleted; none after a deletion of everything. */
+function notePruned(state: SqliteConnection, before: Millis | null): void {
+  const latest = Math.max(before ?? 0, readPrunedBefore(state) ?? 0);
+  createNoteStore({ state }).write(PRUNED_BEFORE, before === null ? null : String(latest));
+}
+
+/** Returns the instant before which `meter prune` deleted everything. Null: it never did. */
+export function readPrunedBefore(state: SqliteConnection): Millis | null {
+  const stored = Number(createNoteStore({ state }).read(PRUNED_BEFORE) ?? Number.NaN);
+  return Number.isFinite(stored) ? stored : null;
 }
 
 /** So that the next import of logs reads everything again. */

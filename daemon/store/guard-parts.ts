@@ -217,6 +217,7 @@ function guardLogs(part: () => LogStore, guard: Guard): LogStore {
   return {
     position: (path) => guard(() => part().position(path)),
     save: (batch, at) => guard(() => part().save(batch, at)),
+    prunedBefore: () => guard(() => part().prunedBefore()),
     matchesOf: (requestIds) => guard(() => part().matchesOf(requestIds)),
     matched: (entryIds) => guard(() => part().matched(entryIds)),
     stored: (entryIds) => guard(() => part().stored(entryIds)),

@@ -4,7 +4,7 @@ import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
 import { storedFields } from "../../core/values/record-fields.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
-import { deleteRows } from "./deletion.ts";
+import { deleteRows, readPrunedBefore } from "./deletion.ts";
 import { advanceCursor, changePending } from "./pending.ts";
 import type { LogBatch, LogChanges, LogMatch, LogPosition, LogStore } from "./port/logs.ts";
 import { insertRecordRows } from "./records.ts";
@@ -54,6 +54,7 @@ export function createLogStore({ state }: Pick<StoreConnections, "state">): LogS
         .get([path]),
     save: (batch, at) => state.transaction(() => saveBatch(state, batch, at)),
     matched: (entryIds) => findIds(state, "log_matches", "entry_id", entryIds),
+    prunedBefore: () => readPrunedBefore(state),
     matchesOf: (requestIds) =>
       state
         .prepare<LogMatch>(

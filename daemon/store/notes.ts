@@ -1,8 +1,8 @@
-import type { StoreConnections } from "./connections.ts";
+import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { NoteStore } from "./port/settings.ts";
 
 /** Implements `NoteStore` in the table `meta`. */
-export function createNoteStore({ state }: Pick<StoreConnections, "state">): NoteStore {
+export function createNoteStore({ state }: { readonly state: SqliteConnection }): NoteStore {
   return {
     read: (key) =>
       state.prepare<{ value: string }>("SELECT value FROM meta WHERE key = ?").get([key])?.value ?? null,

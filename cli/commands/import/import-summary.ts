@@ -21,6 +21,8 @@ export interface AgentSummary {
   known: number;
   /** Calls that passed through the proxy, which counted them. */
   onWire: number;
+  /** Calls from before the date of a prune. */
+  pruned: number;
   /** Sums of sessions or turns that overlap with calls through the proxy. */
   leftApart: number;
   faults: Partial<Record<LogFault, number>>;
@@ -48,6 +50,7 @@ export function emptySummary(agent: LogAgent): AgentSummary {
     grown: 0,
     known: 0,
     onWire: 0,
+    pruned: 0,
     leftApart: 0,
     faults: {},
   };

@@ -94,9 +94,11 @@ const tokensOf = ({ tokens }: AgentSummary) =>
   tokens.completionTokens +
   tokens.thinkingTokens;
 
-function notesOf({ agent, faults, leftApart, grown }: AgentSummary): string[] {
+function notesOf({ agent, faults, leftApart, grown, pruned }: AgentSummary): string[] {
   const notes: string[] = [];
   if (grown > 0) notes.push(`${agent}: ${formatQuantity(grown, "earlier record")} got larger counts.`);
+  if (pruned > 0)
+    notes.push(`${agent}: ${formatQuantity(pruned, "call")} left out, from before the date of a prune.`);
   if (leftApart > 0)
     notes.push(
       `${agent}: ${formatQuantity(leftApart, "sum")} of sessions or turns left out, because calls of that time passed through the proxy.`,
@@ -131,6 +133,7 @@ export function toJson({ agents, problems, replaced }: ImportResult, dryRun: boo
       grown: each.grown,
       known: each.known,
       on_wire: each.onWire,
+      pruned: each.pruned,
       left_apart: each.leftApart,
       faults: each.faults,
     })),

@@ -46,6 +46,7 @@ const READ_BATCH = 1_000;
 export function createEntryWriter(ports: EntryPorts): EntryWriter {
   const { logs } = ports;
   const firstWireAt = logs.firstWireCall(null);
+  const prunedBefore = logs.prunedBefore();
   const firstOfSums = new Map(
     Object.entries(CLIENTS_OF_SUMS).map(([agent, clients]) => [
       agent,
@@ -61,7 +62,9 @@ export function createEntryWriter(ports: EntryPorts): EntryWriter {
   return {
     async write(all, logFile, summary) {
       const { since } = ports;
-      const wanted = all.filter(({ at }) => since === null || at >= since);
+      const kept = all.filter(({ at }) => prunedBefore === null || at >= prunedBefore);
+      summary.pruned += all.length - kept.length;
+      const wanted = kept.filter(({ at }) => since === null || at >= since);
       const apart = wanted.filter(isLeftApart);
       summary.leftApart += apart.length;
       const byId = new Map(

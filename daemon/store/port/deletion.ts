@@ -22,7 +22,7 @@ export interface DeletionStore {
   deleteRequests(requestIds: readonly string[]): void;
   /**
    * Removes coverage and reports of clients before the instant and quarantine entries of deleted requests, and empties the WAL. A deletion of
-   * everything also removes the origins and merges of projects, and how far logs of agents were imported. Idempotent. `shrink` returns the space to the file system.
+   * everything also removes the origins and merges of projects, and how far logs of agents were imported. What was deleted before an instant is not imported from logs again. Idempotent. `shrink` returns the space to the file system.
    */
   finish(before: Millis | null, shrink: boolean): void;
 }

@@ -57,6 +57,8 @@ export interface LogStore {
   save(batch: LogBatch, at: Millis): LogChanges;
   /** Returns which of these entries were matched before. */
   matched(entryIds: readonly string[]): Set<string>;
+  /** Returns the instant before which the user deleted all records, so that none is imported. Null: there is none. */
+  prunedBefore(): Millis | null;
   /** Returns the entries that were matched with these calls. */
   matchesOf(requestIds: readonly string[]): LogMatch[];
   /** Returns which of these entries have a record. */

@@ -46,8 +46,8 @@ export async function gatherEvidence(
   selection: Selection,
 ): Promise<{ readonly evidence: Evidence; readonly problems: readonly LogProblem[] }> {
   const { store, dayOf, to } = selection;
-  // A call and its line may be on both sides of the beginning.
-  const from = selection.from - MATCH_WINDOW_MS;
+  // A call and its line may be on both sides of the beginning. What was pruned can't be compared.
+  const from = Math.max(selection.from - MATCH_WINDOW_MS, store.logs.prunedBefore() ?? 0);
   const wire: WireCallEvidence[] = [];
   const imported: StoredRequest[] = [];
   for (const record of readRecords(store, from, to)) {

@@ -33,6 +33,7 @@ interface ImportJson {
     grown: number;
     on_wire: number;
     left_apart: number;
+    pruned: number;
     cost_pico_usd: string;
     faults: Record<string, number>;
   }[];
@@ -329,6 +330,40 @@ describe("meter import", () => {
         (await machine.run("import")).stdout,
         /^Nothing is new in the logs since the last import\./,
       );
+    });
+  });
+});
+
+describe("meter import after meter prune", () => {
+  it("brings back nothing that was pruned, until everything is wiped", async () => {
+    await onMachine(async (machine) => {
+      const line = (id: string, at: string) => claudeLine(id, 5, at);
+      machine.write(CLAUDE, line("old", "2026-08-01T10:00:00Z") + line("new", "2026-08-03T10:00:00Z"));
+      assert.equal(newRecords(await machine.import()), 2);
+      await machine.run("prune", "--before", "2026-08-02", "--utc", "--yes");
+      await machine.run("import", "remove", "--yes");
+      const again = await machine.import();
+      assert.deepEqual(
+        again.agents.map(({ new_records, pruned }) => [new_records, pruned]),
+        [[1, 1]],
+      );
+      const { stdout } = await machine.run("requests", "--csv");
+      const [columns = [], row = []] = stdout.split("\r\n").map((text) => text.split(","));
+      assert.equal(row[columns.indexOf("latency_ms")], "");
+      const json = JSON.parse((await machine.run("requests", "--json")).stdout) as {
+        items: { latency_ms: null }[];
+      };
+      assert.deepEqual(
+        json.items.map(({ latency_ms }) => latency_ms),
+        [null],
+      );
+      machine.write(CLAUDE, line("old", "2026-08-01T10:00:00Z"));
+      assert.match(
+        (await machine.run("import")).stdout,
+        /claude: 1 call left out, from before the date of a prune\./,
+      );
+      await machine.run("wipe", "--yes");
+      assert.equal(newRecords(await machine.import()), 1);
     });
   });
 });
