@@ -9,19 +9,18 @@ export interface Choice {
   readonly key?: string;
 }
 
-/** The periods of all pages. The first is the default. */
+/** The periods of all pages in their order, each with its key on the keyboard. */
 export const PERIODS: readonly Choice[] = [
-  { value: "30d", name: "30 days", key: "m" },
   { value: "today", name: "Today", key: "t" },
   { value: "7d", name: "7 days", key: "w" },
+  { value: "30d", name: "30 days", key: "m" },
   { value: "90d", name: "90 days", key: "q" },
+  { value: "mtd", name: "Month", key: "d" },
   { value: "12m", name: "12 months", key: "y" },
 ];
 
-/** The order in which periods are shown. */
-const PERIOD_ORDER = ["today", "7d", "30d", "90d", "12m"];
-
-export const PERIOD_VALUES: readonly string[] = PERIODS.map(({ value }) => value);
+/** The values of `period`, the default first. */
+export const PERIOD_VALUES: readonly string[] = ["30d", "today", "7d", "90d", "mtd", "month", "12m"];
 
 /** Renders links that switch between the values of a key. */
 export function renderSwitch(view: View, key: string, label: string, choices: readonly Choice[]): Html {
@@ -32,13 +31,7 @@ export function renderSwitch(view: View, key: string, label: string, choices: re
 }
 
 /** Renders the periods. */
-export const renderPeriods = (view: View): Html =>
-  renderSwitch(
-    view,
-    "period",
-    "Period",
-    PERIOD_ORDER.flatMap((value) => PERIODS.filter((each) => each.value === value)),
-  );
+export const renderPeriods = (view: View): Html => renderSwitch(view, "period", "Period", PERIODS);
 
 /** A menu of a form: the values that a filter or key can have. */
 export interface Menu {

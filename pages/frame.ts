@@ -15,6 +15,8 @@ export interface PageHost extends PageClock {
   readonly navigation: readonly (readonly NavigationItem[])[];
   /** The state of metering, after the heading. */
   readonly state: Html | "";
+  /** What is wrong with the host, on all pages. */
+  readonly notices?: Html | "";
   /** Below the page. */
   readonly footer: Html | string;
   /** The server-sent events after which live parts are fetched again. Null: none. */
@@ -79,6 +81,7 @@ ${back === undefined ? "" : html`<a href="${back.path}">${back.name}</a><span cl
 <span id="state" data-live>${host.state}</span>
 <div class="end">${controls}</div>
 </div>
+<div id="notices" data-live>${host.notices ?? ""}</div>
 ${main}
 ${tools}
 </main>

@@ -117,7 +117,7 @@ const COMMANDS = [
   ["report", "--by", "model", "--since", "30d"],
   ["report", "--by", "day", "--project", "project-1"],
 ];
-const PATHS = ["/?days=90", "/?days=7", "/v1/stats", "/v1/status"];
+const PATHS = ["/?period=90d", "/?period=7d", "/v1/stats", "/v1/status"];
 
 const repeat = (rounds: number, work: () => number) => median(Array.from({ length: rounds }, work));
 

@@ -1,13 +1,13 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
+import { createLocalPages } from "../page/local-pages.ts";
 import { checkAccess, REQUEST_HEADER } from "./access.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { createDataRoutes } from "./data-routes.ts";
 import { hasBearerSecret } from "./has-bearer-secret.ts";
 import { createLimitRoutes } from "./limit-routes.ts";
 import { createNowRoutes } from "./now-routes.ts";
-import { createPageRoutes } from "./page-routes.ts";
 import { problem } from "./problem.ts";
 import { createProjectRoutes } from "./project-routes.ts";
 import { responseHeaders } from "./response-headers.ts";
@@ -92,7 +92,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
   api.route("/v1/now", createNowRoutes(ports));
   api.route("/v1/usage", createUsageRoutes(ports));
   api.route("/v1", createDataRoutes(ports));
-  api.route("/", createPageRoutes(ports));
+  api.route("/", createLocalPages(ports));
   api.notFound((context) => problem(context, 404, "not_found", "There is no resource at this path."));
   api.onError((error, context) => {
     // A client that disconnected is not an error.

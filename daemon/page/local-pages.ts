@@ -1,35 +1,32 @@
 import { type Context, Hono } from "hono";
-import { html } from "hono/html";
 import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
-import { CLIENT_FILES, FRAME_POLICY, type FramedPage, renderFrame } from "../../pages/frame.ts";
-import type { Html } from "../../pages/html.ts";
-import { type PageClock, renderTime } from "../../pages/times.ts";
-import { renderTools, type ViewTools } from "../../pages/tools.ts";
-import { readView, type View, type ViewSpec, viewParameters } from "../../pages/view.ts";
+import { CLIENT_FILES } from "../../pages/frame.ts";
+import { renderTools } from "../../pages/tools.ts";
+import { readView, type View, viewParameters } from "../../pages/view.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
 import { renderNow } from "../../pages/views/now.ts";
 import { renderNoRequest, renderRequest } from "../../pages/views/request.ts";
-import { REQUESTS_VIEW, renderRequests } from "../../pages/views/requests.ts";
+import { REQUESTS_VIEW, renderRequests, toRequestParameters } from "../../pages/views/requests.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
 import { sessionHref } from "../../pages/views/session-links.ts";
 import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { findDaemonFault } from "../api/daemon-status.ts";
 import { requestJson } from "../api/request-json.ts";
 import { requestsCsv } from "../api/requests-csv.ts";
 import { lastPulls } from "../api/unpriced-models.ts";
 import { readLimitViews } from "../limits/limit-views.ts";
-import { NAVIGATION } from "./page-paths.ts";
-import { localZone, readPagePeriod } from "./page-period.ts";
+import { readPagePeriod } from "./page-period.ts";
 import { readCoverage } from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
 import { readRequests, requestListQuery } from "./read-requests.ts";
 import { readSession, readSessions } from "./read-sessions.ts";
+import { clockOf, parametersOf, showPage, toolsOf, viewOf } from "./show-page.ts";
+import { showExplore, showOverview } from "./usage-pages.ts";
 
 /** The most requests in one file. */
 const MAX_FILE_ROWS = 10_000;
@@ -44,6 +41,8 @@ export function createLocalPages(ports: ApiPorts): Hono {
     routes.get(path, (context) =>
       context.body(text, 200, { "content-type": type, "cache-control": IMMUTABLE }),
     );
+  routes.get("/", (context) => showOverview(ports, context));
+  routes.get("/explore", (context) => showExplore(ports, context));
   routes.get("/now", (context) => showNow(ports, context));
   routes.get("/requests", (context) => showRequests(ports, context));
   routes.get("/requests/:id", (context) => showRequest(ports, context, context.req.param("id")));
@@ -52,45 +51,6 @@ export function createLocalPages(ports: ApiPorts): Hono {
   routes.get("/limits", (context) => showLimits(ports, context));
   routes.get("/coverage", (context) => showCoverage(ports, context));
   return routes;
-}
-
-const clockOf = ({ clock }: ApiPorts): PageClock => ({ zone: localZone(), now: clock.now() });
-
-const viewOf = (context: Context, spec: ViewSpec): View =>
-  readView(spec, new URL(context.req.url).searchParams);
-
-/** Answers with a page in the dashboard's frame. */
-function showPage(ports: ApiPorts, context: Context, page: FramedPage, status: 200 | 404 = 200) {
-  const clock = clockOf(ports);
-  const daemon = ports.status();
-  const fault = findDaemonFault(daemon);
-  const state =
-    fault === null
-      ? html`<span class="dot good">Metering</span>`
-      : html`<span class="dot bad">${fault === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;
-  context.header("content-security-policy", FRAME_POLICY);
-  return context.html(
-    renderFrame(
-      {
-        ...clock,
-        navigation: NAVIGATION,
-        state,
-        footer: html`meter ${daemon.version} on this machine, proxy on port ${daemon.proxy.port}, running since ${renderTime(Date.parse(daemon.started_at), clock, true)}. Times are in ${clock.zone}.`,
-        eventsPath: "/v1/events",
-      },
-      page,
-    ),
-    status,
-  );
-}
-
-/** Renders the exports of a page whose data is at an address of the API. */
-function toolsOf(context: Context, path: string, tools: ViewTools): Html {
-  const { origin } = new URL(context.req.url);
-  return renderTools({
-    curl: `curl -H "Authorization: Bearer $(cat ~/.meter/loopback-token)" '${origin}${path}'`,
-    ...tools,
-  });
 }
 
 async function showNow(ports: ApiPorts, context: Context) {
@@ -105,7 +65,7 @@ async function showNow(ports: ApiPorts, context: Context) {
 }
 
 async function showRequests(ports: ApiPorts, context: Context) {
-  const view = viewOf(context, REQUESTS_VIEW);
+  const view = readView(REQUESTS_VIEW, toRequestParameters(parametersOf(context)));
   const format = context.req.query("format");
   if (format === "csv" || format === "json") return sendRequests(ports, context, view, format);
   const answer = await readRequests(ports, view, context.req.raw.signal);

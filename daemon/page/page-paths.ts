@@ -5,6 +5,7 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
   [
     { path: "/now", name: "Now" },
     { path: "/", name: "Overview" },
+    { path: "/explore", name: "Explore" },
     { path: "/sessions", name: "Sessions" },
     { path: "/requests", name: "Requests" },
   ],

@@ -1,39 +1,36 @@
+import { planUsage } from "../../core/pricing/view/usage-plan.ts";
+import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import type { Millis } from "../../core/values/time.ts";
-import { formatDate } from "../../pages/times.ts";
+import { findZone } from "../../core/values/zone.ts";
+import type { UsagePeriodName } from "../../core/wire/usage.ts";
 import type { View } from "../../pages/view.ts";
-import { readPeriod } from "../api/read-period.ts";
-import { dayOf } from "../store/days.ts";
 
 /** A period of a page. */
 export interface PagePeriod {
   readonly from: Millis;
   readonly to: Millis;
-  /** Such as `2026-10-25 to 2026-11-23 (Europe/Berlin)`. */
+  /** Such as `last 30 days: 2026-10-25 to 2026-11-23 (Europe/Berlin)`. */
   readonly words: string;
 }
-
-const DAYS: Readonly<Record<string, number>> = { today: 1, "7d": 7, "30d": 30, "90d": 90, "12m": 365 };
-
-const DAY_MS = 86_400_000;
 
 /** The time zone of this machine. */
 export const localZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Returns the period of a view in this machine's zone: `from` and `to` if they are valid, otherwise the named one. */
 export function readPagePeriod({ values }: View, now: Millis): PagePeriod {
-  const bounds = { from: values.from || undefined, to: values.to || undefined };
-  if (bounds.from !== undefined || bounds.to !== undefined) {
-    const period = readPeriod(bounds, now);
-    if (period.ok) return withWords(period.from, period.to);
-  }
-  // The period includes the current millisecond. Noon is on the intended day even if the clocks changed in between.
-  const days = DAYS[values.period ?? ""] ?? 30;
-  const noon = dayOf(now, "local").from + DAY_MS / 2;
-  return withWords(dayOf(noon - (days - 1) * DAY_MS, "local").from, now + 1);
+  const name = (values.period || DEFAULT_USAGE_QUERY.period) as UsagePeriodName;
+  const bounds = values.from ? { from: values.from, to: values.to || null } : name;
+  return plan(bounds, now) ?? plan(name, now) ?? { from: 0, to: now + 1, words: "" };
 }
 
-function withWords(from: Millis, to: Millis): PagePeriod {
-  const zone = localZone();
-  const [first, last] = [formatDate(from, zone), formatDate(to - 1, zone)];
-  return { from, to, words: `${first === last ? first : `${first} to ${last}`} (${zone})` };
+function plan(period: UsageQuery["period"], now: Millis): PagePeriod | null {
+  const zone = findZone(localZone()) ?? findZone("UTC");
+  if (zone === null) return null;
+  const planned = planUsage(
+    { ...DEFAULT_USAGE_QUERY, period, compare: "none", bucket: "none" },
+    { now, zone },
+  );
+  if (!planned.ok) return null;
+  const { from, to, label } = planned.plan.period;
+  return { from, to, words: `${label} (${zone.name})` };
 }

@@ -1,3 +1,4 @@
+import type { Banner } from "../../core/delivery/banner/status-banner.ts";
 import { coverageGapKinds } from "../../core/metering/coverage/coverage-advice.ts";
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import {
@@ -38,8 +39,21 @@ export async function readCoverage(ports: ApiPorts, view: View): Promise<Coverag
     gaps: store.coverage.readGaps(coverageGapKinds, { from, to }),
     tasks,
     periodWords: words,
-    cloud:
-      (await ports.cloud?.banner())?.sentence ??
-      "Nothing leaves this machine. To connect: meter cloud connect",
+    cloud: await readCloud(ports),
   };
+}
+
+const CLOUD_STATES: Readonly<Record<Banner, string>> = {
+  ACTIVE: "Cloud sync is active",
+  DEGRADED: "Cloud sync is degraded",
+  PAUSED: "Cloud sync is paused",
+  "NOT-CONFIGURED": "Not connected to a cloud",
+};
+
+async function readCloud({ cloud }: ApiPorts): Promise<CoverageAnswer["cloud"]> {
+  const { banner, sentence } = (await cloud?.banner()) ?? {
+    banner: "NOT-CONFIGURED" as const,
+    sentence: "Nothing leaves this machine. To connect: meter cloud connect",
+  };
+  return { state: CLOUD_STATES[banner], isBad: banner === "PAUSED" || banner === "DEGRADED", sentence };
 }

@@ -71,7 +71,7 @@ export function listFirstSteps({ status }: Pick<ApiPorts, "status">): readonly F
   return [
     { text: "The daemon runs.", isDone: true },
     {
-      text: "Run a program through the meter. To meter every new shell instead: meter init",
+      text: `Run a program through the meter, or set HTTPS_PROXY=http://127.0.0.1:${proxy.port} for it. To meter every new shell: meter init`,
       isDone: proxy.counters.accepted > 0,
       command: "meter run -- claude",
     },

@@ -14,7 +14,8 @@ const MAX_CHOICES = 100;
 
 /** Returns the query of a list of requests, with the view's filters and period. */
 export function requestListQuery(view: View, period: PagePeriod, limit = PAGE_ROWS): RequestListQuery {
-  const { cursor = "", status = "", billing = "" } = view.values;
+  const { cursor = "", billing = "" } = view.values;
+  const status = view.values.http || view.values.status || "";
   const filters: Pick<RequestListQuery, "project" | "model" | "provider" | "client"> = {};
   for (const name of ["project", "model", "provider", "client"] as const) {
     const value = filterValue(view, name);
@@ -72,7 +73,7 @@ async function countRequests(
   { from, to }: PagePeriod,
 ): Promise<number | null> {
   const { status, billing } = view.values;
-  if (filterValue(view, "client") !== undefined || billing !== "") return null;
+  if (filterValue(view, "client") !== undefined || billing !== "" || view.values.http !== "") return null;
   const names = ["project", "model", "provider"] as const;
   const filters = Object.fromEntries(
     names.flatMap((name) => {

@@ -115,9 +115,9 @@ function describeBar({ series, format }: BarChart, { label, values, before, isGa
   ].join("\n");
 }
 
-/** Renders the names of series with their colours. */
+/** Renders the names of series with their colours, in the order from the top of a bar. */
 export const renderLegend = (series: readonly BarSeries[], isCompared = false): Html =>
-  html`<ul class="legend">${series.map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}</ul>`;
+  html`<ul class="legend">${series.toReversed().map(({ name, colour }) => html`<li><i class="f${colour}"></i><bdi class="name">${name}</bdi></li>`)}${isCompared ? html`<li>┄ before</li>` : ""}</ul>`;
 
 function renderBarTable({ id, title, heading, series, bars, render }: BarChart, isCompared: boolean): Html {
   const columns = series.length > 1;

@@ -12,6 +12,9 @@ const SIZE = 12;
 const LABEL_WIDTH = 28;
 const LEVELS = 4;
 
+/** How large a unit of the drawing is on the screen, in pixels, if there is room. */
+const SCALE = 1.4;
+
 /** Returns 0 for nothing, otherwise 1 to 4 by the share of the highest value, so that anything above 0 is visible. */
 export function heatLevel(value: bigint, highest: bigint): number {
   if (value <= 0n || highest <= 0n) return 0;
@@ -19,20 +22,30 @@ export function heatLevel(value: bigint, highest: bigint): number {
   return Math.max(1, Math.min(LEVELS, Math.ceil(share * LEVELS)));
 }
 
-/** Renders rows of cells, darker with the value. The host adds the table of its values. */
+/** A row of cells. */
+export interface HeatRow {
+  readonly name: string;
+  readonly cells: readonly HeatCell[];
+}
+
+/**
+ * Renders rows of cells, darker with the value. `columns` are labels by the position of their column. The host adds the table of
+ * its values, or a link to it.
+ */
 export function renderHeatmap(
-  rows: readonly { readonly name: string; readonly cells: readonly HeatCell[] }[],
+  rows: readonly HeatRow[],
+  columns: ReadonlyMap<number, string>,
   format: (value: bigint) => string,
 ): Html {
   const highest = highestOf(rows.flatMap(({ cells }) => cells.map(({ value }) => value ?? 0n)));
-  const columns = Math.max(1, ...rows.map(({ cells }) => cells.length));
-  const [width, height] = [LABEL_WIDTH + columns * SIZE, rows.length * SIZE];
-  return html`<div class="heat"><svg viewBox="0 0 ${width} ${height}" aria-hidden="true" focusable="false">${rows.map(
+  const length = Math.max(1, ...rows.map(({ cells }) => cells.length));
+  const [width, height] = [LABEL_WIDTH + length * SIZE, (rows.length + 1) * SIZE];
+  const renderCell = ({ label, value }: HeatCell, x: number, y: number) =>
+    value === null
+      ? ""
+      : html`<rect class="h${heatLevel(value, highest)}" data-tip="${label}: ${format(value)}" x="${LABEL_WIDTH + x * SIZE}" y="${y * SIZE}" width="${SIZE - 2}" height="${SIZE - 2}" rx="2" />`;
+  return html`<div class="heat"><svg width="${Math.round(width * SCALE)}" viewBox="0 0 ${width} ${height}" aria-hidden="true" focusable="false">${rows.map(
     ({ name, cells }, y) =>
-      html`<text x="0" y="${y * SIZE + 9}">${name}</text>${cells.map(({ label, value }, x) =>
-        value === null
-          ? ""
-          : html`<rect class="h${heatLevel(value, highest)}" data-tip="${label}: ${format(value)}" x="${LABEL_WIDTH + x * SIZE}" y="${y * SIZE}" width="${SIZE - 2}" height="${SIZE - 2}" rx="2" />`,
-      )}`,
-  )}</svg></div>`;
+      html`<text x="0" y="${y * SIZE + 8}">${name}</text>${cells.map((cell, x) => renderCell(cell, x, y))}`,
+  )}${[...columns].map(([x, label]) => html`<text x="${LABEL_WIDTH + x * SIZE}" y="${rows.length * SIZE + 8}">${label}</text>`)}</svg></div>`;
 }

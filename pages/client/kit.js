@@ -29,7 +29,7 @@ const load = async (address, signal) => {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 };
 
-/** Keeps open what was open, and marks rows that were not there. @param {Element} old @param {Element} fresh @param {boolean} mark */
+/** Keeps what is open, marks new rows. @param {Element} old @param {Element} fresh @param {boolean} mark */
 const carryOver = (old, fresh, mark) => {
   for (const open of all("details[open][id]", old))
     fresh.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
@@ -225,28 +225,23 @@ const savePicture = async (asPng) => {
 
 // Keys. WCAG 2.1.4: they can be switched off.
 const KEYS_OFF = "meter.keys.off";
-const areKeysOff = () => {
-  try {
-    return localStorage.getItem(KEYS_OFF) === "1";
-  } catch {
-    return false;
-  }
-};
+let areKeysOff = false;
+try {
+  areKeysOff = localStorage.getItem(KEYS_OFF) === "1";
+} catch {
+  // Without storage, the setting lasts as long as the page.
+}
 const switchKeys = () => {
-  try {
-    if (areKeysOff()) localStorage.removeItem(KEYS_OFF);
-    else localStorage.setItem(KEYS_OFF, "1");
-  } catch {
-    announce("The browser does not let this page store the setting.");
-  }
+  areKeysOff = !areKeysOff;
   prepare();
+  localStorage.setItem(KEYS_OFF, areKeysOff ? "1" : "0");
 };
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     hideTip();
     return loading?.abort();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || areKeysOff()) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || areKeysOff) return;
   if (closest(event.target, "input,select,textarea,[contenteditable],.scroll")) return;
   const target = all("[data-key]").find((each) => each.dataset.key?.split(" ").includes(event.key));
   if (!target) return;
@@ -255,7 +250,7 @@ document.addEventListener("keydown", (event) => {
   else target.focus();
 });
 
-// Descriptions of marks stay while the pointer is on them or on the description.
+// Descriptions of marks stay while the pointer is on either.
 /** @type {HTMLElement | null} */
 let tip = null;
 const hideTip = () => {
@@ -287,9 +282,12 @@ const refresh = async () => {
   try {
     const fresh = await load(location.href);
     document.title = fresh.title;
-    for (const part of all("[data-live]")) {
+    const parts = all("[data-live]");
+    // The page has become another one, as after the first call.
+    if (parts.some(({ id }) => !fresh.getElementById(id))) return void show(location.href, false);
+    for (const part of parts) {
       const next = fresh.getElementById(part.id);
-      // A part with the focus is replaced when the focus has left it.
+      // Not while it has the focus.
       if (!next || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue;
       carryOver(part, next, true);
       part.replaceChildren(...next.childNodes);
@@ -343,7 +341,7 @@ document.addEventListener("visibilitychange", () => {
 const prepare = () => {
   for (const each of all("[data-script]")) each.hidden = false;
   const keys = byId("keys");
-  if (keys) keys.textContent = `Keyboard shortcuts: ${areKeysOff() ? "off" : "on"}`;
+  if (keys) keys.textContent = `Keyboard shortcuts: ${areKeysOff ? "off" : "on"}`;
 };
 prepare();
 connect();

@@ -36,8 +36,8 @@ export interface CoverageAnswer {
   /** Programs that do not trust the certificate, and hosts that are not metered. */
   readonly tasks: readonly CoverageTask[];
   readonly periodWords: string;
-  /** The state of the cloud in one sentence; null if there is none. */
-  readonly cloud: string | null;
+  /** The state of delivery to a cloud, in words; null if there is none. */
+  readonly cloud: { readonly state: string; readonly isBad: boolean; readonly sentence: string } | null;
 }
 
 /** The rows of each kind that are shown. `meter coverage` shows all. */
@@ -52,7 +52,7 @@ export function renderCoverage(answer: CoverageAnswer, view: View, clock: PageCl
     ${renderFigures(summary, periodWords)}
     ${tasks.length === 0 ? "" : renderTasks(tasks)}
     ${kinds.length === 0 ? "" : html`<section class="panel" aria-labelledby="gaps-title"><div class="head"><h2 id="gaps-title">What was not metered, or only in part</h2></div>${kinds.map(([kind, rows]) => renderKind(kind, rows, clock))}</section>`}
-    ${cloud === null ? "" : html`<section class="panel" aria-labelledby="cloud-title"><h2 id="cloud-title">Cloud</h2><p class="quiet">${cloud}</p></section>`}
+    ${cloud === null ? "" : html`<section class="panel" aria-labelledby="cloud-title"><div class="head"><h2 id="cloud-title">Cloud</h2><span class="${cloud.isBad ? "bad" : "quiet"}">${cloud.state}</span></div><p class="quiet">${cloud.sentence}</p></section>`}
     </div>`;
 }
 

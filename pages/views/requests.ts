@@ -16,10 +16,30 @@ export const REQUESTS_VIEW: ViewSpec = {
     to: [],
     status: ["", "ok", "failed", "unpriced", "incomplete"],
     billing: ["", ...BILLING_MODES],
+    /** An HTTP status. */
+    http: [],
     cursor: [],
   },
   filters: ["project", "model", "provider", "client"],
 };
+
+/** The filters of usage that the status of a request stands for. */
+const STATUS_FILTERS: readonly (readonly [name: string, value: string])[] = [
+  ["cost", "unpriced"],
+  ["tokens", "incomplete"],
+];
+
+/** Returns the parameters with the page's own names for filters of usage, so that links from other pages list the same requests. */
+export function toRequestParameters(parameters: URLSearchParams): URLSearchParams {
+  const own = new URLSearchParams();
+  for (const [name, value] of parameters) {
+    const isStatus = STATUS_FILTERS.some(([filter, of]) => filter === name && of === value);
+    if (isStatus) own.set("status", value);
+    else if (name === "http_status") own.set("http", value);
+    else own.append(name, value);
+  }
+  return own;
+}
 
 /** One page of requests. */
 export interface RequestsAnswer {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { KIT_SCRIPT, KIT_STYLE } from "../../pages/client-files.data.ts";
 
 /** One way in which a web page could reach a server on this machine. */
 interface Attack {
@@ -150,8 +151,8 @@ export const attacks: readonly Attack[] = [
         });
         await load("img", "src", "/health");
         await load("img", "src", "${path}");
-        await load("script", "src", "/page.js");
-        await load("link", "href", "/page.css");
+        await load("script", "src", "${KIT_SCRIPT.path}");
+        await load("link", "href", "${KIT_STYLE.path}");
         await new Promise((resolve) => {
           const events = new EventSource("${target}/v1/events");
           events.onopen = () => { stolen.push("events opened"); resolve(); };

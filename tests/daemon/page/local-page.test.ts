@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Store } from "../../../daemon/store/port/store.ts";
+import { CLIENT_FILES } from "../../../pages/frame.ts";
 import { reading } from "../../core/metering/limits/limits.rig.ts";
 import { openApi } from "../api/api.rig.ts";
 import { noon, sampleRecord } from "../store/sample-records.rig.ts";
@@ -19,7 +21,18 @@ async function pageOf(
   }
 }
 
-describe("the local page", () => {
+/** The pages that show stored names. */
+const PAGES = [
+  "/",
+  "/?by=client&metric=requests",
+  "/explore",
+  "/explore?view=chart&by=branch",
+  "/now",
+  "/requests",
+  "/sessions",
+];
+
+describe("the local dashboard", () => {
   it("tells projects apart whose folders share a name", async () => {
     const record = sampleRecord({ project: "api-acme", requestedAt: noon });
     const fill: Parameters<typeof pageOf>[0] = (store) => {
@@ -29,11 +42,9 @@ describe("the local page", () => {
       assign("github.com/ann/api", "api");
       assign("github.com/acme/api<b>", "api-acme");
     };
-    for (const path of ["/", `/requests/${record.requestId}`]) {
-      const { text } = await pageOf(fill, path);
-      assert.match(text, /github\.com\/acme\/api&lt;b&gt;/, path);
-      assert.doesNotMatch(text, /ann\/api/);
-    }
+    const { text } = await pageOf(fill, `/requests/${record.requestId}`);
+    assert.match(text, /github\.com\/acme\/api&lt;b&gt;/);
+    assert.doesNotMatch(text, /ann\/api/);
   });
 
   it("shows how to start before anything is metered", async () => {
@@ -42,7 +53,7 @@ describe("the local page", () => {
     assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
     assert.match(text, /Nothing metered yet/);
     assert.match(text, /HTTPS_PROXY=http:\/\/127\.0\.0\.1:8081/);
-    assert.match(text, /Not connected to a cloud/);
+    assert.match((await pageOf(() => {}, "/coverage")).text, /Not connected to a cloud/);
   });
 
   it("shows totals, groups, coverage gaps and problems", async () => {
@@ -70,8 +81,9 @@ describe("the local page", () => {
       text,
       /The price list litellm covers anthropic\.[^<]*<\/p><pre tabindex="0">meter pricing pull --source litellm\nmeter recompute-costs<\/pre>/,
     );
-    assert.match(text, /2 of 4 calls to providers were metered: 50%\./);
-    assert.match(text, /Not metered: 2 WebSocket sessions/);
+    assert.match(text, /2 of 4 calls/);
+    assert.match(text, /2 calls were seen and not metered\. <a href="\/coverage">/);
+    assert.match(text, /<a href="\/requests\?cost=unpriced">/);
     assert.match(text, /2 records have been lost since the daemon started\./);
     assert.doesNotMatch(text, /Nothing metered yet/);
   });
@@ -83,12 +95,15 @@ describe("the local page", () => {
       isPoint: true,
     });
     const { text } = await pageOf(
-      (store) => store.limits.save([save("5h", 18_000_000), save("1m", 60_000)]),
-      "/",
+      (store) => {
+        store.records.insert([sampleRecord({ requestedAt: noon })]);
+        store.limits.save([save("5h", 18_000_000), save("1m", 60_000)]);
+      },
+      "/now",
       { limits: { flush: () => void (flushes += 1) } },
     );
     assert.match(text, /<h2 id="limits-title">Limits<\/h2>/);
-    assert.match(text, /<bdi>5h<\/bdi>.*62 %/);
+    assert.match(text, /<bdi>5h<\/bdi>[\s\S]*62 %/);
     assert.doesNotMatch(text, /<bdi>1m/);
     assert.equal(flushes, 1);
   });
@@ -96,32 +111,27 @@ describe("the local page", () => {
   it("names each call that was not metered, and what to do, but at most ten of a kind", async () => {
     const unknown = (path: string, count: number, host = "api.acme.test") =>
       ({ at: noon, host, kind: "unknown_path", count, call: { method: "GET", path } }) as const;
-    const { text } = await pageOf((store) =>
-      store.coverage.add([
-        { at: noon, host: "h", kind: "metered", count: 2 },
-        unknown("/mcp-registry/v0/servers", 6),
-        unknown("/<b>", 2, "<i>"),
-        ...Array.from({ length: 10 }, (_, n) => unknown(`/v${n}/things`, 1)),
-        { at: noon, host: "h", kind: "tunnelled_http2_only", count: 3 },
-      ]),
+    const { text } = await pageOf(
+      (store) =>
+        store.coverage.add([
+          { at: noon, host: "h", kind: "metered", count: 2 },
+          unknown("/mcp-registry/v0/servers", 6),
+          unknown("/<b>", 2, "<i>"),
+          ...Array.from({ length: 10 }, (_, n) => unknown(`/v${n}/things`, 1)),
+          { at: noon, host: "h", kind: "tunnelled_http2_only", count: 3 },
+        ]),
+      "/coverage",
     );
-    const shown = text.slice(text.indexOf("Gaps in the metering"));
-    assert.match(shown, /<h3 id="gaps-unknown_path">18 requests to unknown paths<\/h3>/);
+    assert.match(text, /<summary>18 requests to unknown paths<\/summary>/);
     assert.match(
-      shown,
-      /<bdi>api\.acme\.test<\/bdi><\/td><th scope="row" class="name"><bdi>GET \/mcp-registry\/v0\/servers<\/bdi>.+<td class="number">6<\/td><td class="when wide"><time datetime="2026-05-12T/,
+      text,
+      /<bdi>GET \/mcp-registry\/v0\/servers<\/bdi><span class="sub"><bdi>api\.acme\.test<\/bdi><\/span>[\s\S]+?<td class="num">6<\/td><td class="when desk"><time datetime="2026-05-12T/,
     );
-    assert.match(
-      shown,
-      /<bdi>&lt;i&gt;<\/bdi><\/td><th scope="row" class="name"><bdi>GET \/&lt;b&gt;<\/bdi>/,
-    );
-    assert.match(shown, /2 more: <code>meter coverage<\/code>/);
-    assert.match(
-      shown,
-      /<h3 id="gaps-tunnelled_http2_only">3 connections whose client speaks only HTTP\/2<\/h3>/,
-    );
-    assert.match(shown, /GODEBUG=http2client=0/);
-    assert.doesNotMatch(shown, /<b>|<i>/);
+    assert.match(text, /<bdi>GET \/&lt;b&gt;<\/bdi><span class="sub"><bdi>&lt;i&gt;<\/bdi>/);
+    assert.match(text, /2 more rows: <code>meter coverage<\/code>/);
+    assert.match(text, /<summary>3 connections whose client speaks only HTTP\/2<\/summary>/);
+    assert.match(text, /GODEBUG=http2client=0/);
+    assert.doesNotMatch(text, /<b>|<i>/);
   });
 
   it("names the programs that do not trust the certificate, with the fix for each", async () => {
@@ -142,23 +152,24 @@ describe("the local page", () => {
       [undefined, "&lt;meter_home&gt;/ca/ca.pem"],
     ] as const) {
       const change = { status: () => status, ...(file !== undefined && { authorityFile: file }) };
-      const { text } = await pageOf(() => {}, "/", change);
-      assert.match(text, /<th scope="row" class="name"><bdi>agent\.mjs<\/bdi><\/th>/);
+      const { text } = await pageOf(() => {}, "/coverage", change);
+      assert.match(text, /<h3><bdi>agent\.mjs<\/bdi><\/h3>/);
       assert.match(
         text,
         /agent\.mjs \(node\) rejected the meter&#39;s certificate on 2 connections to api\.openai\.com/,
       );
       assert.ok(text.includes(`Set NODE_EXTRA_CA_CERTS to ${named} where it is started.`));
-      assert.match(text, /<code>meter run -- &lt;command&gt;<\/code>/);
+      assert.match(text, /<pre tabindex="0">meter run -- &lt;command&gt;<\/pre>/);
     }
   });
 
   it("shows no table of gaps if everything was metered", async () => {
-    const { text } = await pageOf((store) =>
-      store.coverage.add([{ at: noon, host: "h", kind: "metered", count: 2 }]),
+    const { text } = await pageOf(
+      (store) => store.coverage.add([{ at: noon, host: "h", kind: "metered", count: 2 }]),
+      "/coverage",
     );
-    assert.match(text, /Nothing was missed\./);
-    assert.doesNotMatch(text, /Gaps in the metering/);
+    assert.match(text, /nothing was missed/);
+    assert.doesNotMatch(text, /What was not metered/);
   });
 
   it("escapes every stored value", async () => {
@@ -170,13 +181,16 @@ describe("the local page", () => {
       provider: evil,
       path: evil,
       requestedModel: `${evil}2`,
+      sessionId: evil,
+      agentKind: evil,
+      gitBranch: evil,
       requestedAt: noon,
     });
-    for (const path of ["/", `/requests/${record.requestId}`]) {
+    for (const path of [...PAGES, `/requests/${record.requestId}`, `/sessions/${encodeURIComponent(evil)}`]) {
       const { answer, text } = await pageOf((store) => store.records.insert([record]), path);
-      assert.equal(answer.status, 200);
-      assert.ok(text.includes("&lt;img src=x"));
-      assert.doesNotMatch(text, /<img|<script>|onerror=alert\(1\)>/);
+      assert.equal(answer.status, 200, path);
+      assert.ok(text.includes("&lt;img src=x"), path);
+      assert.doesNotMatch(text, /<img|<script>|onerror=alert\(1\)>/, path);
     }
   });
 
@@ -199,30 +213,68 @@ describe("the local page", () => {
     const { answer, text } = await pageOf((store) => store.records.insert([sampleRecord()]));
     const policy = answer.headers.get("content-security-policy") ?? "";
     assert.match(policy, /default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'/);
-    assert.match(policy, /frame-ancestors 'none'/);
+    assert.match(policy, /form-action 'self'; base-uri 'none'; frame-ancestors 'none'/);
     assert.equal(answer.headers.get("cross-origin-opener-policy"), "same-origin");
-    assert.doesNotMatch(text, / style="|<style| on[a-z]+="|https?:\/\/(?!127\.0\.0\.1:8081)/);
-    for (const [path, type] of [
-      ["/page.css", "text/css"],
-      ["/page.js", "text/javascript"],
-    ] as const) {
+    assert.doesNotMatch(
+      text,
+      / style="|<style| on[a-z]+="|https?:\/\/(?!127\.0\.0\.1:8|www\.w3\.org\/2000\/svg)/,
+    );
+    for (const { path, type } of CLIENT_FILES) {
+      assert.ok(text.includes(`"${path}"`));
       const { answer: part } = await pageOf(() => {}, path);
-      assert.ok(part.headers.get("content-type")?.startsWith(type));
+      assert.equal(part.headers.get("content-type"), type);
+      assert.match(part.headers.get("cache-control") ?? "", /immutable/);
       assert.equal(part.headers.get("cross-origin-resource-policy"), "same-origin");
     }
   });
 
-  it("shows the cloud banner, offers at most a year, and returns 404 for an unknown request", async () => {
+  it("shows the cloud banner, and returns 404 for what is gone", async () => {
     const cloud = {
       routes: new (await import("hono")).Hono(),
       banner: async () => ({ banner: "PAUSED", sentence: "The key is invalid." }) as const,
     };
-    const { text } = await pageOf(() => {}, "/?days=365", { cloud });
+    const { text } = await pageOf(() => {}, "/coverage", { cloud });
     assert.match(text, /Cloud sync is paused[\s\S]*The key is invalid\./);
-    assert.match(text, /<a href="\/\?days=365" aria-current="page">/);
-    assert.match((await pageOf(() => {}, "/?days=1e9")).text, /<a href="\/\?days=30" aria-current="page">/);
     const missing = await pageOf(() => {}, `/requests/${crypto.randomUUID()}`);
     assert.equal(missing.answer.status, 404);
     assert.match(missing.text, /There is no request with this ID/);
+    assert.equal((await pageOf(() => {}, "/sessions/none")).answer.status, 404);
+  });
+
+  it("says in words what of an address it does not know, and answers the rest", async () => {
+    const fill = (store: Store) => store.records.insert([sampleRecord({ requestedAt: noon })]);
+    const { answer, text } = await pageOf(fill, "/?period=2d&colour=red&by=model");
+    assert.equal(answer.status, 200);
+    assert.match(text, /“period” is left out\. Expected today, 7d/);
+    assert.match(text, /“colour” is left out\. There is no such parameter\./);
+    const refused = await pageOf(fill, "/explore?by=machine");
+    assert.equal(refused.answer.status, 400);
+    assert.match(refused.text, /Only a cloud knows this dimension/);
+  });
+
+  it("lists the requests behind a caveat and a cell", async () => {
+    const fill = (store: Store) =>
+      store.records.insert([
+        sampleRecord({ requestedAt: noon, costPicoUsd: null, costSource: "unpriced", model: "unknown-one" }),
+        sampleRecord({ requestedAt: noon, project: "hermes", model: "m" }),
+      ]);
+    const unpriced = await pageOf(fill, "/requests?cost=unpriced");
+    assert.match(unpriced.text, /1 of 1 requests/);
+    assert.match(unpriced.text, /unknown-one/);
+    const { text } = await pageOf(fill, "/explore");
+    assert.match(text, /<a href="\/requests\?project=hermes&amp;model=m">/);
+    const behind = await pageOf(fill, "/requests?project=hermes&model=m");
+    assert.match(behind.text, /1 of 1 requests/);
+  });
+
+  it("sends the same figures as files, exactly", async () => {
+    const fill = (store: Store) =>
+      store.records.insert([sampleRecord({ requestedAt: noon, costPicoUsd: 1_234_567_890n })]);
+    const csv = await pageOf(fill, "/?format=csv");
+    assert.match(csv.answer.headers.get("content-disposition") ?? "", /attachment; filename="usage\.csv"/);
+    assert.match(csv.text, /0\.00123456789/);
+    const json = await pageOf(fill, "/explore?by=project&format=json");
+    assert.equal(JSON.parse(json.text).totals.spent_pico_usd, "1234567890");
+    assert.match((await pageOf(fill, "/requests?format=csv")).text, /^request_id,requested_at/);
   });
 });

@@ -1,0 +1,80 @@
+import type { Context } from "hono";
+import { html } from "hono/html";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { FRAME_POLICY, type FramedPage, renderFrame } from "../../pages/frame.ts";
+import type { Html } from "../../pages/html.ts";
+import { type PageClock, renderTime } from "../../pages/times.ts";
+import { renderTools, type ViewTools } from "../../pages/tools.ts";
+import { readView, type View, type ViewSpec } from "../../pages/view.ts";
+import type { ApiPorts } from "../api/api-ports.ts";
+import { type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
+import { NAVIGATION } from "./page-paths.ts";
+import { localZone } from "./page-period.ts";
+
+/** The zone and the present of a page. */
+export const clockOf = ({ clock }: ApiPorts): PageClock => ({ zone: localZone(), now: clock.now() });
+
+/** Reads the view of a page from its address. */
+export const viewOf = (context: Context, spec: ViewSpec): View => readView(spec, parametersOf(context));
+
+/** The parameters of the address. */
+export const parametersOf = (context: Context): URLSearchParams => new URL(context.req.url).searchParams;
+
+/** Answers with a page in the dashboard's frame. */
+export function showPage(ports: ApiPorts, context: Context, page: FramedPage, status: 200 | 400 | 404 = 200) {
+  const clock = clockOf(ports);
+  const daemon = ports.status();
+  context.header("content-security-policy", FRAME_POLICY);
+  return context.html(
+    renderFrame(
+      {
+        ...clock,
+        navigation: NAVIGATION,
+        state: renderState(daemon),
+        notices: renderNotices(daemon),
+        footer: html`meter ${daemon.version} on this machine, proxy on port ${daemon.proxy.port}, running since ${renderTime(Date.parse(daemon.started_at), clock, true)}. Times are in ${clock.zone}.`,
+        eventsPath: "/v1/events",
+      },
+      page,
+    ),
+    status,
+  );
+}
+
+function renderState(daemon: DaemonStatus): Html {
+  const fault = findDaemonFault(daemon);
+  if (fault === null) return html`<span class="dot good">Metering</span>`;
+  return html`<span class="dot bad">${fault === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;
+}
+
+/** Renders what is wrong with the daemon, on all pages. */
+function renderNotices({ store, warnings }: DaemonStatus): Html {
+  const { lastError, dropped, capturing, set_aside } = store;
+  const lost = Object.values(dropped).reduce((sum, count) => sum + (count ?? 0), 0);
+  const bad = [
+    ...(capturing === "failing" && lastError !== null
+      ? [`Records can't be stored: ${lastError.message}`]
+      : []),
+    ...(lost > 0
+      ? [`${formatQuantity(lost, "record has", "records have")} been lost since the daemon started.`]
+      : []),
+  ];
+  const others = [
+    ...(set_aside === null ? [] : [`A damaged database was moved to ${set_aside}.`]),
+    ...warnings,
+  ];
+  const list = (kind: string, role: string, lines: readonly string[]) =>
+    lines.length === 0
+      ? ""
+      : html`<div class="notice ${kind}" role="${role}">${lines.length === 1 ? lines[0] : html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`}</div>`;
+  return html`${list("bad", "alert", bad)}${list("", "note", others)}`;
+}
+
+/** Renders the exports of a page whose data is at an address of the API. */
+export function toolsOf(context: Context, path: string, tools: ViewTools): Html {
+  const { origin } = new URL(context.req.url);
+  return renderTools({
+    curl: `curl -H "Authorization: Bearer $(cat ~/.meter/loopback-token)" '${origin}${path}'`,
+    ...tools,
+  });
+}

@@ -1,0 +1,247 @@
+import { html } from "hono/html";
+import { PERIOD_NAMES } from "../core/pricing/view/usage-plan.ts";
+import {
+  DEFAULT_USAGE_QUERY,
+  parseUsageQuery,
+  printUsageQuery,
+  type UsageQuery,
+  withoutFilter,
+} from "../core/pricing/view/usage-query.ts";
+import { isMoney } from "../core/pricing/view/usage-sums.ts";
+import { UNKNOWN } from "../core/values/text/format-count.ts";
+import {
+  USAGE_COMPARISONS,
+  type UsageAnswer,
+  type UsageComparison,
+  type UsageDimension,
+  type UsageMetric,
+  type UsagePeriodName,
+} from "../core/wire/usage.ts";
+import { renderShortCount, renderUsd } from "./figures.ts";
+import { PERIODS } from "./filters.ts";
+import { formatShortCount, formatShortUsd } from "./formats.ts";
+import type { Html } from "./html.ts";
+
+/** The state of a page about usage: a query, and what the page adds to it. All of it is in the address. */
+export interface UsageView {
+  /** The path of the page. */
+  readonly path: string;
+  readonly query: UsageQuery;
+  /** What the page asks where its address says nothing. */
+  readonly defaults: UsageQuery;
+  /** The page's own keys that differ from their defaults. */
+  readonly own: Readonly<Record<string, string>>;
+  /** What of the address is not known, as sentences. */
+  readonly notices: readonly string[];
+}
+
+/** A page about usage: its path, what it asks by default, and its own keys with their values, the default first. */
+export interface UsageViewSpec {
+  readonly path: string;
+  readonly defaults?: Partial<UsageQuery>;
+  readonly own?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Reads a view from the parameters of an address. */
+export function readUsageView(spec: UsageViewSpec, parameters: URLSearchParams): UsageView {
+  const defaults = { ...DEFAULT_USAGE_QUERY, ...spec.defaults };
+  const ownKeys = Object.keys(spec.own ?? {});
+  // An empty field of a form is not a filter: it leaves the value open.
+  const { query, notices } = parseUsageQuery(
+    [...parameters].filter(([, value]) => value !== "" || !parameters.has("form")),
+    { defaults, otherKeys: [...ownKeys, "format", "form"] },
+  );
+  const own: Record<string, string> = {};
+  for (const [key, values] of Object.entries(spec.own ?? {})) {
+    const value = parameters.get(key);
+    if (value !== null && value !== values[0] && values.includes(value)) own[key] = value;
+  }
+  return {
+    path: spec.path,
+    query,
+    defaults,
+    own,
+    notices: notices.map(({ key, problem }) => `“${key.slice(0, 64)}” is left out. ${problem}`),
+  };
+}
+
+/** Returns the address of a view with another query. */
+export function usageHref(view: UsageView, change: Partial<UsageQuery> = {}, own = view.own): string {
+  return addressOf(view.path, printUsageQuery({ ...view.query, ...change }, view.defaults), own);
+}
+
+/** Returns the address of another page with a query, which that page reads with its own defaults. */
+export function usagePageHref(spec: UsageViewSpec, query: UsageQuery): string {
+  return addressOf(spec.path, printUsageQuery(query, { ...DEFAULT_USAGE_QUERY, ...spec.defaults }), {});
+}
+
+function addressOf(path: string, query: string, own: Readonly<Record<string, string>>): string {
+  const more = new URLSearchParams(own).toString();
+  const all = [query, more].filter((part) => part !== "").join("&");
+  return all === "" ? path : `${path}?${all}`;
+}
+
+/** The names of dimensions in headings and menus. */
+export const DIMENSION_NAMES: Readonly<Record<UsageDimension, string>> = {
+  project: "Project",
+  branch: "Branch",
+  model: "Model",
+  provider: "Provider",
+  client: "Program",
+  client_version: "Program version",
+  session: "Session",
+  agent: "Agent",
+  commit: "Commit",
+  remote: "Repository",
+  pull_request: "Pull request",
+  status: "Status",
+  http_status: "HTTP status",
+  error: "Error",
+  billing: "Billing",
+  cost: "Cost",
+  tokens: "Token counts",
+  source: "Source",
+  machine: "Machine",
+  person: "Person",
+};
+
+export const METRIC_NAMES: Readonly<Record<UsageMetric, string>> = {
+  spent: "Spent",
+  plan_usage: "Plan usage",
+  unknown_billing: "Unknown billing",
+  requests: "Requests",
+  failed_requests: "Failed requests",
+  tokens: "Tokens",
+  input_tokens: "Input tokens",
+  cache_read_tokens: "Tokens read from caches",
+  cache_write_tokens: "Tokens written to caches",
+  output_tokens: "Output tokens",
+};
+
+const COMPARISON_NAMES: Readonly<Record<UsageComparison, string>> = {
+  prev: "the period before",
+  year: "a year before",
+  none: "nothing",
+};
+
+/** Formats a value of a metric for an axis or a sentence. */
+export const formatMetric = (metric: UsageMetric, value: bigint | null): string =>
+  value === null ? UNKNOWN : isMoney(metric) ? formatShortUsd(value) : formatShortCount(value);
+
+/** Renders a value of a metric. */
+export const renderMetric = (metric: UsageMetric, value: bigint | null): Html =>
+  isMoney(metric) ? renderUsd(value) : renderShortCount(value);
+
+/** Renders the periods. */
+export const renderUsagePeriods = (view: UsageView): Html =>
+  html`<nav aria-label="Period"><ul class="switch">${PERIODS.map(({ value, name, key = "" }) => {
+    const period = value as UsagePeriodName;
+    return html`<li><a id="period-${period}" data-key="${key}" title="${PERIOD_NAMES[period]}" href="${usageHref(view, { period })}"${view.query.period === period ? html` aria-current="true"` : ""}>${name}</a></li>`;
+  })}</ul></nav>`;
+
+/** A menu: a part of the query or a filter, with the values that it can have. */
+export interface UsageMenu {
+  readonly name: string;
+  readonly label: string;
+  readonly selected: string;
+  readonly values: readonly (readonly [value: string, name: string])[];
+}
+
+export const metricMenu = ({ query }: UsageView, metrics: readonly UsageMetric[]): UsageMenu => ({
+  name: "metric",
+  label: "Show",
+  selected: query.metric,
+  values: metrics.map((metric) => [metric, METRIC_NAMES[metric]]),
+});
+
+export const dimensionMenu = (
+  name: "by" | "then",
+  label: string,
+  selected: UsageDimension | null,
+  dimensions: readonly UsageDimension[],
+  withNone = false,
+): UsageMenu => ({
+  name,
+  label,
+  selected: selected ?? "",
+  values: [
+    ...(withNone ? [["", "nothing"] as const] : []),
+    ...dimensions.map((dimension) => [dimension, DIMENSION_NAMES[dimension].toLowerCase()] as const),
+  ],
+});
+
+export const comparisonMenu = ({ query }: UsageView): UsageMenu => ({
+  name: "compare",
+  label: "compared with",
+  selected: query.compare,
+  values: USAGE_COMPARISONS.map((each) => [each, COMPARISON_NAMES[each]]),
+});
+
+/** A menu that filters by one value of a dimension. */
+export function filterMenu(view: UsageView, dimension: UsageDimension, values: readonly string[]): UsageMenu {
+  const filter = view.query.filters.find((each) => each.dimension === dimension && !each.not);
+  const selected = filter?.values.length === 1 ? (filter.values[0] ?? "") : "";
+  const all = [...new Set([...values, ...(selected === "" ? [] : [selected])])].sort();
+  return {
+    name: dimension,
+    label: DIMENSION_NAMES[dimension],
+    selected,
+    values: [["", "all"], ...all.map((value) => [value, value] as const)],
+  };
+}
+
+/** Renders menus as a form that loads the view, some of them behind "Filter". The rest of the query is in hidden fields. */
+export function renderUsageMenus(
+  view: UsageView,
+  menus: readonly UsageMenu[],
+  filters: readonly UsageMenu[] = [],
+): Html {
+  const names = [...menus, ...filters].map(({ name }) => name);
+  const kept = [
+    ...new URLSearchParams(printUsageQuery(view.query, view.defaults)),
+    ...Object.entries(view.own),
+    ["form", "1"] as const,
+  ].filter(([name]) => !names.includes(name));
+  return html`<form class="bar" method="get" action="${view.path}">
+    ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+    ${menus.map(renderUsageMenu)}
+    <button>Show</button>
+    ${filters.length === 0 ? "" : html`<details id="filters"><summary>Filter</summary><div>${filters.map(renderUsageMenu)}</div></details>`}
+  </form>`;
+}
+
+const renderUsageMenu = ({ name, label, values, selected }: UsageMenu): Html =>
+  html`<label>${label} <select id="menu-${name}" name="${name}">${values.map(([value, text]) => html`<option value="${value}"${value === selected ? html` selected` : ""}>${text}</option>`)}</select></label>`;
+
+/** Renders the filters, each with a link that removes it. */
+export function renderUsageChips(view: UsageView): Html | "" {
+  const { filters } = view.query;
+  if (filters.length === 0) return "";
+  return html`<div class="bar" role="group" aria-label="Filters">${filters.map(
+    ({ dimension, not, values }) =>
+      html`<span class="chip"><span>${DIMENSION_NAMES[dimension]} ${not ? "is not" : "is"} ${values.map((value, n) => html`${n > 0 ? " or " : ""}<bdi>${value === "" ? "unknown" : value}</bdi>`)}</span><a href="${usageHref(view, withoutFilter(view.query, dimension, not))}" aria-label="Remove the filter ${DIMENSION_NAMES[dimension]}">×</a></span>`,
+  )}${filters.length > 1 ? html`<a href="${usageHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
+}
+
+/** Renders what the address has and the page does not know. */
+export const renderUsageNotices = ({ notices }: UsageView): Html | "" =>
+  notices.length === 0
+    ? ""
+    : html`<div class="notice" role="note">${notices.length === 1 ? notices[0] : html`<ul>${notices.map((notice) => html`<li>${notice}</li>`)}</ul>`}</div>`;
+
+/** Where the calls of a caveat are listed. */
+export interface CaveatLinks {
+  /** Returns the address of the requests of a caveat's query. */
+  readonly requests: (query: string) => string;
+  readonly coverage: string;
+}
+
+/** Renders what a reader of the totals must know, each with the rows behind it. */
+export function renderCaveats({ caveats }: Pick<UsageAnswer, "caveats">, links: CaveatLinks): Html | "" {
+  if (caveats.length === 0) return "";
+  const lines = caveats.map(({ kind, sentence, query }) => {
+    const href = query !== null ? links.requests(query) : kind === "not_metered" ? links.coverage : null;
+    return html`<li>${sentence}${href === null ? "" : html` <a href="${href}">Show</a>`}</li>`;
+  });
+  return html`<div class="notice" role="note"><ul>${lines}</ul></div>`;
+}

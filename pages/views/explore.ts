@@ -1,0 +1,119 @@
+import { html } from "hono/html";
+import { type UsageQuery, withFilter } from "../../core/pricing/view/usage-query.ts";
+import { metricOf, parseSums } from "../../core/pricing/view/usage-sums.ts";
+import { UNKNOWN } from "../../core/values/text/format-count.ts";
+import { USAGE_METRICS, type UsageAnswer, type UsageDimension } from "../../core/wire/usage.ts";
+import { heatLevel } from "../chart/heatmap.ts";
+import { highestOf } from "../chart/scale.ts";
+import { formatShare } from "../figures.ts";
+import type { Html } from "../html.ts";
+import { renderState } from "../states.ts";
+import {
+  type CaveatLinks,
+  DIMENSION_NAMES,
+  dimensionMenu,
+  METRIC_NAMES,
+  metricMenu,
+  renderCaveats,
+  renderMetric,
+  renderUsageChips,
+  renderUsageMenus,
+  renderUsageNotices,
+  type UsageMenu,
+  type UsageView,
+  usageHref,
+} from "../usage-view.ts";
+import { renderUsageBars } from "./overview.ts";
+
+export interface ExploreAnswer {
+  /** By the view's dimensions, with buckets. */
+  readonly usage: UsageAnswer;
+  /** The dimensions that the host has. */
+  readonly dimensions: readonly UsageDimension[];
+  readonly links: CaveatLinks & {
+    /** Returns the address of the requests of a query; null if the list has no such filter. */
+    readonly list: (query: UsageQuery) => string | null;
+  };
+}
+
+/** The values of `top` in the menu. */
+const TOPS = ["6", "10", "25", "100"];
+
+/** The buckets in the menu. */
+const BUCKETS = ["auto", "15m", "hour", "day", "week", "month"];
+
+/** Renders any question of two dimensions, as a table or a chart. */
+export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view: UsageView): Html {
+  const { query } = view;
+  const isChart = view.own.view === "chart";
+  const option = (name: string, label: string, selected: string, values: readonly string[]): UsageMenu => ({
+    name,
+    label,
+    selected,
+    values: [...new Set([...values, selected])].map((value) => [value, value]),
+  });
+  return html`${renderUsageNotices(view)}
+    ${renderUsageMenus(view, [
+      metricMenu(view, USAGE_METRICS),
+      dimensionMenu("by", "by", query.by, dimensions),
+      ...(isChart
+        ? [option("bucket", "per", query.bucket, BUCKETS)]
+        : [dimensionMenu("then", "then", query.thenBy, dimensions, true)]),
+      option("top", "top", `${query.top}`, TOPS),
+    ])}
+    ${renderUsageChips(view)}
+    <p class="quiet" data-summary>${METRIC_NAMES[usage.metric]}, ${usage.period.label} (${usage.tz})</p>
+    ${renderCaveats(usage, links)}
+    <section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${describeQuestion(usage, isChart)}</h2>
+      <nav aria-label="Table or chart"><ul class="switch">${(["table", "chart"] as const).map((each) => html`<li><a id="view-${each}" href="${usageHref(view, {}, each === "table" ? {} : { view: each })}"${isChart === (each === "chart") ? html` aria-current="true"` : ""}>${each === "table" ? "Table" : "Chart"}</a></li>`)}</ul></nav></div>
+      <div id="explore" data-live>${
+        usage.totals.requests === 0
+          ? renderState("No requests match", "Remove a filter or choose a longer period.")
+          : isChart
+            ? renderUsageBars(usage, view)
+            : renderPivot(usage, view, links.list)
+      }</div>
+    </section>`;
+}
+
+const describeQuestion = ({ metric, by, then_by }: UsageAnswer, isChart: boolean): string =>
+  [
+    METRIC_NAMES[metric],
+    ...(by === null ? [] : [`by ${DIMENSION_NAMES[by].toLowerCase()}`]),
+    ...(then_by === null || isChart ? [] : [`and ${DIMENSION_NAMES[then_by].toLowerCase()}`]),
+  ].join(" ");
+
+type Row = UsageAnswer["rows"][number];
+type Value = Pick<Row, "key" | "label" | "totals" | "other_values">;
+
+/** Renders rows by columns, with the totals of both. */
+function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQuery) => string | null): Html {
+  const { rows, columns, metric, by, then_by } = usage;
+  const amountOf = ({ totals }: Pick<Value, "totals">) => metricOf(parseSums(totals), metric);
+  const highest = highestOf(rows.flatMap(({ cells }) => cells.map((cell) => amountOf(cell) ?? 0n)));
+  const total = amountOf(usage) ?? 0n;
+  const heading = ({ key, label, other_values }: Value, dimension: UsageDimension) =>
+    other_values === null
+      ? html`<a href="${usageHref(view, withFilter(view.query, dimension, key))}"><bdi>${label}</bdi></a>`
+      : html`${label} <span class="quiet">(${other_values})</span>`;
+  const renderCell = (row: Row, column: Value) => {
+    const cell = row.cells.find(
+      ({ key, other_values }) =>
+        key === column.key && (other_values === null) === (column.other_values === null),
+    );
+    const value = cell === undefined ? 0n : amountOf(cell);
+    if (cell === undefined || value === 0n)
+      return html`<td class="num quiet">${cell === undefined ? "" : UNKNOWN}</td>`;
+    const shown = renderMetric(metric, value);
+    const isSingle =
+      row.other_values === null && column.other_values === null && by !== null && then_by !== null;
+    const both = isSingle ? withFilter(withFilter(view.query, by, row.key), then_by, column.key) : null;
+    const href = both === null ? null : (list(both) ?? usageHref(view, both));
+    return html`<td class="num cell-${heatLevel(value ?? 0n, highest)}">${href === null ? shown : html`<a href="${href}">${shown}</a>`}</td>`;
+  };
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${describeQuestion(usage, false)} as a table"><table class="pivot" aria-label="${describeQuestion(usage, false)}">
+    <thead><tr><th scope="col">${by === null ? "" : DIMENSION_NAMES[by]}</th>${columns.map((column) => html`<th scope="col" class="num">${then_by === null ? column.label : heading(column, then_by)}</th>`)}<th scope="col" class="num">Total</th><th scope="col" class="num">Share</th></tr></thead>
+    <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${renderMetric(metric, amountOf(row))}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
+    <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${renderMetric(metric, amountOf(column))}</td>`)}<td class="num">${renderMetric(metric, amountOf(usage))}</td><td></td></tr></tfoot>
+  </table></div>`;
+}

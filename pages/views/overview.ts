@@ -1,0 +1,309 @@
+import { html } from "hono/html";
+import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
+import type { PriceFix } from "../../core/pricing/price-fix.ts";
+import { assignColours } from "../../core/pricing/view/palette.ts";
+import { withFilter } from "../../core/pricing/view/usage-query.ts";
+import { isMoney, metricOf, parseSums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
+import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
+import { formatQuantity } from "../../core/values/text/format-quantity.ts";
+import { weekdayOf } from "../../core/values/zone.ts";
+import type { UsageAnswer, UsageDimension, UsageForecast, UsageMetric } from "../../core/wire/usage.ts";
+import { type Bar, renderBars } from "../chart/bars.ts";
+import { type HeatCell, renderHeatmap } from "../chart/heatmap.ts";
+import { renderMeter } from "../chart/meter.ts";
+import { formatChange, formatShare, renderShortCount, renderUsd } from "../figures.ts";
+import { formatPermille, formatShortUsd } from "../formats.ts";
+import type { Html } from "../html.ts";
+import { type FirstStep, renderFirstRun, renderState } from "../states.ts";
+import {
+  type CaveatLinks,
+  comparisonMenu,
+  DIMENSION_NAMES,
+  dimensionMenu,
+  filterMenu,
+  formatMetric,
+  METRIC_NAMES,
+  metricMenu,
+  renderCaveats,
+  renderMetric,
+  renderUsageChips,
+  renderUsageMenus,
+  renderUsageNotices,
+  type UsageView,
+  type UsageViewSpec,
+  usageHref,
+  usagePageHref,
+} from "../usage-view.ts";
+import { EXPLORE_VIEW } from "./explore-view.ts";
+import { renderPriceFix } from "./request.ts";
+
+export const OVERVIEW_VIEW: UsageViewSpec = { path: "/", defaults: { by: "model" } };
+
+/** The metrics of the overview's chart. */
+const METRICS: readonly UsageMetric[] = [
+  "spent",
+  "plan_usage",
+  "requests",
+  "failed_requests",
+  "tokens",
+  "output_tokens",
+];
+
+/** What its chart can be stacked by. */
+const STACKS: readonly UsageDimension[] = [
+  "model",
+  "project",
+  "branch",
+  "provider",
+  "client",
+  "billing",
+  "status",
+];
+
+/** The values of these can be chosen as filters. */
+const FILTERS: readonly UsageDimension[] = ["project", "model", "client"];
+
+export interface OverviewAnswer {
+  /** By the view's dimension, with buckets. */
+  readonly usage: UsageAnswer;
+  /** The same query by one dimension each, without buckets. */
+  readonly breakdowns: readonly UsageAnswer[];
+  /** This month; null if it is not known. */
+  readonly forecast: UsageForecast | null;
+  /** A year by day, and some weeks by hour; null if they are left out. */
+  readonly year: UsageAnswer | null;
+  readonly hours: UsageAnswer | null;
+  /** How the models of unpriced requests get a price. */
+  readonly priceFixes: readonly PriceFix[];
+  /** The steps to the first call; empty if there was one. */
+  readonly firstSteps: readonly FirstStep[];
+  readonly links: CaveatLinks;
+}
+
+/** Renders what was spent, on what, and where it is going. */
+export function renderOverview(answer: OverviewAnswer, view: UsageView): Html {
+  const { usage, firstSteps, links } = answer;
+  if (firstSteps.length > 0) return html`<div id="first" data-live>${renderFirstRun(firstSteps)}</div>`;
+  return html`${renderUsageNotices(view)}
+    ${renderControls(answer, view)}
+    ${renderUsageChips(view)}
+    <div id="summary" data-live><p class="quiet" data-summary>${describePeriod(usage)} ${describeChange(usage)}</p>
+    ${renderFigures(answer)}
+    ${renderCaveats(usage, links)}
+    ${answer.priceFixes.length === 0 ? "" : html`<details id="price-fixes" class="panel"><summary>How these models get a price</summary>${answer.priceFixes.map(renderPriceFix)}</details>`}</div>
+    ${usage.totals.requests === 0 ? renderNothing(usage, view) : renderContents(answer, view)}`;
+}
+
+function renderContents(answer: OverviewAnswer, view: UsageView): Html {
+  const { usage, breakdowns } = answer;
+  return html`<section class="panel" aria-labelledby="chart-title">
+      <div class="head"><h2 id="chart-title">${METRIC_NAMES[usage.metric]} by ${nameOf(usage.by)}</h2><span class="quiet">${describeBuckets(usage)}</span></div>
+      <div id="chart" data-live>${renderUsageBars(usage, view)}</div>
+    </section>
+    <div class="pair" id="breakdowns" data-live>${breakdowns.map((each) => renderBreakdown(each, view))}</div>
+    ${renderWhen(answer, view)}`;
+}
+
+const nameOf = (dimension: UsageDimension | null): string =>
+  dimension === null ? "time" : DIMENSION_NAMES[dimension].toLowerCase();
+
+function renderControls({ breakdowns }: OverviewAnswer, view: UsageView): Html {
+  const valuesOf = (dimension: UsageDimension) =>
+    (breakdowns.find(({ by }) => by === dimension)?.rows ?? []).flatMap(({ key }) =>
+      key === null ? [] : [key],
+    );
+  return renderUsageMenus(
+    view,
+    [metricMenu(view, METRICS), dimensionMenu("by", "by", view.query.by, STACKS), comparisonMenu(view)],
+    FILTERS.map((dimension) => filterMenu(view, dimension, valuesOf(dimension))),
+  );
+}
+
+/** The period in words, with its zone. */
+const describePeriod = ({ period, tz }: UsageAnswer): string => `${period.label} (${tz}).`;
+
+/** One sentence on what changed and who explains it. */
+function describeChange({ change, metric, compared_period, by }: UsageAnswer): Html | "" {
+  if (change === null || compared_period === null) return "";
+  const delta = BigInt(change.delta);
+  const explained = BigInt(change.explained);
+  const size = (value: bigint) => formatMetric(metric, value < 0n ? -value : value);
+  return html`${delta > 0n ? "Up" : "Down"} ${size(delta)} from ${compared_period.label}${by === null ? "." : html`; <bdi>${change.label}</bdi> explains ${size(explained)}.`}`;
+}
+
+const inputOf = ({ tokens }: UsageSums): bigint =>
+  (tokens.prompt ?? 0n) + (tokens.cacheRead ?? 0n) + (tokens.cacheWrite ?? 0n);
+
+function renderFigures({ usage, forecast, links }: OverviewAnswer): Html {
+  const totals = parseSums(usage.totals);
+  const before = usage.compared === null ? null : parseSums(usage.compared);
+  const { coverage } = usage;
+  const tokens = metricOf(totals, "tokens");
+  const tile = (name: string, value: Html | string, note: Html | string) =>
+    html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
+  const change = (metric: UsageMetric) => {
+    if (before === null) return "";
+    const earlier = metricOf(before, metric) ?? 0n;
+    return earlier === 0n
+      ? "none in the period before"
+      : `${formatChange(metricOf(totals, metric) ?? 0n, earlier)} on the period before`;
+  };
+  return html`<dl class="figures">
+    ${tile("Spent", renderUsd(totals.spentPicoUsd), change("spent"))}
+    ${totals.planUsagePicoUsd === 0n ? "" : tile("Plan usage", renderUsd(totals.planUsagePicoUsd), "at API prices, not spent")}
+    ${totals.unknownBillingPicoUsd === 0n ? "" : tile("Unknown billing", renderUsd(totals.unknownBillingPicoUsd), "spent or covered by a plan")}
+    ${forecast === null ? "" : renderForecast(forecast)}
+    ${tile("Requests", renderShortCount(totals.requests), totals.failed === 0 ? "none failed" : `${formatCount(totals.failed)} failed, ${formatShare(totals.failed, totals.requests)}`)}
+    ${tile("Tokens", renderShortCount(tokens), inputOf(totals) === 0n ? "" : `${formatShare(totals.tokens.cacheRead ?? 0n, inputOf(totals))} of the input from caches`)}
+    ${coverage === null ? "" : tile("Coverage", html`<a href="${links.coverage}" class="${coverage.permille === 1000 ? "good" : ""}">${coverage.permille === null ? UNKNOWN : formatPermille(coverage.permille)}</a>`, coverage.permille === null ? "no calls to providers" : `${formatCount(coverage.metered)} of ${formatCount(coverage.seen)} calls`)}
+  </dl>`;
+}
+
+function renderForecast({ to_date, estimate, month }: UsageForecast): Html {
+  const range =
+    estimate === null
+      ? "an estimate needs 14 days"
+      : `estimate: ${formatShortUsd(BigInt(estimate.low))} to ${formatShortUsd(BigInt(estimate.high))}`;
+  return html`<div><dt>${month} so far</dt><dd class="value">${renderUsd(BigInt(to_date))}</dd><dd>${range}</dd></div>`;
+}
+
+function renderNothing(usage: UsageAnswer, view: UsageView): Html {
+  if (view.query.filters.length > 0)
+    return renderState(
+      "No requests match these filters",
+      "Remove one of them to see more.",
+      html`<p><a href="${usageHref(view, { filters: [] })}">Remove all filters</a></p>`,
+    );
+  const { coverage } = usage;
+  const missed = coverage === null ? 0 : coverage.seen;
+  return renderState(
+    missed === 0 ? "No calls in this period" : "Calls in this period were not metered",
+    missed === 0
+      ? "The meter saw no call to a provider."
+      : `${formatQuantity(missed, "call")} passed without being read.`,
+    html`<p><a href="${usageHref(view, { period: "12m" })}">Show 12 months</a></p>`,
+  );
+}
+
+const BUCKETS: Readonly<Record<UsageAnswer["bucket"], string>> = {
+  none: "",
+  "15m": "per quarter of an hour",
+  hour: "per hour",
+  day: "per day",
+  week: "per week",
+  month: "per month",
+};
+
+const describeBuckets = ({ bucket, tz, compared_period }: UsageAnswer): string =>
+  `${BUCKETS[bucket]}, ${tz}${compared_period === null ? "" : `; dashed: ${compared_period.label}`}`;
+
+/** The top of an empty chart. */
+const emptyCeiling = (metric: UsageMetric): bigint => (isMoney(metric) ? PICO_USD_PER_USD : 10n);
+
+/** The colour of "Other" and of unknown values. */
+const GREY = 6;
+
+/** Renders the buckets of an answer, stacked by its rows. A bar leads to the same view of its time. */
+export function renderUsageBars(usage: UsageAnswer, view: UsageView): Html {
+  const { buckets, metric, compared_series } = usage;
+  const rows = usage.rows.filter(({ series }) => series.some((value) => value !== null && value !== "0"));
+  const sorted = rows.toReversed();
+  const colours = assignColours(rows.map(({ key }) => key));
+  const series = rows.map(({ label }, n) => ({ name: label, colour: colours[n] ?? GREY }));
+  const bars = buckets.map(({ label, from, to, totals }, at): Bar => {
+    const before = compared_series[at];
+    return {
+      label,
+      axisLabel: label.replace(/^\d{4}-(?=\d\d-\d\d)/, ""),
+      href: usageHref(view, { period: { from, to } }),
+      values:
+        rows.length === 0
+          ? [metricOf(parseSums(totals), metric) ?? 0n]
+          : sorted.map((row) => BigInt(row.series[at] ?? "0")),
+      before: before === undefined || before === null ? null : BigInt(before),
+    };
+  });
+  return renderBars({
+    id: "usage",
+    title: `${METRIC_NAMES[metric]} by ${nameOf(usage.by)}`,
+    heading: `Time (${usage.tz})`,
+    series: rows.length === 0 ? [{ name: METRIC_NAMES[metric], colour: 0 }] : series.toReversed(),
+    bars,
+    ceilingIfEmpty: emptyCeiling(metric),
+    format: (value) => formatMetric(metric, value),
+    render: (value) => renderMetric(metric, value),
+  });
+}
+
+/** Renders the values of one dimension with their shares. A click filters by the value. */
+export function renderBreakdown(answer: UsageAnswer, view: UsageView): Html {
+  const { by, rows, metric } = answer;
+  if (by === null) return html``;
+  const whole = metricOf(parseSums(answer.totals), metric) ?? 0n;
+  const title = `${DIMENSION_NAMES[by]}s`.replace(/chs$/, "ches");
+  const explore = usagePageHref(EXPLORE_VIEW, { ...view.query, by, thenBy: null });
+  return html`<section class="panel" aria-labelledby="${by}-title"><div class="head"><h2 id="${by}-title">${title}</h2><a href="${explore}">Explore</a></div>
+    ${
+      rows.length === 0
+        ? html`<p class="quiet">None in this period.</p>`
+        : html`<div class="scroll"><table aria-label="${title}">
+    <thead><tr><th scope="col">${DIMENSION_NAMES[by]}</th><th scope="col" class="share desk"><span class="hidden">Share</span></th><th scope="col" class="num">Share</th><th scope="col" class="num">${METRIC_NAMES[metric]}</th><th scope="col" class="num desk">${answer.compared === null ? "" : "Change"}</th></tr></thead>
+    <tbody>${rows.map((row) => {
+      const value = metricOf(parseSums(row.totals), metric);
+      const before = row.compared === null ? null : metricOf(parseSums(row.compared), metric);
+      const href = row.other_values === null ? usageHref(view, withFilter(view.query, by, row.key)) : explore;
+      const label = row.other_values === null ? row.label : `${formatCount(row.other_values)} others`;
+      return html`<tr><th scope="row" class="name"><a href="${href}"><bdi>${label}</bdi></a></th><td class="share desk">${renderMeter({ percent: whole === 0n ? 0 : Number(((value ?? 0n) * 1_000n) / whole) / 10 })}</td><td class="num">${formatShare(value ?? 0n, whole)}</td><td class="num">${renderMetric(metric, value)}${metric === "spent" && row.totals.plan_usage_pico_usd !== "0" ? html`<span class="sub">${renderUsd(BigInt(row.totals.plan_usage_pico_usd))} plan</span>` : ""}</td><td class="num desk quiet">${before === null ? "" : formatChange(value ?? 0n, before)}</td></tr>`;
+    })}</tbody></table></div>`
+    }</section>`;
+}
+
+/** Renders when usage happened: a year by day, and a week by hour. The tables are those of Explore. */
+function renderWhen({ year, hours }: OverviewAnswer, view: UsageView): Html | "" {
+  if (year === null && hours === null) return "";
+  const table = (period: "12m" | "30d", bucket: "day" | "hour") =>
+    `${usagePageHref(EXPLORE_VIEW, { ...view.query, period, bucket, by: EXPLORE_VIEW.defaults?.by ?? null, top: 10 })}&view=chart`;
+  return html`<section class="panel" aria-labelledby="when-title"><div class="head"><h2 id="when-title">When</h2><span class="quiet">${METRIC_NAMES[view.query.metric]}, ${year?.tz ?? hours?.tz}</span></div>
+    ${year === null ? "" : html`<div class="head"><h3>By day, 12 months</h3><a href="${table("12m", "day")}">As a table</a></div>${renderYear(year)}`}
+    ${hours === null ? "" : html`<div class="head"><h3>By weekday and hour, 30 days</h3><a href="${table("30d", "hour")}">As a table</a></div>${renderWeek(hours)}`}</section>`;
+}
+
+const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+const bucketValue = (usage: UsageAnswer, at: number): bigint =>
+  metricOf(parseSums(usage.buckets[at]?.totals ?? usage.totals), usage.metric) ?? 0n;
+
+/** Draws a column per week, with a row per weekday. */
+function renderYear(year: UsageAnswer): Html {
+  const rows = WEEKDAYS.map((name) => ({ name, cells: [] as HeatCell[] }));
+  const months = new Map<number, string>();
+  const first = weekdayOf(year.buckets[0]?.label ?? "1970-01-01");
+  for (let day = 0; day < first; day += 1) rows[day]?.cells.push({ label: "", value: null });
+  for (const [at, { label }] of year.buckets.entries()) {
+    rows[(first + at) % 7]?.cells.push({ label, value: bucketValue(year, at) });
+    if (label.endsWith("-01")) months.set(Math.floor((first + at) / 7), label.slice(0, 7));
+  }
+  const shown = [...months].filter((_, n) => n % 2 === 0);
+  return renderHeatmap(rows, new Map(shown), (value) => formatMetric(year.metric, value));
+}
+
+/** The hours that are named below a week. */
+const HOURS: ReadonlyMap<number, string> = new Map([0, 6, 12, 18].map((hour) => [hour, `${hour}:00`]));
+
+/** Draws a column per hour, with a row per weekday. */
+function renderWeek(hours: UsageAnswer): Html {
+  const sums = WEEKDAYS.map(() => Array.from({ length: 24 }, () => 0n));
+  for (const [at, { label }] of hours.buckets.entries()) {
+    const row = sums[weekdayOf(label.slice(0, 10))];
+    const hour = Number(label.slice(11, 13));
+    if (row !== undefined) row[hour] = (row[hour] ?? 0n) + bucketValue(hours, at);
+  }
+  const rows = WEEKDAYS.map((name, day) => ({
+    name,
+    cells: (sums[day] ?? []).map((value, hour) => ({
+      label: `${name} ${String(hour).padStart(2, "0")}:00`,
+      value,
+    })),
+  }));
+  return renderHeatmap(rows, HOURS, (value) => formatMetric(hours.metric, value));
+}
