@@ -1,3 +1,4 @@
+import type { Budget, CallFacts } from "../core/budgets/budget.ts";
 import type { Registry } from "../core/metering/usage/registry.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { ConnectionOwnerLookup } from "../core/ports/connection-owner.ts";
@@ -12,6 +13,7 @@ import type { Redact } from "../core/privacy/redaction/redact.ts";
 import type { Millis } from "../core/values/time.ts";
 import type { ApiPeer } from "./api/app.ts";
 import type { DaemonHealth, DaemonStatus } from "./api/daemon-status.ts";
+import type { BudgetNotice } from "./budgets/budget-notice.ts";
 import type { ConnectionAttribution } from "./capture/ports.ts";
 import type { ProjectOrigins } from "./capture/project-origins.ts";
 import type { CloudService } from "./cloud/cloud-service.ts";
@@ -65,6 +67,8 @@ export interface DaemonPorts {
   webhooks?: WebhookService | null;
   /** Exports records by OTLP. The daemon starts and stops it. Null: not configured. */
   otlp?: OtlpService | null;
+  /** Tells the user of budgets outside of the daemon: on the desktop, or by a program. Its errors are logged. */
+  notify?(notice: BudgetNotice): void;
   /** Returns how many log lines could not be written. */
   logLinesLost?(): number;
   /** This machine's name, for the dashboard. */
@@ -95,6 +99,8 @@ export interface DaemonConfig {
   maxBodyBytes: number;
   /** How long captured bodies are kept. */
   bodyRetentionDays: number;
+  /** The budgets of `config.toml`, and the machine and person that their scopes can name. */
+  budgets?: { readonly configured: readonly Budget[]; readonly place: CallFacts };
   /** Warnings about the configuration, as text for people. */
   warnings: readonly string[];
 }

@@ -1,6 +1,8 @@
 import { errorName } from "../core/values/text/describe-error.ts";
 import { createMeteredCounters, type MeteredCounters } from "./api/metrics.ts";
 import { createRecordFeed, type RecordFeed } from "./api/record-feed.ts";
+import { type BudgetTracker, createBudgetTracker } from "./budgets/budget-tracker.ts";
+import { budgetNoticeFields } from "./budgets/notice-text.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import { createProjectSettings } from "./capture/project-settings.ts";
 import type { DaemonConfig, DaemonPorts } from "./daemon.ts";
@@ -16,13 +18,15 @@ export interface Pipeline {
   readonly counters: MeteredCounters;
   readonly feed: RecordFeed;
   readonly limits: LimitTracker;
+  readonly budgets: BudgetTracker;
 }
 
 /** Creates capture and the writer, which also counts each stored record and publishes it to the feed. */
 export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeline {
   const feed = createRecordFeed();
   const counters = createMeteredCounters();
-  const writer = createFeedingWriter(ports, counters, feed);
+  const budgets = createPipelineBudgets(ports, config, feed);
+  const writer = createFeedingWriter(ports, budgets, counters, feed);
   const limits = createPipelineTracker(ports, feed);
   const projects = createProjectSettings(ports.store.settings, tapClock);
   const capture = createCapture({
@@ -47,14 +51,19 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
       begin: writer.begin,
     },
   });
-  return { capture, writer, counters, feed, limits };
+  return { capture, writer, counters, feed, limits, budgets };
 }
 
-function createFeedingWriter(ports: DaemonPorts, counters: MeteredCounters, feed: RecordFeed): RecordWriter {
+function createFeedingWriter(
+  ports: DaemonPorts,
+  budgets: BudgetTracker,
+  counters: MeteredCounters,
+  feed: RecordFeed,
+): RecordWriter {
   return createRecordWriter({
     store: {
       insertBatch(batch) {
-        ports.store.insertBatch(batch);
+        budgets.store(batch, () => ports.store.insertBatch(batch));
         // A record is counted once its project is final.
         const final = batch.records.filter(({ attributionDueAt }) => attributionDueAt === undefined);
         const attributed = [...final, ...(batch.attributed ?? [])];
@@ -86,5 +95,29 @@ function createPipelineTracker({ store, clock, log, webhooks }: DaemonPorts, fee
       webhooks?.addLimitEvent(event);
     },
     onFailure: (cause) => log.error("daemon.task_crashed", { task: "limits", error: errorName(cause) }),
+  });
+}
+
+function createPipelineBudgets(ports: DaemonPorts, config: DaemonConfig, feed: RecordFeed): BudgetTracker {
+  const { store, clock, log, webhooks, notify } = ports;
+  const onFailure = (cause: unknown) =>
+    log.error("daemon.task_crashed", { task: "budgets", error: errorName(cause) });
+  return createBudgetTracker({
+    store,
+    clock,
+    configured: config.budgets?.configured ?? [],
+    place: config.budgets?.place ?? {},
+    onNotice(notice) {
+      const isUrgent = notice.event !== "budget.lifted" && notice.event !== "budget.lift_ended";
+      log[isUrgent ? "warn" : "info"](notice.event, budgetNoticeFields(notice));
+      feed.publishBudget(notice);
+      webhooks?.addBudgetNotice(notice);
+      try {
+        notify?.(notice);
+      } catch (cause) {
+        onFailure(cause);
+      }
+    },
+    onFailure,
   });
 }

@@ -88,7 +88,7 @@ interface ApiParts extends Pipeline {
 
 /** Serves the loopback API. */
 async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiParts): Promise<ServedApi> {
-  const { capture, feed, counters, limits, startedAt, allowedHosts, getRunning } = parts;
+  const { capture, feed, counters, limits, budgets, startedAt, allowedHosts, getRunning } = parts;
   const { log, cloud } = ports;
   const token = config.loopbackToken;
   const port = () => served.port;
@@ -106,6 +106,7 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     feed,
     counters,
     limits,
+    budgets: { tracker: budgets, configured: config.budgets?.configured ?? [] },
     callsInFlight: capture.callsInFlight,
     cloud:
       cloud == null
@@ -212,6 +213,7 @@ async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<vo
   await served.close(deadlineMs);
   await storeRest(daemon);
   daemon.limits.stop();
+  daemon.budgets.stop();
   writer.close();
   const { closed = 0 } = writer.health().dropped;
   if (closed > 0)

@@ -108,7 +108,7 @@ function readName(value: unknown): string {
 }
 
 const AMOUNT = /^(\$?)\s*(\d{1,19}(?:\.\d{1,12})?)\s*([kKmM]?)\s*([a-zA-Z]*)$/;
-const EXPECTED_AMOUNT = 'must be an amount such as "25 USD", "2M tokens" or "500 requests"';
+const EXPECTED_AMOUNT = 'must be written like "25 USD", "2M tokens" or "500 requests"';
 const MULTIPLES: Readonly<Record<string, bigint>> = { k: 1_000n, m: 1_000_000n };
 
 function readAmount(value: unknown): Pick<Budget, "unit" | "limit"> {
@@ -179,8 +179,11 @@ function normaliseProject(text: string): string {
 
 function readThresholds(value: unknown): readonly number[] {
   if (value === undefined) return DEFAULT_THRESHOLDS;
+  // The integers of a TOML file may be bigints.
   const isPercent = (each: unknown) =>
-    Number.isInteger(each) && Number(each) >= 1 && Number(each) <= MAX_THRESHOLD;
+    (typeof each === "bigint" || Number.isInteger(each)) &&
+    Number(each) >= 1 &&
+    Number(each) <= MAX_THRESHOLD;
   if (!Array.isArray(value) || value.length > MAX_THRESHOLDS || !value.every(isPercent))
     throw new Invalid("thresholds", "must be a list of whole numbers in percent, such as [50, 80, 100]");
   return [...new Set(value.map(Number))].sort((one, other) => one - other);

@@ -16,6 +16,22 @@ const LIMIT_FIELDS = {
   resets_at: "word",
 } as const satisfies Readonly<Record<string, LogFieldKind>>;
 
+/** What happens to a budget. Its name is chosen by the user. */
+const BUDGET_FIELDS = {
+  budget: "text",
+  unit: "word",
+  limit: "word",
+  used: "word",
+  used_percent: "count",
+  threshold: "count",
+  session: "word",
+  period_to: "word",
+  gone_at: "word",
+  until: "word",
+  at_limit: "word",
+  at_api_prices: "flag",
+} as const satisfies Readonly<Record<string, LogFieldKind>>;
+
 /**
  * The daemon's log events with their fields. The first block is the list of docs/specification.md#log-events, with its
  * names and fields; the rest are additional events.
@@ -84,6 +100,13 @@ export const LOG_EVENTS = {
 
   "limit.warning": LIMIT_FIELDS,
   "limit.reset": { ...LIMIT_FIELDS, early: "flag" },
+
+  "budget.warning": BUDGET_FIELDS,
+  "budget.exceeded": BUDGET_FIELDS,
+  "budget.forecast": BUDGET_FIELDS,
+  "budget.guard_tripped": BUDGET_FIELDS,
+  "budget.lifted": BUDGET_FIELDS,
+  "budget.lift_ended": BUDGET_FIELDS,
 
   "daemon.started": { version: "word", proxy_port: "count", api_port: "count" },
   "daemon.stopped": { reason: "word" },

@@ -1,8 +1,10 @@
 import type { Hono } from "hono";
+import type { Budget } from "../../core/budgets/budget.ts";
 import type { IsKnownHost } from "../../core/metering/coverage/unlisted-hosts.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ConnectionOwnerLookup } from "../../core/ports/connection-owner.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { BudgetTracker } from "../budgets/budget-tracker.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { ProjectOrigins } from "../capture/project-origins.ts";
 import type { LimitTracker } from "../limits/limit-tracker.ts";
@@ -40,6 +42,11 @@ export interface ApiPorts {
   >;
   /** Follows limits. Without it, only stored readings are shown. */
   limits?: Pick<LimitTracker, "flush">;
+  /** The budgets, and which of them are in `config.toml`. Without them, none are shown. */
+  budgets?: {
+    readonly tracker: Pick<BudgetTracker, "refresh" | "state" | "letThrough">;
+    readonly configured: readonly Budget[];
+  };
   /** Returns the calls whose responses have not ended. Without it, none are shown. */
   callsInFlight?: Capture["callsInFlight"];
   feed: RecordFeed;

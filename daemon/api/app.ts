@@ -4,6 +4,7 @@ import type { ConnectionOwner } from "../../core/ports/connection-owner.ts";
 import { createLocalPages } from "../page/local-pages.ts";
 import { checkAccess, REQUEST_HEADER } from "./access.ts";
 import type { ApiPorts } from "./api-ports.ts";
+import { createBudgetRoutes } from "./budget-routes.ts";
 import { createDataRoutes } from "./data-routes.ts";
 import { hasBearerSecret } from "./has-bearer-secret.ts";
 import { createLimitRoutes } from "./limit-routes.ts";
@@ -89,6 +90,7 @@ export function createApi(ports: ApiPorts): Hono<{ Bindings: ApiBindings }> {
       createProjectRoutes(origins, (context) => hasBearerSecret(context, ports)),
     );
   api.route("/v1/limits", createLimitRoutes(ports));
+  api.route("/v1/budgets", createBudgetRoutes(ports));
   api.route("/v1/now", createNowRoutes(ports));
   api.route("/v1/usage", createUsageRoutes(ports));
   api.route("/v1", createDataRoutes(ports));

@@ -1,6 +1,8 @@
 import type { LimitEvent } from "../../core/metering/limits/limit-events.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
+import type { BudgetNotice } from "../budgets/budget-notice.ts";
+import { budgetNoticeFields } from "../budgets/notice-text.ts";
 import { limitEventFields } from "../limits/limit-event-fields.ts";
 import type { RecordFeed } from "./record-feed.ts";
 import { requestJson } from "./request-json.ts";
@@ -24,6 +26,9 @@ function eventText(record: RequestRecord): string {
 /** Formats an event without an ID: one that was missed is not sent again, because the limits show it. */
 const limitText = (event: LimitEvent): string =>
   `event: ${event.name}\ndata: ${JSON.stringify(limitEventFields(event))}\n\n`;
+
+const budgetText = (notice: BudgetNotice): string =>
+  `event: ${notice.event}\ndata: ${JSON.stringify(budgetNoticeFields(notice))}\n\n`;
 
 /**
  * Opens a stream of the missed records, followed by new ones. Returns null if there are too many readers. The stream ends
@@ -60,6 +65,7 @@ export function openEventStream(
   const stop = feed.listen({
     record: (record) => send(eventText(record)),
     limit: (event) => send(limitText(event)),
+    budget: (notice) => send(budgetText(notice)),
     ended: finish,
   });
   if (stop === null) return null;

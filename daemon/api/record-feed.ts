@@ -1,13 +1,15 @@
 import type { LimitEvent } from "../../core/metering/limits/limit-events.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
+import type { BudgetNotice } from "../budgets/budget-notice.ts";
 
 /** The most concurrent listeners. A browser opens one per page. */
 const MAX_LISTENERS = 16;
 
-/** Publishes records as they are stored, and what happens to limits. */
+/** Publishes records as they are stored, and what happens to limits and budgets. */
 export interface RecordFeed {
   publish(records: readonly RequestRecord[]): void;
   publishLimit(event: LimitEvent): void;
+  publishBudget(notice: BudgetNotice): void;
   /** Returns a function that removes the listener, or null if there are too many listeners. */
   listen(listener: FeedListener): (() => void) | null;
   /** Ends all listeners and accepts no more. */
@@ -18,6 +20,7 @@ export interface RecordFeed {
 interface FeedListener {
   record(record: RequestRecord): void;
   limit?(event: LimitEvent): void;
+  budget?(notice: BudgetNotice): void;
   ended(): void;
 }
 
@@ -40,6 +43,7 @@ export function createRecordFeed(): RecordFeed {
         for (const record of records) listener.record(record);
       }),
     publishLimit: (event) => tell((listener) => listener.limit?.(event)),
+    publishBudget: (notice) => tell((listener) => listener.budget?.(notice)),
     listen(listener) {
       if (closed || listeners.size >= MAX_LISTENERS) return null;
       listeners.add(listener);

@@ -7,6 +7,8 @@ import type { Log } from "../../core/ports/log.ts";
 import type { IdHash } from "../../core/privacy/policy/id-hash.ts";
 import type { Sha256 } from "../../core/values/hash.ts";
 import type { Millis } from "../../core/values/time.ts";
+import type { BudgetNotice } from "../budgets/budget-notice.ts";
+import { budgetNoticeFields } from "../budgets/notice-text.ts";
 import { limitEventFields } from "../limits/limit-event-fields.ts";
 import type { Store } from "../store/port/store.ts";
 import { logTaskCrash } from "../tasks/log-task-crash.ts";
@@ -18,6 +20,8 @@ export interface WebhookService {
   start(): void;
   /** Keeps an event until it is delivered. Never throws. */
   addLimitEvent(event: LimitEvent): void;
+  /** The same for what happens to a budget. */
+  addBudgetNotice(notice: BudgetNotice): void;
   status(): readonly WebhookStatus[];
   /** Ends requests in progress; what they sent is sent again after the next start. */
   stop(): Promise<void>;
@@ -60,18 +64,20 @@ export function createWebhookService(
 ): WebhookService {
   const queue = createQueue(ports);
   const workers = webhooks.map((webhook) => createWebhookWorker(ports, webhook, queue));
+  const add = (type: WebhookEvent, data: unknown) => {
+    if (!webhooks.some(({ events }) => events.includes(type))) return;
+    try {
+      queue.add({ type, at: ports.clock.now(), data });
+    } catch (cause) {
+      logTaskCrash(ports.log, "webhooks", cause);
+    }
+  };
   return {
     start() {
       for (const worker of workers) worker.start();
     },
-    addLimitEvent(event) {
-      if (!webhooks.some(({ events }) => events.includes(event.name))) return;
-      try {
-        queue.add({ type: event.name, at: ports.clock.now(), data: limitEventFields(event) });
-      } catch (cause) {
-        logTaskCrash(ports.log, "webhooks", cause);
-      }
-    },
+    addLimitEvent: (event) => add(event.name, limitEventFields(event)),
+    addBudgetNotice: (notice) => add(notice.event, budgetNoticeFields(notice)),
     status: () => workers.map((worker) => worker.status()),
     stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))),
   };

@@ -5,8 +5,8 @@ import { resolveConfig } from "../../core/operations/config/resolve-config.ts";
 
 /** The tables that `core/operations/config` looks into; what else it asks for is a key. */
 const TABLES =
-  /^(proxy|api|cloud|cloud\.(bodies|upload)|bodies|pricing|attribution|azure|usage|telemetry|telemetry\.export|redaction|log)$/;
-const LISTS = /^(pricing\.operator(\.tiers)?|providers|webhooks|redaction\.rules)$/;
+  /^(proxy|api|cloud|cloud\.(bodies|upload)|bodies|pricing|attribution|azure|usage|telemetry|telemetry\.export|redaction|budget_warnings|log)$/;
+const LISTS = /^(pricing\.operator(\.tiers)?|providers|webhooks|budget|redaction\.rules)$/;
 
 /** The keys that `resolveConfig()` asks for: it is handed tables that note what is read from them. */
 function keysAskedFor(): string[] {

@@ -22,7 +22,7 @@ const coreRooms: Record<string, readonly string[]> = {
   metering: ["values", "wire", "ports", "pricing", "privacy"],
   budgets: ["values", "pricing", "metering"],
   delivery: ["values", "wire", "ports"],
-  operations: ["values", "wire", "pricing", "privacy", "metering", "delivery"],
+  operations: ["values", "wire", "pricing", "privacy", "metering", "budgets", "delivery"],
 };
 
 /** What each room of the CLI may import besides itself. The order is that of the floors, so there is no cycle. */

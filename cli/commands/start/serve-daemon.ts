@@ -26,6 +26,7 @@ import type { WebhookService } from "../../../daemon/webhooks/webhook-service.ts
 import { createCloudPorts } from "../../cloud/cloud-ports.ts";
 import type { RunningDaemon } from "../../daemon/daemon-process.ts";
 import { reachableHost } from "../../daemon/own-address.ts";
+import { placeOf } from "../../home/place-of.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { readOrCreateIdKey } from "../../home/read-or-create-secret.ts";
 import { fingerprintOf } from "../../install/trusted-authority.ts";
@@ -132,6 +133,7 @@ export async function serveDaemon(
     receiveTelemetry: config.telemetry.receive,
     maxBodyBytes: config.bodies.maxBodyBytes,
     bodyRetentionDays: config.bodies.retentionDays,
+    budgets: { configured: config.budgets, place: placeOf(cloudPorts.machine.hostname) },
     warnings: warnings.current,
   });
   proxyPort = daemon.proxyPort;

@@ -6,7 +6,11 @@ import type { Millis } from "../../values/time.ts";
 import { formatInstant } from "../../wire/instant.ts";
 
 /** The events that a webhook can be sent. */
-export const WEBHOOK_EVENTS = ["record.stored", "limit.warning", "limit.reset"] as const;
+export const WEBHOOK_EVENTS = [
+  ...(["record.stored", "limit.warning", "limit.reset"] as const),
+  ...(["budget.warning", "budget.exceeded", "budget.forecast", "budget.guard_tripped"] as const),
+  ...(["budget.lifted", "budget.lift_ended"] as const),
+] as const;
 
 /** The name of an event. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];

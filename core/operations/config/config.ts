@@ -1,3 +1,4 @@
+import type { Budget } from "../../budgets/budget.ts";
 import type { OtlpEndpoint } from "../../delivery/otlp/otlp-message.ts";
 import type { UploadFrom } from "../../delivery/uploader/upload-from.ts";
 import type { Webhook } from "../../delivery/webhook/webhook.ts";
@@ -72,6 +73,14 @@ export interface Config {
   telemetry: { receive: boolean; export: ConfiguredOtlp | null };
   redactionRules: readonly RedactionRule[];
   webhooks: readonly ConfiguredWebhook[];
+  /** With unique names. */
+  budgets: readonly Budget[];
+  budgetWarnings: {
+    /** Whether warnings are shown on the desktop. */
+    desktop: boolean;
+    /** A program with its arguments, which is started for each warning. Empty: none. */
+    command: readonly string[];
+  };
   log: { level: "debug" | "info" | "warn" | "error" };
 }
 

@@ -1,3 +1,5 @@
+import { type Budget, MAX_BUDGETS } from "../../budgets/budget.ts";
+import { BUDGET_KEYS, parseBudget } from "../../budgets/parse-budget.ts";
 import { isOtlpHeader, OTLP_SIGNALS } from "../../delivery/otlp/otlp-message.ts";
 import { UPLOAD_CAP_DEFAULT_BYTES, UPLOAD_CAP_MAX_BYTES } from "../../delivery/uploader/upload-cap.ts";
 import { parseUploadFrom } from "../../delivery/uploader/upload-from.ts";
@@ -62,6 +64,8 @@ export function resolveConfig(
   context: {
     readonly today: CalendarDate;
     readonly baseUrl?: Omit<StatedBaseUrls, "file">;
+    /** The time zone of budgets that state none. Default: UTC. */
+    readonly zone?: string;
     readonly locate?: (key: string) => string | null;
   },
 ): ResolvedConfig {
@@ -82,6 +86,8 @@ export function resolveConfig(
     telemetry: readTelemetry(root.table("telemetry"), root, raw),
     redactionRules,
     webhooks: readWebhooks(root, raw),
+    budgets: readBudgets(root.tables("budget"), context.zone ?? "UTC"),
+    budgetWarnings: readBudgetWarnings(root.table("budget_warnings")),
     log: { level: root.table("log").choice("level", "info", ["debug", "info", "warn", "error"]) },
   };
   root.finish();
@@ -484,6 +490,32 @@ function readWebhook(section: SectionReader): ConfiguredWebhook[] {
   return problems.size > 0
     ? []
     : [{ url, events, secretHex: secretHex as string, preset: preset as UploadPreset }];
+}
+
+/** Reads the budgets. One with an invalid value is ignored: another amount than was meant would be worse. */
+function readBudgets(sections: readonly SectionReader[], zone: string): Budget[] {
+  const budgets: Budget[] = [];
+  for (const section of sections) {
+    const input = Object.fromEntries(
+      BUDGET_KEYS.map((key) => [key, section.value(key, (raw) => raw ?? null, "") ?? undefined]),
+    );
+    const refuse = (key: string, problem: string) => section.warn(key, `${problem}; this budget is ignored`);
+    const [unknown] = section.remaining();
+    const parsed = parseBudget(input, { zone });
+    if (unknown !== undefined) {
+      const near = nearest(unknown[0], BUDGET_KEYS);
+      refuse(unknown[0], `is not a key of a budget${near === null ? "" : ` (did you mean ${near}?)`}`);
+    } else if (!parsed.ok) refuse(parsed.key, parsed.problem);
+    else if (budgets.some(({ name }) => name === parsed.budget.name))
+      refuse("name", `another budget has the name ${parsed.budget.name}`);
+    else if (budgets.length === MAX_BUDGETS) refuse("name", `there are more than ${MAX_BUDGETS} budgets`);
+    else budgets.push(parsed.budget);
+  }
+  return budgets;
+}
+
+function readBudgetWarnings(section: SectionReader): Config["budgetWarnings"] {
+  return { desktop: section.boolean("desktop", true), command: section.texts("command") };
 }
 
 function readRedactionRule(section: SectionReader): RedactionRule[] {

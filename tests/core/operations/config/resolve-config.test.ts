@@ -52,6 +52,8 @@ describe("resolveConfig()", () => {
       telemetry: { receive: false, export: null },
       redactionRules: [],
       webhooks: [],
+      budgets: [],
+      budgetWarnings: { desktop: true, command: [] },
       log: { level: "info" },
     });
   });
@@ -166,6 +168,24 @@ describe("resolveConfig()", () => {
       preset: "standard",
     };
     assert.deepEqual(config.webhooks, [webhook, { ...webhook, preset: "minimal" }]);
+  });
+
+  it("reads budgets, and ignores one that is invalid or has the name of another", () => {
+    const july = { name: "july", amount: "25 USD", project: "shop", thresholds: [50n, 80n] };
+    const { config, warnings } = resolve({
+      budget: [july, { ...july, amount: "30 USD" }, { name: "b" }, { ...july, name: "c", modle: "x" }],
+      budget_warnings: { desktop: false, command: ["/usr/bin/say"] },
+    });
+    assert.deepEqual(
+      config.budgets.map(({ name, limit, thresholds, period }) => [name, limit, thresholds, period]),
+      [["july", 25_000_000_000_000n, [50, 80], { kind: "month", zone: "UTC" }]],
+    );
+    assert.deepEqual(config.budgetWarnings, { desktop: false, command: ["/usr/bin/say"] });
+    assert.deepEqual(warnings, [
+      "budget[1].name: another budget has the name july; this budget is ignored",
+      'budget[2].amount: must be written like "25 USD", "2M tokens" or "500 requests"; this budget is ignored',
+      "budget[3].modle: is not a key of a budget (did you mean model?); this budget is ignored",
+    ]);
   });
 
   it("ignores webhooks if it is unknown which projects are local-only", () => {

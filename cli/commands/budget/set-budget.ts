@@ -1,0 +1,72 @@
+import { UsageError } from "clipanion";
+import { MAX_BUDGETS, SCOPE_KEYS, type ScopeKey } from "../../../core/budgets/budget.ts";
+import { parseBudget, toBudgetInput } from "../../../core/budgets/parse-budget.ts";
+import { requestBudgets } from "../../daemon/read-budgets.ts";
+import { withStore } from "../../home/open-store.ts";
+import { userName } from "../../home/place-of.ts";
+import { readConfig } from "../../home/read-config.ts";
+import type { CommandContext } from "../../program/command-context.ts";
+import { CommandFailure } from "../../program/exit-codes.ts";
+import { describeBudget } from "./render-budgets.ts";
+
+/** The options of `meter budget set`. */
+export interface SetBudgetOptions extends Readonly<Partial<Record<ScopeKey, string[] | undefined>>> {
+  readonly name: string;
+  readonly amount: string;
+  readonly period: string | undefined;
+  readonly zone: string | undefined;
+  readonly thresholds: string | undefined;
+  readonly block: boolean;
+  readonly reserve: boolean;
+  readonly failClosed: boolean;
+  readonly cut: boolean;
+  readonly coolDown: string | undefined;
+  readonly json: boolean;
+}
+
+/** The option of a key, where it is not the key's own name. */
+const OPTION_NAMES: Readonly<Record<string, string>> = { cool_down: "--cool-down" };
+
+/** Sets a budget, in place of the one of its name. */
+export async function setBudget(context: CommandContext, options: SetBudgetOptions): Promise<void> {
+  const { name, amount, period, zone, thresholds, block, reserve, failClosed, cut, coolDown, json } = options;
+  if (!block && (reserve || failClosed || cut))
+    throw new UsageError("--reserve, --fail-closed and --cut need --block.");
+  const input = {
+    ...Object.fromEntries(
+      SCOPE_KEYS.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]])),
+    ),
+    ...{ name, amount, reserve, at_limit: block ? "block" : "warn", fail: failClosed ? "closed" : "open" },
+    on_exceed: cut ? "cut" : "finish",
+    ...(period !== undefined && { period }),
+    ...(zone !== undefined && { zone }),
+    ...(coolDown !== undefined && { cool_down: coolDown }),
+    ...(thresholds !== undefined && { thresholds: thresholds.split(",").map(Number) }),
+  };
+  const parsed = parseBudget(input, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone });
+  if (!parsed.ok) {
+    const { key, problem } = parsed;
+    const named = key === "name" || key === "amount" ? `The ${key}` : (OPTION_NAMES[key] ?? `--${key}`);
+    throw new UsageError(`${named} ${problem}.`);
+  }
+  const { budget } = parsed;
+  const { config } = await readConfig(context.home, context.env);
+  if (config.budgets.some((each) => each.name === budget.name))
+    throw new CommandFailure(
+      `${budget.name} is set in config.toml. Change it there, or choose another name.`,
+    );
+  await withStore(context.home, { readOnly: false, create: true }, async ({ budgets }) => {
+    const others = budgets.list().filter((each) => each.name !== budget.name);
+    if (others.length + config.budgets.length >= MAX_BUDGETS)
+      throw new CommandFailure(
+        `There are ${MAX_BUDGETS} budgets, which is the most.\nRemove one: meter budget remove <name>`,
+      );
+    const action = { at: Date.now(), action: "set", actor: userName(), reason: null, until: null } as const;
+    budgets.save(budget.name, JSON.stringify(toBudgetInput(budget)), action);
+  });
+  const applied = await requestBudgets(context.home);
+  if (json) return context.printJson({ budget: toBudgetInput(budget), applied: applied !== null });
+  context.print(`Set ${describeBudget(toBudgetInput(budget))}.`);
+  if (applied === null)
+    context.print("The daemon is not running, so nothing is counted. Start it: meter start");
+}

@@ -1,0 +1,117 @@
+import type { Budget } from "../../core/budgets/budget.ts";
+import { forecastBudget } from "../../core/budgets/budget-forecast.ts";
+import {
+  type BudgetState,
+  type BudgetSum,
+  type BudgetsState,
+  callsSince,
+  currentBounds,
+  EMPTY_SUM,
+  inFlightSince,
+  usedSince,
+} from "../../core/budgets/budget-state.ts";
+import { usedPercent } from "../../core/budgets/describe-budget.ts";
+import { type BudgetInput, toBudgetInput } from "../../core/budgets/parse-budget.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+
+/** The state of a budget. `unknown`: its records could not be read. */
+export type BudgetStatus = "ok" | "warning" | "exceeded" | "paused" | "lifted" | "tripped" | "unknown";
+
+/**
+ * A budget as the loopback API and `meter budget list --json` show it. Times are ISO 8601 in UTC. Amounts are decimal texts: pico-USD,
+ * tokens or requests. Null is unknown, or absent.
+ */
+export interface BudgetView {
+  readonly name: string;
+  /** Where it is set. */
+  readonly source: "config.toml" | "command line";
+  /** The budget as it is set. */
+  readonly budget: BudgetInput;
+  readonly unit: Budget["unit"];
+  readonly status: BudgetStatus;
+  readonly limit: string;
+  readonly spent: string | null;
+  readonly in_flight: string;
+  readonly calls_in_flight: number;
+  readonly used_percent: number | null;
+  readonly calls: number | null;
+  /** Calls that are not in `spent`, because their price, billing mode or tokens are not known. */
+  readonly unknown_calls: number | null;
+  readonly period_from: string | null;
+  readonly period_to: string | null;
+  /** When the amount is used up at the pace of the period, if that is before its end. */
+  readonly gone_at: string | null;
+  readonly lifted_until: string | null;
+  readonly tripped_until: string | null;
+  /** The session with the largest sum, of a budget per session; the other members are about it. */
+  readonly session: string | null;
+}
+
+/** Returns what is shown of all budgets. */
+export function budgetViews(
+  state: BudgetsState,
+  configured: readonly Budget[],
+  now: Millis,
+): readonly BudgetView[] {
+  return state.budgets.map((each) => toView(state, each, configured, now));
+}
+
+function toView(
+  state: BudgetsState,
+  each: BudgetState,
+  configured: readonly Budget[],
+  now: Millis,
+): BudgetView {
+  const { budget, liftedUntil } = each.active;
+  const bounds = currentBounds(each, now);
+  const [key, sum] = largestSum(each, bounds.from);
+  const spent = usedSince(sum, bounds.from);
+  const { calls, unknown } = callsSince(sum, bounds.from);
+  const goneAt = each.isKnown && spent < budget.limit ? forecastBudget(each, sum, now) : null;
+  const isGone = goneAt !== null && bounds.to !== null && goneAt < bounds.to;
+  return {
+    name: budget.name,
+    source: configured.some(({ name }) => name === budget.name) ? "config.toml" : "command line",
+    budget: toBudgetInput(budget),
+    unit: budget.unit,
+    status: statusOf(each, sum, spent, now),
+    limit: `${budget.limit}`,
+    spent: each.isKnown ? `${spent}` : null,
+    in_flight: `${inFlightSince(state, each, key, sum, bounds.from)}`,
+    calls_in_flight: sum.callsInFlight,
+    used_percent: each.isKnown ? usedPercent(budget.limit, spent) : null,
+    calls: each.isKnown ? calls : null,
+    unknown_calls: each.isKnown ? unknown : null,
+    period_from: bounds.from === 0 ? null : formatInstant(bounds.from),
+    period_to: bounds.to === null ? null : formatInstant(bounds.to),
+    gone_at: isGone ? formatInstant(goneAt) : null,
+    lifted_until: liftedUntil !== null && liftedUntil > now ? formatInstant(liftedUntil) : null,
+    tripped_until:
+      sum.trippedUntil !== null && sum.trippedUntil > now ? formatInstant(sum.trippedUntil) : null,
+    session: budget.period.kind === "session" && key !== "" ? key : null,
+  };
+}
+
+function largestSum({ sums }: BudgetState, from: Millis): [key: string, sum: BudgetSum] {
+  let largest: [string, BudgetSum] = ["", EMPTY_SUM];
+  for (const entry of Object.entries(sums))
+    if (largest[1] === EMPTY_SUM || usedSince(entry[1], from) > usedSince(largest[1], from)) largest = entry;
+  return largest;
+}
+
+function statusOf(
+  { active, isKnown }: BudgetState,
+  sum: BudgetSum,
+  spent: bigint,
+  now: Millis,
+): BudgetStatus {
+  const { budget, isPaused, liftedUntil } = active;
+  if (isPaused) return "paused";
+  if (!isKnown) return "unknown";
+  if (liftedUntil !== null && liftedUntil > now) return "lifted";
+  if (sum.trippedUntil !== null && sum.trippedUntil > now) return "tripped";
+  if (spent >= budget.limit) return "exceeded";
+  const [first = 100] = budget.thresholds;
+  return spent > 0n && spent * 100n >= budget.limit * BigInt(first) ? "warning" : "ok";
+}

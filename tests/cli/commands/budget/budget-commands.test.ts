@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { cents } from "../../../core/budgets/budgets.rig.ts";
+import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
+import { createSampleHome, runWords } from "../../run-command.rig.ts";
+
+const CONFIG = `[[budget]]
+name = "from file"
+amount = "20 USD"
+period = "total"
+`;
+
+describe("meter budget", () => {
+  let sample: Awaited<ReturnType<typeof createSampleHome>>;
+  const run = (...words: string[]) => runWords(sample.home, ["budget", ...words]);
+
+  before(async () => {
+    const requestedAt = Date.now();
+    sample = await createSampleHome((store) => {
+      store.insertBatch({
+        records: [
+          sampleRecord({ requestedAt, costPicoUsd: cents(450).costPicoUsd, project: "shop" }),
+          sampleRecord({ requestedAt, costPicoUsd: cents(500).costPicoUsd, billingMode: "plan" }),
+          sampleRecord({ requestedAt, costPicoUsd: null, costSource: "unpriced" }),
+        ],
+        bodies: [],
+        coverage: [],
+      });
+    }, CONFIG);
+  });
+  after(() => sample.remove());
+
+  it("sets a budget, and lists it with that of config.toml", async () => {
+    const set = await run("set", "shop", "$5", "--period", "total", "--project", "Shop", "--block");
+    assert.deepEqual([set.code, set.stderr], [0, ""]);
+    assert.match(set.stdout, /^Set shop: 5 USD in total, project shop, then refuses calls\.$/m);
+    const { stdout } = await run("list");
+    assert.match(stdout, /^from file +\S+ +22 % +\$4\.50 +\$20\.00 +total +– +ok$/m);
+    assert.match(stdout, /^shop +\S+ +90 % +\$4\.50 +\$5\.00 +total +– +warning$/m);
+    assert.match(stdout, /^from file: 1 call without a known price is not included\.$/m);
+  });
+
+  it("explains a budget with the command that lists its records, and what was done to it", async () => {
+    await run("lift", "shop", "--for", "1h", "--reason", "release day");
+    const { stdout } = await run("show", "shop");
+    assert.match(stdout, /^spent +\$4\.50 \(1 call\)$/m);
+    assert.match(stdout, /List them: .*meter report --by model --project shop$/m);
+    assert.match(stdout, /lifted until .* by .*: release day$/m);
+    const { budgets } = JSON.parse((await run("list", "--json")).stdout);
+    assert.deepEqual(
+      budgets.map(({ name, source, status }: Record<string, string>) => [name, source, status]),
+      [
+        ["from file", "config.toml", "ok"],
+        ["shop", "command line", "lifted"],
+      ],
+    );
+  });
+
+  it("pauses and resumes a budget of config.toml, but neither replaces nor removes it", async () => {
+    await run("pause", "from file");
+    assert.match((await run("list")).stdout, /^from file .* paused$/m);
+    await run("resume", "from file");
+    assert.match((await run("list")).stdout, /^from file .* ok$/m);
+    for (const words of [
+      ["set", "from file", "1 USD"],
+      ["remove", "from file"],
+    ]) {
+      const { code, stderr } = await run(...words);
+      assert.equal(code, 1);
+      assert.match(stderr, /from file is set in config\.toml/);
+    }
+  });
+
+  it("removes a budget and what was done to it applies no longer", async () => {
+    assert.equal((await run("remove", "shop")).code, 0);
+    const { code, stderr } = await run("show", "shop");
+    assert.deepEqual([code, /There is no budget shop/.test(stderr)], [4, true]);
+  });
+
+  const wrong: [words: string[], message: RegExp][] = [
+    [["set", "a", "much"], /The amount must be written like "25 USD"/],
+    [["set", "a\u001b[2J", "1 USD"], /The name must be 1 to 64 letters/],
+    [["set", "a", "1 USD", "--period", "year"], /--period must be hour, day, week, month/],
+    [["set", "a", "1 USD", "--cool-down", "1m"], /--cool-down needs a period that is a duration/],
+    [["set", "a", "1 USD", "--billing", "paid"], /--billing must be one of metered/],
+    [["set", "a", "1 USD", "--reserve"], /--reserve, --fail-closed and --cut need --block/],
+    [["lift", "a", "--for", "forever"], /--for must be a duration of up to 31d/],
+    [["pause", "a"], /There is no budget a\./],
+  ];
+  for (const [words, message] of wrong)
+    it(`rejects ${words.join(" ")}`, async () => {
+      const { code, stderr } = await run(...words);
+      assert.notEqual(code, 0);
+      assert.match(stderr, message);
+    });
+});
