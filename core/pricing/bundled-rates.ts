@@ -1,6 +1,7 @@
 import type { CalendarDate } from "../values/time.ts";
 import { BUNDLED_RATES_DATE, BUNDLED_RATES_TEXT } from "./bundled-rates.data.ts";
 import type { MatchRule } from "./model-match.ts";
+import { priceListOf } from "./provider-names.ts";
 import type { RateRow, RateTier } from "./rates.ts";
 import { STATED_RATES } from "./stated-rates.data.ts";
 import { SUPPLEMENT_RATES } from "./supplement-rates.data.ts";
@@ -41,27 +42,28 @@ type Lists = Readonly<Record<string, readonly ModelText[]>>;
 /**
  * Loads the bundled rates, in the order that a price book requires: those that we state ourselves, those of the source, and
  * the supplements. All have one date, because the cloud takes the rows of the newest date as the set. Takes about
- * 20 ms, so call it once.
+ * 20 ms, so call it once. `lists` are the names of the price lists to load; without it, all are.
  */
-export function loadBundledRates(): RateRow[] {
-  const rows = readRates(STATED_RATES, BUNDLED_RATES_DATE);
+export function loadBundledRates(lists?: ReadonlySet<string>): RateRow[] {
+  const rows = readRates(STATED_RATES, BUNDLED_RATES_DATE, lists);
   const stated = new Set(rows.map(({ provider, model }) => `${provider} ${model}`));
-  for (const row of loadSourceRates()) if (!stated.has(`${row.provider} ${row.model}`)) rows.push(row);
+  for (const row of loadSourceRates(lists)) if (!stated.has(`${row.provider} ${row.model}`)) rows.push(row);
   for (const { source, date, text } of SUPPLEMENT_RATES) {
     const origin = { name: source, retrievedOn: date };
-    for (const row of readRates(JSON.parse(text) as Lists, BUNDLED_RATES_DATE)) rows.push({ ...row, origin });
+    for (const row of readRates(JSON.parse(text) as Lists, BUNDLED_RATES_DATE, lists)) rows.push({ ...row, origin });
   }
   return rows;
 }
 
 /** Loads the rates of the bundled source alone. */
-export function loadSourceRates(): RateRow[] {
-  return readRates(JSON.parse(BUNDLED_RATES_TEXT) as Lists, BUNDLED_RATES_DATE);
+export function loadSourceRates(lists?: ReadonlySet<string>): RateRow[] {
+  return readRates(JSON.parse(BUNDLED_RATES_TEXT) as Lists, BUNDLED_RATES_DATE, lists);
 }
 
-function readRates(lists: Lists, date: CalendarDate): RateRow[] {
+function readRates(all: Lists, date: CalendarDate, wanted?: ReadonlySet<string>): RateRow[] {
   const rows: RateRow[] = [];
-  for (const [provider, models] of Object.entries(lists)) {
+  for (const [provider, models] of Object.entries(all)) {
+    if (wanted?.has(priceListOf(provider)) === false) continue;
     // Indexes instead of destructuring: this runs once, unoptimised, and iterators would be slower.
     for (const entry of models) {
       const match = entry[1] || null;

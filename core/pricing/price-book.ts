@@ -6,7 +6,7 @@ import {
   withoutResourcePath,
   withoutSnapshot,
 } from "./model-match.ts";
-import { FALLBACK_PRICE_LISTS, priceListOf } from "./provider-names.ts";
+import { fallbackLists, priceListOf } from "./provider-names.ts";
 import type { RateRow } from "./rates.ts";
 
 /** A query for the price of a model at a time. */
@@ -245,10 +245,6 @@ function findCandidates(lists: Map<string, PriceList>, listName: string, name: s
   return operator === NO_ROWS && auto === NO_ROWS && bundled === NO_ROWS
     ? NO_CANDIDATES
     : { operator, auto, bundled };
-}
-
-function fallbackLists(listName: string): readonly string[] {
-  return Object.hasOwn(FALLBACK_PRICE_LISTS, listName) ? FALLBACK_PRICE_LISTS[listName]! : [];
 }
 
 function findGroup(lists: Map<string, PriceList>, listName: string, name: string): Group | null {

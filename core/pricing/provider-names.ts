@@ -39,6 +39,20 @@ export const FALLBACK_PRICE_LISTS: Readonly<Record<string, readonly string[]>> =
   "cloudflare-ai-gateway": ["openai", "anthropic", "google", "x-ai", "mistral", "deepseek"],
 };
 
+/**
+ * Returns the names of the lists that can have a price for a provider's models. `named` is the list that the operator named for
+ * the provider.
+ */
+export function listsFor(provider: string, named?: string): string[] {
+  const lists = named === undefined ? [provider] : [provider, named];
+  return lists.map(priceListOf).flatMap((list) => [list, ...fallbackLists(list)]);
+}
+
+/** Returns the lists to search if this one lacks a model. */
+export function fallbackLists(list: string): readonly string[] {
+  return Object.hasOwn(FALLBACK_PRICE_LISTS, list) ? FALLBACK_PRICE_LISTS[list]! : [];
+}
+
 /** Returns the name of a provider's price list. */
 export function priceListOf(provider: string): string {
   const name = provider.trim().toLowerCase();

@@ -33,8 +33,8 @@ export interface UnpricedModelFix extends UnpricedModel {
 
 interface PriceFixPorts {
   readonly store: Pick<Store, "reports" | "records" | "notes">;
-  /** Called only if there are unpriced requests. */
-  prices(): PriceBook | Promise<PriceBook>;
+  /** Called only if there are unpriced requests, with the providers of their models. */
+  prices(providers: readonly string[]): PriceBook | Promise<PriceBook>;
 }
 
 /** Reads the models of a report's unpriced requests, most requests first, at most `limit`, with the fix of each. */
@@ -46,7 +46,7 @@ export async function findPriceFixes(
 ): Promise<UnpricedModelFix[]> {
   const models = await ports.store.reports.readUnpricedModels(query, limit);
   if (models.length === 0) return [];
-  const book = await ports.prices();
+  const book = await ports.prices(models.map(({ provider }) => provider));
   const found: UnpricedModelFix[] = [];
   for (const each of models) {
     const latest = await ports.store.records.get(each.lastRequestId);

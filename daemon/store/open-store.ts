@@ -10,7 +10,7 @@ import { createBodyStore, insertBodyRows } from "./bodies.ts";
 import { createBodyDeliveryStore } from "./body-delivery.ts";
 import { createBudgetStore } from "./budgets.ts";
 import { createClientReportStore } from "./client-reports.ts";
-import { createConnections, type StoreConnections } from "./connections.ts";
+import type { StoreConnections } from "./connections.ts";
 import { addCoverageRows, createCoverageStore } from "./coverage.ts";
 import { createDeletionStore } from "./deletion.ts";
 import { createDeliveryStore } from "./delivery.ts";
@@ -176,7 +176,7 @@ async function openReadOnly(opener: SqliteOpener<Dialect>, path: string): Promis
     connection.close();
     throw error;
   }
-  return createStore(createConnections(connection, connection, connection), null, ROLLUP_TAIL, () =>
+  return createStore({ capture: connection, state: connection, reads: connection }, null, ROLLUP_TAIL, () =>
     connection.close(),
   );
 }
@@ -218,7 +218,7 @@ export async function openStore(
     pauseSync(state);
   }
   if (path === ":memory:") {
-    return createStore(createConnections(state, state, state), null, tail, () => state.close());
+    return createStore({ capture: state, state, reads: state }, null, tail, () => state.close());
   }
   const opened = [state];
   const close = () => {
@@ -233,7 +233,7 @@ export async function openStore(
   try {
     const capture = await open({ synchronous: "normal", busyTimeoutMs: captureBusyTimeoutMs });
     const reads = await open({ readOnly: true });
-    return createStore(createConnections(capture, state, reads), setAsidePath, tail, close);
+    return createStore({ capture, state, reads }, setAsidePath, tail, close);
   } catch (error) {
     close();
     throw error;

@@ -1,4 +1,3 @@
-import type { Kysely } from "kysely";
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { RECORD_FIELDS, storedFields } from "../../core/values/record-fields.ts";
@@ -18,7 +17,6 @@ import type { Period } from "./port/values.ts";
 import { listRequests } from "./request-list.ts";
 import { bindRecord, capturedColumns, type RequestRow, toStoredRequest } from "./request-rows.ts";
 import { changeRequests, readLastSeq, requestsById } from "./rollups.ts";
-import type { Tables } from "./tables.ts";
 import { findLatestByColumn, inUsageSnapshot } from "./usage-parts.ts";
 
 /** How many IDs an ambiguous prefix lists. */
@@ -104,11 +102,11 @@ export function attributeRecordRows(
 }
 
 /** Implements `RecordStore`. */
-export function createRecordStore({ capture, state, reader, reads }: StoreConnections): RecordStore {
+export function createRecordStore({ capture, state, reads }: StoreConnections): RecordStore {
   return {
     insert: (records) => capture.transaction(() => insertRecordRows(capture, records)),
-    find: async (text) => findRequest(await reader(), text.trim()),
-    get: async (requestId) => getRequest(await reader(), requestId),
+    find: async (text) => findRequest(reads, text.trim()),
+    get: async (requestId) => getRequest(reads, requestId),
     latestId: () =>
       state
         .prepare<{ id: string }>("SELECT request_id AS id FROM requests ORDER BY requested_at DESC LIMIT 1")
@@ -135,41 +133,31 @@ export function createRecordStore({ capture, state, reader, reads }: StoreConnec
   };
 }
 
-async function findRequest(reader: Kysely<Tables>, id: string): Promise<FoundRequest> {
+function findRequest(reads: SqliteConnection, id: string): FoundRequest {
   if (/^[0-9a-f-]{1,36}$/i.test(id)) {
     const prefix = id.toLowerCase();
-    const rows = await reader
-      .selectFrom("requests")
-      .selectAll()
-      .where("request_id", ">=", prefix)
-      .where("request_id", "<", `${prefix}~`)
-      .orderBy("request_id")
-      .limit(maxAmbiguous)
-      .execute();
+    const rows = reads
+      .prepare<RequestRow>(
+        "SELECT * FROM requests WHERE request_id >= ? AND request_id < ? ORDER BY request_id LIMIT ?",
+      )
+      .all([prefix, `${prefix}~`, maxAmbiguous]);
     const [row] = rows;
     if (rows.length > 1) return { kind: "ambiguous", requestIds: rows.map((each) => each.request_id) };
-    if (row !== undefined) return { kind: "found", request: toStoredRequest(row as RequestRow) };
+    if (row !== undefined) return { kind: "found", request: toStoredRequest(row) };
   }
   if (id === "") return { kind: "not_found" };
   // Reads the whole table without an index: 0.3 s for a million requests. Only commands of the user do this.
-  const row = await reader
-    .selectFrom("requests")
-    .selectAll()
-    .where("provider_response_id", "=", id)
-    .orderBy("seq", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  if (row === undefined) return { kind: "not_found" };
-  return { kind: "found", request: toStoredRequest(row as RequestRow) };
+  const row = reads
+    .prepare<RequestRow>("SELECT * FROM requests WHERE provider_response_id = ? ORDER BY seq DESC LIMIT 1")
+    .get([id]);
+  return row === null ? { kind: "not_found" } : { kind: "found", request: toStoredRequest(row) };
 }
 
-async function getRequest(reader: Kysely<Tables>, requestId: string): Promise<StoredRequest | null> {
-  const row = await reader
-    .selectFrom("requests")
-    .selectAll()
-    .where("request_id", "=", requestId.toLowerCase())
-    .executeTakeFirst();
-  return row === undefined ? null : toStoredRequest(row as RequestRow);
+function getRequest(reads: SqliteConnection, requestId: string): StoredRequest | null {
+  const row = reads
+    .prepare<RequestRow>("SELECT * FROM requests WHERE request_id = ?")
+    .get([requestId.toLowerCase()]);
+  return row === null ? null : toStoredRequest(row);
 }
 
 function findStoredResponse(capture: SqliteConnection, providerResponseId: string): StoredResponse | null {

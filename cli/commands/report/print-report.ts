@@ -80,7 +80,7 @@ function nameMachine(row: ReportRow, { by, and }: Pick<ReportQuery, "by" | "and"
   return and === "machine" ? { ...row, second: hostname() } : row;
 }
 
-/** Says which models have no price, and how each gets one. Loads all rates, which other reports do not need. */
+/** Says which models have no price, and how each gets one. Loads rates, which other reports do not need. */
 async function fixLines(
   { home, env }: CommandContext,
   store: Store,
@@ -92,7 +92,8 @@ async function fixLines(
     import("../../home/read-config.ts"),
     import("../../render/price-fixes.ts"),
   ]);
-  const prices = async () => openPriceBook((await readConfig(home, env)).config, store.rates);
+  const prices = async (providers: readonly string[]) =>
+    openPriceBook((await readConfig(home, env)).config, store.rates, providers);
   return unpricedModelLines(await findPriceFixes({ store, prices }, query, Date.now(), MAX_FIXED_MODELS));
 }
 

@@ -50,9 +50,8 @@ async function findFolderProject(
   autoClassifyUnknownProcesses: boolean,
   requestProject: RequestProject,
 ): Promise<string> {
-  const { attributeCall, DEFAULT_PROJECT } = await import(
-    "../../../core/metering/attribution/attribute-call.ts"
-  );
+  const { attributeCall } = await import("../../../core/metering/attribution/attribute-call.ts");
+  const { DEFAULT_PROJECT } = await import("../../../core/metering/attribution/default-project.ts");
   const { createProjectFiles } = await import("../../../adapters/files/project-files.ts");
   const cwd = process.cwd();
   const facts = {

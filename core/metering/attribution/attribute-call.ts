@@ -2,13 +2,11 @@ import type { ProcessFacts } from "../../ports/process-table.ts";
 import type { ProjectFacts } from "../../ports/project-files.ts";
 import { createNameCheck } from "../../privacy/redaction/name-check.ts";
 import { normaliseSlug } from "../../values/slug/normalise-slug.ts";
+import { DEFAULT_PROJECT } from "./default-project.ts";
 import { baseName } from "./file-path.ts";
 import { findIdeWorkspace, workspaceFolder, workspaceName } from "./find-ide-workspace.ts";
 import { findOrigin, type ProjectOrigin } from "./project-origin.ts";
 import { readRunUser } from "./run-label.ts";
-
-/** The project of calls without any project name. Source: docs/specification.md#attribution. */
-export const DEFAULT_PROJECT = "misc";
 
 /**
  * The sources of a project name, strongest first. Source: docs/specification.md#attribution.

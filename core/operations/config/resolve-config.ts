@@ -4,7 +4,7 @@ import { isOtlpHeader, OTLP_SIGNALS } from "../../delivery/otlp/otlp-message.ts"
 import { UPLOAD_CAP_DEFAULT_BYTES, UPLOAD_CAP_MAX_BYTES } from "../../delivery/uploader/upload-cap.ts";
 import { parseUploadFrom } from "../../delivery/uploader/upload-from.ts";
 import { isWebhookUrl, readWebhookSecret, WEBHOOK_EVENTS } from "../../delivery/webhook/webhook.ts";
-import { DEFAULT_PROJECT } from "../../metering/attribution/attribute-call.ts";
+import { DEFAULT_PROJECT } from "../../metering/attribution/default-project.ts";
 import type { Dialect } from "../../metering/usage/dialects.ts";
 import type { ExtraHost } from "../../metering/usage/registry.ts";
 import {

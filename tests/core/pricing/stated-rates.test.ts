@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadBundledRates, loadSourceRates } from "../../../core/pricing/bundled-rates.ts";
 import { createPriceBook } from "../../../core/pricing/price-book.ts";
+import { FALLBACK_PRICE_LISTS, listsFor } from "../../../core/pricing/provider-names.ts";
 
 const rows = loadBundledRates();
 const book = createPriceBook(rows);
@@ -101,5 +102,34 @@ describe("the supplements", () => {
       const found = source.find({ provider, model, requestedModel: null, at: Date.parse(NOVEMBER) });
       assert.equal(found, null, `${provider} ${model}`);
     }
+  });
+});
+
+describe("loadBundledRates() of a provider's lists", () => {
+  const providers = [
+    ...new Set([...rows.map(({ provider }) => provider), ...Object.keys(FALLBACK_PRICE_LISTS)]),
+    ...["bedrock", "codex", "gemini", "vertex", "unknown"],
+  ];
+  const models = rows.filter((_, index) => index % 7 === 0).map(({ model }) => model);
+  const find = (from: typeof book, provider: string, model: string) => {
+    const row = from.find({ provider, model, requestedModel: null, at: Date.parse(NOVEMBER) });
+    return row && JSON.stringify(row);
+  };
+
+  it("prices the provider's models as all rates do", () => {
+    for (const provider of providers) {
+      const own = createPriceBook(loadBundledRates(new Set(listsFor(provider))));
+      for (const model of models)
+        assert.equal(find(own, provider, model), find(book, provider, model), `${provider} ${model}`);
+    }
+  });
+
+  it("prices the models of a gateway from the list that the operator named", () => {
+    const lists = { gateway: "azure" };
+    const [own, all] = [loadBundledRates(new Set(listsFor("gateway", "azure"))), rows].map((each) =>
+      createPriceBook(each, { lists }),
+    ) as [typeof book, typeof book];
+    assert.notEqual(find(own, "gateway", "gpt-5.1"), null);
+    for (const model of models) assert.equal(find(own, "gateway", model), find(all, "gateway", model), model);
   });
 });
