@@ -15,9 +15,12 @@ interface InstalledProgram {
   remove(): void;
 }
 
+/** Whether there is output of `npm run build`. */
+export const isBuilt = () => existsSync(join(root, "dist/cli/bundle/main.js"));
+
 /** Installs the output of `npm run build` in a temporary folder. */
 export function installProgram(): InstalledProgram {
-  if (!existsSync(join(root, "dist/cli/bundle/main.js"))) throw new Error("npm run build comes first");
+  if (!isBuilt()) throw new Error("npm run build comes first");
   const folder = mkdtempSync(join(tmpdir(), "meter-bench-"));
   cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
   for (const name of ["cli/bin.js", "cli/compile-cache.js", "cli/node-version.js"])

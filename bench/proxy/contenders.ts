@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { openCertificateAuthority } from "../../adapters/certificates/certificate-authority.ts";
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
 import { memoryLimits } from "../../core/operations/install/memory-limits.ts";
+import { installProgram, isBuilt } from "../installed-program.ts";
 import type { Route } from "./load.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -150,7 +151,10 @@ interface MeterOptions {
   stallSeconds?: number;
 }
 
-/** The complete meter as a user runs it: calls are parsed, priced and stored. */
+/**
+ * The complete meter as a user runs it: calls are parsed, priced and stored. Runs the output of `npm run build`, and the sources
+ * if there is none: these take 45 MiB more, most of it for the compiler of types in each thread.
+ */
 export async function meter(provider: Provider, options: MeterOptions = {}): Promise<Contender> {
   const { hasMemoryLimits = true, stallSeconds = 0 } = options;
   const home = `${provider.folder}/meter-home`;
@@ -161,8 +165,10 @@ export async function meter(provider: Provider, options: MeterOptions = {}): Pro
     `[proxy]\nport = ${proxyPort}\nextra_ca = ${JSON.stringify(provider.caFile)}\n[api]\nport = ${apiPort}\n` +
       `[[providers]]\nhost = "${host}"\nport = ${provider.port}\nprovider = "anthropic"\napi = "anthropic"\n`,
   );
+  const installed = isBuilt() ? installProgram() : null;
+  const program = installed?.program ?? here("../../cli/bin.js");
   const preload = stallSeconds > 0 ? ["--import", here("./stall-main-thread.ts")] : [];
-  const child = spawn(process.execPath, [...preload, here("../../cli/bin.js"), "start", "--foreground"], {
+  const child = spawn(process.execPath, [...preload, program, "start", "--foreground"], {
     env: {
       ...process.env,
       // 0 is glibc's default. If a variable is set, the daemon does not set the limits itself.
@@ -175,9 +181,14 @@ export async function meter(provider: Provider, options: MeterOptions = {}): Pro
   await listening(proxyPort);
   const caFile = `${home}/ca/ca.pem`;
   if (!existsSync(caFile)) throw new Error(`no authority at ${caFile}`);
-  const { version } = JSON.parse(readFileSync(here("../../package.json"), "utf8")) as { version: string };
+  const manifest = JSON.parse(readFileSync(here("../../package.json"), "utf8")) as { version: string };
+  const version = `${manifest.version}${installed === null ? " from sources" : ""}`;
   const route = { host, port: provider.port, proxyPort, caFiles: [provider.caFile, caFile] };
-  return { name: "meter", version, route, pid: child.pid as number, stop: () => ended(child) };
+  const stop = async () => {
+    await ended(child);
+    installed?.remove();
+  };
+  return { name: "meter", version, route, pid: child.pid as number, stop };
 }
 
 async function nodePackage(name: string, script: string, provider: Provider): Promise<Contender | null> {

@@ -32,6 +32,11 @@ export function threads(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).map(Number);
 }
 
+/** Returns the number of open descriptors. */
+export function descriptors(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
 /** Returns the resident memory in MiB. */
 export function residentMiB(pid: number): number {
   const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

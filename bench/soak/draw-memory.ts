@@ -1,7 +1,8 @@
-/** The resident memory at a time after the start. */
+/** The resident memory and the open descriptors at a time after the start. */
 export interface Sample {
   readonly seconds: number;
   readonly mib: number;
+  readonly descriptors: number;
 }
 
 /** When a workload ran, in seconds after the start. */
@@ -13,18 +14,22 @@ export interface Span {
 
 const WIDTH = 900;
 const HEIGHT = 320;
-const MARGIN = { left: 48, right: 12, top: 32, bottom: 56 };
+const MARGIN = { left: 48, right: 48, top: 32, bottom: 56 };
 /** Of the workloads, in the order of their first run. */
 const COLOURS = ["#dbeafe", "#dcfce7", "#fef3c7", "#fee2e2", "#ede9fe"];
 
-/** Draws memory over time as SVG, over bands that show which workload ran when. */
+/** Draws memory (left scale) and descriptors (right scale) over time as SVG, over bands that show which workload ran when. */
 export function drawMemory(samples: readonly Sample[], spans: readonly Span[], title: string): string {
   const end = Math.max(60, ...samples.map(({ seconds }) => seconds));
   const top = Math.ceil(Math.max(100, ...samples.map(({ mib }) => mib)) / 50) * 50;
   const x = (seconds: number) =>
     (MARGIN.left + (seconds / end) * (WIDTH - MARGIN.left - MARGIN.right)).toFixed(1);
-  const y = (mib: number) =>
-    (HEIGHT - MARGIN.bottom - (mib / top) * (HEIGHT - MARGIN.top - MARGIN.bottom)).toFixed(1);
+  const mostOpen = Math.ceil(Math.max(50, ...samples.map(({ descriptors }) => descriptors)) / 50) * 50;
+  const heightOf = (share: number) =>
+    (HEIGHT - MARGIN.bottom - share * (HEIGHT - MARGIN.top - MARGIN.bottom)).toFixed(1);
+  const y = (mib: number) => heightOf(mib / top);
+  const line = (colour: string, height: (sample: Sample) => string) =>
+    `<polyline fill="none" stroke="${colour}" stroke-width="1.5" points="${samples.map((sample) => `${x(sample.seconds)},${height(sample)}`).join(" ")}"/>`;
   const names = [...new Set(spans.map(({ name }) => name))];
   const colour = (name: string) => COLOURS[names.indexOf(name) % COLOURS.length];
   const text = (left: number | string, at: number | string, anchor: string, words: string) =>
@@ -46,7 +51,11 @@ export function drawMemory(samples: readonly Sample[], spans: readonly Span[], t
       text(MARGIN.left - 6, Number(y(mib)) + 4, "end", String(mib)),
     ]),
     ...minutes.map((minute) => text(x(minute * 60), floor + 16, "middle", String(minute))),
-    `<polyline fill="none" stroke="#1d4ed8" stroke-width="1.5" points="${samples.map(({ seconds, mib }) => `${x(seconds)},${y(mib)}`).join(" ")}"/>`,
+    ...[0, mostOpen / 2, mostOpen].map((open) =>
+      text(WIDTH - MARGIN.right + 6, Number(heightOf(open / mostOpen)) + 4, "start", String(open)),
+    ),
+    line("#c2410c", ({ descriptors }) => heightOf(descriptors / mostOpen)),
+    line("#1d4ed8", ({ mib }) => y(mib)),
     ...names.flatMap((name, n) => [
       `<rect x="${MARGIN.left + n * 130}" y="${HEIGHT - 24}" width="12" height="12" fill="${colour(name)}" stroke="#a3a3a3"/>`,
       text(MARGIN.left + n * 130 + 18, HEIGHT - 14, "start", name),
