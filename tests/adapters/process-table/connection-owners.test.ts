@@ -8,7 +8,11 @@ import process from "node:process";
 import { describe, it } from "node:test";
 import type { MessagePort } from "node:worker_threads";
 import { createCallerLookup } from "../../../adapters/process-table/caller-lookup.ts";
-import { findSocket, indexSockets } from "../../../adapters/process-table/kernel-sockets.ts";
+import {
+  findSocket,
+  indexDiagnosedSockets,
+  indexSockets,
+} from "../../../adapters/process-table/kernel-sockets.ts";
 import { createLinuxConnectionOwners } from "../../../adapters/process-table/linux.ts";
 import { createPortBatch } from "../../../adapters/process-table/lookup-port.ts";
 
@@ -44,6 +48,28 @@ describe("findSocket()", () => {
   it("ignores the same port at another address", () => {
     assert.equal(findOwner(table, at("127.0.0.2", 0xcd22)), 9);
     assert.equal(findOwner(table, at("127.0.0.3", 0xcd22)), null);
+  });
+
+  it("ignores the same port towards another server, in the tables and in the output of ss", () => {
+    const client = { clientAddress: "127.0.0.1", clientPort: 0xcd22, serverPort: 8765 };
+    const rows = row("0100007F:CD22", "0200007F:223D", 9, 11) + row("0100007F:CD22", "0100007F:223D", 5, 12);
+    const mapped = "0000000000000000FFFF0000";
+    const output =
+      "ESTAB 0 0 127.0.0.1:52514 127.0.0.2:8765 uid:9 ino:11 sk:1\n" +
+      "ESTAB 0 0 [::ffff:127.0.0.1]:52514 [::ffff:127.0.0.1]:8765 uid:5 ino:12 sk:2\n" +
+      "LISTEN 0 511 *:52514 *:* uid:7 ino:13 sk:3\n";
+    for (const index of [
+      indexSockets([rows], new Set([0xcd22])),
+      indexSockets([rows.replaceAll(/ (?=0[12]00007F)/g, ` ${mapped}`)], new Set([0xcd22])),
+      indexDiagnosedSockets(output),
+    ]) {
+      const uidOf = (serverAddress?: string) =>
+        findSocket(index, { ...client, ...(serverAddress !== undefined && { serverAddress }) })?.uid;
+      assert.equal(uidOf("127.0.0.1"), 5);
+      assert.equal(uidOf("::ffff:127.0.0.2"), 9);
+      assert.equal(uidOf("127.0.0.3"), undefined);
+      assert.equal(uidOf(), 9, "the first one, if the server is unknown");
+    }
   });
 
   it("returns null for other ports, unknown addresses and a truncated table", () => {
