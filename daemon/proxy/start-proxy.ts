@@ -386,7 +386,9 @@ async function probeProxy(proxy: ProxyState, timeoutMs: number): Promise<boolean
     () => false,
   );
   const startedAt = performance.now();
-  const isHealthy = (await probePort(proxy.config.host, proxy.boundPort, timeoutMs)) && (await answered);
+  const port = await probePort(proxy.config.host, proxy.boundPort, timeoutMs);
+  // Without a free descriptor there is no connection to probe. A restart would cut every stream and free nothing for long.
+  const isHealthy = port !== "closed" && (await answered);
   // A probe this late was delayed by a busy main thread, so it proves nothing about the worker.
   return isHealthy || performance.now() - startedAt > timeoutMs + lateTimerMs;
 }

@@ -159,7 +159,7 @@ async function gatherQuickFacts(subject: Subject): Promise<Facts> {
   const unresponsiveDaemon = running === null ? await findHolder(home).catch(() => null) : null;
   const inUse =
     running === null && unresponsiveDaemon === null && config.proxy.port !== 0
-      ? await probePort("127.0.0.1", config.proxy.port, PROBE_MS)
+      ? (await probePort("127.0.0.1", config.proxy.port, PROBE_MS)) === "open"
       : false;
   const missing = status === null ? [] : summariseCoverage(status.last_24_hours.coverage).missing;
   return {

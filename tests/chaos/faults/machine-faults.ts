@@ -174,6 +174,8 @@ export const machineFaults: readonly FaultScenario[] = [
       const next = await waitFor("a call to get through again", () => rig.call(meter).catch(() => null));
       await assertRows(meter, [entry, next]);
       assert.match((await statusUntil(home, 0)).stdout, /^Metering\.\n/);
+      // The watchdog has no descriptor for its probe either.
+      assert.ok(!meter.log().some(({ event }) => event === "watchdog.mitm_unhealthy"));
     },
   },
   clockJump("clock-back", "five hours back", "-5h", -5 * HOUR_MS),
