@@ -50,7 +50,8 @@ export function loadBundledRates(lists?: ReadonlySet<string>): RateRow[] {
   for (const row of loadSourceRates(lists)) if (!stated.has(`${row.provider} ${row.model}`)) rows.push(row);
   for (const { source, date, text } of SUPPLEMENT_RATES) {
     const origin = { name: source, retrievedOn: date };
-    for (const row of readRates(JSON.parse(text) as Lists, BUNDLED_RATES_DATE, lists)) rows.push({ ...row, origin });
+    for (const row of readRates(JSON.parse(text) as Lists, BUNDLED_RATES_DATE, lists))
+      rows.push({ ...row, origin });
   }
   return rows;
 }
