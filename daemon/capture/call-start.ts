@@ -15,6 +15,8 @@ export interface CallStart {
   blockedBy: string | null;
   /** Called when the call becomes a record, with its id, and at its end. Null: it becomes none. */
   ended?: (requestId: string | null) => void;
+  /** Follows the turns of a WebSocket in the same way, by their number from 1. */
+  followTurn?: (turn: number) => (requestId: string | null) => void;
   /** The state of the caller's working tree when the call began. */
   git: GitState | null | Promise<GitState | null>;
 }

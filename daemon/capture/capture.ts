@@ -146,7 +146,10 @@ function handleFrame(state: CaptureState, frame: TapFrame): void {
     }
     case "blocked": {
       const connection = state.connections.get(frame.connection);
-      if (connection !== undefined) connection.blockedBy = frame.budget ?? UNDECIDED;
+      if (connection === undefined) return;
+      const budget = frame.budget ?? UNDECIDED;
+      if (connection.session === null) connection.blockedBy = budget;
+      else connection.session.blockNext(budget);
       return;
     }
     case "data": {

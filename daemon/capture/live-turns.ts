@@ -11,6 +11,8 @@ export interface SessionTurns<Turn> {
   received(message: WebSocketMessage, atMs: number): void;
   /** Returns the turns whose response has not ended. */
   open(): readonly Turn[];
+  /** The last turn that the client asked for was not sent to the provider. */
+  blocked?(atMs: number): void;
   /** Ends the open turns, because the connection has ended. */
   end(end: CallEnd, atMs: number): void;
 }

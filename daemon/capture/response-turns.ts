@@ -20,6 +20,8 @@ export interface Turn {
   startedAtMs: number;
   /** When the first byte of the response's first message passed. */
   answeredAtMs: number | null;
+  /** Called when the turn becomes a record, with its id, and at its end. Null: it becomes none. */
+  ended?: ((requestId: string | null) => void) | undefined;
 }
 
 /** The facts of a turn whose request is unknown. */
@@ -33,6 +35,8 @@ export const NO_FACTS: EndedCall["facts"] = {
 interface ResponseTurnsContext {
   readonly route: MeteredRoute;
   sha256Hex(text: string): string;
+  /** Follows the turn that the client has just asked for. */
+  follow?(): ((requestId: string | null) => void) | undefined;
   /** Creates the record of a turn. The report is null if the turn has no response. */
   finish(turn: Turn, report: UsageReport | null, end: CallEnd, endedAtMs: number): void;
 }
@@ -67,6 +71,10 @@ export function createResponseTurns(context: ResponseTurnsContext): SessionTurns
     sent: (message) => onSent(turns, message),
     received: (message, atMs) => onReceived(turns, message, atMs),
     open: () => [...turns.started.values(), ...turns.requested],
+    blocked(atMs) {
+      const turn = turns.requested.pop();
+      if (turn !== undefined) context.finish(turn, null, "complete", atMs);
+    },
     end(end, atMs) {
       const left = [...turns.started.values(), ...turns.requested];
       turns.started.clear();
@@ -82,12 +90,15 @@ function onSent(turns: ResponseTurns, message: WebSocketMessage): void {
   const picked = pickMembers(message.bytes, SENT);
   const type = picked.string("type");
   if (type === "session.update") turns.sessionModel = picked.string("session.model") ?? turns.sessionModel;
-  if (type !== "response.create" || requested.length >= MAX_TURNS) return;
+  if (type !== "response.create") return;
+  const ended = context.follow?.();
+  if (requested.length >= MAX_TURNS) return ended?.(null);
   const { canonicalPrompt, ...facts } = readRequest(route, message.bytes);
   const requestedModel =
     picked.string("model") ?? picked.string("response.model") ?? turns.sessionModel ?? route.model;
   requested.push({
     ...unrequestedTurn(turns, message),
+    ended,
     eventId: picked.string("event_id"),
     facts: { ...facts, requestedModel, streaming: true, canonicalPrompt: null },
     promptHash: canonicalPrompt === null ? null : context.sha256Hex(canonicalPrompt),
@@ -115,7 +126,8 @@ function onReceived(turns: ResponseTurns, message: WebSocketMessage, atMs: numbe
 /** Removes the turn that the provider refused, which is not billed. Without an ID, removes the oldest requested turn. */
 function removeRefused({ requested }: ResponseTurns, refusedEventId: string | null): void {
   const at = refusedEventId === null ? 0 : requested.findIndex(({ eventId }) => eventId === refusedEventId);
-  if (at !== -1) requested.splice(at, 1);
+  if (at === -1) return;
+  for (const { ended } of requested.splice(at, 1)) ended?.(null);
 }
 
 /** Removes the turn that a report ends. An error without a response ID ends the oldest requested turn, or else the oldest started. */

@@ -90,11 +90,14 @@ export function openConnection(
   return connection;
 }
 
-/** Follows a call that a budget admitted until it becomes a record. */
+/** Follows a call that a budget admitted until it becomes a record. The turns of a WebSocket have negative numbers. */
 function followHeld({ ports: { heldCalls } }: Recording, { id }: TappedConnection, request: number) {
   if (heldCalls === undefined) return {};
-  heldCalls.began(id, request);
-  return { ended: (requestId: string | null) => heldCalls.ended(id, request, requestId) };
+  const follow = (number: number) => {
+    heldCalls.began(id, number);
+    return (requestId: string | null) => heldCalls.ended(id, number, requestId);
+  };
+  return { ended: follow(request), followTurn: (turn: number) => follow(-turn) };
 }
 
 /** Begins a metered call if the request's route is metered; otherwise counts the request. */

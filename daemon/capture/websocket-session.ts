@@ -28,6 +28,8 @@ export interface WebSocketSession {
   push(direction: Direction, bytes: Uint8Array, atMs: number): void;
   /** Returns what is known of the turns whose response has not ended. */
   progress(): readonly CallProgress[];
+  /** A budget refused the turn that the client asks for next, so that it was not sent. */
+  blockNext(budget: string): void;
   /** Ends the open turns, because the connection has ended. */
   end(end: CallEnd, atMs: number): void;
 }
@@ -60,6 +62,10 @@ interface SessionState {
   readonly memory: Readonly<Record<"client" | "server", BudgetShare>>;
   /** Whether this session has been counted in the coverage. */
   isCounted: boolean;
+  /** How many turns the client has asked for. */
+  turns: number;
+  /** The budget that refused the next turn. */
+  blockedBy: string | null;
 }
 
 /** The WebSocket extensions that can be read. */
@@ -90,6 +96,8 @@ export function openWebSocketSession(
       server: openBudgetShare(recording.messageBudget),
     },
     isCounted: false,
+    turns: 0,
+    blockedBy: null,
   };
   const turns = createTurns(session);
   const readers = {
@@ -97,12 +105,17 @@ export function openWebSocketSession(
     response: createReader(session, extensions, "server", turns),
   };
   return {
-    push: (direction, bytes, atMs) => readers[direction].push(bytes, atMs),
     progress: () =>
       turns.open().map(({ facts, startedAtMs }) => {
         const { provider, model } = session.route;
         return { provider, model: facts.requestedModel ?? model, startedAtMs };
       }),
+    push(direction, bytes, atMs) {
+      readers[direction].push(bytes, atMs);
+    },
+    blockNext(budget) {
+      session.blockedBy = budget;
+    },
     end(end, atMs) {
       turns.end(end, atMs);
       const { coverage } = recording.ports;
@@ -131,7 +144,10 @@ function createTurns(session: SessionState): SessionTurns<Turn> {
       }),
       finish,
     });
-  if (!isLive(session)) return createResponseTurns({ route, sha256Hex: recording.ports.sha256Hex, finish });
+  if (!isLive(session)) {
+    const { sha256Hex } = recording.ports;
+    return createResponseTurns({ route, sha256Hex, finish, follow: () => followTurn(session) });
+  }
   return createLiveTurns<Turn>({
     createUsage: (model) => createMessageUsageReader({ ...route, model: model ?? route.model }),
     begin({ startedAtMs, answeredAtMs, model }) {
@@ -142,10 +158,16 @@ function createTurns(session: SessionState): SessionTurns<Turn> {
   });
 }
 
+/** Follows a turn that a budget admitted, by its number in the session. */
+function followTurn(session: SessionState): Turn["ended"] {
+  session.turns += 1;
+  return session.start.followTurn?.(session.turns);
+}
+
 /** Creates the record of a turn. The report is null if the turn has no response. */
 function recordTurn(
   session: SessionState,
-  { eventId: _, answeredAtMs, ...turn }: Turn,
+  { eventId: _, answeredAtMs, ended, ...turn }: Turn,
   report: UsageReport | null,
   end: CallEnd,
   endedAtMs: number,
@@ -178,6 +200,8 @@ function recordTurn(
       path: start.path,
       route,
       isResponseRefetchable: false,
+      blockedBy: session.blockedBy,
+      ...(ended !== undefined && { onRecord: ended }),
       response: answeredAtMs === null ? null : { head, atMs: answeredAtMs },
       end,
       endedAtMs,
@@ -188,8 +212,12 @@ function recordTurn(
       recorded(result) {
         if (result instanceof Promise) recording.continueWith(host, result);
         settled(null);
+        ended?.(null);
       },
-      failed: settled,
+      failed(cause) {
+        settled(cause);
+        ended?.(null);
+      },
     },
   );
 }
@@ -213,6 +241,9 @@ function createReader(
         // Google's server sends JSON in binary frames.
         if (message.kind === "text" || isLive(session) || session.route.wholeSession === true)
           take(message, atMs);
+        if (sender !== "client" || session.blockedBy === null) return;
+        turns.blocked?.(atMs);
+        session.blockedBy = null;
       },
       closed() {},
       unreadable(reason) {

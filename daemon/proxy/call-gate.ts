@@ -123,7 +123,9 @@ function undecidedAnswer({ head, turn }: CallQuestion): Uint8Array {
     ? { method: "POST", target: "/", headers: [] }
     : request;
   const refusal = createUndecidedRefusal(recogniseApi(method, target), { headers, program: null });
-  return turn === null ? formatRefusalResponse(refusal, method) : new TextEncoder().encode(refusal.body);
+  if (turn === null) return formatRefusalResponse(refusal, method);
+  const message = { type: "error", status: 400, ...(JSON.parse(refusal.body) as object) };
+  return new TextEncoder().encode(JSON.stringify(message));
 }
 
 /** Whether a request may cost something: it sends something, or opens a WebSocket. */

@@ -157,7 +157,7 @@ function tapPlain(
     upstream: upstream.socket,
     relayLog,
     lingerMs: context.limits.lingerMs,
-    hold: { gate: context.gate, target },
+    hold: { gate: context.gate, createInflater: context.createInflater, target },
   });
 }
 

@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
 import { type PendingRequest, requestsProtocolSwitch } from "../../core/metering/exchange/framing.ts";
-import { headerValue, type RequestHead } from "../../core/metering/exchange/head.ts";
+import { headerValue, type RequestHead, type ResponseHead } from "../../core/metering/exchange/head.ts";
 import { createMessageReader, type MessageReader } from "../../core/metering/exchange/message-reader.ts";
 import { createRequestScanner, type RequestScanner } from "../../core/metering/exchange/request-scanner.ts";
+import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import {
   type CallGate,
   type GateAnswer,
@@ -10,6 +11,7 @@ import {
   MAX_BODY_WAIT_MS,
   MAX_HELD_BODY_BYTES,
 } from "./call-gate.ts";
+import { createGatedTurns, type GatedTurns } from "./gated-turns.ts";
 import type { RelayLog, RelayTarget } from "./relay-context.ts";
 
 /** What a tap needs to hold the requests of its client. */
@@ -19,10 +21,15 @@ export interface GatedLink {
   readonly upstream: Socket;
   readonly relayLog: RelayLog;
   readonly target: RelayTarget;
+  readonly createInflater: CreateMessageInflater;
   /** Sends bytes upstream and logs them. */
   forward(bytes: Uint8Array): void;
   /** The client's FIN may be relayed. */
   end(): void;
+  /** Sends bytes to the client. */
+  reply(bytes: Uint8Array): void;
+  /** Closes both connections in order. */
+  close(): void;
   /** Answers the client instead of the provider, and ends both connections. `held` is what was not sent upstream. */
   refuse(answer: GateAnswer & { kind: "refuse" }, held: readonly Uint8Array[]): void;
 }
@@ -65,6 +72,9 @@ interface GatedState {
   requests: number;
   refusal: (GateAnswer & { kind: "refuse" }) | null;
   clientEnded: boolean;
+  /** Whether the turns of the WebSocket are decided that the client asks for; and the turns, once it is open. */
+  gatesTurns: boolean;
+  turns: GatedTurns | null;
   /** Cancels the question or the wait for the body. */
   cancel: () => void;
 }
@@ -89,7 +99,10 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
         state.pending.shift();
         refuseWhenAnswered(state);
       },
-      switched: () => continueWith(state, "open"),
+      switched(head) {
+        if (state.gatesTurns) state.turns = openTurns(state, head);
+        continueWith(state, "open");
+      },
       unreadable: () => continueWith(state, "open"),
     }),
     pending: [],
@@ -103,11 +116,13 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
     requests: 0,
     refusal: null,
     clientEnded: false,
+    gatesTurns: false,
+    turns: null,
     cancel: () => {},
   };
   return {
     push(bytes) {
-      if (state.phase === "open") return link.forward(bytes);
+      if (state.phase === "open") return relayOpen(state, bytes);
       state.queue.push(bytes);
       scanQueue(state);
     },
@@ -115,8 +130,14 @@ export function createGatedRequests(link: GatedLink): GatedRequests {
       state.clientEnded = true;
       endWhenSent(state);
     },
-    response: (bytes) => state.responses.push(bytes),
-    stop: () => state.cancel(),
+    response(bytes) {
+      if (state.turns !== null) state.turns.response(bytes);
+      else state.responses.push(bytes);
+    },
+    stop() {
+      state.cancel();
+      state.turns?.stop();
+    },
   };
 }
 
@@ -171,28 +192,15 @@ function onRequestEnd(state: GatedState): void {
 
 function askNow(state: GatedState, isWhole: boolean): void {
   const { link } = state;
-  const { target, relayLog } = link;
   state.cancel();
   state.phase = "asking";
   link.client.pause();
   state.cancel = link.gate.ask(
-    {
-      connection: relayLog.entry.id,
-      request: state.requests,
-      host: target.host,
-      port: target.port,
-      clientPort: target.clientPort,
-      proxyUser: target.proxyUser,
-      project: null,
-      caller: relayLog.caller,
-      head: state.rawHead,
-      body: Buffer.concat(state.body),
-      isWhole,
-      turn: null,
-    },
+    { ...questionOf(state), body: Buffer.concat(state.body), isWhole, turn: null },
     (answer) => {
       state.cancel = () => {};
       if (answer.kind === "allow") {
+        state.gatesTurns = answer.gatesTurns === true;
         sendHeld(state, "passing");
         if (isWhole) onRequestEnd(state);
         return resume(state);
@@ -202,6 +210,46 @@ function askNow(state: GatedState, isWhole: boolean): void {
       refuseWhenAnswered(state);
     },
   );
+}
+
+/** Returns what every question about the connection has. */
+function questionOf({ link, requests, rawHead }: GatedState) {
+  const { target, relayLog } = link;
+  const { host, port, clientPort, proxyUser } = target;
+  return {
+    connection: relayLog.entry.id,
+    request: requests,
+    ...{ host, port, clientPort, proxyUser },
+    project: null,
+    caller: relayLog.caller,
+    head: rawHead,
+  };
+}
+
+/** Holds the turns of the WebSocket that has just been opened. */
+function openTurns(state: GatedState, head: ResponseHead): GatedTurns | null {
+  const { link } = state;
+  return createGatedTurns(
+    {
+      ...link,
+      ask: (turn, number, done) =>
+        link.gate.ask(
+          { ...questionOf(state), request: -number, body: Buffer.alloc(0), isWhole: true, turn },
+          done,
+        ),
+      hold(isHeld) {
+        if (isHeld) link.client.pause();
+        else if (!link.upstream.writableNeedDrain) link.client.resume();
+      },
+      blocked: (answer, held) => link.relayLog.blocked(answer, held, true),
+    },
+    head,
+  );
+}
+
+function relayOpen({ link, turns }: GatedState, bytes: Uint8Array): void {
+  if (turns === null) link.forward(bytes);
+  else turns.push(bytes);
 }
 
 /** Sends the held bytes of the current request. */
@@ -231,7 +279,7 @@ function continueWith(state: GatedState, phase: "passing" | "open"): void {
     state.cancel();
     for (const bytes of state.held.splice(0)) state.link.forward(bytes);
     state.phase = "open";
-    for (const bytes of state.queue.splice(0)) state.link.forward(bytes);
+    for (const bytes of state.queue.splice(0)) relayOpen(state, bytes);
   } else state.phase = phase;
   resume(state);
 }

@@ -64,7 +64,7 @@ export function intercept(
       upstream: opened.socket,
       relayLog,
       lingerMs: context.limits.lingerMs,
-      hold: { gate: context.gate, target },
+      hold: { gate: context.gate, createInflater: context.createInflater, target },
     });
   });
 }

@@ -4,6 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 // The worker receives only plain data, so the issuer can't be injected.
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
 import { loadSystemRoots } from "../../adapters/certificates/root-certificates.ts";
+import { createZlibMessageInflater } from "../../adapters/content-decoder/message-inflater.ts";
 import { createPortBatch } from "../../adapters/process-table/lookup-port.ts";
 import { createLookupQueue } from "../../adapters/process-table/lookup-queue.ts";
 import { collectGarbageAtRest } from "../../adapters/threads/collect-at-rest.ts";
@@ -116,6 +117,7 @@ const context: RelayContext = {
     },
   }),
   relays: new Map(),
+  createInflater: createZlibMessageInflater,
   gate: createCallGate(config.gate ?? null, counters.gate, (id, question) =>
     post({ kind: "question", id, question }),
   ),

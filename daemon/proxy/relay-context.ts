@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import type { ProcessFacts } from "../../core/ports/process-table.ts";
 import type { CallGate, GateAnswer } from "./call-gate.ts";
 import { closeSocket } from "./close-socket.ts";
@@ -43,6 +44,7 @@ export interface RelayContext {
   readonly silent: Set<Socket>;
   readonly peers: Peers;
   readonly gate: CallGate;
+  readonly createInflater: CreateMessageInflater;
   /** The connections in the log, by their number. */
   readonly relays: Map<number, OpenRelay>;
 }
@@ -68,8 +70,11 @@ export interface RelayLog {
   readonly entry: LoggedConnection;
   readonly log: TapLog;
   readonly caller: ProcessFacts | null;
-  /** Logs a request that was answered here instead of being sent upstream, with its answer. */
-  blocked(answer: GateAnswer & { kind: "refuse" }, request: readonly Uint8Array[]): void;
+  /**
+   * Logs a request that was answered here instead of being sent upstream, with its answer. The answer to a turn of a WebSocket is not
+   * logged: it is not the provider's.
+   */
+  blocked(answer: GateAnswer & { kind: "refuse" }, request: readonly Uint8Array[], isTurn?: boolean): void;
   /** Logs how the connection ended. Later calls have no effect. */
   closed(reason: CloseReason, code: string | null): void;
 }
@@ -102,10 +107,10 @@ export function openRelayLog(
     entry,
     log,
     caller,
-    blocked({ answer, budget }, request) {
+    blocked({ answer, budget }, request, isTurn = false) {
       log.note({ kind: "blocked", connection: entry.id, budget });
       for (const bytes of request) log.data(entry, "request", bytes);
-      log.data(entry, "response", answer);
+      if (!isTurn) log.data(entry, "response", answer);
     },
     closed(reason, code) {
       if (!relays.delete(entry.id)) return;

@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
-import type { CallGate } from "./call-gate.ts";
 import { closeSocket, resetAfterFlush, resetSocket } from "./close-socket.ts";
-import { createGatedRequests, type GatedRequests } from "./gated-requests.ts";
-import { type RelayLog, type RelayTarget, sendRefusal } from "./relay-context.ts";
+import { createGatedRequests, type GatedLink, type GatedRequests } from "./gated-requests.ts";
+import { type RelayLog, sendRefusal } from "./relay-context.ts";
 import type { CloseReason, TapDirection } from "./tap-frames.ts";
 
 /**
@@ -34,7 +33,7 @@ interface TapOptions {
   readonly relayLog: RelayLog | null;
   readonly lingerMs: number;
   /** Holds each request until the decision on it. Absent or without a configuration: the bytes are not looked at. */
-  readonly hold?: { readonly gate: CallGate; readonly target: RelayTarget };
+  readonly hold?: Pick<GatedLink, "gate" | "target" | "createInflater">;
 }
 
 interface TapState extends TapOptions {
@@ -128,6 +127,14 @@ function holdRequests(tap: TapState): void {
       if (tap.done) return;
       if (!upstream.write(bytes)) client.pause();
       relayLog.log.data(relayLog.entry, "request", bytes);
+    },
+    reply(bytes) {
+      if (!tap.done) client.write(bytes);
+    },
+    close() {
+      tap.closing = true;
+      client.end();
+      upstream.end();
     },
     end: () => relayClientEnd(tap),
     refuse(answer, held) {

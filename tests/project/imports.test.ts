@@ -57,6 +57,11 @@ const allowances: readonly { files: RegExp; module: string; reason: string }[] =
   },
   {
     files: /^daemon\/proxy\/proxy-worker\.ts$/,
+    module: "adapters/content-decoder",
+    reason: "a worker thread gets plain data, so it composes itself",
+  },
+  {
+    files: /^daemon\/proxy\/proxy-worker\.ts$/,
     module: "adapters/process-table",
     reason: "a worker thread gets plain data, so it composes itself",
   },

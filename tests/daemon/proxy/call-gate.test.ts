@@ -218,6 +218,95 @@ for (const form of ["intercepted", "absolute", "gateway"] as const) {
   });
 }
 
+/** A client's text message in one frame. The mask is zero, so that the text is readable. */
+const frame = (text: string, opcode = 0x81) =>
+  Buffer.from([opcode, 0x80 | text.length, 0, 0, 0, 0, ...Buffer.from(text)]);
+
+describe("a WebSocket whose turns are held", () => {
+  const upgrade = (extensions: string) => (seen: string, socket: Socket) => {
+    if (seen.endsWith("\r\n\r\n"))
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${extensions}\r\n`,
+      );
+    else if (seen.endsWith("!")) socket.write(Buffer.from([0x81, 2, ...Buffer.from("ok")]));
+  };
+  const handshake = (target: string) =>
+    `GET ${target} HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`;
+  const decideTurn = ({ turn }: CallQuestion): GateAnswer => {
+    if (turn === null) return { kind: "allow", gatesTurns: true };
+    return turn.includes("refused")
+      ? { kind: "refuse", answer: Buffer.from("used"), budget: "day" }
+      : allowed;
+  };
+  const turnOf = (name: string) => frame(`{"type":"response.create","name":"${name}"}`);
+
+  it("gets an error message for a refused turn, and stays open for the next", async () => {
+    const { client, proxy, questions, server, at, send } = await open(
+      "intercepted",
+      decideTurn,
+      {},
+      upgrade(""),
+    );
+    const got = collect(client);
+    send(handshake(at("/v1/responses")));
+    await got.until((bytes) => bytes.includes("\r\n\r\n"));
+    client.write(frame("hello!"));
+    await got.until((bytes) => bytes.includes("ok"));
+    // In two fragments, with a ping in between.
+    const text = '{"type":"response.create","name":"refused"}';
+    client.write(Buffer.concat([frame(text.slice(0, 9), 0x01), frame("", 0x89), frame(text.slice(9), 0x80)]));
+    await got.until((bytes) => bytes.includes("used"));
+    client.write(Buffer.concat([turnOf("second"), frame("bye!")]));
+    await got.until((bytes) => bytes.toString().split("ok").length === 3);
+    assert.deepEqual(
+      questions.map(({ request }) => request),
+      [1, -1, -2],
+    );
+    const seen = server.connections[0]?.seen ?? "";
+    assert.ok(seen.includes("hello!") && seen.includes("second") && seen.includes("bye!"));
+    assert.doesNotMatch(seen, /refused/);
+    client.destroy();
+    await proxy.seen(({ kind }) => kind === "closed");
+    assert.equal(proxy.frames.filter(({ kind }) => kind === "blocked").length, 1);
+  });
+
+  it("is closed after the error message if later messages depend on the refused one", async () => {
+    const { client, at, send } = await open(
+      "intercepted",
+      decideTurn,
+      {},
+      upgrade("Sec-WebSocket-Extensions: permessage-deflate\r\n"),
+    );
+    const got = collect(client);
+    send(handshake(at("/v1/responses")));
+    await got.until((bytes) => bytes.includes("\r\n\r\n"));
+    client.write(turnOf("refused"));
+    await got.end();
+    assert.ok(got.bytes().includes("used"));
+    assert.deepEqual([...got.bytes().subarray(-4)], [0x88, 2, 0x03, 0xe8]);
+    client.destroy();
+  });
+
+  it("relays every byte of messages that are allowed", async () => {
+    const { client, server, at, send } = await open("intercepted", decideTurn, {}, upgrade(""));
+    const got = collect(client);
+    send(handshake(at("/v1/responses")));
+    await got.until((bytes) => bytes.includes("\r\n\r\n"));
+    const bytes = Buffer.concat([
+      frame("a", 0x01),
+      frame("b", 0x80),
+      frame("", 0x89),
+      turnOf("first"),
+      frame("x".repeat(100)),
+      frame("end!"),
+    ]);
+    for (const byte of bytes) client.write(Buffer.from([byte]));
+    await got.until((received) => received.includes("ok"));
+    assert.ok(server.connections[0]?.seen.endsWith(bytes.toString("latin1")));
+    client.destroy();
+  });
+});
+
 describe("setGate()", () => {
   it("holds the calls of connections that are opened from then on", async () => {
     const { client, proxy, questions, at, send } = await open("absolute", () => refused, { gate: null });

@@ -1,0 +1,188 @@
+import { createFrameScanner } from "../../core/metering/exchange/frame-scanner.ts";
+import type { ResponseHead } from "../../core/metering/exchange/head.ts";
+import { readWebSocketExtensions } from "../../core/metering/exchange/websocket-extensions.ts";
+import {
+  createWebSocketReader,
+  type WebSocketReader,
+} from "../../core/metering/exchange/websocket-reader.ts";
+import { compileMemberPaths, pickMembers } from "../../core/metering/usage/member-picker.ts";
+import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
+import type { GateAnswer } from "./call-gate.ts";
+
+/** What a WebSocket needs so that its turns are held. */
+export interface TurnLink {
+  readonly createInflater: CreateMessageInflater;
+  /** Sends the client's bytes upstream, and logs them. */
+  forward(bytes: Uint8Array): void;
+  /** Asks for the decision on the turn with this number, from 1. */
+  ask(turn: string, number: number, done: (answer: GateAnswer) => void): () => void;
+  /** Stops or continues reading the client. */
+  hold(isHeld: boolean): void;
+  /** Logs a turn that was not sent. */
+  blocked(answer: GateAnswer & { kind: "refuse" }, held: readonly Uint8Array[]): void;
+  /** Sends bytes to the client. */
+  reply(bytes: Uint8Array): void;
+  /** Closes both sides. */
+  close(): void;
+}
+
+/** The turns of a WebSocket's client, each of which is held until the decision on it. */
+export interface GatedTurns {
+  push(bytes: Uint8Array): void;
+  /** Reads bytes of the upstream that were relayed: an answer may only follow a whole message. */
+  response(bytes: Uint8Array): void;
+  stop(): void;
+}
+
+/** The largest message that is held, in bytes. A larger one is relayed without a decision. */
+const MAX_TURN_BYTES = 8 * 1_048_576;
+
+const TYPE = compileMemberPaths(["type"], 256);
+
+interface TurnsState {
+  readonly link: TurnLink;
+  readonly reader: WebSocketReader;
+  readonly client: ReturnType<typeof createFrameScanner>;
+  readonly server: ReturnType<typeof createFrameScanner>;
+  /** Whether the provider can't read on after a message that it did not get, because messages share their compression. */
+  readonly needsAllMessages: boolean;
+  /** The frames of the message in progress, and bytes that were not scanned yet. */
+  held: Uint8Array[];
+  heldBytes: number;
+  queue: Uint8Array[];
+  /** The text of the message that has just been completed. */
+  message: string | null;
+  turns: number;
+  isAsking: boolean;
+  isOpen: boolean;
+  /** What the client gets after the message that is being relayed to it. */
+  reply: Uint8Array | null;
+  cancel: () => void;
+}
+
+/** Holds the turns of an upgraded connection. Null if its messages can't be read; they are then relayed. */
+export function createGatedTurns(link: TurnLink, head: ResponseHead): GatedTurns | null {
+  const extensions = readWebSocketExtensions(head.headers);
+  if (extensions.kind === "unknown") return null;
+  const contextTakeover = extensions.kind === "deflate" && extensions.clientContextTakeover;
+  const state: TurnsState = {
+    link,
+    reader: createWebSocketReader(
+      {
+        message(message) {
+          if (message.kind === "text") state.message = new TextDecoder().decode(message.bytes);
+        },
+        closed() {},
+        unreadable: () => relayAll(state),
+      },
+      {
+        sender: "client",
+        maxMessageBytes: MAX_TURN_BYTES,
+        deflate:
+          extensions.kind === "deflate"
+            ? {
+                contextTakeover,
+                inflater: link.createInflater({ contextTakeover, maxBytes: MAX_TURN_BYTES }),
+              }
+            : null,
+      },
+    ),
+    client: createFrameScanner(),
+    server: createFrameScanner(),
+    needsAllMessages: contextTakeover,
+    held: [],
+    heldBytes: 0,
+    queue: [],
+    message: null,
+    turns: 0,
+    isAsking: false,
+    isOpen: false,
+    reply: null,
+    cancel: () => {},
+  };
+  return {
+    push(bytes) {
+      if (state.isOpen) return link.forward(bytes);
+      state.queue.push(bytes);
+      scanQueue(state);
+    },
+    response(bytes) {
+      for (let at = 0; at < bytes.length; ) at = state.server.scan(bytes, at);
+      replyBetweenMessages(state);
+    },
+    stop: () => state.cancel(),
+  };
+}
+
+function scanQueue(state: TurnsState): void {
+  const { link, client, reader, queue } = state;
+  for (let bytes = queue[0]; bytes !== undefined && !state.isAsking && !state.isOpen; bytes = queue[0]) {
+    const to = client.scan(bytes, 0);
+    const piece = bytes.subarray(0, to);
+    if (to === bytes.length) queue.shift();
+    else queue[0] = bytes.subarray(to);
+    state.held.push(piece);
+    state.heldBytes += piece.length;
+    reader.push(piece, 0);
+    if (client.isAtMessageEnd) onMessage(state);
+    else if (state.heldBytes > MAX_TURN_BYTES) relayAll(state);
+  }
+  if (state.isAsking) link.hold(true);
+}
+
+function onMessage(state: TurnsState): void {
+  const { link, message } = state;
+  state.message = null;
+  if (message === null || !isTurn(message)) return sendHeld(state);
+  state.turns += 1;
+  state.isAsking = true;
+  state.cancel = link.ask(message, state.turns, (answer) => {
+    state.cancel = () => {};
+    state.isAsking = false;
+    if (answer.kind === "allow") sendHeld(state);
+    else {
+      link.blocked(answer, state.held);
+      state.held = [];
+      state.heldBytes = 0;
+      state.reply = toTextFrame(answer.answer);
+      replyBetweenMessages(state);
+    }
+    scanQueue(state);
+    if (!state.isAsking) link.hold(false);
+  });
+}
+
+const isTurn = (message: string): boolean =>
+  message.includes("response.create") &&
+  pickMembers(new TextEncoder().encode(message), TYPE).string("type") === "response.create";
+
+function sendHeld(state: TurnsState): void {
+  for (const bytes of state.held) state.link.forward(bytes);
+  state.held = [];
+  state.heldBytes = 0;
+}
+
+/** Relays everything from now on. */
+function relayAll(state: TurnsState): void {
+  state.isOpen = true;
+  sendHeld(state);
+  for (const bytes of state.queue.splice(0)) state.link.forward(bytes);
+}
+
+function replyBetweenMessages(state: TurnsState): void {
+  const { link, reply, server } = state;
+  if (reply === null || !server.isAtMessageEnd) return;
+  state.reply = null;
+  link.reply(reply);
+  if (!state.needsAllMessages) return;
+  state.isOpen = true;
+  link.reply(Uint8Array.of(0x88, 2, 0x03, 0xe8)); // closed normally: 1000
+  link.close();
+}
+
+/** Formats a text message of a server: one frame, not masked, not compressed. */
+function toTextFrame(text: Uint8Array): Uint8Array {
+  const head =
+    text.length < 126 ? [0x81, text.length] : [0x81, 126, (text.length >> 8) & 0xff, text.length & 0xff];
+  return new Uint8Array([...head, ...text]);
+}
