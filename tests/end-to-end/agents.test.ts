@@ -37,8 +37,17 @@ interface Agent {
   readonly source: "stated" | "inferred";
   /** Whether each call with usage states its turn. */
   readonly hasTurns?: true;
+  /** Whether it reports by OpenTelemetry and writes a log of calls. */
+  readonly reports?: true;
   /** Whether the version is known: pi sends only its SDK's. */
   readonly hasVersion: boolean;
+}
+
+/** A session and day of `meter reconcile logs --json`. */
+interface ComparedDay {
+  readonly agreed: number;
+  readonly totals: Readonly<Record<"wire" | "log" | "client", { readonly calls: number } | null>>;
+  readonly differences: readonly { readonly reason: string }[];
 }
 
 const AGENTS: readonly Agent[] = [
@@ -51,6 +60,7 @@ const AGENTS: readonly Agent[] = [
     kind: "general-purpose",
     source: "stated",
     hasTurns: true,
+    reports: true,
     hasVersion: true,
   },
   {
@@ -62,6 +72,7 @@ const AGENTS: readonly Agent[] = [
     kind: "thread_spawn",
     source: "stated",
     hasTurns: true,
+    reports: true,
     hasVersion: true,
   },
   {
@@ -98,6 +109,7 @@ const AGENTS: readonly Agent[] = [
     env: { GEMINI_API_KEY: "x", GEMINI_CLI_TRUST_WORKSPACE: "true" },
     agents: 0,
     source: "inferred",
+    reports: true,
     hasVersion: true,
   },
 ];
@@ -115,7 +127,9 @@ describe("the sessions of real agents", { skip }, () => {
       createAgentAnswers(),
     );
     parent = await createParentProxy(provider);
-    meter = await startMeter(createHome(simulationConfig(parent, provider)));
+    meter = await startMeter(
+      createHome(simulationConfig(parent, provider, ["[telemetry]", "receive = true"])),
+    );
   });
   after(async () => {
     await meter?.stop();
@@ -124,17 +138,36 @@ describe("the sessions of real agents", { skip }, () => {
     if (meter !== undefined) removeHome(meter.home);
   });
 
+  /** Checks that the agent's log and its reports agree with what was metered: each call that did not fail. */
+  async function compareWitnesses(home: string): Promise<void> {
+    const compared = await waitFor("its reports", async () => {
+      const { stdout } = await meter.run(["reconcile", "logs", "--json"], { env: { HOME: home } });
+      const { days } = JSON.parse(stdout) as { days: readonly ComparedDay[] };
+      // The logs of the other agents are gone.
+      const own = days.filter(({ totals }) => totals.log !== null);
+      return own.length > 0 && own.every(({ totals }) => totals.client?.calls === totals.log?.calls) && own;
+    });
+    for (const { agreed, totals, differences } of compared) {
+      assert.equal(agreed, totals.log?.calls);
+      assert.deepEqual(
+        [...new Set(differences.map(({ reason }) => reason))],
+        differences.length === 0 ? [] : ["failed"],
+      );
+    }
+  }
+
   /** Runs an agent to its end, and returns the records of its calls with usage. */
-  async function run({ program, words, env }: Agent): Promise<StoredRequest[]> {
+  async function run({ program, words, env, reports }: Agent): Promise<StoredRequest[]> {
     const [home, cwd] = ["agent-home-", "agent-work-"].map((name) => mkdtempSync(join(tmpdir(), name)));
     const known = new Set((await meter.rows()).map(({ requestId }) => requestId));
     const sentBefore = provider.requests.length;
     try {
       const { code, stderr } = await runProgram(
-        [...meterWords, "run", "--", join(folder, "node_modules", ".bin", program), ...words],
+        [...meterWords, "run", "--telemetry", "--", join(folder, "node_modules", ".bin", program), ...words],
         { ...(cwd !== undefined && { cwd }), env: { ...env, HOME: home, METER_HOME: meter.home, CI: "1" } },
       );
       assert.equal(code, 0, stderr.slice(-500));
+      if (reports === true) await compareWitnesses(home ?? "");
     } finally {
       for (const each of [home, cwd]) rmSync(each ?? "", { recursive: true, force: true });
     }

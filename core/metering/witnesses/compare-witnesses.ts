@@ -12,7 +12,7 @@ import {
   type Witness,
 } from "./evidence.ts";
 import { createExplainer } from "./explain-call.ts";
-import { joinCalls } from "./join-calls.ts";
+import { joinCalls, nameRootSessions } from "./join-calls.ts";
 import { compareSums, sumsByDay } from "./sums.ts";
 
 /** What one witness saw of a session on one day. */
@@ -67,7 +67,8 @@ export interface WitnessComparison {
  * Compares what the proxy, the agents' logs and the agents' own reports say about the same calls, by session and day. A reason is
  * given only if a fact shows it. Source: docs/specification.md#three-witnesses.
  */
-export function compareWitnesses(evidence: Evidence): WitnessComparison {
+export function compareWitnesses(given: Evidence): WitnessComparison {
+  const evidence = { ...given, client: nameRootSessions(given) };
   const calls = joinCalls(evidence);
   const explain = createExplainer(evidence, calls);
   const groups = Map.groupBy(calls, ({ session, at }) => groupKey(session, evidence.dayOf(at)));

@@ -34,6 +34,7 @@ export interface WireCallEvidence
     | "requestId"
     | "model"
     | "requestedModel"
+    | "agentId"
     | "tokens"
     | "costPicoUsd"
     | "errorClass"
@@ -60,6 +61,8 @@ export interface LogEvidence {
   readonly scope: LogScope;
   readonly at: Millis;
   readonly session: string | null;
+  /** The sub-agent that made the call. */
+  readonly agentId: string | null;
   readonly model: string;
   /** Null if the log is gone and only the match of an import is left. */
   readonly tokens: TokenCounts | null;

@@ -3,6 +3,18 @@ import type { ClientReport } from "../client-reports/client-report.ts";
 import { NO_TOKENS } from "../usage/token-counts.ts";
 import type { Evidence, JoinedCall, LogEvidence, WireCallEvidence } from "./evidence.ts";
 
+/** Returns the reports with the session of the user: a sub-agent of Codex reports its own thread, which the others know as its agent. */
+export function nameRootSessions({
+  wire,
+  log,
+  client,
+}: Pick<Evidence, "wire" | "log" | "client">): ClientReport[] {
+  const roots = new Map<string | null, string>();
+  for (const { agentId, session } of [...wire, ...log])
+    if (agentId !== null && session !== null) roots.set(agentId, session);
+  return client.map((report) => ({ ...report, session: roots.get(report.session) ?? report.session }));
+}
+
 /** What belongs together, while it is joined. */
 interface OpenCall {
   wire: WireCallEvidence | null;

@@ -115,6 +115,7 @@ const importedEvidence = (record: StoredRequest): LogEvidence => ({
   scope: Object.hasOwn(CLIENTS_OF_SUMS, record.client ?? "") ? "session" : "call",
   at: record.requestedAt,
   session: record.sessionId,
+  agentId: record.agentId,
   model: record.model,
   tokens: record.tokens,
   isComplete: record.tokensComplete,
@@ -127,6 +128,7 @@ const importedEvidence = (record: StoredRequest): LogEvidence => ({
 /** An entry that an import matched with a call, and whose log may be gone. Its counts are unknown. */
 const matchedEvidence = (entryId: string, agent: LogAgent, call: WireCallEvidence): LogEvidence => ({
   ...{ entryId, agent, scope: "call", at: call.at, session: call.session, model: call.model, tokens: null },
+  ...{ agentId: call.agentId },
   ...{ isComplete: true, costPicoUsd: null, responseId: null, providerRequestId: null },
   requestId: call.requestId,
 });
@@ -139,11 +141,12 @@ function toLogEvidence(
   requestId: string | null,
 ): LogEvidence {
   const facts = { project: "", attributionTier: "", logFile, prices, sha256 };
-  const { sessionId, costPicoUsd, model } = toLogRecord(entry, facts);
+  const { sessionId, agentId, costPicoUsd, model } = toLogRecord(entry, facts);
   const { agent, scope, at, tokens, responseId, providerRequestId } = entry;
   return {
     ...{ entryId, agent, scope, at, model, tokens, responseId, providerRequestId, costPicoUsd, requestId },
     session: sessionId,
+    agentId,
     isComplete: entry.tokensComplete,
   };
 }

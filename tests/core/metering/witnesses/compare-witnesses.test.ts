@@ -224,6 +224,16 @@ describe("compareWitnesses()", () => {
     );
   });
 
+  it("counts the report of a sub-agent for the session that started it", () =>
+    assert.deepEqual(
+      differences({
+        wire: [wire("a", { agentId: "t" })],
+        log: [logged("a")],
+        client: [reported("a", { session: "t" })],
+      }),
+      [],
+    ));
+
   describe("sums", () => {
     const interval = (id: string, members = {}) =>
       reported(id, { scope: "interval", providerRequestId: null, startedAt: NOON, ...members });
