@@ -36,6 +36,7 @@ import { processStart } from "./announce-daemon.ts";
 import type { DaemonSetup, OpenedParts } from "./daemon-setup.ts";
 import { createEstimates } from "./estimates.ts";
 import { readOrCreateToken } from "./loopback-token.ts";
+import { createNotifyUser } from "./notify-user.ts";
 import { openDaemonStore } from "./open-daemon-store.ts";
 import { passwordFile } from "./proxy-login.ts";
 
@@ -122,6 +123,7 @@ export async function serveDaemon(
     cloud: createCloudService(cloudPorts),
     webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey: idKey }, () => perProject),
     otlp: await openOtlp(setup, { store, client: cloudPorts.client, idKey: idKey }, () => perProject),
+    notify: createNotifyUser(config.budgetWarnings, setup.log),
     hostname: cloudPorts.machine.hostname,
     ...(idKey !== null && { hashAccount: createAccountHash(idKey, sha256) }),
   };

@@ -1,0 +1,27 @@
+import { spawn } from "node:child_process";
+import process from "node:process";
+import type { ProgramCall } from "./desktop-command.ts";
+
+/** How long a program may run, in milliseconds. */
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Runs a program without a shell, input or output. Resolves with null if it exits with 0, otherwise with the reason. Never rejects.
+ */
+export function runProgram({ file, args, env }: ProgramCall): Promise<string | null> {
+  return new Promise((resolve) => {
+    try {
+      const child = spawn(file, args, {
+        env: { ...process.env, ...env },
+        stdio: "ignore",
+        timeout: TIMEOUT_MS,
+        windowsHide: true,
+      });
+      child.on("error", (error) => resolve("code" in error ? String(error.code) : error.name));
+      child.on("exit", (code, signal) => resolve(code === 0 ? null : `exit ${signal ?? code}`));
+      child.unref();
+    } catch (cause) {
+      resolve(cause instanceof Error ? cause.name : "error");
+    }
+  });
+}
