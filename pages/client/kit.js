@@ -126,7 +126,6 @@ document.addEventListener("copy", (event) => {
   event.preventDefault();
 });
 
-/** The tables of the page as Markdown, with the address that shows them. */
 const toMarkdown = () => {
   /** @param {HTMLElement} cell */
   // biome-ignore lint/performance/useDomNodeTextContent: what is hidden at this width is not copied.
@@ -139,7 +138,7 @@ const toMarkdown = () => {
   return [`## ${document.title}`, ...tables, location.href].join("\n\n");
 };
 
-/** Makes a picture of the chart, with its title, scale and legend. @param {boolean} asPng */
+/** Saves the chart with its title, scale and legend. @param {boolean} asPng */
 const savePicture = async (asPng) => {
   const figure = document.querySelector("figure.chart");
   const drawn = figure?.querySelector("svg");
@@ -229,7 +228,7 @@ let areKeysOff = false;
 try {
   areKeysOff = localStorage.getItem(KEYS_OFF) === "1";
 } catch {
-  // Without storage, the setting lasts as long as the page.
+  // There is no storage.
 }
 const switchKeys = () => {
   areKeysOff = !areKeysOff;
@@ -283,7 +282,7 @@ const refresh = async () => {
     const fresh = await load(location.href);
     document.title = fresh.title;
     const parts = all("[data-live]");
-    // The page has become another one, as after the first call.
+    // As after the first call.
     if (parts.some(({ id }) => !fresh.getElementById(id))) return void show(location.href, false);
     for (const part of parts) {
       const next = fresh.getElementById(part.id);
@@ -294,7 +293,7 @@ const refresh = async () => {
     }
     prepare();
   } catch {
-    // The event source reports that the server is gone.
+    // The event source reports it.
   } finally {
     pauseMs = Math.max(LIVE_PAUSE_MS, 10 * (performance.now() - began));
   }
