@@ -26,7 +26,7 @@ import { readNow } from "./read-now.ts";
 import { readRequests, requestListQuery } from "./read-requests.ts";
 import { readSession, readSessions } from "./read-sessions.ts";
 import { clockOf, parametersOf, showPage, toolsOf, viewOf } from "./show-page.ts";
-import { showExplore, showOverview } from "./usage-pages.ts";
+import { showExplore, showModels, showOverview, showProjects } from "./usage-pages.ts";
 
 /** The most requests in one file. */
 const MAX_FILE_ROWS = 10_000;
@@ -43,6 +43,8 @@ export function createLocalPages(ports: ApiPorts): Hono {
     );
   routes.get("/", (context) => showOverview(ports, context));
   routes.get("/explore", (context) => showExplore(ports, context));
+  routes.get("/models", (context) => showModels(ports, context));
+  routes.get("/projects", (context) => showProjects(ports, context));
   routes.get("/now", (context) => showNow(ports, context));
   routes.get("/requests", (context) => showRequests(ports, context));
   routes.get("/requests/:id", (context) => showRequest(ports, context, context.req.param("id")));

@@ -10,6 +10,10 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { path: "/requests", name: "Requests" },
   ],
   [
+    { path: "/projects", name: "Projects" },
+    { path: "/models", name: "Models" },
+  ],
+  [
     { path: "/limits", name: "Limits" },
     { path: "/coverage", name: "Coverage" },
   ],

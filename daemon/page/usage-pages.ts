@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
+import { formatOrigins, originsOfNamesakes } from "../../core/metering/attribution/list-origins.ts";
 import { distinctFixes } from "../../core/pricing/price-fix.ts";
 import { usageCsv } from "../../core/pricing/view/usage-export.ts";
 import {
@@ -20,7 +21,9 @@ import {
 } from "../../pages/usage-view.ts";
 import { renderExplore } from "../../pages/views/explore.ts";
 import { EXPLORE_VIEW } from "../../pages/views/explore-view.ts";
+import { MODELS_VIEW, type ModelsAnswer, renderModels } from "../../pages/views/models.ts";
 import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview } from "../../pages/views/overview.ts";
+import { PROJECTS_VIEW, renderProjects } from "../../pages/views/projects.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { readUsageAnswer, readUsageForecast, type UsageResult } from "../api/read-usage.ts";
 import { readUnpricedModels } from "../api/unpriced-models.ts";
@@ -216,5 +219,80 @@ export async function showExplore(ports: ApiPorts, context: Context) {
             `meter report --by ${query.by ?? "project"}`,
           ),
         }),
+  );
+}
+
+/** Shows the models that were used, with their rates. */
+export async function showModels(ports: ApiPorts, context: Context) {
+  const view = readViewOf(context, MODELS_VIEW);
+  const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
+  const format = formatOf(context);
+  return showResult(
+    ports,
+    context,
+    view,
+    "Models and prices",
+    await readUsageAnswer(ports, query),
+    (usage) =>
+      format !== null
+        ? sendUsage(context, usage, format)
+        : showPage(ports, context, {
+            heading: "Models and prices",
+            path: "/models",
+            controls: renderUsagePeriods(view),
+            main: renderModels({ usage, rateOf: createRateLookup(ports), links: LINKS }, view),
+            tools: usageToolsOf(context, { ...view, query }, false, "meter pricing list"),
+          }),
+  );
+}
+
+/** Returns a lookup of the rates in force now. */
+function createRateLookup(ports: ApiPorts): ModelsAnswer["rateOf"] {
+  const book = ports.prices();
+  const at = ports.clock.now();
+  return (provider, model) => {
+    const row = book.find({ provider, model, requestedModel: null, at });
+    if (row === null) return null;
+    const { input, cacheRead, cacheWrite, cacheWrite1h, output } = row.rates;
+    return {
+      name: row.model,
+      ...{ input, cacheRead, cacheWrite, cacheWrite1h, output },
+      source: row.origin?.name ?? row.source,
+      statedOn: row.provenanceDate,
+      since: row.effectiveFrom,
+    };
+  };
+}
+
+/** Shows what each project and its branches cost. */
+export async function showProjects(ports: ApiPorts, context: Context) {
+  const { origins } = ports.store;
+  const view = readViewOf(context, PROJECTS_VIEW);
+  const query: UsageQuery = { ...view.query, by: "project", thenBy: "branch" };
+  const format = formatOf(context);
+  const namesakes = originsOfNamesakes({ assignments: origins.list(), merges: origins.listMerges() });
+  return showResult(
+    ports,
+    context,
+    view,
+    "Projects and branches",
+    await readUsageAnswer(ports, query),
+    (usage) =>
+      format !== null
+        ? sendUsage(context, usage, format)
+        : showPage(ports, context, {
+            heading: "Projects and branches",
+            path: "/projects",
+            controls: renderUsagePeriods(view),
+            main: renderProjects(
+              {
+                usage,
+                origins: new Map([...namesakes].map(([name, places]) => [name, formatOrigins(places, null)])),
+                links: LINKS,
+              },
+              view,
+            ),
+            tools: usageToolsOf(context, { ...view, query }, false, "meter report --by project"),
+          }),
   );
 }

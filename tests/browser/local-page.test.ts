@@ -51,6 +51,8 @@ const PAGES = [
   "?period=7d&compare=year&by=project&client=claude",
   "explore",
   "explore?view=chart&by=client&metric=tokens",
+  "models",
+  "projects",
   "now",
   "requests",
   "requests?status=failed&project=acme-web",

@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContext, Response } from "playwright-core";
 import { tokenFile } from "../../cli/daemon/daemon-process.ts";
 import { requestDaemon } from "../../cli/daemon/loopback-client.ts";
+import { KIT_SCRIPT } from "../../pages/client-files.data.ts";
 import { type MeterProcess, removeHome, startMeter, waitFor } from "../end-to-end/meter-process.rig.ts";
 import { type Attacker, attacks, startAttacker } from "./attack-pages.rig.ts";
 import {
@@ -161,7 +162,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
         );
         await page.goto(`${target}/evil`);
         const read = await page.evaluate(
-          `Promise.all(["/", "/health", "/v1/stats", "/v1/cloud/state", "/v1/requests", "/metrics", "/page.js"].map(async (path) => {
+          `Promise.all(["/", "/health", "/v1/stats", "/v1/cloud/state", "/v1/requests", "/metrics", "${KIT_SCRIPT.path}"].map(async (path) => {
             const answer = await fetch(path);
             return [answer.status, (await answer.text()).length];
           }).concat(["/ollama/api/tags", "/openai/v1/models"].map(async (path) => {

@@ -27,6 +27,8 @@ const PAGES = [
   "/?by=client&metric=requests",
   "/explore",
   "/explore?view=chart&by=branch",
+  "/models",
+  "/projects",
   "/now",
   "/requests",
   "/sessions",

@@ -1,0 +1,88 @@
+import { html } from "hono/html";
+import { withFilter } from "../../core/pricing/view/usage-query.ts";
+import { metricOf, parseSums } from "../../core/pricing/view/usage-sums.ts";
+import { formatCount, UNKNOWN } from "../../core/values/text/format-count.ts";
+import type { UsageAnswer } from "../../core/wire/usage.ts";
+import { renderSpark } from "../chart/spark.ts";
+import { formatChange, formatShare, renderUsd } from "../figures.ts";
+import type { Html } from "../html.ts";
+import { renderState } from "../states.ts";
+import {
+  type CaveatLinks,
+  renderCaveats,
+  renderUsageChips,
+  renderUsageNotices,
+  type UsageView,
+  type UsageViewSpec,
+  usagePageHref,
+} from "../usage-view.ts";
+import { EXPLORE_VIEW } from "./explore-view.ts";
+import { OVERVIEW_VIEW } from "./overview.ts";
+
+export const PROJECTS_VIEW: UsageViewSpec = {
+  path: "/projects",
+  defaults: { by: "project", thenBy: "branch", top: 100 },
+};
+
+export interface ProjectsAnswer {
+  /** By project, then by branch, with buckets. */
+  readonly usage: UsageAnswer;
+  /** Where the projects are whose names do not tell. */
+  readonly origins: ReadonlyMap<string, string>;
+  readonly links: CaveatLinks;
+}
+
+/** The branches of a project that are shown. */
+const MAX_BRANCHES = 5;
+
+type Row = UsageAnswer["rows"][number];
+
+/** Renders what each project and each of its branches cost. */
+export function renderProjects({ usage, origins, links }: ProjectsAnswer, view: UsageView): Html {
+  return html`${renderUsageNotices(view)}
+    ${renderUsageChips(view)}
+    <p class="quiet" data-summary>${usage.period.label} (${usage.tz})</p>
+    ${renderCaveats(usage, links)}
+    <div id="projects" data-live>${
+      usage.rows.length === 0
+        ? renderState("No project in this period", "Choose a longer period.")
+        : html`<section class="panel"><div class="scroll"><table aria-label="Projects">
+      <thead><tr><th scope="col">Project</th><th scope="col" class="desk"><span class="hidden">Over time</span></th><th scope="col" class="num desk">Requests</th><th scope="col" class="num desk">Share</th><th scope="col" class="num">Spent</th><th scope="col" class="num desk">Plan usage</th><th scope="col" class="num desk">${usage.compared === null ? "" : "Change"}</th></tr></thead>
+      <tbody>${usage.rows.map((row) => renderProject(row, usage, origins, view))}</tbody></table></div></section>`
+    }</div>`;
+}
+
+function renderProject(
+  row: Row,
+  usage: UsageAnswer,
+  origins: ProjectsAnswer["origins"],
+  view: UsageView,
+): Html {
+  const sums = parseSums(row.totals);
+  const before = row.compared === null ? null : metricOf(parseSums(row.compared), usage.metric);
+  const now = metricOf(sums, usage.metric) ?? 0n;
+  const isOther = row.other_values !== null;
+  const plain = { ...view.query, thenBy: null, top: 6 };
+  const href = usagePageHref(OVERVIEW_VIEW, withFilter({ ...plain, by: "model" }, "project", row.key));
+  const origin = origins.get(row.key ?? "");
+  return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, view)}</th>
+    <td class="desk spark-cell">${renderSpark(row.series.map((value) => BigInt(value ?? "0")))}</td>
+    <td class="num desk">${formatCount(sums.requests)}</td><td class="num desk">${formatShare(sums.spentPicoUsd, BigInt(usage.totals.spent_pico_usd))}</td>
+    <td class="num">${renderUsd(sums.spentPicoUsd)}${sums.planUsagePicoUsd === 0n ? "" : html`<span class="sub phone">${renderUsd(sums.planUsagePicoUsd)} plan</span>`}</td><td class="num desk">${sums.planUsagePicoUsd === 0n ? UNKNOWN : renderUsd(sums.planUsagePicoUsd)}</td>
+    <td class="num desk quiet">${before === null ? "" : formatChange(now, before)}</td></tr>`;
+}
+
+/** Renders the branches of a project, if it has any besides "no branch". */
+function renderBranches({ key, cells, other_values }: Row, view: UsageView): Html | "" {
+  if (other_values !== null || !cells.some((cell) => cell.key !== null)) return "";
+  const shown = cells.slice(0, MAX_BRANCHES);
+  const query = withFilter({ ...view.query, by: "session", thenBy: "model", top: 10 }, "project", key);
+  const amount = ({ totals }: Pick<Row, "totals">) =>
+    totals.spent_pico_usd === "0" && totals.plan_usage_pico_usd !== "0"
+      ? html`${renderUsd(BigInt(totals.plan_usage_pico_usd))} plan`
+      : renderUsd(BigInt(totals.spent_pico_usd));
+  return html`<span class="sub">${shown.map(
+    (cell, n) =>
+      html`${n > 0 ? " · " : ""}${cell.other_values === null ? html`<a href="${usagePageHref(EXPLORE_VIEW, withFilter(query, "branch", cell.key))}"><bdi>${cell.label}</bdi></a>` : cell.label} ${amount(cell)}`,
+  )}${cells.length > shown.length ? ` · ${cells.length - shown.length} more` : ""}</span>`;
+}
