@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
-import { networkInterfaces } from "node:os";
 import { classifyAddress } from "./classify-address.ts";
+import { readOwnAddresses } from "./own-addresses.ts";
 
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
@@ -40,11 +40,11 @@ export function checkTarget(
   return found === "private" ? "private" : null;
 }
 
-/** Whether the address belongs to one of this machine's network interfaces. */
+/** Whether the address belongs to one of this machine's network interfaces, or may do so: they can't always be read. */
 function isOwnAddress(address: string): boolean {
+  const addresses = readOwnAddresses();
+  if (addresses === null) return true;
   const own = new BlockList();
-  for (const each of Object.values(networkInterfaces()).flat()) {
-    if (each) own.addAddress(each.address, each.family === "IPv6" ? "ipv6" : "ipv4");
-  }
+  for (const each of addresses) own.addAddress(each.address, each.family === "IPv6" ? "ipv6" : "ipv4");
   return own.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }

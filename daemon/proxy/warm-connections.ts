@@ -1,4 +1,3 @@
-import { networkInterfaces } from "node:os";
 import type { TLSSocket } from "node:tls";
 import {
   initialWarmState,
@@ -12,6 +11,7 @@ import { closeSocket } from "./close-socket.ts";
 import type { WarmCounters } from "./counters.ts";
 import type { ClientLocation, Dial } from "./dial.ts";
 import { type DialTlsResult, dialTls } from "./dial-tls.ts";
+import { readOwnAddresses } from "./own-addresses.ts";
 import type { UpstreamTls } from "./upstream-tls.ts";
 
 /** Connections to providers that are kept ready, so that a client's first call does not wait for TCP and TLS. */
@@ -47,8 +47,8 @@ export interface WarmHost {
   /** A clock for ages, in milliseconds. It may stand still while the machine sleeps. */
   monotonicNow(): number;
   wallNow(): number;
-  /** The addresses of the machine's network interfaces, as one text. */
-  addresses(): string;
+  /** The addresses of the machine's network interfaces, as one text; null if they can't be read now. */
+  addresses(): string | null;
 }
 
 interface WarmOptions {
@@ -71,10 +71,10 @@ const systemHost: WarmHost = {
   monotonicNow: () => performance.now(),
   wallNow: Date.now,
   addresses: () =>
-    Object.values(networkInterfaces())
-      .flatMap((interfaces) => interfaces?.map(({ address }) => address) ?? [])
+    readOwnAddresses()
+      ?.map(({ address }) => address)
       .sort()
-      .join(" "),
+      .join(" ") ?? null,
 };
 
 /** A connection of the machine: being dialled, or ready. */
@@ -277,7 +277,7 @@ function checkNetwork(pool: PoolState): void {
 
 function readNetwork(pool: PoolState): void {
   const { host } = pool;
-  pool.addresses = host.addresses();
+  pool.addresses = host.addresses() ?? pool.addresses;
   pool.networkCheckedAt = host.monotonicNow();
   pool.clockOffsetMs = host.wallNow() - pool.networkCheckedAt;
 }

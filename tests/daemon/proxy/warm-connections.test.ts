@@ -15,7 +15,7 @@ afterEach(() => cleanup.run());
 /** The connections of a machine whose clocks and addresses the test sets, with the dials that they made. */
 async function openPool() {
   const provider = await openProvider(cleanup);
-  const machine = { monotonicMs: 0, wallMs: 1_000_000, addresses: "192.0.2.1" };
+  const machine = { monotonicMs: 0, wallMs: 1_000_000, addresses: "192.0.2.1" as string | null };
   const host: WarmHost = {
     monotonicNow: () => machine.monotonicMs,
     wallNow: () => machine.wallMs,
@@ -114,6 +114,9 @@ describe("createWarmConnections()", () => {
     await untilReady(1);
     t.mock.timers.tick(2_000);
     assert.equal(changes(), 0);
+    machine.addresses = null;
+    t.mock.timers.tick(2_000);
+    assert.deepEqual([counters.ready, changes()], [1, 0], "they can't be read, which is no change");
     machine.addresses = "";
     t.mock.timers.tick(1_999);
     assert.equal(counters.ready, 1);
