@@ -64,6 +64,13 @@ import {
   settingsSchema,
 } from "../../core/wire/settings.ts";
 import { traceBodySchema, traceSchema, tracesSchema } from "../../core/wire/traces.ts";
+import {
+  usageAnswerSchema,
+  usageForecastSchema,
+  usageQuerySchema,
+  usageValuesQuerySchema,
+  usageValuesSchema,
+} from "../../core/wire/usage.ts";
 
 /**
  * Who can call a route: anyone; a machine, with a sync or admin key; a person, by session or by an admin key bound to them;
@@ -178,6 +185,31 @@ export const API_ROUTES = {
     query: analyticsQuerySchema,
     answers: { 200: analyticsSchema },
     refusals: [400],
+  },
+  "GET /v1/workspaces/:ws/usage": {
+    summary: "Answer a usage query: sums by up to two dimensions and by time, with the period before",
+    caller: "person",
+    workspace: {},
+    // Filters repeat, and what is unknown is refused.
+    inputReadBy: "handler",
+    query: usageQuerySchema,
+    answers: { 200: usageAnswerSchema },
+  },
+  "GET /v1/workspaces/:ws/usage/values": {
+    summary: "List the values of a dimension in a period, most requests first",
+    caller: "person",
+    workspace: {},
+    inputReadBy: "handler",
+    query: usageValuesQuerySchema,
+    answers: { 200: usageValuesSchema },
+  },
+  "GET /v1/workspaces/:ws/usage/forecast": {
+    summary: "Estimate this month",
+    caller: "person",
+    workspace: {},
+    inputReadBy: "handler",
+    query: usageQuerySchema,
+    answers: { 200: usageForecastSchema },
   },
   "GET /v1/workspaces/:ws/optimisation": {
     summary: "Show where money could have been saved",

@@ -21,6 +21,7 @@ import { promptViewHandlers } from "./reads/prompt-views.ts";
 import { reportHandlers } from "./reads/reports.ts";
 import { traceBodyHandlers } from "./reads/trace-body.ts";
 import { traceHandlers } from "./reads/traces.ts";
+import { usageHandlers } from "./reads/usage.ts";
 
 /** The handlers of all routes of the table. */
 export const API_HANDLERS: ApiHandlers = {
@@ -40,6 +41,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...machineHandlers,
   ...keyHandlers,
   ...reportHandlers,
+  ...usageHandlers,
   ...optimisationHandlers,
   ...traceHandlers,
   ...traceBodyHandlers,

@@ -53,7 +53,7 @@ export const CONTRIBUTING_COLUMNS: readonly RequestColumn[] = [
 export const FAILED = "(error_class is not null or http_status >= 400)";
 
 /** SQL for whether a request used no tokens. If it also failed, it does not count as unpriced. */
-const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ")} = 0`;
+export const USED_NOTHING = `${TOKEN_SUMS.map((sum) => `coalesce(${sum}, 0)`).join(" + ")} = 0`;
 
 /** SQL for the parts of the cost, by their sums. The rest of the cost has unknown billing. */
 const COST_PARTS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { costSum, count, instant } from "./fields.ts";
+import { costSum, count, instant, maybe } from "./fields.ts";
 
 /** The dimensions of usage. A daemon has no `machine` and `person`: all of its requests are of one machine. */
 export const USAGE_DIMENSIONS = [
@@ -65,6 +65,36 @@ export type UsagePeriodName = (typeof USAGE_PERIODS)[number];
 export const USAGE_COMPARISONS = ["prev", "year", "none"] as const;
 export type UsageComparison = (typeof USAGE_COMPARISONS)[number];
 
+const parameter = maybe(v.string());
+
+/** The parameters of a usage query, as texts. `parseUsageQuery()` in `core/pricing/view` reads them, with repeated filters. */
+export const usageQuerySchema = v.object({
+  period: parameter,
+  from: parameter,
+  to: parameter,
+  tz: parameter,
+  compare: parameter,
+  metric: parameter,
+  by: parameter,
+  // biome-ignore lint/suspicious/noThenProperty: the name of the parameter.
+  then: parameter,
+  bucket: parameter,
+  top: parameter,
+  format: parameter,
+  project: parameter,
+  model: parameter,
+  provider: parameter,
+  machine: parameter,
+  person: parameter,
+});
+
+/** The same with a dimension, and a text that its values contain. */
+export const usageValuesQuerySchema = v.object({
+  ...usageQuerySchema.entries,
+  dimension: v.string(),
+  q: parameter,
+});
+
 /** The sums of a group of requests. A token count is null if no request stated it. */
 export const usageSumsSchema = v.object({
   requests: count,
@@ -73,10 +103,10 @@ export const usageSumsSchema = v.object({
   unpriced_requests: count,
   /** Requests whose usage the provider did not state in full. */
   incomplete_requests: count,
-  /** Requests whose cost is computed from estimated token counts. */
-  estimated_requests: count,
-  /** Requests of which it is unknown who pays. */
-  unknown_billing_requests: count,
+  /** Requests whose cost is computed from estimated token counts. Null where it was not counted: in a cloud's sums by hour. */
+  estimated_requests: v.nullable(count),
+  /** Requests of which it is unknown who pays. Null as well where it was not counted. */
+  unknown_billing_requests: v.nullable(count),
   /** Input tokens that were neither read from a cache nor written to one. */
   prompt_tokens: v.nullable(count),
   cache_read_tokens: v.nullable(count),

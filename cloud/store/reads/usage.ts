@@ -142,7 +142,13 @@ function maskOf(columns: UsageSet, set: UsageSet): number {
  * Returns the common table expression `parts`: rows of the rollups, plus or minus the requests at the period's edges. With a
  * dimension of requests, it is all requests of the period.
  */
-function partsOf({ workspaceId, from, to, bucket, dimensionGroups }: UsageQuery): RawBuilder<unknown> {
+export function partsOf({
+  workspaceId,
+  from,
+  to,
+  bucket,
+  dimensionGroups,
+}: Omit<UsageQuery, "maxValues">): RawBuilder<unknown> {
   const own = [...new Set(dimensionGroups.flat(2).filter(isRequestDimension))];
   const { days, hours, rows } =
     own.length === 0

@@ -10,7 +10,7 @@ type Caveat = UsageAnswer["caveats"][number];
 /** A caveat of requests, with the value that selects them. */
 interface RequestCaveat {
   readonly kind: Caveat["kind"];
-  readonly count: (sums: Readonly<UsageSums>) => number;
+  readonly count: (sums: Readonly<UsageSums>) => number | null;
   readonly filter: readonly [UsageDimension, string];
   readonly one: string;
   readonly many: string;
@@ -54,7 +54,7 @@ export function findCaveats(
   coverage: UsageAnswer["coverage"],
 ): Caveat[] {
   const caveats = REQUEST_CAVEATS.flatMap(({ kind, count, filter, one, many }): Caveat[] => {
-    const requests = count(totals);
+    const requests = count(totals) ?? 0;
     if (requests === 0) return [];
     const sentence = `${formatCount(requests)} ${requests === 1 ? one : many}`;
     return [{ kind, requests, sentence, query: printUsageQuery(withFilter(query, ...filter)) }];

@@ -17,8 +17,10 @@ export interface UsageSums {
   failed: number;
   unpriced: number;
   incomplete: number;
-  estimated: number;
-  unknownBilling: number;
+  /** Null if it was not counted. */
+  estimated: number | null;
+  /** Null if it was not counted. */
+  unknownBilling: number | null;
   tokens: TokenSums;
   spentPicoUsd: bigint;
   planUsagePicoUsd: bigint;
@@ -49,14 +51,18 @@ export const emptySums = (): UsageSums => ({
 const plus = (sum: bigint | null, more: bigint | null): bigint | null =>
   more === null ? sum : (sum ?? 0n) + more;
 
+/** A count of which a part is unknown is unknown. */
+const addCounts = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : one + other;
+
 /** Adds sums to others in place, since an answer adds up thousands. */
 export function addToSums(sum: UsageSums, more: Readonly<UsageSums>): void {
   sum.requests += more.requests;
   sum.failed += more.failed;
   sum.unpriced += more.unpriced;
   sum.incomplete += more.incomplete;
-  sum.estimated += more.estimated;
-  sum.unknownBilling += more.unknownBilling;
+  sum.estimated = addCounts(sum.estimated, more.estimated);
+  sum.unknownBilling = addCounts(sum.unknownBilling, more.unknownBilling);
   sum.spentPicoUsd += more.spentPicoUsd;
   sum.planUsagePicoUsd += more.planUsagePicoUsd;
   sum.unknownBillingPicoUsd += more.unknownBillingPicoUsd;

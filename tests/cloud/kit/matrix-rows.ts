@@ -109,6 +109,13 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
 
   "GET /v1/workspaces/:ws/overview": { ...member, send: ws("/overview"), answer: 200 },
   "GET /v1/workspaces/:ws/analytics": { ...member, send: ws("/analytics?by=model"), answer: 200 },
+  "GET /v1/workspaces/:ws/usage": { ...member, send: ws("/usage?by=model"), answer: 200 },
+  "GET /v1/workspaces/:ws/usage/values": {
+    ...member,
+    send: ws("/usage/values?dimension=branch"),
+    answer: 200,
+  },
+  "GET /v1/workspaces/:ws/usage/forecast": { ...member, send: ws("/usage/forecast"), answer: 200 },
   "GET /v1/workspaces/:ws/optimisation": { ...member, send: ws("/optimisation"), answer: 200 },
   "GET /v1/workspaces/:ws/traces": { ...member, send: ws("/traces"), answer: 200 },
   "GET /v1/workspaces/:ws/traces/:request_id": {

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import fc from "fast-check";
+import { createManualClock } from "../../../../adapters/clock/manual-clock.ts";
+import { parseUsageQuery } from "../../../../core/pricing/view/usage-query.ts";
+import type { BillingMode, CostSource, RequestRecord } from "../../../../core/values/record.ts";
+import { BILLING_MODES } from "../../../../core/values/record-fields.ts";
+import { parseWire } from "../../../../core/wire/parse.ts";
+import {
+  type UsageAnswer,
+  usageAnswerSchema,
+  usageForecastSchema,
+  usageValuesSchema,
+} from "../../../../core/wire/usage.ts";
+import { readUsageAnswer } from "../../../../daemon/api/read-usage.ts";
+import { withStore } from "../../../daemon/store/open-sample-store.rig.ts";
+import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
+import { batch, type CloudRig, createRig, json, record, START } from "../../kit/cloud-rig.ts";
+import { describeOnEngines } from "../../kit/engines.ts";
+
+const config = { rateLimits: { perKey: 1e9, perUser: 1e9 } };
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** A request as both sides get it. */
+interface Sent {
+  readonly ago: number;
+  readonly project: string;
+  readonly model: "gpt-4o" | "unheard-of";
+  readonly branch: string | null;
+  readonly failed: boolean;
+  readonly tokens: {
+    readonly prompt: number;
+    readonly read: number | null;
+    readonly completion: number;
+  } | null;
+  readonly billing: BillingMode | null;
+}
+
+const aRequest: fc.Arbitrary<Sent> = fc.record({
+  ago: fc.oneof(
+    fc.integer({ min: 1, max: 40 * 24 }).map((hours) => hours * HOUR),
+    fc.integer({ min: 1, max: 3 * DAY }),
+  ),
+  project: fc.constantFrom("docs", "shop", "web"),
+  model: fc.constantFrom("gpt-4o" as const, "unheard-of" as const),
+  branch: fc.constantFrom("main", "topic", null),
+  failed: fc.boolean(),
+  tokens: fc.option(
+    fc.record({
+      prompt: fc.integer({ min: 1, max: 900 }),
+      read: fc.constantFrom(null, 0, 7),
+      completion: fc.integer({ min: 1, max: 900 }),
+    }),
+    { nil: null },
+  ),
+  billing: fc.constantFrom(...BILLING_MODES, null),
+});
+
+/** Queries that the rollups answer, and queries that need requests. */
+const QUERIES = [
+  ["tz=UTC&by=model&then=project", true],
+  ["period=7d&tz=America/New_York&by=project&bucket=day&model.not=unheard-of", true],
+  ["period=7d&tz=UTC&metric=tokens&by=provider&compare=none", true],
+  [`from=${new Date(START - 50 * HOUR - 1_234_567).toISOString()}&bucket=hour&top=1&by=project&tz=UTC`, true],
+  ["period=12m&compare=none&by=model&tz=Europe/Berlin&bucket=month", true],
+  ["bucket=none&by=project&project=shop&tz=UTC", true],
+  ["period=today&by=project&tz=UTC", false],
+  ["by=branch&then=model&top=1&tz=UTC", false],
+  ["period=7d&by=billing&tz=Asia/Kathmandu&status=ok", false],
+  ["by=cost&then=tokens&branch=&metric=requests&tz=UTC", false],
+  ["by=status&then=billing&cost.not=unpriced&compare=none&tz=Europe/Berlin", false],
+] as const;
+
+/** What the rollups do not tell is unknown: some counts, and whether a sum of 0 tokens is known. */
+function withoutUnknown(answer: UsageAnswer): UsageAnswer {
+  const text = JSON.stringify({ ...answer, coverage: null }, (key, value) => {
+    if (["estimated_requests", "unknown_billing_requests", "cache_write_1h_tokens"].includes(key))
+      return null;
+    return key.endsWith("_tokens") && value === 0 ? null : value;
+  });
+  const known = JSON.parse(text) as UsageAnswer;
+  const caveats = known.caveats.filter(({ kind }) => kind !== "estimated" && kind !== "unknown_billing");
+  return { ...known, caveats };
+}
+
+describeOnEngines("usage", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  async function open() {
+    const workspace = await rig.addWorkspace({ plan: "business" });
+    const session = await rig.sessionFor(workspace.userId);
+    const get = (path: string) => rig.call("GET", `/v1/workspaces/${workspace.id}/usage${path}`, session);
+    const send = (...records: Record<string, unknown>[]) =>
+      rig.call("POST", "/v1/requests/batch", workspace.token, batch(...records));
+    return { workspace, get, send };
+  }
+
+  const toWire = (sent: Sent) =>
+    record(rig.uuid(), {
+      requested_at: new Date(START - sent.ago).toISOString(),
+      model: sent.model,
+      project: sent.project,
+      git_branch: sent.branch,
+      http_status: sent.failed ? 500 : 200,
+      error_class: sent.failed ? "server_error" : null,
+      prompt_tokens: sent.tokens?.prompt ?? null,
+      cache_read_tokens: sent.tokens?.read ?? null,
+      completion_tokens: sent.tokens?.completion ?? null,
+      request_kind: "chat",
+      tokens_complete: sent.tokens !== null,
+      billing_mode: sent.billing,
+    });
+
+  /** The daemon's record of the same request, with the cost that the cloud has computed. */
+  function toRecord(sent: Sent, costPicoUsd: bigint | null, costSource: string): RequestRecord {
+    return sampleRecord({
+      requestedAt: START - sent.ago,
+      provider: "openai",
+      model: sent.model,
+      project: sent.project,
+      gitBranch: sent.branch,
+      httpStatus: sent.failed ? 500 : 200,
+      errorClass: sent.failed ? "server_error" : null,
+      tokens: {
+        promptTokens: sent.tokens?.prompt ?? null,
+        cacheReadTokens: sent.tokens?.read ?? null,
+        cacheWriteTokens: null,
+        cacheWrite1hTokens: null,
+        completionTokens: sent.tokens?.completion ?? null,
+        thinkingTokens: null,
+      },
+      tokensComplete: sent.tokens !== null,
+      billingMode: sent.billing,
+      costPicoUsd,
+      costSource: costSource as CostSource,
+    });
+  }
+
+  it("has the daemon's answer to the same query about the same requests", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(aRequest, { minLength: 1, maxLength: 30, size: "max" }), async (requests) => {
+        const { workspace, get, send } = await open();
+        const wire = requests.map(toWire);
+        await send(...wire);
+        const rows = await rig.db
+          .selectFrom("requests")
+          .select(["request_id", "cost_pico_usd", "cost_source"])
+          .where("workspace_id", "=", workspace.id)
+          .execute();
+        const costs = new Map(rows.map((row) => [row.request_id, row]));
+        await withStore(async (store) => {
+          const records = requests.map((sent, at) => {
+            const row = costs.get(`${wire[at]?.request_id}`) ?? assert.fail("not stored");
+            return toRecord(
+              sent,
+              row.cost_pico_usd === null ? null : BigInt(row.cost_pico_usd),
+              row.cost_source,
+            );
+          });
+          store.insertBatch({ records, bodies: [], coverage: [] });
+          const ports = { store, clock: createManualClock(START), turn: async () => {} };
+          for (const [text, isFromRollups] of QUERIES) {
+            const here = await readUsageAnswer(ports, parseUsageQuery(new URLSearchParams(text)).query);
+            assert.ok(here.ok, text);
+            const there = (await json(get(`?${text}`))) as UsageAnswer;
+            assert.deepEqual(parseWire(usageAnswerSchema, there), { ok: true, value: there }, text);
+            const compare = isFromRollups
+              ? withoutUnknown
+              : (answer: UsageAnswer) => ({ ...answer, coverage: null });
+            assert.deepEqual(compare(there), compare(here.value), text);
+          }
+        });
+      }),
+      { numRuns: engine.name === "pglite" ? 5 : 15 },
+    );
+  });
+
+  it("names machines and people, lists values and estimates the month", async () => {
+    const { workspace, get, send } = await open();
+    await send(record(rig.uuid(), { git_branch: "main" }), record(rig.uuid()));
+    const machines = (await json(get("?by=machine&then=person&period=7d"))) as UsageAnswer;
+    assert.equal(machines.rows[0]?.key, workspace.machineId);
+    assert.notEqual(machines.rows[0]?.label, workspace.machineId);
+    assert.equal(machines.columns[0]?.key, workspace.userId);
+    const values = await json(get("/values?dimension=branch&q=MAI"));
+    assert.deepEqual(parseWire(usageValuesSchema, values), { ok: true, value: values });
+    assert.deepEqual(values.items, [{ value: "main", label: "main", requests: 1 }]);
+    const forecast = await json(get("/forecast?metric=requests"));
+    assert.deepEqual(parseWire(usageForecastSchema, forecast), { ok: true, value: forecast });
+    assert.deepEqual([forecast.to_date, forecast.estimate], ["2", null]);
+    assert.match(await (await get("?by=model&format=csv")).text(), /^model,requests,/);
+    assert.match(await (await get("?by=model&format=md")).text(), /\| gpt-4o \| 2 \|/);
+  });
+
+  it("moves a period up to the retention floor, and then compares it with nothing", async () => {
+    const { get } = await open();
+    const answer = (await json(get("?from=2026-01-01&bucket=month&tz=UTC"))) as UsageAnswer;
+    assert.equal(answer.compared_period, null);
+    const solo = await rig.addWorkspace({ plan: "solo" });
+    const session = await rig.sessionFor(solo.userId);
+    const path = `/v1/workspaces/${solo.id}/usage?from=2025-10-20&to=2025-11-01&bucket=none`;
+    const past = (await json(rig.call("GET", path, session))) as UsageAnswer;
+    assert.deepEqual([past.totals.requests, past.caveats[0]?.kind], [0, "clamped"]);
+  });
+
+  const refused: readonly (readonly [query: string, code: string])[] = [
+    ["projcet=a", "wrong_shape"],
+    ["by=client", "wrong_shape"],
+    ["format=xml", "wrong_shape"],
+    ["from=soon", "period_malformed"],
+    ["from=2026-11-02&to=2026-11-01", "period_reversed"],
+    ["period=90d&by=session", "period_too_long"],
+  ];
+  it("refuses what it does not understand, and long periods that need requests", async () => {
+    const { get } = await open();
+    for (const [query, code] of refused) {
+      const response = await get(`?${query}`);
+      assert.deepEqual([response.status, (await json(response)).code], [422, code], query);
+    }
+  });
+});
