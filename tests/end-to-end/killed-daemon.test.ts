@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, it } from "node:test";
+import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
 import { createSeededRandom } from "../simulation/seeded-random.ts";
 import { onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
 import { dialProvider, type RawCall, rawCalls, writeRequest } from "./raw-client.rig.ts";
@@ -42,5 +43,52 @@ describe("a daemon killed in the middle of a call", { skip: onNodeOnly, timeout:
     await waitFor("its end to be counted", async () => (await rig.meter.counted("unfinished")) === left);
     await rig.restart();
     assert.equal(await rig.meter.counted("unfinished"), left);
+  });
+
+  /** What `meter budget list` states, and the sum of the records that it should be. */
+  async function readSpent() {
+    const { stdout } = await rig.meter.run(["budget", "list", "--json"]);
+    const [budget] = (JSON.parse(stdout) as { budgets: BudgetView[] }).budgets;
+    const rows = await rig.meter.rows();
+    const stored = rows.reduce((sum, { costPicoUsd }) => sum + (costPicoUsd ?? 0n), 0n);
+    return { spent: budget?.spent, inFlight: budget?.in_flight, stored: `${stored}`, count: rows.length };
+  }
+
+  async function call(): Promise<void> {
+    const answer = await fetch(`http://127.0.0.1:${rig.meter.proxyPort}/anthropic/v1/messages`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": "sk-ant-api03-secret" },
+      body: JSON.stringify({
+        model: "claude-sonnet-4-5",
+        max_tokens: 9,
+        messages: [{ role: "user", content: "Hello" }],
+      }),
+    });
+    await answer.text();
+  }
+
+  it("has exact sums of budgets, under concurrency and after it was killed, and warns once", async () => {
+    const { stdout } = await rig.meter.run(["budget", "set", "tiny", "0.000001 USD", "--period", "total"]);
+    assert.match(stdout, /^Set tiny: 0\.000001 USD in total, all calls, warns only\.$/m);
+    const before = (await rig.meter.rows()).length;
+    await Promise.all(Array.from({ length: 40 }, call));
+    await rig.meter.waitForRows(before + 40);
+    const sums = await readSpent();
+    assert.equal(sums.spent, sums.stored);
+    assert.ok(BigInt(sums.stored) > 0n);
+    const storm = Promise.allSettled(Array.from({ length: 40 }, call));
+    await rig.meter.waitForRows(before + 45);
+    process.kill(rig.meter.pid, "SIGKILL");
+    await storm;
+    await rig.restart();
+    const after = await readSpent();
+    assert.equal(after.spent, after.stored);
+    assert.equal(after.inFlight, "0");
+    assert.ok(after.count >= before + 45);
+    const warnings = rig.meter.log().filter(({ event }) => String(event).startsWith("budget."));
+    assert.deepEqual(
+      warnings.map(({ event, budget }) => [event, budget]),
+      [["budget.exceeded", "tiny"]],
+    );
   });
 });
