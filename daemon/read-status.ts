@@ -10,6 +10,7 @@ import {
   type DaemonStatus,
   findDaemonFault,
 } from "./api/daemon-status.ts";
+import { budgetViews, describeBudgetTroubles } from "./budgets/budget-views.ts";
 import type { OtlpStatus } from "./otlp/otlp-service.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
 import type { RecordWriterHealth } from "./store/record-writer.ts";
@@ -71,7 +72,7 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
   };
 }
 
-function listWarnings({ ports, config }: RunningDaemon): readonly string[] {
+function listWarnings({ ports, config, budgets }: RunningDaemon): readonly string[] {
   const lost = ports.logLinesLost?.() ?? 0;
   const failing = (ports.webhooks?.status() ?? []).filter(
     ({ consecutiveFailures }) => consecutiveFailures > 0,
@@ -81,6 +82,7 @@ function listWarnings({ ports, config }: RunningDaemon): readonly string[] {
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
     ...describeExport(ports.otlp?.status()),
+    ...describeBudgetTroubles(budgetViews(budgets.state(), [], ports.now())),
   ];
 }
 

@@ -1,7 +1,9 @@
 import { type Context, Hono } from "hono";
+import { initialBudgetsState } from "../../core/budgets/budget-state.ts";
 import { type CostPart, splitJson } from "../../core/pricing/cost-split.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
+import { budgetViews, type NearBudget, nearBudgets } from "../budgets/budget-views.ts";
 import { type LimitView, longWindowsOf, readLimitViews } from "../limits/limit-views.ts";
 import { dayOf } from "../store/days.ts";
 import type { ReportRow } from "../store/port/reports.ts";
@@ -39,6 +41,8 @@ export interface NowResponse {
   readonly session: NowSums | null;
   /** The windows of an hour or more. */
   readonly limits: readonly LimitView[];
+  /** The budgets that reached a threshold, or stop calls. Absent in answers of older daemons. */
+  readonly budgets?: readonly NearBudget[];
   readonly calls_in_flight: number;
   readonly detail: {
     /** The longest running first. */
@@ -85,6 +89,7 @@ async function readNow(ports: ApiPorts, sessionId: string | null, withDetail: bo
     last_hour: await sumSince(now - HOUR_MS),
     session: session === null ? null : toSums(session.usage),
     limits: readLimitViews(longWindowsOf(store.limits), now),
+    budgets: nearBudgets(budgetViews(ports.budgets?.tracker.state() ?? initialBudgetsState, [], now)),
     calls_in_flight: calls.length,
     detail: withDetail
       ? {

@@ -10,7 +10,7 @@ import {
   inFlightSince,
   usedSince,
 } from "../../core/budgets/budget-state.ts";
-import { usedPercent } from "../../core/budgets/describe-budget.ts";
+import { formatBudgetAmount, usedPercent } from "../../core/budgets/describe-budget.ts";
 import { type BudgetInput, toBudgetInput } from "../../core/budgets/parse-budget.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
@@ -114,4 +114,28 @@ function statusOf(
   if (spent >= budget.limit) return "exceeded";
   const [first = 100] = budget.thresholds;
   return spent > 0n && spent * 100n >= budget.limit * BigInt(first) ? "warning" : "ok";
+}
+
+/** A budget of which a status line tells. */
+export type NearBudget = Pick<BudgetView, "name" | "status" | "used_percent" | "lifted_until">;
+
+/** Returns the budgets that a person should know of: those that reached a threshold, or stop calls. */
+export const nearBudgets = (views: readonly BudgetView[]): readonly NearBudget[] =>
+  views
+    .filter(({ status }) => status !== "ok" && status !== "paused" && status !== "unknown")
+    .map(({ name, status, used_percent, lifted_until }) => ({ name, status, used_percent, lifted_until }));
+
+/** Describes what is wrong with budgets: those that are used up, stop calls or can't be read. */
+export function describeBudgetTroubles(views: readonly BudgetView[]): string[] {
+  return views.flatMap((view) => {
+    const { name, status, budget, spent, unit, limit } = view;
+    const show = `meter budget show ${/\s/.test(name) ? `'${name}'` : name}`;
+    const refuses = budget.at_limit === "block" ? " Its calls are refused." : "";
+    if (status === "unknown")
+      return [`The records of budget ${name} can't be read, so its sum is not known.`];
+    if (status === "tripped") return [`Budget ${name} was reached too quickly.${refuses} ${show}`];
+    if (status !== "exceeded" || spent === null) return [];
+    const amount = (text: string) => formatBudgetAmount(unit, BigInt(text));
+    return [`Budget ${name} is used up: ${amount(spent)} of ${amount(limit)}.${refuses} ${show}`];
+  });
 }

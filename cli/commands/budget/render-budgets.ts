@@ -4,7 +4,7 @@ import type { BudgetInput } from "../../../core/budgets/parse-budget.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
 import type { BudgetView } from "../../../daemon/budgets/budget-views.ts";
 import type { BudgetAction } from "../../../daemon/store/port/budgets.ts";
-import type { ReadBudgets } from "../../daemon/read-budgets.ts";
+import type { ReadBudgets } from "../../daemon/request-budgets.ts";
 import { formatClock, renderBar } from "../../render/limit-text.ts";
 import { type Column, renderTable, tableFits } from "../../render/table.ts";
 

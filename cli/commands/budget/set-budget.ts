@@ -1,7 +1,7 @@
 import { UsageError } from "clipanion";
 import { MAX_BUDGETS, SCOPE_KEYS, type ScopeKey } from "../../../core/budgets/budget.ts";
 import { parseBudget, toBudgetInput } from "../../../core/budgets/parse-budget.ts";
-import { requestBudgets } from "../../daemon/read-budgets.ts";
+import { requestBudgets } from "../../daemon/request-budgets.ts";
 import { withStore } from "../../home/open-store.ts";
 import { userName } from "../../home/place-of.ts";
 import { readConfig } from "../../home/read-config.ts";

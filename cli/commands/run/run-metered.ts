@@ -11,6 +11,7 @@ import { findDaemon, type RunningDaemon } from "../../daemon/daemon-process.ts";
 import { requestProject } from "../../daemon/daemon-projects.ts";
 import { keepConnection } from "../../daemon/loopback-client.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
+import { requestBudgets } from "../../daemon/request-budgets.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
 import { knownToIgnoreProxy, runEnvironment, trustVariables } from "../../install/run-environment.ts";
@@ -65,7 +66,25 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
   const warning = knownToIgnoreProxy(program, unpreloadedNodeVersion(program, env));
   if (warning !== null) context.notice(`This program will not be metered: ${warning}.`);
   if (readNoProxy(context.env) !== "") await warnOfExemptHosts(context);
-  return await runChild(context, program, [...(telemetry?.words ?? []), ...words], env);
+  const shown = await showBudgets(context, []);
+  const code = await runChild(context, program, [...(telemetry?.words ?? []), ...words], env);
+  await showBudgets(context, shown);
+  return code;
+}
+
+/** Shows the budgets that reached a threshold or stop calls, but those that were shown in the same state. Returns all of them. */
+async function showBudgets(context: CommandContext, shown: readonly string[]): Promise<readonly string[]> {
+  const budgets = (await requestBudgets(context.home))?.budgets ?? [];
+  const lines = budgets.flatMap(({ name, status, used_percent }) => {
+    const quoted = /\s/.test(name) ? `'${name}'` : name;
+    if (status === "tripped") return [`Budget ${name} stops its calls. See: meter budget show ${quoted}`];
+    if (status === "exceeded") return [`Budget ${name} is used up. See: meter budget show ${quoted}`];
+    return status === "warning"
+      ? [`Budget ${name}: ${used_percent} % used. See: meter budget show ${quoted}`]
+      : [];
+  });
+  for (const line of lines) if (!shown.includes(line)) context.notice(line);
+  return lines;
 }
 
 /** Returns what makes the program report to the daemon; null if it reports to another collector. Fails if the daemon does not receive. */

@@ -7,6 +7,9 @@ import type { ClaudeInput, ClaudeWindow } from "./claude-input.ts";
 /** How many windows the line has at most. */
 const MAX_WINDOWS = 3;
 
+/** How many budgets the line has at most. */
+const MAX_BUDGETS = 2;
+
 /** From this use, in percent, the line also says when the window is full. */
 const NEAR_PERCENT = 50;
 
@@ -23,6 +26,7 @@ export function renderStatusline(now: NowResponse | null, input: ClaudeInput | n
     ...(now !== null && hasCost(now.last_hour) ? [`${formatParts(now.last_hour)}/h`] : []),
     ...cachePart(now),
     ...windowParts(now, input, at),
+    ...budgetParts(now, at),
   ];
   if (now === null) parts.push("meter is not running");
   return parts.join(SEPARATOR);
@@ -55,6 +59,15 @@ function windowParts(now: NowResponse | null, input: ClaudeInput | null, at: num
       const forecast = isNear ? `, full ${formatClock(Date.parse(full_at), at)}` : "";
       return `${name}${scope === null ? "" : ` ${scope}`} ${Math.floor(used_percent!)}%${reset}${forecast}`;
     });
+}
+
+/** The budgets that reached a threshold, or stop calls. The daemon may be of an older version. */
+function budgetParts(now: NowResponse | null, at: number): string[] {
+  return (now?.budgets ?? []).slice(0, MAX_BUDGETS).map(({ name, status, used_percent, lifted_until }) => {
+    if (status === "lifted" && lifted_until !== null)
+      return `budget ${name} lifted until ${formatClock(Date.parse(lifted_until), at)}`;
+    return `budget ${name} ${status === "tripped" ? "stopped" : `${used_percent}%`}`;
+  });
 }
 
 function claudeWindow({ window, usedPercent, resetsAt }: ClaudeWindow, at: number): string {

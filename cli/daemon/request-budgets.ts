@@ -1,0 +1,22 @@
+import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
+import { findDaemon, readToken } from "./daemon-process.ts";
+import { requestDaemon } from "./loopback-client.ts";
+
+/** The budgets, and how many calls were sent since the daemon's start because a budget could not be decided. */
+export interface ReadBudgets {
+  readonly budgets: readonly BudgetView[];
+  /** Null without a daemon. */
+  readonly let_through: number | null;
+}
+
+/** Returns null if no daemon answers, or if it is of a version without budgets. */
+export async function requestBudgets(home: string): Promise<ReadBudgets | null> {
+  const running = await findDaemon(home);
+  if (running === null) return null;
+  try {
+    const { status, body } = await requestDaemon(running, "/v1/budgets", readToken(home));
+    return status === 200 ? (JSON.parse(body) as ReadBudgets) : null;
+  } catch {
+    return null;
+  }
+}
