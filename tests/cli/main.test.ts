@@ -126,7 +126,10 @@ describe("main()", () => {
       ["prune"],
       "meter: An argument is missing.\n\n$ meter prune --before <value> [--utc] [--dry-run] [--yes] [--json]\n",
     ],
-    [["run", "--"], "meter: An argument is missing.\n\n$ meter run [--project <value>] <command> ...\n"],
+    [
+      ["run", "--"],
+      "meter: An argument is missing.\n\n$ meter run [--project <value>] [--telemetry] <command> ...\n",
+    ],
     [["status", "now"], "meter: Unexpected argument: now.\n\n$ meter status [--json]\n"],
     [["report", "--sinc"], /^meter: Unknown option: --sinc.\n\n\$ meter report \[--by <value>\] /],
     [["report", "--by"], /^meter: --by needs a value.\n/],
