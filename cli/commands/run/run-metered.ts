@@ -7,13 +7,12 @@ import process from "node:process";
 import { UsageError } from "clipanion";
 import { normaliseSlug } from "../../../core/values/slug/normalise-slug.ts";
 import { listExemptHosts, readNoProxy } from "../../../core/values/text/no-proxy.ts";
-import { findDaemon, type RunningDaemon } from "../../daemon/daemon-process.ts";
+import { findDaemon, type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
 import { requestProject } from "../../daemon/daemon-projects.ts";
-import { keepConnection } from "../../daemon/loopback-client.ts";
+import { keepConnection, requestDaemon } from "../../daemon/loopback-client.ts";
 import { httpAddress } from "../../daemon/own-address.ts";
 import { requestBudgets } from "../../daemon/request-budgets.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
-import { readConfigOrDefaults } from "../../home/read-config.ts";
 import { knownToIgnoreProxy, runEnvironment, trustVariables } from "../../install/run-environment.ts";
 import { bundleFor } from "../../install/trust-bundle.ts";
 import type { CommandContext } from "../../program/command-context.ts";
@@ -93,11 +92,16 @@ async function prepareTelemetry(
   program: string,
   daemon: RunningDaemon,
 ): Promise<TelemetrySettings | null> {
-  const { config } = await readConfigOrDefaults(context.home, context.env);
-  if (!config.telemetry.receive)
+  const { status } = await requestDaemon(daemon, "/otlp/v1/logs", readToken(context.home), {
+    method: "POST",
+    body: "{}",
+  });
+  if (status !== 200) {
+    const file = join(context.home, "config.toml");
     throw new CommandFailure(
-      `The daemon does not receive telemetry. Add this to ${join(context.home, "config.toml")}, and restart it:\n\n[telemetry]\nreceive = true`,
+      `The daemon does not receive telemetry. Add this to ${file}, and restart the daemon:\n\n[telemetry]\nreceive = true`,
     );
+  }
   const { telemetrySettings } = await import("./telemetry-variables.ts");
   const settings = telemetrySettings(context.env, program, httpAddress(daemon.api_host, daemon.api_port));
   if (typeof settings !== "string") return settings;

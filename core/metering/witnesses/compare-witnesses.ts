@@ -32,9 +32,10 @@ export interface Difference {
   readonly seenBy: readonly Witness[];
   /** Null if a sum differs. */
   readonly calls: number | null;
-  /** The tokens of the missing calls, or those by which the counts differ. */
-  readonly tokens: number;
-  readonly costPicoUsd: bigint;
+  /** The tokens of the missing calls, or those by which the counts differ. Null: unknown. */
+  readonly tokens: number | null;
+  /** Null: unknown. */
+  readonly costPicoUsd: bigint | null;
 }
 
 /** The comparison of one session on one day. */
@@ -166,21 +167,27 @@ function mergeDifferences(
       const seen = seenBy(call);
       const key = JSON.stringify([witness, kind, reason, seen]);
       const before = merged.get(key);
-      const cost = costOf(call, "wire") ?? costOf(call, "log") ?? costOf(call, "client") ?? 0n;
+      const cost = costOf(call, "wire") ?? costOf(call, "log") ?? costOf(call, "client");
       merged.set(key, {
         ...{ witness, kind, reason, seenBy: seen },
         calls: (before?.calls ?? 0) + 1,
-        tokens: (before?.tokens ?? 0) + affectedTokens(call, witness, kind),
-        costPicoUsd: (before?.costPicoUsd ?? 0n) + cost,
+        tokens: addKnown(before?.tokens ?? null, affectedTokens(call, witness, kind)),
+        costPicoUsd: addKnownCosts(before?.costPicoUsd ?? null, cost),
       });
     }
   return [...merged.values()];
 }
 
+const addKnown = (one: number | null, other: number | null) =>
+  one === null || other === null ? (one ?? other) : one + other;
+
+const addKnownCosts = (one: bigint | null, other: bigint | null) =>
+  one === null || other === null ? (one ?? other) : one + other;
+
 /** The tokens of a call that a witness missed, or by which its counts differ from those of the others. */
-function affectedTokens(call: JoinedCall, witness: Witness, kind: Difference["kind"]): number {
+function affectedTokens(call: JoinedCall, witness: Witness, kind: Difference["kind"]): number | null {
   const base = comparable((call.wire ?? call.log ?? call.client)?.tokens ?? null);
-  if (kind === "missing") return totalOf(base);
+  if (kind === "missing") return COMPARED.every((name) => base[name] === null) ? null : totalOf(base);
   const other = comparable((witness === "wire" ? (call.log ?? call.client) : call[witness])?.tokens ?? null);
   return COMPARED.reduce((sum, name) => {
     const [one, two] = [base[name], other[name]];

@@ -119,7 +119,7 @@ export function compareSums(
 ): Difference[] {
   const base = wire ?? log;
   return sums.flatMap(({ witness, totals, isCumulative, at }): Difference[] => {
-    const common = { calls: null, costPicoUsd: totals.costPicoUsd ?? 0n };
+    const common = { calls: null, costPicoUsd: totals.costPicoUsd };
     if (base === null) {
       const reason = firstWireAt === null || at < firstWireAt ? "before_install" : "unknown";
       const tokens = totalOf(totals);

@@ -129,7 +129,12 @@ function describeMissing(group: readonly Difference[]): string {
   const [{ calls, tokens, costPicoUsd, reason }] = group as [Difference];
   const where = group.map(({ witness }) => MISSING[witness]).join(" and ");
   const what = calls === null ? "A sum that was" : callsText(calls);
-  return `  ${what} ${where} (${formatCount(tokens)} tokens, ${fixedUsd(costPicoUsd)}): ${REASONS[reason]}`;
+  const amounts = [
+    ...(tokens === null ? [] : [`${formatCount(tokens)} tokens`]),
+    ...(costPicoUsd === null ? [] : [fixedUsd(costPicoUsd)]),
+  ];
+  const amount = amounts.length === 0 ? "" : ` (${amounts.join(", ")})`;
+  return `  ${what} ${where}${amount}: ${REASONS[reason]}`;
 }
 
 function describeDiffering({ witness, calls, tokens, reason }: Difference): string {
@@ -167,7 +172,15 @@ export function comparisonCsv({ days }: WitnessComparison): string {
       ];
     });
     const rows = differences.map(({ witness, kind, reason, seenBy, calls, tokens, costPicoUsd }) => [
-      ...[witness, kind, reason, seenBy.join(" "), calls, tokens, formatPicoUsd(costPicoUsd)],
+      ...[
+        witness,
+        kind,
+        reason,
+        seenBy.join(" "),
+        calls,
+        tokens,
+        costPicoUsd === null ? null : formatPicoUsd(costPicoUsd),
+      ],
     ]);
     const agreed = [null, null, null, null, null, null, null];
     return (rows.length === 0 ? [agreed] : rows).map((row) => [day, session, agent, ...row, ...sums]);

@@ -224,6 +224,30 @@ describe("compareWitnesses()", () => {
     );
   });
 
+  it("states tokens and costs of the calls that differ, and none where they are unknown", () => {
+    const failing = {
+      ...throttled,
+      ...noUsage,
+      tokens: { ...noUsage.tokens, cacheWriteTokens: null },
+      costPicoUsd: null,
+    };
+    const { days } = compareWitnesses(
+      evidence({ wire: [wire("a"), wire("b"), wire("c"), wire("f", failing)], log: [logged("a")] }),
+    );
+    assert.deepEqual(
+      days[0]?.differences.map(({ reason, calls, tokens, costPicoUsd }) => [
+        reason,
+        calls,
+        tokens,
+        costPicoUsd,
+      ]),
+      [
+        ["unknown", 2, 234, 10_000n],
+        ["retry", 1, null, null],
+      ],
+    );
+  });
+
   it("counts the report of a sub-agent for the session that started it", () =>
     assert.deepEqual(
       differences({
@@ -351,7 +375,7 @@ describe("compareWitnesses()", () => {
             assert.ok(agreed <= calls);
             assert.ok(found.some((each) => each.calls !== null) === agreed < calls);
             for (const { reason, tokens: affected } of found)
-              assert.ok(DIFFERENCE_REASONS.includes(reason) && affected >= 0);
+              assert.ok(DIFFERENCE_REASONS.includes(reason) && (affected ?? 0) >= 0);
           }
         }),
       );
