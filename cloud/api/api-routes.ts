@@ -15,6 +15,11 @@ import {
 import { whoamiSchema } from "../../core/wire/daemon.ts";
 import { daemonTotalsSchema } from "../../core/wire/daemon-totals.ts";
 import { ledgerHeadsQuerySchema, ledgerHeadsSchema } from "../../core/wire/ledger-heads.ts";
+import {
+  limitsSchema,
+  limitsUploadResponseSchema,
+  limitsUploadSchema,
+} from "../../core/wire/limit-readings.ts";
 import { BATCH_MAX_BYTES, batchRequestSchema, batchResponseSchema } from "../../core/wire/metadata-batch.ts";
 import {
   pairingDecisionSchema,
@@ -139,6 +144,13 @@ export const API_ROUTES = {
     query: ledgerHeadsQuerySchema,
     answers: { 200: ledgerHeadsSchema },
   },
+  "POST /v1/daemon/limits": {
+    summary: "Upload the latest readings of the limits that responses stated to the key's machine",
+    caller: "key",
+    maxBodyBytes: 512 * 1024,
+    body: limitsUploadSchema,
+    answers: { 200: limitsUploadResponseSchema },
+  },
   "DELETE /v1/daemon/key": {
     summary: "Revoke the calling key",
     caller: "key",
@@ -177,6 +189,12 @@ export const API_ROUTES = {
     workspace: {},
     query: periodQuerySchema,
     answers: { 200: overviewSchema },
+  },
+  "GET /v1/workspaces/:ws/limits": {
+    summary: "List the latest reading of each limit's window, by machine",
+    caller: "person",
+    workspace: {},
+    answers: { 200: limitsSchema },
   },
   "GET /v1/workspaces/:ws/analytics": {
     summary: "Sum usage by project, model, provider, machine or user, per hour or day",

@@ -1,6 +1,7 @@
 import type { ApiHandlers } from "./api-call.ts";
 import { daemonKeyHandlers } from "./daemon/daemon-key.ts";
 import { daemonTotalsHandlers } from "./daemon/daemon-totals.ts";
+import { limitHandlers } from "./daemon/limit-readings.ts";
 import { pairingHandlers } from "./daemon/pairing.ts";
 import { ratesHandlers } from "./daemon/pricing-rates.ts";
 import { requestBodyHandlers } from "./daemon/request-body.ts";
@@ -29,6 +30,7 @@ export const API_HANDLERS: ApiHandlers = {
   ...requestBodyHandlers,
   ...daemonKeyHandlers,
   ...daemonTotalsHandlers,
+  ...limitHandlers,
   ...ratesHandlers,
   ...pairingHandlers,
   ...pairingDecisionHandlers,

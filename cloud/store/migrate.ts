@@ -14,6 +14,7 @@ import { costSeals } from "./migrations/0010-cost-seals.ts";
 import { billingMode } from "./migrations/0011-billing-mode.ts";
 import { sessionColumns } from "./migrations/0012-session-columns.ts";
 import { blockedBy } from "./migrations/0013-blocked-by.ts";
+import { limitReadings } from "./migrations/0014-limit-readings.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -32,6 +33,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   billingMode,
   sessionColumns,
   blockedBy,
+  limitReadings,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

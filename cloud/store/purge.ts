@@ -31,6 +31,7 @@ export const DELETED_WITH_WORKSPACE = [
   "usage_daily",
   "body_first_sightings",
   "prompt_view_tickets",
+  "limit_readings",
   "sync_keys",
   "machines",
   "invitations",
@@ -318,6 +319,7 @@ async function purgePlace(
   await sql`update machines set hostname = '', fingerprint = null
     where ${inWorkspace} and user_id = ${userId}`.execute(trx);
   for (const statement of [
+    sql`delete from limit_readings where ${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`,
     sql`delete from sync_keys where ${inWorkspace} and user_id = ${userId}`,
     sql`delete from invitations where ${inWorkspace} and accepted_by = ${userId}`,
     sql`delete from prompt_view_tickets where ${inWorkspace} and viewer_user_id = ${userId}`,

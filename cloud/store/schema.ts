@@ -189,6 +189,23 @@ export interface CloudSchema {
     expires_at: Millis;
     used_at: Nullable<Millis>;
   };
+  limit_readings: {
+    workspace_id: string;
+    machine_id: string;
+    user_id: Nullable<string>;
+    provider: string;
+    account: string;
+    window_name: string;
+    scope: string;
+    unit: string;
+    window_ms: ColumnType<string | null, number | null, number | null>;
+    used_ppm: ColumnType<string | null, number | null, number | null>;
+    limit_amount: ColumnType<string | null, number | null, number | null>;
+    remaining_amount: ColumnType<string | null, number | null, number | null>;
+    reset_at: Nullable<Millis>;
+    status: Nullable<string>;
+    seen_at: Millis;
+  };
   cost_seal_heads: { workspace_id: string; seq: Integer; prev_hash: string; hash: string };
   cost_seals: {
     workspace_id: string;

@@ -1,6 +1,7 @@
 import type { CloudCredentials } from "../../core/ports/cloud-credentials.ts";
 import { readConnection } from "./connection.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
+import type { LimitSync } from "./limit-sync.ts";
 import type { CloudServicePorts, CloudSettings } from "./ports.ts";
 import type { RatesWorker } from "./rates-worker.ts";
 import type { Supervisor } from "./supervise.ts";
@@ -13,6 +14,7 @@ export interface ControlledParts {
   readonly workers: CloudWorkers;
   readonly rates: RatesWorker;
   readonly ledger: LedgerWatch;
+  readonly limits: LimitSync;
   readonly supervisors: { readonly sync: Supervisor; readonly bodies: Supervisor };
   started: boolean;
   /** The last warning about the configuration, which is logged once. */
@@ -37,6 +39,7 @@ export async function applySettings(parts: ControlledParts): Promise<void> {
   supervisors.sync.enable(connected);
   supervisors.bodies.enable(connected);
   parts.ledger.enable(connected);
+  parts.limits.enable(connected);
   await applyBodySettings(parts, settings);
   await applyRateSettings(parts, settings, connected);
 }

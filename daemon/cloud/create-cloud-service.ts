@@ -8,6 +8,7 @@ import { applySettings, type ControlledParts, warnOnce } from "./apply-settings.
 import type { CloudService } from "./cloud-service.ts";
 import { httpStatusOf, parseResponse, readConnection, requestCloud } from "./connection.ts";
 import { checkLedger, createLedgerWatch } from "./ledger-watch.ts";
+import { createLimitSync } from "./limit-sync.ts";
 import { readLocalDays, toCloudDays } from "./local-days.ts";
 import { loadSyncState } from "./machine-states.ts";
 import { createPairingService, type PairingService } from "./pairing-service.ts";
@@ -70,6 +71,7 @@ function createService(ports: CloudServicePorts): Service {
     workers,
     rates: createRatesWorker(ports),
     ledger: createLedgerWatch(ports),
+    limits: createLimitSync(ports),
     supervisors: {
       sync: createSupervisor(ports, { name: "sync", run: sync.run, stop: sync.stop }),
       bodies: createSupervisor(ports, { name: "bodies", run: uploader.run, stop: uploader.stop }),
@@ -100,11 +102,12 @@ async function start(service: Service): Promise<void> {
 }
 
 async function stop(service: Service): Promise<void> {
-  const { rates, ledger, pairing, supervisors } = service;
+  const { rates, ledger, limits, pairing, supervisors } = service;
   service.started = false;
   service.cancelCheck();
   rates.stop();
   ledger.stop();
+  limits.stop();
   pairing.stop();
   await Promise.all([supervisors.sync.stop(), supervisors.bodies.stop()]);
 }

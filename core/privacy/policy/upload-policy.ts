@@ -42,8 +42,19 @@ export interface UploadPolicy {
   readonly perProject: Readonly<Record<string, boolean>>;
 }
 
+/** What is sent apart from records, with the smallest preset that sends it. Its name is set like that of a field. */
+export const LIMIT_READINGS = "limit_readings";
+const LIMIT_READINGS_LEVEL: UploadPreset = "full";
+
+/** Whether the readings of limits leave this machine. They belong to accounts, not to projects. */
+export function isLimitSent({ preset, fields }: Pick<UploadPolicy, "preset" | "fields">): boolean {
+  if (Object.hasOwn(fields, LIMIT_READINGS)) return fields[LIMIT_READINGS] === true;
+  return UPLOAD_PRESETS.indexOf(LIMIT_READINGS_LEVEL) <= UPLOAD_PRESETS.indexOf(preset);
+}
+
 /** Whether a field can be overridden by `field.<name>`. */
 export function isOverridableField(name: string): boolean {
+  if (name === LIMIT_READINGS) return true;
   if (name === "prompt_hash_kind") return false;
   return Object.hasOwn(UPLOAD_FIELDS, name) && UPLOAD_FIELDS[name as UploadField] !== "required";
 }

@@ -107,6 +107,15 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
   "POST /v1/pairing/start": { needs: "nothing", send: at("/v1/pairing/start", {}), answer: UNREAD },
   "POST /v1/pairing/poll": { needs: "nothing", send: at("/v1/pairing/poll", {}), answer: UNREAD },
 
+  "POST /v1/daemon/limits": {
+    needs: "service",
+    send: at("/v1/daemon/limits", {
+      daemon_version: "1",
+      readings: [{ provider: "p", window: "5h", unit: "share", seen_at: "2026-11-21T00:00:00Z" }],
+    }),
+    answer: 200,
+  },
+  "GET /v1/workspaces/:ws/limits": { ...member, send: ws("/limits"), answer: 200 },
   "GET /v1/workspaces/:ws/overview": { ...member, send: ws("/overview"), answer: 200 },
   "GET /v1/workspaces/:ws/analytics": { ...member, send: ws("/analytics?by=model"), answer: 200 },
   "GET /v1/workspaces/:ws/usage": { ...member, send: ws("/usage?by=model"), answer: 200 },

@@ -52,6 +52,11 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
     "prompt_view_tickets",
     (w) => `insert into prompt_view_tickets values ('${w}', '${ID}', '${ID}', 'ann', now(), null)`,
   ],
+  [
+    "limit_readings",
+    (w) =>
+      `insert into limit_readings values ('${w}', '${ID}', 'ann', 'openai', '', '5h', '', 'share', null, null, null, null, null, null, now())`,
+  ],
   ["cost_seal_heads", (w) => `insert into cost_seal_heads values ('${w}', 0, '', '')`],
   ["cost_seals", (w) => `insert into cost_seals values ('${w}', 1, 'stored', now(), null, '', '', '', null)`],
   ["audit_event_heads", (w) => `insert into audit_event_heads values ('${w}', 0, '', '')`],

@@ -2,6 +2,7 @@ import { parseUploadFrom, resolveUploadFrom } from "../../../../core/delivery/up
 import { PROMPT_HASH_KINDS, type PromptHashKind } from "../../../../core/privacy/policy/prompt-hash.ts";
 import {
   isOverridableField,
+  LIMIT_READINGS,
   UPLOAD_FIELDS,
   UPLOAD_PRESETS,
 } from "../../../../core/privacy/policy/upload-policy.ts";
@@ -93,8 +94,8 @@ function readPromptHashKind(value: string): PrivacyChange {
 }
 
 function readField(name: string, value: string): PrivacyChange {
-  if (!Object.hasOwn(UPLOAD_FIELDS, name)) {
-    const names = Object.keys(UPLOAD_FIELDS).filter(isOverridableField);
+  if (name !== LIMIT_READINGS && !Object.hasOwn(UPLOAD_FIELDS, name)) {
+    const names = [...Object.keys(UPLOAD_FIELDS).filter(isOverridableField), LIMIT_READINGS];
     return invalid(`There is no field ${quoted(name)}. Expected: ${names.join(", ")}.`);
   }
   if (name === "prompt_hash_kind")

@@ -3,7 +3,9 @@ import type { Config } from "../../../../core/operations/config/config.ts";
 import { choosePromptHashForm } from "../../../../core/privacy/policy/prompt-hash.ts";
 import {
   isFieldSent,
+  isLimitSent,
   isOverridableField,
+  LIMIT_READINGS,
   sentFields,
   UPLOAD_FIELDS,
   UPLOAD_PRESETS,
@@ -42,7 +44,7 @@ export function summarisePrivacy(
   promptHashKey: string | null,
 ): PrivacySummary {
   const form = choosePromptHashForm(upload.promptHashKind, promptHashKey, sha256).kind;
-  const sent = sentFields(upload);
+  const sent: string[] = [...sentFields(upload), ...(isLimitSent(upload) ? [LIMIT_READINGS] : [])];
   const off = (switches: Readonly<Record<string, boolean>>) =>
     Object.keys(switches)
       .filter((name) => switches[name] === false)
@@ -53,13 +55,18 @@ export function summarisePrivacy(
     base_url: baseUrl,
     preset: upload.preset,
     sent_fields: sent,
-    held_back_fields: (Object.keys(UPLOAD_FIELDS) as UploadField[]).filter((field) => !sent.includes(field)),
+    held_back_fields: [...Object.keys(UPLOAD_FIELDS), LIMIT_READINGS].filter(
+      (field) => !sent.includes(field),
+    ),
     overrides: Object.entries(upload.fields)
       .filter(([field]) => isOverridableField(field))
       .map(([field, wanted]) => ({
         field,
         sent: wanted,
-        by_preset: isFieldSent(field as UploadField, { ...upload, fields: {} }),
+        by_preset:
+          field === LIMIT_READINGS
+            ? isLimitSent({ ...upload, fields: {} })
+            : isFieldSent(field as UploadField, { ...upload, fields: {} }),
       })),
     prompt_hash: form === "withheld" || !sent.includes("prompt_hash") ? "not_sent" : form,
     has_prompt_hash_key: promptHashKey !== null,

@@ -37,7 +37,7 @@ sent        prompt_tokens, completion_tokens, cache_read_tokens,
             turn_id, agent_id, parent_agent_id, agent_kind, record_source,
             prompt_hash, prompt_hash_kind
 held back   client_version, git_branch, git_commit, git_remote, pull_request,
-            method, path, source_workdir
+            method, path, source_workdir, limit_readings
 prompt_hash plain (SHA-256): it contains no text, but a short or guessable
             prompt can be confirmed by hashing guesses. If the cloud supports
             keys, get one by pairing again: meter cloud connect --force

@@ -1,0 +1,122 @@
+import type { LimitReading } from "../../core/metering/limits/stated-limit.ts";
+import { isLimitSent } from "../../core/privacy/policy/upload-policy.ts";
+import type { Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import { MAX_LIMIT_READINGS, type WireLimitReading } from "../../core/wire/limit-readings.ts";
+import { logTaskCrash } from "../tasks/log-task-crash.ts";
+import { httpStatusOf, readConnection, requestCloud } from "./connection.ts";
+import { loadSyncState } from "./machine-states.ts";
+import type { CloudServicePorts } from "./ports.ts";
+import { recordInOutbox } from "./record-in-outbox.ts";
+
+/** How often changed readings are sent, in milliseconds. */
+export const LIMIT_SYNC_MS = 60_000;
+
+/** How long nothing is sent to a cloud that does not know the route, in milliseconds. */
+const UNSUPPORTED_MS = 86_400_000;
+
+/** The key of how far the readings were sent. */
+const SENT_KEY = "limit_readings_sent";
+
+/** Up to when the readings of each workspace were sent. */
+interface SentUntil {
+  readonly workspaceId: string;
+  readonly seenAt: Millis;
+}
+
+/** Sends the readings of limits while this machine is connected and the policy allows it. */
+export interface LimitSync {
+  enable(connected: boolean): void;
+  stop(): void;
+}
+
+/** The result of one round. */
+export type LimitSyncResult = "sent" | "nothing" | "held_back" | "unsupported" | "failed";
+
+/** Sends the readings that were seen since the last time. Sends nothing while the sync is paused. */
+export async function sendLimitReadings(ports: CloudServicePorts): Promise<LimitSyncResult> {
+  const { store, clock } = ports;
+  const { settings, credentials } = await readConnection(ports);
+  const { cloud } = settings;
+  if (credentials === null || !cloud.enabled || !isLimitSent(cloud.upload)) return "held_back";
+  if (loadSyncState(store).pausedReason !== null) return "held_back";
+  const { workspaceId } = credentials;
+  const since = readSentUntil(store.notes.read(SENT_KEY), workspaceId);
+  const changed = store.limits
+    .list()
+    .filter(({ seenAt }) => seenAt > since)
+    .sort((one, other) => one.seenAt - other.seenAt)
+    .slice(0, MAX_LIMIT_READINGS);
+  const last = changed.at(-1);
+  if (last === undefined) return "nothing";
+  const body = JSON.stringify({ daemon_version: ports.version, readings: changed.map(toWire) });
+  const isRecorded = await recordInOutbox(ports, {
+    ...{ kind: "metadata", origin: credentials.origin, projects: [], requestIds: [] },
+    ...{ fields: ["limit_readings"], payload: body },
+  });
+  if (!isRecorded) return "failed";
+  const reply = await requestCloud(ports, credentials, "/v1/daemon/limits", { method: "POST", body });
+  const status = httpStatusOf(reply);
+  if (status === 404) return "unsupported";
+  if (status !== 200) return "failed";
+  const sent: SentUntil = { workspaceId, seenAt: Math.min(last.seenAt, clock.now()) };
+  store.notes.write(SENT_KEY, JSON.stringify(sent));
+  return "sent";
+}
+
+function readSentUntil(text: string | null, workspaceId: string): Millis {
+  const sent = text === null ? null : (JSON.parse(text) as SentUntil);
+  return sent?.workspaceId === workspaceId ? sent.seenAt : 0;
+}
+
+const toCount = (value: number | null) =>
+  value !== null && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : null;
+
+function toWire(reading: LimitReading): WireLimitReading {
+  return {
+    provider: reading.provider.slice(0, 64),
+    account: reading.account,
+    window: reading.window.slice(0, 64),
+    scope: reading.scope?.slice(0, 128) ?? null,
+    unit: reading.unit,
+    window_ms: toCount(reading.windowMs),
+    used_ppm: toCount(reading.usedPpm),
+    limit: toCount(reading.limit),
+    remaining: toCount(reading.remaining),
+    reset_at: reading.resetAt === null ? null : formatInstant(reading.resetAt),
+    status: reading.status,
+    seen_at: formatInstant(reading.seenAt),
+  };
+}
+
+/** Creates the sync of readings. A failed one is repeated a minute later. */
+export function createLimitSync(ports: CloudServicePorts): LimitSync {
+  let cancel = () => {};
+  let isEnabled = false;
+
+  async function send(): Promise<void> {
+    const result = await sendLimitReadings(ports).catch((cause): LimitSyncResult => {
+      logTaskCrash(ports.log, "limits", cause);
+      return "failed";
+    });
+    if (isEnabled) setTimer(result === "unsupported" ? UNSUPPORTED_MS : LIMIT_SYNC_MS);
+  }
+
+  function setTimer(delayMs: number): void {
+    cancel();
+    cancel = ports.clock.setTimer(delayMs, () => void send());
+  }
+
+  return {
+    enable(connected) {
+      if (connected === isEnabled) return;
+      isEnabled = connected;
+      cancel();
+      if (connected) setTimer(LIMIT_SYNC_MS);
+    },
+    stop() {
+      isEnabled = false;
+      cancel();
+    },
+  };
+}
