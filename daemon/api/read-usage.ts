@@ -59,7 +59,7 @@ export async function readUsageForecast(
   { store, clock, turn }: UsagePorts,
   query: UsageQuery,
 ): Promise<UsageResult<UsageForecast>> {
-  const planned = planForecast(query, clock.now(), zoneOf(query));
+  const planned = planForecast(query, { now: clock.now(), zone: zoneOf(query) });
   if (!planned.ok) return planned;
   return {
     ok: true,

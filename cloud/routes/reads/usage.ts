@@ -1,7 +1,12 @@
 import type { Context } from "hono";
 import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import { usageCsv, usageMarkdown } from "../../../core/pricing/view/usage-export.ts";
-import { planUsage, type UsagePlan, type UsagePlanResult } from "../../../core/pricing/view/usage-plan.ts";
+import {
+  planUsage,
+  type UsagePlan,
+  type UsagePlanFacts,
+  type UsagePlanResult,
+} from "../../../core/pricing/view/usage-plan.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import {
   answerForecast,
@@ -10,7 +15,7 @@ import {
   valuesQuery,
 } from "../../../core/pricing/view/usage-reports.ts";
 import { retentionFloor } from "../../../core/privacy/retention/windows.ts";
-import { findZone, type ZoneCalendar } from "../../../core/values/zone.ts";
+import { findZone } from "../../../core/values/zone.ts";
 import { USAGE_DIMENSIONS, type UsageDimension } from "../../../core/wire/usage.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
@@ -39,13 +44,8 @@ export const usageHandlers = {
     if (!query.ok) return query.refusal;
     const format = FORMATS.find((each) => each === (context.req.query("format") ?? "json"));
     if (format === undefined) return refuse("format", `Expected ${FORMATS.join(", ")}.`);
-    const floor = retentionFloor("overview", reachOf(workspace, parts.clock.now()));
-    const zone = zoneOf(query.value);
-    const read = await readPlan(
-      parts,
-      workspace,
-      planUsage(query.value, { now: parts.clock.now(), zone, floor }),
-    );
+    const facts = factsOf(parts, workspace, query.value);
+    const read = await readPlan(parts, workspace, planUsage(query.value, facts));
     if (!read.ok) return read.refusal;
     const { plan, data, nameOf } = read.value;
     const result = answerUsage(plan, { ...data, coverage: null }, { nameOf });
@@ -62,8 +62,7 @@ export const usageHandlers = {
     if (!query.ok) return query.refusal;
     const dimension = USAGE_DIMENSIONS.find((each) => each === context.req.query("dimension"));
     if (dimension === undefined) return refuse("dimension", `Expected ${USAGE_DIMENSIONS.join(", ")}.`);
-    const floor = retentionFloor("overview", reachOf(workspace, parts.clock.now()));
-    const facts = { now: parts.clock.now(), zone: zoneOf(query.value), floor };
+    const facts = factsOf(parts, workspace, query.value);
     const read = await readPlan(parts, workspace, planUsage(valuesQuery(query.value, dimension), facts));
     if (!read.ok) return read.refusal;
     const text = (context.req.query("q") ?? "").slice(0, MAX_SEARCH);
@@ -73,7 +72,7 @@ export const usageHandlers = {
   "GET /v1/workspaces/:ws/usage/forecast": async ({ parts, workspace, context, answer }) => {
     const query = readQuery(context);
     if (!query.ok) return query.refusal;
-    const planned = planForecast(query.value, parts.clock.now(), zoneOf(query.value));
+    const planned = planForecast(query.value, factsOf(parts, workspace, query.value));
     const read = await readPlan(parts, workspace, planned);
     return read.ok ? answer(200, answerForecast(read.value.plan, read.value.data)) : read.refusal;
   },
@@ -92,11 +91,12 @@ function readQuery(context: Context, ...otherKeys: readonly string[]): OrRefusal
     : { ok: false, refusal: problem("wrong_shape", { errors }) };
 }
 
-/** The zone of the query, or UTC. */
-function zoneOf({ tz }: UsageQuery): ZoneCalendar {
+/** What a plan depends on: the zone of the query, or UTC, and the floor of an overview. */
+function factsOf({ clock }: CloudParts, workspace: WorkspaceAccess, { tz }: UsageQuery): UsagePlanFacts {
   const zone = findZone(tz ?? "UTC");
   if (zone === null) throw new Error("the runtime does not know UTC");
-  return zone;
+  const now = clock.now();
+  return { now, zone, floor: retentionFloor("overview", reachOf(workspace, now)) };
 }
 
 interface ReadPlan {

@@ -1,9 +1,8 @@
-import type { Millis } from "../../values/time.ts";
-import { addDays, type ZoneCalendar } from "../../values/zone.ts";
+import { addDays, daysBetween } from "../../values/zone.ts";
 import type { UsageDimension, UsageForecast, UsageValues } from "../../wire/usage.ts";
 import { FORECAST_DAYS, forecastMonth } from "./forecast.ts";
 import { labelOfKey, type UsageAnswerOptions, type UsageData } from "./usage-answer.ts";
-import { planUsage, type UsagePlan, type UsagePlanResult } from "./usage-plan.ts";
+import { planUsage, type UsagePlan, type UsagePlanFacts, type UsagePlanResult } from "./usage-plan.ts";
 import type { UsageQuery } from "./usage-query.ts";
 import { metricOf, sumOf } from "./usage-sums.ts";
 
@@ -37,9 +36,14 @@ export function listValues(
   return { dimension, items: found.slice(0, MAX_LISTED_VALUES), more: found.length > MAX_LISTED_VALUES };
 }
 
-/** Plans what an estimate of this month is made from: each day of the last eight weeks, which are longer than a month. */
-export function planForecast(query: UsageQuery, now: Millis, zone: ZoneCalendar): UsagePlanResult {
-  const from = addDays(zone.dateAt(now), -FORECAST_DAYS);
+/**
+ * Plans what an estimate of this month is made from: each day of the last eight weeks, which are longer than a month. A day that
+ * begins before the floor is left out.
+ */
+export function planForecast(query: UsageQuery, { now, zone, floor }: UsagePlanFacts): UsagePlanResult {
+  const today = zone.dateAt(now);
+  const back = floor === undefined ? FORECAST_DAYS : daysBetween(zone.dateAt(floor - 1), today) - 1;
+  const from = addDays(today, -Math.max(Math.min(back, FORECAST_DAYS), 0));
   return planUsage(
     { ...query, period: { from, to: null }, compare: "none", bucket: "day", by: null, thenBy: null },
     { now, zone },

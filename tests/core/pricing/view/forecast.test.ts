@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { forecastMonth } from "../../../../core/pricing/view/forecast.ts";
-import { addDays, weekdayOf } from "../../../../core/values/zone.ts";
+import { DEFAULT_USAGE_QUERY } from "../../../../core/pricing/view/usage-query.ts";
+import { planForecast } from "../../../../core/pricing/view/usage-reports.ts";
+import { addDays, findZone, weekdayOf } from "../../../../core/values/zone.ts";
 
 const daysBefore = (today: string, count: number, value: (date: string, back: number) => bigint) =>
   new Map(
@@ -11,6 +13,24 @@ const daysBefore = (today: string, count: number, value: (date: string, back: nu
       return [date, value(date, at + 1)] as const;
     }),
   );
+
+describe("planForecast()", () => {
+  const zone = findZone("Europe/Berlin") ?? assert.fail();
+  const now = Date.UTC(2026, 10, 23, 12);
+  const firstDay = (floor?: number) => {
+    const result = planForecast(DEFAULT_USAGE_QUERY, { now, zone, ...(floor !== undefined && { floor }) });
+    assert.ok(result.ok);
+    return [zone.dateAt(result.plan.period.from), result.plan.clampedFrom];
+  };
+
+  it("reads eight weeks, and no day that begins before the floor", () => {
+    assert.deepEqual(firstDay(), ["2026-09-28", null]);
+    assert.deepEqual(firstDay(Date.UTC(2020, 0, 1)), ["2026-09-28", null]);
+    assert.deepEqual(firstDay(Date.UTC(2026, 10, 10, 9)), ["2026-11-11", null]);
+    assert.deepEqual(firstDay(zone.startOf("2026-11-10")), ["2026-11-10", null]);
+    assert.deepEqual(firstDay(zone.startOf("2026-11-23")), ["2026-11-23", null]);
+  });
+});
 
 describe("forecastMonth()", () => {
   it("makes no estimate from fewer than 14 days", () => {
