@@ -135,7 +135,9 @@ export function inFlightSince(
   since: Millis,
 ): bigint {
   const { budget } = active;
-  if (budget.period.kind !== "rolling" || sum.callsInFlight === 0) return sum.inFlight;
+  const [oldest] = state.calls;
+  const isAll = budget.period.kind !== "rolling" || oldest === undefined || oldest.at >= since;
+  if (isAll || sum.callsInFlight === 0) return sum.inFlight;
   let total = 0n;
   for (const call of state.calls) {
     if (call.at < since) continue;
