@@ -72,6 +72,7 @@ describe("decodeProtobuf()", () => {
       "00",
       "ffffffffffffffffffffff",
       "0901",
+      "0a0809000000000000001000",
     ];
     for (const hex of invalid)
       assert.throws(() => decodeProtobuf(fromHex(hex), OTLP_REQUESTS.logs), ProtobufError, hex);

@@ -224,6 +224,17 @@ describe("compareWitnesses()", () => {
     );
   });
 
+  it("joins a call with one entry and one report only", () => {
+    const other = { tokens: counts(77), responseId: null };
+    const entries = [logged("a", { requestId: "r-a" }), logged("b", { ...other, requestId: "r-a" })];
+    assert.deepEqual(differences({ wire: [wire("a")], log: entries }), ["wire missing unknown 1"]);
+    const reports = [reported("a"), reported("b", { ...other, providerRequestId: "req_a" })];
+    assert.deepEqual(differences({ ...seen, client: reports }), [
+      "wire missing unknown 1",
+      "log missing unknown 1",
+    ]);
+  });
+
   it("states tokens and costs of the calls that differ, and none where they are unknown", () => {
     const failing = {
       ...throttled,
@@ -295,6 +306,18 @@ describe("compareWitnesses()", () => {
         differences({ wire: onWire, log: onLog, client: [total(NOON, 500, NOON - 3 * DAY)] }),
         ["client differs cumulative_counter sum"],
       ));
+
+    it("divides it by the days after its first one", () => {
+      const later = [NOON, NOON + DAY].map((at) => total(at, 500, NOON - 3 * DAY));
+      const call = {
+        wire: [wire("a", { startedAt: NOON + DAY })],
+        log: [logged("a", { at: NOON + DAY + 1 })],
+      };
+      assert.deepEqual(differences({ ...call, client: later }), [
+        "client differs unknown sum",
+        "wire missing unknown sum",
+      ]);
+    });
 
     it("compares a log that states only the session", () => {
       const calls = onWire.map((each) => ({ ...each, agent: "goose" as const }));
