@@ -2,6 +2,7 @@ import { errorName } from "../core/values/text/describe-error.ts";
 import { createMeteredCounters, type MeteredCounters } from "./api/metrics.ts";
 import { createRecordFeed, type RecordFeed } from "./api/record-feed.ts";
 import { type BudgetTracker, createBudgetTracker } from "./budgets/budget-tracker.ts";
+import { createHeldCalls, type HeldCalls } from "./budgets/held-calls.ts";
 import { budgetNoticeFields } from "./budgets/notice-text.ts";
 import { type Capture, createCapture } from "./capture/capture.ts";
 import { createProjectSettings } from "./capture/project-settings.ts";
@@ -19,6 +20,7 @@ export interface Pipeline {
   readonly feed: RecordFeed;
   readonly limits: LimitTracker;
   readonly budgets: BudgetTracker;
+  readonly heldCalls: HeldCalls;
 }
 
 /** Creates capture and the writer, which also counts each stored record and publishes it to the feed. */
@@ -26,12 +28,14 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
   const feed = createRecordFeed();
   const counters = createMeteredCounters();
   const budgets = createPipelineBudgets(ports, config, feed);
-  const writer = createFeedingWriter(ports, budgets, counters, feed);
+  const heldCalls = createHeldCalls({ ...ports, budgets, place: config.budgets?.place ?? {} });
+  const writer = createFeedingWriter(ports, { budgets, heldCalls, counters, feed });
   const limits = createPipelineTracker(ports, feed);
   const projects = createProjectSettings(ports.store.settings, tapClock);
   const capture = createCapture({
     ...ports,
     limits,
+    heldCalls,
     wallClockMs: ports.now,
     monotonicMs: tapClock,
     records: writer,
@@ -51,14 +55,12 @@ export function createPipeline(ports: DaemonPorts, config: DaemonConfig): Pipeli
       begin: writer.begin,
     },
   });
-  return { capture, writer, counters, feed, limits, budgets };
+  return { capture, writer, counters, feed, limits, budgets, heldCalls };
 }
 
 function createFeedingWriter(
   ports: DaemonPorts,
-  budgets: BudgetTracker,
-  counters: MeteredCounters,
-  feed: RecordFeed,
+  { budgets, heldCalls, counters, feed }: Pick<Pipeline, "budgets" | "heldCalls" | "counters" | "feed">,
 ): RecordWriter {
   return createRecordWriter({
     store: {
@@ -69,6 +71,7 @@ function createFeedingWriter(
         const attributed = [...final, ...(batch.attributed ?? [])];
         counters.addRecords(attributed);
         feed.publish(attributed);
+        heldCalls.stored(batch.records);
       },
     },
     atTurnEnd: ports.atTurnEnd,

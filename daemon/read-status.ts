@@ -72,17 +72,29 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
   };
 }
 
-function listWarnings({ ports, config, budgets }: RunningDaemon): readonly string[] {
+function listWarnings(daemon: RunningDaemon): readonly string[] {
+  const { ports, config, budgets } = daemon;
   const lost = ports.logLinesLost?.() ?? 0;
   const failing = (ports.webhooks?.status() ?? []).filter(
     ({ consecutiveFailures }) => consecutiveFailures > 0,
   );
   return [
     ...config.warnings,
+    ...describeUndecided(daemon),
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
     ...describeExport(ports.otlp?.status()),
     ...describeBudgetTroubles(budgetViews(budgets.state(), [], ports.now())),
+  ];
+}
+
+/** Describes the calls on which the budgets did not decide, since the start. */
+function describeUndecided({ proxy, budgets }: RunningDaemon): string[] {
+  const count = proxy.counters().gate.undecided + budgets.letThrough();
+  if (count === 0) return [];
+  const calls = formatQuantity(count, "call");
+  return [
+    `Budgets could not decide on ${calls} since the start: those went, or were refused if a budget has fail = "closed".`,
   ];
 }
 

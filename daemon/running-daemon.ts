@@ -21,5 +21,6 @@ export interface RunningDaemon extends Pipeline {
   readonly watchdog: RunningWatchdog;
   stopHeartbeat(): void;
   stopRollupBuild(): void;
+  stopGate(): void;
   stopping: boolean;
 }

@@ -3,7 +3,7 @@ import type { Millis } from "../core/values/time.ts";
 import { createApi } from "./api/app.ts";
 import { createCloudApi } from "./api/cloud-api.ts";
 import { hasBearerSecret } from "./api/has-bearer-secret.ts";
-import type { Capture } from "./capture/capture.ts";
+import { followGate } from "./budgets/follow-gate.ts";
 import type { Daemon, DaemonConfig, DaemonPorts } from "./daemon.ts";
 import { createPipeline, type Pipeline } from "./pipeline.ts";
 import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
@@ -38,7 +38,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
   const allowedHosts = new Set<string>();
   // The API listens first, so that the proxy knows the API's port and refuses to connect to it.
   const served = await serveApi(ports, config, { ...pipeline, startedAt, allowedHosts, getRunning });
-  const sink = createProxySink(ports, pipeline.capture);
+  const sink = createProxySink(ports, pipeline);
   const proxy = await listenAsProxy(ports, config, served.port, sink).catch(async (cause: unknown) => {
     await served.close(0);
     pipeline.writer.close();
@@ -54,6 +54,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     restarts: () => sink.restarts,
     sweep: startBodySweep({ ...ports, retentionDays: config.bodyRetentionDays, monotonicMs: tapClock }),
     stopRollupBuild: startRollupBuild(ports),
+    stopGate: followGate({ ...pipeline, ...ports, proxy }),
     watchdog: startWatchdog({ ...ports, proxy }),
     stopHeartbeat: startHeartbeat(ports, () => {
       const { stored, pending } = pipeline.writer.health();
@@ -131,13 +132,18 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
 }
 
 /** Creates the sink of the proxy, which also counts how often the proxy's thread was replaced. */
-function createProxySink({ log, portLost }: DaemonPorts, capture: Capture): ProxySink & { restarts: number } {
+function createProxySink(
+  { log, portLost }: DaemonPorts,
+  { capture, heldCalls }: Pipeline,
+): ProxySink & { restarts: number } {
   const sink: ProxySink & { restarts: number } = {
     restarts: 0,
     frames: capture.frames,
+    decide: heldCalls.decide,
     event(event) {
       if (event.kind === "worker_lost") {
         sink.restarts += 1;
+        heldCalls.lost();
         log.error("daemon.task_crashed", { task: "proxy", restart_delay_ms: event.restartDelayMs });
       } else if (event.kind === "port_lost") {
         log.error("daemon.task_crashed", { task: "proxy" });
@@ -207,6 +213,7 @@ async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<vo
   daemon.watchdog.stop();
   daemon.sweep.stop();
   daemon.stopRollupBuild();
+  daemon.stopGate();
   await drainProxy(daemon, deadlineMs);
   await capture.settled();
   feed.close();

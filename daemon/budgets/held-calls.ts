@@ -18,6 +18,7 @@ import type { Registry } from "../../core/metering/usage/registry.ts";
 import type { MeteredRoute } from "../../core/metering/usage/route.ts";
 import type { CreateContentDecoder } from "../../core/ports/content-decoder.ts";
 import type { PriceBook } from "../../core/pricing/price-book.ts";
+import type { RequestRecord } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { createBodyDecoder } from "../capture/body-decoder.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
@@ -60,7 +61,7 @@ export interface HeldCalls {
   /** The call has ended, and becomes a record with this id. Null: it becomes none. Repeatable. */
   ended(connection: number, request: number, requestId: string | null): void;
   /** Records were stored and are part of the budgets' sums. */
-  stored(requestIds: Iterable<string>): void;
+  stored(records: Iterable<Pick<RequestRecord, "requestId">>): void;
   /** The connection has ended: its other calls never reached a provider. */
   closed(connection: number): void;
   /** The proxy's thread has ended, and all calls with it. */
@@ -102,9 +103,9 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
       if (state.admitted.get(connection)?.delete(id) === true) state.shown.add(id);
     },
     ended: (connection, request, requestId) => endCall(state, connection, request, requestId),
-    stored(requestIds) {
+    stored(records) {
       if (state.unstored.size === 0) return;
-      for (const requestId of requestIds) {
+      for (const { requestId } of records) {
         const call = state.unstored.get(requestId);
         if (call === undefined) continue;
         state.unstored.delete(requestId);

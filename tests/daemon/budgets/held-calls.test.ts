@@ -53,7 +53,7 @@ describe("createHeldCalls()", () => {
     heldCalls.ended(1, 1, "record");
     heldCalls.ended(1, 1, null);
     assert.deepEqual(inFlight(), ["1.1"]);
-    heldCalls.stored(["other", "record"]);
+    heldCalls.stored([{ requestId: "other" }, { requestId: "record" }]);
     assert.deepEqual(inFlight(), []);
     assert.equal(budgets.state().budgets[0]?.sums[""]?.inFlight, 0n);
   });

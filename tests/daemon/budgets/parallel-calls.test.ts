@@ -77,7 +77,7 @@ async function spendAll(
     // The store commits once per turn.
     setImmediate(() => {
       if (record.blockedBy === null) budgets.book([record]);
-      heldCalls.stored([record.requestId]);
+      heldCalls.stored([record]);
     });
   };
   const { capture } = createCaptureRig({
