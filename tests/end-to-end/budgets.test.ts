@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { describe, it } from "node:test";
+import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
+import { onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
+import { dialProvider, type RawCall, rawCalls, receive } from "./raw-client.rig.ts";
+import { useSimulatedMeter } from "./simulated-meter.rig.ts";
+
+describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
+  const rig = useSimulatedMeter("budgets");
+
+  async function begin(scenario: string) {
+    const call = rawCalls.anthropic?.(scenario, true) as RawCall;
+    const socket = await dialProvider(rig.meter, call.host);
+    const { over } = receive(socket);
+    const body = JSON.stringify(call.body);
+    socket.write(
+      `POST ${call.path} HTTP/1.1\r\nHost: ${call.host}\r\nX-Api-Key: sk-ant-api03-x\r\nConnection: close\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    return { over, socket };
+  }
+
+  const send = async (scenario: string) => (await (await begin(scenario)).over).bytes.toString("latin1");
+
+  async function run(...words: string[]) {
+    const { code, stdout, stderr } = await rig.meter.run(words);
+    assert.equal(code, 0, stderr);
+    return stdout;
+  }
+
+  const budget = async (name: string): Promise<BudgetView> => {
+    const { budgets } = JSON.parse(await run("budget", "list", "--json")) as { budgets: BudgetView[] };
+    return budgets.find((each) => each.name === name) as BudgetView;
+  };
+
+  it("refuses the calls beyond it, which are records of their own, until it is lifted", async () => {
+    await run("budget", "set", "few", "1 requests", "--period", "day", "--block");
+    const sentBefore = rig.simulation.calls.length;
+    assert.match(await send("ok"), /^HTTP\/1\.1 200/);
+    await rig.meter.waitForRows(1);
+    const answer = await send("ok");
+    assert.match(
+      answer,
+      /^HTTP\/1\.1 429 .*\r\n[\s\S]*x-should-retry: false[\s\S]*"billing_error"[\s\S]*meter budget lift few --for 1h/,
+    );
+    assert.equal(rig.simulation.calls.length, sentBefore + 1);
+    const [, blocked] = await rig.meter.waitForRows(2);
+    assert.deepEqual(
+      [blocked?.blockedBy, blocked?.costPicoUsd, blocked?.errorClass, blocked?.httpStatus, blocked?.model],
+      ["few", 0n, null, null, "claude-sonnet-4-5"],
+    );
+    assert.equal(await rig.meter.counted("blocked"), 1);
+    assert.match(await run("requests"), /blocked/);
+    await run("budget", "lift", "few", "--for", "1h", "--reason", "test");
+    assert.match(await send("ok"), /^HTTP\/1\.1 200/);
+    await run("budget", "remove", "few");
+  });
+
+  it("has exactly the sum of the records after the daemon was killed, and nothing in flight", async () => {
+    await run("budget", "set", "wide", "1000 USD", "--period", "total", "--block");
+    for (let round = 0; round < 3; round += 1) {
+      const calls = await Promise.all(["ok", "ok", "silence", "silence"].map(begin));
+      await Promise.race(calls.map(({ over }) => over));
+      process.kill(rig.meter.pid, "SIGKILL");
+      await rig.restart();
+      for (const { socket } of calls) socket.destroy();
+      await waitFor("the sum to be read", async () => (await budget("wide")).spent !== null);
+      const spent = (await rig.meter.rows()).reduce((sum, { costPicoUsd }) => sum + (costPicoUsd ?? 0n), 0n);
+      const view = await budget("wide");
+      assert.deepEqual([view.spent, view.calls_in_flight], [`${spent}`, 0]);
+      assert.match(await send("ok"), /^HTTP\/1\.1 200/);
+    }
+  });
+});
