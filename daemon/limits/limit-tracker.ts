@@ -18,7 +18,7 @@ export interface LimitOwner {
   readonly account: string | null;
 }
 
-/** Follows the limits of accounts: which readings are new, and what they mean. No method throws. */
+/** Keeps the limits of accounts: saves new readings and reports events. No method throws. */
 export interface LimitTracker {
   /** Takes the limits that a response stated. */
   add(owner: LimitOwner, stated: readonly StatedLimit[]): void;
@@ -140,7 +140,7 @@ function addReading(state: TrackerState, key: string, stated: LimitReading): voi
   for (const event of findLimitEvents(before, reading)) state.ports.onEvent(event);
 }
 
-/** Completes a reading with what the one before said of the same window, and keeps that one's use if it is the newer of the two. */
+/** Completes a reading from the one before of the same window. If the one before is newer, its use is kept. */
 function mergeReading(before: LimitReading, stated: LimitReading): LimitReading {
   const isSameTime =
     before.resetAt !== null &&

@@ -18,7 +18,7 @@ export interface LimitView {
   readonly limit: number | null;
   readonly remaining: number | null;
   readonly resets_at: string | null;
-  /** What the provider says. */
+  /** The provider's own status. */
   readonly status: LimitStatus | null;
   readonly level: LimitLevel;
   readonly seen_at: string;

@@ -24,7 +24,7 @@ export interface DividedWindow extends WindowShares {
 const MAX_CALLS = 20_000;
 const PAGE_CALLS = 500;
 
-/** How far back is looked for a window without a length, in milliseconds. */
+/** The period whose calls are read for a window without a length, in milliseconds. */
 const DEFAULT_WINDOW_MS = 7 * 86_400_000;
 
 /** Divides the use of a window among the calls of this installation: see `divideWindow()`. */

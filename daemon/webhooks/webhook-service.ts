@@ -42,7 +42,7 @@ export interface WebhookPorts {
   perProject(): Readonly<Record<string, boolean>>;
 }
 
-/** An event that is not a record. */
+/** An event about something other than a record. */
 export interface QueuedEvent {
   /** From 1. */
   readonly number: number;

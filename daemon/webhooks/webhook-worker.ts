@@ -50,7 +50,7 @@ interface State {
   readonly webhook: ConfiguredWebhook;
   readonly queue: EventQueue;
   readonly host: string;
-  /** The key of the stored progress: a new URL begins anew. */
+  /** The key of the stored progress. A new URL has another key, so it begins like a new webhook. */
   readonly key: string;
   progress: WebhookProgress | null;
   /** The message that failed, which is sent again. */
@@ -61,7 +61,7 @@ interface State {
   readonly stopped: PromiseWithResolvers<void>;
 }
 
-/** A short prompt can be guessed from its hash. The cloud gets it under a key that a webhook has not. */
+/** A short prompt can be guessed from its hash, so a webhook gets none. */
 const NOT_SENT = { prompt_hash: false };
 
 const START: WebhookProgress = {
@@ -148,7 +148,7 @@ function findPending(state: State, progress: WebhookProgress): Pending | null {
   return webhook.events.includes("record.stored") ? findRecords(state, progress) : null;
 }
 
-/** Returns the next records whose callers are known. Records of a local-only project and of agents' logs are passed over. */
+/** Returns the next records whose callers are known. Records of a local-only project and of agents' logs are skipped. */
 function findRecords(state: State, { recordSeq }: WebhookProgress): Pending | null {
   const { ports, webhook } = state;
   const policy: UploadPolicy = { preset: webhook.preset, fields: NOT_SENT, perProject: ports.perProject() };
@@ -159,7 +159,7 @@ function findRecords(state: State, { recordSeq }: WebhookProgress): Pending | nu
     if (last === undefined) return null;
     const hashId = ports.createIdHash();
     const records = ready.flatMap((record) => {
-      // Imported records are of the past.
+      // Imported records are not sent.
       if (record.recordSource === "logs") return [];
       const outgoing = toOutgoingRecord(record, policy, { kind: "plain" }, hashId);
       return outgoing.kind === "send" ? [outgoing.record] : [];

@@ -7,7 +7,7 @@ import type { Millis } from "../../../core/values/time.ts";
 import { totalInputTokens, totalOutputTokens } from "../../../core/values/token-totals.ts";
 import type { Convert } from "./export-requests.ts";
 
-/** The requests of one row: those of a day (UTC) that agree in everything else. */
+/** The requests of one row: those of one day (UTC) with the same values in the other columns. */
 interface Group {
   readonly day: Millis;
   readonly project: string;
@@ -27,7 +27,7 @@ interface Group {
 const DAY_MS = 86_400_000;
 
 /**
- * The columns: those that FOCUS 1.2 requires, with the conditional ones that apply, in the order of the alphabet; then our own, which
+ * The columns: those that FOCUS 1.2 requires, with the conditional ones that apply, in alphabetical order; then our own, which
  * begin with `x_`. Source: FinOps Open Cost and Usage Specification 1.2.
  */
 const COLUMNS: Readonly<Record<string, (group: Group) => string | number | bigint | null>> = {

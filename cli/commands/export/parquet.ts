@@ -53,7 +53,7 @@ export async function loadParquet(): Promise<Convert> {
     async function* rows() {
       for await (const page of pages) for (const request of page) yield toRow(request);
     }
-    // The writer counts what it has written apart, so its bytes may be taken after each row group.
+    // The writer counts what it has written in a number of its own, so its buffer can be emptied after each row group.
     const writer = Object.assign(new ByteWriter(), {
       async flush() {
         const bytes = writer.getBytes().slice();

@@ -19,7 +19,7 @@ export interface FolderProject {
 
 /**
  * Creates a function that finds the project of a folder, as the daemon finds that of a caller without an environment and a command
- * line. Each folder is looked up once. A running daemon names the project, because it remembers which folders have which.
+ * line. Each folder is looked up once. If a daemon is running, it names the project, because it knows which folders have which project.
  */
 export async function createFolderProjects(
   home: string,

@@ -24,11 +24,11 @@ export interface AgentSummary {
   /** Calls from before the date of a prune. */
   pruned: number;
   /** Sums of sessions or turns that overlap with calls through the proxy. */
-  leftApart: number;
+  overlapping: number;
   faults: Partial<Record<LogFault, number>>;
 }
 
-/** Returns a summary without anything. */
+/** Returns an empty summary. */
 export function emptySummary(agent: LogAgent): AgentSummary {
   return {
     agent,
@@ -51,7 +51,7 @@ export function emptySummary(agent: LogAgent): AgentSummary {
     known: 0,
     onWire: 0,
     pruned: 0,
-    leftApart: 0,
+    overlapping: 0,
     faults: {},
   };
 }

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { formatBytes } from "../../render/format-bytes.ts";
 
-/** Shows how far an import is. */
+/** Shows the progress of an import. */
 export interface Progress {
   onFile(agent: string): void;
   onBytes(bytes: number): void;
@@ -11,7 +11,7 @@ export interface Progress {
 /** The width of the bar in characters. */
 const BAR = 24;
 
-/** Creates a bar on a terminal. Elsewhere nothing is shown. */
+/** Creates a progress bar. Without a terminal, it shows nothing. */
 export function createProgress(stderr: Writable, files: number, bytes: number): Progress {
   const isShown = "isTTY" in stderr && stderr.isTTY === true;
   if (!isShown || bytes === 0) return { onFile: () => {}, onBytes: () => {}, end: () => {} };

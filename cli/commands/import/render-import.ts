@@ -56,7 +56,7 @@ export function renderImport(
   for (const { path, reason } of problems.slice(0, MAX_PROBLEMS))
     lines.push(`Could not read ${path}: ${REASONS[reason] ?? reason}.`);
   if (problems.length > MAX_PROBLEMS)
-    lines.push(`${formatQuantity(problems.length - MAX_PROBLEMS, "other file")} could not be read either.`);
+    lines.push(`${formatQuantity(problems.length - MAX_PROBLEMS, "other file")} could not be read.`);
   if (total > 0 && !dryRun) lines.push("See them: meter report", "Delete them again: meter import remove");
   if (total > 0 && dryRun) lines.push("Import them: meter import");
   return lines.join("\n");
@@ -94,14 +94,14 @@ const tokensOf = ({ tokens }: AgentSummary) =>
   tokens.completionTokens +
   tokens.thinkingTokens;
 
-function notesOf({ agent, faults, leftApart, grown, pruned }: AgentSummary): string[] {
+function notesOf({ agent, faults, overlapping, grown, pruned }: AgentSummary): string[] {
   const notes: string[] = [];
   if (grown > 0) notes.push(`${agent}: ${formatQuantity(grown, "earlier record")} got larger counts.`);
   if (pruned > 0)
     notes.push(`${agent}: ${formatQuantity(pruned, "call")} left out, from before the date of a prune.`);
-  if (leftApart > 0)
+  if (overlapping > 0)
     notes.push(
-      `${agent}: ${formatQuantity(leftApart, "sum")} of sessions or turns left out, because calls of that time passed through the proxy.`,
+      `${agent}: ${formatQuantity(overlapping, "sum")} of sessions or turns left out, because calls of that time passed through the proxy.`,
     );
   const found = (Object.keys(LOG_FAULTS) as LogFault[]).flatMap((fault) => {
     const count = faults[fault] ?? 0;
@@ -134,7 +134,7 @@ export function toJson({ agents, problems, replaced }: ImportResult, dryRun: boo
       known: each.known,
       on_wire: each.onWire,
       pruned: each.pruned,
-      left_apart: each.leftApart,
+      overlapping: each.overlapping,
       faults: each.faults,
     })),
     replaced_by_wire: replaced,

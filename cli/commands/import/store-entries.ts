@@ -66,7 +66,7 @@ export function createEntryWriter(ports: EntryPorts): EntryWriter {
       summary.pruned += all.length - kept.length;
       const wanted = kept.filter(({ at }) => since === null || at >= since);
       const apart = wanted.filter(isLeftApart);
-      summary.leftApart += apart.length;
+      summary.overlapping += apart.length;
       const byId = new Map(
         wanted.filter((entry) => !isLeftApart(entry)).map((entry) => [logRecordId(entry, sha256), entry]),
       );

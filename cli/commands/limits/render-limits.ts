@@ -14,7 +14,7 @@ import { type Column, renderTable, tableFits } from "../../render/table.ts";
 
 const BAR_CELLS = 10;
 
-/** The columns, and in which order they are left out if the terminal is too narrow: the highest number first. */
+/** The columns. If the terminal is too narrow, the one with the highest number is left out first. */
 const COLUMNS: readonly (Column & {
   readonly leaveOut?: number;
   cell(limit: LimitView, now: number): string;
@@ -72,7 +72,7 @@ const percent = (ppm: number): string => `${(ppm / 10_000).toFixed(1)} %`;
 export function renderShares(all: readonly LimitShares[], by: ShareGroup, width: number): string {
   const used = all.filter(({ divided: { shares, elsewherePpm } }) => shares.length > 0 || elsewherePpm > 0);
   if (used.length === 0)
-    return "No use of a window can be divided yet. That needs two readings of it with calls in between.";
+    return "No shares can be estimated yet. That needs two readings of a window with calls in between.";
   const sections = used.map(({ limit, divided }) => {
     const { shares, elsewherePpm, earlierPpm, isPartial } = divided;
     const rows = shares.map(({ key, usedPpm }) => [key === "" ? UNKNOWN : key, percent(usedPpm)]);
@@ -90,6 +90,6 @@ export function renderShares(all: readonly LimitShares[], by: ShareGroup, width:
   });
   return [
     ...sections,
-    "Shares are estimates: windows are rounded, and count use on other machines too.",
+    "Shares are estimates: providers round the use of a window, and include use on other machines.",
   ].join("\n\n");
 }

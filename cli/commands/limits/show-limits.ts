@@ -52,7 +52,7 @@ async function renderAll(context: CommandContext, by: ShareGroup | null, width: 
   return `${table}\n\n${renderShares(await readAllShares(context, limits, by), by, width)}`;
 }
 
-/** Divides the current windows of which the provider states the use. */
+/** Divides the current windows whose use the provider states. */
 async function readAllShares(
   { home }: CommandContext,
   limits: readonly LimitView[],

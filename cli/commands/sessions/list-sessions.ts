@@ -45,7 +45,7 @@ export async function listSessions(context: CommandContext, options: ListSession
   });
 }
 
-/** The characters of an id in a table: enough to tell sessions apart and to begin the id with. */
+/** How many characters of an id a table shows: enough to tell sessions apart and to pass to `meter session`. */
 const SHOWN_ID = 13;
 
 function renderSessions(sessions: readonly SessionSummary[], width: number, utc: boolean): string {

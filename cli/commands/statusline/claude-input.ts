@@ -20,12 +20,12 @@ export interface ClaudeInput {
 /** How long standard input may stay silent, in milliseconds. A shell's prompt may leave a pipe open. */
 const SILENCE_MS = 150;
 
-/** More than Claude Code passes. */
+/** The longest input that is read, in bytes: more than Claude Code passes. */
 const MAX_INPUT = 256 * 1024;
 
 type Input = Readable & { readonly isTTY?: boolean; readonly fd?: number };
 
-/** Reads standard input if something may be there: a pipe, a socket or a file. Otherwise, and if nothing comes, it is empty. */
+/** Reads standard input if something may be there: a pipe, a socket or a file. The text is empty otherwise, and if nothing arrives. */
 export async function readInput(stdin: Input): Promise<string> {
   if (stdin.isTTY === true || !mayHaveInput(stdin)) return "";
   return await new Promise((resolve) => {
@@ -64,7 +64,7 @@ const asText = (value: unknown): string | null => (typeof value === "string" && 
 const asAmount = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
 
-/** Parses what Claude Code passes: `{session_id, model: {display_name}, cost: {total_cost_usd}, rate_limits}`. Null if it is not that. */
+/** Parses what Claude Code passes: `{session_id, model: {display_name}, cost: {total_cost_usd}, rate_limits}`. Null for any other text. */
 export function parseClaudeInput(text: string): ClaudeInput | null {
   let input: unknown;
   try {

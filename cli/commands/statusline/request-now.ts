@@ -6,7 +6,7 @@ import type { NowResponse } from "../../../daemon/api/now-routes.ts";
 /** How long the daemon may take, in milliseconds. A prompt waits for it. */
 const TIMEOUT_MS = 400;
 
-/** More than a response ever has. */
+/** The longest response that is read, in bytes: more than any has. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /** The address of the loopback API and its secret. */
@@ -17,7 +17,7 @@ interface DaemonAddress {
 }
 
 /**
- * Asks the daemon what is happening; null if no daemon answers in time. It writes the request to a socket: loading Node's HTTP client
+ * Requests the daemon's current state; null if no daemon answers in time. It writes the request to a socket: loading Node's HTTP client
  * would take longer than the request.
  */
 export async function requestNow(home: string, query: string): Promise<NowResponse | null> {

@@ -2,7 +2,7 @@ import type { Millis } from "../../values/time.ts";
 import { retryDelay } from "../retry/backoff-delay.ts";
 import { type CloudResult, describeResult, retryAfterOf } from "../retry/cloud-result.ts";
 
-/** How far a webhook has got. */
+/** What was delivered to a webhook so far. */
 export interface WebhookProgress {
   /** The `seq` of the last record that was delivered. */
   readonly recordSeq: number;
@@ -17,10 +17,10 @@ export interface WebhookProgress {
 /** What one message delivers. */
 export type WebhookStep = Partial<Pick<WebhookProgress, "recordSeq" | "eventNumber">>;
 
-/** The next attempt. */
+/** The result of an attempt. */
 export interface WebhookOutcome {
   readonly progress: WebhookProgress;
-  /** How long to wait before it, in milliseconds; 0 after a delivery. */
+  /** How long to wait before the next attempt, in milliseconds; 0 after a delivery. */
   readonly delayMs: number;
 }
 
@@ -32,8 +32,8 @@ export const isDelivered = (result: CloudResult): boolean =>
   result.kind === "http" && result.status >= 200 && result.status < 300;
 
 /**
- * Returns the progress after an attempt. After an attempt that delivered nothing, also a redirect, the same message is sent
- * again, later each time, and never skipped.
+ * Returns the progress after an attempt. If the attempt failed (a redirect counts as a failure), the same message is sent again
+ * after a growing delay. No message is skipped.
  */
 export function afterAttempt(
   progress: WebhookProgress,

@@ -42,7 +42,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
 /** The lengths of a secret in bytes. Source: Standard Webhooks, "Signature scheme". */
 const SECRET_BYTES = { min: 24, max: 64 };
 
-/** Reads a secret of the form `whsec_<base64>` as hex. Null if it is no such text, or too short or long. */
+/** Reads a secret of the form `whsec_<base64>` as hex. Null if the text has another form, or the secret is too short or too long. */
 export function readWebhookSecret(text: string): string | null {
   const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
   if (base64 === undefined || base64.length % 4 !== 0) return null;
@@ -52,8 +52,8 @@ export function readWebhookSecret(text: string): string | null {
 }
 
 /**
- * Creates the request that sends an event, signed as the specification Standard Webhooks says: HMAC-SHA-256 over id, time and body, in
- * `webhook-signature`. The receiver can recognise a message that is sent twice by `webhook-id`.
+ * Creates the request that sends an event, signed according to Standard Webhooks: HMAC-SHA-256 over id, time and body, in
+ * `webhook-signature`. If a message is sent twice, both have the same `webhook-id`.
  */
 export function createWebhookRequest(
   { url, secretHex }: Pick<Webhook, "url" | "secretHex">,

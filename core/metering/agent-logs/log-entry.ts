@@ -27,7 +27,7 @@ export type LogAgent = (typeof LOG_AGENTS)[number];
  */
 export type LogScope = "call" | "turn" | "session";
 
-/** A known fault of a log. Each is counted, and none is counted as usage twice. */
+/** A known fault of a log. Faults are counted; usage that appears twice because of one is counted once. */
 export const LOG_FAULTS = {
   repeated: "lines that repeat a call",
   placeholder: "lines without counts",
@@ -57,9 +57,9 @@ export interface LogEntry {
   readonly scope: LogScope;
   /** When it was written: after the response. */
   readonly at: Millis;
-  /** The provider as the meter names it; `unknown` if the log does not tell. */
+  /** The provider as the meter names it; `unknown` if the log does not state it. */
   readonly provider: string;
-  /** `unknown` if the log does not tell. */
+  /** `unknown` if the log does not state it. */
   readonly model: string;
   readonly tokens: TokenCounts;
   readonly tokensComplete: boolean;
@@ -91,7 +91,7 @@ export interface LogFile {
   readonly modifiedAt: Millis;
 }
 
-/** What a reader makes of one item. */
+/** What a reader found in one item. */
 export interface LogStep<State> {
   readonly state: State;
   readonly entries: readonly LogEntry[];

@@ -23,7 +23,7 @@ export function originsByProject({ assignments, merges }: StoredOrigins): Map<st
 
 /**
  * Returns the origins of the projects whose folders have a name that folders of another project have too, such as `api` and
- * `api-acme`. The names alone do not tell which is which.
+ * `api-acme`. The names alone do not distinguish them.
  */
 export function originsOfNamesakes(stored: StoredOrigins): Map<string, ProjectOrigin[]> {
   const byName = Map.groupBy(stored.assignments, ({ name }) => name);

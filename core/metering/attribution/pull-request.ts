@@ -1,6 +1,6 @@
 import { gitConfigValues } from "./git-config.ts";
 
-/** The largest number of a pull request that is believed. */
+/** The largest number of a pull request that is accepted. */
 const MAX_NUMBER = 2 ** 31 - 1;
 
 /** The references under which GitHub and GitLab publish pull requests. */

@@ -13,7 +13,7 @@ export interface RunLabel {
 
 /**
  * Characters of a slug that a user name cannot contain (`:`, RFC 7617 section 2) or that clients percent-encode (`/`). No
- * slug contains `~`, so a user name that people choose is never taken for a run's.
+ * slug contains `~`, so a user name that a person chose is never read as that of a run.
  */
 const ESCAPES: readonly (readonly [character: string, escape: string])[] = [
   [":", "~c"],

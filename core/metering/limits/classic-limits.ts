@@ -27,8 +27,8 @@ const COMMON = /^x-ratelimit-(limit|remaining|reset)(?:-(.+?))?(?:-(minute|hour|
 const ANTHROPIC = /^anthropic-ratelimit-((?:input-|output-)?tokens|requests)-(limit|remaining|reset)$/;
 
 /**
- * Reads rate limits by requests and tokens. They are stated per model, so the requested one is their scope. A limit of which
- * neither the size nor the rest is stated is skipped. `headers` has the names in lower case.
+ * Reads rate limits by requests and tokens. They are stated per model, so the requested one is their scope. A limit is
+ * skipped if the headers state neither its size nor what remains. `headers` has the names in lower case.
  */
 export function readClassicLimits(
   headers: ReadonlyMap<string, string>,

@@ -116,7 +116,7 @@ function readWindow(
 ): StatedLimit[] {
   const length = windowOfMs(windowMs);
   const usedPpm = ppmOfPercent(readDecimal(usedPercent));
-  // A family that is stated and can't be read is not all models.
+  // If the family is stated and can't be read, the limit is not taken for that of all models.
   const scope = family === null ? null : readName(family);
   if (length === null || usedPpm === null || (family !== null && scope === null)) return [];
   return [

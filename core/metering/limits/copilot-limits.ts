@@ -13,7 +13,7 @@ import { type StatedLimit, unknownLimit, WHOLE_PPM } from "./stated-limit.ts";
 const QUOTA = "x-quota-snapshot-";
 const RATE = "x-usage-ratelimit-";
 
-/** The rest is stated in percent with one decimal. */
+/** What remains is stated in percent with one decimal. */
 const MAX_PERCENT = 100;
 
 /**

@@ -14,7 +14,7 @@ import {
  *
  * - Codex `{type: "usage_limit_reached", resets_at}`, or `resets_in_seconds`. It does not name the window, so it is `plan`.
  * - Google `{code: 429, details: [{violations: [{quotaId, quotaDimensions: {model}, quotaValue}]}, {retryDelay}, {reason}]}`.
- *   The delay of a limit per day is no reset, because the provider also states short ones.
+ *   The delay of a limit per day is not its reset: the provider also states short delays for it.
  */
 export function readErrorLimits(error: unknown, now: Millis): StatedLimit[] {
   const { type, details, resets_at, resets_in_seconds } = asObject(error);

@@ -13,7 +13,7 @@ const CRITICAL_PPM = 950_000;
 /** Windows that are shorter than this refill before a person can react. */
 const MIN_WINDOW_MS = 3_600_000;
 
-/** Something that a person may want to know at once. */
+/** A change of a limit that a person may want to know at once. */
 export interface LimitEvent {
   /** `limit.warning`: the level rose. `limit.reset`: the window began again. */
   readonly name: "limit.warning" | "limit.reset";
@@ -31,7 +31,7 @@ export function limitLevel({ status, usedPpm }: Pick<LimitReading, "status" | "u
   return status === "warning" || used >= WARNING_PPM ? "warning" : "ok";
 }
 
-/** Whether a window is worth a message: it is not one that refills within minutes. */
+/** Whether a window has events. A window that refills within minutes has none. */
 export function isLongWindow({ window, windowMs }: Pick<LimitReading, "window" | "windowMs">): boolean {
   return windowMs === null ? window !== "rate" : windowMs >= MIN_WINDOW_MS;
 }

@@ -19,7 +19,7 @@ export type FullAt =
   | { readonly kind: "lasts" }
   | { readonly kind: "unknown" };
 
-/** What a reading and its history say about the rest of the window. */
+/** The forecast of a window, from a reading and its history. */
 export interface LimitOutlook {
   /** Whether the window has reset since the reading, so that its use is over. */
   readonly isOver: boolean;
@@ -31,8 +31,8 @@ export interface LimitOutlook {
 }
 
 /**
- * Computes pace and forecast of a window. `points` are its readings in order of time, the newest last. A use that a provider rounds
- * to a percent makes the rate as coarse.
+ * Computes pace and forecast of a window. `points` are its readings in order of time, the newest last. If a provider
+ * rounds the use to a percent, the rate is as coarse.
  */
 export function readOutlook(reading: LimitReading, points: readonly LimitPoint[], now: Millis): LimitOutlook {
   const isOver = reading.resetAt !== null && reading.resetAt <= now;

@@ -16,7 +16,7 @@ export interface CreditedCall {
 export interface WindowShares {
   /** By key, the largest first; of equal ones, the one that was used first. */
   readonly shares: readonly { readonly key: string; readonly usedPpm: number }[];
-  /** What rose while no call of this installation ended. */
+  /** The rises while no call of this installation ended. */
   readonly elsewherePpm: number;
   /** What had been used before the first reading that can be divided. */
   readonly earlierPpm: number;
@@ -44,7 +44,7 @@ export function divideWindow(
     while (at < candidates.length && candidates[at]!.endedAt <= before.seenAt) at++;
     const from = at;
     while (at < candidates.length && candidates[at]!.endedAt <= after.seenAt) at++;
-    // A share that fell and rises again is not used twice.
+    // If a share falls and rises again, the rise is counted once.
     const rise = Math.max(0, after.usedPpm! - highestPpm);
     highestPpm += rise;
     if (at === from) elsewherePpm += rise;

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** The largest used share that is believed. Anthropic was seen to state 1.12; 62 would be a percentage. */
+/** The largest used share that is accepted. Anthropic was seen to state 1.12; 62 would be a percentage. */
 const MAX_SHARE = 10;
 
 /** How far from now a reset may be. Anything else is a wrong unit or a wrong clock. */
@@ -87,7 +87,7 @@ export function readClassicReset(value: string, now: Millis): Millis | null {
   return number !== null && number < 1e9 ? readResetAfter(number, now) : readResetAt(value, now);
 }
 
-/** Returns a name in lower case without spaces; null if nothing is left of it. Characters of other scripts become `_`. */
+/** Returns a name in lower case without spaces; null if it is then empty. Characters of other scripts become `_`. */
 export function readName(value: unknown): string | null {
   if (typeof value !== "string") return null;
   const name = value

@@ -21,7 +21,7 @@ export interface CallIdentity {
   readonly isChildSession: boolean;
 }
 
-/** The longest id that is believed, in characters. Source: docs/specification.md#sessions. */
+/** The longest id that is accepted, in characters. Source: docs/specification.md#sessions. */
 export const MAX_ID_CHARACTERS = 128;
 
 /** An id: visible ASCII characters. */
@@ -42,11 +42,11 @@ const HEADERS: ReadonlySet<string> = new Set([
   ...KNOWN_CLIENTS.flatMap(({ ownHeaders = [] }) => ownHeaders),
 ]);
 
-/** What is known about one call. */
+/** The headers and the members of the body that one call states. */
 interface Statements {
   readonly headers: ReadonlyMap<string, string>;
   readonly body: StatedMembers | null;
-  /** The texts that were parsed as JSON objects: null if they are none. */
+  /** The texts that were parsed so far; null for a text that is not a JSON object. */
   readonly parsed: Map<string, Readonly<Record<string, unknown>> | null>;
 }
 
@@ -69,7 +69,7 @@ export function readCallIdentity({ headers, body, isHandshake = false }: Identif
     findStated(statements, sources ?? [], form, isOfTurn && isHandshake);
   const stated: StatedSources = client ?? {};
   const session = find(stated.session, ID) ?? find(ANY_CLIENT.session, ID);
-  const isBelieved = named !== undefined && (named.isImitated !== true || session !== null);
+  const isGenuine = named !== undefined && (named.isImitated !== true || session !== null);
   return {
     ...relate({
       session,
@@ -79,7 +79,7 @@ export function readCallIdentity({ headers, body, isHandshake = false }: Identif
     }),
     turnId: find(stated.turn, ID, true) ?? find([TRACE], ID, true),
     agentKind: find(stated.agentKind, KIND, true),
-    clientVersion: isBelieved ? (VERSION.exec(userAgent)?.[1] ?? null) : null,
+    clientVersion: isGenuine ? (VERSION.exec(userAgent)?.[1] ?? null) : null,
   };
 }
 

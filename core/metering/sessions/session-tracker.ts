@@ -7,7 +7,7 @@ export const SESSION_GAP_MS = 30 * 60_000;
 /** How many processes, and how many sub-agents, are remembered. */
 export const MAX_TRACKED = 4_096;
 
-/** Remembers what single calls do not state. */
+/** Finds the sessions that single calls do not state, from the calls before them. */
 export interface SessionTracker {
   /**
    * Returns the identity with the session that the user started, for a sub-agent of a sub-agent that names only the session
@@ -56,7 +56,7 @@ export function createSessionTracker(): SessionTracker {
   };
 }
 
-/** Sets the latest entry. Forgets the one that was not set for the longest time if there are too many. */
+/** Sets an entry. If there are too many, deletes the one that was set least recently. */
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);

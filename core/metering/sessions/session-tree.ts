@@ -1,7 +1,7 @@
 import type { RequestRecord } from "../../values/record.ts";
 import { totalInputTokens } from "../../values/token-totals.ts";
 
-/** What is needed of a request of a session. */
+/** The fields of a request that the tree is built from. */
 export type SessionRequest = Pick<
   RequestRecord,
   "requestedAt" | "model" | "tokens" | "agentId" | "parentAgentId" | "agentKind"
@@ -40,7 +40,7 @@ interface OpenNode<Request extends SessionRequest> {
 /** The deepest level of agents. Deeper ones, and those whose parents form a circle, are shown below the main agent. */
 const MAX_DEPTH = 64;
 
-/** The smallest context whose loss is believed to be a compaction, in tokens. Helper calls have less. */
+/** The smallest context whose shrinking counts as a compaction, in tokens. Helper calls have less. */
 const MIN_COMPACTED_TOKENS = 10_000;
 
 /**
@@ -109,7 +109,8 @@ function toAgentNode<Request extends SessionRequest>(node: OpenNode<Request>): A
 
 /**
  * Finds the calls before which the context was compacted: it shrank to less than half, and stayed so in the next call with the
- * same model. Other models' calls are the client's helpers, such as for a title. Clients do not state compactions alike.
+ * same model. Calls with other models are helper calls, such as one for a title. Clients state compactions in different ways or
+ * not at all.
  */
 function findCompactions(
   requests: readonly SessionRequest[],

@@ -21,7 +21,7 @@ export const STATED_MEMBERS: readonly string[] = [
   ),
 ];
 
-/** The same as first name and rest, which is null for a member of the body itself. */
+/** The same paths, split at the dot. `second` is null for a member of the body itself. */
 const PATHS = STATED_MEMBERS.map((path) => {
   const [first = "", second = null] = path.split(".");
   return { path, first, second };
@@ -41,7 +41,7 @@ export function readStatedMembers(body: Readonly<Record<string, unknown>>): Stat
   return found;
 }
 
-/** Reads the members of a body that was not kept, from its picked texts. Null if it has none. */
+/** Reads the members of a body that was read as a stream, from the texts that were picked from it. Null if it has none. */
 export function pickStatedMembers(read: (path: string) => string | null): StatedMembers | null {
   const found = STATED_MEMBERS.flatMap((path) => {
     const value = read(path);

@@ -22,7 +22,7 @@ interface Counter {
   readonly thread: string | null;
 }
 
-/** What the lines before state about those after them. */
+/** What the lines read so far state about the lines after them. */
 export interface CodexState {
   readonly thread: string | null;
   /** The thread whose lines this file repeats, or its own. */
@@ -61,7 +61,7 @@ const REPLAY_MS = 2_000;
  *   it or before it.
  * - A `token_count` without one states a cumulative counter (`total_token_usage`) and what the last call added
  *   (`last_token_usage`). A counter that did not move repeats an earlier line, or is an estimate after a compaction. Several
- *   counters can be interleaved: the one is meant to which the addition fits. The key is the counter's thread and its value.
+ *   counters can be interleaved: the line continues the counter to which the addition fits. The key is the counter's thread and its value.
  * - Forks and sub-agents repeat the lines of their parent with new times. These have the parent's key.
  * - Counts include each other: input includes cached input, and output includes reasoning.
  */
@@ -267,7 +267,7 @@ function hold(
   return entryStep({ ...state, pending: { entry, counts } }, ready, found);
 }
 
-/** The limits of a plan are stated only to its users. They are stated after a call, and hold for it too. */
+/** Codex states the limits of a plan only to users of the plan. It does so after a call, which the plan covers too. */
 function withPlan(state: CodexState, limits: unknown): CodexState {
   if (state.hasPlan || !isObject(membersOf(limits).primary)) return state;
   const { pending } = state;

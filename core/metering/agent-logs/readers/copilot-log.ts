@@ -14,7 +14,7 @@ import {
 /** Input, cache reads, cache writes, output, reasoning. */
 type Counts = readonly [number, number, number, number, number];
 
-/** What the lines before state. */
+/** What the lines read so far state. */
 export interface CopilotState {
   readonly session: string | null;
   readonly cwd: string | null;
@@ -56,7 +56,7 @@ export const copilotLog: LogReader<CopilotState> = {
       const counts = readCounts(membersOf(membersOf(metrics).usage));
       const before = models.get(model) ?? ZERO;
       if (isEqual(counts, before)) continue;
-      // Less than before: the session counts anew.
+      // The counts fell, so the session began to count from 0.
       const base = counts.some((count, index) => count < before[index]!) ? ZERO : before;
       models.set(model, counts);
       entries.push(createEntry(state, model, counts, base, at, line));

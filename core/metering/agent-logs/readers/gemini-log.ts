@@ -32,7 +32,7 @@ interface GoogleCounts {
 /**
  * Reads the chats of Gemini CLI (`tmp/<project>/chats/session-*.jsonl`; before 2026 one JSON document).
  *
- * - A message is written again when its counts are known: of the lines with its id, the larger counts.
+ * - A message is written again when its counts are known: of the lines with the same id, the one with the larger counts is used.
  * - Input includes cached input; thoughts and the input of tools are counted beside it.
  * - What was rewound was billed, so `$rewindTo` removes nothing.
  */

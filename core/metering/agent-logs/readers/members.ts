@@ -14,12 +14,12 @@ const LATEST = Date.UTC(2100, 0, 1);
 /** Members of an object of a log. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the text, or null if the value is none, is empty or is too long. */
+/** Returns the value if it is a text, not empty and not too long; otherwise null. */
 export function readText(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= MAX_TEXT ? value : null;
 }
 
-/** Returns an id that is a text or a number, as a text; otherwise `unknown`. Other values may have no text at all. */
+/** Returns an id that is a text or a number, as a text; otherwise `unknown`. */
 export function readId(value: unknown): string {
   return typeof value === "number" ? String(value) : (readText(value) ?? "unknown");
 }
@@ -66,7 +66,7 @@ export function parseJson(text: unknown): unknown {
   }
 }
 
-/** Returns the objects of a list; empty if the value is no list. */
+/** Returns the objects of a list; empty if the value is not a list. */
 export function objectsOf(value: unknown): Members[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

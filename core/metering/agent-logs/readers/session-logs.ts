@@ -16,7 +16,7 @@ import type { NoState } from "./opencode-log.ts";
 
 /**
  * Reads the sessions of goose: rows of `sessions`, which state only sums. The sums grow while a session lasts, so its id is the
- * key. Whether the input includes cached input is not documented: without counts of its caches it is taken as it is.
+ * key. Whether the input includes cached input is not documented: if no counts of caches are stated, the input is used as stated.
  */
 export const gooseLog: LogReader<NoState> = {
   needles: [],

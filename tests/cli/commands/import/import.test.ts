@@ -32,7 +32,7 @@ interface ImportJson {
     known: number;
     grown: number;
     on_wire: number;
-    left_apart: number;
+    overlapping: number;
     pruned: number;
     cost_pico_usd: string;
     faults: Record<string, number>;
@@ -194,7 +194,7 @@ describe("meter import", () => {
         machine.addSample("copilot", ".copilot/session-state/cp-1/events.jsonl");
         const { agents } = await machine.import();
         assert.deepEqual(
-          agents.map(({ new_records, left_apart }) => [new_records, left_apart]),
+          agents.map(({ new_records, overlapping }) => [new_records, overlapping]),
           [[1, 3]],
         );
       },

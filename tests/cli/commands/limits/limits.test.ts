@@ -122,7 +122,7 @@ describe("meter limits", () => {
       ]),
     );
     const { stdout } = await runWords(one.home, ["limits", "--by", "agent"]);
-    assert.match(stdout, /No use of a window can be divided yet/);
+    assert.match(stdout, /No shares can be estimated yet/);
     one.remove();
   });
 });
