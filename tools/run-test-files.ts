@@ -1,6 +1,6 @@
 /**
  * Runs test files in the given order, each in a process of its own: `node --test` sorts them by name, so that a long one can
- * come last, when the other processors have nothing left to do. The arguments are `--concurrency`, `--timeout` (milliseconds,
+ * come last while the other processors are idle. The arguments are `--concurrency`, `--timeout` (milliseconds,
  * of a test and of a file), `--names` (a pattern) and the files.
  */
 import process from "node:process";

@@ -4,7 +4,7 @@
  * compiled code is cached, and one PostgreSQL serves all of them. To run a single file: `node --test FILE`.
  */
 import { createHash } from "node:crypto";
-import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -25,8 +25,8 @@ const cache = join(
 );
 const MINUTE_MS = 60_000;
 
-/** Number of test files that run at a time. Many of them mostly wait. */
-const CONCURRENCY = 3;
+/** Number of test files that run at a time: twice the processors of a small machine, because many files mostly wait. */
+const CONCURRENCY = 4;
 /** Time limit of a test, and of a file or bundle. */
 const TEST_TIMEOUT_MS = 15 * MINUTE_MS;
 
@@ -61,7 +61,7 @@ const SEPARATE = [
   "tests/cloud/{http,purge}/*.test.ts",
 ];
 
-/** The longest of the files that are not bundled, longest first. Where they came last, the other processes would wait for them. */
+/** The longest files that are not bundled, longest first. If one of them came last, the other processors would be idle. */
 const FIRST = [
   ...["end-to-end/canary", "end-to-end/demo", "cloud/pages/hostile", "end-to-end/cloud-chaos"],
   ...[
@@ -172,13 +172,14 @@ function nodeTest(concurrency: number, files: readonly string[], names = ""): st
 function allNodeTests(): string[] {
   const bundled = new Set([...units, ...databaseTests, ...short]);
   const others = find(["tests/**/*.test.ts"]).filter((file) => !bundled.has(file) && !FIRST.includes(file));
-  return [
+  const bundles = [
     ...bundle("units", units, 2),
     ...bundle("database", databaseTests, 4),
     ...bundle("short", short, 3),
-    ...FIRST,
-    ...others,
   ];
+  // Bundles compute all the time. Next to them run files that also wait.
+  const first = FIRST.flatMap((file, at) => [...bundles.slice(at, at + 1), file]);
+  return [...first, ...bundles.slice(FIRST.length), ...others];
 }
 
 /**
@@ -189,9 +190,8 @@ function bundle(name: string, files: readonly string[], count: number): string[]
   const folder = join(cache, "bundles", name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  return Array.from({ length: count }, (_, index) => {
+  return divide(files, count).map((part, index) => {
     const path = join(folder, `${name}-${index + 1}.test.mjs`);
-    const part = files.filter((_, at) => at % count === index);
     const lines = part.map((file) => {
       const quoted = JSON.stringify(join(root, file));
       if (awaiting.has(file)) return `await import(${quoted});`;
@@ -200,6 +200,18 @@ function bundle(name: string, files: readonly string[], count: number): string[]
     writeFileSync(path, [...BUNDLE_START, ...lines].join("\n"));
     return path;
   });
+}
+
+/** Divides files into parts of about the same size, and so of about the same CPU time. */
+function divide(files: readonly string[], count: number): string[][] {
+  const sized = files.map((file) => ({ file, bytes: statSync(file).size }));
+  const parts = Array.from({ length: count }, () => ({ files: [] as string[], bytes: 0 }));
+  for (const { file, bytes } of sized.sort((one, other) => other.bytes - one.bytes)) {
+    const smallest = parts.reduce((least, part) => (part.bytes < least.bytes ? part : least));
+    smallest.files.push(file);
+    smallest.bytes += bytes;
+  }
+  return parts.map((part) => part.files.sort());
 }
 
 /** The program for a shell. */

@@ -86,11 +86,15 @@ function driveSdk(client: SdkClient, options: DriveOptions): Promise<DrivenClien
   });
 }
 
-/** This process's variables without any that would lead the client elsewhere, and those that the options ask for. */
+/**
+ * This process's variables without any that would lead the client elsewhere, and those of the options. Compiled code may be
+ * shared, because compiling an SDK takes longer than the calls.
+ */
 function clientEnvironment(options: DriveOptions): NodeJS.ProcessEnv {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(
-      ([name]) => !/proxy|_BASE_URL$|^NODE_|^METER_|^OLLAMA_|_API_KEY$/i.test(name),
+      ([name]) =>
+        name === "NODE_COMPILE_CACHE" || !/proxy|_BASE_URL$|^NODE_|^METER_|^OLLAMA_|_API_KEY$/i.test(name),
     ),
   );
   const { proxyUrl, caFile, baseUrls, ollamaUrl } = options;
