@@ -222,12 +222,8 @@ function inspectClientHello(request: ConnectRequest, upstream: Upstream): void {
   };
   const onData = (bytes: Buffer) => {
     seen = seen.length === 0 ? bytes : Buffer.concat([seen, bytes]);
-    const hello = readClientHello(seen);
-    if (hello.kind === "incomplete") {
-      if (seen.length > maxHelloBytes) decide("not_tls");
-    } else if (hello.kind === "not_tls") decide("not_tls");
-    else if (!isServerNameOf(hello.serverName, target.host)) decide("sni_mismatch");
-    else decide(hello.alpn.length === 0 || hello.alpn.includes("http/1.1") ? null : "http2_only");
+    const tunnelReason = judgeHello(seen, target.host);
+    if (tunnelReason !== undefined) decide(tunnelReason);
   };
   // Without a complete hello there is nothing to relay.
   const timer = setTimeout(() => {
@@ -244,6 +240,15 @@ function inspectClientHello(request: ConnectRequest, upstream: Upstream): void {
     owner = found;
     serve();
   });
+}
+
+/** Returns why a client with these first bytes is tunnelled, null if it is not, and undefined if the ClientHello is incomplete. */
+function judgeHello(seen: Buffer, host: string): TunnelReason | null | undefined {
+  const hello = readClientHello(seen);
+  if (hello.kind === "incomplete") return seen.length > maxHelloBytes ? "not_tls" : undefined;
+  if (hello.kind === "not_tls") return "not_tls";
+  if (!isServerNameOf(hello.serverName, host)) return "sni_mismatch";
+  return hello.alpn.length === 0 || hello.alpn.includes("http/1.1") ? null : "http2_only";
 }
 
 /** Intercepts the connection, or tunnels it if there is a reason to. */
