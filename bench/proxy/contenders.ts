@@ -6,9 +6,10 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { openCertificateAuthority } from "../../adapters/certificates/certificate-authority.ts";
 import { createLeafIssuer } from "../../adapters/certificates/leaf-issuer.ts";
-import { memoryLimits } from "../../core/operations/install/memory-limits.ts";
+import { memoryLimits, withMemoryLimits } from "../../core/operations/install/memory-limits.ts";
 import { installProgram, isBuilt } from "../installed-program.ts";
 import type { Route } from "./load.ts";
+import { residentMiB } from "./process-figures.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -189,6 +190,17 @@ export async function meter(provider: Provider, options: MeterOptions = {}): Pro
     installed?.remove();
   };
   return { name: "meter", version, route, pid: child.pid as number, stop };
+}
+
+/** The resident memory of the smallest program with the meter's threads, in MiB: the floor of the meter's own. */
+export async function bareThreadsMiB(): Promise<number> {
+  const child = fork(here("./peers/bare-threads.js"), { env: withMemoryLimits(process.env) });
+  await once(child, "message");
+  try {
+    return residentMiB(child.pid as number);
+  } finally {
+    await ended(child);
+  }
 }
 
 async function nodePackage(name: string, script: string, provider: Provider): Promise<Contender | null> {

@@ -1,12 +1,13 @@
-// `npm run bench:memory`: resident memory after cancelled and after ordinary calls, and the peak during each. `--cancelled
-// N` and `--calls N` set their numbers (2,000 and 20,000: a minute), `--stall SECONDS` repeatedly stops the main thread for that
-// long while calls run, and `--plain` omits the allocator's limits.
+// `npm run bench:memory`: resident memory after cancelled and after ordinary calls, a minute later, and the peak during each,
+// with that of the smallest program with the same threads (`bare threads`). `--cancelled N` and `--calls N` set their numbers
+// (2,000 and 20,000: three minutes), `--stall SECONDS` repeatedly stops the main thread for that long while calls run, and
+// `--plain` omits the allocator's limits.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { type Measure, saveResult } from "../summary/results.ts";
-import { meter, openProvider } from "./contenders.ts";
+import { bareThreadsMiB, meter, openProvider } from "./contenders.ts";
 import type { Route, Workload } from "./load.ts";
 import { residentMiB } from "./process-figures.ts";
 import { runLoad } from "./run-load.ts";
@@ -14,8 +15,10 @@ import { runLoad } from "./run-load.ts";
 const option = (name: string, otherwise: number) =>
   process.argv.includes(name) ? Number(process.argv[process.argv.indexOf(name) + 1]) : otherwise;
 
-/** Time for memory to settle after a load, in milliseconds. */
-const SETTLE_MS = 10_000;
+/** Time for memory to settle after a load, in milliseconds: it is to be back within a minute. */
+const SETTLE_MS = 60_000;
+/** Time for the start to end, in milliseconds. */
+const START_MS = 10_000;
 const SAMPLE_MS = 50;
 
 async function load(pid: number, route: Route, work: Workload): Promise<{ peak: number; after: number }> {
@@ -40,10 +43,20 @@ const contender = await meter(provider, {
 });
 try {
   const pid = contender.pid as number;
+  await new Promise((resolve) => setTimeout(resolve, START_MS));
   const atStart = residentMiB(pid);
   const measures: Measure[] = [];
+  const bare = await bareThreadsMiB();
+  console.log(`bare threads: ${bare.toFixed(0)} MiB`);
   const addMeasure = (title: string, value: number, most: number) =>
-    measures.push({ title, unit: "MiB", bars: [{ name: "meter", value }], goals: [{ peer: null, most }] });
+    measures.push({
+      ...{ title, unit: "MiB" },
+      bars: [
+        { name: "meter", value },
+        { name: "bare threads", value: bare },
+      ],
+      goals: [{ peer: null, most }],
+    });
   addMeasure("Resident memory after the start", atStart, 90);
   console.log(`at the start: ${atStart.toFixed(0)} MiB`);
   const loads: [string, Workload][] = [
