@@ -163,7 +163,7 @@ function showSession(ports: ApiPorts, context: Context, id: string) {
     path: "/sessions",
     back,
     main: renderSession(answer, view, clockOf(ports)),
-    tools: renderTools({ command: `meter sessions show '${id.replaceAll("'", `'\\''`)}'` }),
+    tools: renderTools({ command: `meter session '${id.replaceAll("'", `'\\''`)}'` }),
   });
 }
 

@@ -50,7 +50,11 @@ const LISTED: readonly UsageDimension[] = [
 
 /** The rows of each breakdown of the overview. */
 const BREAKDOWN_ROWS = 8;
-const BREAKDOWNS: readonly UsageDimension[] = ["project", "model", "client", "branch"];
+/** Pairs of dimensions, each read at once. The rollups have all of them, since a page does not read every request. */
+const BREAKDOWNS: readonly (readonly [UsageDimension, UsageDimension])[] = [
+  ["project", "model"],
+  ["client", "provider"],
+];
 
 /** How many fixes of missing prices the overview shows at most. */
 const MAX_PRICE_FIXES = 3;
@@ -157,6 +161,17 @@ export async function showOverview(ports: ApiPorts, context: Context) {
   });
 }
 
+/** Returns an answer of two dimensions as one by each of them. */
+const splitDimensions = (answer: UsageAnswer): UsageAnswer[] => [
+  { ...answer, then_by: null },
+  {
+    ...answer,
+    by: answer.then_by,
+    then_by: null,
+    rows: answer.columns.map((column) => ({ ...column, cells: [], series: [] })),
+  },
+];
+
 async function readOverview(
   ports: ApiPorts,
   { query }: UsageView,
@@ -166,9 +181,9 @@ async function readOverview(
     usage.totals.requests === 0 && query.filters.length === 0 && ports.store.records.latestId() === null;
   const plain = { ...query, thenBy: null, bucket: "none" } as const;
   const breakdowns: UsageAnswer[] = [];
-  for (const by of isNew ? [] : BREAKDOWNS) {
-    const result = await readUsageAnswer(ports, { ...plain, by, top: BREAKDOWN_ROWS });
-    if (result.ok) breakdowns.push(result.value);
+  for (const [by, thenBy] of isNew ? [] : BREAKDOWNS) {
+    const result = await readUsageAnswer(ports, { ...plain, by, thenBy, top: BREAKDOWN_ROWS });
+    if (result.ok) breakdowns.push(...splitDimensions(result.value));
   }
   const alone = { ...query, by: null, thenBy: null, compare: "none" } as const;
   return {

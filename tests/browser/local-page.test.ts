@@ -155,9 +155,9 @@ describe("the local page in Chromium", {
     for (const colorScheme of ["light", "dark"] as const) {
       await withPage(addressOf(full), { colorScheme }, async (page) => {
         await page.getByText("Live", { exact: true }).waitFor();
-        for (const name of ["Spent by model", "Projects", "Models", "Programs", "Branches", "When"])
+        for (const name of ["Spent by model", "Projects", "Models", "Programs", "Providers", "When"])
           assert.equal(await page.getByRole("heading", { name, exact: true }).count(), 1, name);
-        for (const name of ["Projects", "Models", "Programs", "Branches"])
+        for (const name of ["Projects", "Models", "Programs", "Providers"])
           assert.equal(await page.getByRole("table", { name, exact: true }).count(), 1, name);
         assert.equal(await page.getByRole("navigation", { name: "Period" }).count(), 1);
         assert.equal(await page.locator("#chart svg > a").count(), 30);

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseDecimalToPico } from "../../../core/pricing/decimal.ts";
+import { answerUsage, type UsageGroup } from "../../../core/pricing/view/usage-answer.ts";
+import { planUsage } from "../../../core/pricing/view/usage-plan.ts";
+import { DEFAULT_USAGE_QUERY, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
+import { emptySums, type UsageSums } from "../../../core/pricing/view/usage-sums.ts";
+import { findZone } from "../../../core/values/zone.ts";
+import type { UsageAnswer } from "../../../core/wire/usage.ts";
+import { readUsageView, type UsageViewSpec, usageHref } from "../../../pages/usage-view.ts";
+import { renderExplore } from "../../../pages/views/explore.ts";
+import { EXPLORE_VIEW } from "../../../pages/views/explore-view.ts";
+import { OVERVIEW_VIEW, renderBreakdown, renderUsageBars } from "../../../pages/views/overview.ts";
+
+const now = Date.UTC(2026, 10, 23, 12);
+
+const names = fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h", "i", `<b>"'&`, "\u202Eevil", null);
+
+const groups = fc.array(
+  fc.record({
+    by: names,
+    thenBy: names,
+    bucket: fc.nat(29),
+    cost: fc.bigInt({ min: 0n, max: 10n ** 15n }),
+  }),
+  { maxLength: 40 },
+);
+
+const sums = (cost: bigint): UsageSums => ({ ...emptySums(), requests: 1, spentPicoUsd: cost });
+
+/** Answers a query from groups, as a host does. */
+function answer(
+  query: UsageQuery,
+  given: readonly { by: string | null; thenBy: string | null; bucket: number; cost: bigint }[],
+): UsageAnswer {
+  const zone = findZone("Europe/Berlin");
+  assert.ok(zone !== null);
+  const planned = planUsage(query, { now, zone });
+  assert.ok(planned.ok);
+  const last = Math.max(0, planned.plan.buckets.length - 1);
+  return answerUsage(planned.plan, {
+    groups: given.map(
+      ({ by, thenBy, cost }): UsageGroup => ({
+        by,
+        thenBy: query.thenBy === null ? null : thenBy,
+        sums: sums(cost),
+      }),
+    ),
+    buckets: given.map(({ by, bucket, cost }) => ({ by, bucket: Math.min(bucket, last), sums: sums(cost) })),
+    compared: [],
+    comparedBuckets: [],
+    coverage: null,
+  });
+}
+
+/** The exact amounts of a row's cells. */
+const amounts = (row: string): bigint[] =>
+  [...row.matchAll(/<data value="([\d.]+)">/g)].map(([, value]) => parseDecimalToPico(value ?? "") ?? -1n);
+
+const total = (values: readonly bigint[]) => values.reduce((sum, value) => sum + value, 0n);
+
+const viewOf = (spec: UsageViewSpec, query = "") => readUsageView(spec, new URLSearchParams(query));
+
+const links = { requests: (query: string) => `/requests?${query}`, coverage: "/coverage", list: () => null };
+
+describe("renderExplore()", () => {
+  it("shows rows, columns and Other that add up to the total", () => {
+    const view = viewOf(EXPLORE_VIEW, "top=3");
+    fc.assert(
+      fc.property(groups, (given) => {
+        const usage = answer({ ...view.query, bucket: "none" }, given);
+        const page = String(renderExplore({ usage, dimensions: ["project", "model"], links }, view));
+        assert.doesNotMatch(page, /<b>|NaN|undefined/);
+        const whole = total(given.map(({ cost }) => cost));
+        const body = page.slice(page.indexOf("<tbody>"), page.indexOf("</tbody>"));
+        const rows = body.split("</tr>").slice(0, -1).map(amounts);
+        const foot = amounts(page.slice(page.indexOf("<tfoot>")));
+        if (given.length === 0) return;
+        assert.equal(foot.at(-1), whole);
+        assert.equal(total(foot.slice(0, -1)), whole);
+        assert.equal(total(rows.map((row) => row.at(-1) ?? 0n)), whole);
+        for (const row of rows) assert.equal(total(row.slice(0, -1)), row.at(-1) ?? 0n);
+      }),
+    );
+  });
+});
+
+describe("renderUsageBars()", () => {
+  it("shows bars that add up to the total, in the drawing's table", () => {
+    const view = viewOf(OVERVIEW_VIEW);
+    fc.assert(
+      fc.property(groups, (given) => {
+        const page = String(renderUsageBars(answer(view.query, given), view));
+        const body = page.slice(page.indexOf("<tbody>"), page.indexOf("</tbody>"));
+        const rows = body.split("</tr>").slice(0, -1);
+        assert.equal(rows.length, 30);
+        // With one series, its only column is the total. The compared period has no requests.
+        const sumsOfRows = rows.map((row) => amounts(row.slice(0, row.lastIndexOf("<td"))).at(-1) ?? 0n);
+        assert.equal(total(sumsOfRows), total(given.map(({ cost }) => cost)));
+        assert.doesNotMatch(page, /<b>|NaN|Infinity/);
+      }),
+    );
+  });
+});
+
+describe("renderBreakdown()", () => {
+  it("adds up to the total, and a value filters by itself", () => {
+    const view = viewOf(OVERVIEW_VIEW, "project=x&period=7d");
+    fc.assert(
+      fc.property(groups, (given) => {
+        const query = { ...view.query, by: "client", thenBy: null, bucket: "none", compare: "none" } as const;
+        const page = String(renderBreakdown(answer(query, given), view));
+        assert.equal(total(amounts(page)), total(given.map(({ cost }) => cost)));
+        if (given.some(({ by, cost }) => by === "a" && cost > 10n ** 14n) && given.length < 6)
+          assert.match(page, /href="\/\?period=7d&amp;project=x&amp;client=a"/);
+      }),
+    );
+  });
+});
+
+describe("readUsageView()", () => {
+  it("omits defaults of its page, keeps its own keys, and reports the rest", () => {
+    assert.equal(usageHref(viewOf(OVERVIEW_VIEW, "by=model&period=30d")), "/");
+    assert.equal(
+      usageHref(viewOf(EXPLORE_VIEW, "view=chart&metric=tokens")),
+      "/explore?metric=tokens&view=chart",
+    );
+    assert.equal(viewOf(EXPLORE_VIEW, "view=chart").query.by, EXPLORE_VIEW.defaults?.by);
+    assert.deepEqual(viewOf(OVERVIEW_VIEW, "colour=red").notices, [
+      "“colour” is left out. There is no such parameter.",
+    ]);
+    assert.equal(DEFAULT_USAGE_QUERY.by, null);
+  });
+
+  it("takes an empty field of a form as no filter, and an empty value of a link as the unknown value", () => {
+    assert.deepEqual(
+      viewOf(OVERVIEW_VIEW, "form=1&project=&client=claude").query.filters.map(({ dimension }) => dimension),
+      ["client"],
+    );
+    assert.deepEqual(viewOf(OVERVIEW_VIEW, "project=").query.filters, [
+      { dimension: "project", not: false, values: [""] },
+    ]);
+  });
+});
