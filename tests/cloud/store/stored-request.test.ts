@@ -85,6 +85,7 @@ describe("createRowConverter()", () => {
       latencyMs: fc.nat(),
       ttfbMs: count,
       streaming: fc.boolean(),
+      recordSource: fc.constantFrom("logs", null),
       retryable: fc.option(fc.boolean()),
       httpStatus: fc.option(fc.integer({ min: 100, max: 999 })),
     });
@@ -124,7 +125,7 @@ describe("createRowConverter()", () => {
           provider_cost_pico_usd: local.providerCostPicoUsd?.toString() ?? null,
           service_tier: local.serviceTier,
           usage_extras: local.usageExtras,
-          latency_ms: local.latencyMs,
+          latency_ms: local.recordSource === "logs" ? null : local.latencyMs,
           ttfb_ms: local.ttfbMs,
           http_status: local.httpStatus,
           error_class: local.errorClass,
