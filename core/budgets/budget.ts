@@ -50,8 +50,6 @@ export interface Budget {
   readonly reserve: boolean;
   /** What happens to a call that can't be decided. */
   readonly fail: "open" | "closed";
-  /** What happens to calls under way when the amount is used up. */
-  readonly onExceed: "finish" | "cut";
   /** How long a guard stops calls after its amount was reached, in milliseconds. Null: this is not a rate guard. */
   readonly coolDownMs: number | null;
 }

@@ -27,18 +27,7 @@ export type ParsedBudget =
 
 /** The keys of a budget. */
 export const BUDGET_KEYS: readonly string[] = [
-  ...[
-    "name",
-    "amount",
-    "period",
-    "zone",
-    "thresholds",
-    "at_limit",
-    "reserve",
-    "fail",
-    "on_exceed",
-    "cool_down",
-  ],
+  ...["name", "amount", "period", "zone", "thresholds", "at_limit", "reserve", "fail", "cool_down"],
   ...SCOPE_KEYS,
 ];
 
@@ -91,7 +80,6 @@ function readBudget(input: BudgetInput, zone: string): Budget {
     atLimit: readChoice(input, "at_limit", ["warn", "block"]),
     reserve: readFlag(input, "reserve"),
     fail: readChoice(input, "fail", ["open", "closed"]),
-    onExceed: readChoice(input, "on_exceed", ["finish", "cut"]),
     coolDownMs,
   };
 }
@@ -220,8 +208,7 @@ function formatDuration(ms: number): string {
 
 /** Returns the input of a budget, the inverse of `parseBudget()`: plain JSON. */
 export function toBudgetInput(budget: Budget): BudgetInput {
-  const { name, unit, limit, period, scope, thresholds, atLimit, reserve, fail, onExceed, coolDownMs } =
-    budget;
+  const { name, unit, limit, period, scope, thresholds, atLimit, reserve, fail, coolDownMs } = budget;
   return {
     name,
     amount: `${unit === "usd" ? formatPicoUsd(limit) : limit} ${WORDS[unit]}`,
@@ -232,7 +219,6 @@ export function toBudgetInput(budget: Budget): BudgetInput {
     at_limit: atLimit,
     reserve,
     fail,
-    on_exceed: onExceed,
     ...(coolDownMs !== null && { cool_down: formatDuration(coolDownMs) }),
   };
 }

@@ -53,7 +53,6 @@ export class BudgetSetCommand extends MeterCommand {
   failClosed = Option.Boolean("--fail-closed", false, {
     description: "With --block: refuse calls that can't be decided",
   });
-  cut = Option.Boolean("--cut", false, { description: "With --block: end calls under way" });
   coolDown = Option.String("--cool-down", {
     description: "Make it a rate guard: stop its calls for this long, such as 10m",
   });

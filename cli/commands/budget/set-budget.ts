@@ -19,7 +19,6 @@ export interface SetBudgetOptions extends Readonly<Partial<Record<ScopeKey, stri
   readonly block: boolean;
   readonly reserve: boolean;
   readonly failClosed: boolean;
-  readonly cut: boolean;
   readonly coolDown: string | undefined;
   readonly json: boolean;
 }
@@ -29,15 +28,13 @@ const OPTION_NAMES: Readonly<Record<string, string>> = { cool_down: "--cool-down
 
 /** Sets a budget, in place of the one of its name. */
 export async function setBudget(context: CommandContext, options: SetBudgetOptions): Promise<void> {
-  const { name, amount, period, zone, thresholds, block, reserve, failClosed, cut, coolDown, json } = options;
-  if (!block && (reserve || failClosed || cut))
-    throw new UsageError("--reserve, --fail-closed and --cut need --block.");
+  const { name, amount, period, zone, thresholds, block, reserve, failClosed, coolDown, json } = options;
+  if (!block && (reserve || failClosed)) throw new UsageError("--reserve and --fail-closed need --block.");
   const input = {
     ...Object.fromEntries(
       SCOPE_KEYS.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]])),
     ),
     ...{ name, amount, reserve, at_limit: block ? "block" : "warn", fail: failClosed ? "closed" : "open" },
-    on_exceed: cut ? "cut" : "finish",
     ...(period !== undefined && { period }),
     ...(zone !== undefined && { zone }),
     ...(coolDown !== undefined && { cool_down: coolDown }),

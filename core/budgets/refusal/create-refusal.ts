@@ -88,29 +88,3 @@ export function createTurnRefusal(
   const eventId = isObject(turn) && typeof turn.event_id === "string" ? turn.event_id : null;
   return JSON.stringify({ type: "error", error: { ...openaiError(message), event_id: eventId } });
 }
-
-/**
- * Returns the event that ends a stream that is cut. The clients show its message: an error after a 200 has no status, so only its
- * type says that a repetition is useless.
- */
-export function createStreamRefusal(
-  route: Pick<MeteredRoute, "api">,
-  responseId: string | null,
-  facts: RefusalFacts,
-): string {
-  const message = formatRefusal(facts);
-  const shape = errorShapeOf(route.api);
-  const body = ERROR_BODIES[shape](message);
-  if (shape === "anthropic") return `event: error\ndata: ${JSON.stringify(body)}\n\n`;
-  if (shape === "ollama") return `${JSON.stringify(body)}\n`;
-  if (route.api !== "openai.responses") return `data: ${JSON.stringify(body)}\n\n`;
-  const { code } = openaiError(message);
-  const response = {
-    id: responseId,
-    object: "response",
-    status: "failed",
-    error: { code, message },
-    output: [],
-  };
-  return `event: response.failed\ndata: ${JSON.stringify({ type: "response.failed", response })}\n\n`;
-}

@@ -23,7 +23,6 @@ export const budgetOf = (details: Partial<Budget> = {}): Budget => ({
   atLimit: "block",
   reserve: false,
   fail: "open",
-  onExceed: "finish",
   coolDownMs: null,
   ...details,
 });

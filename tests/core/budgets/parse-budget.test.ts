@@ -111,7 +111,6 @@ describe("parseBudget()", () => {
       atLimit: fc.constantFrom("warn" as const, "block" as const),
       reserve: fc.boolean(),
       fail: fc.constantFrom("open" as const, "closed" as const),
-      onExceed: fc.constantFrom("finish" as const, "cut" as const),
     });
     fc.assert(
       fc.property(budgets, fc.boolean(), (details, isGuard) => {

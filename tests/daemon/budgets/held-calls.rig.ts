@@ -27,7 +27,6 @@ export const budgetOf = (more: Partial<Budget> = {}): Budget => ({
   atLimit: "block",
   reserve: false,
   fail: "open",
-  onExceed: "finish",
   coolDownMs: null,
   ...more,
 });

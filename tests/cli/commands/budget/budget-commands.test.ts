@@ -83,7 +83,7 @@ describe("meter budget", () => {
     [["set", "a", "1 USD", "--period", "year"], /--period must be hour, day, week, month/],
     [["set", "a", "1 USD", "--cool-down", "1m"], /--cool-down needs a period that is a duration/],
     [["set", "a", "1 USD", "--billing", "paid"], /--billing must be one of metered/],
-    [["set", "a", "1 USD", "--reserve"], /--reserve, --fail-closed and --cut need --block/],
+    [["set", "a", "1 USD", "--reserve"], /--reserve and --fail-closed need --block/],
     [["lift", "a", "--for", "forever"], /--for must be a duration of up to 31d/],
     [["pause", "a"], /There is no budget a\./],
   ];

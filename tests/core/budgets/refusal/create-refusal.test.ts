@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
   createRefusal,
-  createStreamRefusal,
   createTurnRefusal,
   formatRefusalResponse,
 } from "../../../../core/budgets/refusal/create-refusal.ts";
@@ -212,22 +211,5 @@ describe("createTurnRefusal()", () => {
   it("answers a turn of Realtime with its event", () => {
     const answer = JSON.parse(createTurnRefusal({ api: "openai.realtime" }, { event_id: "e1" }, facts));
     assert.deepEqual([answer.type, answer.error.event_id], ["error", "e1"]);
-  });
-});
-
-describe("createStreamRefusal()", () => {
-  it("ends a stream with an error event of its API", () => {
-    const eventOf = (api: ApiId) => createStreamRefusal({ api }, "resp_1", facts);
-    assert.match(
-      eventOf("anthropic.messages"),
-      /^event: error\ndata: \{"type":"error","error":\{"type":"billing_error"/,
-    );
-    assert.match(eventOf("openai.chat"), /^data: \{"error":\{"message":"meter: /);
-    assert.match(
-      eventOf("openai.responses"),
-      /^event: response\.failed\ndata: .*"id":"resp_1".*"code":"insufficient_quota"/,
-    );
-    assert.match(eventOf("gemini.generate"), /^data: \{"error":\{"code":400/);
-    assert.match(eventOf("ollama.chat"), /^\{"error":"meter: .*\}\n$/);
   });
 });
