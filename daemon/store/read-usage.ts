@@ -109,8 +109,9 @@ async function readPeriod(
 
 /** Adds the days whose sums are stored, and returns the other parts of the span. */
 function addWholeDays(usage: UsageSnapshot, reading: Reading, span: Span): Span[] {
+  // A day may begin before the span if the database has no requests there.
   const isWithinBucket = ({ day_from, day_to }: SummedDay) =>
-    day_to <= (reading.buckets[findBucket(reading, day_from)]?.to ?? 0);
+    day_from >= span.from && day_to <= (reading.buckets[findBucket(reading, day_from)]?.to ?? 0);
   const rest: Span[] = [];
   for (const part of partsOf(usage, span, isWithinBucket)) {
     const own = { from: Math.max(part.from, span.from), to: Math.min(part.to, span.to) };
