@@ -36,13 +36,18 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
   };
   // Empty until the proxy listens, so that every earlier request is refused.
   const allowedHosts = new Set<string>();
+  const abandon = (cause: unknown): never => {
+    pipeline.budgets.stop();
+    pipeline.writer.close();
+    throw cause;
+  };
   // The API listens first, so that the proxy knows the API's port and refuses to connect to it.
-  const served = await serveApi(ports, config, { ...pipeline, startedAt, allowedHosts, getRunning });
+  const api = { ...pipeline, startedAt, allowedHosts, getRunning };
+  const served = await serveApi(ports, config, api).catch(abandon);
   const sink = createProxySink(ports, pipeline);
   const proxy = await listenAsProxy(ports, config, served.port, sink).catch(async (cause: unknown) => {
     await served.close(0);
-    pipeline.writer.close();
-    throw cause;
+    return abandon(cause);
   });
   const daemon: RunningDaemon = {
     ...pipeline,
