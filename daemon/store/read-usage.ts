@@ -114,9 +114,10 @@ function addWholeDays(usage: UsageSnapshot, reading: Reading, span: Span): Span[
     day_from >= span.from && day_to <= (reading.buckets[findBucket(reading, day_from)]?.to ?? 0);
   const rest: Span[] = [];
   for (const part of partsOf(usage, span, isWithinBucket)) {
-    const own = { from: Math.max(part.from, span.from), to: Math.min(part.to, span.to) };
-    if (part.kind === "days") addDays(usage, reading, own);
-    else rest.push(own);
+    const to = Math.min(part.to, span.to);
+    // The first day may begin before the period if there are no earlier requests.
+    if (part.kind === "days") addDays(usage, reading, { from: part.from, to });
+    else rest.push({ from: Math.max(part.from, span.from), to });
   }
   return rest;
 }
@@ -133,8 +134,11 @@ function addDays({ connection, latest }: UsageSnapshot, reading: Reading, span: 
     if (!isSame)
       for (const row of sumSeries(connection, "days", span, both)) addToGroup(reading, row, toUsageSums(row));
   } else {
-    for (const { from, to, bucket } of cutByBucket(reading, span))
+    let { from } = span;
+    for (const { to, bucket } of cutByBucket(reading, span)) {
       for (const row of sumSeries(connection, "days", { from, to }, both)) addRow(reading, bucket, row);
+      from = to;
+    }
   }
   if (latest === null || !doOverlap(span, latest)) return;
   for (const { grid, bucket, ...own } of stretchesOf(reading, span))

@@ -569,6 +569,24 @@ describe("rollups", () => {
       store.close();
     }));
 
+  it("count a day that begins before the period if there are no earlier requests", () =>
+    inNewFolder(async (folder) => {
+      const store = await openStore(opener, join(folder, "meter.db"), { rollupTail });
+      const records = [12, 13, 36, 60].map((hours) =>
+        sampleRecord({ requestedAt: sunday + hours * HOUR_MS }),
+      );
+      store.insertBatch({ records, bodies: [], coverage: [] });
+      await inZone("UTC", async () => {
+        while (store.rollups.buildSome(later));
+        const [from, to] = [6, 50].map((hours) => new Date(sunday + hours * HOUR_MS).toISOString());
+        for (const bucket of ["none", "day", "week"]) {
+          const text = `from=${from}&to=${to}&bucket=${bucket}`;
+          await checkUsage(store, readAll(store), text, later);
+        }
+      });
+      store.close();
+    }));
+
   it("have the coverage of whole days, until it is deleted or the definition is another", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
