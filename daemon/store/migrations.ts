@@ -630,6 +630,14 @@ export const migrations: readonly Migration[] = [
       },
     },
   },
+  {
+    // The sums of a day are found by the day, and read from this index alone.
+    to: 33,
+    statements: [
+      `CREATE INDEX usage_day_series_day ON usage_day_series (day_from, series_id, ${rollupSums.replaceAll(" INTEGER NOT NULL", "")})`,
+    ],
+    expects: { indexes: ["usage_day_series_day"] },
+  },
 ];
 
 /** The latest schema version. */

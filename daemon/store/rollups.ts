@@ -215,12 +215,7 @@ export function forgetDaysOfSlots(
 
 /** Deletes the sums of a whole day. The caller has begun a transaction. */
 export function deleteDay(connection: SqliteConnection, from: Millis): void {
-  // By series, since the key begins with it.
-  connection
-    .prepare(
-      "DELETE FROM usage_day_series WHERE series_id IN (SELECT series_id FROM usage_series) AND day_from = ?",
-    )
-    .run([from]);
+  connection.prepare("DELETE FROM usage_day_series WHERE day_from = ?").run([from]);
   connection.prepare("DELETE FROM usage_day_totals WHERE day_from = ?").run([from]);
   connection.prepare("DELETE FROM coverage_days WHERE day_from = ?").run([from]);
   connection.prepare("DELETE FROM usage_days WHERE day_from = ?").run([from]);

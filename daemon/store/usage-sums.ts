@@ -205,11 +205,10 @@ export function sumSeries(
   const [table, time] = TABLES[from];
   const { selected, grouped } = groupsOf(query, ofSeries);
   const { sql, values } = matches(query, ofSeries);
-  // The key of the days begins with the series, so they are found by it.
+  // All series of some days are found by the day, and some series by the key of the days, which begins with the series.
+  if (sql === "" && from === "days") return sumDays(connection, span, query);
   const isSelected =
-    from === "days" || sql !== ""
-      ? `series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) AND`
-      : "";
+    sql === "" ? "" : `series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) AND`;
   return connection
     .prepare<SumRow>(
       `SELECT ${selected}, ${sumsOfMany} FROM (
@@ -217,7 +216,24 @@ export function sumSeries(
          WHERE ${isSelected} ${time} >= ? AND ${time} < ? GROUP BY series_id
        ) JOIN usage_series USING (series_id) GROUP BY ${grouped}`,
     )
-    .all([...(isSelected === "" ? [] : values), ...bounds(span)]);
+    .all([...values, ...bounds(span)]);
+}
+
+/** Sums all series of whole days: each of the days, or all together. */
+function sumDays(
+  connection: SqliteConnection,
+  span: Span,
+  query: SumQuery,
+  ...more: readonly "day_from"[]
+): SumRow[] {
+  const { selected, grouped } = groupsOf(query, ofSeries, ...more);
+  // `CROSS JOIN`: the days are found by their index. Otherwise SQLite looks for each series.
+  return connection
+    .prepare<SumRow>(
+      `SELECT ${selected}, ${sumsOfMany} FROM usage_day_series CROSS JOIN usage_series USING (series_id)
+       WHERE day_from >= ? AND day_from < ? GROUP BY ${grouped}`,
+    )
+    .all(bounds(span));
 }
 
 /** A request, and when it was made. */
@@ -324,6 +340,7 @@ export function sumEachDay(connection: SqliteConnection, span: Span, query: SumQ
       )
       .all(bounds(span));
   }
+  if (sql === "") return sumDays(connection, span, query, "day_from");
   // `CROSS JOIN`: the days are found for each series by the key. Otherwise SQLite reads all days.
   return connection
     .prepare<SumRow>(
