@@ -166,7 +166,7 @@ describe("the database compared with the providers' totals", {
     assert.deepEqual(
       await counted(),
       [entries.length, rig.simulation.otherRequests.length],
-      JSON.stringify(await rig.meter.coverage()),
+      JSON.stringify([await rig.meter.coverage(), rig.simulation.otherRequests]),
     );
     for (const kind of ["unknown_path", "unreadable", "lost", "dropped", "capture_failed"] as const) {
       assert.equal(await rig.meter.counted(kind), 0, kind);
