@@ -117,7 +117,19 @@ const COMMANDS = [
   ["report", "--by", "model", "--since", "30d"],
   ["report", "--by", "day", "--project", "project-1"],
 ];
-const PATHS = ["/?period=90d", "/?period=7d", "/v1/stats", "/v1/status"];
+const PATHS = [
+  "/?period=90d",
+  "/?period=7d",
+  "/",
+  "/explore",
+  "/explore?by=branch",
+  "/projects",
+  "/models",
+  "/requests",
+  "/sessions",
+  "/v1/stats",
+  "/v1/status",
+];
 
 const repeat = (rounds: number, work: () => number) => median(Array.from({ length: rounds }, work));
 

@@ -2,12 +2,15 @@ import { filterValue, type View } from "../../pages/view.ts";
 import type { RequestsAnswer } from "../../pages/views/requests.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
-import type { ReportColumn } from "../store/port/reports.ts";
+import type { ReportColumn, ReportRow } from "../store/port/reports.ts";
 import { parseRequestStatus } from "../store/request-status.ts";
 import { type PagePeriod, readPagePeriod } from "./page-period.ts";
 
 /** The rows of one page. */
 const PAGE_ROWS = 50;
+
+/** The columns that have a menu of their values. */
+const MENUS = ["project", "model", "client"] as const;
 
 /** The most values of a filter that a menu has. */
 const MAX_CHOICES = 100;
@@ -41,15 +44,14 @@ export async function readRequests(
 ): Promise<RequestsAnswer> {
   const period = readPagePeriod(view, clock.now());
   const page = await store.records.list(requestListQuery(view, period), turn, signal);
-  const choices: Record<string, readonly string[]> = {};
-  for (const name of ["project", "model", "client"] as const)
-    choices[name] = await readChoices(store, name, period);
+  const { from, to } = period;
+  const [total = [], ...lists] = await store.reports.readEach(["total", ...MENUS], { from, to });
   return {
     requests: page.requests,
     nextCursor: page.nextBeforeSeq?.toString() ?? null,
     periodWords: period.words,
-    choices,
-    total: await countRequests(store, view, period),
+    choices: Object.fromEntries(MENUS.map((name, at) => [name, listChoices(lists[at] ?? [])])),
+    total: await countRequests(store, view, period, total[0]),
   };
 }
 
@@ -59,18 +61,21 @@ export async function readChoices(
   by: ReportColumn,
   { from, to }: PagePeriod,
 ): Promise<readonly string[]> {
-  const rows = await reports.read({ by, from, to });
-  return rows
+  return listChoices(await reports.read({ by, from, to }));
+}
+
+const listChoices = (rows: readonly ReportRow[]): readonly string[] =>
+  rows
     .flatMap(({ key }) => (key === null || key === "" ? [] : [key]))
     .slice(0, MAX_CHOICES)
     .sort();
-}
 
-/** Counts the requests of a view from the rollups; null for filters that they do not have. */
+/** Counts the requests of a view from the rollups; null for filters that they do not have. `all` is the sum of the period. */
 async function countRequests(
   { reports }: Pick<ApiPorts["store"], "reports">,
   view: View,
   { from, to }: PagePeriod,
+  all: ReportRow | undefined,
 ): Promise<number | null> {
   const { status, billing } = view.values;
   if (filterValue(view, "client") !== undefined || billing !== "" || view.values.http !== "") return null;
@@ -81,7 +86,8 @@ async function countRequests(
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const [row] = await reports.read({ by: "total", from, to, ...filters });
+  const isFiltered = Object.keys(filters).length > 0;
+  const [row] = isFiltered ? await reports.read({ by: "total", from, to, ...filters }) : [all];
   if (row === undefined) return 0;
   if (status === "failed") return row.errors;
   if (status === "ok") return row.requests - row.errors;

@@ -64,6 +64,7 @@ function guardRecords(part: () => RecordStore, guard: Guard): RecordStore {
 function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
   return {
     read: (query) => guard(() => part().read(query)),
+    readEach: (groupings, query) => guard(() => part().readEach(groupings, query)),
     readFromLogs: (query) => guard(() => part().readFromLogs(query)),
     readUnpricedModels: (query, limit) => guard(() => part().readUnpricedModels(query, limit)),
     readStreamsWithoutUsage: (query) => guard(() => part().readStreamsWithoutUsage(query)),

@@ -1,6 +1,7 @@
 import type { StoreConnections } from "./connections.ts";
 import {
   type ReportColumn,
+  type ReportFilters,
   type ReportGrouping,
   type ReportQuery,
   type ReportRow,
@@ -25,8 +26,6 @@ import {
   type UsageSnapshot,
 } from "./usage-parts.ts";
 import type { Span, SumQuery, SumRow, UsageColumn } from "./usage-sums.ts";
-
-type Filters = Omit<ReportQuery, "by" | "and" | "days">;
 
 const isTimeUnit = (grouping: ReportGrouping | undefined): grouping is TimeUnit =>
   (TIME_UNITS as readonly (string | undefined)[]).includes(grouping);
@@ -59,6 +58,11 @@ const columnsOf = (...groupings: readonly (ReportGrouping | undefined)[]): Usage
 export function createReportStore({ reads }: Pick<StoreConnections, "reads">): ReportStore {
   return {
     read: async (query) => inUsageSnapshot(reads, (usage) => readReport(usage, query)),
+    readEach: async (groupings, filters) =>
+      inUsageSnapshot(reads, (usage) => {
+        const rows = sumSpan(usage, filters, columnsOf(...groupings));
+        return groupings.map((by) => toReportRows(rows, columnsOf(by)[0]).sort(byCost));
+      }),
     readFromLogs: async (filters) => inUsageSnapshot(reads, (usage) => readFromLogs(usage, filters)),
     readStreamsWithoutUsage: async (filters) =>
       inUsageSnapshot(reads, (usage) => readStreamsWithoutUsage(usage, filters)),
@@ -75,12 +79,12 @@ export function createReportStore({ reads }: Pick<StoreConnections, "reads">): R
   };
 }
 
-const spanOf = ({ from, to }: Filters): Span => ({
+const spanOf = ({ from, to }: ReportFilters): Span => ({
   from: from ?? Number.NEGATIVE_INFINITY,
   to: to ?? Number.POSITIVE_INFINITY,
 });
 
-const filtersOf = (filters: Filters): SumQuery["filters"] => ({
+const filtersOf = (filters: ReportFilters): SumQuery["filters"] => ({
   project: filters.project,
   model: filters.model,
   provider: filters.provider,
@@ -105,7 +109,7 @@ function readReport(usage: UsageSnapshot, query: ReportQuery): ReportRow[] {
 /** Reads the sums by group, cost source and billing mode. */
 function sumSpan(
   usage: UsageSnapshot,
-  filters: Filters,
+  filters: ReportFilters,
   columns: readonly UsageColumn[],
   only?: SumQuery["only"],
 ): SumRow[] {
@@ -136,7 +140,7 @@ function sortByFirstKey(rows: readonly ReportRow[]): ReportRow[] {
     .flatMap(({ own }) => own);
 }
 
-function readFromLogs(usage: UsageSnapshot, filters: Filters): SourceShare {
+function readFromLogs(usage: UsageSnapshot, filters: ReportFilters): SourceShare {
   const { connection } = usage;
   const hasAny = connection.prepare("SELECT 1 FROM requests WHERE record_source = 'logs' LIMIT 1").get([]);
   if (hasAny === null) return { requests: 0, costPicoUsd: 0n };
@@ -149,14 +153,14 @@ function readFromLogs(usage: UsageSnapshot, filters: Filters): SourceShare {
 
 const byText = (one: string, other: string) => (one < other ? -1 : one === other ? 0 : 1);
 
-function readStreamsWithoutUsage(usage: UsageSnapshot, filters: Filters): StreamsWithoutUsage[] {
+function readStreamsWithoutUsage(usage: UsageSnapshot, filters: ReportFilters): StreamsWithoutUsage[] {
   const rows = toReportRows(sumSpan(usage, filters, ["client"], "streams_without_usage"), "client");
   return rows
     .map(({ key, requests }) => ({ client: key, requests }))
     .sort((one, other) => other.requests - one.requests || byText(one.client ?? "", other.client ?? ""));
 }
 
-function readUnpricedModels(usage: UsageSnapshot, filters: Filters, limit: number): UnpricedModel[] {
+function readUnpricedModels(usage: UsageSnapshot, filters: ReportFilters, limit: number): UnpricedModel[] {
   const columns = ["provider", "model"] as const;
   const rows = toReportRows(sumSpan(usage, filters, columns, "unpriced_with_tokens"), ...columns);
   return rows

@@ -49,6 +49,9 @@ export interface ReportQuery extends Period {
   days?: DayZone;
 }
 
+/** The period and the filters of a report. */
+export type ReportFilters = Omit<ReportQuery, "by" | "and" | "days">;
+
 /** Sums of the token counts that providers stated. Null if no request had the count. */
 export interface TokenSums {
   prompt: bigint | null;
@@ -129,6 +132,8 @@ export interface ReportStore {
    * by the second. Groups without requests have no row.
    */
   read(query: ReportQuery): Promise<ReportRow[]>;
+  /** Reads several reports of one period at once, in the time of one. */
+  readEach(groupings: readonly (ReportColumn | "total")[], query: ReportFilters): Promise<ReportRow[][]>;
   /** Sums the requests that were imported from logs of agents. */
   readFromLogs(query: Omit<ReportQuery, "by" | "days">): Promise<SourceShare>;
   /** Counts the streams for which `isStreamWithoutUsage()` is true, by program, most first. */
