@@ -41,6 +41,30 @@ export async function readUsageAnswer(
   return { ok: true, value: answerUsage(planned.plan, { ...data, coverage }, { notices }) };
 }
 
+/** Answers a usage query by several dimensions, each alone, from one read. Requests of one machine must have them. */
+export async function readUsageBreakdowns(
+  ports: UsagePorts,
+  query: UsageQuery,
+  dimensions: readonly UsageDimension[],
+): Promise<UsageResult<UsageAnswer[]>> {
+  const { store, clock, turn } = ports;
+  const planned = planUsage(
+    { ...query, by: null, thenBy: null, bucket: "none" },
+    { now: clock.now(), zone: zoneOf(query) },
+  );
+  if (!planned.ok) return planned;
+  const { plan } = planned;
+  const groupings = dimensions.map((by) => ({ by, thenBy: null }));
+  const read = await store.reports.readUsageEach(plan, groupings, turn);
+  const coverage = readCoverage(ports, plan);
+  const value = groupings.flatMap((grouping, at) => {
+    const data = read[at];
+    if (data === undefined) return [];
+    return [answerUsage({ ...plan, query: { ...plan.query, ...grouping } }, { ...data, coverage })];
+  });
+  return { ok: true, value };
+}
+
 /** Lists the values of a dimension in the period of a query, of requests that match its filters. */
 export async function readUsageValues(
   { store, clock, turn }: UsagePorts,

@@ -25,7 +25,12 @@ import { MODELS_VIEW, type ModelsAnswer, renderModels } from "../../pages/views/
 import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview } from "../../pages/views/overview.ts";
 import { PROJECTS_VIEW, renderProjects } from "../../pages/views/projects.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
-import { readUsageAnswer, readUsageForecast, type UsageResult } from "../api/read-usage.ts";
+import {
+  readUsageAnswer,
+  readUsageBreakdowns,
+  readUsageForecast,
+  type UsageResult,
+} from "../api/read-usage.ts";
 import { readUnpricedModels } from "../api/unpriced-models.ts";
 import { listFirstSteps } from "./read-now.ts";
 import { parametersOf, showPage, toolsOf } from "./show-page.ts";
@@ -50,11 +55,8 @@ const LISTED: readonly UsageDimension[] = [
 
 /** The rows of each breakdown of the overview. */
 const BREAKDOWN_ROWS = 8;
-/** Pairs of dimensions, each read at once. The rollups have all of them, since a page does not read every request. */
-const BREAKDOWNS: readonly (readonly [UsageDimension, UsageDimension])[] = [
-  ["project", "model"],
-  ["client", "provider"],
-];
+/** The dimensions of the breakdowns. The rollups have all of them, since a page does not read every request. */
+const BREAKDOWNS: readonly UsageDimension[] = ["project", "model", "client", "provider"];
 
 /** How many fixes of missing prices the overview shows at most. */
 const MAX_PRICE_FIXES = 3;
@@ -161,17 +163,6 @@ export async function showOverview(ports: ApiPorts, context: Context) {
   });
 }
 
-/** Returns an answer of two dimensions as one by each of them. */
-const splitDimensions = (answer: UsageAnswer): UsageAnswer[] => [
-  { ...answer, then_by: null },
-  {
-    ...answer,
-    by: answer.then_by,
-    then_by: null,
-    rows: answer.columns.map((column) => ({ ...column, cells: [], series: [] })),
-  },
-];
-
 async function readOverview(
   ports: ApiPorts,
   { query }: UsageView,
@@ -179,16 +170,13 @@ async function readOverview(
 ): Promise<OverviewAnswer> {
   const isNew =
     usage.totals.requests === 0 && query.filters.length === 0 && ports.store.records.latestId() === null;
-  const plain = { ...query, thenBy: null, bucket: "none" } as const;
-  const breakdowns: UsageAnswer[] = [];
-  for (const [by, thenBy] of isNew ? [] : BREAKDOWNS) {
-    const result = await readUsageAnswer(ports, { ...plain, by, thenBy, top: BREAKDOWN_ROWS });
-    if (result.ok) breakdowns.push(...splitDimensions(result.value));
-  }
+  const breakdowns = isNew
+    ? null
+    : valueOrNull(await readUsageBreakdowns(ports, { ...query, top: BREAKDOWN_ROWS }, BREAKDOWNS));
   const alone = { ...query, by: null, thenBy: null, compare: "none" } as const;
   return {
     usage,
-    breakdowns,
+    breakdowns: breakdowns ?? [],
     forecast: isNew || query.metric !== "spent" ? null : valueOrNull(await readUsageForecast(ports, alone)),
     year: isNew
       ? null

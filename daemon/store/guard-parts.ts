@@ -70,6 +70,7 @@ function guardReports(part: () => ReportStore, guard: Guard): ReportStore {
     readStreamsWithoutUsage: (query) => guard(() => part().readStreamsWithoutUsage(query)),
     readStatistics: (query, turn) => guard(() => part().readStatistics(query, turn)),
     readUsage: (plan, turn) => guard(() => part().readUsage(plan, turn)),
+    readUsageEach: (plan, groupings, turn) => guard(() => part().readUsageEach(plan, groupings, turn)),
     readLastRequests: (period) => guard(() => part().readLastRequests(period)),
   };
 }

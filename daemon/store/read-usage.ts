@@ -7,6 +7,7 @@ import { addToSums, emptySums, sumOf, type UsageSums } from "../../core/pricing/
 import type { BillingMode } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
+import type { UsageGrouping } from "./port/reports.ts";
 import type { Turn } from "./port/values.ts";
 import type { SummedDay } from "./rollup-build.ts";
 import { COST_HALF, SLOT_MS } from "./rollup-definition.ts";
@@ -38,6 +39,17 @@ const DAY_MS = 86_400_000;
 /** How many whole days one slice has at most: 5 ms with 300 series. */
 const SLICE_DAYS = 10;
 
+/** The dimensions of some groups, and the groups so far. */
+interface Grouping extends UsageGrouping {
+  readonly groups: Map<string, UsageGroup & { readonly sums: UsageSums }>;
+}
+
+/** What a period gives for some groupings: the groups of each, and the buckets. */
+interface PeriodSums {
+  readonly groups: readonly (readonly UsageGroup[])[];
+  readonly buckets: UsageData["buckets"];
+}
+
 /** The sums of a period so far, and how they are read. */
 interface Reading {
   readonly connection: SqliteConnection;
@@ -46,10 +58,10 @@ interface Reading {
   readonly buckets: readonly Span[];
   /** The dimension that the sums of buckets are separated by. */
   readonly bucketBy: UsageDimension | null;
-  /** Separates both dimensions, and only that of the buckets. */
-  readonly both: SumQuery;
+  /** Separates the dimensions of all groupings, and only that of the buckets. */
+  readonly all: SumQuery;
   readonly ofBuckets: SumQuery;
-  readonly groups: Map<string, UsageGroup & { readonly sums: UsageSums }>;
+  readonly groupings: readonly Grouping[];
   readonly bucketGroups: Map<string, UsageBucketGroup & { readonly sums: UsageSums }>;
 }
 
@@ -62,39 +74,57 @@ export async function readUsage(
   plan: UsagePlan,
   turn: Turn,
 ): Promise<Omit<UsageData, "coverage">> {
+  const [data] = await readUsageEach(connection, plan, [plan.query], turn);
+  return data as Omit<UsageData, "coverage">;
+}
+
+/** Reads the sums of a plan as `readUsage()`, by several groupings at once in place of its own. */
+export async function readUsageEach(
+  connection: SqliteConnection,
+  plan: UsagePlan,
+  groupings: readonly UsageGrouping[],
+  turn: Turn,
+): Promise<Omit<UsageData, "coverage">[]> {
   const period = { ...plan.period, bucketBy: plan.query.by };
-  const current = await readPeriod(connection, plan, period, plan.buckets, turn);
-  if (plan.compared === null) return { ...current, compared: [], comparedBuckets: [] };
+  const current = await readPeriod(connection, plan, groupings, period, plan.buckets, turn);
   // An answer has the buckets of the compared period in total only, which takes a tenth of the time.
-  const before = { ...plan.compared, bucketBy: null };
-  const compared = await readPeriod(connection, plan, before, plan.comparedBuckets, turn);
-  return { ...current, compared: compared.groups, comparedBuckets: compared.buckets };
+  const before = plan.compared === null ? null : { ...plan.compared, bucketBy: null };
+  const compared =
+    before === null
+      ? null
+      : await readPeriod(connection, plan, groupings, before, plan.comparedBuckets, turn);
+  return current.groups.map((groups, at) => ({
+    groups,
+    buckets: current.buckets,
+    compared: compared?.groups[at] ?? [],
+    comparedBuckets: compared?.buckets ?? [],
+  }));
 }
 
 async function readPeriod(
   connection: SqliteConnection,
   plan: UsagePlan,
+  groupings: readonly UsageGrouping[],
   { from, to, bucketBy }: Span & Pick<Reading, "bucketBy">,
   buckets: readonly TimeBucket[],
   turn: Turn,
-): Promise<Pick<UsageData, "groups" | "buckets">> {
-  const { by, thenBy, filters } = plan.query;
-  const query = { filters: {}, where: filters.map(toCondition) };
+): Promise<PeriodSums> {
+  const query = { filters: {}, where: plan.query.filters.map(toCondition) };
   const reading: Reading = {
     connection,
     plan,
     bucketBy,
     // A bucket that is moved to a shorter day may have no length.
     buckets: buckets.length === 0 ? [{ from, to }] : buckets,
-    both: { ...query, columns: columnsOfDimensions(by, thenBy) },
+    all: { ...query, columns: columnsOfDimensions(...groupings.flatMap(({ by, thenBy }) => [by, thenBy])) },
     ofBuckets: { ...query, columns: columnsOfDimensions(bucketBy) },
-    groups: new Map(),
+    groupings: groupings.map(({ by, thenBy }) => ({ by, thenBy, groups: new Map() })),
     bucketGroups: new Map(),
   };
   for (let at = from; at < to; ) {
     const end = plan.zone.startOf(plan.zone.dateAt(at + SLICE_DAYS * DAY_MS));
     const span = { from: at, to: Math.min(to, end) };
-    const rest = needsRequests(reading.both)
+    const rest = needsRequests(reading.all)
       ? [span]
       : inUsageSnapshot(connection, (usage) => addWholeDays(usage, reading, span));
     await turn();
@@ -102,7 +132,7 @@ async function readPeriod(
     at = span.to;
   }
   return {
-    groups: [...reading.groups.values()],
+    groups: reading.groupings.map(({ groups }) => [...groups.values()]),
     buckets: buckets.length === 0 ? [] : [...reading.bucketGroups.values()],
   };
 }
@@ -123,26 +153,26 @@ function addWholeDays(usage: UsageSnapshot, reading: Reading, span: Span): Span[
 }
 
 function addDays({ connection, latest }: UsageSnapshot, reading: Reading, span: Span): void {
-  const { both, ofBuckets, plan, bucketBy } = reading;
+  const { all, ofBuckets, plan, bucketBy, groupings } = reading;
   if (plan.unit === "day") {
-    const isSame = bucketBy === plan.query.by && plan.query.thenBy === null;
+    const isSame = groupings.every(({ by, thenBy }) => by === bucketBy && thenBy === null);
     for (const row of sumEachDay(connection, span, ofBuckets)) {
       const bucket = findBucket(reading, row.day_from ?? 0);
       if (isSame) addRow(reading, bucket, row);
       else addToBucket(reading, bucket, row, toUsageSums(row));
     }
     if (!isSame)
-      for (const row of sumSeries(connection, "days", span, both)) addToGroup(reading, row, toUsageSums(row));
+      for (const row of sumSeries(connection, "days", span, all)) addToGroups(reading, row, toUsageSums(row));
   } else {
     let { from } = span;
     for (const { to, bucket } of cutByBucket(reading, span)) {
-      for (const row of sumSeries(connection, "days", { from, to }, both)) addRow(reading, bucket, row);
+      for (const row of sumSeries(connection, "days", { from, to }, all)) addRow(reading, bucket, row);
       from = to;
     }
   }
   if (latest === null || !doOverlap(span, latest)) return;
   for (const { grid, bucket, ...own } of stretchesOf(reading, span))
-    for (const row of sumRequestsByBucket(connection, own, both, grid, latest.afterSeq))
+    for (const row of sumRequestsByBucket(connection, own, all, grid, latest.afterSeq))
       addRow(reading, bucket + Number(row.bucket), row);
 }
 
@@ -161,10 +191,10 @@ function addSlice(usage: UsageSnapshot, reading: Reading, span: Span): Millis | 
   const first = nextRequestAt(usage.connection, span);
   if (first === null) return null;
   const from = Math.max(span.from, Math.floor(first / SLOT_MS) * SLOT_MS);
-  const isByRequest = usage.latest === null || needsRequests(reading.both);
+  const isByRequest = usage.latest === null || needsRequests(reading.all);
   let to = Math.min(span.to, from + DAY_MS);
   if (isByRequest)
-    to = isFoundByIndex(reading.both) ? span.to : findSliceEnd(usage.connection, { from, to: span.to });
+    to = isFoundByIndex(reading.all) ? span.to : findSliceEnd(usage.connection, { from, to: span.to });
   const parts: UsagePart[] = isByRequest
     ? [{ kind: "requests", from, to }]
     : partsOf(usage, { from, to }, () => false);
@@ -181,7 +211,7 @@ function addPart(
   part: UsagePart,
   slice: Span,
 ): void {
-  const { both } = reading;
+  const { all } = reading;
   const inner = { from: Math.max(part.from, slice.from), to: Math.min(part.to, slice.to) };
   for (const { grid, bucket, ...span } of stretchesOf(reading, inner)) {
     const isCut = span.to > grid.from + grid.widthMs;
@@ -192,10 +222,10 @@ function addPart(
     const isWhole = [from, to, ...(isCut ? [grid.from, grid.widthMs] : [])].every((at) => at % SLOT_MS === 0);
     const isBySlot = part.kind === "slots" && isWhole;
     const rows = isBySlot
-      ? sumSlotsByBucket(connection, { from, to }, both, grid)
-      : sumRequestsByBucket(connection, span, both, grid);
+      ? sumSlotsByBucket(connection, { from, to }, all, grid)
+      : sumRequestsByBucket(connection, span, all, grid);
     if (isBySlot && latest !== null && doOverlap(span, latest))
-      rows.push(...sumRequestsByBucket(connection, span, both, grid, latest.afterSeq));
+      rows.push(...sumRequestsByBucket(connection, span, all, grid, latest.afterSeq));
     // The first slot may begin before the first bucket.
     for (const row of rows) addRow(reading, bucket + Math.max(Number(row.bucket), 0), row);
   }
@@ -253,18 +283,20 @@ function stretchesOf(reading: Reading, span: Span): Stretch[] {
 
 function addRow(reading: Reading, bucket: number, row: SumRow): void {
   const sums = toUsageSums(row);
-  addToGroup(reading, row, sums);
+  addToGroups(reading, row, sums);
   addToBucket(reading, bucket, row, sums);
 }
 
 // The keys of the maps have NUL between their parts, which no stored text has.
 
-function addToGroup({ groups, plan }: Reading, row: SumRow, sums: UsageSums): void {
-  const [by, thenBy] = [keyOfRow(row, plan.query.by), keyOfRow(row, plan.query.thenBy)];
-  const key = `${by ?? ""}\0${thenBy ?? ""}`;
-  const group = groups.get(key);
-  if (group === undefined) groups.set(key, { by, thenBy, sums: sumOf([sums]) });
-  else addToSums(group.sums, sums);
+function addToGroups({ groupings }: Reading, row: SumRow, sums: UsageSums): void {
+  for (const { groups, ...dimensions } of groupings) {
+    const [by, thenBy] = [keyOfRow(row, dimensions.by), keyOfRow(row, dimensions.thenBy)];
+    const key = `${by ?? ""}\0${thenBy ?? ""}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { by, thenBy, sums: sumOf([sums]) });
+    else addToSums(group.sums, sums);
+  }
 }
 
 function addToBucket(

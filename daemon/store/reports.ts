@@ -12,7 +12,7 @@ import {
   type TimeUnit,
   type UnpricedModel,
 } from "./port/reports.ts";
-import { readUsage } from "./read-usage.ts";
+import { readUsage, readUsageEach } from "./read-usage.ts";
 import { byCost, sumRows, toReportRows } from "./report-rows.ts";
 import { lastInstant } from "./request-rows.ts";
 import { readStatistics } from "./statistics.ts";
@@ -70,6 +70,7 @@ export function createReportStore({ reads }: Pick<StoreConnections, "reads">): R
       inUsageSnapshot(reads, (usage) => readUnpricedModels(usage, filters, limit)),
     readStatistics: (query, turn) => readStatistics(reads, query, turn),
     readUsage: (plan, turn) => readUsage(reads, plan, turn),
+    readUsageEach: (plan, groupings, turn) => readUsageEach(reads, plan, groupings, turn),
     readLastRequests: async (period) =>
       inUsageSnapshot(
         reads,

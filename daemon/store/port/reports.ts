@@ -1,6 +1,7 @@
 import type { CostSplit } from "../../../core/pricing/cost-split.ts";
 import type { UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
+import type { UsageQuery } from "../../../core/pricing/view/usage-query.ts";
 import type { BillingMode, CostSource } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
 import type { DayZone, Period, Turn } from "./values.ts";
@@ -125,6 +126,9 @@ export interface UnpricedModel {
   lastRequestId: string;
 }
 
+/** The dimensions of a usage query. */
+export type UsageGrouping = Pick<UsageQuery, "by" | "thenBy">;
+
 /** Sums over requests. */
 export interface ReportStore {
   /**
@@ -144,6 +148,12 @@ export interface ReportStore {
   readStatistics(query: StatisticsQuery, turn: Turn): Promise<Statistics>;
   /** Reads the sums of a usage query, in slices as well. Each slice gives its groups and its buckets from one snapshot. */
   readUsage(plan: UsagePlan, turn: Turn): Promise<Omit<UsageData, "coverage">>;
+  /** Reads the sums of a plan by several groupings at once, in place of its own, in about the time of one. */
+  readUsageEach(
+    plan: UsagePlan,
+    groupings: readonly UsageGrouping[],
+    turn: Turn,
+  ): Promise<Omit<UsageData, "coverage">[]>;
   /** Returns when each project was last requested in the period. */
   readLastRequests(period: Pick<StatisticsQuery, "from" | "to">): Promise<ReadonlyMap<string, Millis>>;
 }
