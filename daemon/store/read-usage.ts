@@ -144,10 +144,9 @@ function addWholeDays(usage: UsageSnapshot, reading: Reading, span: Span): Span[
     day_from >= span.from && day_to <= (reading.buckets[findBucket(reading, day_from)]?.to ?? 0);
   const rest: Span[] = [];
   for (const part of partsOf(usage, span, isWithinBucket)) {
-    const to = Math.min(part.to, span.to);
-    // The first day may begin before the period if there are no earlier requests.
-    if (part.kind === "days") addDays(usage, reading, { from: part.from, to });
-    else rest.push({ from: Math.max(part.from, span.from), to });
+    const own = { from: Math.max(part.from, span.from), to: Math.min(part.to, span.to) };
+    if (part.kind === "days") addDays(usage, reading, own);
+    else rest.push(own);
   }
   return rest;
 }
@@ -164,11 +163,8 @@ function addDays({ connection, latest }: UsageSnapshot, reading: Reading, span: 
     if (!isSame)
       for (const row of sumSeries(connection, "days", span, all)) addToGroups(reading, row, toUsageSums(row));
   } else {
-    let { from } = span;
-    for (const { to, bucket } of cutByBucket(reading, span)) {
+    for (const { from, to, bucket } of cutByBucket(reading, span))
       for (const row of sumSeries(connection, "days", { from, to }, all)) addRow(reading, bucket, row);
-      from = to;
-    }
   }
   if (latest === null || !doOverlap(span, latest)) return;
   for (const { grid, bucket, ...own } of stretchesOf(reading, span))
