@@ -237,7 +237,7 @@ function denoCommands(): [string, number][] {
 
 function bunCommands(): [string, number][] {
   return [
-    [`${pathOf("bun")} test --timeout 30000 ${portableFolders("./")}`, 10],
+    [`${pathOf("bun")} test --timeout 120000 ${portableFolders("./")}`, 10],
     ["METER_TEST_RUNTIME=bun npm run --silent test:daemon", 12],
     [nodeTest(1, NEEDING_RUNTIMES, "on Bun"), 5],
   ];

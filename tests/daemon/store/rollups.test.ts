@@ -524,7 +524,7 @@ describe("rollups", () => {
           store.close();
         }),
       ),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
