@@ -1,17 +1,20 @@
 import { createWebhookRequest } from "../../core/delivery/webhook/webhook.ts";
 import {
   afterAttempt,
-  parseProgress,
   type WebhookProgress,
   type WebhookStep,
 } from "../../core/delivery/webhook/webhook-progress.ts";
 import type { ConfiguredWebhook } from "../../core/operations/config/config.ts";
-import { toOutgoingRecord } from "../../core/privacy/policy/outgoing-record.ts";
-import type { UploadPolicy } from "../../core/privacy/policy/upload-policy.ts";
 import { hashText } from "../../core/values/hash-text.ts";
 import type { Millis } from "../../core/values/time.ts";
-import type { StoredRequest } from "../store/port/records.ts";
-import { logTaskCrash } from "../tasks/log-task-crash.ts";
+import {
+  createDeliveryLoop,
+  type DeliveryStop,
+  findOutgoing,
+  loadProgress,
+  NO_PROGRESS,
+  POLL_MS,
+} from "./record-delivery.ts";
 import type { EventQueue, WebhookPorts } from "./webhook-service.ts";
 
 /** Sends to one webhook. */
@@ -33,9 +36,6 @@ export interface WebhookStatus {
 /** How many records one message has at most. */
 const MAX_RECORDS = 100;
 
-/** How often the worker looks for something to send, in milliseconds. */
-const POLL_MS = 1_000;
-
 /** What is sent next: an event, or records. */
 interface Pending {
   readonly type: string;
@@ -55,22 +55,7 @@ interface State {
   progress: WebhookProgress | null;
   /** The message that failed, which is sent again. */
   failed: Pending | null;
-  cancelTimer: () => void;
-  isStopped: boolean;
-  running: Promise<void>;
-  readonly stopped: PromiseWithResolvers<void>;
 }
-
-/** A short prompt can be guessed from its hash, so a webhook gets none. */
-const NOT_SENT = { prompt_hash: false };
-
-const START: WebhookProgress = {
-  recordSeq: 0,
-  eventNumber: 0,
-  consecutiveFailures: 0,
-  lastError: null,
-  lastDeliveredAt: null,
-};
 
 export function createWebhookWorker(
   ports: WebhookPorts,
@@ -85,105 +70,51 @@ export function createWebhookWorker(
     key: `webhook_${hashText(webhook.url, ports.sha256).slice(0, 16)}`,
     progress: null,
     failed: null,
-    cancelTimer() {},
-    isStopped: false,
-    running: Promise.resolve(),
-    stopped: Promise.withResolvers<void>(),
   };
+  const { start, stop } = createDeliveryLoop(ports, "webhooks", (stopping) => sendNext(state, stopping));
   return {
-    start: () => schedule(state, 0),
+    start,
+    stop,
     status() {
-      const { consecutiveFailures, lastError, lastDeliveredAt } = state.progress ?? START;
+      const { consecutiveFailures, lastError, lastDeliveredAt } = state.progress ?? NO_PROGRESS;
       return { host: state.host, consecutiveFailures, lastError, lastDeliveredAt };
     },
-    async stop() {
-      state.isStopped = true;
-      state.cancelTimer();
-      state.stopped.resolve();
-      await state.running;
-    },
   };
 }
 
-function schedule(state: State, delayMs: number): void {
-  if (state.isStopped) return;
-  state.cancelTimer = state.ports.clock.setTimer(delayMs, () => {
-    state.running = runRound(state).then((nextMs) => schedule(state, nextMs));
-  });
-}
-
-/** Sends what waits. Returns when to look again. Never rejects. */
-async function runRound(state: State): Promise<number> {
-  try {
-    for (;;) {
-      if (state.isStopped || state.ports.store.trouble !== null) return POLL_MS;
-      state.progress ??= loadProgress(state);
-      const pending = state.failed ?? findPending(state, state.progress);
-      if (pending === null) return POLL_MS;
-      const delayMs = await sendOne(state, state.progress, pending);
-      if (delayMs > 0) return delayMs;
-    }
-  } catch (cause) {
-    if (!state.isStopped) logTaskCrash(state.ports.log, "webhooks", cause, { restart_delay_ms: POLL_MS });
-    return POLL_MS;
-  }
-}
-
-/** Reads how far the webhook has got. A new one begins with what is stored from now on. */
-function loadProgress({ ports, key, queue }: State): WebhookProgress {
-  const stored = parseProgress(ports.store.notes.read(key) ?? "");
-  if (stored !== null) return stored;
-  const progress = { ...START, recordSeq: ports.store.records.lastSeq(), eventNumber: queue.last() };
-  ports.store.notes.write(key, JSON.stringify(progress));
-  return progress;
+/** Sends the next message, if one waits. Returns when to look again. */
+async function sendNext(state: State, stopping: DeliveryStop): Promise<number> {
+  state.progress ??= loadProgress(state.ports, state.key, state.queue.last());
+  const pending = state.failed ?? findPending(state, state.progress);
+  return pending === null ? POLL_MS : await sendOne(state, state.progress, pending, stopping);
 }
 
 function findPending(state: State, progress: WebhookProgress): Pending | null {
-  const { queue, webhook, key } = state;
+  const { ports, queue, webhook, key } = state;
   const event = queue.next(progress.eventNumber, webhook.events);
   if (event !== null) {
     const { type, data, number, at } = event;
     return { type, data, at, id: `${key}_${at}_${number}`, step: { eventNumber: number } };
   }
-  return webhook.events.includes("record.stored") ? findRecords(state, progress) : null;
-}
-
-/** Returns the next records whose callers are known. Records of a local-only project and of agents' logs are skipped. */
-function findRecords(state: State, { recordSeq }: WebhookProgress): Pending | null {
-  const { ports, webhook } = state;
-  const policy: UploadPolicy = { preset: webhook.preset, fields: NOT_SENT, perProject: ports.perProject() };
-  const now = ports.clock.now();
-  for (let afterSeq = recordSeq; ; ) {
-    const ready = readReady(ports, afterSeq, now);
-    const last = ready.at(-1);
-    if (last === undefined) return null;
-    const hashId = ports.createIdHash();
-    const records = ready.flatMap((record) => {
-      // Imported records are not sent.
-      if (record.recordSource === "logs") return [];
-      const outgoing = toOutgoingRecord(record, policy, { kind: "plain" }, hashId);
-      return outgoing.kind === "send" ? [outgoing.record] : [];
-    });
-    const step = { recordSeq: last.seq };
-    if (records.length > 0)
-      return { type: "record.stored", data: { records }, id: last.requestId, at: now, step };
-    afterSeq = last.seq;
-  }
-}
-
-/** Reads the next records, up to the first whose caller is still being looked up. */
-function readReady({ store }: WebhookPorts, afterSeq: number, now: Millis): readonly StoredRequest[] {
-  const page = store.records.read({ from: null, to: null, afterSeq, limit: MAX_RECORDS });
-  const waiting = page.findIndex(({ attributionDueAt = 0 }) => attributionDueAt > now);
-  return waiting === -1 ? page : page.slice(0, waiting);
+  if (!webhook.events.includes("record.stored")) return null;
+  const found = findOutgoing(ports, webhook.preset, progress, MAX_RECORDS);
+  if (found === null) return null;
+  const { records, last } = found;
+  const step = { recordSeq: last.seq };
+  return { type: "record.stored", data: { records }, id: last.requestId, at: ports.clock.now(), step };
 }
 
 /** Sends a message and stores the progress. Returns how long to wait before the next attempt; 0 after a delivery. */
-async function sendOne(state: State, before: WebhookProgress, pending: Pending): Promise<number> {
+async function sendOne(
+  state: State,
+  before: WebhookProgress,
+  pending: Pending,
+  stopping: DeliveryStop,
+): Promise<number> {
   const { ports, webhook, host } = state;
   const request = createWebhookRequest(webhook, pending, ports.clock.now(), ports.sha256);
-  const result = await ports.client.send({ ...request, cancelled: state.stopped.promise });
-  if (state.isStopped) return POLL_MS;
+  const result = await ports.client.send({ ...request, cancelled: stopping.stopped });
+  if (stopping.isStopped) return POLL_MS;
   const { progress, delayMs } = afterAttempt(before, pending.step, result, {
     now: ports.clock.now(),
     random: ports.random(),
