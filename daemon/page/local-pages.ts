@@ -4,7 +4,8 @@ import { explainRequest } from "../../core/pricing/explain-request.ts";
 import { fixOfExplanation } from "../../core/pricing/price-fix.ts";
 import { renderPeriods } from "../../pages/filters.ts";
 import { formatShortUsd } from "../../pages/formats.ts";
-import { CLIENT_FILES } from "../../pages/frame.ts";
+import { CLIENT_FILES, type NavigationItem } from "../../pages/frame.ts";
+import type { Html } from "../../pages/html.ts";
 import { renderTools } from "../../pages/tools.ts";
 import { readView, type View, viewParameters } from "../../pages/view.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
@@ -103,17 +104,15 @@ async function sendRequests(ports: ApiPorts, context: Context, view: View, forma
   return context.body(requestsCsv(items), 200, { "content-type": "text/csv; charset=utf-8; header=present" });
 }
 
+function showNotFound(ports: ApiPorts, context: Context, back: NavigationItem, main: Html) {
+  return showPage(ports, context, { heading: "Not found", path: back.path, back, main }, 404);
+}
+
 async function showRequest(ports: ApiPorts, context: Context, id: string) {
   const { store, clock } = ports;
   const back = { path: "/requests", name: "Requests" };
   const request = await store.records.get(id);
-  if (request === null)
-    return showPage(
-      ports,
-      context,
-      { heading: "Not found", path: "/requests", back, main: renderNoRequest() },
-      404,
-    );
+  if (request === null) return showNotFound(ports, context, back, renderNoRequest());
   const explanation = explainRequest(request, ports.prices());
   const namesakes = originsOfNamesakes({
     assignments: store.origins.list(),
@@ -150,13 +149,7 @@ async function showSessions(ports: ApiPorts, context: Context) {
 function showSession(ports: ApiPorts, context: Context, id: string) {
   const back = { path: "/sessions", name: "Sessions" };
   const answer = readSession(ports, id);
-  if (answer === null)
-    return showPage(
-      ports,
-      context,
-      { heading: "Not found", path: "/sessions", back, main: renderNoSession() },
-      404,
-    );
+  if (answer === null) return showNotFound(ports, context, back, renderNoSession());
   const view = viewOf(context, sessionView(sessionHref(id)));
   return showPage(ports, context, {
     heading: "One session",
