@@ -14,7 +14,7 @@ const LEFT_OUT = SAMPLES / 20;
 /** What an estimate is made from. */
 export interface ForecastFacts {
   readonly today: CalendarDate;
-  /** The value of each day before today, from the first day with data on; at least those of this month. */
+  /** The value of each day before today, from the first day with data on; at least those of this month. A missing day is 0. */
   readonly days: ReadonlyMap<CalendarDate, bigint>;
   /** The value of today so far. */
   readonly todaySoFar: bigint;
@@ -65,16 +65,11 @@ export function forecastMonth({ today, days, todaySoFar }: ForecastFacts): Forec
   const pick = createPicker(weeks);
   const samples = Array.from({ length: SAMPLES }, () => {
     const picked = Array.from({ length: Math.ceil(remaining.length / 7) }, pick);
-    return estimateWith((date, at) => valueIn(date, picked[Math.floor(at / 7)] ?? 0));
+    return estimateWith((date, at) => valueIn(date, picked[Math.floor(at / 7)]!));
   }).sort(byValue);
   const expected = estimateWith(mean);
-  const range = [samples[LEFT_OUT] ?? expected, expected, samples[SAMPLES - 1 - LEFT_OUT] ?? expected];
-  const [low = expected, , high = expected] = range.sort(byValue);
-  return {
-    toDate,
-    days: known,
-    estimate: { expected, low, high },
-  };
+  const range = [samples[LEFT_OUT]!, expected, samples[SAMPLES - 1 - LEFT_OUT]!].sort(byValue);
+  return { toDate, days: known, estimate: { expected, low: range[0]!, high: range[2]! } };
 }
 
 const byValue = (one: bigint, other: bigint): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -4,10 +4,7 @@ export function ticksUpTo(max: bigint, count = 4): bigint[] {
   const steps = BigInt(count);
   let step = 1n;
   for (let at = 0; step * steps < max; at += 1)
-    step = 10n ** BigInt(Math.floor(at / 3)) * ([2n, 5n, 10n][at % 3] ?? 1n);
-  const marks = [0n];
-  for (let mark = step; ; mark += step) {
-    marks.push(mark);
-    if (mark >= max) return marks;
-  }
+    step = 10n ** BigInt(Math.floor(at / 3)) * [2n, 5n, 10n][at % 3]!;
+  const last = (max + step - 1n) / step;
+  return Array.from({ length: Number(last) + 1 }, (_, at) => step * BigInt(at));
 }

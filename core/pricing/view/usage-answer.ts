@@ -110,7 +110,7 @@ export function answerUsage(
     })),
     columns: columns.map((column) => value(thenBy as UsageDimension, column)),
     buckets: sumBuckets(plan.buckets.length, data.buckets).map((sums, at) => ({
-      ...spanJson(plan.buckets[at] ?? period),
+      ...spanJson(plan.buckets[at]!),
       totals: sumsJson(sums),
     })),
     compared_series: seriesOf(plan.comparedBuckets.length, data.comparedBuckets, metric),
@@ -177,9 +177,10 @@ function byMetric(metric: Metric): (one: Entry, other: Entry) => number {
     byKey(one.key, other.key);
 }
 
+/** Sorts keys, which all differ; the unknown one is last. */
 const byKey = (one: UsageKey, other: UsageKey): number => {
-  if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1;
-  return one < other ? -1 : one > other ? 1 : 0;
+  if (one === null) return 1;
+  return other === null || one < other ? -1 : 1;
 };
 
 /** Returns the top values, and all others as one line. */

@@ -60,18 +60,19 @@ export function answerForecast(
     const sums = sumOf((byBucket.get(at) ?? []).map((each) => each.sums));
     return { date: zone.dateAt(from), sums, value: metricOf(sums, query.metric) ?? 0n };
   });
+  // The period ends now, so that it has at least today.
+  const today = values.at(-1)!;
   const first = values.findIndex(({ sums }) => sums.requests > 0);
-  const known = first === -1 ? [] : values.slice(first);
-  const today = values.at(-1);
+  const known = first === -1 ? [] : values.slice(first, -1);
   const forecast = forecastMonth({
-    today: today?.date ?? zone.dateAt(0),
-    days: new Map(known.slice(0, -1).map(({ date, value }) => [date, value])),
-    todaySoFar: today?.value ?? 0n,
+    today: today.date,
+    days: new Map(known.map(({ date, value }) => [date, value])),
+    todaySoFar: today.value,
   });
   const { estimate } = forecast;
   return {
     tz: zone.name,
-    month: (today?.date ?? "").slice(0, 7),
+    month: today.date.slice(0, 7),
     metric: query.metric,
     to_date: forecast.toDate.toString(),
     estimate:

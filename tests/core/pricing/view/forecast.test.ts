@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { forecastMonth } from "../../../../core/pricing/view/forecast.ts";
-import { DEFAULT_USAGE_QUERY } from "../../../../core/pricing/view/usage-query.ts";
-import { planForecast } from "../../../../core/pricing/view/usage-reports.ts";
-import { addDays, findZone, weekdayOf } from "../../../../core/values/zone.ts";
+import { addDays, weekdayOf } from "../../../../core/values/zone.ts";
 
 const daysBefore = (today: string, count: number, value: (date: string, back: number) => bigint) =>
   new Map(
@@ -14,28 +12,25 @@ const daysBefore = (today: string, count: number, value: (date: string, back: nu
     }),
   );
 
-describe("planForecast()", () => {
-  const zone = findZone("Europe/Berlin") ?? assert.fail();
-  const now = Date.UTC(2026, 10, 23, 12);
-  const firstDay = (floor?: number) => {
-    const result = planForecast(DEFAULT_USAGE_QUERY, { now, zone, ...(floor !== undefined && { floor }) });
-    assert.ok(result.ok);
-    return [zone.dateAt(result.plan.period.from), result.plan.clampedFrom];
-  };
-
-  it("reads eight weeks, and no day that begins before the floor", () => {
-    assert.deepEqual(firstDay(), ["2026-09-28", null]);
-    assert.deepEqual(firstDay(Date.UTC(2020, 0, 1)), ["2026-09-28", null]);
-    assert.deepEqual(firstDay(Date.UTC(2026, 10, 10, 9)), ["2026-11-11", null]);
-    assert.deepEqual(firstDay(zone.startOf("2026-11-10")), ["2026-11-10", null]);
-    assert.deepEqual(firstDay(zone.startOf("2026-11-23")), ["2026-11-23", null]);
-  });
-});
-
 describe("forecastMonth()", () => {
   it("makes no estimate from fewer than 14 days", () => {
     const facts = { today: "2026-11-14", days: daysBefore("2026-11-14", 13, () => 2n), todaySoFar: 1n };
     assert.deepEqual(forecastMonth(facts), { toDate: 27n, days: 13, estimate: null });
+  });
+
+  it("has only today of a month without earlier data", () => {
+    const forecast = forecastMonth({ today: "2026-11-14", days: new Map(), todaySoFar: 5n });
+    assert.deepEqual(forecast, { toDate: 5n, days: 0, estimate: null });
+  });
+
+  it("takes a missing day as one without usage", () => {
+    const today = "2026-11-23";
+    const all = daysBefore(today, 28, (_, back) => (back % 2 === 0 ? 0n : 10n));
+    const some = new Map([...all].filter(([date, value]) => value > 0n || date === addDays(today, -28)));
+    assert.deepEqual(
+      forecastMonth({ today, days: some, todaySoFar: 1n }),
+      forecastMonth({ today, days: all, todaySoFar: 1n }),
+    );
   });
 
   it("continues a steady week exactly, without a range", () => {

@@ -187,6 +187,34 @@ describe("answerUsage()", () => {
     assert.equal(ask("by=model", { groups: [group("a", 1n)], compared: [group("a", 1n)] }).change, null);
   });
 
+  it("sorts equal values by key, with the unknown one last", () => {
+    const groups = ["b", null, "c", "a"].map((by) => group(by, 1n));
+    assert.deepEqual(
+      ask("by=project", { groups }).rows.map(({ key }) => key),
+      ["a", "b", "c", null],
+    );
+  });
+
+  it("states no caveat of what was not counted", () => {
+    const some = { ...sums(1n), requests: 9, estimated: null, unknownBilling: null };
+    const answer = ask("by=project", { groups: [{ by: "x", thenBy: null, sums: some }, group("y", 1n)] });
+    assert.deepEqual(answer.caveats, []);
+    assert.equal(answer.totals.estimated_requests, null);
+  });
+
+  it("states that older requests are no longer kept", () => {
+    const query = parseUsageQuery(new URLSearchParams("period=30d&tz=UTC")).query;
+    const zone = findZone("UTC") ?? assert.fail();
+    const result = planUsage(query, { now, zone, floor: Date.UTC(2026, 9, 20) });
+    assert.ok(result.ok);
+    assert.deepEqual(answerUsage(result.plan, dataOf(result.plan, [])).caveats, [
+      {
+        ...{ kind: "clamped", requests: 0, query: null },
+        sentence: "Older requests are no longer kept: the period begins at 2026-10-20T00:00:00.000Z.",
+      },
+    ]);
+  });
+
   it("states each caveat with the query that opens its rows", () => {
     const some = {
       ...sums(1n),

@@ -70,4 +70,34 @@ describe("usageMarkdown()", () => {
       ].join("\n"),
     );
   });
+
+  it("has two names in a line of two dimensions, and one column for requests", () => {
+    const answer = ask(`${PERIOD}&by=project&then=model&metric=requests`, [
+      { by: "a", thenBy: "m", sums: sums(1_000_000_000_000n) },
+    ]);
+    assert.deepEqual(usageMarkdown(answer).split("\n").slice(2, 6), [
+      "| project | model | requests | spent | plan usage at API prices | unknown billing |",
+      "| --- | --- | ---: | ---: | ---: | ---: |",
+      "| a | m | 1,234 | $1.00 | $5.00 | $0.00 |",
+      "| Total |  | 1,234 | $1.00 | $5.00 | $0.00 |",
+    ]);
+  });
+
+  it("has a single line without a dimension and a bucket, and lists all caveats", () => {
+    const groups = [{ by: null, thenBy: null, sums: { ...sums(0n, 1), incomplete: 1 } }];
+    assert.deepEqual(
+      usageMarkdown(ask(`${PERIOD}&bucket=none`, groups))
+        .split("\n")
+        .slice(2),
+      [
+        "| requests | spent | plan usage at API prices | unknown billing |",
+        "| ---: | ---: | ---: | ---: |",
+        "| 1,234 | $0.00 | $5.00 | $0.00 |",
+        "",
+        "- 1 request has no known price; its cost is not included.",
+        "- 1 request has incomplete token counts; its cost may be higher.",
+        "",
+      ],
+    );
+  });
 });
