@@ -5,7 +5,12 @@ import {
   readLogLines,
 } from "../../adapters/agent-logs/read-log-lines.ts";
 import { readLogRows } from "../../adapters/agent-logs/read-log-rows.ts";
-import { type LogEntry, type LogFault, largerEntry } from "../../core/metering/agent-logs/log-entry.ts";
+import {
+  type LogEntry,
+  type LogFault,
+  largerEntry,
+  type PullRequestLink,
+} from "../../core/metering/agent-logs/log-entry.ts";
 import {
   LOG_READER_VERSION,
   logFormatOf,
@@ -18,6 +23,7 @@ export interface FileReceiver {
   /** Receives each entry once, or again if a later line has more tokens. */
   onEntries(entries: readonly LogEntry[]): Promise<void>;
   onFault(fault: LogFault): void;
+  onLink?(link: PullRequestLink): void;
   onLines(lines: number): void;
   onBytes(bytes: number): void;
 }
@@ -133,6 +139,7 @@ async function readLines(file: FoundLog, before: LogPosition | null, held: HeldE
         if (isEnded) {
           state = step.state;
           for (const fault of step.faults) held.onFault(fault);
+          if (step.link !== undefined) held.onLink?.(step.link);
         } else held.add(reader.end(step.state));
       },
       onTooLong: () => held.onFault("too_long"),

@@ -22,6 +22,9 @@ const batchSize = 500;
 /** How many bodies one transaction deletes. Each may overwrite half a megabyte. */
 const bodyBatchSize = 100;
 
+/** What is known about the logs of agents, besides the records. */
+export const LOG_TABLES = ["log_files", "log_matches", "log_pull_requests"];
+
 /** The note with the instant before which the user deleted the records. */
 const PRUNED_BEFORE = "pruned_before";
 
@@ -145,8 +148,7 @@ export function readPrunedBefore(state: SqliteConnection): Millis | null {
 
 /** So that the next import of logs reads everything again. */
 function deleteLogPositions(state: SqliteConnection): void {
-  state.prepare("DELETE FROM log_files").run([]);
-  state.prepare("DELETE FROM log_matches").run([]);
+  for (const table of LOG_TABLES) state.prepare(`DELETE FROM ${table}`).run([]);
 }
 
 function deleteOrigins(state: SqliteConnection): void {

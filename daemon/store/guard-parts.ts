@@ -218,6 +218,7 @@ function guardBudgets(part: () => BudgetStore, guard: Guard): BudgetStore {
 function guardLogs(part: () => LogStore, guard: Guard): LogStore {
   return {
     position: (path) => guard(() => part().position(path)),
+    linkPullRequests: () => guard(() => part().linkPullRequests()),
     save: (batch, at) => guard(() => part().save(batch, at)),
     prunedBefore: () => guard(() => part().prunedBefore()),
     matchesOf: (requestIds) => guard(() => part().matchesOf(requestIds)),

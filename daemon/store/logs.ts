@@ -1,10 +1,12 @@
+import { type LinkableCall, linkPullRequests } from "../../core/metering/agent-logs/link-pull-requests.ts";
+import type { PullRequestLink } from "../../core/metering/agent-logs/log-entry.ts";
 import type { WireCall } from "../../core/metering/agent-logs/match-entries.ts";
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
 import { storedFields } from "../../core/values/record-fields.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
-import { deleteRows, readPrunedBefore } from "./deletion.ts";
+import { deleteRows, LOG_TABLES, readPrunedBefore } from "./deletion.ts";
 import { advanceCursor, changePending } from "./pending.ts";
 import type { LogBatch, LogChanges, LogMatch, LogPosition, LogStore } from "./port/logs.ts";
 import { insertRecordRows } from "./records.ts";
@@ -53,6 +55,7 @@ export function createLogStore({ state }: Pick<StoreConnections, "state">): LogS
         )
         .get([path]),
     save: (batch, at) => state.transaction(() => saveBatch(state, batch, at)),
+    linkPullRequests: () => readLinkedSessions(state).reduce((sum, id) => sum + linkSession(state, id), 0),
     matched: (entryIds) => findIds(state, "log_matches", "entry_id", entryIds),
     prunedBefore: () => readPrunedBefore(state),
     matchesOf: (requestIds) =>
@@ -103,11 +106,15 @@ function findIds(
 
 function saveBatch(
   state: SqliteConnection,
-  { records, matches, position }: LogBatch,
+  { records, matches, position, links = [] }: LogBatch,
   at: Millis,
 ): LogChanges {
   const changes = saveRecords(state, records, at);
   if (matches.length > 0) saveMatches(state, matches);
+  const link = state.prepare(
+    `INSERT OR REPLACE INTO log_pull_requests (session_id, linked_at, pull_request, agent) VALUES (?, ?, ?, ?)`,
+  );
+  for (const each of links) link.run([each.session, each.at, each.pullRequest, each.agent]);
   if (position !== null)
     state
       .prepare(
@@ -184,6 +191,43 @@ function saveMatches(state: SqliteConnection, matches: LogBatch["matches"]): voi
   deleteRows(state, requestsById(matches.map(({ entryId }) => entryId)));
 }
 
+const readLinkedSessions = (state: SqliteConnection) =>
+  state
+    .prepare<{ id: string }>("SELECT DISTINCT session_id AS id FROM log_pull_requests")
+    .all([])
+    .map(({ id }) => id);
+
+/** Gives the calls of one session their pull requests. A call whose caller becomes known later gets it at the next import. */
+function linkSession(state: SqliteConnection, session: string): number {
+  const links = state
+    .prepare<Omit<PullRequestLink, "session">>(
+      `SELECT linked_at AS at, pull_request AS pullRequest FROM log_pull_requests WHERE session_id = ? ORDER BY linked_at`,
+    )
+    .all([session]);
+  const calls = state
+    .prepare<LinkableCall>(
+      `SELECT request_id AS requestId, requested_at AS at, git_branch AS branch, git_remote AS remote,
+         pull_request AS pullRequest
+       FROM requests WHERE session_id = ? ORDER BY requested_at, seq`,
+    )
+    .all([session]);
+  const found = [...linkPullRequests(calls, links)];
+  for (let from = 0; from < found.length; from += BATCH) {
+    const batch = found.slice(from, from + BATCH);
+    state.transaction(() => setPullRequests(state, batch));
+  }
+  return found.length;
+}
+
+function setPullRequests(state: SqliteConnection, found: readonly (readonly [string, number])[]): void {
+  const update = state.prepare(
+    "UPDATE requests SET pull_request = ? WHERE request_id = ? AND pull_request IS NULL",
+  );
+  changeRequests(state, requestsById(found.map(([id]) => id)), () => {
+    for (const [id, pullRequest] of found) update.run([pullRequest, id]);
+  });
+}
+
 function readFreeWireCalls(state: SqliteConnection, from: Millis, to: Millis): WireCall[] {
   return state
     .prepare<RequestRow>(
@@ -217,6 +261,6 @@ function removeSome(state: SqliteConnection, agent: string | null): number {
 
 function forgetLogs(state: SqliteConnection, agent: string | null): void {
   const condition = agent === null ? "" : " WHERE agent = ?";
-  for (const table of ["log_files", "log_matches"])
+  for (const table of LOG_TABLES)
     state.prepare(`DELETE FROM ${table}${condition}`).run(agent === null ? [] : [agent]);
 }

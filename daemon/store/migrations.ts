@@ -638,6 +638,20 @@ export const migrations: readonly Migration[] = [
     ],
     expects: { indexes: ["usage_day_series_day"] },
   },
+  {
+    // The pull requests that agents' logs name: see `logs.ts`.
+    to: 34,
+    statements: [
+      `CREATE TABLE log_pull_requests (
+        session_id TEXT NOT NULL,
+        linked_at INTEGER NOT NULL,
+        pull_request INTEGER NOT NULL,
+        agent TEXT NOT NULL,
+        PRIMARY KEY (session_id, linked_at)
+      ) STRICT, WITHOUT ROWID`,
+    ],
+    expects: { columns: { log_pull_requests: ["session_id", "linked_at", "pull_request", "agent"] } },
+  },
 ];
 
 /** The latest schema version. */

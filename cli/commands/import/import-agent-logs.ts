@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type FoundLog, findLogFiles } from "../../../adapters/agent-logs/find-log-files.ts";
 import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
-import type { LogAgent } from "../../../core/metering/agent-logs/log-entry.ts";
+import type { LogAgent, PullRequestLink } from "../../../core/metering/agent-logs/log-entry.ts";
 import type { Config } from "../../../core/operations/config/config.ts";
 import { createRedact } from "../../../core/privacy/redaction/redact.ts";
 import type { Millis } from "../../../core/values/time.ts";
@@ -86,7 +86,7 @@ async function importFiles(context: CommandContext, work: Import): Promise<Impor
     since,
   });
   const summaries = new Map<LogAgent, AgentSummary>();
-  const result: ImportResult = { agents: [], problems: [], replaced: 0 };
+  const result: ImportResult = { agents: [], problems: [], replaced: 0, linked: 0 };
   const changed = files.filter((file) => {
     const summary = summaries.get(file.agent) ?? emptySummary(file.agent);
     summaries.set(file.agent, summary);
@@ -113,6 +113,7 @@ async function importFiles(context: CommandContext, work: Import): Promise<Impor
     progress.end();
   }
   result.replaced = writer.replaceByWire();
+  result.linked = dryRun ? 0 : store.logs.linkPullRequests();
   result.agents = [...summaries.values()];
   return result;
 }
@@ -126,11 +127,13 @@ async function importFile(
   result: ImportResult,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
+  const links: PullRequestLink[] = [];
   const read = await readAgentFile(file, store.logs.position(file.path), join(home, "import"), {
     onEntries: (entries) => writer.write(entries, file.path, summary),
     onFault: (fault) => {
       summary.faults[fault] = (summary.faults[fault] ?? 0) + 1;
     },
+    onLink: (link) => links.push(link),
     onLines: (lines) => {
       summary.lines += lines;
     },
@@ -142,7 +145,12 @@ async function importFile(
     return;
   }
   summary.filesRead += 1;
+  if (dryRun) return;
   // After an import since a date, the rest of the file is still to be read.
-  if (!dryRun && since === null)
-    store.logs.save({ records: [], matches: [], position: read.position }, Date.now());
+  const position = since === null ? read.position : null;
+  const { agent } = file;
+  store.logs.save(
+    { records: [], matches: [], position, links: links.map((link) => ({ ...link, agent })) },
+    Date.now(),
+  );
 }

@@ -12,6 +12,8 @@ export interface ImportResult {
   problems: { path: string; reason: string }[];
   /** Records from earlier imports that records of the proxy replaced. */
   replaced: number;
+  /** Calls whose pull request the logs name. */
+  linked: number;
 }
 
 /** How many files that were not read are named. */
@@ -29,7 +31,7 @@ const right = "right" as const;
 
 /** Renders what an import did, for people. */
 export function renderImport(
-  { agents, problems, replaced }: ImportResult,
+  { agents, problems, replaced, linked }: ImportResult,
   dryRun: boolean,
   width: number,
 ): string {
@@ -53,6 +55,8 @@ export function renderImport(
     lines.push(
       `${formatQuantity(replaced, "earlier record")} from logs ${replaced === 1 ? "was" : "were"} replaced by records from the wire.`,
     );
+  if (linked > 0)
+    lines.push(`${formatQuantity(linked, "call")} got the pull request that the logs name for the session.`);
   for (const { path, reason } of problems.slice(0, MAX_PROBLEMS))
     lines.push(`Could not read ${path}: ${REASONS[reason] ?? reason}.`);
   if (problems.length > MAX_PROBLEMS)
@@ -112,7 +116,7 @@ function notesOf({ agent, faults, overlapping, grown, pruned }: AgentSummary): s
 }
 
 /** What an import did, as JSON. */
-export function toJson({ agents, problems, replaced }: ImportResult, dryRun: boolean) {
+export function toJson({ agents, problems, replaced, linked }: ImportResult, dryRun: boolean) {
   return {
     dry_run: dryRun,
     agents: agents.map((each) => ({
@@ -138,6 +142,7 @@ export function toJson({ agents, problems, replaced }: ImportResult, dryRun: boo
       faults: each.faults,
     })),
     replaced_by_wire: replaced,
+    linked_to_pull_requests: linked,
     problems,
   };
 }

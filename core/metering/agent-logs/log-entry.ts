@@ -84,6 +84,13 @@ export interface LogEntry {
   readonly remote: string | null;
 }
 
+/** A line of a log that names the pull request of a session. */
+export interface PullRequestLink {
+  readonly session: string;
+  readonly at: Millis;
+  readonly pullRequest: number;
+}
+
 /** What is known about a file before it is read. */
 export interface LogFile {
   /** The session that the file's name or folder states. */
@@ -96,6 +103,7 @@ export interface LogStep<State> {
   readonly state: State;
   readonly entries: readonly LogEntry[];
   readonly faults: readonly LogFault[];
+  readonly link?: PullRequestLink;
 }
 
 /**

@@ -10,7 +10,7 @@ import { droidLog, gooseLog } from "./readers/session-logs.ts";
 import { clineLog, clineTaskLog, kiloTaskLog, rooLog } from "./readers/vscode-logs.ts";
 
 /** Changes with every change of a reader: files that another version read are read again from the start. */
-export const LOG_READER_VERSION = 1;
+export const LOG_READER_VERSION = 2;
 
 /** How a file is read: line by line, as one JSON document, or as rows of a SQLite database. */
 export type LogFileKind = "lines" | "document" | "rows";

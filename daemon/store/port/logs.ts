@@ -1,3 +1,4 @@
+import type { PullRequestLink } from "../../../core/metering/agent-logs/log-entry.ts";
 import type { WireCall } from "../../../core/metering/agent-logs/match-entries.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import type { Millis } from "../../../core/values/time.ts";
@@ -35,6 +36,7 @@ export interface LogBatch {
   readonly records: readonly RequestRecord[];
   readonly matches: readonly LogMatch[];
   readonly position: LogPosition | null;
+  readonly links?: readonly (PullRequestLink & Pick<LogPosition, "agent">)[];
 }
 
 /** What storing a batch changed. */
@@ -55,6 +57,11 @@ export interface LogStore {
    * Records are marked as not to be sent to a cloud.
    */
   save(batch: LogBatch, at: Millis): LogChanges;
+  /**
+   * Gives the calls of sessions with links their pull request, as far as it is unknown; those of the proxy too. Returns how many got
+   * one. Idempotent.
+   */
+  linkPullRequests(): number;
   /** Returns which of these entries were matched before. */
   matched(entryIds: readonly string[]): Set<string>;
   /** Returns the instant before which the user deleted all records, so that none is imported. Null: there is none. */

@@ -195,3 +195,51 @@ describe("removal", () => {
     });
   });
 });
+
+describe("linkPullRequests()", () => {
+  const link = { session: "s-1", at: noon + 5_000, pullRequest: 7, agent: "claude" };
+  const on = (given: Partial<RequestRecord>) => sampleRecord({ sessionId: "s-1", gitBranch: "x", ...given });
+  const saveLink = (store: Store) =>
+    store.logs.save({ records: [], matches: [], position: null, links: [link] }, noon);
+  const costOf = async (store: Store, pullRequest: number) =>
+    (await store.reports.read({ by: "total", from: null, to: null, pullRequest }))[0]?.requests ?? 0;
+
+  it("gives the calls of the session the pull request, from logs and from the wire, in the rollups too", async () => {
+    await withStore(async (store) => {
+      const records = [
+        on({ requestedAt: noon }),
+        on({ requestedAt: noon + 10_000, recordSource: "logs" }),
+        on({ requestedAt: noon + 20_000, pullRequest: 3 }),
+        on({ requestedAt: noon + 20_000, gitBranch: "main" }),
+        on({ requestedAt: noon, sessionId: "s-2" }),
+      ];
+      store.records.insert(records);
+      while (store.rollups.buildSome(noon + 86_400_000));
+      saveLink(store);
+      assert.equal(store.logs.linkPullRequests(), 2);
+      assert.equal(store.logs.linkPullRequests(), 0);
+      assert.deepEqual([await costOf(store, 7), await costOf(store, 3)], [2, 1]);
+    });
+  });
+
+  it("links a call that was stored later, or whose caller became known later, at the next import", async () => {
+    await withStore((store) => {
+      saveLink(store);
+      assert.equal(store.logs.linkPullRequests(), 0);
+      const due = on({ requestedAt: noon, attributionDueAt: noon + 30_000 });
+      store.records.insert([due]);
+      assert.equal(store.logs.linkPullRequests(), 1);
+      store.insertBatch({ records: [], bodies: [], coverage: [], attributed: [due] });
+      assert.equal(store.logs.linkPullRequests(), 1);
+    });
+  });
+
+  it("links nothing once what is known about the logs is forgotten", async () => {
+    await withStore((store) => {
+      saveLink(store);
+      store.logs.forget("claude");
+      store.records.insert([on({ requestedAt: noon })]);
+      assert.equal(store.logs.linkPullRequests(), 0);
+    });
+  });
+});

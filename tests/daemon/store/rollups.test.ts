@@ -377,6 +377,16 @@ const anOperation: fc.Arbitrary<Operation> = fc.oneof(
         ),
     ],
   ),
+  fc.tuple(anInstant, fc.constantFrom("s1", "s2"), fc.constantFrom(2, 12)).map(
+    ([at, session, pullRequest]): Operation => [
+      "link a pull request",
+      (store) => {
+        const links = [{ session, at, pullRequest, agent: "claude" }];
+        store.logs.save({ records: [], matches: [], position: null, links }, later);
+        store.logs.linkPullRequests();
+      },
+    ],
+  ),
   fc.tuple(aBound, aBound, fc.boolean()).map(
     ([from, to, isForth]): Operation => [
       "reassign",

@@ -1,3 +1,4 @@
+import { readPullRequestNumber } from "../../attribution/pull-request.ts";
 import { readAnthropicCounts, readIterations } from "../../usage/readers/anthropic-usage.ts";
 import { isObject } from "../../usage/token-counts.ts";
 import { setExtra } from "../../usage/usage-extras.ts";
@@ -5,6 +6,7 @@ import {
   type LogEntry,
   type LogFault,
   type LogReader,
+  type LogStep,
   largerEntry,
   NOT_STATED,
   totalTokens,
@@ -36,12 +38,14 @@ export interface ClaudeState {
  *   id. So the id of the response (`msg_…`) alone is the key. An id of another form, from a gateway, counts within its session.
  * - `<synthetic>` messages were written by the agent.
  * - `usage.iterations` contains calls of other models (an advisor), which are entries of their own, as they are on the wire.
+ * - `pr-link` lines name the pull request of the session. They are repeated.
  */
 export const claudeLog: LogReader<ClaudeState> = {
-  needles: ['"usage"'],
+  needles: ['"usage"', '"pr-link"'],
   start: ({ session }) => ({ session, pending: [] }),
   read(state, item, line) {
     const members = membersOf(item);
+    if (members.type === "pr-link") return readLink(state, members);
     const message = membersOf(members.message);
     if (members.type !== "assistant" || !isObject(message.usage)) return noStep(state);
     if (message.model === "<synthetic>") return faultStep(state, "synthetic");
@@ -61,6 +65,16 @@ export const claudeLog: LogReader<ClaudeState> = {
   },
   end: ({ pending }) => withCounts(pending),
 };
+
+function readLink(state: ClaudeState, members: Members): LogStep<ClaudeState> {
+  const session = readText(members.sessionId) ?? state.session;
+  const at = readTime(members.timestamp);
+  const pullRequest = readPullRequestNumber(readId(members.prNumber));
+  const step = noStep(state);
+  return session === null || at === null || pullRequest === null
+    ? step
+    : { ...step, link: { session, at, pullRequest } };
+}
 
 const withCounts = (entries: readonly LogEntry[]) => entries.filter((entry) => totalTokens(entry) > 0);
 

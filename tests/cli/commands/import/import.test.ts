@@ -38,6 +38,7 @@ interface ImportJson {
     faults: Record<string, number>;
   }[];
   readonly replaced_by_wire: number;
+  readonly linked_to_pull_requests: number;
   readonly problems: readonly { path: string; reason: string }[];
 }
 
@@ -199,6 +200,27 @@ describe("meter import", () => {
         );
       },
       [sampleRecord({ requestedAt: at, client: "copilot" })],
+    );
+  });
+
+  it("gives calls of the proxy the pull request that the log names", async () => {
+    await onMachine(
+      async (machine) => {
+        machine.addSample("claude", CLAUDE);
+        const first = await machine.import();
+        // The calls before the link whose branch the log does not state get none.
+        assert.equal(first.linked_to_pull_requests, 4);
+        const { stdout } = await machine.run("cost", "--pr", "7", "--json");
+        assert.equal((JSON.parse(stdout) as { requests: number }).requests, 4, stdout);
+        assert.equal((await machine.import()).linked_to_pull_requests, 0);
+      },
+      [
+        sampleRecord({
+          sessionId: "s-1",
+          requestedAt: Date.parse("2026-08-01T10:03:00Z"),
+          gitBranch: "feat/x",
+        }),
+      ],
     );
   });
 
