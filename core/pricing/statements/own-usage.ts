@@ -58,7 +58,7 @@ const emptyUsage = (date: CalendarDate, model: string): OwnUsage => ({
   apart: new Map(),
 });
 
-/** The parts by the labels of cost lines. A tier's suffix follows the label. */
+/** The parts by the labels of cost lines, without their medium. A tier's suffix follows the label. */
 const PART_OF_LABEL: readonly (readonly [label: string, part: TokenPart])[] = [
   ["input", "input"],
   ["cache read", "cache read"],
@@ -67,6 +67,8 @@ const PART_OF_LABEL: readonly (readonly [label: string, part: TokenPart])[] = [
   ["output", "output"],
   ["thinking", "output"],
 ];
+
+const MEDIUM = /^(?:audio|image|video) /;
 
 const dayOfMillis = (at: number): CalendarDate => new Date(at).toISOString().slice(0, 10);
 
@@ -111,7 +113,8 @@ function addMetered(usage: OwnUsage, record: RequestRecord, priced: PricedUsage)
 
 function addParts(usage: OwnUsage, { lines }: PricedUsage): void {
   for (const { label, costPicoUsd } of lines) {
-    const part = PART_OF_LABEL.find(([start]) => label.startsWith(start))?.[1];
+    const name = label.replace(MEDIUM, "");
+    const part = PART_OF_LABEL.find(([start]) => name.startsWith(start))?.[1];
     if (part === undefined) usage.fees += costPicoUsd;
     else usage.partCosts[part] = (usage.partCosts[part] ?? 0n) + costPicoUsd;
   }
