@@ -1,3 +1,4 @@
+import { normaliseServiceTier } from "../factors.ts";
 import {
   EMPTY_LINE,
   type JsonObject,
@@ -66,8 +67,8 @@ const partOf = (value: unknown): TokenPart | null => {
 const kindOf = (costType: string | null): LineKind =>
   costType === null || costType === "tokens" || costType === "token" ? "usage" : "fee";
 
-const tierOf = (tier: string | null): string | null =>
-  tier === "standard" || tier === "message" ? null : tier;
+/** The Console's exports call the standard tier `message`. */
+const tierOf = (tier: string | null): string | null => (tier === "message" ? null : normaliseServiceTier(tier));
 
 /** Whether each bucket of a page has a start in RFC 3339, as Anthropic's reports do. */
 const hasBuckets = (page: JsonObject) =>

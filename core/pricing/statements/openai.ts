@@ -1,3 +1,4 @@
+import { normaliseServiceTier } from "../factors.ts";
 import { definedCounts } from "./anthropic.ts";
 import {
   EMPTY_LINE,
@@ -114,13 +115,12 @@ function usageLine(date: string, result: JsonObject) {
   const read = countOf("input_cached_tokens", result.input_cached_tokens) ?? 0n;
   const written = countOf("input_cache_write_tokens", result.input_cache_write_tokens) ?? 0n;
   const isBatch = String(result.batch).toLowerCase() === "true";
-  const tier = nameOf(result.service_tier);
   return {
     ...EMPTY_LINE,
     date,
     model: nameOf(result.model),
     key: nameOf(result.api_key_id),
-    tier: isBatch ? "batch" : tier === "default" || tier === "standard" ? null : tier,
+    tier: isBatch ? "batch" : normaliseServiceTier(nameOf(result.service_tier)),
     tokens: definedCounts({
       input: all >= read + written ? all - read - written : null,
       "cache read": read,

@@ -1,6 +1,7 @@
 import { effectiveBilling } from "../../values/billing.ts";
 import type { BillingMode, RequestRecord } from "../../values/record.ts";
 import type { CalendarDate } from "../../values/time.ts";
+import { normaliseServiceTier } from "../factors.ts";
 import type { PricedUsage } from "../price-usage.ts";
 import { billModelOf } from "./bill-model.ts";
 import type { PartCounts, TokenPart } from "./statement-line.ts";
@@ -101,8 +102,8 @@ function addMetered(usage: OwnUsage, record: RequestRecord, priced: PricedUsage)
   if (!record.tokensComplete && record.errorClass === null) usage.incomplete++;
   for (const [part, count] of Object.entries(partTokens(record)))
     usage.tokens[part as TokenPart] += count as bigint;
-  const tier = record.serviceTier;
-  if (tier !== null && tier !== "standard" && tier !== "default") addShare(usage.tiers, tier, cost ?? 0n);
+  const tier = normaliseServiceTier(record.serviceTier);
+  if (tier !== null) addShare(usage.tiers, tier, cost ?? 0n);
   if (dayOfMillis(record.requestedAt + record.latencyMs) !== usage.date) {
     usage.pastMidnight.requests++;
     usage.pastMidnight.costPicoUsd += cost ?? 0n;
