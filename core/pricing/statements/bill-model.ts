@@ -18,5 +18,5 @@ export function billModelOf(name: string): string {
     .slice(path.lastIndexOf("/") + 1)
     .replace(SNAPSHOT, "")
     .replaceAll(NOT_THE_MODEL, "");
-  return (bare.match(/[a-z]+|\d+/g) ?? []).sort().join("-");
+  return (bare.match(/\p{L}+|\d+/gu) ?? []).sort().join("-");
 }

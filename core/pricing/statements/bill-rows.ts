@@ -1,5 +1,4 @@
 import type { CalendarDate } from "../../values/time.ts";
-import { billModelOf } from "./bill-model.ts";
 import { type OwnDays, type OwnUsage, rowKey } from "./own-usage.ts";
 import type { PartCounts, StatementFormat, StatementLine, TokenPart } from "./statement-line.ts";
 
@@ -84,7 +83,7 @@ export function addBilledLine(
   line: StatementLine,
   format: Pick<StatementFormat, "unitPicoUsd">,
 ): void {
-  const key = rowKey(line.date, line.model === null ? "" : billModelOf(line.model));
+  const key = rowKey(line.date, line.model);
   const billed = days.rows.get(key) ?? emptyBilled(line.date, line.model);
   days.rows.set(key, billed);
   if (line.kind === "usage" && line.model === null && line.costPicoUsd !== null)
@@ -148,7 +147,7 @@ export function pairRows(billed: BilledDays, own: OwnDays, hasFeesApart: boolean
   }
   for (const date of new Set([...ownFees.keys(), ...[...billed.rows.values()].map((row) => row.date)])) {
     if (billed.wholeDays.has(date)) rows.push(wholeDay(date, billed, own));
-    else pushFees(rows, date, billed.rows.get(rowKey(date, "")) ?? null, ownFees.get(date) ?? 0n);
+    else pushFees(rows, date, billed.rows.get(rowKey(date, null)) ?? null, ownFees.get(date) ?? 0n);
   }
   return rows.sort((a, b) => compareTexts(a.date, b.date) || compareTexts(a.model, b.model));
 }

@@ -76,13 +76,14 @@ const dayOfMillis = (at: number): CalendarDate => new Date(at).toISOString().sli
 /** Our records by day in UTC and model, as they are compared with a statement. */
 export type OwnDays = Map<string, OwnUsage>;
 
-/** The key of a day and a model. */
-export const rowKey = (date: CalendarDate, billModel: string): string => `${date} ${billModel}`;
+/** The key of a day and a model, or of what the day has without a model. */
+export const rowKey = (date: CalendarDate, model: string | null): string =>
+  model === null ? date : `${date} ${billModelOf(model)}`;
 
 /** Adds a record. `priced` is the calculation of its cost, from which the parts come. */
 export function addOwnRecord(days: OwnDays, record: RequestRecord, priced: PricedUsage): void {
   const date = dayOfMillis(record.requestedAt);
-  const key = rowKey(date, billModelOf(record.model));
+  const key = rowKey(date, record.model);
   let usage = days.get(key);
   if (usage === undefined) {
     usage = emptyUsage(date, record.model);
