@@ -14,6 +14,7 @@ import {
   checkUsd,
   countOf,
   dayOf,
+  firstResult,
   isObject,
   nameOf,
   objectAt,
@@ -79,11 +80,6 @@ const resultsOf = (page: JsonObject) =>
     const date = dayOf("starting_at", bucket.starting_at);
     return objectsAt(bucket, "results").map((result) => ({ date, result }));
   });
-
-const firstResult = (page: JsonObject): JsonObject | undefined =>
-  (page.data as readonly JsonObject[])
-    .flatMap(({ results }) => (Array.isArray(results) ? results : []))
-    .find(isObject);
 
 /**
  * `GET /v1/organizations/cost_report`, by day in UTC. `amount` is a decimal text in cents. Source:

@@ -13,7 +13,7 @@ import {
   checkUsd,
   countOf,
   dayOfSeconds,
-  isObject,
+  firstResult,
   nameOf,
   objectAt,
   objectsAt,
@@ -55,13 +55,6 @@ function readLineItem(lineItem: string | null) {
   }
   return { kind: "fee" as LineKind, model: null, part: null, tier: null, item: lineItem };
 }
-
-const firstResult = (page: JsonObject): JsonObject | undefined => {
-  const data = Array.isArray(page.data) ? page.data : [];
-  return data
-    .flatMap((bucket) => (isObject(bucket) && Array.isArray(bucket.results) ? bucket.results : []))
-    .find(isObject);
-};
 
 const resultsOf = (page: JsonObject) =>
   objectsAt(page, "data").flatMap((bucket) => {

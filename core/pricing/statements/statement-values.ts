@@ -98,6 +98,12 @@ export function objectsAt(value: JsonObject, name: string): readonly JsonObject[
   return Array.isArray(inner) && inner.every(isObject) ? inner : fail(name, inner);
 }
 
+/** Returns the first result of a page's buckets, by which the page's format is recognised. */
+export function firstResult({ data }: JsonObject): JsonObject | undefined {
+  const buckets = Array.isArray(data) ? data.filter(isObject) : [];
+  return buckets.flatMap(({ results }) => (Array.isArray(results) ? results : [])).find(isObject);
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
