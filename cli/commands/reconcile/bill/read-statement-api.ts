@@ -3,6 +3,8 @@ import type { CloudClient, CloudClientResult } from "../../../../core/ports/clou
 import { parsePages } from "../../../../core/pricing/statements/statement-formats.ts";
 import type { StatementFormat, StatementLine } from "../../../../core/pricing/statements/statement-line.ts";
 import type { CalendarDate } from "../../../../core/values/time.ts";
+import { addDays } from "../../../../core/values/zone.ts";
+import { formatCalendarDate } from "../../../../core/wire/instant.ts";
 import { createHttpClient } from "../../../cloud/http-client.ts";
 import { readConfig } from "../../../home/read-config.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
@@ -21,12 +23,10 @@ interface StatementApi {
   readonly pageParameter: string | null;
 }
 
-/** A day after, or the day itself in seconds, since the ends of all of these reports are exclusive. */
-const dayAfter = (day: CalendarDate) =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + MS_PER_DAY).toISOString().slice(0, 10);
-const secondsOf = (day: CalendarDate) => Date.parse(`${day}T00:00:00Z`) / 1_000;
+/** Returns the next day: the ends of all of these reports are exclusive. */
+const dayAfter = (day: CalendarDate) => addDays(day, 1);
 
-const MS_PER_DAY = 86_400_000;
+const secondsOf = (day: CalendarDate) => Date.parse(`${day}T00:00:00Z`) / 1_000;
 
 /** The providers. Sources of the parameters: as in the readers of `core/pricing/statements`. */
 export const STATEMENT_APIS: Readonly<Record<string, StatementApi>> = {
@@ -90,11 +90,8 @@ export async function readStatementApi(
     throw new CommandFailure(`Set ${api.variable} to an admin key of ${provider}.`);
   const { config } = await readConfig(context.home, context.env);
   const client = createHttpClient(config.proxy.extraCa);
-  const yesterday = new Date(Date.now() - MS_PER_DAY).toISOString().slice(0, 10);
-  const to = selection.to ?? yesterday;
-  const from =
-    selection.from ??
-    new Date(Date.parse(`${to}T00:00:00Z`) - (DEFAULT_DAYS - 1) * MS_PER_DAY).toISOString().slice(0, 10);
+  const to = selection.to ?? addDays(formatCalendarDate(Date.now()), -1);
+  const from = selection.from ?? addDays(to, 1 - DEFAULT_DAYS);
   try {
     for (const report of api.reports(from, to))
       await readReport(client, api, key, report, (line, format) => onLine(report, line, format));

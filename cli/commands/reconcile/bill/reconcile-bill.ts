@@ -3,6 +3,7 @@ import { explainRequest } from "../../../../core/pricing/explain-request.ts";
 import { compareBill } from "../../../../core/pricing/statements/compare-bill.ts";
 import { addOwnRecord, type OwnDays } from "../../../../core/pricing/statements/own-usage.ts";
 import type { CalendarDate } from "../../../../core/values/time.ts";
+import { formatCalendarDate } from "../../../../core/wire/instant.ts";
 import type { Store } from "../../../../daemon/store/port/store.ts";
 import { withStore } from "../../../home/open-store.ts";
 import { readConfig } from "../../../home/read-config.ts";
@@ -93,7 +94,7 @@ function findFirstDay(records: Store["records"], provider: string): CalendarDate
   for (let afterSeq = 0; ; ) {
     const page = records.read({ from: null, to: null, afterSeq, limit: PAGE_ROWS });
     const first = page.find((record) => record.provider === provider && record.recordSource !== "logs");
-    if (first !== undefined) return new Date(first.requestedAt).toISOString().slice(0, 10);
+    if (first !== undefined) return formatCalendarDate(first.requestedAt);
     const last = page.at(-1);
     if (last === undefined) return null;
     afterSeq = last.seq;
