@@ -69,7 +69,8 @@ const kindOf = (costType: string | null): LineKind =>
   costType === null || costType === "tokens" || costType === "token" ? "usage" : "fee";
 
 /** The Console's exports call the standard tier `message`. */
-const tierOf = (tier: string | null): string | null => (tier === "message" ? null : normaliseServiceTier(tier));
+const tierOf = (tier: string | null): string | null =>
+  tier === "message" ? null : normaliseServiceTier(tier);
 
 /** Whether each bucket of a page has a start in RFC 3339, as Anthropic's reports do. */
 const hasBuckets = (page: JsonObject) =>

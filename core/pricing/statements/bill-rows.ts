@@ -1,5 +1,5 @@
 import type { CalendarDate } from "../../values/time.ts";
-import { type OwnDays, type OwnUsage, rowKey } from "./own-usage.ts";
+import { emptyUsage, type OwnDays, type OwnUsage, rowKey } from "./own-usage.ts";
 import type { PartCounts, StatementFormat, StatementLine, TokenPart } from "./statement-line.ts";
 
 /** What the statement has for one model and one day. */
@@ -200,17 +200,10 @@ function sumOwn(date: CalendarDate, model: string, rows: readonly OwnUsage[], fe
     add(apart, row.apart);
   }
   return {
-    ...{ date, model, tiers, apart, fees, partCosts: {} },
+    ...emptyUsage(date, model),
+    ...{ tiers, apart, fees },
     requests: total("requests"),
     costPicoUsd: fees + rows.reduce((sum, row) => sum + row.costPicoUsd, 0n),
-    tokens: {
-      input: 0n,
-      "all input": 0n,
-      "cache read": 0n,
-      "cache write": 0n,
-      "cache write 1h": 0n,
-      output: 0n,
-    },
     unpriced: total("unpriced"),
     estimated: total("estimated"),
     incomplete: total("incomplete"),

@@ -1,4 +1,5 @@
 import type { CalendarDate } from "../../values/time.ts";
+import { magnitude } from "../reconcile/variance.ts";
 import { type BilledDays, pairRows } from "./bill-rows.ts";
 import { type ComparedRow, explainRows } from "./explain-bill.ts";
 import type { OwnDays } from "./own-usage.ts";
@@ -29,7 +30,6 @@ export function compareBill(
   const facts = { format, firstDay, hasCosts, unitPicoUsd: billed.unitPicoUsd ?? 1n };
   const rows = explainRows(pairRows(billed, own, format.hasFeesApart && hasCosts), facts);
   const sum = (of: (row: ComparedRow) => bigint) => rows.reduce((total, row) => total + of(row), 0n);
-  const magnitude = (value: bigint) => (value < 0n ? -value : value);
   return {
     rows,
     billedPicoUsd: hasCosts ? sum(({ billed }) => billed?.costPicoUsd ?? 0n) : null,

@@ -1,5 +1,7 @@
 import type { CalendarDate } from "../../values/time.ts";
+import { addDays } from "../../values/zone.ts";
 import { divideHalfEven } from "../decimal.ts";
+import { magnitude } from "../reconcile/variance.ts";
 import { billModelOf } from "./bill-model.ts";
 import type { BilledTier, BilledUsage, BillRow } from "./bill-rows.ts";
 import type { OwnUsage } from "./own-usage.ts";
@@ -114,7 +116,7 @@ function explainUsage({ kind, own }: BillRow, state: Explaining, facts: BillFact
   const { billed } = state;
   if (own === null) {
     if (state.left !== 0n || (!facts.hasCosts && hasTokens(billed)))
-      take(state, { kind: "calls_not_here", picoUsd: state.left, ...stated(billed?.requests) });
+      take(state, { kind: "calls_not_here", picoUsd: state.left, ...statedRequests(billed) });
   } else if (billed === null) {
     if (state.left !== 0n)
       take(state, { kind: "calls_only_here", picoUsd: state.left, requests: own.requests });
@@ -129,15 +131,11 @@ function take(state: Explaining, reason: BillReason): void {
   state.left -= reason.picoUsd ?? 0n;
 }
 
-const stated = (requests: number | null | undefined) =>
-  requests === null || requests === undefined ? {} : { requests };
+const statedRequests = (billed: BilledUsage | null) =>
+  typeof billed?.requests === "number" ? { requests: billed.requests } : {};
 
 const hasTokens = (billed: BilledUsage | null) =>
-  billed !== null && Object.values(billed.tokens).some((count) => count > 0n);
-
-const MS_PER_DAY = 86_400_000;
-
-const magnitude = (value: bigint) => (value < 0n ? -value : value);
+  Object.values({ ...billed?.tokens }).some((count) => count > 0n);
 
 /** The most by which the statement's rounded lines can differ from exact ones. */
 const roundingOf = (billed: BilledUsage | null, { unitPicoUsd }: BillFacts) =>
@@ -235,7 +233,7 @@ function takePrices(
   parts: readonly TokenPart[],
   facts: BillFacts,
 ): void {
-  if (!billed.hasCost || magnitude(state.left) <= roundingOf(billed, facts)) return;
+  if (!billed.hasCost) return;
   if (own.unpriced > 0) return take(state, { kind: "unpriced", picoUsd: state.left, requests: own.unpriced });
   for (const part of parts) {
     const [cost, ownCost, count] = [billed.partCosts[part], own.partCosts[part], own.tokens[part]];
@@ -249,13 +247,12 @@ function takePrices(
       ownRate: divideHalfEven(ownCost, count),
     });
   }
-  if (state.left !== 0n && magnitude(state.left) > roundingOf(billed, facts) && billed.otherCost !== 0n)
+  if (magnitude(state.left) > roundingOf(billed, facts) && billed.otherCost !== 0n)
     take(state, { kind: "rate", picoUsd: state.left });
 }
 
 /** States what makes our own counts uncertain. */
 function noteDoubts(state: Explaining, own: OwnUsage): void {
-  if (state.left === 0n) return;
   for (const kind of ["unpriced", "estimated", "incomplete"] as const)
     if (own[kind] > 0) take(state, { kind, picoUsd: null, requests: own[kind] });
 }
@@ -273,10 +270,9 @@ function moveOverMidnight(rows: readonly BillRow[], states: readonly Explaining[
   for (const [index, { date, kind, model, own }] of rows.entries()) {
     const share = own?.pastMidnight;
     if (share === undefined || share.costPicoUsd === 0n) continue;
-    const nextDay = new Date(Date.parse(`${date}T00:00:00Z`) + MS_PER_DAY).toISOString().slice(0, 10);
-    const next = states[byDay.get(`${nextDay} ${kind} ${billModelOf(model)}`) ?? -1];
+    const next = states[byDay.get(`${addDays(date, 1)} ${kind} ${billModelOf(model)}`) ?? -1];
     const state = states[index]!;
-    if (next === undefined || state.isDone || next.isDone) continue;
+    if (next === undefined || state.isDone) continue;
     const isMoved =
       magnitude(state.left + share.costPicoUsd) <= roundingOf(state.billed, facts) &&
       magnitude(next.left - share.costPicoUsd) <= roundingOf(next.billed, facts);

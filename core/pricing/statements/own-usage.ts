@@ -1,6 +1,7 @@
 import { effectiveBilling } from "../../values/billing.ts";
 import type { BillingMode, RequestRecord } from "../../values/record.ts";
 import type { CalendarDate } from "../../values/time.ts";
+import { formatCalendarDate } from "../../wire/instant.ts";
 import { normaliseServiceTier } from "../factors.ts";
 import type { PricedUsage } from "../price-usage.ts";
 import { billModelOf } from "./bill-model.ts";
@@ -36,7 +37,8 @@ export interface OwnUsage extends Share {
   apart: Map<Exclude<BillingMode, "metered">, Share>;
 }
 
-const emptyUsage = (date: CalendarDate, model: string): OwnUsage => ({
+/** Returns the sums of no calls. */
+export const emptyUsage = (date: CalendarDate, model: string): OwnUsage => ({
   date,
   model,
   requests: 0,
@@ -71,8 +73,6 @@ const PART_OF_LABEL: readonly (readonly [label: string, part: TokenPart])[] = [
 
 const MEDIUM = /^(?:audio|image|video) /;
 
-const dayOfMillis = (at: number): CalendarDate => new Date(at).toISOString().slice(0, 10);
-
 /** Our records by day in UTC and model, as they are compared with a statement. */
 export type OwnDays = Map<string, OwnUsage>;
 
@@ -82,7 +82,7 @@ export const rowKey = (date: CalendarDate, model: string | null): string =>
 
 /** Adds a record. `priced` is the calculation of its cost, from which the parts come. */
 export function addOwnRecord(days: OwnDays, record: RequestRecord, priced: PricedUsage): void {
-  const date = dayOfMillis(record.requestedAt);
+  const date = formatCalendarDate(record.requestedAt);
   const key = rowKey(date, record.model);
   let usage = days.get(key);
   if (usage === undefined) {
@@ -105,7 +105,7 @@ function addMetered(usage: OwnUsage, record: RequestRecord, priced: PricedUsage)
     usage.tokens[part as TokenPart] += count as bigint;
   const tier = normaliseServiceTier(record.serviceTier);
   if (tier !== null) addShare(usage.tiers, tier, cost ?? 0n);
-  if (dayOfMillis(record.requestedAt + record.latencyMs) !== usage.date) {
+  if (formatCalendarDate(record.requestedAt + record.latencyMs) !== usage.date) {
     usage.pastMidnight.requests++;
     usage.pastMidnight.costPicoUsd += cost ?? 0n;
   }

@@ -1,4 +1,5 @@
 import type { CalendarDate } from "../../values/time.ts";
+import { formatCalendarDate, parseCalendarDate } from "../../wire/instant.ts";
 import { parseDecimal, parseDecimalToPico } from "../decimal.ts";
 import type { JsonObject, ReadLines, StatementLine } from "./statement-line.ts";
 
@@ -39,14 +40,13 @@ export function nameOf(value: unknown): string | null {
 /** Reads the day of an RFC 3339 time or of a date. The time is UTC, as all of these statements say. */
 export function dayOf(name: string, value: unknown): CalendarDate {
   const day = typeof value === "string" ? value.slice(0, 10) : "";
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(day) && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
-  return isDay ? day : fail(name, value);
+  return parseCalendarDate(day) === null ? fail(name, value) : day;
 }
 
 /** Reads the day of a Unix time in seconds. */
 export function dayOfSeconds(name: string, value: unknown): CalendarDate {
   const isTime = typeof value === "string" && /^\d{1,11}$/.test(value);
-  return isTime ? new Date(Number(value) * 1_000).toISOString().slice(0, 10) : fail(name, value);
+  return isTime ? formatCalendarDate(Number(value) * 1_000) : fail(name, value);
 }
 
 /** Reads an amount in USD. */
