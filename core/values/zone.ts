@@ -66,11 +66,11 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, compute: () => V
   return value;
 }
 
-/** The end of a formatted time: `GMT`, `GMT+05:45`, and before 1972 also `GMT-00:44:30`. */
+/** Splits a formatted time before its end: `GMT`, `GMT+05:45`, and before 1972 also `GMT-00:44:30`. */
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
 function readOffset(format: Intl.DateTimeFormat, at: Millis): number {
-  const [, sign, hours = 0, minutes = 0, seconds = 0] = OFFSET.exec(format.format(at)) ?? [];
+  const [, sign, hours = 0, minutes = 0, seconds = 0] = format.format(at).split(OFFSET);
   const size = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
   return (sign === "-" ? -size : size) * 1_000;
 }

@@ -36,6 +36,8 @@ describe("findZone()", () => {
   it("knows the zones of the runtime only", () => {
     assert.equal(findZone("Mars/Olympus"), null);
     assert.equal(findZone(""), null);
+    // Names come from requests. One that is too long is not looked up, and not remembered.
+    assert.equal(findZone("x".repeat(1_000_000)), null);
     assert.equal(zoneOf("Europe/Berlin").name, "Europe/Berlin");
   });
 
@@ -52,6 +54,34 @@ describe("findZone()", () => {
     assert.equal(zoneOf("Africa/Cairo").startOf("2026-04-24"), Date.UTC(2026, 3, 23, 22));
     assert.equal(zoneOf("America/Havana").startOf("2026-11-01"), Date.UTC(2026, 10, 1, 4));
     assert.equal(hours(zoneOf("America/Havana"), "2026-11-01"), 25);
+  });
+
+  it("counts an evening that clocks show again after midnight to the new day", () => {
+    // 7 November 2010: 00:01 became 23:01.
+    const stJohns = zoneOf("America/St_Johns");
+    const midnight = Date.UTC(2010, 10, 7, 2, 30);
+    assert.equal(stJohns.startOf("2010-11-07"), midnight);
+    assert.equal(stJohns.dateAt(midnight - 1), "2010-11-06");
+    assert.equal(stJohns.dateAt(midnight + 30 * 60_000), "2010-11-07");
+    assert.equal(hours(stJohns, "2010-11-07"), 25);
+  });
+
+  it("reads offsets of half an hour and of seconds, ahead of UTC and behind it", () => {
+    const minute = 60_000;
+    assert.equal(zoneOf("UTC").offsetAt(0), 0);
+    assert.equal(zoneOf("Asia/Kathmandu").offsetAt(Date.UTC(2026, 0)), 345 * minute);
+    assert.equal(zoneOf("America/St_Johns").offsetAt(Date.UTC(2026, 0)), -210 * minute);
+    // Liberia was 44 minutes and 30 seconds behind until 1972.
+    assert.equal(zoneOf("Africa/Monrovia").offsetAt(Date.UTC(1971, 0)), -44.5 * minute);
+  });
+
+  it("gives the same answers when it has forgotten the earlier ones", () => {
+    const berlin = zoneOf("Europe/Berlin");
+    const before = hours(berlin, "2026-03-29");
+    // 60 years have more midnights than it remembers.
+    for (let day = 0; day < 60 * 366; day += 1) berlin.offsetAt(day * 86_400_000);
+    assert.equal(hours(berlin, "2026-03-29"), before);
+    assert.equal(berlin.dateAt(Date.UTC(2026, 2, 28, 23)), "2026-03-29");
   });
 
   it("gives a day that the calendar left out no length", () => {
