@@ -14,7 +14,6 @@ const INCOMPLETE: ReadonlySet<string> = new Set([
   "core/budgets/bound/bound-call.ts",
   "core/budgets/budget-forecast.ts",
   "core/budgets/budget-machine.ts",
-  "core/budgets/budget-period.ts",
   "core/budgets/budget-state.ts",
   "core/budgets/budget.ts",
   "core/budgets/decide-call.ts",
@@ -40,7 +39,6 @@ const INCOMPLETE: ReadonlySet<string> = new Set([
   "core/operations/config/resolve-config.ts",
   "core/operations/doctor/check-cloud.ts",
   "core/privacy/policy/upload-policy.ts",
-  "core/values/zone.ts",
   "core/wire/ledger-heads.ts",
   "core/wire/limit-readings.ts",
 ]);

@@ -3,6 +3,7 @@ import { formatPicoUsd } from "../pricing/money.ts";
 import { parseDuration } from "../values/duration.ts";
 import { BILLING_MODES } from "../values/record-fields.ts";
 import { normaliseSlug } from "../values/slug/normalise-slug.ts";
+import { findZone } from "../values/zone.ts";
 import {
   BUDGET_UNITS,
   type Budget,
@@ -15,7 +16,6 @@ import {
   SCOPE_KEYS,
   type ScopeKey,
 } from "./budget.ts";
-import { isTimeZone } from "./budget-period.ts";
 
 /** A budget as `config.toml` and the command line state it. */
 export type BudgetInput = Readonly<Record<string, unknown>>;
@@ -123,7 +123,7 @@ function readPeriod(input: BudgetInput, defaultZone: string): BudgetPeriod {
   const kind = CALENDAR_PERIODS.find((each) => each === value);
   if (kind !== undefined) {
     const zone = input.zone ?? defaultZone;
-    if (typeof zone !== "string" || !isTimeZone(zone))
+    if (typeof zone !== "string" || findZone(zone) === null)
       throw new Invalid("zone", "must be the name of a time zone, such as Europe/Berlin");
     return { kind, zone };
   }
