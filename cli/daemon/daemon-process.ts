@@ -76,19 +76,34 @@ export interface FoundDaemon extends RunningDaemon {
   readonly isDegraded: boolean;
 }
 
+/** How often a daemon is asked whose process exists: on a busy machine an answer can take longer than the timeout. */
+const HEALTH_ATTEMPTS = 2;
+
 /** Finds the daemon of this home; null if it does not answer, even if a killed daemon left its file behind. */
 export async function findDaemon(home: string, options: LoopbackOptions = {}): Promise<FoundDaemon | null> {
-  const state = await readState(home);
-  if (state === null) return null;
+  for (let attempt = 1; ; attempt += 1) {
+    const state = await readState(home);
+    if (state === null) return null;
+    const found = await requestHealth(state, options);
+    if (found !== "no answer") return found;
+    if (attempt === HEALTH_ATTEMPTS || !isAlive(state.pid)) return null;
+  }
+}
+
+/** Asks for the health of a daemon. Null if there is none at its address. */
+async function requestHealth(
+  state: RunningDaemon,
+  options: LoopbackOptions,
+): Promise<FoundDaemon | "no answer" | null> {
   try {
     const { status, body } = await requestDaemon(state, "/health", null, options);
-    if (status !== 200) return null;
+    if (status !== 200) return "no answer";
     const health = JSON.parse(body) as Partial<DaemonHealth>;
     // Another daemon may have the port, and even the process id, by now.
     if (health.started_at !== state.started_at) return null;
     return { ...state, isDegraded: health.status === "degraded" };
-  } catch {
-    return null;
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "ECONNREFUSED" ? null : "no answer";
   }
 }
 
