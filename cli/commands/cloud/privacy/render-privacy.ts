@@ -36,13 +36,45 @@ export interface PrivacySummary {
     max_body_bytes_per_upload: number;
     projects_off: readonly string[];
   };
+  /** What else records are sent to: see docs/export.md and docs/webhooks.md. */
+  exports: readonly PrivacyExport[];
+}
+
+/** A receiver other than the cloud. The path of its URL may be a secret, and is left out. */
+interface PrivacyExport {
+  readonly kind: "otlp" | "webhook";
+  readonly to: string;
+  /** The signals of OTLP, or the events of a webhook. */
+  readonly what: readonly string[];
+  readonly preset: string;
+  readonly sent_fields: readonly string[];
+}
+
+/** Lists the receivers that the configuration names. */
+function listExports({ telemetry, webhooks }: Pick<Config, "telemetry" | "webhooks">): PrivacyExport[] {
+  const receiver = (
+    kind: PrivacyExport["kind"],
+    url: string,
+    what: readonly string[],
+    preset: Config["webhooks"][number]["preset"],
+  ): PrivacyExport => {
+    // The plain hash of a short prompt can be guessed: only the cloud gets one.
+    const fields = sentFields({ preset, fields: { prompt_hash: false }, perProject: {} });
+    return { kind, to: new URL(url).origin, what, preset, sent_fields: fields };
+  };
+  const otlp = telemetry.export;
+  return [
+    ...(otlp === null ? [] : [receiver("otlp", otlp.endpoint, otlp.signals, otlp.preset)]),
+    ...webhooks.map(({ url, events, preset }) => receiver("webhook", url, events, preset)),
+  ];
 }
 
 /** Summarises the privacy settings of the configuration. */
 export function summarisePrivacy(
-  { enabled, baseUrl, upload, bodies }: Config["cloud"],
+  { cloud, ...config }: Pick<Config, "cloud" | "telemetry" | "webhooks">,
   promptHashKey: string | null,
 ): PrivacySummary {
+  const { enabled, baseUrl, upload, bodies } = cloud;
   const form = choosePromptHashForm(upload.promptHashKind, promptHashKey, sha256).kind;
   const sent: string[] = [...sentFields(upload), ...(isLimitSent(upload) ? [LIMIT_READINGS] : [])];
   const off = (switches: Readonly<Record<string, boolean>>) =>
@@ -79,6 +111,7 @@ export function summarisePrivacy(
       max_body_bytes_per_upload: bodies.maxBodyBytesPerUpload,
       projects_off: off(bodies.perProject),
     },
+    exports: listExports(config),
   };
 }
 
@@ -110,7 +143,7 @@ export function renderPrivacy(summary: PrivacySummary, width: number): string {
   const list = (fields: readonly string[]) => fields.join(", ") || "nothing";
   const verdict = summary.cloud_enabled
     ? `Once this machine is connected, the metadata of each request is sent to ${summary.base_url ?? "the cloud (base_url is not set)"}.`
-    : "The cloud is off: nothing leaves this machine. If it were connected, this would be sent:";
+    : `The cloud is off: nothing ${summary.exports.length === 0 ? "leaves this machine" : "is sent to it"}. If it were connected, this would be sent:`;
   lines.push(labelled("", verdict, 0, width));
   lines.push("");
   add("preset", `${preset} (available: ${UPLOAD_PRESETS.join(", ")})`);
@@ -133,7 +166,7 @@ export function renderPrivacy(summary: PrivacySummary, width: number): string {
   lines.push("");
   if (!bodies.enabled) {
     add("bodies", "off: no prompt or answer text leaves this machine");
-    return lines.join("\n");
+    return [...lines, ...exportLines(summary, width)].join("\n");
   }
   const since =
     bodies.upload_from === "all"
@@ -150,5 +183,14 @@ export function renderPrivacy(summary: PrivacySummary, width: number): string {
     `sent every ${bodies.sync_interval_seconds} s, at most ${bodies.max_body_bytes_per_upload} bytes of each body`,
   );
   if (bodies.projects_off.length > 0) add("no bodies", `of ${bodies.projects_off.join(", ")}`);
-  return lines.join("\n");
+  return [...lines, ...exportLines(summary, width)].join("\n");
+}
+
+/** Renders what is sent elsewhere: to where, and which fields of a record. Bodies are not sent there. */
+function exportLines({ exports }: PrivacySummary, width: number): string[] {
+  return exports.flatMap(({ kind, to, what, preset, sent_fields: sent }) => [
+    "",
+    labelled(kind, `${what.join(", ")} to ${to}`, LABEL_WIDTH, width),
+    labelled("", `fields of ${preset}: ${sent.join(", ")}`, LABEL_WIDTH, width),
+  ]);
 }

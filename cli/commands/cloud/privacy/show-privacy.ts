@@ -26,7 +26,7 @@ export async function showPrivacy(context: CommandContext, options: ShowPrivacyO
     .read()
     .catch(() => null);
   const cloud = { ...config.cloud, bodies: { ...bodies, uploadFrom } };
-  const summary = summarisePrivacy(cloud, credentials?.promptHashKey ?? null);
+  const summary = summarisePrivacy({ ...config, cloud }, credentials?.promptHashKey ?? null);
   if (options.json) return context.printJson({ ...summary, warnings: about });
   context.print(
     [renderPrivacy(summary, context.width), ...about.map((each) => `warning     ${each}`)].join("\n"),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -50,6 +51,44 @@ never       prompts, completions, host names, error messages: no field contains
 bodies      off: no prompt or answer text leaves this machine
 `,
     );
+  });
+
+  it("shows the OpenTelemetry collector and the webhooks, with what they are sent, and no secret", async () => {
+    const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+    writeFileSync(
+      file(),
+      `[telemetry.export]
+endpoint = "https://otel.example.com/team"
+signals = ["metrics"]
+fields = "minimal"
+headers = { authorization = "Bearer hidden" }
+
+[[webhooks]]
+url = "https://hooks.example.com/hidden-path"
+events = ["record.stored"]
+secret = "${secret}"
+`,
+    );
+    const { stdout } = await runWords(sample.home, ["cloud", "privacy", "show"]);
+    assert.match(stdout, /^The cloud is off: nothing is sent to it\./);
+    assert.match(
+      stdout,
+      /^otlp +metrics to https:\/\/otel\.example\.com\n +fields of minimal: request_id, /m,
+    );
+    assert.match(
+      stdout,
+      /^webhook +record\.stored to https:\/\/hooks\.example\.com\n +fields of standard: /m,
+    );
+    assert.ok(!stdout.includes("hidden") && !stdout.includes(secret), stdout);
+    const { exports } = await show();
+    assert.deepEqual(
+      exports.map((each: Record<string, unknown>) => [each.kind, each.to, each.what, each.preset]),
+      [
+        ["otlp", "https://otel.example.com", ["metrics"], "minimal"],
+        ["webhook", "https://hooks.example.com", ["record.stored"], "standard"],
+      ],
+    );
+    assert.ok(!exports[1].sent_fields.includes("prompt_hash"));
   });
 
   it("shows overrides, projects and bodies as resolved", async () => {
