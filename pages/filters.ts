@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { Html } from "./html.ts";
+import { pageHref } from "./page-place.ts";
 import { type View, type ViewFilter, viewHref, viewParameters } from "./view.ts";
 
 /** One value of a key, in words. `key` is its key on the keyboard. */
@@ -45,7 +46,7 @@ export interface Menu {
 export function renderMenus(view: View, menus: readonly Menu[]): Html {
   const names = menus.map(({ name }) => name);
   const kept = [...viewParameters(view, { values: {} })].filter(([name]) => !names.includes(name));
-  return html`<form class="bar" method="get" action="${view.spec.path}">
+  return html`<form class="bar" method="get" action="${pageHref(view.base, view.spec.path)}">
     ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
     ${menus.map(
       ({ name, label, choices, selected }) =>

@@ -1,22 +1,28 @@
 import { html } from "hono/html";
 import { KIT_SCRIPT, KIT_STYLE } from "./client-files.data.ts";
 import type { Html } from "./html.ts";
-import type { PageClock } from "./times.ts";
+import { type PagePlace, pageHref } from "./page-place.ts";
+import { renderDocument } from "./render-document.ts";
 
 /** A page in the navigation. */
 export interface NavigationItem {
+  /** Below the base of the host. */
   readonly path: string;
   readonly name: string;
 }
 
 /** What a host gives to all of its pages. */
-export interface PageHost extends PageClock {
+export interface PageHost extends PagePlace {
   /** The pages in groups. */
   readonly navigation: readonly (readonly NavigationItem[])[];
   /** The state of metering, after the heading. */
   readonly state: Html | "";
   /** What is wrong with the host, on all pages. */
   readonly notices?: Html | "";
+  /** The workspace and the person, around the navigation. Default: none; the host is a machine. */
+  readonly account?: { readonly workspaces: Html; readonly person: Html };
+  /** The style sheets besides that of the kit. Default: none. */
+  readonly styles?: readonly string[];
   /** Below the page. */
   readonly footer: Html | string;
   /** The server-sent events after which live parts are fetched again. Null: none. */
@@ -40,7 +46,7 @@ export interface FramedPage {
   readonly tools?: Html | "";
 }
 
-/** The files that all pages load. */
+/** The files that all pages load. A cloud has more. */
 export const CLIENT_FILES = [KIT_STYLE, KIT_SCRIPT] as const;
 
 /** The content security policy of pages: everything comes from the server itself. `img-src` is for pictures of charts. */
@@ -48,35 +54,25 @@ export const FRAME_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; " +
   "base-uri 'none'; frame-ancestors 'none'";
 
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 18 18'%3E%3Cpath fill='%236c8dfd' d='M1 10h4v7H1zM7 5h4v12H7zM13 1h4v16h-4z'/%3E%3C/svg%3E";
-
-/** Renders a page with its navigation. Search engines are told not to index it. */
+/** Renders a page with its navigation. */
 export function renderFrame(host: PageHost, page: FramedPage): Html {
   const { heading, title, back, controls = "", main, tools = "" } = page;
-  return html`<!doctype html>
-<html lang="en" dir="ltr">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title === undefined ? "" : `${title} · `}${heading} · meter</title>
-<link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="${KIT_STYLE.path}">
-<script src="${KIT_SCRIPT.path}" defer></script>
-</head>
-<body>
-<a class="skip" href="#main">Skip to content</a>
-<div class="frame">
+  const { base, account } = host;
+  return renderDocument({
+    title: `${title === undefined ? "" : `${title} · `}${heading} · meter`,
+    styles: [KIT_STYLE.path, ...(host.styles ?? [])],
+    head: html`<script src="${KIT_SCRIPT.path}" defer></script>`,
+    body: html`<div class="frame">
 <header class="side">
-<a class="brand" href="/"><svg viewBox="0 0 18 18" aria-hidden="true"><path d="M1 10h4v7H1zM7 5h4v12H7zM13 1h4v16h-4z" /></svg>meter</a>
-<nav aria-label="Pages">${host.navigation.map((group) => html`<ul>${group.map((item) => renderItem(item, page.path))}</ul>`)}</nav>
+${renderBrand(pageHref(base, "/"))}
+${account?.workspaces ?? ""}
+<nav aria-label="Pages">${host.navigation.map((group) => html`<ul>${group.map((item) => renderItem(host, item, page.path))}</ul>`)}</nav>
+${account?.person ?? ""}
 </header>
 <div class="content">
 <main id="main">
 <div class="top">
-${back === undefined ? "" : html`<a href="${back.path}">${back.name}</a><span class="quiet" aria-hidden="true">/</span>`}
+${back === undefined ? "" : html`<a href="${pageHref(base, back.path)}">${back.name}</a><span class="quiet" aria-hidden="true">/</span>`}
 <h1>${heading}</h1>
 <span id="state" data-live>${host.state}</span>
 <div class="end">${controls}</div>
@@ -92,10 +88,13 @@ ${tools}
 <p id="status" class="hidden" role="status"></p>
 </footer>
 </div>
-</div>
-</body>
-</html>`;
+</div>`,
+  });
 }
 
-const renderItem = ({ path, name }: NavigationItem, current: string): Html =>
-  html`<li><a href="${path}"${path === current ? html` aria-current="page"` : ""}>${name}</a></li>`;
+/** Renders the name of the product, which leads to the start page. */
+export const renderBrand = (href: string): Html =>
+  html`<a class="brand" href="${href}"><svg viewBox="0 0 18 18" aria-hidden="true"><path d="M1 10h4v7H1zM7 5h4v12H7zM13 1h4v16h-4z" /></svg>meter</a>`;
+
+const renderItem = ({ base }: PagePlace, { path, name }: NavigationItem, current: string): Html =>
+  html`<li><a href="${pageHref(base, path)}"${path === current ? html` aria-current="page"` : ""}>${name}</a></li>`;

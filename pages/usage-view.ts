@@ -21,11 +21,14 @@ import { renderShortCount, renderUsd } from "./figures.ts";
 import { PERIODS } from "./filters.ts";
 import { formatShortCount, formatShortUsd } from "./formats.ts";
 import type { Html } from "./html.ts";
+import { pageHref } from "./page-place.ts";
 
 /** The state of a page about usage: a query, and what the page adds to it. All of it is in the address. */
 export interface UsageView {
   /** The path of the page. */
   readonly path: string;
+  /** What the pages of the host are below. */
+  readonly base: string;
   readonly query: UsageQuery;
   /** What the page asks where its address says nothing. */
   readonly defaults: UsageQuery;
@@ -43,7 +46,7 @@ export interface UsageViewSpec {
 }
 
 /** Reads a view from the parameters of an address. */
-export function readUsageView(spec: UsageViewSpec, parameters: URLSearchParams): UsageView {
+export function readUsageView(spec: UsageViewSpec, parameters: URLSearchParams, base = ""): UsageView {
   const defaults = { ...DEFAULT_USAGE_QUERY, ...spec.defaults };
   const ownKeys = Object.keys(spec.own ?? {});
   // An empty field of a form is not a filter: it leaves the value open.
@@ -58,6 +61,7 @@ export function readUsageView(spec: UsageViewSpec, parameters: URLSearchParams):
   }
   return {
     path: spec.path,
+    base,
     query,
     defaults,
     own,
@@ -67,15 +71,24 @@ export function readUsageView(spec: UsageViewSpec, parameters: URLSearchParams):
 
 /** Returns the address of a view with another query. */
 export function usageHref(view: UsageView, change: Partial<UsageQuery> = {}, own = view.own): string {
-  return addressOf(view.path, printUsageQuery({ ...view.query, ...change }, view.defaults), own);
+  return addressOf(view, printUsageQuery({ ...view.query, ...change }, view.defaults), own);
 }
 
 /** Returns the address of another page with a query, which that page reads with its own defaults. */
-export function usagePageHref(spec: UsageViewSpec, query: UsageQuery): string {
-  return addressOf(spec.path, printUsageQuery(query, { ...DEFAULT_USAGE_QUERY, ...spec.defaults }), {});
+export function usagePageHref(
+  { base }: UsageView,
+  { path, defaults }: UsageViewSpec,
+  query: UsageQuery,
+): string {
+  return addressOf({ base, path }, printUsageQuery(query, { ...DEFAULT_USAGE_QUERY, ...defaults }), {});
 }
 
-function addressOf(path: string, query: string, own: Readonly<Record<string, string>>): string {
+function addressOf(
+  page: Pick<UsageView, "base" | "path">,
+  query: string,
+  own: Readonly<Record<string, string>>,
+): string {
+  const path = pageHref(page.base, page.path);
   const more = new URLSearchParams(own).toString();
   const all = [query, more].filter((part) => part !== "").join("&");
   return all === "" ? path : `${path}?${all}`;
@@ -202,7 +215,7 @@ export function renderUsageMenus(
     ...Object.entries(view.own),
     ["form", "1"] as const,
   ].filter(([name]) => !names.includes(name));
-  return html`<form class="bar" method="get" action="${view.path}">
+  return html`<form class="bar" method="get" action="${pageHref(view.base, view.path)}">
     ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
     ${menus.map(renderUsageMenu)}
     <button>Show</button>

@@ -1,3 +1,5 @@
+import { pageHref } from "./page-place.ts";
+
 /** A filter of a view. A filter that excludes is written `project.not=…`. */
 export interface ViewFilter {
   readonly name: string;
@@ -18,6 +20,8 @@ export interface ViewSpec {
 /** A page's state, all of which its address has. */
 export interface View {
   readonly spec: ViewSpec;
+  /** What the pages of the host are below. */
+  readonly base: string;
   /** The value of each key, its default included. */
   readonly values: Readonly<Record<string, string>>;
   readonly filters: readonly ViewFilter[];
@@ -37,7 +41,7 @@ const OTHER_KEYS = ["format"];
 const NOT = ".not";
 
 /** Reads a view from the parameters of an address. What it does not know becomes a notice. */
-export function readView(spec: ViewSpec, parameters: URLSearchParams): View {
+export function readView(spec: ViewSpec, parameters: URLSearchParams, base = ""): View {
   const values: Record<string, string> = {};
   for (const [key, choices] of Object.entries(spec.keys)) values[key] = choices[0] ?? "";
   const filters: ViewFilter[] = [];
@@ -57,7 +61,7 @@ export function readView(spec: ViewSpec, parameters: URLSearchParams): View {
       notices.push(`This page has no “${key.slice(0, MAX_VALUE)}”. It is left out.`);
     }
   }
-  return { spec, values, filters, notices };
+  return { spec, base, values, filters, notices };
 }
 
 /** What differs in another view: new values of keys, and new filters. Changing anything but the cursor goes to the first page. */
@@ -88,7 +92,7 @@ export function viewParameters(view: View, change: ViewChange = {}): URLSearchPa
 /** Returns the address of a view with a change. */
 export function viewHref(view: View, change: ViewChange = {}): string {
   const parameters = viewParameters(view, change).toString();
-  const { path } = change.spec ?? view.spec;
+  const path = pageHref(view.base, (change.spec ?? view.spec).path);
   return parameters === "" ? path : `${path}?${parameters}`;
 }
 

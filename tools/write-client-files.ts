@@ -12,6 +12,7 @@ const HASH_CHARACTERS = 12;
 
 const clientFiles = [
   { name: "kit.css", constant: "KIT_STYLE", type: "text/css; charset=utf-8" },
+  { name: "form.css", constant: "FORM_STYLE", type: "text/css; charset=utf-8" },
   { name: "kit.js", constant: "KIT_SCRIPT", type: "text/javascript; charset=utf-8" },
 ] as const;
 

@@ -17,20 +17,25 @@ export async function authoriseInWorkspace(
   db: CloudDatabase,
   actor: Actor,
   workspaceId: string,
-  { role, feature }: NonNullable<ApiRoute["workspace"]>,
+  policy: NonNullable<ApiRoute["workspace"]>,
 ): Promise<OrRefusal<WorkspaceAccess>> {
   const access = await findReachableWorkspace(db, actor, workspaceId);
   if (access === null) return { ok: false, refusal: problem("not_found") };
+  const refusal = checkStanding(access, policy);
+  return refusal === null ? { ok: true, value: access } : { ok: false, refusal };
+}
+
+/** Checks the caller's role in a workspace, then its plan. Returns the refusal, or null. */
+export function checkStanding(
+  access: WorkspaceAccess,
+  { role, feature }: NonNullable<ApiRoute["workspace"]>,
+): Response | null {
   const hasRole =
     role === undefined || (role === "owner" ? access.isOrganisationOwner : access.role === "admin");
-  if (!hasRole) return { ok: false, refusal: problem("forbidden") };
-  if (feature !== undefined) {
-    const verdict = checkPlan(access.plan, feature);
-    if (!verdict.ok) {
-      return { ok: false, refusal: problem("plan_required", { requiredPlan: verdict.requiredPlan }) };
-    }
-  }
-  return { ok: true, value: access };
+  if (!hasRole) return problem("forbidden");
+  if (feature === undefined) return null;
+  const verdict = checkPlan(access.plan, feature);
+  return verdict.ok ? null : problem("plan_required", { requiredPlan: verdict.requiredPlan });
 }
 
 /**

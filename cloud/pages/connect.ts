@@ -97,12 +97,7 @@ async function describeRefusal(answer: Response): Promise<string> {
   return isCode ? UNKNOWN_CODE : await describeProblem(answer, MESSAGES);
 }
 
-function codePage(
-  env: PageEnv,
-  { person, workspaces }: Visitor,
-  typed: string,
-  message: string | null,
-): Html {
+function codePage(env: PageEnv, { person }: Visitor, typed: string, message: string | null): Html {
   const body = html`<section>
 <h1>Connect a machine</h1>
 ${notice(message)}
@@ -113,7 +108,7 @@ ${notice(message)}
 <div class="actions"><button>Continue</button></div>
 </form>
 </section>`;
-  return renderLayout({ title: "Connect a machine", body, person, workspaces, shape: "card" });
+  return renderLayout({ title: "Connect a machine", body, person });
 }
 
 function decisionPage(
@@ -146,7 +141,7 @@ ${userChoice(person, assignable)}
 ${workspaces.length === 0 ? none : choice}
 </form>
 </section>`;
-  return renderLayout({ title: "Connect a machine", body, person, workspaces, shape: "card" });
+  return renderLayout({ title: "Connect a machine", body, person });
 }
 
 /** Renders the choice of who uses the machine: the visitor, or another member of a workspace that the visitor administers. */
@@ -174,7 +169,7 @@ function formatPerson({ name, email }: AccountPerson): string {
 }
 
 function decidedPage(
-  { person, workspaces }: Visitor,
+  { person }: Visitor,
   isApproved: boolean,
   workspace: Visitor["workspaces"][number] | undefined,
   named: AccountPerson | undefined,
@@ -192,5 +187,5 @@ function decidedPage(
 ${result}
 ${workspace === undefined ? "" : html`<p><a href="/w/${workspace.workspaceId}">Go to ${workspace.name}</a></p>`}
 </section>`;
-  return renderLayout({ title: "Connect a machine", body, person, workspaces, shape: "card" });
+  return renderLayout({ title: "Connect a machine", body, person });
 }

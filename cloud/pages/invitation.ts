@@ -2,10 +2,10 @@ import type { Context } from "hono";
 import { html } from "hono/html";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
 import type { Html } from "../../pages/html.ts";
+import { formatDate } from "../../pages/times.ts";
 import { workspaceOfInvitation } from "../access/token.ts";
 import type { CloudEnv } from "../ports.ts";
 import { describeProblem } from "./describe-problem.ts";
-import { formatDate } from "./format.ts";
 import {
   type CookieInvitation,
   clearInvitationCookie,
@@ -88,7 +88,7 @@ ${field({ name: "link", label: "Link", type: "text", autocomplete: "off", isFocu
 <div class="actions"><button>Open</button></div>
 </form>
 </section>`;
-  return renderLayout({ title: "Invitation", body, person, shape: "card", runsLinkScript: true });
+  return renderLayout({ title: "Invitation", body, person, runsLinkScript: true });
 }
 
 function invitationPage(
@@ -104,12 +104,12 @@ ${notice(message)}
 <dt>Organisation</dt><dd>${invitation.organisationName}</dd>
 <dt>Role</dt><dd>${ROLE_NAMES[invitation.role]}</dd>
 <dt>Email</dt><dd>${invitation.email}</dd>
-<dt>Expires</dt><dd>${formatDate(invitation.expiresAt)}</dd>
+<dt>Expires</dt><dd>${formatDate(invitation.expiresAt, "UTC")}</dd>
 </dl>
 ${nextStep(person, invitation)}
 <form id="link-form" method="post" action="${INVITATION_PATH}" hidden><input name="link"></form>
 </section>`;
-  return renderLayout({ title: "Invitation", body, person, shape: "card", runsLinkScript: true });
+  return renderLayout({ title: "Invitation", body, person, runsLinkScript: true });
 }
 
 function nextStep(person: AccountPerson | null, { email }: CookieInvitation): Html {

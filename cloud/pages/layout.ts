@@ -1,70 +1,36 @@
 import { html, raw } from "hono/html";
 import type { AccountPerson, SignInOptions } from "../../core/ports/accounts.ts";
+import { FORM_STYLE, KIT_STYLE } from "../../pages/client-files.data.ts";
+import { renderBrand } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderDocument } from "../../pages/render-document.ts";
-import type { WorkspaceAccess } from "../store/workspaces.ts";
 import { LINK_SCRIPT } from "./link-script.ts";
-import { STYLESHEET_PATH } from "./stylesheet.ts";
 
-/** The contents of the layout that all pages share. */
+/** The contents of a page with one narrow column, such as that of the sign-in. */
 export interface LayoutOptions {
   /** The document title; the body has its own heading. */
   readonly title: string;
   readonly body: Html;
   /** The signed-in person, shown in the header. Null if no one is signed in. */
   readonly person: AccountPerson | null;
-  /** The workspaces in the header. Default: none. */
-  readonly workspaces?: readonly WorkspaceAccess[];
-  /** The current workspace. */
-  readonly workspaceId?: string;
   /** Whether the page runs the script that moves a link's secret into its form. Default: false; the page runs no script. */
   readonly runsLinkScript?: boolean;
-  /** `card` is one narrow, centred column for forms. Default: `wide`. */
-  readonly shape?: "card" | "wide";
 }
 
-/** Renders a whole page. */
-export function renderLayout({
-  title,
-  body,
-  person,
-  workspaces = [],
-  workspaceId,
-  runsLinkScript = false,
-  shape = "wide",
-}: LayoutOptions): Html {
+/** Renders a whole page that is not in the frame of a workspace. */
+export function renderLayout({ title, body, person, runsLinkScript = false }: LayoutOptions): Html {
   return renderDocument({
     title: `${title} · meter`,
-    stylesheetPath: STYLESHEET_PATH,
-    header: html`<a class="brand" href="/">meter</a>
-${workspaceNav(workspaces, workspaceId)}
-${person === null ? "" : accountForm(person)}`,
-    main: body,
-    mainClass: shape,
-    end: runsLinkScript ? html`<script>${raw(LINK_SCRIPT)}</script>` : "",
+    styles: [KIT_STYLE.path, FORM_STYLE.path],
+    body: html`<header class="bare">${renderBrand("/")}${person === null ? "" : renderSignOut(person)}</header>
+<main id="main" class="card">${body}</main>
+${runsLinkScript ? html`<script>${raw(LINK_SCRIPT)}</script>` : ""}`,
   });
 }
 
-/** Most workspaces listed in the header; the start page lists all of them. */
-const MAX_HEADER_WORKSPACES = 6;
-
-function workspaceNav(workspaces: readonly WorkspaceAccess[], workspaceId: string | undefined): Html | "" {
-  if (workspaces.length === 0) return "";
-  const isShort = workspaces.length <= MAX_HEADER_WORKSPACES;
-  const listed = isShort ? workspaces : workspaces.filter((each) => each.workspaceId === workspaceId);
-  const links = listed.map((workspace) => {
-    const isShown = workspace.workspaceId === workspaceId;
-    return html`<a href="/w/${workspace.workspaceId}" ${isShown ? html`aria-current="true"` : ""}>${workspace.name}</a>`;
-  });
-  return html`<nav aria-label="Workspaces">${links}${isShort ? "" : html`<a href="/">All workspaces</a>`}</nav>`;
-}
-
-function accountForm(person: AccountPerson): Html {
-  return html`<form class="account" method="post" action="/sign-out">
-<span class="quiet" title="${person.email ?? ""}">${person.name}</span>
-<button class="plain">Sign out</button>
-</form>`;
-}
+/** Renders the signed-in person, who can sign out. */
+export const renderSignOut = ({ name, email }: AccountPerson): Html =>
+  html`<form class="account" method="post" action="/sign-out"><span class="quiet" title="${email ?? ""}"><bdi>${name}</bdi></span> <button class="link">Sign out</button></form>`;
 
 /** Renders an error message above a form; screen readers announce it when the page opens. Empty for null. */
 export function notice(text: string | null): Html | "" {

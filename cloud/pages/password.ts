@@ -70,7 +70,7 @@ ${field({ name: "email", label: "Email", type: "email", autocomplete: "username"
 </form>
 <p><a href="/sign-in">Back to sign-in</a></p>
 </section>`;
-  return renderLayout({ title: "Forgot your password?", body, person: null, shape: "card" });
+  return renderLayout({ title: "Forgot your password?", body, person: null });
 }
 
 function emailSentPage(email: string): Html {
@@ -79,7 +79,7 @@ function emailSentPage(email: string): Html {
 <p class="done" role="status">If ${email} has an account here, we have sent it a link to set a new password. The link expires in one hour.</p>
 <p><a href="/sign-in">Back to sign-in</a></p>
 </section>`;
-  return renderLayout({ title: "Check your email", body, person: null, shape: "card" });
+  return renderLayout({ title: "Check your email", body, person: null });
 }
 
 function resetPage(
@@ -104,7 +104,6 @@ ${newPasswordField("New password", bounds, secret !== "")}
     title: "Set a new password",
     body,
     person: null,
-    shape: "card",
     runsLinkScript: true,
   });
 }

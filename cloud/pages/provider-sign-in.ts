@@ -74,7 +74,7 @@ function redirectPage(name: string, href: string): Html {
 <p>Redirecting to ${name}.</p>
 <p><a href="${href}">Continue to ${name}</a></p>
 </section>`;
-  return renderLayout({ title: "Sign in", body, person: null, shape: "card" });
+  return renderLayout({ title: "Sign in", body, person: null });
 }
 
 function unreachablePage(name: string, next: string): Html {
@@ -83,5 +83,5 @@ function unreachablePage(name: string, next: string): Html {
 <p class="notice" role="alert">${name} cannot be reached. Try again later.</p>
 <p><a href="/sign-in?next=${encodeURIComponent(next)}">Back to sign-in</a></p>
 </section>`;
-  return renderLayout({ title: "Sign in", body, person: null, shape: "card" });
+  return renderLayout({ title: "Sign in", body, person: null });
 }

@@ -1,28 +1,35 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
+import { compress } from "hono/compress";
 import { html } from "hono/html";
 import { PROBLEM_MEDIA_TYPE } from "../../core/wire/problem-details.ts";
+import { FORM_STYLE } from "../../pages/client-files.data.ts";
+import { CLIENT_FILES, FRAME_POLICY } from "../../pages/frame.ts";
 import { isCrossOriginFetch, isOwnOrigin } from "../access/own-origin.ts";
 import { problem } from "../http/problem.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
 import { getConnect, postConnect } from "./connect.ts";
 import { describeProblem } from "./describe-problem.ts";
+import { getHome } from "./home.ts";
 import { getInvitation, postAcceptInvitation, postInvitationLink } from "./invitation.ts";
 import { renderLayout } from "./layout.ts";
 import { linkScriptSource } from "./link-script.ts";
-import { getHome, getOverviewPage } from "./overview.ts";
 import { createCallApi, type PageEnv } from "./page-parts.ts";
 import { getForgotPassword, getResetPassword, postForgotPassword, postResetPassword } from "./password.ts";
 import { postProviderSignIn } from "./provider-sign-in.ts";
 import { getAuthPage, postAuthForm, postSignOut } from "./sign-in.ts";
-import { STYLESHEET, STYLESHEET_PATH } from "./stylesheet.ts";
 import { getSubscribe, postSubscribe } from "./subscribe.ts";
+import { answerPage } from "./workspace-page.ts";
+import { WORKSPACE_PAGES } from "./workspace-pages.ts";
 
-/** Allows our own stylesheet and forms only: no scripts, images, frames or connections. Two pages add one script. */
+/**
+ * The policy of pages outside a workspace, such as the sign-in: our own style sheets and forms only. No scripts, frames or
+ * connections; the icon is the one image. Two pages add one script.
+ */
 const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+  "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** How long a browser may keep the stylesheet, seconds. */
-const STYLESHEET_SECONDS = 3_600;
+/** A file's address names its content, so it never changes. */
+const IMMUTABLE = "public, max-age=31536000, immutable";
 
 type PageHandler = (env: PageEnv, context: Context<CloudEnv>) => Response | Promise<Response>;
 
@@ -33,7 +40,7 @@ interface Page {
   readonly linkScript?: true;
 }
 
-/** Every page, by path. */
+/** Every page outside the frame of a workspace, by path. */
 const PAGES: Readonly<Record<string, Page>> = {
   "/": { get: getHome },
   "/sign-in": {
@@ -51,7 +58,6 @@ const PAGES: Readonly<Record<string, Page>> = {
   "/invitation/accept": { post: postAcceptInvitation, linkScript: true },
   "/sign-out": { post: postSignOut },
   "/connect": { get: getConnect, post: postConnect },
-  "/w/:ws": { get: getOverviewPage },
   "/w/:ws/subscribe": { get: getSubscribe, post: postSubscribe },
 };
 
@@ -70,14 +76,23 @@ export function registerPages(app: Hono<CloudEnv>, parts: CloudParts): void {
     baseUrl,
     `${CONTENT_SECURITY_POLICY}; script-src ${linkScriptSource(parts.sha256)}`,
   );
-  app.get(STYLESHEET_PATH, (context) => {
-    context.header("cache-control", `public, max-age=${STYLESHEET_SECONDS}`);
-    return context.body(STYLESHEET, 200, { "content-type": "text/css; charset=utf-8" });
-  });
+  const compressed = compress();
+  for (const { path, type, text } of [...CLIENT_FILES, FORM_STYLE])
+    app.get(path, compressed, (context) =>
+      context.body(text, 200, { "content-type": type, "cache-control": IMMUTABLE }),
+    );
   for (const [path, { get, post, linkScript }] of Object.entries(PAGES)) {
     const middleware = linkScript === true ? withLinkScript : plain;
     if (get !== undefined) app.get(path, middleware, (context) => get(env, context));
     if (post !== undefined) app.post(path, middleware, (context) => post(env, context));
+  }
+  const framed = pageMiddleware(baseUrl, FRAME_POLICY);
+  for (const page of WORKSPACE_PAGES.flat()) {
+    const path = page.path === "/" ? "/w/:ws" : `/w/:ws${page.path}`;
+    if (page.showsSecret !== true) app.use(path, compressed);
+    const answer = (context: Context<CloudEnv>) => answerPage(env, context, page, WORKSPACE_PAGES);
+    if (page.get !== undefined) app.get(path, framed, answer);
+    if (page.post !== undefined) app.post(path, framed, answer);
   }
 }
 
@@ -123,7 +138,7 @@ async function problemPage(refusal: Response, context: Context<CloudEnv>): Promi
   const { status, headers } = refusal;
   const heading = HEADINGS[status] ?? HEADINGS[500] ?? "";
   const body = html`<section><h1>${heading}</h1><p>${await describeProblem(refusal)}</p><p><a href="/">Go to the start page</a></p></section>`;
-  const text = await renderLayout({ title: heading, body, person: null, shape: "card" });
+  const text = await renderLayout({ title: heading, body, person: null });
   const retryAfter = headers.get("retry-after");
   return context.body(text.toString(), {
     status: status as 500,

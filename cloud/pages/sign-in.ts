@@ -151,7 +151,7 @@ ${signInOptions.password === null ? "" : passwordForm(action, values, signInOpti
 ${providerButtons(signInOptions.providers, values.next, signInOptions.password !== null)}
 ${isOffered ? otherLink : noMethod}
 </section>`;
-  return renderLayout({ title, body, person: null, shape: "card" });
+  return renderLayout({ title, body, person: null });
 }
 
 function passwordForm(

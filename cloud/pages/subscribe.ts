@@ -16,9 +16,9 @@ import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv } from "../ports.ts";
 import { findWorkspaceAccess } from "../store/workspaces.ts";
 import { describeProblem } from "./describe-problem.ts";
-import { PLAN_NAMES } from "./format.ts";
 import { notice, renderLayout } from "./layout.ts";
 import { type PageEnv, readForm, redirectToSite, renderFormError } from "./page-parts.ts";
+import { PLAN_NAMES } from "./plan-names.ts";
 import { requireWorkspaceVisitor, type WorkspaceVisitor } from "./workspace-page.ts";
 
 /** The values a form was sent with, rendered again with the error message. */
@@ -116,7 +116,7 @@ async function readWording({ callApi }: PageEnv, context: Context<CloudEnv>): Pr
 }
 
 function formPage(
-  { person, workspaces, workspace }: WorkspaceVisitor,
+  { person, workspace }: WorkspaceVisitor,
   wording: CheckoutWording,
   chosen: Choices,
   message: string | null,
@@ -149,25 +149,21 @@ ${others.map((text) => html`<p>${text}</p>`)}
     title: "Subscribe",
     body,
     person,
-    workspaces,
-    workspaceId: workspace.workspaceId,
-    shape: "card",
   });
 }
 
-function redirectPage({ person, workspaces, workspace }: WorkspaceVisitor, href: string): Html {
+function redirectPage({ person }: WorkspaceVisitor, href: string): Html {
   const body = html`<section>
 <h1>Subscribe</h1>
 <p class="done" role="status">Your agreement is recorded.</p>
 <p>Redirecting to the payment page.</p>
 <p><a href="${href}">Continue to the payment page</a></p>
 </section>`;
-  const { workspaceId } = workspace;
-  return renderLayout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
+  return renderLayout({ title: "Subscribe", body, person });
 }
 
 function donePage(
-  { person, workspaces, workspace }: WorkspaceVisitor,
+  { person, workspace }: WorkspaceVisitor,
   { plan }: Pick<CheckoutOrder, "plan">,
   recorded: { readonly id: string; readonly timestamp: string },
 ): Html {
@@ -184,5 +180,5 @@ ${isChanged ? "" : html`<p>The operator of this server will change the workspace
 </dl>
 <p><a href="/w/${workspaceId}">Back to ${name}</a></p>
 </section>`;
-  return renderLayout({ title: "Subscribe", body, person, workspaces, workspaceId, shape: "card" });
+  return renderLayout({ title: "Subscribe", body, person });
 }

@@ -1,10 +1,18 @@
 import type { Context } from "hono";
+import { html } from "hono/html";
 import type { AccountPerson } from "../../core/ports/accounts.ts";
+import { FORM_STYLE } from "../../pages/client-files.data.ts";
+import { type FramedPage, type NavigationItem, renderFrame } from "../../pages/frame.ts";
+import type { Html } from "../../pages/html.ts";
+import type { PagePlace } from "../../pages/page-place.ts";
+import { checkStanding } from "../access/authorise.ts";
+import type { ApiRoute } from "../api/api-routes.ts";
 import { problem } from "../http/problem.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
-import type { CloudEnv } from "../ports.ts";
+import { CLOUD_CONFIG_DEFAULTS, type CloudEnv } from "../ports.ts";
 import { listWorkspaces, type WorkspaceAccess } from "../store/workspaces.ts";
-import { findSignedInPerson, type PageEnv, redirectToSignIn } from "./page-parts.ts";
+import { renderSignOut } from "./layout.ts";
+import { findSignedInPerson, type PageEnv, readForm, redirectToSignIn } from "./page-parts.ts";
 
 /** A signed-in person and the workspaces they can access. */
 export interface Visitor {
@@ -15,6 +23,113 @@ export interface Visitor {
 /** A visitor of a page of one of their workspaces. */
 export interface WorkspaceVisitor extends Visitor {
   readonly workspace: WorkspaceAccess;
+}
+
+/** One request for a page of a workspace, after its access was checked. */
+export interface PageCall extends WorkspaceVisitor {
+  readonly env: PageEnv;
+  readonly context: Context<CloudEnv>;
+  /** The zone and the present, and the base of links: `/w/{ws}`. */
+  readonly place: PagePlace;
+  /** The parameters of the address. */
+  readonly parameters: URLSearchParams;
+}
+
+/** A page in the workspace's frame, with its status; or another response, such as a file, a redirect or a problem. */
+export type PageAnswer = Response | (FramedPage & { readonly status?: 200 | 400 | 404 | 409 | 422 });
+
+/** A page of a workspace. Its place in the navigation is that in `WORKSPACE_PAGES`. */
+export interface WorkspacePage {
+  /** Below `/w/:ws`; `/` is the overview. */
+  readonly path: string;
+  /** Its name in the navigation. Absent: other pages lead to it. */
+  readonly name?: string;
+  /** Who can open it: by default every member. The navigation shows it to them only. */
+  readonly access?: NonNullable<ApiRoute["workspace"]>;
+  /** Whether it shows a secret, such as a new key. It is then not compressed, because the size of a page would tell about it. */
+  readonly showsSecret?: true;
+  readonly get?: (call: PageCall) => PageAnswer | Promise<PageAnswer>;
+  /** Answers a form of the page. */
+  readonly post?: (call: PageCall, form: URLSearchParams) => PageAnswer | Promise<PageAnswer>;
+}
+
+/** The zone of a page without `tz`. */
+const ZONE = "UTC";
+
+/** Answers a request for a page of a workspace. `groups` are the pages of the navigation. */
+export async function answerPage(
+  env: PageEnv,
+  context: Context<CloudEnv>,
+  { path, access = {}, get, post }: WorkspacePage,
+  groups: readonly (readonly WorkspacePage[])[],
+): Promise<Response> {
+  const isPost = context.req.method === "POST";
+  // After signing in, a person sees the page: a browser does not send the form again.
+  const visitor = await requireWorkspaceVisitor(env, context, isPost ? "/" : currentPath(context));
+  if (!visitor.ok) return visitor.refusal;
+  const { person, workspace } = visitor.value;
+  const { clock, limits } = env.parts;
+  const retryAfterSeconds = limits.perUser.take(person.userId, clock.now());
+  if (retryAfterSeconds !== null) return problem("rate_limited", { retryAfterSeconds });
+  const refusal = checkStanding(workspace, access);
+  if (refusal !== null) return refusal;
+  const parameters = new URL(context.req.url).searchParams;
+  const base = `/w/${workspace.workspaceId}`;
+  const place = { zone: ZONE, now: clock.now(), base };
+  const call = { ...visitor.value, env, context, parameters, place };
+  let answer: PageAnswer | undefined;
+  if (isPost) {
+    const form = await readForm(context);
+    if (!form.ok) return form.refusal;
+    answer = await post?.(call, form.value);
+  } else answer = await get?.(call);
+  if (answer === undefined) throw new TypeError(`the page ${path} does not answer ${context.req.method}`);
+  if (answer instanceof Response) return answer;
+  return await context.html(renderPage(call, answer, groups), answer.status ?? 200);
+}
+
+function renderPage(call: PageCall, page: FramedPage, groups: readonly (readonly WorkspacePage[])[]): Html {
+  const { workspace, place } = call;
+  const navigation = groups
+    .map((group) =>
+      group.flatMap(({ path, name, access = {} }): NavigationItem[] =>
+        name === undefined || checkStanding(workspace, access) !== null ? [] : [{ path, name }],
+      ),
+    )
+    .filter((group) => group.length > 0);
+  return renderFrame(
+    {
+      ...place,
+      navigation,
+      account: { workspaces: renderWorkspaces(call), person: renderPerson(call) },
+      styles: [FORM_STYLE.path],
+      state: "",
+      footer: html`meter, workspace <bdi>${workspace.name}</bdi>. Times are in ${place.zone}.`,
+      eventsPath: null,
+    },
+    page,
+  );
+}
+
+/** Renders the current workspace, which opens the list of the others. */
+function renderWorkspaces({ workspaces, workspace }: PageCall): Html {
+  if (workspaces.length === 1) return html`<p class="workspace"><bdi>${workspace.name}</bdi></p>`;
+  return html`<details class="workspace" id="workspaces"><summary><bdi>${workspace.name}</bdi></summary><ul>${workspaces.map(
+    ({ workspaceId, name }) =>
+      html`<li><a href="/w/${workspaceId}"${workspaceId === workspace.workspaceId ? html` aria-current="true"` : ""}><bdi>${name}</bdi></a></li>`,
+  )}</ul></details>`;
+}
+
+/** Renders the person with what they can do outside the pages of the navigation. */
+function renderPerson({ person, workspace, place, env }: PageCall): Html {
+  const { checkoutWording } = env.parts.config;
+  // Without wording of its own, a server sells no plans.
+  const sellsPlans = checkoutWording !== CLOUD_CONFIG_DEFAULTS.checkoutWording;
+  return html`<ul class="person"><li><a href="/connect">Connect a machine</a></li>${
+    sellsPlans && workspace.role === "admin"
+      ? html`<li><a href="${place.base}/subscribe">Change the plan</a></li>`
+      : ""
+  }<li>${renderSignOut(person)}</li></ul>`;
 }
 
 /** Returns the visitor of a page, or a redirect to the sign-in page, which returns to `next`. */

@@ -10,15 +10,11 @@ import {
 } from "../../core/pricing/view/usage-reports.ts";
 import { findZone, type ZoneCalendar } from "../../core/values/zone.ts";
 import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "../../core/wire/usage.ts";
+import type { UsageResult } from "../../pages/usage-host.ts";
 import type { ApiPorts } from "./api-ports.ts";
 
 /** What usage is read with. */
 export type UsagePorts = Pick<ApiPorts, "store" | "clock" | "turn">;
-
-/** An answer, or the problem with the query. */
-export type UsageResult<Answer> =
-  | { readonly ok: true; readonly value: Answer }
-  | { readonly ok: false; readonly code: string; readonly detail: string };
 
 /** The dimensions that requests of one machine do not have. */
 const CLOUD_DIMENSIONS: readonly (UsageDimension | null)[] = ["machine", "person"];

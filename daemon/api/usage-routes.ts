@@ -2,9 +2,10 @@ import { type Context, Hono } from "hono";
 import { usageCsv, usageMarkdown } from "../../core/pricing/view/usage-export.ts";
 import { parseUsageQuery, type UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS } from "../../core/wire/usage.ts";
+import type { UsageResult } from "../../pages/usage-host.ts";
 import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
-import { readUsageAnswer, readUsageForecast, readUsageValues, type UsageResult } from "./read-usage.ts";
+import { readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
 
 /** The forms of an answer. */
 const FORMATS = ["json", "csv", "md"] as const;

@@ -7,6 +7,7 @@ import { formatShortUsd } from "../../pages/formats.ts";
 import { CLIENT_FILES, type NavigationItem } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
 import { renderTools } from "../../pages/tools.ts";
+import { USAGE_PAGES } from "../../pages/usage-pages.ts";
 import { readView, type View, viewParameters } from "../../pages/view.ts";
 import { COVERAGE_VIEW, renderCoverage } from "../../pages/views/coverage.ts";
 import { renderLimits } from "../../pages/views/limits.ts";
@@ -14,7 +15,6 @@ import { renderNow } from "../../pages/views/now.ts";
 import { renderNoRequest, renderRequest } from "../../pages/views/request.ts";
 import { REQUESTS_VIEW, renderRequests, toRequestParameters } from "../../pages/views/requests.ts";
 import { renderNoSession, renderSession, sessionView } from "../../pages/views/session.ts";
-import { sessionHref } from "../../pages/views/session-links.ts";
 import { renderSessions, SESSIONS_VIEW } from "../../pages/views/sessions.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { requestJson } from "../api/request-json.ts";
@@ -26,8 +26,8 @@ import { readCoverage } from "./read-coverage.ts";
 import { readNow } from "./read-now.ts";
 import { readRequests, requestListQuery } from "./read-requests.ts";
 import { readSession, readSessions } from "./read-sessions.ts";
-import { clockOf, parametersOf, showPage, toolsOf, viewOf } from "./show-page.ts";
-import { showExplore, showModels, showOverview, showProjects } from "./usage-pages.ts";
+import { parametersOf, placeOf, showPage, toolsOf, viewOf } from "./show-page.ts";
+import { showUsagePage } from "./usage-pages.ts";
 
 /** The most requests in one file. */
 const MAX_FILE_ROWS = 10_000;
@@ -42,10 +42,8 @@ export function createLocalPages(ports: ApiPorts): Hono {
     routes.get(path, (context) =>
       context.body(text, 200, { "content-type": type, "cache-control": IMMUTABLE }),
     );
-  routes.get("/", (context) => showOverview(ports, context));
-  routes.get("/explore", (context) => showExplore(ports, context));
-  routes.get("/models", (context) => showModels(ports, context));
-  routes.get("/projects", (context) => showProjects(ports, context));
+  for (const [path, show] of Object.entries(USAGE_PAGES))
+    routes.get(path, (context) => showUsagePage(ports, context, show));
   routes.get("/now", (context) => showNow(ports, context));
   routes.get("/requests", (context) => showRequests(ports, context));
   routes.get("/requests/:id", (context) => showRequest(ports, context, context.req.param("id")));
@@ -62,7 +60,7 @@ async function showNow(ports: ApiPorts, context: Context) {
     heading: "Now",
     title: `${formatShortUsd(answer.today.split.spentPicoUsd)} today`,
     path: "/now",
-    main: renderNow(answer, clockOf(ports)),
+    main: renderNow(answer, placeOf(ports)),
     tools: toolsOf(context, "/v1/now?detail=1", { hasChart: true, command: "meter top" }),
   });
 }
@@ -84,7 +82,7 @@ async function showRequests(ports: ApiPorts, context: Context) {
     heading: "Requests",
     path: "/requests",
     controls: renderPeriods(view),
-    main: renderRequests(answer, view, clockOf(ports)),
+    main: renderRequests(answer, view, placeOf(ports)),
     tools: toolsOf(context, `/v1/requests?${query}`, {
       csv: file("csv"),
       json: file("json"),
@@ -112,7 +110,7 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
   const { store, clock } = ports;
   const back = { path: "/requests", name: "Requests" };
   const request = await store.records.get(id);
-  if (request === null) return showNotFound(ports, context, back, renderNoRequest());
+  if (request === null) return showNotFound(ports, context, back, renderNoRequest(placeOf(ports)));
   const explanation = explainRequest(request, ports.prices());
   const namesakes = originsOfNamesakes({
     assignments: store.origins.list(),
@@ -128,7 +126,7 @@ async function showRequest(ports: ApiPorts, context: Context, id: string) {
     heading: "One request",
     path: "/requests",
     back,
-    main: renderRequest(answer, clockOf(ports)),
+    main: renderRequest(answer, placeOf(ports)),
     tools: toolsOf(context, `/v1/requests/${request.requestId}`, {
       command: `meter explain ${request.requestId}`,
     }),
@@ -141,7 +139,7 @@ async function showSessions(ports: ApiPorts, context: Context) {
     heading: "Sessions",
     path: "/sessions",
     controls: renderPeriods(view),
-    main: renderSessions(await readSessions(ports, view), view, clockOf(ports)),
+    main: renderSessions(await readSessions(ports, view), view, placeOf(ports)),
     tools: renderTools({ command: "meter sessions" }),
   });
 }
@@ -149,13 +147,13 @@ async function showSessions(ports: ApiPorts, context: Context) {
 function showSession(ports: ApiPorts, context: Context, id: string) {
   const back = { path: "/sessions", name: "Sessions" };
   const answer = readSession(ports, id);
-  if (answer === null) return showNotFound(ports, context, back, renderNoSession());
-  const view = viewOf(context, sessionView(sessionHref(id)));
+  if (answer === null) return showNotFound(ports, context, back, renderNoSession(placeOf(ports)));
+  const view = viewOf(context, sessionView(`/sessions/${encodeURIComponent(id)}`));
   return showPage(ports, context, {
     heading: "One session",
     path: "/sessions",
     back,
-    main: renderSession(answer, view, clockOf(ports)),
+    main: renderSession(answer, view, placeOf(ports)),
     tools: renderTools({ command: `meter session '${id.replaceAll("'", `'\\''`)}'` }),
   });
 }
@@ -166,7 +164,7 @@ function showLimits(ports: ApiPorts, context: Context) {
   return showPage(ports, context, {
     heading: "Limits",
     path: "/limits",
-    main: renderLimits(windows, clockOf(ports)),
+    main: renderLimits(windows, placeOf(ports)),
     tools: toolsOf(context, "/v1/limits", { command: "meter limits" }),
   });
 }
@@ -177,7 +175,7 @@ async function showCoverage(ports: ApiPorts, context: Context) {
     heading: "Coverage",
     path: "/coverage",
     controls: renderPeriods(view),
-    main: renderCoverage(await readCoverage(ports, view), view, clockOf(ports)),
+    main: renderCoverage(await readCoverage(ports, view), view, placeOf(ports)),
     tools: renderTools({ command: "meter coverage" }),
   });
 }

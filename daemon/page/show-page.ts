@@ -3,7 +3,8 @@ import { html } from "hono/html";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { FRAME_POLICY, type FramedPage, renderFrame } from "../../pages/frame.ts";
 import type { Html } from "../../pages/html.ts";
-import { type PageClock, renderTime } from "../../pages/times.ts";
+import type { PagePlace } from "../../pages/page-place.ts";
+import { renderTime } from "../../pages/times.ts";
 import { renderTools, type ViewTools } from "../../pages/tools.ts";
 import { readView, type View, type ViewSpec } from "../../pages/view.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
@@ -11,8 +12,12 @@ import { type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
 import { NAVIGATION } from "./page-paths.ts";
 import { localZone } from "./page-period.ts";
 
-/** The zone and the present of a page. */
-export const clockOf = ({ clock }: ApiPorts): PageClock => ({ zone: localZone(), now: clock.now() });
+/** The zone, the present and the base of a page. */
+export const placeOf = ({ clock }: ApiPorts): PagePlace => ({
+  zone: localZone(),
+  now: clock.now(),
+  base: "",
+});
 
 /** Reads the view of a page from its address. */
 export const viewOf = (context: Context, spec: ViewSpec): View => readView(spec, parametersOf(context));
@@ -22,17 +27,17 @@ export const parametersOf = (context: Context): URLSearchParams => new URL(conte
 
 /** Answers with a page in the dashboard's frame. */
 export function showPage(ports: ApiPorts, context: Context, page: FramedPage, status: 200 | 400 | 404 = 200) {
-  const clock = clockOf(ports);
+  const place = placeOf(ports);
   const daemon = ports.status();
   context.header("content-security-policy", FRAME_POLICY);
   return context.html(
     renderFrame(
       {
-        ...clock,
+        ...place,
         navigation: NAVIGATION,
         state: renderState(daemon),
         notices: renderNotices(daemon),
-        footer: html`meter ${daemon.version} on this machine, proxy on port ${daemon.proxy.port}, running since ${renderTime(Date.parse(daemon.started_at), clock, true)}. Times are in ${clock.zone}.`,
+        footer: html`meter ${daemon.version} on this machine, proxy on port ${daemon.proxy.port}, running since ${renderTime(Date.parse(daemon.started_at), place, true)}. Times are in ${place.zone}.`,
         eventsPath: "/v1/events",
       },
       page,

@@ -103,7 +103,8 @@ document.addEventListener("submit", (event) => {
   void show(addressOf(form).href, true);
 });
 document.addEventListener("change", (event) => {
-  if (event.target instanceof HTMLSelectElement) event.target.form?.requestSubmit();
+  const { target } = event;
+  if (target instanceof HTMLSelectElement && target.form?.method === "get") target.form.requestSubmit();
 });
 addEventListener("popstate", () => void show(location.href, false));
 

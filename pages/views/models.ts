@@ -101,7 +101,7 @@ function renderLine({ provider, name, rate, versions, sums }: ModelLine, view: U
   const perMillion =
     tokens === null || tokens === 0n || sums.unpriced > 0 ? null : (costOf(sums) * 1_000_000n) / tokens;
   const link = (model: string) =>
-    html`<a href="${usagePageHref(OVERVIEW_VIEW, withFilter({ ...view.query, by: "project", thenBy: null, top: 6, bucket: "auto", compare: "prev" }, "model", model))}"><bdi>${model}</bdi></a>`;
+    html`<a href="${usagePageHref(view, OVERVIEW_VIEW, withFilter({ ...view.query, by: "project", thenBy: null, top: 6, bucket: "auto", compare: "prev" }, "model", model))}"><bdi>${model}</bdi></a>`;
   const others = versions.filter((version) => version !== name);
   return html`<tr><th scope="row" class="name">${versions.includes(name) ? link(name) : html`<bdi>${name}</bdi>`}<span class="sub"><bdi>${provider}</bdi></span>${others.map((version) => html`<span class="sub">${link(version)}</span>`)}</th>
     <td class="num wide">${formatRate(rate?.input)}</td><td class="num wide">${formatRate(rate?.cacheRead)}</td><td class="num wide">${formatRate(rate?.cacheWrite)}${rate?.cacheWrite1h == null ? "" : html`<span class="sub">1 h ${formatRate(rate.cacheWrite1h)}</span>`}</td><td class="num wide">${formatRate(rate?.output)}</td>

@@ -10,8 +10,9 @@ import { formatSpan, renderUsd } from "../figures.ts";
 import { formatPermille, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { type PagePlace, pageHref } from "../page-place.ts";
 import { type FirstStep, renderFirstRun } from "../states.ts";
-import { formatTimeOfDay, type PageClock } from "../times.ts";
+import { formatTimeOfDay } from "../times.ts";
 import { type LimitWindow, renderLimitTable } from "./limits.ts";
 import { renderRequestTable } from "./request-table.ts";
 
@@ -47,7 +48,7 @@ export interface NowAnswer {
 const EMPTY_CEILING = PICO_USD_PER_USD / 1_000n;
 
 /** Renders what is happening, and what limits it may reach. */
-export function renderNow(answer: NowAnswer, clock: PageClock): Html {
+export function renderNow(answer: NowAnswer, place: PagePlace): Html {
   const { today, lastHour, calls, coveragePermille, limits, latest, firstSteps } = answer;
   const tile = (name: string, value: Html | string, note: Html | string) =>
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
@@ -58,12 +59,12 @@ export function renderNow(answer: NowAnswer, clock: PageClock): Html {
       ${tile("Spent today", renderUsd(today.split.spentPicoUsd), html`${formatQuantity(today.requests, "call")}${plan(today.split)}`)}
       ${tile("Last hour", renderUsd(lastHour.split.spentPicoUsd), html`${formatQuantity(lastHour.requests, "call")}${plan(lastHour.split)}`)}
       ${tile("In flight", String(calls.length), calls[0] === undefined ? "no call is running" : `the longest for ${formatSpan(calls[0].runningMs)}`)}
-      ${tile("Coverage today", html`<a href="/coverage?period=today" class="${coveragePermille === 1000 ? "good" : ""}">${coveragePermille === null ? UNKNOWN : formatPermille(coveragePermille)}</a>`, coveragePermille === null ? "no calls to providers" : "of calls to providers")}
+      ${tile("Coverage today", html`<a href="${pageHref(place.base, "/coverage")}?period=today" class="${coveragePermille === 1000 ? "good" : ""}">${coveragePermille === null ? UNKNOWN : formatPermille(coveragePermille)}</a>`, coveragePermille === null ? "no calls to providers" : "of calls to providers")}
     </dl>
-    <div id="limits" data-live>${limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="/limits">All limits</a></div>${renderLimitTable(limits, clock)}</section>`}</div>
+    <div id="limits" data-live>${limits.length === 0 ? "" : html`<section class="panel" aria-labelledby="limits-title"><div class="head"><h2 id="limits-title">Limits</h2><a href="${pageHref(place.base, "/limits")}">All limits</a></div>${renderLimitTable(limits, place)}</section>`}</div>
     <div id="running" data-live>${calls.length === 0 ? "" : renderCalls(calls)}</div>
-    <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, clock)}</div></section>
-    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="/requests">All requests</a></div><div id="latest" data-live>${renderRequestTable("Latest requests", latest, clock)}</div></section>`;
+    <section class="panel" aria-labelledby="hour-title"><div class="head"><h2 id="hour-title">Last 60 minutes</h2><span class="quiet">cost per minute</span></div><div id="minutes" data-live>${renderMinutes(answer, place)}</div></section>
+    <section class="panel" aria-labelledby="latest-title"><div class="head"><h2 id="latest-title">Latest requests</h2><a href="${pageHref(place.base, "/requests")}">All requests</a></div><div id="latest" data-live>${renderRequestTable("Latest requests", latest, place)}</div></section>`;
 }
 
 const renderCalls = (calls: readonly RunningCall[]): Html =>
@@ -78,7 +79,7 @@ export const COST_SERIES = [
   { part: "unknownBillingPicoUsd", name: "Unknown billing", colour: 6 },
 ] as const satisfies readonly { part: keyof CostSplit; name: string; colour: number }[];
 
-function renderMinutes({ minutes }: NowAnswer, { zone }: PageClock): Html {
+function renderMinutes({ minutes }: NowAnswer, { zone }: PagePlace): Html {
   const series = COST_SERIES.filter(
     ({ part }, n) => n === 0 || minutes.some(({ split }) => split[part] > 0n),
   );

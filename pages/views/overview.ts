@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 import { PICO_USD_PER_USD } from "../../core/pricing/decimal.ts";
-import type { PriceFix } from "../../core/pricing/price-fix.ts";
 import { assignColours } from "../../core/pricing/view/palette.ts";
 import { withFilter } from "../../core/pricing/view/usage-query.ts";
 import { isMoney, metricOf, parseSums, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
@@ -35,7 +34,7 @@ import {
   usagePageHref,
 } from "../usage-view.ts";
 import { EXPLORE_VIEW } from "./explore-view.ts";
-import { renderPriceFix } from "./request.ts";
+import { type PriceAdvice, renderPriceAdvice } from "./request.ts";
 
 export const OVERVIEW_VIEW: UsageViewSpec = { path: "/", defaults: { by: "model" } };
 
@@ -74,7 +73,7 @@ export interface OverviewAnswer {
   readonly year: UsageAnswer | null;
   readonly hours: UsageAnswer | null;
   /** How the models of unpriced requests get a price. */
-  readonly priceFixes: readonly PriceFix[];
+  readonly priceFixes: readonly PriceAdvice[];
   /** The steps to the first call; empty if there was one. */
   readonly firstSteps: readonly FirstStep[];
   readonly links: CaveatLinks;
@@ -90,7 +89,7 @@ export function renderOverview(answer: OverviewAnswer, view: UsageView): Html {
     <div id="summary" data-live><p class="quiet" data-summary>${describePeriod(usage)} ${describeChange(usage)}</p>
     ${renderFigures(answer)}
     ${renderCaveats(usage, links)}
-    ${answer.priceFixes.length === 0 ? "" : html`<details id="price-fixes" class="panel"><summary>How these models get a price</summary>${answer.priceFixes.map(renderPriceFix)}</details>`}</div>
+    ${answer.priceFixes.length === 0 ? "" : html`<details id="price-fixes" class="panel"><summary>How these models get a price</summary>${answer.priceFixes.map(renderPriceAdvice)}</details>`}</div>
     ${usage.totals.requests === 0 ? renderNothing(usage, view) : renderContents(answer, view)}`;
 }
 
@@ -241,7 +240,7 @@ export function renderBreakdown(answer: UsageAnswer, view: UsageView): Html {
   if (by === null) return html``;
   const whole = metricOf(parseSums(answer.totals), metric) ?? 0n;
   const title = `${DIMENSION_NAMES[by]}s`.replace(/chs$/, "ches");
-  const explore = usagePageHref(EXPLORE_VIEW, { ...view.query, by, thenBy: null });
+  const explore = usagePageHref(view, EXPLORE_VIEW, { ...view.query, by, thenBy: null });
   return html`<section class="panel" aria-labelledby="${by}-title"><div class="head"><h2 id="${by}-title">${title}</h2><a href="${explore}">Explore</a></div>
     ${
       rows.length === 0
@@ -262,7 +261,7 @@ export function renderBreakdown(answer: UsageAnswer, view: UsageView): Html {
 function renderWhen({ year, hours }: OverviewAnswer, view: UsageView): Html | "" {
   if (year === null && hours === null) return "";
   const table = (period: "12m" | "30d", bucket: "day" | "hour") =>
-    `${usagePageHref(EXPLORE_VIEW, { ...view.query, period, bucket, by: EXPLORE_VIEW.defaults?.by ?? null, top: 10 })}&view=chart`;
+    `${usagePageHref(view, EXPLORE_VIEW, { ...view.query, period, bucket, by: EXPLORE_VIEW.defaults?.by ?? null, top: 10 })}&view=chart`;
   return html`<section class="panel" aria-labelledby="when-title"><div class="head"><h2 id="when-title">When</h2><span class="quiet">${METRIC_NAMES[view.query.metric]}, ${year?.tz ?? hours?.tz}</span></div>
     ${year === null ? "" : html`<div class="head"><h3>By day, 12 months</h3><a href="${table("12m", "day")}">As a table</a></div>${renderYear(year)}`}
     ${hours === null ? "" : html`<div class="head"><h3>By weekday and hour, 30 days</h3><a href="${table("30d", "hour")}">As a table</a></div>${renderWeek(hours)}`}</section>`;

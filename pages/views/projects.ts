@@ -63,7 +63,7 @@ function renderProject(
   const now = metricOf(sums, usage.metric) ?? 0n;
   const isOther = row.other_values !== null;
   const plain = { ...view.query, thenBy: null, top: 6 };
-  const href = usagePageHref(OVERVIEW_VIEW, withFilter({ ...plain, by: "model" }, "project", row.key));
+  const href = usagePageHref(view, OVERVIEW_VIEW, withFilter({ ...plain, by: "model" }, "project", row.key));
   const origin = origins.get(row.key ?? "");
   return html`<tr><th scope="row" class="name">${isOther ? row.label : html`<a href="${href}"><bdi>${row.label}</bdi></a>`}${origin === undefined ? "" : html`<span class="sub"><bdi>${origin}</bdi></span>`}${renderBranches(row, view)}</th>
     <td class="desk spark-cell">${renderSpark(row.series.map((value) => BigInt(value ?? "0")))}</td>
@@ -83,6 +83,6 @@ function renderBranches({ key, cells, other_values }: Row, view: UsageView): Htm
       : renderUsd(BigInt(totals.spent_pico_usd));
   return html`<span class="sub">${shown.map(
     (cell, n) =>
-      html`${n > 0 ? " · " : ""}${cell.other_values === null ? html`<a href="${usagePageHref(EXPLORE_VIEW, withFilter(query, "branch", cell.key))}"><bdi>${cell.label}</bdi></a>` : cell.label} ${amount(cell)}`,
+      html`${n > 0 ? " · " : ""}${cell.other_values === null ? html`<a href="${usagePageHref(view, EXPLORE_VIEW, withFilter(query, "branch", cell.key))}"><bdi>${cell.label}</bdi></a>` : cell.label} ${amount(cell)}`,
   )}${cells.length > shown.length ? ` · ${cells.length - shown.length} more` : ""}</span>`;
 }

@@ -9,10 +9,9 @@ import { formatShare, renderShortCount, renderUsd } from "../figures.ts";
 import { formatShortCount } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
-import { type PageClock, renderTime } from "../times.ts";
-
-/** The address of a request's page. */
-export const requestHref = (requestId: string): string => `/requests/${encodeURIComponent(requestId)}`;
+import type { PagePlace } from "../page-place.ts";
+import { renderTime } from "../times.ts";
+import { requestHref } from "./links.ts";
 
 /** Describes how a request ended: the HTTP status, or the class of the error. */
 export function renderOutcome({ errorClass, httpStatus, recordSource }: RequestRecord): Html {
@@ -47,21 +46,21 @@ function renderModel({ errorClass, model, requestedModel }: RequestRecord): Html
 export function renderRequestTable(
   label: string,
   requests: readonly RequestRecord[],
-  clock: PageClock,
+  place: PagePlace,
 ): Html {
   return html`<div class="scroll"><table aria-label="${label}">
     <thead><tr><th scope="col">When</th><th scope="col" class="desk">Project</th><th scope="col" class="wide">Program</th><th scope="col">Model</th><th scope="col" class="num desk">In</th><th scope="col" class="num wide">Cached</th><th scope="col" class="num desk">Out</th><th scope="col" class="num">Cost</th><th scope="col" class="num wide">Time</th><th scope="col" class="desk">Status</th></tr></thead>
-    <tbody>${requests.map((request) => renderRow(request, clock))}</tbody>
+    <tbody>${requests.map((request) => renderRow(request, place))}</tbody>
   </table></div>`;
 }
 
-function renderRow(request: RequestRecord, clock: PageClock): Html {
+function renderRow(request: RequestRecord, place: PagePlace): Html {
   const { requestId, project, gitBranch, client, tokens, latencyMs } = request;
   const [input, output] = [totalInputTokens(tokens), totalOutputTokens(tokens)];
   const isFromLogs = request.recordSource === "logs";
   const branch = gitBranch ?? null;
   return html`<tr id="r-${requestId}">
-    <th scope="row" class="when"><a href="${requestHref(requestId)}">${renderTime(request.requestedAt, clock)}</a></th>
+    <th scope="row" class="when"><a href="${requestHref(place, requestId)}">${renderTime(request.requestedAt, place)}</a></th>
     <td class="name desk">${renderName(project)}${branch === null ? "" : html` <bdi class="quiet">${branch}</bdi>`}</td>
     <td class="name wide">${renderName(client)}</td>
     <td class="name">${renderModel(request)}<span class="sub phone"><bdi>${project}</bdi>${request.errorClass === null ? html`, ${formatShortCount(input)} → ${formatShortCount(output)}` : html`, ${renderOutcome(request)}`}</span></td>

@@ -9,10 +9,11 @@ import { formatCount } from "../../core/values/text/format-count.ts";
 import { formatDuration } from "../../core/values/text/format-duration.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
-import { type PageClock, renderTime } from "../times.ts";
+import { renderTime } from "../times.ts";
+import { sessionHref } from "./links.ts";
 import { renderOutcome } from "./request-table.ts";
-import { sessionHref } from "./session-links.ts";
 
 /** One request with the calculation of its cost. */
 export interface RequestAnswer {
@@ -27,19 +28,19 @@ type Request = Explanation["request"];
 type Fact = readonly [name: string, value: Html | string];
 
 /** Renders one request: what it was, its tokens, and its cost to the last digit. */
-export function renderRequest({ explanation, priceFix, origin }: RequestAnswer, clock: PageClock): Html {
+export function renderRequest({ explanation, priceFix, origin }: RequestAnswer, place: PagePlace): Html {
   const { request } = explanation;
   const failure = describeFailure(request);
   return html`${failure === null ? "" : html`<div class="notice bad" role="note"><bdi>${failure}</bdi></div>`}
     ${renderCost(explanation, priceFix)}
     <div class="pair">
       <section class="panel" aria-labelledby="facts-title"><div class="head"><h2 id="facts-title">Call</h2></div>
-        <dl class="facts">${listFacts(request, origin, clock).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
+        <dl class="facts">${listFacts(request, origin, place).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>
       ${renderTokens(request, failure !== null)}
     </div>`;
 }
 
-function listFacts(request: Request, origin: string | null, clock: PageClock): readonly Fact[] {
+function listFacts(request: Request, origin: string | null, place: PagePlace): readonly Fact[] {
   const { model, requestedModel, client, clientVersion, sessionId, gitBranch, attributionTier } = request;
   const asked =
     requestedModel === null || requestedModel === model
@@ -48,7 +49,7 @@ function listFacts(request: Request, origin: string | null, clock: PageClock): r
   const fact = (name: string, value: string | null | undefined): Fact[] =>
     value === null || value === undefined || value === "" ? [] : [[name, renderName(value)]];
   return [
-    ["When", renderTime(request.requestedAt, clock, true)],
+    ["When", renderTime(request.requestedAt, place, true)],
     ["Model", html`${renderName(model)}${asked}`],
     ["Provider", renderName(request.provider)],
     [
@@ -59,7 +60,7 @@ function listFacts(request: Request, origin: string | null, clock: PageClock): r
     ...fact("Branch", gitBranch),
     ["Program", html`${renderName(client)}${clientVersion ? html` <bdi>${clientVersion}</bdi>` : ""}`],
     ...(sessionId
-      ? [["Session", html`<a href="${sessionHref(sessionId)}"><bdi>${sessionId}</bdi></a>`] as const]
+      ? [["Session", html`<a href="${sessionHref(place, sessionId)}"><bdi>${sessionId}</bdi></a>`] as const]
       : []),
     ...fact("Agent", request.agentKind ?? request.agentId),
     ...listCallFacts(request),
@@ -105,7 +106,7 @@ function renderCost({ request, priced, agrees, rate }: Explanation, priceFix: Pr
     <p class="quiet">${rate === null ? "No rate applied." : html`Rate: <bdi>${rate}</bdi>`}</p>
     ${priced.lines.length === 0 ? "" : renderLines(priced)}
     ${priced.unpricedReason === null ? "" : html`<p>Not priced: ${priced.unpricedReason}.</p>`}
-    ${priceFix === null ? "" : renderPriceFix(priceFix)}
+    ${priceFix === null ? "" : renderPriceAdvice(adviceOf(priceFix))}
     ${providerCostPicoUsd === null ? "" : html`<p>The provider stated $${formatPicoUsd(providerCostPicoUsd)}. This is the cost that counts.</p>`}
     ${agrees ? "" : html`<p class="warn">Current rates give a different cost from the stored one. To update it: <code>meter recompute-costs</code></p>`}
   </section>`;
@@ -119,14 +120,25 @@ function renderLines({ lines, computedPicoUsd }: Explanation["priced"]): Html {
   </table></div>`;
 }
 
-/** Renders how a model gets a price. */
-export const renderPriceFix = ({ text, toml, commands }: PriceFix): Html =>
-  html`<p>${text}</p><pre tabindex="0">${[...toml, ...commands].join("\n")}</pre>`;
+/** How models get a price: a sentence, and the lines to write or run. */
+export interface PriceAdvice {
+  readonly text: string;
+  readonly lines: readonly string[];
+}
+
+export const adviceOf = ({ text, toml, commands }: PriceFix): PriceAdvice => ({
+  text,
+  lines: [...toml, ...commands],
+});
+
+/** Renders how models get a price. */
+export const renderPriceAdvice = ({ text, lines }: PriceAdvice): Html =>
+  html`<p>${text}</p><pre tabindex="0">${lines.join("\n")}</pre>`;
 
 /** The page of an unknown request. */
-export const renderNoRequest = (): Html =>
+export const renderNoRequest = ({ base }: Pick<PagePlace, "base">): Html =>
   renderState(
     "There is no request with this ID",
     "It may have been deleted.",
-    html`<p><a href="/requests">All requests</a></p>`,
+    html`<p><a href="${pageHref(base, "/requests")}">All requests</a></p>`,
   );

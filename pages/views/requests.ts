@@ -3,8 +3,8 @@ import type { RequestRecord } from "../../core/values/record.ts";
 import { BILLING_MODES } from "../../core/values/record-fields.ts";
 import { PERIOD_VALUES, renderChips, renderMenus, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
+import type { PagePlace } from "../page-place.ts";
 import { renderEmpty } from "../states.ts";
-import type { PageClock } from "../times.ts";
 import { filterValue, type View, type ViewSpec, viewHref } from "../view.ts";
 import { renderRequestTable } from "./request-table.ts";
 
@@ -62,7 +62,7 @@ const STATUS_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Renders the list of requests, the latest first. */
-export function renderRequests(answer: RequestsAnswer, view: View, clock: PageClock): Html {
+export function renderRequests(answer: RequestsAnswer, view: View, place: PagePlace): Html {
   const { requests, nextCursor } = answer;
   return html`${renderViewNotices(view)}
     ${renderFilterMenus(answer, view)}
@@ -71,7 +71,7 @@ export function renderRequests(answer: RequestsAnswer, view: View, clock: PageCl
     <div id="list" data-live>${
       requests.length === 0
         ? renderEmpty(view, "requests")
-        : html`<section class="panel">${renderRequestTable("Requests", requests, clock)}
+        : html`<section class="panel">${renderRequestTable("Requests", requests, place)}
         <nav class="pages" aria-label="Pages of requests">${view.values.cursor === "" ? html`<span></span>` : html`<a href="${viewHref(view, { values: { cursor: "" } })}">Latest</a>`}${nextCursor === null ? html`<span class="quiet">The end.</span>` : html`<a href="${viewHref(view, { values: { cursor: nextCursor } })}" rel="next" data-key="ArrowRight">Earlier</a>`}</nav></section>`
     }</div>`;
 }

@@ -17,10 +17,12 @@ import { renderSwitch, renderViewNotices } from "../filters.ts";
 import { formatShortCount, formatShortUsd } from "../formats.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import { type PagePlace, pageHref } from "../page-place.ts";
 import { renderState } from "../states.ts";
-import { formatTimeOfDay, type PageClock, renderTime } from "../times.ts";
+import { formatTimeOfDay, renderTime } from "../times.ts";
 import { type View, type ViewSpec, viewHref } from "../view.ts";
-import { cacheShare, renderOutcome, renderRequestCost, requestHref } from "./request-table.ts";
+import { requestHref } from "./links.ts";
+import { cacheShare, renderOutcome, renderRequestCost } from "./request-table.ts";
 import type { SessionLine } from "./sessions.ts";
 
 /** The view of one session. */
@@ -55,19 +57,19 @@ interface NumberedCall extends Call {
 }
 
 /** Renders one session: its cost by agent, its calls in time, and how its context grew. */
-export function renderSession({ session, requests }: SessionAnswer, view: View, clock: PageClock): Html {
+export function renderSession({ session, requests }: SessionAnswer, view: View, place: PagePlace): Html {
   const agents = flatten(buildSessionTree(requests));
   const numbers = new Map(requests.map(({ requestId }, index) => [requestId, index + 1]));
   const calls = agents.flatMap((agent) =>
     agent.node.calls.map((call) => ({ ...call, agent, number: numbers.get(call.request.requestId) ?? 0 })),
   );
   return html`${renderViewNotices(view)}
-    ${renderFigures(session, agents, clock)}
+    ${renderFigures(session, agents, place)}
     ${agents.length > 1 ? renderAgents(agents) : ""}
     ${renderContext(agents)}
     <section class="panel" aria-labelledby="calls-title">
       <div class="head"><h2 id="calls-title">Calls</h2>${renderSwitch(view, "view", "Order of calls", ORDERS)}</div>
-      ${renderCalls(calls, session, view, clock)}
+      ${renderCalls(calls, session, view, place)}
     </section>`;
 }
 
@@ -82,7 +84,7 @@ function flatten(node: Node, depth = 0): Agent[] {
   return [{ node, depth, name }, ...node.children.flatMap((child) => flatten(child, depth + 1))];
 }
 
-function renderFigures(session: SessionLine, agents: readonly Agent[], clock: PageClock): Html {
+function renderFigures(session: SessionLine, agents: readonly Agent[], place: PagePlace): Html {
   const { split, calls, failed, unpriced, startedAt, endedAt, cached } = session;
   const tile = (name: string, value: Html | string, note: Html | string) =>
     html`<div><dt>${name}</dt><dd class="value">${value}</dd><dd>${note}</dd></div>`;
@@ -90,7 +92,7 @@ function renderFigures(session: SessionLine, agents: readonly Agent[], clock: Pa
     n === 0 ? split.planUsagePicoUsd === 0n || split[part] > 0n : split[part] > 0n,
   );
   const compactions = agents.reduce((sum, { node }) => sum + node.compactions, 0);
-  return html`<p class="quiet" data-summary>${renderName(session.client)} in ${renderName(session.project)}${session.branch === null ? "" : html` on <bdi>${session.branch}</bdi>`}, ${renderTime(startedAt, clock, true)} to ${formatTimeOfDay(endedAt, clock.zone)} (${clock.zone})${session.isInferred ? "; the calls of one process, because the program names no session" : ""}</p>
+  return html`<p class="quiet" data-summary>${renderName(session.client)} in ${renderName(session.project)}${session.branch === null ? "" : html` on <bdi>${session.branch}</bdi>`}, ${renderTime(startedAt, place, true)} to ${formatTimeOfDay(endedAt, place.zone)} (${place.zone})${session.isInferred ? "; the calls of one process, because the program names no session" : ""}</p>
   <dl class="figures">
     ${parts.map(({ part, label }) => tile(label, renderUsd(split[part]), part === "planUsagePicoUsd" ? "at API prices, not spent" : unpriced > 0 ? `without ${formatQuantity(unpriced, "unpriced call")}` : "all calls priced"))}
     ${tile("Calls", calls.toLocaleString("en"), failed === 0 ? "none failed" : html`<span class="bad">${failed} failed</span>`)}
@@ -146,7 +148,7 @@ function renderCalls(
   calls: readonly NumberedCall[],
   session: SessionLine,
   view: View,
-  clock: PageClock,
+  place: PagePlace,
 ): Html {
   const sorted =
     view.values.view === "tree"
@@ -167,7 +169,7 @@ function renderCalls(
   const rows = shown.map((call) => {
     const heading = view.values.view === "tree" && call.agent !== last;
     last = call.agent;
-    return html`${heading ? renderAgentRow(call.agent) : ""}${renderCall(call, session, view.values.view === "cost" ? highest : null, misses.get(call.number) ?? null, clock)}`;
+    return html`${heading ? renderAgentRow(call.agent) : ""}${renderCall(call, session, view.values.view === "cost" ? highest : null, misses.get(call.number) ?? null, place)}`;
   });
   const link = (to: number, text: string) =>
     html`<a href="${viewHref(view, { values: { page: String(to) } })}">${text}</a>`;
@@ -197,7 +199,7 @@ function renderCall(
   session: SessionLine,
   highest: bigint | null,
   miss: string | null,
-  clock: PageClock,
+  place: PagePlace,
 ): Html {
   const { request, context, followsCompaction, number } = call;
   const { requestId, model, tokens, errorClass } = request;
@@ -208,7 +210,7 @@ function renderCall(
       : renderMeter({
           percent: highest === 0n ? 0 : Number(((request.costPicoUsd ?? 0n) * 1_000n) / highest) / 10,
         });
-  return html`<tr id="r-${requestId}"><th scope="row" class="when"><a href="${requestHref(requestId)}">#${number}</a> <span class="quiet desk-inline">${formatTimeOfDay(request.requestedAt, clock.zone, true)}</span>${notes.length === 0 ? "" : html`<span class="sub warn">${notes.join(", ")}</span>`}</th><td class="name desk">${renderName(model)}</td><td class="num desk">${renderShortCount(context)}</td><td class="num wide">${cacheShare(request) ?? "–"}</td><td class="num desk">${renderShortCount(totalOutputTokens(tokens))}</td><td class="num">${errorClass === null ? renderRequestCost(request) : renderOutcome(request)}</td><td class="lane">${lane}</td></tr>`;
+  return html`<tr id="r-${requestId}"><th scope="row" class="when"><a href="${requestHref(place, requestId)}">#${number}</a> <span class="quiet desk-inline">${formatTimeOfDay(request.requestedAt, place.zone, true)}</span>${notes.length === 0 ? "" : html`<span class="sub warn">${notes.join(", ")}</span>`}</th><td class="name desk">${renderName(model)}</td><td class="num desk">${renderShortCount(context)}</td><td class="num wide">${cacheShare(request) ?? "–"}</td><td class="num desk">${renderShortCount(totalOutputTokens(tokens))}</td><td class="num">${errorClass === null ? renderRequestCost(request) : renderOutcome(request)}</td><td class="lane">${lane}</td></tr>`;
 }
 
 function laneOf(
@@ -227,9 +229,9 @@ function laneOf(
 }
 
 /** The page of an unknown session. */
-export const renderNoSession = (): Html =>
+export const renderNoSession = ({ base }: Pick<PagePlace, "base">): Html =>
   renderState(
     "There is no session with this ID",
     "Its requests may have been deleted.",
-    html`<p><a href="/sessions">All sessions</a></p>`,
+    html`<p><a href="${pageHref(base, "/sessions")}">All sessions</a></p>`,
   );

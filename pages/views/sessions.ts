@@ -6,11 +6,12 @@ import { formatShare, formatSpan, renderUsd } from "../figures.ts";
 import { PERIOD_VALUES, renderChips, renderViewNotices } from "../filters.ts";
 import type { Html } from "../html.ts";
 import { renderName } from "../names.ts";
+import type { PagePlace } from "../page-place.ts";
 import { renderEmpty, renderState } from "../states.ts";
-import { type PageClock, renderTime } from "../times.ts";
+import { renderTime } from "../times.ts";
 import { filterValue, type View, type ViewSpec, viewHref } from "../view.ts";
+import { sessionHref } from "./links.ts";
 import { renderFilterMenus } from "./requests.ts";
-import { sessionHref } from "./session-links.ts";
 
 export const SESSIONS_VIEW: ViewSpec = {
   path: "/sessions",
@@ -55,7 +56,7 @@ const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => 
 };
 
 /** Renders sessions: which run cost what. */
-export function renderSessions(answer: SessionsAnswer, view: View, clock: PageClock): Html {
+export function renderSessions(answer: SessionsAnswer, view: View, place: PagePlace): Html {
   const { sessions, limit, periodWords } = answer;
   const sorted = sessions.toSorted(ORDERS[view.values.sort ?? "latest"]);
   const isCut = sessions.length >= limit;
@@ -65,7 +66,7 @@ export function renderSessions(answer: SessionsAnswer, view: View, clock: PageCl
     <p class="quiet" data-summary>${isCut ? `The latest ${limit} sessions` : formatQuantity(sessions.length, "session")}, ${periodWords}</p>
     <div id="list" data-live>${
       sessions.length > 0
-        ? html`<section class="panel">${renderTable(sorted, view, clock)}</section>`
+        ? html`<section class="panel">${renderTable(sorted, view, place)}</section>`
         : filterValue(view, "project") === undefined
           ? renderState(
               "No sessions in this period",
@@ -75,16 +76,16 @@ export function renderSessions(answer: SessionsAnswer, view: View, clock: PageCl
     }</div>`;
 }
 
-function renderTable(sessions: readonly SessionLine[], view: View, clock: PageClock): Html {
+function renderTable(sessions: readonly SessionLine[], view: View, place: PagePlace): Html {
   const head = (sort: string, name: string, kind: string) =>
     html`<th scope="col" class="${kind}"${view.values.sort === sort ? html` aria-sort="descending"` : ""}><a href="${viewHref(view, { values: { sort } })}">${name}</a></th>`;
   return html`<div class="scroll"><table aria-label="Sessions">
     <thead><tr>${head("latest", "Began", "")}<th scope="col">Project</th><th scope="col" class="desk">Program</th>${head("length", "Length", "num desk")}${head("calls", "Calls", "num desk")}<th scope="col" class="num wide">Agents</th><th scope="col" class="num wide">Cached</th>${head("cost", "Spent", "num")}<th scope="col" class="num desk">Plan usage</th></tr></thead>
-    <tbody>${sessions.map((session) => renderRow(session, clock))}</tbody>
+    <tbody>${sessions.map((session) => renderRow(session, place))}</tbody>
   </table></div>`;
 }
 
-function renderRow(session: SessionLine, clock: PageClock): Html {
+function renderRow(session: SessionLine, place: PagePlace): Html {
   const { sessionId, project, branch, client, startedAt, endedAt, calls, failed, agents, cached, split } =
     session;
   const { spentPicoUsd, planUsagePicoUsd, unknownBillingPicoUsd } = split;
@@ -95,7 +96,7 @@ function renderRow(session: SessionLine, clock: PageClock): Html {
       ? ""
       : html`<span class="sub">${renderUsd(unknownBillingPicoUsd)} unknown billing</span>`;
   return html`<tr id="s-${sessionId}">
-    <th scope="row" class="when"><a href="${sessionHref(sessionId)}">${renderTime(startedAt, clock)}</a></th>
+    <th scope="row" class="when"><a href="${sessionHref(place, sessionId)}">${renderTime(startedAt, place)}</a></th>
     <td class="name">${renderName(project)}${branch === null ? "" : html`<span class="sub"><bdi>${branch}</bdi></span>`}<span class="sub phone">${formatQuantity(calls, "call")}, ${formatSpan(endedAt - startedAt)}</span></td>
     <td class="name desk">${renderName(client)}${session.isInferred ? html`<span class="sub">by process</span>` : ""}</td>
     <td class="num desk">${formatSpan(endedAt - startedAt)}</td>

@@ -1,35 +1,11 @@
 import type { Context } from "hono";
-import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
 import { usageCsv, usageMarkdown } from "../../../core/pricing/view/usage-export.ts";
-import {
-  planUsage,
-  type UsagePlan,
-  type UsagePlanFacts,
-  type UsagePlanResult,
-} from "../../../core/pricing/view/usage-plan.ts";
 import { parseUsageQuery, type UsageQuery } from "../../../core/pricing/view/usage-query.ts";
-import {
-  answerForecast,
-  listValues,
-  planForecast,
-  valuesQuery,
-} from "../../../core/pricing/view/usage-reports.ts";
-import { retentionFloor } from "../../../core/privacy/retention/windows.ts";
-import { findZone } from "../../../core/values/zone.ts";
-import { USAGE_DIMENSIONS, type UsageDimension } from "../../../core/wire/usage.ts";
+import { USAGE_DIMENSIONS } from "../../../core/wire/usage.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
-import type { CloudParts } from "../../ports.ts";
-import { isCloudDimension, isFromRollups, readUsageData } from "../../store/reads/usage-data.ts";
-import { readMachineNames } from "../../store/reads/usage-reports.ts";
-import type { WorkspaceAccess } from "../../store/workspaces.ts";
 import type { ApiHandlers } from "../api-call.ts";
-import { readNames } from "./read-names.ts";
-import { reachOf } from "./read-period.ts";
-import { MAX_UNSUMMED_PERIOD_MS } from "./reports.ts";
-
-/** Within a day of clock changes, a month of days may be an hour longer. */
-const SLACK_MS = 86_400_000;
+import { type CloudUsageResult, readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
 
 /** The forms of an answer. */
 const FORMATS = ["json", "csv", "md"] as const;
@@ -44,16 +20,13 @@ export const usageHandlers = {
     if (!query.ok) return query.refusal;
     const format = FORMATS.find((each) => each === (context.req.query("format") ?? "json"));
     if (format === undefined) return refuse("format", `Expected ${FORMATS.join(", ")}.`);
-    const facts = factsOf(parts, workspace, query.value);
-    const read = await readPlan(parts, workspace, planUsage(query.value, facts));
-    if (!read.ok) return read.refusal;
-    const { plan, data, nameOf } = read.value;
-    const result = answerUsage(plan, { ...data, coverage: null }, { nameOf });
-    if (format === "json") return answer(200, result);
+    const result = await readUsageAnswer(parts, workspace, query.value);
+    if (!result.ok) return refuseQuery(result);
+    if (format === "json") return answer(200, result.value);
     const [text, type] =
       format === "csv"
-        ? [usageCsv(result), "text/csv; charset=utf-8; header=present"]
-        : [usageMarkdown(result), "text/markdown; charset=utf-8"];
+        ? [usageCsv(result.value), "text/csv; charset=utf-8; header=present"]
+        : [usageMarkdown(result.value), "text/markdown; charset=utf-8"];
     return context.body(text, 200, { "content-type": type });
   },
 
@@ -62,21 +35,21 @@ export const usageHandlers = {
     if (!query.ok) return query.refusal;
     const dimension = USAGE_DIMENSIONS.find((each) => each === context.req.query("dimension"));
     if (dimension === undefined) return refuse("dimension", `Expected ${USAGE_DIMENSIONS.join(", ")}.`);
-    const facts = factsOf(parts, workspace, query.value);
-    const read = await readPlan(parts, workspace, planUsage(valuesQuery(query.value, dimension), facts));
-    if (!read.ok) return read.refusal;
     const text = (context.req.query("q") ?? "").slice(0, MAX_SEARCH);
-    return answer(200, listValues(dimension, read.value.data, text, { nameOf: read.value.nameOf }));
+    const values = await readUsageValues(parts, workspace, query.value, dimension, text);
+    return values.ok ? answer(200, values.value) : refuseQuery(values);
   },
 
   "GET /v1/workspaces/:ws/usage/forecast": async ({ parts, workspace, context, answer }) => {
     const query = readQuery(context);
     if (!query.ok) return query.refusal;
-    const planned = planForecast(query.value, factsOf(parts, workspace, query.value));
-    const read = await readPlan(parts, workspace, planned);
-    return read.ok ? answer(200, answerForecast(read.value.plan, read.value.data)) : read.refusal;
+    const forecast = await readUsageForecast(parts, workspace, query.value);
+    return forecast.ok ? answer(200, forecast.value) : refuseQuery(forecast);
   },
 } satisfies Partial<ApiHandlers>;
+
+const refuseQuery = ({ code, detail, field }: Extract<CloudUsageResult<never>, { ok: false }>): Response =>
+  field === undefined ? problem(code) : refuse(field, detail);
 
 const refuse = (field: string, text: string) =>
   problem("wrong_shape", { errors: [{ field, problem: text }] });
@@ -89,66 +62,4 @@ function readQuery(context: Context, ...otherKeys: readonly string[]): OrRefusal
   return errors.length === 0
     ? { ok: true, value: query }
     : { ok: false, refusal: problem("wrong_shape", { errors }) };
-}
-
-/** What a plan depends on: the zone of the query, or UTC, and the floor of an overview. */
-function factsOf({ clock }: CloudParts, workspace: WorkspaceAccess, { tz }: UsageQuery): UsagePlanFacts {
-  const zone = findZone(tz ?? "UTC");
-  if (zone === null) throw new Error("the runtime does not know UTC");
-  const now = clock.now();
-  return { now, zone, floor: retentionFloor("overview", reachOf(workspace, now)) };
-}
-
-interface ReadPlan {
-  readonly plan: UsagePlan;
-  readonly data: Omit<UsageData, "coverage">;
-  readonly nameOf: (dimension: UsageDimension, key: string) => string | null;
-}
-
-async function readPlan(
-  parts: CloudParts,
-  { workspaceId }: WorkspaceAccess,
-  planned: UsagePlanResult,
-): Promise<OrRefusal<ReadPlan>> {
-  if (!planned.ok) {
-    const code = planned.code as "period_malformed" | "period_reversed" | "period_too_long";
-    return { ok: false, refusal: problem(code) };
-  }
-  const { plan } = planned;
-  const { query, period } = plan;
-  const unknown = [query.by, query.thenBy, ...query.filters.map(({ dimension }) => dimension)].find(
-    (dimension) => dimension !== null && !isCloudDimension(dimension),
-  );
-  if (unknown != null)
-    return {
-      ok: false,
-      refusal: refuse(unknown, "A cloud does not receive it. Only a daemon knows this dimension."),
-    };
-  const maxMs = MAX_UNSUMMED_PERIOD_MS + SLACK_MS;
-  if (!isFromRollups(plan) && period.to - period.from > maxMs)
-    return { ok: false, refusal: problem("period_too_long") };
-  const data = await readUsageData(parts.db, workspaceId, plan);
-  return { ok: true, value: { plan, data, nameOf: await readDisplayNames(parts, workspaceId, plan, data) } };
-}
-
-/** Reads the names of machines and people that an answer shows. */
-async function readDisplayNames(
-  parts: CloudParts,
-  workspaceId: string,
-  { query }: UsagePlan,
-  { groups, compared }: Pick<UsageData, "groups" | "compared">,
-): Promise<ReadPlan["nameOf"]> {
-  const keysOf = (dimension: UsageDimension) => [
-    ...new Set(
-      [...groups, ...compared].flatMap(({ by, thenBy }) => [
-        ...(query.by === dimension && by !== null ? [by] : []),
-        ...(query.thenBy === dimension && thenBy !== null ? [thenBy] : []),
-      ]),
-    ),
-  ];
-  const names: Partial<Record<UsageDimension, ReadonlyMap<string, string>>> = {
-    machine: await readMachineNames(parts.db, workspaceId, keysOf("machine")),
-    person: await readNames(parts.accounts, keysOf("person")),
-  };
-  return (dimension, key) => names[dimension]?.get(key) ?? null;
 }

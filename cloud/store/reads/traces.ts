@@ -69,3 +69,16 @@ export async function findTrace(
   );
   return row ?? null;
 }
+
+/** Whether a workspace ever received a request. */
+export async function hasRequests(db: CloudDatabase, workspaceId: string): Promise<boolean> {
+  const row = await inReadScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("usage_daily")
+      .select("day")
+      .where("workspace_id", "=", workspaceId)
+      .limit(1)
+      .executeTakeFirst(),
+  );
+  return row !== undefined;
+}

@@ -29,7 +29,7 @@ const LISTEN = `
 /** Returns what ran or was blocked, every element that our pages never contain, and every link and form to another origin. */
 const LOOK = `(async () => {
   await new Promise(requestAnimationFrame);
-  const foreign = "img,svg a,svg script,iframe,object,embed,video,audio,style,base,template,marquee,math,[onclick],[onload],[onerror],[onfocus],[onmouseover]";
+  const foreign = "img,svg a:not([href^='/w/']),svg script,iframe,object,embed,video,audio,style,base,template,marquee,math,[onclick],[onload],[onerror],[onfocus],[onmouseover]";
   const stray = [...document.querySelectorAll(foreign)];
   const leading = [...document.querySelectorAll("a[href]")].filter((link) => link.origin !== location.origin);
   const sending = [...document.forms].filter((form) => new URL(form.action).origin !== location.origin);
@@ -120,11 +120,11 @@ describe("hostile texts in the pages, in a browser with scripts", { skip: await 
     await context.addCookies([await cookieOf(token)]);
     for (const [name, { id, texts }] of named) {
       await open(`/w/${id}`);
-      assert.equal(await page.locator("h1").textContent(), name);
-      // The browser itself makes one blank of several in a title.
-      assert.equal(await page.title(), `${name} · meter`.replaceAll(/\s+/g, " ").trim());
-      const shown = await page.locator("td.name").allTextContents();
-      assert.deepEqual(shown.sort(), [...texts, ...texts].sort());
+      assert.equal(await page.locator(".workspace summary").textContent(), name);
+      for (const table of ["Projects", "Models"]) {
+        const shown = await page.getByRole("table", { name: table }).locator("th.name").allTextContents();
+        assert.deepEqual(shown.sort(), texts.toSorted());
+      }
     }
     await open("/");
     assert.deepEqual(

@@ -18,9 +18,9 @@ const LACKS = `(() => {
   for (const one of ["h1", "main"]) if (document.querySelectorAll(one).length !== 1) lacks.push("exactly one " + one);
   for (const field of document.querySelectorAll("input:not([type=hidden]), select, textarea"))
     if (field.labels.length === 0 && field.checkVisibility()) lacks.push("a label of " + field.name);
-  for (const control of document.querySelectorAll("a, button, summary"))
+  for (const control of document.querySelectorAll("a:not(svg a), button:not([hidden]), summary"))
     if (control.textContent.trim() === "") lacks.push("a name of " + control.outerHTML);
-  if (document.querySelector("[tabindex]:not([tabindex='-1'], .scroll[role='region'][aria-label][tabindex='0'])")) lacks.push("the order of its own source");
+  if (document.querySelector("[tabindex]:not([tabindex='-1'], pre[tabindex='0'], .scroll[role='region'][aria-label][tabindex='0'])")) lacks.push("the order of its own source");
   const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
   if (new Set(ids).size !== ids.length) lacks.push("ids that are one element's");
   for (const reference of document.querySelectorAll("[aria-describedby]"))

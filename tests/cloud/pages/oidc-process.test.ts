@@ -76,7 +76,7 @@ describe("meter-cloud serve with a provider of OpenID Connect", () => {
     assert.equal(entered.location, `${cloud.url}/`);
     const home = await send(entered.location);
     assert.match(home.location, /^\/w\//);
-    assert.match((await send(cloud.url + home.location)).text, /No requests in this period/);
+    assert.match((await send(cloud.url + home.location)).text, /Nothing metered yet/);
     assert.doesNotMatch(cloud.output(), /canary/);
   });
 });

@@ -195,7 +195,7 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     await page.getByLabel("Email").fill("forgot@example.com");
     await page.getByLabel("Password").fill("short and then long enough");
     await page.keyboard.press("Enter");
-    await page.getByText("No requests in this period").waitFor();
+    await page.getByText("Nothing metered yet").waitFor();
     assert.deepEqual(
       seen.filter((text) => text.includes(secret)),
       [],
@@ -303,10 +303,10 @@ describe("signing in, in a browser", { skip: await withoutChromium() }, () => {
     );
     assert.equal((await json(rig.call("POST", "/v1/requests/batch", key, batch(...records)))).accepted, 40);
     await page.goto(`${baseUrl}/w/${workspaceId}`);
-    await page.getByText("Cost per day as a table").click();
+    await page.locator("#usage-table > summary").click();
     await look(page, "overview-extreme");
     await page.getByRole("link", { name: "7 days" }).click();
-    await page.waitForURL(/from=/);
+    await page.waitForURL(/period=7d/);
     await look(page, "overview-week");
 
     await context.clearCookies();

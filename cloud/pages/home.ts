@@ -1,0 +1,23 @@
+import type { Context } from "hono";
+import { html } from "hono/html";
+import type { CloudEnv } from "../ports.ts";
+import { renderLayout } from "./layout.ts";
+import { type PageEnv, redirectTo } from "./page-parts.ts";
+import { PLAN_NAMES } from "./plan-names.ts";
+import { requireVisitor } from "./workspace-page.ts";
+
+/** `GET /`: redirects to the visitor's only workspace, or lists the workspaces. */
+export async function getHome(env: PageEnv, context: Context<CloudEnv>): Promise<Response> {
+  const visitor = await requireVisitor(env, context, "/");
+  if (!visitor.ok) return visitor.refusal;
+  const { person, workspaces } = visitor.value;
+  const [only] = workspaces;
+  if (only !== undefined && workspaces.length === 1) return redirectTo(`/w/${only.workspaceId}`);
+  const list = html`<ul class="places">${workspaces.map(
+    ({ workspaceId, name, plan }) =>
+      html`<li><a href="/w/${workspaceId}"><bdi>${name}</bdi></a> <span class="quiet">${PLAN_NAMES[plan]}</span></li>`,
+  )}</ul>`;
+  const none = html`<p>You are not a member of any workspace yet. An administrator of one can invite you.</p>`;
+  const body = html`<section><h1>Workspaces</h1>${only === undefined ? none : list}</section>`;
+  return context.html(renderLayout({ title: "Workspaces", body, person }));
+}

@@ -1,0 +1,67 @@
+import { findPublication } from "../../core/pricing/price-fix.ts";
+import { USAGE_DIMENSIONS, type UsageDimension } from "../../core/wire/usage.ts";
+import type { UsageHost } from "../../pages/usage-host.ts";
+import type { ShowUsagePage } from "../../pages/usage-pages.ts";
+import { readUsageAnswer, readUsageForecast } from "../routes/reads/read-usage.ts";
+import { hasRequests } from "../store/reads/traces.ts";
+import { readUnpricedModels } from "../store/reads/unpriced-models.ts";
+import { isCloudDimension } from "../store/reads/usage-data.ts";
+import { toolsOf } from "./page-tools.ts";
+import type { PageAnswer, PageCall } from "./workspace-page.ts";
+
+/** The dimensions that a cloud has. */
+const DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);
+
+/** Answers with a page about usage. */
+export async function showUsagePage(call: PageCall, show: ShowUsagePage): Promise<PageAnswer> {
+  const shown = await show(createUsageHost(call), call.parameters);
+  if (shown.kind === "page") return { ...shown.page, status: shown.status };
+  call.context.header("content-disposition", `attachment; filename="${shown.name}"`);
+  return call.context.body(shown.text, 200, { "content-type": shown.type });
+}
+
+function createUsageHost(call: PageCall): UsageHost {
+  const { env, workspace, place } = call;
+  const { parts } = env;
+  return {
+    ...place,
+    dimensions: DIMENSIONS,
+    breakdowns: ["project", "model", "person", "machine"],
+    listed: [],
+    readUsage: (query) => readUsageAnswer(parts, workspace, query),
+    async readBreakdowns(query, dimensions) {
+      const alone = { ...query, thenBy: null, bucket: "none" } as const;
+      const answers = await Promise.all(
+        dimensions.map((by) => readUsageAnswer(parts, workspace, { ...alone, by })),
+      );
+      const failed = answers.find((answer) => !answer.ok);
+      return failed ?? { ok: true, value: answers.flatMap((answer) => (answer.ok ? [answer.value] : [])) };
+    },
+    readForecast: (query) => readUsageForecast(parts, workspace, query),
+    firstSteps: async () =>
+      (await hasRequests(parts.db, workspace.workspaceId)) ? [] : listFirstSteps(parts.config.baseUrl),
+    async priceFixes({ period }) {
+      const span = { from: Date.parse(period.from), to: Date.parse(period.to) };
+      const { book } = await parts.rates.current();
+      const models = await readUnpricedModels(parts.db, workspace.workspaceId, span, book);
+      if (models.length === 0) return [];
+      const { text, json, command } = findPublication(models, place.now);
+      return [{ text, lines: [...json, "", command] }];
+    },
+    prices: async () => (await parts.rates.current()).book,
+    // A cloud does not receive the folders of projects.
+    projectOrigins: () => new Map(),
+    renderTools: (path, tools) => toolsOf(call, path, tools),
+  };
+}
+
+/** The steps to a workspace's first request. */
+const listFirstSteps = (baseUrl: string) => [
+  { text: "The workspace exists.", isDone: true },
+  {
+    text: "Connect a machine on which the meter runs, and approve it here with the code that it shows.",
+    isDone: false,
+    command: `meter cloud connect --base-url ${baseUrl}`,
+  },
+  { text: "Its first requests appear here within a minute.", isDone: false },
+];

@@ -1,0 +1,134 @@
+import { answerUsage, type UsageData } from "../../../core/pricing/view/usage-answer.ts";
+import {
+  planUsage,
+  type UsagePlan,
+  type UsagePlanFacts,
+  type UsagePlanResult,
+} from "../../../core/pricing/view/usage-plan.ts";
+import type { UsageQuery } from "../../../core/pricing/view/usage-query.ts";
+import {
+  answerForecast,
+  listValues,
+  planForecast,
+  valuesQuery,
+} from "../../../core/pricing/view/usage-reports.ts";
+import { retentionFloor } from "../../../core/privacy/retention/windows.ts";
+import { findZone } from "../../../core/values/zone.ts";
+import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "../../../core/wire/usage.ts";
+import type { ProblemCode } from "../../http/problem.ts";
+import type { CloudParts } from "../../ports.ts";
+import { isCloudDimension, isFromRollups, readUsageData } from "../../store/reads/usage-data.ts";
+import { readMachineNames } from "../../store/reads/usage-reports.ts";
+import type { WorkspaceAccess } from "../../store/workspaces.ts";
+import { readNames } from "./read-names.ts";
+import { reachOf } from "./read-period.ts";
+import { MAX_UNSUMMED_PERIOD_MS } from "./reports.ts";
+
+/** Within a day of clock changes, a month of days may be an hour longer. */
+const SLACK_MS = 86_400_000;
+
+/** An answer, or the problem with the query. `field` is the key of the query that has it. */
+export type CloudUsageResult<Answer> =
+  | { readonly ok: true; readonly value: Answer }
+  | { readonly ok: false; readonly code: ProblemCode; readonly detail: string; readonly field?: string };
+
+/** Answers a usage query. A period is cut at the retention floor, as that of an overview. */
+export async function readUsageAnswer(
+  parts: CloudParts,
+  workspace: WorkspaceAccess,
+  query: UsageQuery,
+): Promise<CloudUsageResult<UsageAnswer>> {
+  const read = await readPlan(parts, workspace, planUsage(query, factsOf(parts, workspace, query)));
+  if (!read.ok) return read;
+  const { plan, data, nameOf } = read.value;
+  return { ok: true, value: answerUsage(plan, { ...data, coverage: null }, { nameOf }) };
+}
+
+/** Lists the values of a dimension in the period of a query, of requests that match its filters. */
+export async function readUsageValues(
+  parts: CloudParts,
+  workspace: WorkspaceAccess,
+  query: UsageQuery,
+  dimension: UsageDimension,
+  text: string,
+): Promise<CloudUsageResult<UsageValues>> {
+  const planned = planUsage(valuesQuery(query, dimension), factsOf(parts, workspace, query));
+  const read = await readPlan(parts, workspace, planned);
+  if (!read.ok) return read;
+  const { data, nameOf } = read.value;
+  return { ok: true, value: listValues(dimension, data, text, { nameOf }) };
+}
+
+/** Estimates the metric of a query for this month. */
+export async function readUsageForecast(
+  parts: CloudParts,
+  workspace: WorkspaceAccess,
+  query: UsageQuery,
+): Promise<CloudUsageResult<UsageForecast>> {
+  const read = await readPlan(parts, workspace, planForecast(query, factsOf(parts, workspace, query)));
+  return read.ok ? { ok: true, value: answerForecast(read.value.plan, read.value.data) } : read;
+}
+
+/** Returns what a plan depends on: the zone of the query, or UTC, and the floor of an overview. */
+function factsOf({ clock }: CloudParts, workspace: WorkspaceAccess, { tz }: UsageQuery): UsagePlanFacts {
+  const zone = findZone(tz ?? "UTC");
+  if (zone === null) throw new Error("the runtime does not know UTC");
+  const now = clock.now();
+  return { now, zone, floor: retentionFloor("overview", reachOf(workspace, now)) };
+}
+
+interface ReadPlan {
+  readonly plan: UsagePlan;
+  readonly data: Omit<UsageData, "coverage">;
+  readonly nameOf: (dimension: UsageDimension, key: string) => string | null;
+}
+
+async function readPlan(
+  parts: CloudParts,
+  { workspaceId }: WorkspaceAccess,
+  planned: UsagePlanResult,
+): Promise<CloudUsageResult<ReadPlan>> {
+  if (!planned.ok) {
+    const code = planned.code as "period_malformed" | "period_reversed" | "period_too_long";
+    return { ok: false, code, detail: planned.detail };
+  }
+  const { plan } = planned;
+  const { query, period } = plan;
+  const unknown = [query.by, query.thenBy, ...query.filters.map(({ dimension }) => dimension)].find(
+    (dimension) => dimension !== null && !isCloudDimension(dimension),
+  );
+  if (unknown != null) {
+    const detail = "A cloud does not receive it. Only a daemon knows this dimension.";
+    return { ok: false, code: "wrong_shape", detail, field: unknown };
+  }
+  const maxMs = MAX_UNSUMMED_PERIOD_MS + SLACK_MS;
+  if (!isFromRollups(plan) && period.to - period.from > maxMs) {
+    const days = MAX_UNSUMMED_PERIOD_MS / 86_400_000;
+    const detail = `This is summed from single requests, of at most ${days} days. Choose a shorter period.`;
+    return { ok: false, code: "period_too_long", detail };
+  }
+  const data = await readUsageData(parts.db, workspaceId, plan);
+  return { ok: true, value: { plan, data, nameOf: await readDisplayNames(parts, workspaceId, plan, data) } };
+}
+
+/** Reads the names of machines and people that an answer shows. */
+async function readDisplayNames(
+  parts: CloudParts,
+  workspaceId: string,
+  { query }: UsagePlan,
+  { groups, compared }: Pick<UsageData, "groups" | "compared">,
+): Promise<ReadPlan["nameOf"]> {
+  const keysOf = (dimension: UsageDimension) => [
+    ...new Set(
+      [...groups, ...compared].flatMap(({ by, thenBy }) => [
+        ...(query.by === dimension && by !== null ? [by] : []),
+        ...(query.thenBy === dimension && thenBy !== null ? [thenBy] : []),
+      ]),
+    ),
+  ];
+  const names: Partial<Record<UsageDimension, ReadonlyMap<string, string>>> = {
+    machine: await readMachineNames(parts.db, workspaceId, keysOf("machine")),
+    person: await readNames(parts.accounts, keysOf("person")),
+  };
+  return (dimension, key) => names[dimension]?.get(key) ?? null;
+}

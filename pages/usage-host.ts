@@ -1,0 +1,43 @@
+import type { PriceBook } from "../core/pricing/price-book.ts";
+import type { UsageQuery } from "../core/pricing/view/usage-query.ts";
+import type { Millis } from "../core/values/time.ts";
+import type { UsageAnswer, UsageDimension, UsageForecast } from "../core/wire/usage.ts";
+import type { Html } from "./html.ts";
+import type { FirstStep } from "./states.ts";
+import type { ViewTools } from "./tools.ts";
+import type { PriceAdvice } from "./views/request.ts";
+
+/** An answer, or the problem with the query. */
+export type UsageResult<Answer> =
+  | { readonly ok: true; readonly value: Answer }
+  | { readonly ok: false; readonly code: string; readonly detail: string };
+
+/** What the pages about usage need from a machine or a cloud. Equal data gives equal pages. */
+export interface UsageHost {
+  readonly now: Millis;
+  /** What all pages of the host are below. */
+  readonly base: string;
+  /** The dimensions that the host has. */
+  readonly dimensions: readonly UsageDimension[];
+  /** The dimensions of the overview's breakdowns: those that are read from rollups. */
+  readonly breakdowns: readonly UsageDimension[];
+  /** The dimensions that the list of requests can filter by. */
+  readonly listed: readonly UsageDimension[];
+  readUsage(query: UsageQuery): Promise<UsageResult<UsageAnswer>>;
+  /** Answers a query by several dimensions, each alone. */
+  readBreakdowns(
+    query: UsageQuery,
+    dimensions: readonly UsageDimension[],
+  ): Promise<UsageResult<readonly UsageAnswer[]>>;
+  readForecast(query: UsageQuery): Promise<UsageResult<UsageForecast>>;
+  /** Returns the steps to the first call; none if there was one. */
+  firstSteps(): Promise<readonly FirstStep[]>;
+  /** Returns how the models of the unpriced requests of an answer get a price. */
+  priceFixes(usage: UsageAnswer): Promise<readonly PriceAdvice[]>;
+  /** Returns the rates of all times. */
+  prices(): Promise<PriceBook>;
+  /** Returns where the projects are whose names do not tell. */
+  projectOrigins(): ReadonlyMap<string, string>;
+  /** Renders the exports of a view whose answer is at a path of the API, such as `/usage?by=model`. */
+  renderTools(apiPath: string, tools: ViewTools): Html;
+}

@@ -1,0 +1,238 @@
+import { html } from "hono/html";
+import { usageCsv } from "../core/pricing/view/usage-export.ts";
+import {
+  DEFAULT_USAGE_QUERY,
+  parseUsageQuery,
+  printUsageQuery,
+  type UsageQuery,
+} from "../core/pricing/view/usage-query.ts";
+import type { UsageAnswer } from "../core/wire/usage.ts";
+import { formatShortUsd } from "./formats.ts";
+import type { FramedPage } from "./frame.ts";
+import type { Html } from "./html.ts";
+import { pageHref } from "./page-place.ts";
+import { renderState } from "./states.ts";
+import type { UsageHost, UsageResult } from "./usage-host.ts";
+import {
+  readUsageView,
+  renderUsagePeriods,
+  type UsageView,
+  type UsageViewSpec,
+  usageHref,
+} from "./usage-view.ts";
+import { renderExplore } from "./views/explore.ts";
+import { EXPLORE_VIEW } from "./views/explore-view.ts";
+import { MODELS_VIEW, type ModelsAnswer, renderModels } from "./views/models.ts";
+import { OVERVIEW_VIEW, type OverviewAnswer, renderOverview } from "./views/overview.ts";
+import { PROJECTS_VIEW, renderProjects } from "./views/projects.ts";
+
+/** A page for the frame, or a file. */
+export type UsagePage =
+  | { readonly kind: "page"; readonly status: 200 | 400; readonly page: FramedPage }
+  | { readonly kind: "file"; readonly name: string; readonly type: string; readonly text: string };
+
+/** Reads and renders a page about usage from the parameters of its address. */
+export type ShowUsagePage = (host: UsageHost, parameters: URLSearchParams) => Promise<UsagePage>;
+
+/** The pages about usage by their paths. Both hosts have all of them. */
+export const USAGE_PAGES = {
+  "/": showOverview,
+  "/explore": showExplore,
+  "/models": showModels,
+  "/projects": showProjects,
+} satisfies Readonly<Record<string, ShowUsagePage>>;
+
+/** The rows of each breakdown of the overview. */
+const BREAKDOWN_ROWS = 8;
+
+/** What a page adds to an answer. */
+interface PageParts {
+  readonly heading: string;
+  readonly title?: string;
+  readonly main: Html;
+  readonly hasChart: boolean;
+  /** The command of `meter` that shows the same. */
+  readonly command: string;
+  /** The query of the exports. Default: that of the view. */
+  readonly query?: UsageQuery;
+}
+
+/** Returns the page of a result: as a file if the address asks for one, and the problem if the query has no answer. */
+async function toPage(
+  host: UsageHost,
+  view: UsageView,
+  parameters: URLSearchParams,
+  result: UsageResult<UsageAnswer>,
+  render: (usage: UsageAnswer) => PageParts | Promise<PageParts>,
+): Promise<UsagePage> {
+  const controls = renderUsagePeriods(view);
+  if (!result.ok) {
+    const main = renderState(
+      "This question has no answer",
+      result.detail,
+      html`<p><a href="${pageHref(view.base, view.path)}">Start again</a></p>`,
+    );
+    return { kind: "page", status: 400, page: { heading: "No answer", path: view.path, controls, main } };
+  }
+  const format = parameters.get("format");
+  if (format === "csv" || format === "json") return toFile(result.value, format);
+  const { hasChart, command, query = view.query, ...parts } = await render(result.value);
+  const tools = renderUsageTools(host, { ...view, query }, hasChart, command);
+  return { kind: "page", status: 200, page: { ...parts, path: view.path, controls, tools } };
+}
+
+const toFile = (usage: UsageAnswer, format: "csv" | "json"): UsagePage => ({
+  kind: "file",
+  name: `usage.${format}`,
+  ...(format === "csv"
+    ? { type: "text/csv; charset=utf-8; header=present", text: usageCsv(usage) }
+    : { type: "application/json", text: JSON.stringify(usage) }),
+});
+
+function renderUsageTools(host: UsageHost, view: UsageView, hasChart: boolean, command: string): Html {
+  const file = (format: string) => {
+    const href = usageHref(view);
+    return `${href}${href.includes("?") ? "&" : "?"}format=${format}`;
+  };
+  const path = `/usage?${printUsageQuery(view.query)}`;
+  return host.renderTools(path, { csv: file("csv"), json: file("json"), hasChart, command });
+}
+
+/** Returns the address of the requests of a query; null if the list can't filter by it. */
+export function requestsHref(
+  { base, listed }: Pick<UsageHost, "base" | "listed">,
+  { filters, period }: UsageQuery,
+): string | null {
+  const isListed = ({ dimension, not, values }: UsageQuery["filters"][number]): boolean => {
+    const [value, ...more] = values;
+    if (not || more.length > 0 || value === undefined || value === "" || !listed.includes(dimension))
+      return false;
+    if (dimension === "cost") return value === "unpriced";
+    return dimension !== "tokens" || value === "incomplete";
+  };
+  if (!filters.every(isListed)) return null;
+  const query = printUsageQuery({ ...DEFAULT_USAGE_QUERY, filters, period });
+  return [pageHref(base, "/requests"), query].filter((part) => part !== "").join("?");
+}
+
+/** Returns the addresses of the rows behind a figure: its requests, or the same question in Explore. */
+export const linksOf = (host: Pick<UsageHost, "base" | "listed">) => ({
+  requests: (query: string) =>
+    requestsHref(host, parseUsageQuery(new URLSearchParams(query)).query) ??
+    `${pageHref(host.base, EXPLORE_VIEW.path)}?${query}`,
+  coverage: pageHref(host.base, "/coverage"),
+  list: (query: UsageQuery) => requestsHref(host, query),
+});
+
+const viewOf = (host: UsageHost, spec: UsageViewSpec, parameters: URLSearchParams): UsageView =>
+  readUsageView(spec, parameters, host.base);
+
+/** Returns the value of a result, or null if the query has none. */
+const valueOrNull = <Answer>(result: UsageResult<Answer>): Answer | null => (result.ok ? result.value : null);
+
+async function showOverview(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
+  const view = viewOf(host, OVERVIEW_VIEW, parameters);
+  return await toPage(host, view, parameters, await host.readUsage(view.query), async (usage) => ({
+    heading: "Overview",
+    title: formatShortUsd(BigInt(usage.totals.spent_pico_usd)),
+    main: renderOverview(await readOverview(host, view, usage), view),
+    hasChart: true,
+    command: "meter report",
+  }));
+}
+
+async function readOverview(
+  host: UsageHost,
+  { query }: UsageView,
+  usage: UsageAnswer,
+): Promise<OverviewAnswer> {
+  const links = linksOf(host);
+  const isEmpty = usage.totals.requests === 0 && query.filters.length === 0;
+  const firstSteps = isEmpty ? await host.firstSteps() : [];
+  if (firstSteps.length > 0)
+    return {
+      usage,
+      breakdowns: [],
+      forecast: null,
+      year: null,
+      hours: null,
+      priceFixes: [],
+      firstSteps,
+      links,
+    };
+  const alone = { ...query, by: null, thenBy: null, compare: "none" } as const;
+  const [breakdowns, forecast, year, hours, priceFixes] = await Promise.all([
+    host.readBreakdowns({ ...query, top: BREAKDOWN_ROWS }, host.breakdowns),
+    query.metric === "spent" ? host.readForecast(alone) : null,
+    host.readUsage({ ...alone, period: "12m", bucket: "day" }),
+    host.readUsage({ ...alone, period: "30d", bucket: "hour" }),
+    usage.totals.unpriced_requests === 0 ? [] : host.priceFixes(usage),
+  ]);
+  return {
+    usage,
+    breakdowns: valueOrNull(breakdowns) ?? [],
+    forecast: forecast === null ? null : valueOrNull(forecast),
+    year: valueOrNull(year),
+    hours: valueOrNull(hours),
+    priceFixes,
+    firstSteps,
+    links,
+  };
+}
+
+async function showExplore(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
+  const view = viewOf(host, EXPLORE_VIEW, parameters);
+  const isChart = view.own.view === "chart";
+  const query: UsageQuery = isChart ? { ...view.query, thenBy: null } : { ...view.query, bucket: "none" };
+  const { dimensions } = host;
+  return await toPage(host, view, parameters, await host.readUsage(query), (usage) => ({
+    heading: "Explore",
+    main: renderExplore({ usage, dimensions, links: linksOf(host) }, view),
+    hasChart: isChart,
+    command: `meter report --by ${query.by ?? "project"}`,
+    query,
+  }));
+}
+
+/** Shows the models that were used, with their rates. */
+async function showModels(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
+  const view = viewOf(host, MODELS_VIEW, parameters);
+  const query: UsageQuery = { ...view.query, by: "model", thenBy: "provider" };
+  return await toPage(host, view, parameters, await host.readUsage(query), async (usage) => ({
+    heading: "Models and prices",
+    main: renderModels({ usage, rateOf: await createRateLookup(host), links: linksOf(host) }, view),
+    hasChart: false,
+    command: "meter pricing list",
+    query,
+  }));
+}
+
+/** Returns a lookup of the rates in force now. */
+async function createRateLookup({ prices, now }: UsageHost): Promise<ModelsAnswer["rateOf"]> {
+  const book = await prices();
+  return (provider, model) => {
+    const row = book.find({ provider, model, requestedModel: null, at: now });
+    if (row === null) return null;
+    const { input, cacheRead, cacheWrite, cacheWrite1h, output } = row.rates;
+    return {
+      name: row.model,
+      ...{ input, cacheRead, cacheWrite, cacheWrite1h, output },
+      source: row.origin?.name ?? row.source,
+      statedOn: row.provenanceDate,
+      since: row.effectiveFrom,
+    };
+  };
+}
+
+/** Shows what each project and its branches cost. */
+async function showProjects(host: UsageHost, parameters: URLSearchParams): Promise<UsagePage> {
+  const view = viewOf(host, PROJECTS_VIEW, parameters);
+  const query: UsageQuery = { ...view.query, by: "project", thenBy: "branch" };
+  return await toPage(host, view, parameters, await host.readUsage(query), (usage) => ({
+    heading: "Projects and branches",
+    main: renderProjects({ usage, origins: host.projectOrigins(), links: linksOf(host) }, view),
+    hasChart: false,
+    command: "meter report --by project",
+    query,
+  }));
+}
