@@ -218,8 +218,10 @@ function loadSums(
   if (each === undefined) return { state, effects: [] };
   const bounds = currentBounds(each, now);
   const loaded: Record<string, BudgetSum> = key === null ? {} : { ...each.sums };
+  // The cool-down of a guard may be longer than its period, in which no call is left.
   for (const [known, sum] of Object.entries(each.sums))
-    if (key === null && sum.callsInFlight > 0) loaded[known] = { ...sum, parts: [], from: 0, used: 0n };
+    if (key === null && (sum.callsInFlight > 0 || sum.trippedUntil !== null))
+      loaded[known] = { ...sum, parts: [], from: 0, used: 0n };
   for (const { key: of, parts, fired } of sums) {
     const known = each.sums[of] ?? EMPTY_SUM;
     const lastAt = parts.at(-1)?.at ?? 0;

@@ -178,6 +178,20 @@ describe("budgetTransition()", () => {
     assert.deepEqual(apply(state, [passed], NOON).effects, []);
   });
 
+  it("keeps a guard's cool-down when the sums are read again and its period holds no call any more", () => {
+    const guard = budgetOf({
+      unit: "requests",
+      limit: 1n,
+      period: { kind: "rolling", lengthMs: 60_000 },
+      coolDownMs: 600_000,
+    });
+    const { state } = apply(stateOf([guard]), [booked(cents(1)), booked(cents(1))], NOON);
+    assert.equal(sumOf(state)?.trippedUntil, NOON + 600_000);
+    const later = NOON + 300_000;
+    const read = apply(state, [{ kind: "sums_lost" }], later).state;
+    assert.deepEqual([spentOf(read, later), sumOf(read)?.trippedUntil], [0n, NOON + 600_000]);
+  });
+
   it("makes no forecast from few calls", () => {
     const { effects } = apply(stateOf([budgetOf()]), [booked(cents(400)), passed], NOON);
     assert.deepEqual(effects, []);
