@@ -80,7 +80,7 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
   );
   return [
     ...config.warnings,
-    ...describeUndecided(daemon),
+    ...describeLetThrough(daemon),
     ...(lost === 0 ? [] : [`${lost} lines of the log could not be written.`]),
     ...failing.map(describeFailure),
     ...describeExport(ports.otlp?.status()),
@@ -88,14 +88,15 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
   ];
 }
 
-/** Describes the calls on which the budgets did not decide, since the start. */
-function describeUndecided({ proxy, budgets }: RunningDaemon): string[] {
-  const count = proxy.counters().gate.undecided + budgets.letThrough();
+/** Returns how many calls went since the start because the budgets could not decide on them. */
+export const countLetThrough = ({ proxy, budgets }: RunningDaemon): number =>
+  proxy.counters().gate.undecided + budgets.letThrough();
+
+function describeLetThrough(daemon: RunningDaemon): string[] {
+  const count = countLetThrough(daemon);
   if (count === 0) return [];
-  const calls = formatQuantity(count, "call");
-  return [
-    `Budgets could not decide on ${calls} since the start: those went, or were refused if a budget has fail = "closed".`,
-  ];
+  const was = count === 1 ? "it was" : "they were";
+  return [`Budgets could not decide on ${formatQuantity(count, "call")} since the start: ${was} sent.`];
 }
 
 function describeExport(status: OtlpStatus | undefined): string[] {

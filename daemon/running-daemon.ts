@@ -1,4 +1,5 @@
 import type { Millis } from "../core/values/time.ts";
+import type { FollowedGate } from "./budgets/follow-gate.ts";
 import type { DaemonConfig, DaemonPorts } from "./daemon.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { RunningProxy } from "./proxy/start-proxy.ts";
@@ -21,6 +22,6 @@ export interface RunningDaemon extends Pipeline {
   readonly watchdog: RunningWatchdog;
   stopHeartbeat(): void;
   stopRollupBuild(): void;
-  stopGate(): void;
+  readonly gate: FollowedGate;
   stopping: boolean;
 }

@@ -4,11 +4,12 @@ import { createApi } from "./api/app.ts";
 import { createCloudApi } from "./api/cloud-api.ts";
 import { hasBearerSecret } from "./api/has-bearer-secret.ts";
 import { followGate } from "./budgets/follow-gate.ts";
+import { provisionalGate } from "./budgets/provisional-gate.ts";
 import type { Daemon, DaemonConfig, DaemonPorts } from "./daemon.ts";
 import { createPipeline, type Pipeline } from "./pipeline.ts";
 import { type ProxySink, type RunningProxy, startProxy } from "./proxy/start-proxy.ts";
 import { tapClock } from "./proxy/tap-log.ts";
-import { readHealth, readStatus, readStoreHealth } from "./read-status.ts";
+import { countLetThrough, readHealth, readStatus, readStoreHealth } from "./read-status.ts";
 import type { RunningDaemon, ServedApi } from "./running-daemon.ts";
 import { startBodySweep } from "./tasks/body-sweep.ts";
 import { startHeartbeat } from "./tasks/heartbeat.ts";
@@ -59,7 +60,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     restarts: () => sink.restarts,
     sweep: startBodySweep({ ...ports, retentionDays: config.bodyRetentionDays, monotonicMs: tapClock }),
     stopRollupBuild: startRollupBuild(ports),
-    stopGate: followGate({ ...pipeline, ...ports, proxy }),
+    gate: followGate({ ...pipeline, ...ports, proxy }),
     watchdog: startWatchdog({ ...ports, proxy }),
     stopHeartbeat: startHeartbeat(ports, () => {
       const { stored, pending } = pipeline.writer.health();
@@ -112,7 +113,12 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     feed,
     counters,
     limits,
-    budgets: { tracker: budgets, configured: config.budgets?.configured ?? [] },
+    budgets: {
+      tracker: budgets,
+      configured: config.budgets?.configured ?? [],
+      letThrough: () => countLetThrough(getRunning()),
+      confirmed: () => getRunning().gate.confirmed(),
+    },
     callsInFlight: capture.callsInFlight,
     cloud:
       cloud == null
@@ -163,13 +169,13 @@ function createProxySink(
 /** Attaches to the proxy that was started early, or starts one. */
 function listenAsProxy(
   { earlyProxy, connectLookup }: DaemonPorts,
-  { proxy }: DaemonConfig,
+  { proxy, budgets }: DaemonConfig,
   apiPort: number,
   sink: ProxySink,
 ): Promise<RunningProxy> {
   if (earlyProxy !== undefined) return earlyProxy.attach(sink);
   return startProxy(
-    { ...proxy, ownPorts: [...proxy.ownPorts, apiPort] },
+    { gate: provisionalGate(budgets?.configured ?? []), ...proxy, ownPorts: [...proxy.ownPorts, apiPort] },
     sink,
     connectLookup === undefined ? {} : { connectLookup },
   );
@@ -218,7 +224,7 @@ async function stopDaemon(daemon: RunningDaemon, deadlineMs: number): Promise<vo
   daemon.watchdog.stop();
   daemon.sweep.stop();
   daemon.stopRollupBuild();
-  daemon.stopGate();
+  daemon.gate.stop();
   await drainProxy(daemon, deadlineMs);
   await capture.settled();
   feed.close();

@@ -17,6 +17,6 @@ async function readStoredBudgets(home: string, env: Env): Promise<ReadBudgets> {
   return await withStore(home, { readOnly: true }, async ({ budgets }) => {
     const now = Date.now();
     const state = readBudgetsState({ budgets, configured: config.budgets, place: placeOf() }, now);
-    return { budgets: budgetViews(state, config.budgets, now), let_through: null };
+    return { budgets: budgetViews(state, config.budgets, now), let_through: null, confirmed: null };
   });
 }

@@ -1,4 +1,5 @@
 import type { BudgetView } from "../../daemon/budgets/budget-views.ts";
+import type { CommandContext } from "../program/command-context.ts";
 import { findDaemon, readToken } from "./daemon-process.ts";
 import { requestDaemon } from "./loopback-client.ts";
 
@@ -7,6 +8,8 @@ export interface ReadBudgets {
   readonly budgets: readonly BudgetView[];
   /** Null without a daemon. */
   readonly let_through: number | null;
+  /** Whether the proxy has confirmed that it applies the budgets. Null without a daemon. */
+  readonly confirmed: boolean | null;
 }
 
 /** Returns null if no daemon answers, or if it is of a version without budgets. */
@@ -19,4 +22,13 @@ export async function requestBudgets(home: string): Promise<ReadBudgets | null> 
   } catch {
     return null;
   }
+}
+
+/** Warns if the proxy has not confirmed a change of budgets: until it has, calls are decided as before. */
+export function warnIfUnconfirmed(
+  { notice }: Pick<CommandContext, "notice">,
+  budgets: ReadBudgets | null,
+): void {
+  if (budgets?.confirmed === false)
+    notice("The proxy has not confirmed the change yet. See what is wrong: meter status");
 }

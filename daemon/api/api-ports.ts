@@ -44,8 +44,12 @@ export interface ApiPorts {
   limits?: Pick<LimitTracker, "flush">;
   /** The budgets, and which of them are in `config.toml`. Without them, none are shown. */
   budgets?: {
-    readonly tracker: Pick<BudgetTracker, "refresh" | "state" | "letThrough">;
+    readonly tracker: Pick<BudgetTracker, "refresh" | "state">;
     readonly configured: readonly Budget[];
+    /** Calls that were sent because a budget could not be decided, since the start. */
+    letThrough(): number;
+    /** Resolves with whether the proxy has confirmed that it holds calls as the budgets need. */
+    confirmed(): Promise<boolean>;
   };
   /** Returns the calls whose responses have not ended. Without it, none are shown. */
   callsInFlight?: Capture["callsInFlight"];

@@ -5,11 +5,12 @@ import type { ApiPorts } from "./api-ports.ts";
 /** Creates the routes below `/v1/budgets`. Access is checked before. Budgets are changed on the command line only. */
 export function createBudgetRoutes({ budgets, clock }: Pick<ApiPorts, "budgets" | "clock">): Hono {
   const routes = new Hono();
-  routes.get("/", (context) => {
-    budgets?.tracker.refresh();
-    const views =
-      budgets === undefined ? [] : budgetViews(budgets.tracker.state(), budgets.configured, clock.now());
-    return context.json({ budgets: views, let_through: budgets?.tracker.letThrough() ?? 0 });
+  routes.get("/", async (context) => {
+    if (budgets === undefined) return context.json({ budgets: [], let_through: 0, confirmed: true });
+    budgets.tracker.refresh();
+    const confirmed = await budgets.confirmed();
+    const views = budgetViews(budgets.tracker.state(), budgets.configured, clock.now());
+    return context.json({ budgets: views, let_through: budgets.letThrough(), confirmed });
   });
   return routes;
 }

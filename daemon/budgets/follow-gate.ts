@@ -1,39 +1,37 @@
-import type { Capture } from "../capture/capture.ts";
 import type { RunningProxy } from "../proxy/start-proxy.ts";
 import type { BudgetTracker } from "./budget-tracker.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
 interface GateParts {
-  readonly proxy: Pick<RunningProxy, "setGate" | "closeIdle">;
-  readonly capture: Pick<Capture, "connections" | "idleConnections">;
+  readonly proxy: Pick<RunningProxy, "setGate" | "ping">;
   readonly heldCalls: Pick<HeldCalls, "gate">;
   readonly budgets: Pick<BudgetTracker, "onChange">;
   readonly later: (work: () => void, delayMs: number) => void;
 }
 
+/** The proxy's gate, which follows the budgets. */
+export interface FollowedGate {
+  /** Resolves with whether the proxy has confirmed that it holds calls as the budgets now need. */
+  confirmed(): Promise<boolean>;
+  stop(): void;
+}
+
 /** How often the gate is compared with the budgets, in milliseconds: a lift ends without an event. */
 const CHECK_MS = 250;
 
-/**
- * Makes the proxy hold calls while a budget can refuse one. The connections that were opened before it began are closed as soon as
- * they are idle, because their requests are not looked at. The returned function stops this.
- */
-export function followGate({ proxy, capture, heldCalls, budgets, later }: GateParts): () => void {
-  let current = "null";
-  let open: ReadonlySet<number> = new Set();
+/** How long the proxy's confirmation is waited for, in milliseconds. */
+const CONFIRM_TIMEOUT_MS = 2_000;
+
+/** Makes the proxy hold calls while a budget can refuse one. */
+export function followGate({ proxy, heldCalls, budgets, later }: GateParts): FollowedGate {
+  let current: string | null = null;
   let isStopped = false;
   const update = () => {
     if (isStopped) return;
     const gate = heldCalls.gate();
     const next = JSON.stringify(gate);
-    if (next !== current) {
-      proxy.setGate(gate);
-      open = new Set(gate !== null && current === "null" ? capture.connections() : []);
-      current = next;
-    }
-    if (open.size === 0) return;
-    proxy.closeIdle(capture.idleConnections().filter(({ connection }) => open.has(connection)));
-    open = new Set(capture.connections().filter((connection) => open.has(connection)));
+    if (next !== current) proxy.setGate(gate);
+    current = next;
   };
   const check = () => {
     update();
@@ -41,7 +39,17 @@ export function followGate({ proxy, capture, heldCalls, budgets, later }: GatePa
   };
   budgets.onChange(update);
   check();
-  return () => {
-    isStopped = true;
+  return {
+    async confirmed() {
+      update();
+      // Messages are answered in their order.
+      return await proxy.ping(CONFIRM_TIMEOUT_MS).then(
+        () => true,
+        () => false,
+      );
+    },
+    stop() {
+      isStopped = true;
+    },
   };
 }

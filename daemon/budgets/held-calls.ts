@@ -23,6 +23,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { createBodyDecoder } from "../capture/body-decoder.ts";
 import type { CallAttribution, ConnectionAttribution } from "../capture/ports.ts";
 import type { CallQuestion, GateAnswer, GateConfig } from "../proxy/call-gate.ts";
+import { DECISION_TIMEOUT_MS } from "./provisional-gate.ts";
 
 /** The budgets, as far as held calls need them. */
 export interface HeldCallBudgets {
@@ -69,9 +70,6 @@ export interface HeldCalls {
   /** How the proxy has to hold calls now; null if no budget can refuse one. */
   gate(): GateConfig | null;
 }
-
-/** How long a call waits for its decision, in milliseconds. Source: docs/specification.md#budgets. */
-export const DECISION_TIMEOUT_MS = 5;
 
 const ALLOWED: GateAnswer = { kind: "allow" };
 

@@ -32,8 +32,6 @@ export interface Capture {
   distrustingPrograms(): DistrustingProgram[];
   /** Returns the connections that are between requests. They can be closed without interrupting a call. */
   idleConnections(): { connection: number; lastAtMs: number }[];
-  /** Returns the numbers of the open connections. */
-  connections(): number[];
   /** Returns the metered calls, and turns of WebSockets, whose responses have not ended, the longest running first. */
   callsInFlight(): CallInFlight[];
 }
@@ -117,7 +115,6 @@ export function createCapture(
       [...connections]
         .filter(([, { inProgress }]) => inProgress === 0)
         .map(([connection, { lastAtMs }]) => ({ connection, lastAtMs })),
-    connections: () => [...connections.keys()],
     callsInFlight: () => listCallsInFlight(state),
     distrustingPrograms: state.distrusting.list,
     settled: work.settled,

@@ -11,6 +11,8 @@ export interface GateConfig {
   readonly fail: "open" | "closed";
   /** How long a call waits for its decision, in milliseconds. */
   readonly timeoutMs: number;
+  /** The budgets are still being read. Calls wait until the gate is configured, and are then asked about. */
+  readonly isProvisional?: boolean;
 }
 
 /** A call that waits for its decision. */
@@ -55,6 +57,10 @@ interface GateState {
   config: GateConfig | null;
   lastId: number;
   readonly waiting: Map<number, (answer: GateAnswer) => void>;
+  /** The questions among them that wait for the gate to be configured. */
+  readonly unasked: Map<number, CallQuestion>;
+  /** Calls that went while the gate was provisional. */
+  wentEarly: number;
   readonly counters: GateCounters;
   readonly post: (id: number, question: CallQuestion) => void;
 }
@@ -71,19 +77,39 @@ export function createCallGate(
   counters: GateCounters,
   post: (id: number, question: CallQuestion) => void,
 ): CallGate {
-  const state: GateState = { config, lastId: 0, waiting: new Map(), counters, post };
+  const state: GateState = {
+    ...{ config, counters, post },
+    ...{ lastId: 0, waiting: new Map(), unasked: new Map(), wentEarly: 0 },
+  };
   return {
     get config() {
       return state.config;
     },
-    configure(next) {
-      state.config = next;
-    },
+    configure: (next) => configure(state, next),
     ask: (question, done) => ask(state, question, done),
     answered(id, answer) {
       state.waiting.get(id)?.(answer);
     },
   };
+}
+
+function configure(state: GateState, next: GateConfig | null): void {
+  const { unasked, waiting, counters } = state;
+  state.config = next;
+  if (next?.isProvisional === true) return;
+  // Without a budget that blocks, there was nothing to decide.
+  if (next === null) counters.undecided -= state.wentEarly;
+  state.wentEarly = 0;
+  for (const [id, question] of unasked) {
+    unasked.delete(id);
+    if (next === null) waiting.get(id)?.(ALLOWED);
+    else post(state, id, question);
+  }
+}
+
+function post({ counters, post: send }: GateState, id: number, question: CallQuestion): void {
+  counters.asked += 1;
+  send(id, question);
 }
 
 function ask(state: GateState, question: CallQuestion, done: (answer: GateAnswer) => void): () => void {
@@ -93,14 +119,18 @@ function ask(state: GateState, question: CallQuestion, done: (answer: GateAnswer
   const settle = () => {
     clearTimeout(timer);
     waiting.delete(id);
+    state.unasked.delete(id);
   };
   // The answer may have arrived while this thread was busy: messages are read before immediates.
   const onTimeout = () =>
     setImmediate(() => {
       if (!waiting.has(id)) return;
       settle();
-      counters.undecided += 1;
-      if (config?.fail !== "closed") return done(ALLOWED);
+      if (config?.fail !== "closed") {
+        counters.undecided += 1;
+        if (state.config?.isProvisional === true) state.wentEarly += 1;
+        return done(ALLOWED);
+      }
       counters.refused += 1;
       done({ kind: "refuse", answer: undecidedAnswer(question), budget: null });
     });
@@ -110,8 +140,8 @@ function ask(state: GateState, question: CallQuestion, done: (answer: GateAnswer
     if (answer.kind === "refuse") counters.refused += 1;
     done(answer);
   });
-  counters.asked += 1;
-  state.post(id, question);
+  if (config?.isProvisional === true) state.unasked.set(id, question);
+  else post(state, id, question);
   return settle;
 }
 

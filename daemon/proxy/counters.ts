@@ -31,7 +31,7 @@ export interface WarmCounters {
 export interface GateCounters {
   asked: number;
   refused: number;
-  /** Calls without a decision in time: they went, or were refused if the budgets fail closed. */
+  /** Calls that went because there was no decision in time. */
   undecided: number;
 }
 

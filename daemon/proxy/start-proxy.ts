@@ -71,7 +71,7 @@ export interface RunningProxy {
   probe(timeoutMs: number): Promise<boolean>;
   /** Closes those connections that have been idle since the given time. */
   closeIdle(connections: readonly IdleConnection[]): void;
-  /** Holds calls from now on, or stops holding them. Connections that were opened before hold none. */
+  /** Holds calls from now on, or stops holding them. A WebSocket that is open already is not held. */
   setGate(gate: GateConfig | null): void;
   /** Replaces the worker, as the watchdog does with one that hangs. Its connections are lost. */
   restart(): void;

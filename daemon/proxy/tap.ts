@@ -32,7 +32,7 @@ interface TapOptions {
   /** Null for a tunnel, which is not logged. */
   readonly relayLog: RelayLog | null;
   readonly lingerMs: number;
-  /** Holds each request until the decision on it. Absent or without a configuration: the bytes are not looked at. */
+  /** Holds each request until the decision on it, from the first that begins while the gate has a configuration. */
   readonly hold?: Pick<GatedLink, "gate" | "target" | "createInflater">;
 }
 
@@ -46,6 +46,8 @@ interface TapState extends TapOptions {
   closing: boolean;
   stopWatch: () => void;
   gated: GatedRequests | null;
+  /** Where the last bytes came from. */
+  last: TapDirection | null;
 }
 
 /**
@@ -65,9 +67,9 @@ export function startTap(options: TapOptions): () => void {
     closing: false,
     stopWatch: () => {},
     gated: null,
+    last: null,
   };
   const { client, upstream } = tap;
-  holdRequests(tap);
   passBytes(tap, "request", client, upstream);
   passBytes(tap, "response", upstream, client);
   client.on("end", () => onClientEnd(tap));
@@ -97,27 +99,39 @@ export function startTap(options: TapOptions): () => void {
 }
 
 function passBytes(tap: TapState, direction: TapDirection, from: Socket, to: Socket): void {
-  const { relayLog, gated } = tap;
-  const pass = (bytes: Uint8Array) => {
+  const { relayLog, hold } = tap;
+  from.on("data", (bytes: Buffer) => {
     if (tap.done) return;
+    if (direction === "request") {
+      if (tap.gated === null && hold?.gate.config != null) holdRequests(tap, bytes);
+      if (tap.gated !== null) return tap.gated.push(bytes);
+    }
+    tap.last = direction;
     if (!to.write(bytes)) from.pause();
-    if (relayLog !== null) relayLog.log.data(relayLog.entry, direction, bytes);
-  };
-  if (gated === null) from.on("data", pass);
-  else if (direction === "request") from.on("data", gated.push);
-  else {
-    from.on("data", (bytes: Buffer) => {
-      pass(bytes);
-      gated.response(bytes);
-    });
-  }
+    if (relayLog === null) return;
+    relayLog.log.data(relayLog.entry, direction, bytes);
+    if (direction === "response") tap.gated?.response(bytes);
+  });
   to.on("drain", () => from.resume());
 }
 
-/** Holds the client's requests if a budget blocks. */
-function holdRequests(tap: TapState): void {
+/** The line that begins a request. */
+const REQUEST_LINE = /^[A-Z]{3,7} \S+ HTTP\/1\.[01]\r?\n/;
+
+/** The longest such line that is looked at, in bytes. */
+const MAX_REQUEST_LINE = 4_096;
+
+/**
+ * Whether a request begins with these bytes. On a connection that was not held so far, they follow bytes of the upstream: the rest of a
+ * body may begin in any way, but rarely follows a response, and more rarely like this.
+ */
+const beginsRequest = ({ last }: TapState, bytes: Buffer): boolean =>
+  last === null || (last === "response" && REQUEST_LINE.test(bytes.toString("latin1", 0, MAX_REQUEST_LINE)));
+
+/** Holds the client's requests from now on if one begins with these bytes. */
+function holdRequests(tap: TapState, first: Buffer): void {
   const { client, upstream, relayLog, hold } = tap;
-  if (hold === undefined || hold.gate.config === null || relayLog === null) return;
+  if (hold === undefined || relayLog === null || !beginsRequest(tap, first)) return;
   tap.gated = createGatedRequests({
     ...hold,
     client,

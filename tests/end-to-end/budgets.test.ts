@@ -36,11 +36,10 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
 
   it("refuses the calls beyond it, which are records of their own, until it is lifted", async () => {
     await run("budget", "set", "few", "1 requests", "--period", "day", "--block");
-    await waitFor("the budget", async () => (await budget("few"))?.spent === "0");
     const sentBefore = rig.simulation.calls.length;
     assert.match(await send("ok"), /^HTTP\/1\.1 200/);
     await rig.meter.waitForRows(1);
-    // The proxy learns of a budget within 250 ms, and a busy machine may decide too late: until then, calls go.
+    // A busy machine may decide too late: until then, calls go.
     let answer = "";
     let went = 0;
     await waitFor("a refusal", async () => {

@@ -1,7 +1,7 @@
 import { UsageError } from "clipanion";
 import { parseDuration } from "../../../core/values/duration.ts";
 import type { BudgetAction, BudgetStore } from "../../../daemon/store/port/budgets.ts";
-import { requestBudgets } from "../../daemon/request-budgets.ts";
+import { requestBudgets, warnIfUnconfirmed } from "../../daemon/request-budgets.ts";
 import { withStore } from "../../home/open-store.ts";
 import { userName } from "../../home/place-of.ts";
 import { readConfig } from "../../home/read-config.ts";
@@ -77,5 +77,5 @@ async function change(
       );
     work(budgets);
   });
-  await requestBudgets(context.home);
+  warnIfUnconfirmed(context, await requestBudgets(context.home));
 }

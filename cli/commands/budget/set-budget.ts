@@ -1,7 +1,7 @@
 import { UsageError } from "clipanion";
 import { MAX_BUDGETS, SCOPE_KEYS, type ScopeKey } from "../../../core/budgets/budget.ts";
 import { parseBudget, toBudgetInput } from "../../../core/budgets/parse-budget.ts";
-import { requestBudgets } from "../../daemon/request-budgets.ts";
+import { requestBudgets, warnIfUnconfirmed } from "../../daemon/request-budgets.ts";
 import { withStore } from "../../home/open-store.ts";
 import { userName } from "../../home/place-of.ts";
 import { readConfig } from "../../home/read-config.ts";
@@ -62,8 +62,9 @@ export async function setBudget(context: CommandContext, options: SetBudgetOptio
     budgets.save(budget.name, JSON.stringify(toBudgetInput(budget)), action);
   });
   const applied = await requestBudgets(context.home);
-  if (json) return context.printJson({ budget: toBudgetInput(budget), applied: applied !== null });
+  if (json) return context.printJson({ budget: toBudgetInput(budget), applied: applied?.confirmed === true });
   context.print(`Set ${describeBudget(toBudgetInput(budget))}.`);
   if (applied === null)
     context.print("The daemon is not running, so nothing is counted. Start it: meter start");
+  else warnIfUnconfirmed(context, applied);
 }

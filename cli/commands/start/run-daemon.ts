@@ -9,6 +9,7 @@ import { createSqliteOpener } from "../../../adapters/sqlite/open-sqlite.ts";
 import { collectGarbageAtRest } from "../../../adapters/threads/collect-at-rest.ts";
 import { flushCompileCacheLater } from "../../../adapters/threads/thread-compile-cache.ts";
 import { createRegistry } from "../../../core/metering/usage/registry.ts";
+import { provisionalGate } from "../../../daemon/budgets/provisional-gate.ts";
 import { type EarlyProxy, startProxyEarly } from "../../../daemon/proxy/early-proxy.ts";
 import type { ProxyConfig } from "../../../daemon/proxy/proxy-config.ts";
 import type { ProxyThread } from "../../../daemon/proxy/proxy-thread.ts";
@@ -92,7 +93,8 @@ async function startProxyBeforeStore(
     await thread?.terminate();
     return null;
   }
-  return startProxyEarly((sink) => startProxy(proxy, sink, { connectLookup: callers.connect, thread }));
+  const early: ProxyConfig = { ...proxy, gate: provisionalGate(config.budgets) };
+  return startProxyEarly((sink) => startProxy(early, sink, { connectLookup: callers.connect, thread }));
 }
 
 /** Announces the daemon to commands and waits for a signal or the loss of its port. */

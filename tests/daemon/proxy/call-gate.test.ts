@@ -310,17 +310,96 @@ describe("a WebSocket whose turns are held", () => {
 });
 
 describe("setGate()", () => {
-  it("holds the calls of connections that are opened from then on", async () => {
-    const { client, proxy, questions, at, send } = await open("absolute", () => refused, { gate: null });
+  for (const form of ["intercepted", "absolute", "gateway"] as const) {
+    it(`holds the next request of a connection that is open already, ${form}`, async () => {
+      const { client, proxy, questions, at, send } = await open(form, () => refused, { gate: null });
+      const got = collect(client);
+      send(post(at("/1")));
+      await got.until((bytes) => bytes.includes("ok 1"));
+      assert.equal(questions.length, 0);
+      proxy.setGate({ fail: "open", timeoutMs: 2_000 });
+      await proxy.ping(2_000);
+      send(post(at("/2")));
+      await got.end();
+      assert.ok(got.bytes().toString().endsWith(REFUSAL));
+      client.destroy();
+    });
+  }
+
+  it("lets the rest of a body pass that began before", async () => {
+    const { client, proxy, questions, server, send } = await open("intercepted", () => refused, {
+      gate: null,
+    });
     const got = collect(client);
-    send(post(at("/1")));
+    send("POST /1 HTTP/1.1\r\nHost: HOST\r\nContent-Length: 46\r\n\r\n");
     await got.until((bytes) => bytes.includes("ok 1"));
-    assert.equal(questions.length, 0);
     proxy.setGate({ fail: "open", timeoutMs: 2_000 });
     await proxy.ping(2_000);
-    send(post(at("/2")));
+    client.write('{"model":"m"} POST is a word in this text too.');
+    while (!server.connections[0]?.seen.endsWith("text too.")) await proxy.ping(5_000);
+    assert.deepEqual(questions, []);
+    client.destroy();
+  });
+});
+
+describe("a provisional gate", () => {
+  const provisional = (fail: "open" | "closed", timeoutMs: number) =>
+    ({ gate: { fail, timeoutMs, isProvisional: true } }) as const;
+
+  it("asks about the calls that wait once it is configured", async () => {
+    const { client, proxy, questions, at, send } = await open(
+      "intercepted",
+      () => refused,
+      provisional("open", 60_000),
+    );
+    const got = collect(client);
+    send(post(at("/1")));
+    await proxy.ping(2_000);
+    assert.deepEqual(questions, []);
+    proxy.setGate({ fail: "open", timeoutMs: 60_000 });
     await got.end();
-    assert.ok(got.bytes().toString().endsWith(REFUSAL));
+    assert.equal(got.bytes().toString(), REFUSAL);
+    await proxy.ping(2_000);
+    assert.deepEqual(proxy.counters().gate, { asked: 1, refused: 1, undecided: 0 });
+    client.destroy();
+  });
+
+  it("lets the calls that wait go once no budget blocks", async () => {
+    const { client, proxy, questions, at, send } = await open(
+      "intercepted",
+      () => refused,
+      provisional("open", 60_000),
+    );
+    const got = collect(client);
+    send(post(at("/1")));
+    await proxy.ping(2_000);
+    proxy.setGate(null);
+    await got.until((bytes) => bytes.includes("ok 1"));
+    assert.deepEqual(questions, []);
+    client.destroy();
+  });
+
+  for (const gate of [null, { fail: "open", timeoutMs: 60_000 }] as const) {
+    const isCounted = gate !== null;
+    it(`counts the calls that went before, ${isCounted ? "if a budget blocks" : "unless no budget blocks"}`, async () => {
+      const { client, proxy, at, send } = await open("intercepted", () => refused, provisional("open", 5));
+      const got = collect(client);
+      send(post(at("/1")));
+      await got.until((bytes) => bytes.includes("ok 1"));
+      proxy.setGate(gate);
+      await proxy.ping(2_000);
+      assert.deepEqual(proxy.counters().gate, { asked: 0, refused: 0, undecided: isCounted ? 1 : 0 });
+      client.destroy();
+    });
+  }
+
+  it("refuses the calls that waited too long if a budget fails closed", async () => {
+    const { client, server, at, send } = await open("intercepted", () => refused, provisional("closed", 5));
+    const got = collect(client);
+    send(post(at("/1")));
+    await got.end();
+    assert.match(got.bytes().toString(), /no budget decision was possible/);
+    assert.equal(server.connections.map(({ seen }) => seen).join(""), "");
     client.destroy();
   });
 });
