@@ -56,19 +56,32 @@ export interface Dataset {
   readonly even: boolean;
 }
 
+/** What a person or an agent does for a while. */
+interface Spell {
+  readonly project: number;
+  readonly model: number;
+  readonly branch: string;
+  readonly session: string;
+}
+
 /** Makes the records of a data set in order of time. */
 export function* makeRecords({ requests, days, until, even }: Dataset): Generator<RequestRecord> {
   const random = createRandom(1);
   const from = until - days * DAY_MS;
   const pick = (count: number) => Math.floor(random() * count);
-  let spell: { project: number; model: number } = { project: 0, model: 0 };
+  let spell: Spell = { project: 0, model: 0, branch: "main", session: "0" };
   for (let n = 0; n < requests; n += 1) {
     const share = n / requests;
     const day = Math.floor(share * days);
     const within = share * days - day;
     // People work from 9 to 21.
     const requestedAt = Math.floor(from + day * DAY_MS + (even ? within : 9 / 24 + within / 2) * DAY_MS);
-    if (even || random() < 0.02) spell = { project: pick(20), model: pick(MODELS.length) };
+    if (even || random() < 0.02) {
+      const [project, model] = [pick(20), pick(MODELS.length)];
+      // A project has a new topic every ten days.
+      const branch = random() < 0.4 ? "main" : `topic-${project}-${Math.floor(day / 10)}`;
+      spell = { project, model, branch, session: `session-${n}` };
+    }
     const other = random() < 0.3;
     const chosen = MODELS[other ? pick(MODELS.length) : spell.model] as (typeof MODELS)[number];
     const failed = random() < 0.03;
@@ -129,6 +142,15 @@ export function* makeRecords({ requests, days, until, even }: Dataset): Generato
       api: chosen.api,
       providerResponseId: `msg_${requestId}`,
       client: chosen.client,
+      gitRemote: `github.com/user/project-${spell.project}`,
+      gitBranch: spell.branch,
+      gitCommit: null,
+      pullRequest: null,
+      sessionId: spell.session,
+      sessionSource: "header",
+      agentId: other ? "agent" : null,
+      parentAgentId: null,
+      clientVersion: "1.0.0",
     } as unknown as RequestRecord;
   }
 }
