@@ -8,9 +8,9 @@ import type { Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import type { CoverageCount, CoverageStore } from "./port/coverage.ts";
 import type { Period } from "./port/values.ts";
-import { readDays, type SummedDay } from "./rollup-build.ts";
 import { SLOT_MS } from "./rollup-definition.ts";
-import { forgetDaysOfSlots, readThroughSeq, type SummedDays } from "./rollups.ts";
+import { readThroughSeq } from "./rollups.ts";
+import { forgetDaysOfSlots, readDays, type SummedDay, type SummedDays } from "./summed-spans.ts";
 
 /** Returns the start of the slot that contains the instant. */
 export const coverageSlot = (at: Millis): Millis => Math.floor(at / SLOT_MS) * SLOT_MS;

@@ -11,10 +11,10 @@ import {
   changeRequests,
   clampThroughSeq,
   deleteUnusedSeries,
-  forgetDays,
   type RequestCondition,
   requestsById,
 } from "./rollups.ts";
+import { forgetSpans } from "./summed-spans.ts";
 
 /** How many requests one transaction deletes, so that capture does not wait long. */
 const batchSize = 500;
@@ -159,7 +159,7 @@ function deleteOrigins(state: SqliteConnection): void {
 /** Deletes coverage before the instant, and what belonged to requests and bodies that are gone. */
 function deleteLeftovers(state: SqliteConnection, before: Millis): void {
   deleteUnusedSeries(state);
-  forgetDays(state, { first: 0, last: before - 1 });
+  forgetSpans(state, { first: 0, last: before - 1 });
   deleteLimitsBefore(state, before);
   deleteReportsBefore(state, before);
   state.prepare("DELETE FROM coverage WHERE slot < ?").run([before]);

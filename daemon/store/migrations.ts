@@ -33,6 +33,20 @@ const rollupSums = `requests INTEGER NOT NULL,
         cost_high INTEGER NOT NULL,
         cost_low INTEGER NOT NULL`;
 
+/** The sums of version 35, by value. A token count that no request states is null. */
+const valueSums = `requests INTEGER NOT NULL,
+        failed_requests INTEGER NOT NULL,
+        unpriced_requests INTEGER NOT NULL,
+        incomplete_requests INTEGER NOT NULL,
+        prompt_tokens INTEGER,
+        cache_read_tokens INTEGER,
+        cache_write_tokens INTEGER,
+        cache_write_1h_tokens INTEGER,
+        completion_tokens INTEGER,
+        thinking_tokens INTEGER,
+        cost_high INTEGER NOT NULL,
+        cost_low INTEGER NOT NULL`;
+
 /** The columns of version 25: sessions and agents, Git, and where a record comes from. */
 const SESSION_COLUMNS: Readonly<Record<string, "TEXT" | "INTEGER">> = {
   session_id: "TEXT",
@@ -412,7 +426,6 @@ export const migrations: readonly Migration[] = [
         usage_slots: ["slot", "series_id", "min_seq", "max_seq", "requests", "cost_low"],
         usage_days: ["day_from", "day_to"],
         usage_day_series: ["series_id", "day_from", "requests", "cost_low"],
-        usage_day_totals: ["day_from", "stated", "requests", "cost_low"],
       },
     },
   },
@@ -651,6 +664,35 @@ export const migrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID`,
     ],
     expects: { columns: { log_pull_requests: ["session_id", "linked_at", "pull_request", "agent"] } },
+  },
+  {
+    // Sums by value: see `VALUE_COLUMNS`. They replace `usage_day_totals`, which stays empty.
+    to: 35,
+    statements: [
+      `CREATE TABLE usage_hours (
+        hour_from INTEGER PRIMARY KEY,
+        hour_to INTEGER NOT NULL
+      ) STRICT`,
+      ...["usage_hour_values", "usage_day_values"].map(
+        (table) => `CREATE TABLE ${table} (
+        column_name TEXT NOT NULL,
+        span_from INTEGER NOT NULL,
+        row_number INTEGER NOT NULL,
+        value TEXT,
+        cost_source TEXT NOT NULL,
+        billing_mode TEXT NOT NULL,
+        ${valueSums},
+        PRIMARY KEY (column_name, span_from, row_number)
+      ) STRICT, WITHOUT ROWID`,
+      ),
+    ],
+    expects: {
+      columns: {
+        usage_hours: ["hour_from", "hour_to"],
+        usage_hour_values: ["column_name", "span_from", "value", "requests", "cost_low"],
+        usage_day_values: ["column_name", "span_from", "value", "requests", "cost_low"],
+      },
+    },
   },
 ];
 

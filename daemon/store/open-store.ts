@@ -26,9 +26,10 @@ import { createReassignmentStore } from "./reassignments.ts";
 import { attributeRecordRows, createRecordStore, insertRecordRows } from "./records.ts";
 import { createReportStore } from "./reports.ts";
 import { createRollupStore } from "./rollup-build.ts";
-import { addToRollups, discardRollups, ROLLUP_TAIL, type RollupTail, type SummedDays } from "./rollups.ts";
+import { addToRollups, discardRollups, ROLLUP_TAIL, type RollupTail } from "./rollups.ts";
 import { createSessionStore } from "./sessions.ts";
 import { createSettingStore } from "./settings.ts";
+import type { SummedDays } from "./summed-spans.ts";
 
 /** Options of `openStore()`. */
 export interface StoreOptions {

@@ -9,9 +9,10 @@ import type { Millis } from "../../core/values/time.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
 import type { UsageGrouping } from "./port/reports.ts";
 import type { Turn } from "./port/values.ts";
-import type { SummedDay } from "./rollup-build.ts";
 import { COST_HALF, SLOT_MS } from "./rollup-definition.ts";
+import { hasHours, sumDays, sumEachDay, sumSlots, sumSlotsByBucket } from "./rollup-sums.ts";
 import { findSliceEnd } from "./statistics.ts";
+import type { SummedDay } from "./summed-spans.ts";
 import { columnsOfDimensions, keyOfRow, toCondition } from "./usage-dimensions.ts";
 import {
   doOverlap,
@@ -28,16 +29,18 @@ import {
   type Span,
   type SumQuery,
   type SumRow,
-  sumEachDay,
   sumRequestsByBucket,
-  sumSeries,
-  sumSlotsByBucket,
+  type UsageColumn,
 } from "./usage-sums.ts";
+import { valueColumnOf } from "./value-sums.ts";
 
 const DAY_MS = 86_400_000;
 
-/** How many whole days one slice has at most: 5 ms with 300 series. */
-const SLICE_DAYS = 10;
+/** How many whole days one slice has at most: 5 ms with 700 series a day. Sums by value have a tenth of the rows. */
+const SLICE_DAYS = { series: 10, values: 30 } as const;
+
+/** How many days of slots one slice has at most, and how many if they are read from the sums of whole hours. */
+const SLICE_SLOT_DAYS = { series: 1, values: 7 } as const;
 
 /** The dimensions of some groups, and the groups so far. */
 interface Grouping extends UsageGrouping {
@@ -50,6 +53,13 @@ interface PeriodSums {
   readonly buckets: UsageData["buckets"];
 }
 
+/** One read of a part of the period. Some groupings are its rows, and so are the buckets if it has them. */
+interface Read {
+  readonly query: SumQuery;
+  readonly groupings: readonly Grouping[];
+  readonly hasBuckets: boolean;
+}
+
 /** The sums of a period so far, and how they are read. */
 interface Reading {
   readonly connection: SqliteConnection;
@@ -58,10 +68,10 @@ interface Reading {
   readonly buckets: readonly Span[];
   /** The dimension that the sums of buckets are separated by. */
   readonly bucketBy: UsageDimension | null;
-  /** Separates the dimensions of all groupings, and only that of the buckets. */
-  readonly all: SumQuery;
-  readonly ofBuckets: SumQuery;
-  readonly groupings: readonly Grouping[];
+  /** Reads everything at once, from requests. */
+  readonly all: Read;
+  /** Reads the same from the rollups: what they sum by value is read alone, since it has fewer rows. */
+  readonly reads: readonly Read[];
   readonly bucketGroups: Map<string, UsageBucketGroup & { readonly sums: UsageSums }>;
 }
 
@@ -110,21 +120,26 @@ async function readPeriod(
   turn: Turn,
 ): Promise<PeriodSums> {
   const query = { filters: {}, where: plan.query.filters.map(toCondition) };
+  const own = groupings.map(({ by, thenBy }): Grouping => ({ by, thenBy, groups: new Map() }));
+  const hasBuckets = buckets.length > 0;
+  const dimensions = own.flatMap(({ by, thenBy }) => [by, thenBy]);
+  const columns = columnsOfDimensions(...dimensions, hasBuckets ? bucketBy : null);
   const reading: Reading = {
     connection,
     plan,
     bucketBy,
     // A bucket that is moved to a shorter day may have no length.
-    buckets: buckets.length === 0 ? [{ from, to }] : buckets,
-    all: { ...query, columns: columnsOfDimensions(...groupings.flatMap(({ by, thenBy }) => [by, thenBy])) },
-    ofBuckets: { ...query, columns: columnsOfDimensions(bucketBy) },
-    groupings: groupings.map(({ by, thenBy }) => ({ by, thenBy, groups: new Map() })),
+    buckets: hasBuckets ? buckets : [{ from, to }],
+    all: { query: { ...query, columns }, groupings: own, hasBuckets },
+    reads: listReads(query, own, hasBuckets ? columnsOfDimensions(bucketBy) : null),
     bucketGroups: new Map(),
   };
+  const areValues = reading.reads.every((read) => valueColumnOf(read.query) !== null);
+  const sliceDays = areValues ? SLICE_DAYS.values : SLICE_DAYS.series;
   for (let at = from; at < to; ) {
-    const end = plan.zone.startOf(plan.zone.dateAt(at + SLICE_DAYS * DAY_MS));
+    const end = plan.zone.startOf(plan.zone.dateAt(at + sliceDays * DAY_MS));
     const span = { from: at, to: Math.min(to, end) };
-    const rest = needsRequests(reading.all)
+    const rest = needsRequests(reading.all.query)
       ? [span]
       : inUsageSnapshot(connection, (usage) => addWholeDays(usage, reading, span));
     await turn();
@@ -132,9 +147,33 @@ async function readPeriod(
     at = span.to;
   }
   return {
-    groups: reading.groupings.map(({ groups }) => [...groups.values()]),
-    buckets: buckets.length === 0 ? [] : [...reading.bucketGroups.values()],
+    groups: own.map(({ groups }) => [...groups.values()]),
+    buckets: [...reading.bucketGroups.values()],
   };
+}
+
+/** Separates what is summed by value from what needs the series. `ofBuckets` are the columns of the buckets; null without buckets. */
+function listReads(
+  query: Omit<SumQuery, "columns">,
+  groupings: readonly Grouping[],
+  ofBuckets: readonly UsageColumn[] | null,
+): Read[] {
+  const columnsOf = ({ by, thenBy }: Grouping) => columnsOfDimensions(by, thenBy);
+  const isByValue = (grouping: Grouping) =>
+    valueColumnOf({ ...query, columns: columnsOf(grouping) }) !== null;
+  const [byValue, bySeries] = [groupings.filter(isByValue), groupings.filter((each) => !isByValue(each))];
+  const sets = [...Map.groupBy(byValue, (each) => columnsOf(each).join()).values()];
+  if (bySeries.length > 0) sets.push(bySeries);
+  const reads = sets.map((own) => ({
+    query: { ...query, columns: [...new Set(own.flatMap(columnsOf))] },
+    groupings: own,
+    hasBuckets: false,
+  }));
+  if (ofBuckets === null) return reads;
+  const same = reads.findIndex((read) => read.query.columns.join() === ofBuckets.join());
+  return same === -1
+    ? [...reads, { query: { ...query, columns: ofBuckets }, groupings: [], hasBuckets: true }]
+    : reads.map((read, at) => (at === same ? { ...read, hasBuckets: true } : read));
 }
 
 /** Adds the days whose sums are stored, and returns the other parts of the span. */
@@ -152,24 +191,21 @@ function addWholeDays(usage: UsageSnapshot, reading: Reading, span: Span): Span[
 }
 
 function addDays({ connection, latest }: UsageSnapshot, reading: Reading, span: Span): void {
-  const { all, ofBuckets, plan, bucketBy, groupings } = reading;
-  if (plan.unit === "day") {
-    const isSame = groupings.every(({ by, thenBy }) => by === bucketBy && thenBy === null);
-    for (const row of sumEachDay(connection, span, ofBuckets)) {
-      const bucket = findBucket(reading, row.day_from ?? 0);
-      if (isSame) addRow(reading, bucket, row);
-      else addToBucket(reading, bucket, row, toUsageSums(row));
-    }
-    if (!isSame)
-      for (const row of sumSeries(connection, "days", span, all)) addToGroups(reading, row, toUsageSums(row));
-  } else {
-    for (const { from, to, bucket } of cutByBucket(reading, span))
-      for (const row of sumSeries(connection, "days", { from, to }, all)) addRow(reading, bucket, row);
+  for (const read of reading.reads) {
+    const isByDay = read.hasBuckets && reading.plan.unit === "day";
+    if (isByDay)
+      for (const row of sumEachDay(connection, span, read.query))
+        addRow(reading, read, findBucket(reading, row.day_from ?? 0), row);
+    else
+      for (const { from, to, bucket } of read.hasBuckets
+        ? cutByBucket(reading, span)
+        : [{ ...span, bucket: 0 }])
+        for (const row of sumDays(connection, { from, to }, read.query)) addRow(reading, read, bucket, row);
   }
   if (latest === null || !doOverlap(span, latest)) return;
   for (const { grid, bucket, ...own } of stretchesOf(reading, span))
-    for (const row of sumRequestsByBucket(connection, own, all, grid, latest.afterSeq))
-      addRow(reading, bucket + Number(row.bucket), row);
+    for (const row of sumRequestsByBucket(connection, own, reading.all.query, grid, latest.afterSeq))
+      addRow(reading, reading.all, bucket + Number(row.bucket), row);
 }
 
 /** Adds a part of the period, slice by slice. */
@@ -187,15 +223,22 @@ function addSlice(usage: UsageSnapshot, reading: Reading, span: Span): Millis | 
   const first = nextRequestAt(usage.connection, span);
   if (first === null) return null;
   const from = Math.max(span.from, Math.floor(first / SLOT_MS) * SLOT_MS);
-  const isByRequest = usage.latest === null || needsRequests(reading.all);
-  let to = Math.min(span.to, from + DAY_MS);
+  const isByRequest = usage.latest === null || needsRequests(reading.all.query);
+  let to = Math.min(span.to, from + countSlotDays(usage, reading, from) * DAY_MS);
   if (isByRequest)
-    to = isFoundByIndex(reading.all) ? span.to : findSliceEnd(usage.connection, { from, to: span.to });
+    to = isFoundByIndex(reading.all.query) ? span.to : findSliceEnd(usage.connection, { from, to: span.to });
   const parts: UsagePart[] = isByRequest
     ? [{ kind: "requests", from, to }]
     : partsOf(usage, { from, to }, () => false);
   for (const part of parts) addPart(usage, reading, part, { from, to });
   return to < span.to ? to : null;
+}
+
+/** Returns how many days of slots one slice may read. */
+function countSlotDays({ connection }: UsageSnapshot, { reads, plan }: Reading, from: Millis): number {
+  const span = { from, to: from + DAY_MS };
+  const areHours = plan.unit !== "15m" && reads.every((read) => hasHours(connection, span, read.query));
+  return areHours ? SLICE_SLOT_DAYS.values : SLICE_SLOT_DAYS.series;
 }
 
 const floorToSlot = (at: Millis) => Math.floor(at / SLOT_MS) * SLOT_MS;
@@ -207,24 +250,34 @@ function addPart(
   part: UsagePart,
   slice: Span,
 ): void {
-  const { all } = reading;
+  const { all, reads } = reading;
   const inner = { from: Math.max(part.from, slice.from), to: Math.min(part.to, slice.to) };
   for (const { grid, bucket, ...span } of stretchesOf(reading, inner)) {
-    const isCut = span.to > grid.from + grid.widthMs;
-    // Where there are no requests beyond, whole slots are read, so that "until now" needs no look at requests.
-    const from = span.from === inner.from && part.from < inner.from ? floorToSlot(span.from) : span.from;
-    const to = span.to === inner.to && part.to > inner.to ? floorToSlot(span.to + SLOT_MS - 1) : span.to;
-    // Before 1972, zones had offsets that are no multiple of a slot.
-    const isWhole = [from, to, ...(isCut ? [grid.from, grid.widthMs] : [])].every((at) => at % SLOT_MS === 0);
-    const isBySlot = part.kind === "slots" && isWhole;
-    const rows = isBySlot
-      ? sumSlotsByBucket(connection, { from, to }, all, grid)
-      : sumRequestsByBucket(connection, span, all, grid);
-    if (isBySlot && latest !== null && doOverlap(span, latest))
-      rows.push(...sumRequestsByBucket(connection, span, all, grid, latest.afterSeq));
     // The first slot may begin before the first bucket.
-    for (const row of rows) addRow(reading, bucket + Math.max(Number(row.bucket), 0), row);
+    const add = (read: Read, row: SumRow & { readonly bucket?: number }) =>
+      addRow(reading, read, bucket + Math.max(Number(row.bucket ?? 0), 0), row);
+    const slots = part.kind === "slots" ? toWholeSlots(span, inner, part, grid) : null;
+    for (const read of slots === null ? [] : reads) {
+      const rows = read.hasBuckets
+        ? sumSlotsByBucket(connection, slots ?? span, read.query, grid)
+        : sumSlots(connection, slots ?? span, read.query);
+      for (const row of rows) add(read, row);
+    }
+    const afterSeq = slots === null ? null : (latest?.afterSeq ?? null);
+    if (slots === null || (latest !== null && doOverlap(span, latest)))
+      for (const row of sumRequestsByBucket(connection, span, all.query, grid, afterSeq)) add(all, row);
   }
+}
+
+/** Returns the whole slots of a span, or null if its bounds are not those of slots. */
+function toWholeSlots(span: Span, inner: Span, part: Span, grid: BucketGrid): Span | null {
+  const isCut = span.to > grid.from + grid.widthMs;
+  // Where there are no requests beyond, whole slots are read, so that "until now" needs no look at requests.
+  const from = span.from === inner.from && part.from < inner.from ? floorToSlot(span.from) : span.from;
+  const to = span.to === inner.to && part.to > inner.to ? floorToSlot(span.to + SLOT_MS - 1) : span.to;
+  // Before 1972, zones had offsets that are no multiple of a slot.
+  const isWhole = [from, to, ...(isCut ? [grid.from, grid.widthMs] : [])].every((at) => at % SLOT_MS === 0);
+  return isWhole ? { from, to } : null;
 }
 
 /** A part of one bucket. */
@@ -277,15 +330,16 @@ function stretchesOf(reading: Reading, span: Span): Stretch[] {
   return stretches;
 }
 
-function addRow(reading: Reading, bucket: number, row: SumRow): void {
+/** Adds a row to the groupings of its read, and to the bucket if the read has buckets. */
+function addRow(reading: Reading, { groupings, hasBuckets }: Read, bucket: number, row: SumRow): void {
   const sums = toUsageSums(row);
-  addToGroups(reading, row, sums);
-  addToBucket(reading, bucket, row, sums);
+  addToGroups(groupings, row, sums);
+  if (hasBuckets) addToBucket(reading, bucket, row, sums);
 }
 
 // The keys of the maps have NUL between their parts, which no stored text has.
 
-function addToGroups({ groupings }: Reading, row: SumRow, sums: UsageSums): void {
+function addToGroups(groupings: readonly Grouping[], row: SumRow, sums: UsageSums): void {
   for (const { groups, ...dimensions } of groupings) {
     const [by, thenBy] = [keyOfRow(row, dimensions.by), keyOfRow(row, dimensions.thenBy)];
     const key = `${by ?? ""}\0${thenBy ?? ""}`;

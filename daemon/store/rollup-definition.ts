@@ -85,15 +85,17 @@ export const ROLLUP_SUMS: Readonly<Record<string, string>> = {
 /** The names of the sums. */
 export const sumColumns = Object.keys(ROLLUP_SUMS);
 
-/** The columns of a series that the sums of a whole day are separated by. `failed` replaces the error class. */
-export const DAY_TOTAL_COLUMNS = {
-  billing_mode: "billing_mode",
-  cost_source: "cost_source",
-  failed: "error_class IS NOT NULL",
-  incomplete: "incomplete",
-  unpriced: "unpriced",
-  stated: "stated",
-} as const;
+/**
+ * The columns of which whole hours and whole days have sums by value, each column alone: what pages group by first. Such sums have a
+ * tenth of the rows of the series. The empty name stands for the sums of all requests.
+ */
+export const VALUE_COLUMNS = ["", "project", "provider", "model", "client"] as const satisfies readonly (
+  | SeriesColumn
+  | ""
+)[];
+
+/** A column with sums by value; empty for all requests. */
+export type ValueColumn = (typeof VALUE_COLUMNS)[number];
 
 /** The sums of the coverage of a whole day. */
 const COVERAGE_DAY = ["sum(count)", "max(slot)"];
@@ -106,6 +108,6 @@ export const ROLLUP_DEFINITION = JSON.stringify([
   SLOT_MS,
   SERIES_COLUMNS,
   ROLLUP_SUMS,
-  DAY_TOTAL_COLUMNS,
+  VALUE_COLUMNS,
   COVERAGE_DAY,
 ]);

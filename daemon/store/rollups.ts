@@ -1,6 +1,7 @@
 import type { SqliteConnection, SqliteValue } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { ROLLUP_DEFINITION, ROLLUP_SUMS, SERIES_COLUMNS, SLOT_MS, sumColumns } from "./rollup-definition.ts";
+import { forgetSpans, type SlotBounds } from "./summed-spans.ts";
 
 /**
  * How many of the newest requests are not in the rollups. Reports read them one by one. A request changes most often right after
@@ -131,18 +132,12 @@ export function changeRequests<Result>(
   if (after !== null) add(connection, after);
   connection.prepare("DELETE FROM temp.changed_requests").run([]);
   if (before !== null) {
-    forgetDays(connection, before);
+    forgetSpans(connection, before);
     connection
       .prepare("DELETE FROM usage_slots WHERE slot >= ? AND slot <= ? AND requests = 0")
       .run([before.first, before.last]);
   }
   return result;
-}
-
-/** The first and last of some slots. */
-interface SlotBounds {
-  readonly first: Millis;
-  readonly last: Millis;
 }
 
 /** Collects what requests add to the slots. Returns their bounds, or null if there are no requests. */
@@ -165,7 +160,7 @@ function collectAdditions(
 function add(connection: SqliteConnection, slots: SlotBounds): void {
   connection.prepare(INSERT_SERIES).run([]);
   connection.prepare(ADD).run([]);
-  forgetDays(connection, slots);
+  forgetSpans(connection, slots);
 }
 
 /** Finds the requests in the rollups that a change concerns. Returns whether there are any. */
@@ -182,43 +177,6 @@ function selectChanged(
     .prepare(`INSERT INTO temp.changed_requests SELECT seq FROM requests WHERE +seq <= ? AND (${sql})`)
     .run([throughSeq, ...values]);
   return found > 0;
-}
-
-/** Deletes the sums of the whole days that the slots are in. The background build makes them again. The caller has begun a transaction. */
-export function forgetDays(connection: SqliteConnection, { first, last }: SlotBounds): void {
-  const days = connection
-    .prepare<{ day_from: Millis }>("SELECT day_from FROM usage_days WHERE day_from <= ? AND day_to > ?")
-    .all([last, first]);
-  for (const { day_from } of days) deleteDay(connection, day_from);
-}
-
-/** What this process knows of the days whose sums are stored. */
-export interface SummedDays {
-  /** The end of the last of them, or later. Null if that was not read yet. */
-  until: Millis | null;
-}
-
-/**
- * Deletes the sums of the whole days that the slots are in. Nearly all slots are later than every such day, which needs no query:
- * only the daemon sums up days, in this process. The caller has begun a transaction.
- */
-export function forgetDaysOfSlots(
-  connection: SqliteConnection,
-  summedDays: SummedDays,
-  slots: readonly Millis[],
-): void {
-  summedDays.until ??=
-    connection.prepare<{ at: Millis | null }>("SELECT max(day_to) AS at FROM usage_days").get([])?.at ?? 0;
-  const first = Math.min(...slots);
-  if (first < summedDays.until) forgetDays(connection, { first, last: Math.max(...slots) });
-}
-
-/** Deletes the sums of a whole day. The caller has begun a transaction. */
-export function deleteDay(connection: SqliteConnection, from: Millis): void {
-  connection.prepare("DELETE FROM usage_day_series WHERE day_from = ?").run([from]);
-  connection.prepare("DELETE FROM usage_day_totals WHERE day_from = ?").run([from]);
-  connection.prepare("DELETE FROM coverage_days WHERE day_from = ?").run([from]);
-  connection.prepare("DELETE FROM usage_days WHERE day_from = ?").run([from]);
 }
 
 /** Rollups of another version would miss a change of this one, so they are no longer read. */
@@ -247,8 +205,11 @@ export function clampThroughSeq(connection: SqliteConnection): void {
 const ROLLUP_TABLES = [
   "usage_state",
   "usage_slots",
+  "usage_hours",
+  "usage_hour_values",
   "usage_days",
   "usage_day_series",
+  "usage_day_values",
   "usage_day_totals",
   "coverage_days",
 ];

@@ -4,7 +4,7 @@ import { dayOf } from "./days.ts";
 import type { Statistics, StatisticsQuery } from "./port/reports.ts";
 import type { DayZone, Turn } from "./port/values.ts";
 import { addSums, byCost, emptyReportRow, type OpenRow } from "./report-rows.ts";
-import type { SummedDay } from "./rollup-build.ts";
+import type { SummedDay } from "./summed-spans.ts";
 import {
   inUsageSnapshot,
   MAX_PART_DAYS,

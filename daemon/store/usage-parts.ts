@@ -2,9 +2,10 @@ import type { SqliteConnection } from "../../core/ports/sqlite.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { TimeUnit } from "./port/reports.ts";
 import type { DayZone } from "./port/values.ts";
-import { readDays, type SummedDay } from "./rollup-build.ts";
 import { type SeriesColumn, SLOT_MS } from "./rollup-definition.ts";
+import { sumDays, sumEachDay, sumSlots } from "./rollup-sums.ts";
 import { MAX_ADDED_ROWS, readLastSeq, readThroughSeq } from "./rollups.ts";
+import { readDays, type SummedDay } from "./summed-spans.ts";
 import { bucketOf, type TimeBucket } from "./time-buckets.ts";
 import {
   type FoundRequestAt,
@@ -14,9 +15,7 @@ import {
   type Span,
   type SumQuery,
   type SumRow,
-  sumEachDay,
   sumRequests,
-  sumSeries,
 } from "./usage-sums.ts";
 
 /** The requests after the end of the rollups. Reports add them one by one. */
@@ -147,7 +146,7 @@ export const doOverlap = (one: Span, other: Span) => one.from < other.to && othe
 /** Sums a part of a period. */
 export function sumPart({ connection, latest }: UsageSnapshot, part: UsagePart, query: SumQuery): SumRow[] {
   if (part.kind === "requests" || latest === null) return sumRequests(connection, part, query);
-  const rows = sumSeries(connection, part.kind, part, query);
+  const rows = part.kind === "days" ? sumDays(connection, part, query) : sumSlots(connection, part, query);
   return doOverlap(part, latest) ? [...rows, ...sumRequests(connection, part, query, latest.afterSeq)] : rows;
 }
 

@@ -6,7 +6,6 @@ import {
   type RequestColumn,
   SERIES_COLUMNS,
   type SeriesColumn,
-  sumColumns,
   TOKEN_COLUMNS,
   type TokenColumn,
 } from "./rollup-definition.ts";
@@ -74,7 +73,8 @@ export const needsRequests = ({
     (column) => column in REQUEST_COLUMNS,
   );
 
-const wantedColumns = (filters: SumQuery["filters"]) =>
+/** The columns that filters are about. */
+export const wantedColumns = (filters: SumQuery["filters"]) =>
   (Object.keys(filters) as UsageColumn[]).filter((column) => filters[column] !== undefined);
 
 /** Conditions on the columns of a series. */
@@ -114,8 +114,8 @@ function isValue(column: UsageColumn, value: string | number | null, sql: Column
   return { sql: "git_commit >= ? AND git_commit < ?", values: [value, `${value}g`] };
 }
 
-/** The selected and grouped columns of a query. */
-function groupsOf({ columns }: SumQuery, sql: ColumnSql, ...more: readonly string[]) {
+/** The selected and grouped columns of a query, after `more`. */
+export function groupsOf({ columns }: SumQuery, sql: ColumnSql, ...more: readonly string[]) {
   const names: readonly UsageColumn[] = [
     ...new Set<UsageColumn>([...columns, "cost_source", "billing_mode"]),
   ];
@@ -129,7 +129,7 @@ const smallest = -(2n ** 63n);
 const largest = 2n ** 63n - 1n;
 
 /** The bounds as values for SQLite. A damaged row may lie outside of all time. */
-const bounds = ({ from, to }: Span): SqliteValue[] => [
+export const bounds = ({ from, to }: Span): SqliteValue[] => [
   from === Number.NEGATIVE_INFINITY ? smallest : from,
   to === Number.POSITIVE_INFINITY ? largest : to,
 ];
@@ -176,65 +176,16 @@ export function sumRequests(
     .all([...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);
 }
 
-/** Sums over the sums of series. */
-const sumsOfSeries = (failed: string) =>
-  [
-    "sum(requests) AS requests",
-    `coalesce(sum(requests) FILTER (WHERE ${failed}), 0) AS failed_requests`,
-    "coalesce(sum(requests) FILTER (WHERE unpriced), 0) AS unpriced_requests",
-    "coalesce(sum(requests) FILTER (WHERE incomplete), 0) AS incomplete_requests",
-    ...TOKEN_COLUMNS.map((column, bit) => `sum(${column}) FILTER (WHERE stated >> ${bit} & 1) AS ${column}`),
-    "sum(cost_high) AS cost_high",
-    "sum(cost_low) AS cost_low",
-  ].join(", ");
-
-const sumsOfMany = sumsOfSeries("error_class IS NOT NULL");
-const sumsOfDay = sumsOfSeries("failed");
-const innerSums = sumColumns.map((column) => `sum(${column}) AS ${column}`).join(", ");
-
-/** The tables of sums by series: each with its time, and the order of its key. */
-const TABLES = { slots: ["usage_slots", "slot"], days: ["usage_day_series", "day_from"] } as const;
-
-/** Sums whole slots or whole days. */
-export function sumSeries(
-  connection: SqliteConnection,
-  from: keyof typeof TABLES,
-  span: Span,
-  query: SumQuery,
-): SumRow[] {
-  const [table, time] = TABLES[from];
-  const { selected, grouped } = groupsOf(query, ofSeries);
-  const { sql, values } = matches(query, ofSeries);
-  // All series of some days are found by the day, and some series by the key of the days, which begins with the series.
-  if (sql === "" && from === "days") return sumDays(connection, span, query);
-  const isSelected =
-    sql === "" ? "" : `series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) AND`;
-  return connection
-    .prepare<SumRow>(
-      `SELECT ${selected}, ${sumsOfMany} FROM (
-         SELECT series_id, ${innerSums} FROM ${table}
-         WHERE ${isSelected} ${time} >= ? AND ${time} < ? GROUP BY series_id
-       ) JOIN usage_series USING (series_id) GROUP BY ${grouped}`,
-    )
-    .all([...values, ...bounds(span)]);
-}
-
-/** Sums all series of whole days: each of the days, or all together. */
-function sumDays(
-  connection: SqliteConnection,
-  span: Span,
-  query: SumQuery,
-  ...more: readonly "day_from"[]
-): SumRow[] {
-  const { selected, grouped } = groupsOf(query, ofSeries, ...more);
-  // `CROSS JOIN`: the days are found by their index. Otherwise SQLite looks for each series.
-  return connection
-    .prepare<SumRow>(
-      `SELECT ${selected}, ${sumsOfMany} FROM usage_day_series CROSS JOIN usage_series USING (series_id)
-       WHERE day_from >= ? AND day_from < ? GROUP BY ${grouped}`,
-    )
-    .all(bounds(span));
-}
+/** The sums of `SumRow` over sums of series, in SQL. */
+export const sumsOfSeries = [
+  "sum(requests) AS requests",
+  "coalesce(sum(requests) FILTER (WHERE error_class IS NOT NULL), 0) AS failed_requests",
+  "coalesce(sum(requests) FILTER (WHERE unpriced), 0) AS unpriced_requests",
+  "coalesce(sum(requests) FILTER (WHERE incomplete), 0) AS incomplete_requests",
+  ...TOKEN_COLUMNS.map((column, bit) => `sum(${column}) FILTER (WHERE stated >> ${bit} & 1) AS ${column}`),
+  "sum(cost_high) AS cost_high",
+  "sum(cost_low) AS cost_low",
+].join(", ");
 
 /** A request, and when it was made. */
 export interface FoundRequestAt {
@@ -254,7 +205,7 @@ export interface BucketRow extends SumRow {
 }
 
 /** SQL for the number of a bucket. A number of JavaScript is bound as a real one, by which SQLite would not divide in integers. */
-const bucketOfTime = (time: string) => `(${time} - CAST(? AS INTEGER)) / CAST(? AS INTEGER) AS bucket`;
+export const bucketOfTime = (time: string) => `(${time} - CAST(? AS INTEGER)) / CAST(? AS INTEGER) AS bucket`;
 
 /** Sums requests by bucket: all of the span, or only those that are not in the rollups. */
 export function sumRequestsByBucket(
@@ -274,27 +225,6 @@ export function sumRequestsByBucket(
     .all([from, widthMs, ...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);
 }
 
-/** Sums whole slots by bucket. */
-export function sumSlotsByBucket(
-  connection: SqliteConnection,
-  span: Span,
-  query: SumQuery,
-  { from, widthMs }: BucketGrid,
-): BucketRow[] {
-  const { selected, grouped } = groupsOf(query, ofSeries);
-  const { sql, values } = matches(query, ofSeries);
-  const isSelected =
-    sql === "" ? "" : `series_id IN (SELECT series_id FROM usage_series WHERE true${sql}) AND`;
-  return connection
-    .prepare<BucketRow>(
-      `SELECT bucket, ${selected}, ${sumsOfMany} FROM (
-         SELECT ${bucketOfTime("slot")}, series_id, ${innerSums} FROM usage_slots
-         WHERE ${isSelected} slot >= ? AND slot < ? GROUP BY bucket, series_id
-       ) JOIN usage_series USING (series_id) GROUP BY bucket, ${grouped}`,
-    )
-    .all([from, widthMs, ...values, ...bounds(span)]);
-}
-
 /** Finds the latest request of the period: among all, or only among those that are not in the rollups. */
 export function findLatestOfRequests(
   connection: SqliteConnection,
@@ -310,6 +240,9 @@ export function findLatestOfRequests(
     )
     .get([...bounds(span), ...(afterSeq === null ? [] : [afterSeq]), ...values]);
 }
+
+/** The tables of sums by series, each with its time. */
+const TABLES = { slots: ["usage_slots", "slot"], days: ["usage_day_series", "day_from"] } as const;
 
 /** Finds the latest slot or day of the period that has a request in the rollups. */
 export function findLatestTime(
@@ -327,27 +260,6 @@ export function findLatestTime(
     )
     .get([...values, ...bounds(span)]);
   return row?.at ?? null;
-}
-
-/** Sums each of the whole days. */
-export function sumEachDay(connection: SqliteConnection, span: Span, query: SumQuery): SumRow[] {
-  const { selected, grouped } = groupsOf(query, ofSeries, "day_from");
-  const { sql, values } = matches(query, ofSeries);
-  if (query.columns.length === 0 && sql === "") {
-    return connection
-      .prepare<SumRow>(
-        `SELECT ${selected}, ${sumsOfDay} FROM usage_day_totals WHERE day_from >= ? AND day_from < ? GROUP BY ${grouped}`,
-      )
-      .all(bounds(span));
-  }
-  if (sql === "") return sumDays(connection, span, query, "day_from");
-  // `CROSS JOIN`: the days are found for each series by the key. Otherwise SQLite reads all days.
-  return connection
-    .prepare<SumRow>(
-      `SELECT ${selected}, ${sumsOfMany} FROM usage_series CROSS JOIN usage_day_series USING (series_id)
-       WHERE day_from >= ? AND day_from < ?${sql} GROUP BY ${grouped}`,
-    )
-    .all([...bounds(span), ...values]);
 }
 
 /** Finds the whole days that have a request of the selection. */

@@ -569,10 +569,18 @@ describe("rollups", () => {
         while (store.rollups.buildSome(later));
         await execute(
           path,
-          "UPDATE usage_day_series SET requests = 20; UPDATE usage_day_totals SET requests = 30",
+          "UPDATE usage_day_series SET requests = 20; UPDATE usage_day_values SET requests = 30",
         );
-        assert.deepEqual(await count("total"), [101]);
+        assert.deepEqual(await count("total"), [151]);
         assert.deepEqual(await count("day"), [30, 30, 30, 30, 30, 1]);
+        const branches = await store.reports.read({ ...everything, by: "branch" });
+        assert.deepEqual(
+          branches.map(({ requests }) => requests),
+          [101],
+        );
+        // The hours of a day in another zone are read where the day is not.
+        await execute(path, "DELETE FROM usage_days; UPDATE usage_hour_values SET requests = 40");
+        assert.deepEqual(await count("total"), [201]);
       });
       await execute(path, "UPDATE usage_state SET definition = 'another'");
       assert.deepEqual(await count("total"), [6]);
@@ -659,6 +667,16 @@ describe("rollups", () => {
         "SELECT count(*) AS n FROM usage_day_series WHERE day_from < ?",
       );
       assert.equal(days.get([before - DAY_MS])?.n, 0);
+      for (const table of ["usage_hour_values", "usage_day_values"]) {
+        const names = connection.prepare<{ value: string }>(
+          `SELECT DISTINCT value FROM ${table} WHERE column_name = 'project'`,
+        );
+        assert.deepEqual(
+          names.all([]).map(({ value }) => value),
+          ["new"],
+          table,
+        );
+      }
       connection.execute("UPDATE usage_state SET definition = 'another'");
       while (store.deletion.deleteSome(null).requests > 0);
       store.deletion.finish(null, false);
@@ -666,8 +684,10 @@ describe("rollups", () => {
         "usage_state",
         "usage_series",
         "usage_slots",
+        "usage_hours",
+        "usage_hour_values",
         "usage_day_series",
-        "usage_day_totals",
+        "usage_day_values",
       ])
         assert.equal(connection.prepare(`SELECT 1 FROM ${table}`).get([]), null, table);
       connection.close();
