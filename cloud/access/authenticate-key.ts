@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { problem } from "../http/problem.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
-import { type AuthenticatedKey, findKey } from "../store/keys.ts";
+import { type AuthenticatedKey, findKey, saveKeyUse } from "../store/keys.ts";
 import type { KeyScope } from "../store/schema.ts";
 import { bearerToken } from "./bearer-token.ts";
 import { hashToken, workspaceOfToken } from "./token.ts";
@@ -34,5 +34,6 @@ export async function authenticateKey(
     if (!key.isMember) return { ok: false, refusal: problem("not_a_member") };
     if (key.machine?.isBlocked === true) return { ok: false, refusal: problem("machine_blocked") };
   }
+  await saveKeyUse(parts.db, key, parts.clock.now());
   return { ok: true, value: key };
 }

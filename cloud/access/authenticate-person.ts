@@ -3,7 +3,7 @@ import type { SessionProof } from "../../core/ports/accounts.ts";
 import { type ProblemCode, problem } from "../http/problem.ts";
 import type { OrRefusal } from "../http/read-payload.ts";
 import type { CloudEnv, CloudParts } from "../ports.ts";
-import { type AuthenticatedKey, findKey } from "../store/keys.ts";
+import { type AuthenticatedKey, findKey, saveKeyUse } from "../store/keys.ts";
 import type { Actor } from "./actor.ts";
 import { bearerToken } from "./bearer-token.ts";
 import { isCrossOriginFetch, isOwnOrigin } from "./own-origin.ts";
@@ -83,6 +83,8 @@ async function identifyKey(parts: CloudParts, token: string, sessionOnly: boolea
     workspaceId === null ? null : await findKey(parts.db, workspaceId, hashToken(token, parts.sha256));
   if (key === null) return { ok: false, code: "unauthorised" };
   if (key.scope !== "admin" || sessionOnly) return { ok: false, code: "scope_insufficient" };
+  const outOfService = reasonOutOfService(key);
+  if (outOfService === null) await saveKeyUse(parts.db, key, parts.clock.now());
   const person = (await parts.accounts.getPeople([key.userId])).get(key.userId);
   const actor: Actor = {
     userId: key.userId,
@@ -92,7 +94,7 @@ async function identifyKey(parts: CloudParts, token: string, sessionOnly: boolea
     keyWorkspaceId: key.workspaceId,
   };
   // A key has its own rate limit, so that a script does not lock its owner out of the dashboard.
-  return { ok: true, actor, rateLimitKey: key.keyId, byCookie: false, outOfService: reasonOutOfService(key) };
+  return { ok: true, actor, rateLimitKey: key.keyId, byCookie: false, outOfService };
 }
 
 function reasonOutOfService(key: AuthenticatedKey): ProblemCode | null {

@@ -367,13 +367,13 @@ export const API_ROUTES = {
     refusals: [409],
   },
   "GET /v1/workspaces/:ws/settings": {
-    summary: "Show whether the workspace stores bodies",
+    summary: "Show whether the workspace stores bodies, and the zone of its days",
     caller: "person",
     workspace: {},
     answers: { 200: settingsSchema },
   },
   "PATCH /v1/workspaces/:ws/settings": {
-    summary: "Change whether the workspace stores bodies (administrators)",
+    summary: "Change whether the workspace stores bodies, and the zone of its days (administrators)",
     caller: "person",
     workspace: { role: "admin" },
     body: settingsPatchSchema,
@@ -431,6 +431,13 @@ export const API_ROUTES = {
     workspace: { role: "admin" },
     answers: { 204: null },
   },
+  "POST /v1/workspaces/:ws/invitations/:id/resend": {
+    summary:
+      "Send a pending invitation again with a new link, which replaces the earlier one (administrators)",
+    caller: "person",
+    workspace: { role: "admin" },
+    answers: { 200: invitationCreatedSchema },
+  },
   "POST /v1/invitations/accept": {
     summary: "Accept an invitation",
     caller: "session",
@@ -446,7 +453,7 @@ export const API_ROUTES = {
   },
   "PATCH /v1/workspaces/:ws/machines/:id": {
     summary:
-      "Change who a machine's future requests and prompts belong to (administrators); only for the caller's own machines and those of people who left",
+      "Name a machine, or change who its future requests and prompts belong to (administrators); the latter only for the caller's own machines and those of people who left",
     caller: "person",
     workspace: { role: "admin" },
     body: machinePatchSchema,

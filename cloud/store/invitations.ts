@@ -111,6 +111,33 @@ export async function revokeInvitation(
   });
 }
 
+/** Gives a pending invitation a new token and the full time; the earlier link stops working. Null if there is none with that id. */
+export async function renewInvitation(
+  db: CloudDatabase,
+  workspaceId: string,
+  invitationId: string,
+  tokenHash: Uint8Array,
+  change: Change,
+): Promise<Invitation | null> {
+  const { now } = change;
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const renewed = await trx
+      .updateTable("invitations")
+      .set({ token_hash: tokenHash, expires_at: now + INVITATION_TTL_MS })
+      .where("workspace_id", "=", workspaceId)
+      .where("invitation_id", "=", invitationId)
+      .where("accepted_at", "is", null)
+      .where("revoked_at", "is", null)
+      .where("expires_at", ">", now)
+      .returning(["email", "role", "created_at", "expires_at"])
+      .executeTakeFirst();
+    if (renewed === undefined) return null;
+    const { email, role, created_at: createdAt, expires_at: expiresAt } = renewed;
+    await addAuditEvent(trx, workspaceId, "invitation_resent", change, { email });
+    return { invitationId, email, role, createdAt, expiresAt };
+  });
+}
+
 /** An invitation as shown to the holder of its token. */
 export interface InvitationView extends Pick<Invitation, "email" | "role" | "expiresAt"> {
   readonly workspaceId: string;

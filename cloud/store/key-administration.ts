@@ -13,6 +13,8 @@ export interface ListedKey {
   readonly userId: string;
   readonly machineId: string | null;
   readonly createdAt: Millis;
+  /** Up to `KEY_USE_STEP_MS` before the last use; null if it was not used. */
+  readonly lastUsedAt: Millis | null;
 }
 
 /** Lists a workspace's active keys, of one person or (for null) of everyone, newest first. */
@@ -24,7 +26,7 @@ export async function listKeys(
   const rows = await inScope(db, { workspaceId }, (trx) =>
     trx
       .selectFrom("sync_keys")
-      .select(["key_id", "prefix", "scope", "user_id", "machine_id", "created_at"])
+      .select(["key_id", "prefix", "scope", "user_id", "machine_id", "created_at", "last_used_at"])
       .where("workspace_id", "=", workspaceId)
       .where("revoked_at", "is", null)
       .$if(userId !== null, (query) => query.where("user_id", "=", userId as string))
@@ -39,6 +41,7 @@ export async function listKeys(
     userId: row.user_id,
     machineId: row.machine_id,
     createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
   }));
 }
 

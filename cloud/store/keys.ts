@@ -12,8 +12,14 @@ export interface AuthenticatedKey {
   readonly scope: KeyScope;
   readonly prefix: string;
   readonly createdAt: Millis;
+  readonly lastUsedAt: Millis | null;
   /** Null for an admin key. */
-  readonly machine: { readonly id: string; readonly hostname: string; readonly isBlocked: boolean } | null;
+  readonly machine: {
+    readonly id: string;
+    readonly hostname: string;
+    readonly daemonVersion: string;
+    readonly isBlocked: boolean;
+  } | null;
   readonly workspace: {
     readonly name: string;
     readonly plan: string;
@@ -43,8 +49,10 @@ export async function findKey(
         "k.scope",
         "k.prefix",
         "k.created_at",
+        "k.last_used_at",
         "k.machine_id",
         "m.hostname",
+        "m.daemon_version",
         "m.blocked_at",
         "w.name",
         "w.plan",
@@ -70,10 +78,16 @@ export async function findKey(
       scope: row.scope,
       prefix: row.prefix,
       createdAt: row.created_at,
+      lastUsedAt: row.last_used_at,
       machine:
         row.machine_id === null
           ? null
-          : { id: row.machine_id, hostname: row.hostname ?? "", isBlocked: row.blocked_at !== null },
+          : {
+              id: row.machine_id,
+              hostname: row.hostname ?? "",
+              daemonVersion: row.daemon_version ?? "",
+              isBlocked: row.blocked_at !== null,
+            },
       workspace: {
         name: row.name,
         plan: row.plan,
@@ -83,6 +97,30 @@ export async function findKey(
       isMember: row.is_member,
     };
   });
+}
+
+/** How exact the last use of a key is, milliseconds. Decision: most requests then write nothing for it. */
+export const KEY_USE_STEP_MS = 300_000;
+
+/** Stores that a key is in use, unless its last use was stored less than a step ago. A clock that was set back changes nothing. */
+export async function saveKeyUse(
+  db: CloudDatabase,
+  { workspaceId, keyId, lastUsedAt }: AuthenticatedKey,
+  now: Millis,
+): Promise<void> {
+  if (lastUsedAt !== null && now - lastUsedAt < KEY_USE_STEP_MS) return;
+  await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .updateTable("sync_keys")
+      .set({ last_used_at: now })
+      .where("workspace_id", "=", workspaceId)
+      .where("key_id", "=", keyId)
+      // Of requests at the same time, one writes.
+      .where((where) =>
+        where.or([where("last_used_at", "is", null), where("last_used_at", "<=", now - KEY_USE_STEP_MS)]),
+      )
+      .execute(),
+  );
 }
 
 /** A new key. */

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
-import { formatInstant, parseInstant } from "../../core/wire/instant.ts";
+import { formatInstant, formatInstantOrNull, parseInstant } from "../../core/wire/instant.ts";
 import type { LimitsResponse, WireLimitReading } from "../../core/wire/limit-readings.ts";
 import type { AuthenticatedKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
@@ -90,7 +90,7 @@ export async function readLimitReadings(
         join.onRef("m.machine_id", "=", "l.machine_id").onRef("m.workspace_id", "=", "l.workspace_id"),
       )
       .selectAll("l")
-      .select("m.hostname")
+      .select(sql<string>`coalesce(m.label, m.hostname)`.as("machine_name"))
       .where("l.workspace_id", "=", workspaceId)
       .where("l.seen_at", ">=", since)
       .orderBy("l.seen_at", "desc")
@@ -104,7 +104,7 @@ export async function readLimitReadings(
   const numberOf = (value: string | null) => (value === null ? null : Number(value));
   return rows.map((row) => ({
     machine_id: row.machine_id,
-    machine_name: row.hostname,
+    machine_name: row.machine_name,
     user_id: row.user_id,
     provider: row.provider,
     account: row.account === "" ? null : row.account,
@@ -115,7 +115,7 @@ export async function readLimitReadings(
     used_ppm: numberOf(row.used_ppm),
     limit: numberOf(row.limit_amount),
     remaining: numberOf(row.remaining_amount),
-    reset_at: row.reset_at === null ? null : formatInstant(row.reset_at),
+    reset_at: formatInstantOrNull(row.reset_at),
     status: row.status,
     seen_at: formatInstant(row.seen_at),
   }));

@@ -1,6 +1,8 @@
+import { sql } from "kysely";
 import { DatabaseError } from "../../core/ports/postgres.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent, type Change } from "./audit-events.ts";
+import type { AuthenticatedKey } from "./keys.ts";
 import { reachesWorkspace } from "./members.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
@@ -9,10 +11,14 @@ import { inScope } from "./transaction.ts";
 export interface Machine {
   readonly machineId: string;
   readonly hostname: string;
+  /** The name that people gave it; null if they gave it none. */
+  readonly label: string | null;
   readonly platform: string;
   readonly daemonVersion: string;
   readonly createdAt: Millis;
   readonly blockedAt: Millis | null;
+  /** When one of its keys was last used, up to `KEY_USE_STEP_MS` earlier. */
+  readonly lastSeenAt: Millis | null;
   /** The person that its requests and prompts belong to; null for a machine that never had a key. */
   readonly userId: string | null;
   readonly approvedBy: string | null;
@@ -38,6 +44,9 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
       .select([
         "m.machine_id",
         "m.hostname",
+        "m.label",
+        sql<Millis | null>`(select max(u.last_used_at) from sync_keys u
+          where u.workspace_id = m.workspace_id and u.machine_id = m.machine_id)`.as("last_seen_at"),
         "m.platform",
         "m.daemon_version",
         "m.created_at",
@@ -57,6 +66,8 @@ export async function listMachines(db: CloudDatabase, workspaceId: string): Prom
   return rows.map((row) => ({
     machineId: row.machine_id,
     hostname: row.hostname,
+    label: row.label,
+    lastSeenAt: row.last_seen_at,
     platform: row.platform,
     daemonVersion: row.daemon_version,
     createdAt: row.created_at,
@@ -99,6 +110,54 @@ export async function setMachineBlocked(
       .execute();
     const details = { machine_id: machineId, hostname: machine.hostname };
     await addAuditEvent(trx, workspaceId, blocked ? "machine_blocked" : "machine_invited", change, details);
+    return true;
+  });
+}
+
+/** Stores the version that a machine runs, if it is another one. Its next pairing would be too late: it may never come. */
+export async function saveDaemonVersion(
+  db: CloudDatabase,
+  { workspaceId, machine }: AuthenticatedKey,
+  daemonVersion: string,
+): Promise<void> {
+  if (machine === null || machine.daemonVersion === daemonVersion) return;
+  await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .updateTable("machines")
+      .set({ daemon_version: daemonVersion })
+      .where("workspace_id", "=", workspaceId)
+      .where("machine_id", "=", machine.id)
+      .execute(),
+  );
+}
+
+/** Names a machine; null shows its host name again. False if the workspace has no such machine. */
+export async function renameMachine(
+  db: CloudDatabase,
+  workspaceId: string,
+  machineId: string,
+  label: string | null,
+  change: Change,
+): Promise<boolean> {
+  return await inScope(db, { workspaceId }, async (trx) => {
+    const machine = await trx
+      .selectFrom("machines")
+      .select(["hostname", "label"])
+      .where("workspace_id", "=", workspaceId)
+      .where("machine_id", "=", machineId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (machine === undefined) return false;
+    const { hostname, label: before } = machine;
+    if (before === label) return true;
+    await trx
+      .updateTable("machines")
+      .set({ label })
+      .where("workspace_id", "=", workspaceId)
+      .where("machine_id", "=", machineId)
+      .execute();
+    const details = { machine_id: machineId, hostname, name: label, name_before: before };
+    await addAuditEvent(trx, workspaceId, "machine_renamed", change, details);
     return true;
   });
 }

@@ -15,6 +15,7 @@ import { billingMode } from "./migrations/0011-billing-mode.ts";
 import { sessionColumns } from "./migrations/0012-session-columns.ts";
 import { blockedBy } from "./migrations/0013-blocked-by.ts";
 import { limitReadings } from "./migrations/0014-limit-readings.ts";
+import { administration } from "./migrations/0015-administration.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -34,6 +35,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   sessionColumns,
   blockedBy,
   limitReadings,
+  administration,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

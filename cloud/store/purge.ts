@@ -316,7 +316,7 @@ async function purgePlace(
       or details ->> 'machine_id' in (select m.machine_id::text from (${ownMachines}) m))`,
     now,
   );
-  await sql`update machines set hostname = '', fingerprint = null
+  await sql`update machines set hostname = '', label = null, fingerprint = null
     where ${inWorkspace} and user_id = ${userId}`.execute(trx);
   for (const statement of [
     sql`delete from limit_readings where ${inWorkspace} and (user_id = ${userId} or machine_id in (${ownMachines}))`,

@@ -59,6 +59,8 @@ export interface CloudSchema {
     deleted_at: Nullable<Millis>;
     purged_at: Nullable<Millis>;
     prompt_hash_key: Nullable<Uint8Array>;
+    /** An IANA name. */
+    reporting_zone: Defaulted<string>;
   };
   memberships: {
     workspace_id: string;
@@ -78,6 +80,8 @@ export interface CloudSchema {
     blocked_at: Nullable<Millis>;
     user_id: Nullable<string>;
     approved_by: Nullable<string>;
+    /** The name that people gave it, shown instead of the host name. */
+    label: Nullable<string>;
   };
   sync_keys: {
     workspace_id: string;
@@ -89,6 +93,8 @@ export interface CloudSchema {
     user_id: string;
     created_at: Millis;
     revoked_at: Nullable<Millis>;
+    /** Up to `KEY_USE_STEP_MS` before the last use. */
+    last_used_at: Nullable<Millis>;
   };
   invitations: {
     workspace_id: string;

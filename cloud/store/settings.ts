@@ -9,12 +9,19 @@ export interface WorkspaceSettings {
   readonly data_retention_days: number;
   readonly audit_log_retention_days: number;
   readonly plan: Plan;
+  readonly reporting_zone: string;
 }
 
 /** The settings to change; omitted ones stay the same. */
 export type SettingsChange = { readonly [K in keyof WorkspaceSettings]?: WorkspaceSettings[K] | undefined };
 
-const COLUMNS = ["store_prompt_content", "data_retention_days", "audit_log_retention_days", "plan"] as const;
+const COLUMNS = [
+  "store_prompt_content",
+  "data_retention_days",
+  "audit_log_retention_days",
+  "plan",
+  "reporting_zone",
+] as const;
 
 /**
  * Changes some of a workspace's settings and records one audit event with their old and new values; without a change, there is

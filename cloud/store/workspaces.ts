@@ -12,13 +12,15 @@ export interface WorkspaceAccess {
   readonly storePromptContent: boolean;
   readonly dataRetentionDays: number;
   readonly auditLogRetentionDays: number;
+  /** The IANA name of the zone of its days. */
+  readonly reportingZone: string;
   /** An owner or admin of the organisation is admin of all its workspaces. */
   readonly role: "member" | "admin";
   readonly isOrganisationOwner: boolean;
 }
 
 const ACCESS_COLUMNS = sql`w.workspace_id, w.organisation_id, w.name, w.plan, w.store_prompt_content,
-  w.data_retention_days, w.audit_log_retention_days, o.role as organisation_role, s.role as workspace_role`;
+  w.data_retention_days, w.audit_log_retention_days, w.reporting_zone, o.role as organisation_role, s.role as workspace_role`;
 
 interface AccessRow {
   workspace_id: string;
@@ -28,6 +30,7 @@ interface AccessRow {
   store_prompt_content: boolean;
   data_retention_days: number;
   audit_log_retention_days: number;
+  reporting_zone: string;
   organisation_role: "owner" | "admin" | "member" | null;
   workspace_role: "admin" | "member" | null;
 }
@@ -95,6 +98,7 @@ function toAccess(row: AccessRow): WorkspaceAccess {
     storePromptContent: row.store_prompt_content,
     dataRetentionDays: row.data_retention_days,
     auditLogRetentionDays: row.audit_log_retention_days,
+    reportingZone: row.reporting_zone,
     role: runsOrganisation || workspaceRole === "admin" ? "admin" : "member",
     isOrganisationOwner: organisationRole === "owner",
   };

@@ -55,6 +55,10 @@ export function formatInstant(at: Millis): string {
 
 const FORMATTED_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+/** Formats an instant that may be absent. */
+export const formatInstantOrNull = (at: Millis | null): string | null =>
+  at === null ? null : formatInstant(at);
+
 /** Whether a text that `parseInstant()` accepts is in the form of `formatInstant()`. */
 export function isFormattedInstant(text: string): boolean {
   return FORMATTED_INSTANT.test(text);

@@ -141,6 +141,10 @@ export const machinesSchema = v.object({
       daemon_version: v.string(),
       created_at: instant,
       blocked_at: maybe(instant),
+      /** The name that an administrator gave it; `null` if it has only its host name. */
+      name: maybe(v.string()),
+      /** When a key of the machine was last used, up to five minutes earlier; `null` if none was. */
+      last_seen_at: maybe(instant),
       /** The author of its requests and prompts. */
       user: maybe(v.object({ id: identifier, name: v.string() })),
       /** The person who approved its pairing. */
@@ -151,8 +155,11 @@ export const machinesSchema = v.object({
   ),
 });
 
-/** The request of `PATCH …/machines/{id}`. */
-export const machinePatchSchema = v.object({ user_id: identifier });
+/** The request of `PATCH …/machines/{id}`: its person, its name, or both. A name of `null` is the host name again. */
+export const machinePatchSchema = v.pipe(
+  v.object({ user_id: v.optional(identifier), name: v.optional(v.nullable(givenName)) }),
+  v.check((patch) => Object.keys(patch).length > 0, "must change something"),
+);
 
 /** The response of `GET …/keys`: the active keys. */
 export const keysSchema = v.object({
@@ -164,6 +171,8 @@ export const keysSchema = v.object({
       user_id: identifier,
       machine_id: maybe(uuid),
       created_at: instant,
+      /** Up to five minutes before the last use; `null` if it was not used. */
+      last_used_at: maybe(instant),
     }),
   ),
 });

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { identifier, instant, integer } from "./fields.ts";
+import { findZone } from "../values/zone.ts";
+import { identifier, instant, integer, maybe } from "./fields.ts";
 
 /** Default of `data_retention_days`. Source: docs/specification.md#workspace-settings. */
 export const DATA_RETENTION_DAYS_DEFAULT = 365;
@@ -18,13 +19,24 @@ export const settingsSchema = v.object({
   name: v.string(),
   plan: v.string(),
   store_prompt_content: v.boolean(),
+  /** The zone of the days on pages and statements. Absent from older clouds. */
+  reporting_zone: maybe(v.string()),
 });
 
 /** The settings of a workspace. */
 export type Settings = v.InferOutput<typeof settingsSchema>;
 
-/** The request of `PATCH …/settings`. */
-export const settingsPatchSchema = v.object({ store_prompt_content: v.boolean() });
+/** An IANA name of a time zone that this runtime knows. */
+const zone = v.pipe(
+  v.string(),
+  v.check((value) => findZone(value) !== null, "must be the name of a time zone, such as Europe/Berlin"),
+);
+
+/** The request of `PATCH …/settings`: either setting, or both. */
+export const settingsPatchSchema = v.pipe(
+  v.object({ store_prompt_content: v.optional(v.boolean()), reporting_zone: v.optional(zone) }),
+  v.check((patch) => Object.keys(patch).length > 0, "must change something"),
+);
 
 /** The response of `GET …/settings/advanced`. Source: docs/specification.md#workspace-settings. */
 export const advancedSettingsSchema = v.object({ data_retention_days: days, audit_log_retention_days: days });

@@ -2,6 +2,7 @@ import type { PriceBook } from "../../../core/pricing/price-book.ts";
 import type { BatchRequest, BatchResponse } from "../../../core/wire/metadata-batch.ts";
 import { parseMetadataRecord } from "../../../core/wire/metadata-record.ts";
 import { ingest } from "../../store/ingest.ts";
+import { saveDaemonVersion } from "../../store/machines.ts";
 import { createRowConverter, type Sender, type StoredRequest } from "../../store/stored-request.ts";
 import type { ApiHandlers } from "../api-call.ts";
 
@@ -25,6 +26,7 @@ export const batchHandlers = {
       receivedAt: parts.clock.now(),
     };
     const { rows, spellings, rejected } = readRecords(body.records, sender, book);
+    await saveDaemonVersion(parts.db, key, body.daemon_version);
     const outcomes = await ingest(parts.db, key.workspaceId, rows, book, parts.sha256);
     for (const [at, outcome] of outcomes.entries()) {
       if (outcome !== "not_storable" && outcome !== "not_the_sender") continue;

@@ -9,6 +9,7 @@ import {
   addInvitation,
   type Invitation,
   listInvitations,
+  renewInvitation,
   revokeInvitation,
 } from "../../store/invitations.ts";
 import { findWorkspaceAccess } from "../../store/workspaces.ts";
@@ -33,10 +34,18 @@ export const invitationHandlers = {
       { userId: actor.userId, now: parts.clock.now() },
     );
     if (invitation === null) return problem("too_many_invitations");
-    // The token comes after the `#`, so that it appears in no server log and no Referer.
-    const link = `${parts.config.baseUrl}/invitation#${token}`;
-    const mailed = await sendInvitation(parts, invitation.email, oneLine(name), link);
-    return answer(201, { ...toWire(invitation), link, mailed });
+    return answer(201, await sendInvitation(parts, invitation, name, token));
+  },
+
+  /** Sends a new link, since the token of the earlier one is stored only as a hash. */
+  "POST /v1/workspaces/:ws/invitations/:id/resend": async ({ parts, actor, workspace, params, answer }) => {
+    const { workspaceId, name } = workspace;
+    const change = { userId: actor.userId, now: parts.clock.now() };
+    const { token, hash } = mintToken("invite", workspaceId, parts.randomBytes, parts.sha256);
+    const invitation =
+      isUuid(params.id) && (await renewInvitation(parts.db, workspaceId, params.id, hash, change));
+    if (!invitation) return problem("not_found");
+    return answer(200, await sendInvitation(parts, invitation, name, token));
   },
 
   "DELETE /v1/workspaces/:ws/invitations/:id": async ({ parts, actor, workspace, params, answer }) => {
@@ -56,8 +65,20 @@ export const invitationHandlers = {
   },
 } satisfies Partial<ApiHandlers>;
 
-/** Emails the link. If that fails, the invitation stays valid: the admin who invites has the link too. */
+/** Emails the link and returns the answer with it. If the email fails, the invitation stays valid: the admin has the link too. */
 async function sendInvitation(
+  parts: CloudParts,
+  invitation: Invitation,
+  workspaceName: string,
+  token: string,
+) {
+  // The token comes after the `#`, so that it appears in no server log and no Referer.
+  const link = `${parts.config.baseUrl}/invitation#${token}`;
+  const mailed = await mailInvitation(parts, invitation.email, oneLine(workspaceName), link);
+  return { ...toWire(invitation), link, mailed };
+}
+
+async function mailInvitation(
   parts: CloudParts,
   to: string,
   workspace: string,

@@ -1,5 +1,5 @@
 import { isUuid } from "../../../core/values/uuid.ts";
-import { formatInstant } from "../../../core/wire/instant.ts";
+import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.ts";
 import type { Actor } from "../../access/actor.ts";
 import { mintToken } from "../../access/token.ts";
 import { problem } from "../../http/problem.ts";
@@ -19,6 +19,7 @@ export const keyHandlers = {
       user_id: key.userId,
       machine_id: key.machineId,
       created_at: formatInstant(key.createdAt),
+      last_used_at: formatInstantOrNull(key.lastUsedAt),
     }));
     return answer(200, { items });
   },

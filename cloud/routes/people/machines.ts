@@ -1,7 +1,7 @@
 import { isUuid } from "../../../core/values/uuid.ts";
-import { formatInstant } from "../../../core/wire/instant.ts";
+import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.ts";
 import { problem } from "../../http/problem.ts";
-import { changeMachineUser, listMachines, setMachineBlocked } from "../../store/machines.ts";
+import { changeMachineUser, listMachines, renameMachine, setMachineBlocked } from "../../store/machines.ts";
 import { findWorkspaceAccess } from "../../store/workspaces.ts";
 import type { ApiCall, ApiHandlers } from "../api-call.ts";
 import { readNames } from "../reads/read-names.ts";
@@ -19,7 +19,9 @@ export const machineHandlers = {
       platform: machine.platform,
       daemon_version: machine.daemonVersion,
       created_at: formatInstant(machine.createdAt),
-      blocked_at: machine.blockedAt === null ? null : formatInstant(machine.blockedAt),
+      blocked_at: formatInstantOrNull(machine.blockedAt),
+      name: machine.label,
+      last_seen_at: formatInstantOrNull(machine.lastSeenAt),
       user: toPerson(machine.userId),
       approved_by: toPerson(machine.approvedBy),
       key: machine.key && {
@@ -32,15 +34,21 @@ export const machineHandlers = {
     return answer(200, { items });
   },
 
-  /** Changes who the machine's future requests and prompts belong to. */
+  /** Names the machine, and changes who its future requests and prompts belong to. */
   "PATCH /v1/workspaces/:ws/machines/:id": async ({ parts, actor, workspace, params, body, answer }) => {
     const { workspaceId } = workspace;
-    const { user_id: userId } = body;
+    const { user_id: userId, name } = body;
     if (!isUuid(params.id)) return problem("not_found");
-    if ((await findWorkspaceAccess(parts.db, userId, workspaceId)) === null) return problem("member_unknown");
     const change = { userId: actor.userId, now: parts.clock.now() };
-    const outcome = await changeMachineUser(parts.db, workspaceId, params.id, userId, change);
-    return outcome === "changed" ? answer(204) : problem(outcome);
+    if (userId !== undefined) {
+      if ((await findWorkspaceAccess(parts.db, userId, workspaceId)) === null)
+        return problem("member_unknown");
+      const outcome = await changeMachineUser(parts.db, workspaceId, params.id, userId, change);
+      if (outcome !== "changed") return problem(outcome);
+    }
+    if (name === undefined) return answer(204);
+    const found = await renameMachine(parts.db, workspaceId, params.id, name, change);
+    return found ? answer(204) : problem("not_found");
   },
 
   "POST /v1/workspaces/:ws/machines/:id/block": (call) => blockMachine(call, true),

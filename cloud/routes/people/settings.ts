@@ -9,13 +9,19 @@ import type { ApiHandlers } from "../api-call.ts";
 /** The routes of a workspace's settings. */
 export const settingsHandlers = {
   "GET /v1/workspaces/:ws/settings": ({ workspace, answer }) =>
-    answer(200, toSettings(workspace, workspace.plan, workspace.storePromptContent)),
+    answer(200, {
+      ...toName(workspace),
+      plan: workspace.plan,
+      store_prompt_content: workspace.storePromptContent,
+      reporting_zone: workspace.reportingZone,
+    }),
 
-  /** Opens or closes the gate for bodies. */
+  /** Opens or closes the gate for bodies, and sets the zone of days. */
   "PATCH /v1/workspaces/:ws/settings": async ({ parts, actor, workspace, body, answer }) => {
     const after = await change(parts, actor, workspace, "settings_changed", body);
     if (after === null) return problem("not_found");
-    return answer(200, toSettings(workspace, after.plan, after.store_prompt_content));
+    const { plan, store_prompt_content, reporting_zone } = after;
+    return answer(200, { ...toName(workspace), plan, store_prompt_content, reporting_zone });
   },
 
   // Source: docs/specification.md#workspace-settings.
@@ -34,13 +40,10 @@ export const settingsHandlers = {
   },
 } satisfies Partial<ApiHandlers>;
 
-function toSettings(
-  { workspaceId, name }: WorkspaceAccess,
-  plan: Settings["plan"],
-  storePromptContent: boolean,
-): Settings {
-  return { id: workspaceId, name, plan, store_prompt_content: storePromptContent };
-}
+const toName = ({ workspaceId, name }: WorkspaceAccess): Pick<Settings, "id" | "name"> => ({
+  id: workspaceId,
+  name,
+});
 
 async function change(
   { db, clock }: CloudParts,

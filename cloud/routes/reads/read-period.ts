@@ -1,7 +1,7 @@
 import { readPeriod } from "../../../core/privacy/retention/read-period.ts";
 import type { ReachFacts, ReadEndpoint } from "../../../core/privacy/retention/windows.ts";
 import type { Millis } from "../../../core/values/time.ts";
-import { formatInstant } from "../../../core/wire/instant.ts";
+import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.ts";
 import { problem } from "../../http/problem.ts";
 import type { OrRefusal } from "../../http/read-payload.ts";
 import type { WorkspaceAccess } from "../../store/workspaces.ts";
@@ -33,7 +33,7 @@ export function parsePeriod(
     const stated = {
       from: formatInstant(from),
       to: formatInstant(to),
-      clamped_from: clampedFrom === null ? null : formatInstant(clampedFrom),
+      clamped_from: formatInstantOrNull(clampedFrom),
     };
     return { ok: true, value: { from, to, stated } };
   }

@@ -5,7 +5,7 @@ import { isWithinReach } from "../../../core/privacy/retention/windows.ts";
 import { isUuid } from "../../../core/values/uuid.ts";
 import { promptViewReasonSchema } from "../../../core/wire/audit.ts";
 import { mergeRedaction } from "../../../core/wire/body-envelope.ts";
-import { formatInstant } from "../../../core/wire/instant.ts";
+import { formatInstant, formatInstantOrNull } from "../../../core/wire/instant.ts";
 import { parseWire } from "../../../core/wire/parse.ts";
 import { traceBodyQuerySchema } from "../../../core/wire/queries.ts";
 import type { TraceBody } from "../../../core/wire/traces.ts";
@@ -151,7 +151,7 @@ function toTraceBody(requestId: string, { request, response, earlier }: StoredBo
       version: each.version,
       sha256: each.sha256,
       size_bytes: each.sizeBytes,
-      stored_at: each.storedAt === null ? null : formatInstant(each.storedAt),
+      stored_at: formatInstantOrNull(each.storedAt),
     })),
   };
 }
@@ -166,6 +166,6 @@ function toTraceSide(side: StoredSide | null): TraceBody["request"] {
     truncated: side.truncated,
     version: side.version,
     sha256: side.sha256,
-    stored_at: side.storedAt === null ? null : formatInstant(side.storedAt),
+    stored_at: formatInstantOrNull(side.storedAt),
   };
 }

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { AnalyticsQuery } from "../../../core/wire/queries.ts";
@@ -106,7 +107,7 @@ export async function readAnalytics(
   };
 }
 
-/** Reads the host names of machines. */
+/** Reads the names of machines. */
 export async function readMachineNames(
   db: CloudDatabase,
   workspaceId: string,
@@ -116,12 +117,12 @@ export async function readMachineNames(
   const rows = await inReadScope(db, { workspaceId }, (trx) =>
     trx
       .selectFrom("machines")
-      .select(["machine_id", "hostname"])
+      .select(["machine_id", sql<string>`coalesce(label, hostname)`.as("name")])
       .where("workspace_id", "=", workspaceId)
       .where("machine_id", "in", [...machineIds])
       .execute(),
   );
-  return new Map(rows.map(({ machine_id, hostname }) => [machine_id, hostname]));
+  return new Map(rows.map(({ machine_id, name }) => [machine_id, name]));
 }
 
 function toGroup(

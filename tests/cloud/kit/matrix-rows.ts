@@ -64,6 +64,25 @@ async function newTarget(rig: CloudRig, world: World): Promise<string> {
   return userId;
 }
 
+async function addInvitation(rig: CloudRig, workspaceId: string): Promise<string> {
+  const id = rig.uuid();
+  const now = rig.clock.now();
+  await rig.db
+    .insertInto("invitations")
+    .values({
+      workspace_id: workspaceId,
+      invitation_id: id,
+      token_hash: new TextEncoder().encode(id),
+      email: `${id}@example.com`,
+      role: "member",
+      invited_by: "x",
+      created_at: now,
+      expires_at: now + 1_000,
+    })
+    .execute();
+  return id;
+}
+
 /** One row for each route of the API. */
 export const API_ROWS: Readonly<Record<string, Row>> = {
   "POST /v1/requests/batch": {
@@ -265,25 +284,17 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
   },
   "DELETE /v1/workspaces/:ws/invitations/:id": {
     ...admin,
-    send: async (rig, { workspace }) => {
-      const id = rig.uuid();
-      const now = rig.clock.now();
-      await rig.db
-        .insertInto("invitations")
-        .values({
-          workspace_id: workspace.id,
-          invitation_id: id,
-          token_hash: new TextEncoder().encode(id),
-          email: `${id}@example.com`,
-          role: "member",
-          invited_by: "x",
-          created_at: now,
-          expires_at: now + 1_000,
-        })
-        .execute();
-      return { path: `/v1/workspaces/${workspace.id}/invitations/${id}` };
-    },
+    send: async (rig, { workspace }) => ({
+      path: `/v1/workspaces/${workspace.id}/invitations/${await addInvitation(rig, workspace.id)}`,
+    }),
     answer: 204,
+  },
+  "POST /v1/workspaces/:ws/invitations/:id/resend": {
+    ...admin,
+    send: async (rig, { workspace }) => ({
+      path: `/v1/workspaces/${workspace.id}/invitations/${await addInvitation(rig, workspace.id)}/resend`,
+    }),
+    answer: 200,
   },
   "POST /v1/invitations/accept": {
     needs: "inPerson",

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   formatCalendarDate,
   formatInstant,
+  formatInstantOrNull,
   isFormattedInstant,
   MAX_INSTANT,
   MIN_INSTANT,
@@ -73,6 +74,12 @@ describe("parseInstant()", () => {
         },
       ),
     );
+  });
+});
+
+describe("formatInstantOrNull()", () => {
+  it("returns null for null", () => {
+    assert.deepEqual([formatInstantOrNull(0), formatInstantOrNull(null)], ["1970-01-01T00:00:00.000Z", null]);
   });
 });
 

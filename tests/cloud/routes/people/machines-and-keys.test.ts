@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { sql } from "kysely";
+import { KEY_USE_STEP_MS } from "../../../../cloud/store/keys.ts";
 import { parseWire } from "../../../../core/wire/parse.ts";
 import { keysSchema, machinesSchema } from "../../../../core/wire/people.ts";
 import { auditOf } from "../../kit/audit.ts";
@@ -145,6 +146,84 @@ describeOnEngines("machines and keys", (engine) => {
       (await auditOf(rig, workspace.id)).map(([kind]) => kind),
       ["key_created", "key_revoked"],
     );
+  });
+
+  it("a machine shows when its key was last used, to five minutes, and the version that it runs now", async () => {
+    const workspace = await rig.addWorkspace();
+    const { token } = await rig.personIn(workspace, "member");
+    const path = `/v1/workspaces/${workspace.id}`;
+    const read = async () => {
+      const [machine] = (await json(rig.call("GET", `${path}/machines`, token))).items;
+      return [machine.last_seen_at, machine.daemon_version];
+    };
+    assert.deepEqual(await read(), [null, "0.4.0"]);
+    const first = rig.clock.now();
+    const send = async (version: string) =>
+      await rig.call("POST", "/v1/requests/batch", workspace.token, {
+        ...batch(record(rig.uuid())),
+        daemon_version: version,
+      });
+    assert.equal((await send("0.5.0")).status, 200);
+    assert.deepEqual(await read(), [new Date(first).toISOString(), "0.5.0"]);
+    rig.clock.advance(KEY_USE_STEP_MS - 1);
+    assert.equal((await send("0.5.0")).status, 200);
+    assert.deepEqual(await read(), [new Date(first).toISOString(), "0.5.0"]);
+    rig.clock.advance(1);
+    assert.equal((await rig.call("GET", "/v1/daemon/whoami", workspace.token)).status, 200);
+    const second = new Date(first + KEY_USE_STEP_MS).toISOString();
+    assert.deepEqual(await read(), [second, "0.5.0"]);
+    // A machine without an active key was still seen.
+    await rig.call("DELETE", "/v1/daemon/key", workspace.token);
+    assert.deepEqual(await read(), [second, "0.5.0"]);
+  });
+
+  it("an admin key shows when it was last used; a refused one does not count", async () => {
+    const workspace = await rig.addWorkspace();
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const key = await rig.addKey(workspace, { scope: "admin", userId: admin.userId });
+    const path = `/v1/workspaces/${workspace.id}/keys`;
+    const lastUse = async () =>
+      (await json(rig.call("GET", path, admin.token))).items.find(
+        ({ scope }: { scope: string }) => scope === "admin",
+      ).last_used_at;
+    assert.equal(await lastUse(), null);
+    assert.equal((await rig.call("POST", path, key)).status, 403);
+    assert.equal(await lastUse(), null);
+    assert.equal((await rig.call("GET", "/v1/me", key)).status, 200);
+    assert.equal(await lastUse(), new Date(rig.clock.now()).toISOString());
+  });
+
+  it("an admin names a machine, and the name replaces the host name in reports", async () => {
+    const workspace = await rig.addWorkspace();
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const member = await rig.personIn(workspace, "member");
+    await rig.call("POST", "/v1/requests/batch", workspace.token, batch(record(rig.uuid())));
+    const path = `/v1/workspaces/${workspace.id}/machines/${workspace.machineId}`;
+    const label = async () =>
+      (await json(rig.call("GET", `/v1/workspaces/${workspace.id}/analytics?by=machine`, member.token)))
+        .groups[0].label;
+    assert.equal(await label(), "laptop");
+    const name = "<b>Ann's\u202e laptop";
+    assert.equal((await rig.call("PATCH", path, member.token, { name })).status, 403);
+    for (const body of [{ name: "" }, { name: "  " }, { name: "x".repeat(101) }, {}])
+      assert.equal((await rig.call("PATCH", path, admin.token, body)).status, 422);
+    for (let turn = 0; turn < 2; turn += 1)
+      assert.equal((await rig.call("PATCH", path, admin.token, { name })).status, 204);
+    const [machine] = (await json(rig.call("GET", `/v1/workspaces/${workspace.id}/machines`, member.token)))
+      .items;
+    assert.deepEqual([machine.name, machine.hostname, await label()], [name, "laptop", name]);
+    assert.equal((await rig.call("PATCH", path, admin.token, { name: null })).status, 204);
+    assert.equal(await label(), "laptop");
+    const other = await rig.addWorkspace();
+    for (const id of [other.machineId, rig.uuid(), "x"]) {
+      const foreign = `/v1/workspaces/${workspace.id}/machines/${id}`;
+      assert.equal((await rig.call("PATCH", foreign, admin.token, { name })).status, 404);
+    }
+    const ofMachine = { machine_id: workspace.machineId, hostname: "laptop" };
+    assert.deepEqual(await auditOf(rig, workspace.id), [
+      ["machine_renamed", admin.userId, { ...ofMachine, name, name_before: null }],
+      ["machine_renamed", admin.userId, { ...ofMachine, name: null, name_before: name }],
+    ]);
   });
 
   it("a member lists and revokes their own keys, an admin everyone's; lists contain no secrets", async () => {

@@ -122,6 +122,38 @@ describeOnEngines("members", (engine) => {
     assert.deepEqual((await json(rig.call("GET", path, admin.token))).items, []);
   });
 
+  it("join by the link of a resent invitation, and not by the earlier one", async () => {
+    const { workspace, admin, newcomer } = await setUp();
+    const member = await rig.personIn(workspace, "member");
+    const first = await invite(rig, workspace, admin, newcomer.email);
+    const path = `/v1/workspaces/${workspace.id}/invitations`;
+    const [before] = (await json(rig.call("GET", path, admin.token))).items;
+    rig.clock.advance(6 * DAY_MS);
+    assert.equal((await rig.call("POST", `${path}/${before.id}/resend`, member.token)).status, 403);
+    const mails = rig.mails.length;
+    const resent = await json(rig.call("POST", `${path}/${before.id}/resend`, admin.token));
+    assert.ok(parseWire(invitationCreatedSchema, resent).ok);
+    assert.deepEqual(
+      [resent.id, resent.created_at, resent.mailed, rig.mails.length - mails],
+      [before.id, before.created_at, true, 1],
+    );
+    assert.equal(Date.parse(resent.expires_at), rig.clock.now() + 7 * DAY_MS);
+    assert.equal((await json(accept(rig, first, newcomer.token))).code, "invitation_unknown");
+    assert.equal((await accept(rig, resent.link.split("#")[1], newcomer.token)).status, 200);
+    // It was accepted, so there is nothing to send again.
+    for (const id of [before.id, rig.uuid(), "x"])
+      assert.equal((await rig.call("POST", `${path}/${id}/resend`, admin.token)).status, 404);
+    const other = await setUp();
+    await invite(rig, other.workspace, other.admin, "someone@example.com");
+    const theirs = `/v1/workspaces/${other.workspace.id}/invitations`;
+    const [{ id: foreign }] = (await json(rig.call("GET", theirs, other.admin.token))).items;
+    assert.equal((await rig.call("POST", `${path}/${foreign}/resend`, admin.token)).status, 404);
+    assert.deepEqual(
+      (await auditOf(rig, workspace.id)).map(([kind]) => kind),
+      ["member_invited", "invitation_resent", "member_joined"],
+    );
+  });
+
   it("do not learn from the answer to an invitation who has an account", async () => {
     const { workspace, admin, newcomer } = await setUp();
     const path = `/v1/workspaces/${workspace.id}/invitations`;

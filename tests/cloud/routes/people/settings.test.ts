@@ -19,7 +19,13 @@ describeOnEngines("a workspace's settings", (engine) => {
     const path = `/v1/workspaces/${workspace.id}/settings`;
     const member = await rig.personIn(workspace, "member");
     const admin = await rig.personIn(workspace, "workspaceAdmin");
-    const settings = { id: workspace.id, name: "Work", plan: "solo", store_prompt_content: false };
+    const settings = {
+      id: workspace.id,
+      name: "Work",
+      plan: "solo",
+      store_prompt_content: false,
+      reporting_zone: "UTC",
+    };
     assert.deepEqual(await json(rig.call("GET", path, member.token)), settings);
     const on = { store_prompt_content: true };
     assert.equal((await json(rig.call("PATCH", path, member.token, on))).code, "forbidden");
@@ -65,6 +71,23 @@ describeOnEngines("a workspace's settings", (engine) => {
     ] as const) {
       assert.equal((await rig.call("PATCH", path, admin.token, body)).status, status);
     }
+  });
+
+  it("include the zone of its days, which must be one that the runtime knows", async () => {
+    const workspace = await rig.addWorkspace();
+    const path = `/v1/workspaces/${workspace.id}/settings`;
+    const member = await rig.personIn(workspace, "member");
+    const admin = await rig.personIn(workspace, "workspaceAdmin");
+    const zone = { reporting_zone: "Europe/Berlin" };
+    assert.equal((await rig.call("PATCH", path, member.token, zone)).status, 403);
+    const changed = await json(rig.call("PATCH", path, admin.token, zone));
+    assert.deepEqual([changed.reporting_zone, changed.store_prompt_content], ["Europe/Berlin", false]);
+    assert.equal((await json(rig.call("GET", path, member.token))).reporting_zone, "Europe/Berlin");
+    for (const wrong of ["", "Mars/Olympus", null, 1, "x".repeat(65)])
+      assert.equal((await rig.call("PATCH", path, admin.token, { reporting_zone: wrong })).status, 422);
+    assert.deepEqual(await auditOf(rig, workspace.id), [
+      ["settings_changed", admin.userId, { reporting_zone: "Europe/Berlin", reporting_zone_before: "UTC" }],
+    ]);
   });
 
   it("include two advanced integers from 1 to 3650, with Business and Enterprise", async () => {
