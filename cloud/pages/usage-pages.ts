@@ -1,4 +1,5 @@
 import { findPublication } from "../../core/pricing/price-fix.ts";
+import type { UsageQuery } from "../../core/pricing/view/usage-query.ts";
 import { USAGE_DIMENSIONS, type UsageDimension } from "../../core/wire/usage.ts";
 import type { UsageHost } from "../../pages/usage-host.ts";
 import type { ShowUsagePage } from "../../pages/usage-pages.ts";
@@ -23,21 +24,23 @@ export async function showUsagePage(call: PageCall, show: ShowUsagePage): Promis
 function createUsageHost(call: PageCall): UsageHost {
   const { env, workspace, place } = call;
   const { parts } = env;
+  // The API answers in UTC unless it is asked for a zone.
+  const inZone = (query: UsageQuery): UsageQuery => ({ ...query, tz: query.tz ?? place.zone });
   return {
     ...place,
     dimensions: DIMENSIONS,
     breakdowns: ["project", "model", "person", "machine"],
     listed: [],
-    readUsage: (query) => readUsageAnswer(parts, workspace, query),
+    readUsage: (query) => readUsageAnswer(parts, workspace, inZone(query)),
     async readBreakdowns(query, dimensions) {
-      const alone = { ...query, thenBy: null, bucket: "none" } as const;
+      const alone = { ...inZone(query), thenBy: null, bucket: "none" } as const;
       const answers = await Promise.all(
         dimensions.map((by) => readUsageAnswer(parts, workspace, { ...alone, by })),
       );
       const failed = answers.find((answer) => !answer.ok);
       return failed ?? { ok: true, value: answers.flatMap((answer) => (answer.ok ? [answer.value] : [])) };
     },
-    readForecast: (query) => readUsageForecast(parts, workspace, query),
+    readForecast: (query) => readUsageForecast(parts, workspace, inZone(query)),
     firstSteps: async () =>
       (await hasRequests(parts.db, workspace.workspaceId)) ? [] : listFirstSteps(parts.config.baseUrl),
     async priceFixes({ period }) {
@@ -51,8 +54,16 @@ function createUsageHost(call: PageCall): UsageHost {
     prices: async () => (await parts.rates.current()).book,
     // A cloud does not receive the folders of projects.
     projectOrigins: () => new Map(),
-    renderTools: (path, tools) => toolsOf(call, path, tools),
+    renderTools: (path, tools) => toolsOf(call, withZone(path, place.zone), tools),
   };
+}
+
+/** Returns the path of the API that gives a page's figures: with the page's zone unless it has one. */
+function withZone(path: string, zone: string): string {
+  const [name = "", query = ""] = path.split("?");
+  const hasZone = new URLSearchParams(query).has("tz");
+  if (hasZone || zone === "UTC") return path;
+  return `${name}?${[query, `tz=${encodeURIComponent(zone)}`].filter((each) => each !== "").join("&")}`;
 }
 
 /** The steps to a workspace's first request. */

@@ -53,9 +53,6 @@ export interface WorkspacePage {
   readonly post?: (call: PageCall, form: URLSearchParams) => PageAnswer | Promise<PageAnswer>;
 }
 
-/** The zone of a page without `tz`. */
-const ZONE = "UTC";
-
 /** Answers a request for a page of a workspace. `groups` are the pages of the navigation. */
 export async function answerPage(
   env: PageEnv,
@@ -75,7 +72,7 @@ export async function answerPage(
   if (refusal !== null) return refusal;
   const parameters = new URL(context.req.url).searchParams;
   const base = `/w/${workspace.workspaceId}`;
-  const place = { zone: ZONE, now: clock.now(), base };
+  const place = { zone: workspace.reportingZone, now: clock.now(), base };
   const call = { ...visitor.value, env, context, parameters, place };
   let answer: PageAnswer | undefined;
   if (isPost) {

@@ -98,6 +98,32 @@ describeOnEngines("the pages", (engine) => {
     assert.equal((await get("/connect", zipped)).headers.get("content-encoding"), null);
   });
 
+  it("show the days of the workspace's zone, and a curl command that answers the same; tz overrides it", async () => {
+    const own = await rig.addWorkspace();
+    const admin = await rig.personIn(own, "workspaceAdmin");
+    const headers = { cookie: `session=${admin.token}` };
+    // In Auckland it is already the next day.
+    await rig.call(
+      "POST",
+      "/v1/requests/batch",
+      own.token,
+      batch(record(rig.uuid(), { requested_at: "2026-11-20T23:30:00.000Z" })),
+    );
+    const read = async (query: string) =>
+      await (await get(`/w/${own.id}/explore?by=model&bucket=day&from=2026-11-21${query}`, headers)).text();
+    assert.doesNotMatch(await read("&format=csv"), /gpt-4o/);
+    const settings = `/v1/workspaces/${own.id}/settings`;
+    await rig.call("PATCH", settings, admin.token, { reporting_zone: "Pacific/Auckland" });
+    const page = await read("");
+    assert.match(page, /Times are in Pacific\/Auckland/);
+    const [path = ""] = /\/v1\/workspaces\/[^/]+\/usage\?[^'&#]+(?:&amp;[^'&#]+)*/.exec(page) ?? [];
+    const answer = await rig.call("GET", path.replaceAll("&amp;", "&"), admin.token);
+    const { totals, tz } = (await answer.json()) as { totals: { requests: number }; tz: string };
+    assert.deepEqual([answer.status, tz, totals.requests], [200, "Pacific/Auckland", 1]);
+    assert.match(await read("&format=csv"), /gpt-4o/);
+    assert.doesNotMatch(await read("&format=csv&tz=UTC"), /gpt-4o/);
+  });
+
   it("count one request of a person each", async () => {
     const strict = rig.app({ ...config, rateLimits: { ...config.rateLimits, perUser: 2 } });
     const own = { headers: { cookie: `session=${await rig.sessionFor(workspace.userId)}` } };
