@@ -8,7 +8,7 @@ import type { CloudEnv, CloudParts } from "../ports.ts";
 /** Calls a route of the JSON API in this process, with the same rules, limits and log as a request from outside. */
 export type CallApi = (
   context: Context<CloudEnv>,
-  method: "GET" | "POST",
+  method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
   body?: Readonly<Record<string, unknown>>,
 ) => Promise<Response>;

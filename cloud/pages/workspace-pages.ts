@@ -1,4 +1,6 @@
 import { USAGE_PAGES } from "../../pages/usage-pages.ts";
+import { changeMachines, showMachines } from "./machines-page.ts";
+import { changeMembers, showMembers } from "./members-page.ts";
 import { showUsagePage } from "./usage-pages.ts";
 import type { WorkspacePage } from "./workspace-page.ts";
 
@@ -11,5 +13,11 @@ const usagePage = (path: keyof typeof USAGE_PAGES, name: string): WorkspacePage 
 /** Every page of a workspace, in the groups and the order of the navigation. */
 export const WORKSPACE_PAGES: readonly (readonly WorkspacePage[])[] = [
   [usagePage("/", "Overview"), usagePage("/explore", "Explore")],
-  [usagePage("/projects", "Projects"), usagePage("/models", "Models")],
+  [
+    usagePage("/projects", "Projects"),
+    usagePage("/models", "Models"),
+    { path: "/machines", name: "Machines", get: showMachines, post: changeMachines },
+  ],
+  // The answer to an invitation shows its link.
+  [{ path: "/members", name: "Members", showsSecret: true, get: showMembers, post: changeMembers }],
 ];

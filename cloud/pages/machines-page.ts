@@ -1,0 +1,67 @@
+import { html } from "hono/html";
+import type * as v from "valibot";
+import { machinesSchema } from "../../core/wire/people.ts";
+import type { Html } from "../../pages/html.ts";
+import { renderName } from "../../pages/names.ts";
+import { renderState } from "../../pages/states.ts";
+import { renderTime } from "../../pages/times.ts";
+import { notice } from "./layout.ts";
+import { type FormRoute, readRoute, sendForm } from "./page-api.ts";
+import type { PageAnswer, PageCall } from "./workspace-page.ts";
+
+const PATH = "/machines";
+
+type Machine = v.InferOutput<typeof machinesSchema>["items"][number];
+
+/** `GET /w/{ws}/machines`: the machines, who uses them and when they last reported. */
+export const showMachines = (call: PageCall): Promise<PageAnswer> => renderMachines(call, null);
+
+/** `POST /w/{ws}/machines`: names, blocks or unblocks a machine. */
+export const changeMachines = (call: PageCall, form: URLSearchParams): Promise<PageAnswer> =>
+  sendForm(call, PATH, routeOf(form), (message) => renderMachines(call, message));
+
+function routeOf(form: URLSearchParams): FormRoute | null {
+  const path = `/machines/${encodeURIComponent(form.get("id") ?? "")}`;
+  switch (form.get("action")) {
+    case "rename":
+      return { method: "PATCH", path, body: { name: (form.get("name") ?? "").trim() || null } };
+    case "block":
+      return { method: "POST", path: `${path}/block` };
+    case "unblock":
+      return { method: "POST", path: `${path}/invite` };
+    default:
+      return null;
+  }
+}
+
+async function renderMachines(call: PageCall, message: string | null): Promise<PageAnswer> {
+  const machines = await readRoute(call, "/machines", machinesSchema);
+  if (!machines.ok) return machines.refusal;
+  const { items } = machines.value;
+  const isAdmin = call.workspace.role === "admin";
+  const list = html`<section class="panel"><div class="scroll"><table aria-label="Machines"><thead><tr><th scope="col">Machine</th><th scope="col" class="desk">Version</th><th scope="col">Last seen</th><th scope="col">State</th>${isAdmin ? html`<th scope="col">Change</th>` : ""}</tr></thead>
+<tbody>${items.map((machine) => renderMachine(call, machine))}</tbody></table></div>
+<p class="quiet">The time at which a machine was last seen is exact to five minutes.${isAdmin ? "" : " An administrator of the workspace names and blocks machines."}</p></section>`;
+  const none = renderState(
+    "No machine is connected",
+    html`Run <code>meter cloud connect --base-url ${call.env.parts.config.baseUrl}</code> on a machine, and approve it on the page <a href="/connect">Connect a machine</a>.`,
+  );
+  return {
+    heading: "Machines",
+    path: PATH,
+    main: html`${notice(message)}${items.length === 0 ? none : list}`,
+  };
+}
+
+function renderMachine({ workspace, place }: PageCall, machine: Machine): Html {
+  const { id, hostname, platform, name, user, daemon_version: version, last_seen_at: seen } = machine;
+  const isBlocked = machine.blocked_at !== null;
+  const state = isBlocked ? "blocked" : machine.key === null ? "no key" : "connected";
+  const shown = name ?? hostname;
+  const form = (action: string, body: Html) =>
+    html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}">${body}</form>`;
+  const change = html`<details><summary>Change<span class="hidden"> <bdi>${shown}</bdi></span></summary>
+${form("rename", html`<label for="name-${id}">Name</label><input id="name-${id}" name="name" type="text" autocomplete="off" maxlength="100" value="${name ?? ""}" placeholder="${hostname}"><button class="second">Rename</button>`)}
+${isBlocked ? form("unblock", html`<button class="second">Unblock</button>`) : form("block", html`<button class="danger">Block</button>`)}</details>`;
+  return html`<tr><th scope="row" class="name">${renderName(shown)}<span class="sub">${name === null ? "" : html`<bdi>${hostname}</bdi>, `}<bdi>${platform}</bdi>, ${renderName(user?.name)}</span></th><td class="desk"><bdi>${version}</bdi></td><td class="when">${seen === null ? html`<span class="quiet">never</span>` : renderTime(Date.parse(seen), place)}</td><td class="${isBlocked ? "bad" : ""}">${state}</td>${workspace.role === "admin" ? html`<td>${change}</td>` : ""}</tr>`;
+}

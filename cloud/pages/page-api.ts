@@ -1,0 +1,48 @@
+import { parseWire, type WireSchema } from "../../core/wire/parse.ts";
+import type { OrRefusal } from "../http/read-payload.ts";
+import { describeProblem } from "./describe-problem.ts";
+import { type CallApi, redirectTo } from "./page-parts.ts";
+import type { PageAnswer, PageCall } from "./workspace-page.ts";
+
+/** Reads a route below the workspace. The API's refusal is the page's. */
+export async function readRoute<T>(
+  { env, context, workspace }: PageCall,
+  path: string,
+  schema: WireSchema<T>,
+): Promise<OrRefusal<T>> {
+  const answer = await env.callApi(context, "GET", `/v1/workspaces/${workspace.workspaceId}${path}`);
+  if (!answer.ok) return { ok: false, refusal: answer };
+  const parsed = parseWire(schema, await answer.json());
+  if (!parsed.ok) throw new TypeError(`the answer of ${path} does not match its schema`);
+  return parsed;
+}
+
+/** The route that a form calls, below the workspace. */
+export interface FormRoute {
+  readonly method: Exclude<Parameters<CallApi>[1], "GET">;
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** Statuses with which a page shows its form again. */
+const SHOWN_AGAIN = [400, 404, 409, 422] as const;
+
+/** Calls the route of a form. Its page is then opened again, or shown with the reason of the refusal. */
+export async function sendForm(
+  call: PageCall,
+  pagePath: string,
+  route: FormRoute | null,
+  show: (message: string | null) => PageAnswer | Promise<PageAnswer>,
+): Promise<PageAnswer> {
+  const { env, context, workspace, place } = call;
+  const again = async (message: string, status: (typeof SHOWN_AGAIN)[number]): Promise<PageAnswer> => {
+    const page = await show(message);
+    return page instanceof Response ? page : { ...page, status };
+  };
+  if (route === null) return await again("The form names no known action.", 422);
+  const path = `/v1/workspaces/${workspace.workspaceId}${route.path}`;
+  const answer = await env.callApi(context, route.method, path, route.body);
+  if (answer.ok) return redirectTo(`${place.base}${pagePath}`);
+  const status = SHOWN_AGAIN.find((each) => each === answer.status);
+  return status === undefined ? answer : await again(await describeProblem(answer), status);
+}
