@@ -120,6 +120,18 @@ describe("the pages in a browser, without scripts", { skip: await withoutChromiu
     await page.getByText("meter-cloud rates publish rates.json").waitFor();
     await look(page, "overview");
 
+    const overview = page.url();
+    await page.getByRole("link", { name: "Machines" }).click();
+    await page.getByRole("heading", { name: "Machines" }).waitFor();
+    await page.getByText("Change anns-laptop").click();
+    await look(page, "machines");
+    await page.getByRole("link", { name: "Members" }).click();
+    await page.getByLabel("Email").fill("a-rather-long-address-of-a-colleague@research.example.com");
+    await page.keyboard.press("Enter");
+    await page.getByText(/is also shown here, once|it is shown once/).waitFor();
+    await look(page, "members");
+    await page.goto(overview);
+
     // A server without wording of its own has no link to it.
     assert.equal(await page.getByRole("link", { name: "Change the plan" }).count(), 0);
     await page.goto(`${new URL(page.url()).origin}${new URL(page.url()).pathname}/subscribe`);
