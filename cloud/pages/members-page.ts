@@ -100,10 +100,10 @@ async function renderInvitations(call: PageCall): Promise<Html> {
   const rows = pending.ok ? pending.value.items : [];
   const button = (id: string, action: string, text: string, email: string) =>
     html`<form method="post" class="form" action="${place.base}${PATH}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="id" value="${id}"><button class="second">${text}<span class="hidden"> <bdi>${email}</bdi></span></button></form>`;
-  const list = html`<div class="scroll"><table aria-label="Pending invitations"><thead><tr><th scope="col">Email</th><th scope="col">Role</th><th scope="col" class="desk">Valid until</th><th scope="col">Change</th></tr></thead>
+  const list = html`<div class="scroll"><table aria-label="Pending invitations"><thead><tr><th scope="col">Email</th><th scope="col" class="desk">Role</th><th scope="col" class="desk">Valid until</th><th scope="col">Change</th></tr></thead>
 <tbody>${rows.map(
     ({ id, email, role, expires_at: expiresAt }) =>
-      html`<tr><th scope="row" class="name"><bdi>${email}</bdi></th><td>${role === "admin" ? "administrator" : "member"}</td><td class="when desk">${renderTime(Date.parse(expiresAt), place, true)}</td><td>${button(id, "resend", "Send again", email)}${button(id, "revoke", "Revoke", email)}</td></tr>`,
+      html`<tr><th scope="row" class="name"><bdi>${email}</bdi></th><td class="desk">${role === "admin" ? "administrator" : "member"}</td><td class="when desk">${renderTime(Date.parse(expiresAt), place, true)}</td><td>${button(id, "resend", "Send again", email)}${button(id, "revoke", "Revoke", email)}</td></tr>`,
   )}</tbody></table></div>`;
   return html`<section class="panel" aria-labelledby="invitations-title"><h2 id="invitations-title">Invitations</h2>
 ${!pending.ok ? notice("The invitations could not be read.") : rows.length === 0 ? html`<p class="quiet">No invitation is pending.</p>` : list}
