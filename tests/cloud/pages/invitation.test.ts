@@ -82,7 +82,7 @@ describeOnEngines("the page of an invitation", (engine) => {
     assert.equal(made.headers.get("location"), "/invitation");
     const { path, text } = await visitor.follow("/invitation");
     assert.equal(path, `/w/${owner.workspaceId}`);
-    assert.match(text, /Change the plan/);
+    assert.match(text, /Connect a machine/);
     assert.equal(visitor.cookies.has(COOKIE), false);
     assert.ok((await membersOf()).includes("new@example.com admin"));
     assert.ok(!JSON.stringify(people.rig.log).includes(token));
@@ -191,7 +191,7 @@ describeOnEngines("the page of an invitation", (engine) => {
         .digest("base64");
       assert.equal(
         policy,
-        `default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; script-src 'sha256-${hash}'`,
+        `default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; script-src 'sha256-${hash}'`,
       );
     }
     for (const path of ["/sign-in", "/sign-up", "/forgot-password"]) {
