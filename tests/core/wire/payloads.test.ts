@@ -293,7 +293,11 @@ const payloads: readonly [what: string, schema: WireSchema<unknown>, payload: Re
       earlier_versions: [{ direction: "request", version: 1, sha256: hash, size_bytes: 2, stored_at: at }],
     },
   ],
-  ["GET …/settings", settingsSchema, { id: "w1", name: "Acme", plan: "team", store_prompt_content: true }],
+  [
+    "GET …/settings",
+    settingsSchema,
+    { id: "w1", name: "Acme", plan: "team", store_prompt_content: true, reporting_zone: "Europe/Berlin" },
+  ],
   ["200 of a deletion", deletionResponseSchema, { deleted_at: at, purge_due_at: at }],
   ["PATCH …/settings", settingsPatchSchema, { store_prompt_content: true }],
   [
