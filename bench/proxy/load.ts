@@ -165,58 +165,57 @@ async function callAnew(route: Route, work: Workload, measured: Measured): Promi
   await Promise.all(Array.from({ length: work.connections }, client));
 }
 
-export async function run(route: Route, work: Workload): Promise<Measured> {
+/** Makes calls on one connection until none are left to make. With `hold`, it resolves at the first byte of the first response. */
+function callOn(
+  socket: TLSSocket,
+  request: Buffer,
+  holds: boolean,
+  calls: { left: number },
+  measured: Measured,
+) {
+  return new Promise<void>((resolve, reject) => {
+    const isEnd = createEndFinder();
+    let sentAt = 0;
+    let first = true;
+    const next = () => {
+      if (calls.left <= 0) return resolve();
+      calls.left -= 1;
+      first = true;
+      sentAt = performance.now();
+      socket.write(request);
+    };
+    socket.on("error", reject);
+    socket.on("close", () => reject(new Error("the connection was closed")));
+    socket.on("data", (bytes: Buffer) => {
+      measured.receivedBytes += bytes.length;
+      if (first) {
+        first = false;
+        measured.firstByteMs.push(performance.now() - sentAt);
+        if (holds) return resolve();
+      }
+      if (isEnd(bytes)) {
+        measured.requests += 1;
+        measured.latencyMs.push(performance.now() - sentAt);
+        next();
+      }
+    });
+    next();
+  });
+}
+
+/** Makes all calls on a fixed number of connections. */
+async function callAll(route: Route, work: Workload, measured: Measured): Promise<void> {
   const request = requestBytes(work, route);
-  const measured: Measured = { requests: 0, seconds: 0, latencyMs: [], firstByteMs: [], receivedBytes: 0 };
-  if (work.kind === "cancel") {
-    await cancelAll(route, work, measured);
-    return measured;
-  }
-  if (work.kind === "new") {
-    await callAnew(route, work, measured);
-    return measured;
-  }
   const secureContext = trusting(route);
   const sockets = await Promise.all(
     Array.from({ length: work.connections }, () => open(route, secureContext)),
   );
-  let left = work.requests;
+  const calls = { left: work.requests };
+  const holds = work.kind === "hold";
   const started = performance.now();
-  await Promise.all(
-    sockets.map(
-      (socket) =>
-        new Promise<void>((resolve, reject) => {
-          const isEnd = createEndFinder();
-          let sentAt = 0;
-          let first = true;
-          const next = () => {
-            if (left <= 0) return resolve();
-            left -= 1;
-            first = true;
-            sentAt = performance.now();
-            socket.write(request);
-          };
-          socket.on("error", reject);
-          socket.on("close", () => reject(new Error("the connection was closed")));
-          socket.on("data", (bytes: Buffer) => {
-            measured.receivedBytes += bytes.length;
-            if (first) {
-              first = false;
-              measured.firstByteMs.push(performance.now() - sentAt);
-              if (work.kind === "hold") return resolve();
-            }
-            if (isEnd(bytes)) {
-              measured.requests += 1;
-              measured.latencyMs.push(performance.now() - sentAt);
-              next();
-            }
-          });
-          next();
-        }),
-    ),
-  );
+  await Promise.all(sockets.map((socket) => callOn(socket, request, holds, calls, measured)));
   measured.seconds = (performance.now() - started) / 1000;
-  if (work.kind === "hold") {
+  if (holds) {
     // The orchestrator measures the contender's memory while the streams are open.
     process.send?.({ held: sockets.length });
     await new Promise((resolve) => process.once("message", resolve));
@@ -225,6 +224,13 @@ export async function run(route: Route, work: Workload): Promise<Measured> {
     socket.removeAllListeners("close");
     socket.destroy();
   }
+}
+
+export async function run(route: Route, work: Workload): Promise<Measured> {
+  const measured: Measured = { requests: 0, seconds: 0, latencyMs: [], firstByteMs: [], receivedBytes: 0 };
+  if (work.kind === "cancel") await cancelAll(route, work, measured);
+  else if (work.kind === "new") await callAnew(route, work, measured);
+  else await callAll(route, work, measured);
   return measured;
 }
 

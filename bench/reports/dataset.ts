@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { NO_TOKENS } from "../../core/metering/usage/token-counts.ts";
 import type { RequestRecord, TokenCounts } from "../../core/values/record.ts";
 import type { Millis } from "../../core/values/time.ts";
 import { uuidV7 } from "../../core/values/uuid.ts";
@@ -64,93 +65,104 @@ interface Spell {
   readonly session: string;
 }
 
-/** Makes the records of a data set in order of time. */
-export function* makeRecords({ requests, days, until, even }: Dataset): Generator<RequestRecord> {
-  const random = createRandom(1);
+type Pick = (count: number) => number;
+
+function makeTokens(isAnthropic: boolean, pick: Pick): TokenCounts {
+  return {
+    promptTokens: 1 + pick(5_000),
+    completionTokens: 1 + pick(2_000),
+    cacheReadTokens: pick(100_000),
+    cacheWriteTokens: isAnthropic ? pick(9_000) : null,
+    cacheWrite1hTokens: isAnthropic ? 0 : null,
+    thinkingTokens: isAnthropic ? null : pick(800),
+  };
+}
+
+/** Returns when the call number `n` is made: evenly, or from 9 to 21, when people work. */
+function timeOf(n: number, { requests, days, until, even }: Dataset): { day: number; requestedAt: Millis } {
+  const share = n / requests;
+  const day = Math.floor(share * days);
+  const within = share * days - day;
   const from = until - days * DAY_MS;
-  const pick = (count: number) => Math.floor(random() * count);
+  return {
+    day,
+    requestedAt: Math.floor(from + day * DAY_MS + (even ? within : 9 / 24 + within / 2) * DAY_MS),
+  };
+}
+
+/** Starts a spell. A project has a new topic every ten days. */
+function startSpell(n: number, day: number, random: () => number, pick: Pick): Spell {
+  const [project, model] = [pick(20), pick(MODELS.length)];
+  const branch = random() < 0.4 ? "main" : `topic-${project}-${Math.floor(day / 10)}`;
+  return { project, model, branch, session: `session-${n}` };
+}
+
+/** Makes one record. The order of the random numbers decides the rows. */
+function makeRecord(requestedAt: Millis, spell: Spell, random: () => number, pick: Pick): RequestRecord {
+  const other = random() < 0.3;
+  const chosen = MODELS[other ? pick(MODELS.length) : spell.model] as (typeof MODELS)[number];
+  const failed = random() < 0.03;
+  // The price of one model is unknown for some of its calls.
+  const priced = !failed && (chosen.provider !== "openrouter" || random() > 0.05);
+  const tokens = failed ? NO_TOKENS : makeTokens(chosen.provider === "anthropic", pick);
+  const requestId = uuidV7(
+    requestedAt,
+    Uint8Array.from({ length: 10 }, () => pick(256)),
+  );
+  return {
+    requestId,
+    requestedAt,
+    provider: chosen.provider,
+    model: chosen.model,
+    requestedModel: chosen.model,
+    requestKind: "chat",
+    streaming: random() < 0.8,
+    tokens,
+    tokensComplete: !failed,
+    costPicoUsd: priced ? BigInt(pick(300_000_000)) * 1_000n : null,
+    costSource: priced ? "computed" : "unpriced",
+    billingMode: chosen.plan ? "plan" : "metered",
+    providerCostPicoUsd: null,
+    ratesSource: priced ? "bundled" : null,
+    serviceTier: null,
+    usageExtras: null,
+    latencyMs: 800 + pick(20_000),
+    ttfbMs: 300 + pick(900),
+    httpStatus: failed ? 529 : 200,
+    errorClass: failed ? "server_error" : null,
+    providerErrorCode: failed ? "overloaded_error" : null,
+    retryable: failed ? true : null,
+    errorMessageHash: null,
+    project: `project-${spell.project}`,
+    attributionTier: "git_root",
+    promptHash: createHash("sha256").update(requestId).digest("hex"),
+    method: "POST",
+    path: "/v1/messages",
+    sourceWorkdir: `/home/user/src/project-${spell.project}`,
+    host: `api.${chosen.provider}.com`,
+    api: chosen.api,
+    providerResponseId: `msg_${requestId}`,
+    client: chosen.client,
+    gitRemote: `github.com/user/project-${spell.project}`,
+    gitBranch: spell.branch,
+    gitCommit: null,
+    pullRequest: null,
+    sessionId: spell.session,
+    sessionSource: "header",
+    agentId: other ? "agent" : null,
+    parentAgentId: null,
+    clientVersion: "1.0.0",
+  } as unknown as RequestRecord;
+}
+
+/** Makes the records of a data set in order of time. */
+export function* makeRecords(dataset: Dataset): Generator<RequestRecord> {
+  const random = createRandom(1);
+  const pick: Pick = (count) => Math.floor(random() * count);
   let spell: Spell = { project: 0, model: 0, branch: "main", session: "0" };
-  for (let n = 0; n < requests; n += 1) {
-    const share = n / requests;
-    const day = Math.floor(share * days);
-    const within = share * days - day;
-    // People work from 9 to 21.
-    const requestedAt = Math.floor(from + day * DAY_MS + (even ? within : 9 / 24 + within / 2) * DAY_MS);
-    if (even || random() < 0.02) {
-      const [project, model] = [pick(20), pick(MODELS.length)];
-      // A project has a new topic every ten days.
-      const branch = random() < 0.4 ? "main" : `topic-${project}-${Math.floor(day / 10)}`;
-      spell = { project, model, branch, session: `session-${n}` };
-    }
-    const other = random() < 0.3;
-    const chosen = MODELS[other ? pick(MODELS.length) : spell.model] as (typeof MODELS)[number];
-    const failed = random() < 0.03;
-    // The price of one model is unknown for some of its calls.
-    const priced = !failed && (chosen.provider !== "openrouter" || random() > 0.05);
-    const tokens: TokenCounts = failed
-      ? {
-          promptTokens: null,
-          completionTokens: null,
-          cacheReadTokens: null,
-          cacheWriteTokens: null,
-          cacheWrite1hTokens: null,
-          thinkingTokens: null,
-        }
-      : {
-          promptTokens: 1 + pick(5_000),
-          completionTokens: 1 + pick(2_000),
-          cacheReadTokens: pick(100_000),
-          cacheWriteTokens: chosen.provider === "anthropic" ? pick(9_000) : null,
-          cacheWrite1hTokens: chosen.provider === "anthropic" ? 0 : null,
-          thinkingTokens: chosen.provider === "anthropic" ? null : pick(800),
-        };
-    const requestId = uuidV7(
-      requestedAt,
-      Uint8Array.from({ length: 10 }, () => pick(256)),
-    );
-    yield {
-      requestId,
-      requestedAt,
-      provider: chosen.provider,
-      model: chosen.model,
-      requestedModel: chosen.model,
-      requestKind: "chat",
-      streaming: random() < 0.8,
-      tokens,
-      tokensComplete: !failed,
-      costPicoUsd: priced ? BigInt(pick(300_000_000)) * 1_000n : null,
-      costSource: priced ? "computed" : "unpriced",
-      billingMode: chosen.plan ? "plan" : "metered",
-      providerCostPicoUsd: null,
-      ratesSource: priced ? "bundled" : null,
-      serviceTier: null,
-      usageExtras: null,
-      latencyMs: 800 + pick(20_000),
-      ttfbMs: 300 + pick(900),
-      httpStatus: failed ? 529 : 200,
-      errorClass: failed ? "server_error" : null,
-      providerErrorCode: failed ? "overloaded_error" : null,
-      retryable: failed ? true : null,
-      errorMessageHash: null,
-      project: `project-${spell.project}`,
-      attributionTier: "git_root",
-      promptHash: createHash("sha256").update(requestId).digest("hex"),
-      method: "POST",
-      path: "/v1/messages",
-      sourceWorkdir: `/home/user/src/project-${spell.project}`,
-      host: `api.${chosen.provider}.com`,
-      api: chosen.api,
-      providerResponseId: `msg_${requestId}`,
-      client: chosen.client,
-      gitRemote: `github.com/user/project-${spell.project}`,
-      gitBranch: spell.branch,
-      gitCommit: null,
-      pullRequest: null,
-      sessionId: spell.session,
-      sessionSource: "header",
-      agentId: other ? "agent" : null,
-      parentAgentId: null,
-      clientVersion: "1.0.0",
-    } as unknown as RequestRecord;
+  for (let n = 0; n < dataset.requests; n += 1) {
+    const { day, requestedAt } = timeOf(n, dataset);
+    if (dataset.even || random() < 0.02) spell = startSpell(n, day, random, pick);
+    yield makeRecord(requestedAt, spell, random, pick);
   }
 }

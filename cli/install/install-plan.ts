@@ -154,12 +154,7 @@ export async function makeInstallPlan(
   const environment = daemonEnvironment(env, caFolder, config.proxy.port, earlier?.daemon_environment ?? {});
   const proxy = proxyAddress(config);
   const facts: InstallFacts = {
-    program: {
-      nodePath: realpathSync(process.execPath),
-      programPath: programFile,
-      meterHome: home,
-      environment,
-    },
+    program: programFacts(home, environment),
     name: earlier?.name ?? installName(home, machine.userHome),
     proxy,
     service: machine.service,
@@ -172,9 +167,9 @@ export async function makeInstallPlan(
           sessionFolder: machine.sessionFolder,
         }
       : null,
-    ...(hasStatusline(earlier) || options.statusline === true
-      ? { statusline: statuslineFacts(env, home, machine) }
-      : {}),
+    ...((hasStatusline(earlier) || options.statusline) && {
+      statusline: statuslineFacts(env, home, machine),
+    }),
   };
   const entries = earlier?.entries ?? [];
   return {
@@ -195,6 +190,15 @@ export async function makeInstallPlan(
     certificatePem: authority.ca.pem,
     certificateByHand: authority.byHand,
     notes: notesFor(machine, facts, authority),
+  };
+}
+
+function programFacts(meterHome: string, environment: Record<string, string>): InstallFacts["program"] {
+  return {
+    nodePath: realpathSync(process.execPath),
+    programPath: programFile,
+    meterHome,
+    environment,
   };
 }
 

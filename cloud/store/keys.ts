@@ -30,73 +30,81 @@ export interface AuthenticatedKey {
   readonly isMember: boolean;
 }
 
+/** Selects the key of a token, unless it is revoked, with its machine and workspace. */
+async function selectKey(trx: Transaction<CloudSchema>, workspaceId: string, tokenHash: Uint8Array) {
+  return await trx
+    .selectFrom("sync_keys as k")
+    .innerJoin("workspaces as w", "w.workspace_id", "k.workspace_id")
+    .leftJoin("machines as m", (join) =>
+      join.onRef("m.workspace_id", "=", "k.workspace_id").onRef("m.machine_id", "=", "k.machine_id"),
+    )
+    .select([
+      "k.key_id",
+      "k.user_id",
+      "k.scope",
+      "k.prefix",
+      "k.created_at",
+      "k.last_used_at",
+      "k.machine_id",
+      "m.hostname",
+      "m.daemon_version",
+      "m.blocked_at",
+      "w.name",
+      "w.plan",
+      "w.store_prompt_content",
+      "w.deleted_at",
+      sql<boolean>`(
+        exists (select from memberships s
+          where s.workspace_id = k.workspace_id and s.user_id = k.user_id and s.removed_at is null)
+        or exists (select from organisation_members o
+          where o.organisation_id = w.organisation_id and o.user_id = k.user_id
+            and o.role in ('owner', 'admin') and o.removed_at is null)
+      )`.as("is_member"),
+    ])
+    .where("k.workspace_id", "=", workspaceId)
+    .where("k.token_hash", "=", tokenHash)
+    .where("k.revoked_at", "is", null)
+    .executeTakeFirst();
+}
+
+type KeyRow = NonNullable<Awaited<ReturnType<typeof selectKey>>>;
+
+function toAuthenticatedKey(workspaceId: string, row: KeyRow): AuthenticatedKey {
+  return {
+    keyId: row.key_id,
+    workspaceId,
+    userId: row.user_id,
+    scope: row.scope,
+    prefix: row.prefix,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    machine:
+      row.machine_id === null
+        ? null
+        : {
+            id: row.machine_id,
+            hostname: row.hostname ?? "",
+            daemonVersion: row.daemon_version ?? "",
+            isBlocked: row.blocked_at !== null,
+          },
+    workspace: {
+      name: row.name,
+      plan: row.plan,
+      storePromptContent: row.store_prompt_content,
+      deletedAt: row.deleted_at,
+    },
+    isMember: row.is_member,
+  };
+}
+
 /** Finds the key of a token; null if it is unknown or revoked. Never cached, so that a revoked key stops working at once. */
 export async function findKey(
   db: CloudDatabase,
   workspaceId: string,
   tokenHash: Uint8Array,
 ): Promise<AuthenticatedKey | null> {
-  return await inScope(db, { workspaceId }, async (trx) => {
-    const row = await trx
-      .selectFrom("sync_keys as k")
-      .innerJoin("workspaces as w", "w.workspace_id", "k.workspace_id")
-      .leftJoin("machines as m", (join) =>
-        join.onRef("m.workspace_id", "=", "k.workspace_id").onRef("m.machine_id", "=", "k.machine_id"),
-      )
-      .select([
-        "k.key_id",
-        "k.user_id",
-        "k.scope",
-        "k.prefix",
-        "k.created_at",
-        "k.last_used_at",
-        "k.machine_id",
-        "m.hostname",
-        "m.daemon_version",
-        "m.blocked_at",
-        "w.name",
-        "w.plan",
-        "w.store_prompt_content",
-        "w.deleted_at",
-        sql<boolean>`(
-          exists (select from memberships s
-            where s.workspace_id = k.workspace_id and s.user_id = k.user_id and s.removed_at is null)
-          or exists (select from organisation_members o
-            where o.organisation_id = w.organisation_id and o.user_id = k.user_id
-              and o.role in ('owner', 'admin') and o.removed_at is null)
-        )`.as("is_member"),
-      ])
-      .where("k.workspace_id", "=", workspaceId)
-      .where("k.token_hash", "=", tokenHash)
-      .where("k.revoked_at", "is", null)
-      .executeTakeFirst();
-    if (row === undefined) return null;
-    return {
-      keyId: row.key_id,
-      workspaceId,
-      userId: row.user_id,
-      scope: row.scope,
-      prefix: row.prefix,
-      createdAt: row.created_at,
-      lastUsedAt: row.last_used_at,
-      machine:
-        row.machine_id === null
-          ? null
-          : {
-              id: row.machine_id,
-              hostname: row.hostname ?? "",
-              daemonVersion: row.daemon_version ?? "",
-              isBlocked: row.blocked_at !== null,
-            },
-      workspace: {
-        name: row.name,
-        plan: row.plan,
-        storePromptContent: row.store_prompt_content,
-        deletedAt: row.deleted_at,
-      },
-      isMember: row.is_member,
-    };
-  });
+  const row = await inScope(db, { workspaceId }, (trx) => selectKey(trx, workspaceId, tokenHash));
+  return row === undefined ? null : toAuthenticatedKey(workspaceId, row);
 }
 
 /** How exact the last use of a key is, milliseconds. Decision: most requests then write nothing for it. */

@@ -218,7 +218,11 @@ function formatStore({ store }: DaemonStatus): string[] {
   ];
 }
 
-function formatProxy({ proxy }: DaemonStatus): string[] {
+function formatProxy(status: DaemonStatus): string[] {
+  return [...formatConnections(status), ...formatUnmetered(status)];
+}
+
+function formatConnections({ proxy }: DaemonStatus): string[] {
   const { counters } = proxy;
   return [
     formatMetric(
@@ -250,6 +254,26 @@ function formatProxy({ proxy }: DaemonStatus): string[] {
       }).map(([{ reason }, n]): MetricSample => [{ way: reason ?? "" }, n]),
     ),
     formatMetric(
+      "meter_proxy_warm_connections",
+      "gauge",
+      "Connections to providers that are kept ready.",
+      one(counters.warm.ready),
+    ),
+    formatMetric(
+      "meter_proxy_warm_total",
+      "counter",
+      "New connections of clients to providers in recent use that got a ready connection (used) or none (missed), and connections that were closed unused or failed.",
+      (["used", "missed", "unused", "failed"] as const).map(
+        (result): MetricSample => [{ result }, counters.warm[result]],
+      ),
+    ),
+  ];
+}
+
+/** Formats what the proxy did not meter: connections without a request, tunnels and refused requests. */
+function formatUnmetered({ proxy: { counters } }: DaemonStatus): string[] {
+  return [
+    formatMetric(
       "meter_proxy_closed_unused_total",
       "counter",
       "Connections to providers that were closed before their ClientHello.",
@@ -266,20 +290,6 @@ function formatProxy({ proxy }: DaemonStatus): string[] {
       "counter",
       "Connections tunnelled without reading them.",
       perReason(counters.tunnelled),
-    ),
-    formatMetric(
-      "meter_proxy_warm_connections",
-      "gauge",
-      "Connections to providers that are kept ready.",
-      one(counters.warm.ready),
-    ),
-    formatMetric(
-      "meter_proxy_warm_total",
-      "counter",
-      "New connections of clients to providers in recent use that got a ready connection (used) or none (missed), and connections that were closed unused or failed.",
-      (["used", "missed", "unused", "failed"] as const).map(
-        (result): MetricSample => [{ result }, counters.warm[result]],
-      ),
     ),
     formatMetric(
       "meter_proxy_refused_total",

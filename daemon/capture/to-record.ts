@@ -138,30 +138,47 @@ const NOTHING_USED = {
   retryable: null,
 } as const satisfies Partial<RequestRecord>;
 
-/** Creates the record of a call that has ended, with its usage, price and error class. */
-export function toRecord(
+/** What the record of a call needs beside the call itself. */
+function deriveParts(
   call: EndedCall,
   created: NewRecord,
   prices: PriceBook,
   sha256Hex: (text: string) => string,
-): RequestRecord {
-  const { facts, route, response, identity } = call;
-  const { report, attribution, attributionDueAt } = created;
+) {
+  const { route, response, facts } = call;
+  const { report } = created;
   const names = namesOf(call, report);
   const extras = report?.extras ?? NO_EXTRAS;
-  const priced = priceCall(call, created, names, prices);
-  const classified = classifyError(route.provider, toOutcome(call, report));
-  const git = gitFields(attribution);
   const contentType = response === null ? null : headerValue(response.head.headers, "content-type");
   const message = report?.error?.message ?? null;
-  const record: RequestRecord = {
-    requestId: created.requestId,
-    requestedAt: created.requestedAt,
+  return {
+    names,
+    priced: priceCall(call, created, names, prices),
+    classified: classifyError(route.provider, toOutcome(call, report)),
+    git: gitFields(created.attribution),
+    usageExtras: Object.keys(extras).length === 0 ? null : extras,
+    streaming: facts.streaming ?? /event-stream|ndjson/i.test(contentType ?? ""),
+    errorMessageHash: message === null ? null : sha256Hex(message),
+  };
+}
+
+type DerivedParts = ReturnType<typeof deriveParts>;
+
+/** Fills in the fields that every call has. One literal, without a spread, which would make V8 build the record slowly. */
+function fillRecord(
+  call: EndedCall,
+  { requestId, requestedAt, report, attribution }: NewRecord,
+  { names, priced, classified, git, streaming, usageExtras, errorMessageHash }: DerivedParts,
+): RequestRecord {
+  const { route, response, identity } = call;
+  return {
+    requestId,
+    requestedAt,
     provider: route.provider,
     model: names.model,
     requestedModel: names.requestedModel,
     requestKind: report?.requestKind ?? route.requestKind,
-    streaming: facts.streaming ?? /event-stream|ndjson/i.test(contentType ?? ""),
+    streaming,
     tokens: report?.tokens ?? NO_TOKENS,
     tokensComplete: report?.tokensComplete ?? false,
     costPicoUsd: priced.costPicoUsd,
@@ -170,7 +187,7 @@ export function toRecord(
     billingMode: priced.billingMode,
     ratesSource: priced.ratesSource,
     serviceTier: report?.serviceTier ?? null,
-    usageExtras: Object.keys(extras).length === 0 ? null : extras,
+    usageExtras,
     latencyMs: call.endedAtMs - call.startedAtMs,
     ttfbMs: response === null ? null : response.atMs - call.startedAtMs,
     httpStatus: response?.head.status ?? null,
@@ -178,7 +195,7 @@ export function toRecord(
     providerErrorCode: classified.providerErrorCode,
     retryable: classified.retryable,
     blockedBy: null,
-    errorMessageHash: message === null ? null : sha256Hex(message),
+    errorMessageHash,
     project: attribution.project,
     attributionTier: attribution.tier,
     promptHash: call.promptHash,
@@ -200,14 +217,23 @@ export function toRecord(
     recordSource: null,
     logFile: null,
     logLine: null,
-    // Spread, they would make V8 build the record slowly.
     gitBranch: git.gitBranch,
     gitCommit: git.gitCommit,
     gitRemote: git.gitRemote,
     pullRequest: git.pullRequest,
   };
+}
+
+/** Creates the record of a call that has ended, with its usage, price and error class. */
+export function toRecord(
+  call: EndedCall,
+  created: NewRecord,
+  prices: PriceBook,
+  sha256Hex: (text: string) => string,
+): RequestRecord {
+  const record = fillRecord(call, created, deriveParts(call, created, prices, sha256Hex));
   if (call.blockedBy != null) Object.assign(record, NOTHING_USED, { blockedBy: call.blockedBy });
-  if (call.isResponseRefetchable || report?.startsJob) record.isResponseRefetchable = true;
-  if (attributionDueAt !== null) record.attributionDueAt = attributionDueAt;
+  if (call.isResponseRefetchable || created.report?.startsJob) record.isResponseRefetchable = true;
+  if (created.attributionDueAt !== null) record.attributionDueAt = created.attributionDueAt;
   return record;
 }

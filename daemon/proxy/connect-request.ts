@@ -202,9 +202,7 @@ function inspectClientHello(request: ConnectRequest, upstream: Upstream): void {
   const endUnused = (endSocket: (socket: Socket) => void) => {
     stop();
     if (owner !== null) recordUnused(context, target);
-    endSocket(client);
-    if (upstream.kind === "dialled") endSocket(upstream.socket);
-    else upstream.connection.discard();
+    endBoth(client, upstream, endSocket);
   };
   const onEnd = () => endUnused(closeSocket);
   const onGone = () => endUnused(resetSocket);
@@ -215,15 +213,13 @@ function inspectClientHello(request: ConnectRequest, upstream: Upstream): void {
     if (seen.length > 0) client.unshift(seen);
     serveFirstMessage(request, upstream, tunnelReason);
   };
-  const decide = (tunnelReason: TunnelReason | null) => {
-    message = { tunnelReason };
-    stopReading();
-    serve();
-  };
   const onData = (bytes: Buffer) => {
     seen = seen.length === 0 ? bytes : Buffer.concat([seen, bytes]);
     const tunnelReason = judgeHello(seen, target.host);
-    if (tunnelReason !== undefined) decide(tunnelReason);
+    if (tunnelReason === undefined) return;
+    message = { tunnelReason };
+    stopReading();
+    serve();
   };
   // Without a complete hello there is nothing to relay.
   const timer = setTimeout(() => {
@@ -240,6 +236,12 @@ function inspectClientHello(request: ConnectRequest, upstream: Upstream): void {
     owner = found;
     serve();
   });
+}
+
+function endBoth(client: Socket, upstream: Upstream, endSocket: (socket: Socket) => void): void {
+  endSocket(client);
+  if (upstream.kind === "dialled") endSocket(upstream.socket);
+  else upstream.connection.discard();
 }
 
 /** Returns why a client with these first bytes is tunnelled, null if it is not, and undefined if the ClientHello is incomplete. */

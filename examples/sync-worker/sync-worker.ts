@@ -26,10 +26,8 @@ interface WorkerOptions {
 /** Time limit for a response of the cloud, in milliseconds. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 
-/** Creates a metadata worker: the machine decides, the driver stores its state, and this file runs its effects. */
-export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEvent> {
-  const { store, clock } = options;
-
+/** Creates the two requests of the worker. */
+function createRequests({ store, clock, ...options }: WorkerOptions) {
   /** Sends a request to the cloud. Redirects are not followed, because the token is only for this address. */
   async function request(path: string, body?: string): Promise<Response | null> {
     try {
@@ -67,7 +65,7 @@ export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEven
     return { ...reduce(response), outcomes: { ...result.value, rejected, skipped: [] } };
   }
 
-  async function askWhoami(): Promise<SyncEvent> {
+  async function requestWhoami(): Promise<SyncEvent> {
     const response = await request("/v1/daemon/whoami");
     if (response === null) return { kind: "whoami_answered", result: { kind: "transport", reason: "other" } };
     const whoami = parseWire(whoamiSchema, await response.json().catch(() => null));
@@ -78,6 +76,13 @@ export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEven
     };
   }
 
+  return { sendBatch, requestWhoami };
+}
+
+/** Creates a metadata worker: the machine decides, the driver stores its state, and this file runs its effects. */
+export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEvent> {
+  const { store, clock } = options;
+  const { sendBatch, requestWhoami } = createRequests(options);
   return createDriver({
     transition: syncTransition,
     initial: initialSyncState,
@@ -106,7 +111,7 @@ export function createWorker(options: WorkerOptions): Driver<SyncState, SyncEven
         await store.quarantine(records, at);
         return undefined;
       },
-      request_whoami: () => inBackground(askWhoami()),
+      request_whoami: () => inBackground(requestWhoami()),
       // This worker uploads no bodies, so there is no uploader to pause, resume or clear.
       pause_uploader: () => undefined,
       resume_uploader: () => undefined,

@@ -139,38 +139,27 @@ const toMarkdown = () => {
   return [`## ${document.title}`, ...tables, location.href].join("\n\n");
 };
 
-/** Saves the chart with its title, scale and legend. @param {boolean} asPng */
-const savePicture = async (asPng) => {
-  const figure = document.querySelector("figure.chart");
-  const drawn = figure?.querySelector("svg");
-  if (!figure || !drawn) return;
-  const [width, height, left, top] = [1200, 600, 90, 90];
-  const paper = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  for (const [name, value] of Object.entries({
-    xmlns: paper.namespaceURI,
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-  }))
-    paper.setAttribute(name, String(value));
-  const style = getComputedStyle(document.body);
-  /** @param {string} tag @param {Record<string, string | number>} attributes @param {string} [text] */
-  const add = (tag, attributes, text = "") => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-    element.textContent = text;
-    return paper.appendChild(element);
-  };
-  /** @param {number} x @param {number} y @param {string | null} text @param {Record<string, string | number>} [more] */
-  const write = (x, y, text, more = {}) =>
-    add(
-      "text",
-      { x, y, fill: style.color, "font-family": "system-ui, sans-serif", "font-size": 15, ...more },
-      text ?? "",
-    );
-  add("rect", { width, height, fill: getComputedStyle(figure.closest(".panel") ?? figure).backgroundColor });
-  write(24, 40, document.title, { "font-size": 22, "font-weight": 600 });
-  write(24, 66, document.querySelector("[data-summary]")?.textContent?.replace(/\s+/g, " ").trim() ?? "");
+// A saved picture: its size, and where the chart begins in it.
+const [pictureWidth, pictureHeight, chartLeft, chartTop] = [1200, 600, 90, 90];
+const [chartWidth, chartHeight] = [pictureWidth - chartLeft - 30, pictureHeight - chartTop - 100];
+
+/** Creates an SVG element. @param {string} tag @param {Record<string, string | number | null>} attributes @param {string} [text] */
+const createSvg = (tag, attributes, text = "") => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.textContent = text;
+  return element;
+};
+
+/** @param {number} x @param {number} y @param {string | null} text @param {Record<string, string | number>} [more] */
+const createLabel = (x, y, text, more = {}) => {
+  const fill = getComputedStyle(document.body).color;
+  const font = { "font-family": "system-ui, sans-serif", "font-size": 15 };
+  return createSvg("text", { x, y, fill, ...font, ...more }, text ?? "");
+};
+
+/** Copies a drawing, with the colours of its style sheet as attributes. @param {Element} drawn */
+const copyDrawing = (drawn) => {
   const copy = /** @type {SVGSVGElement} */ (drawn.cloneNode(true));
   const originals = [drawn, ...all("*", drawn)];
   for (const [n, element] of [copy, ...all("*", copy)].entries()) {
@@ -179,46 +168,90 @@ const savePicture = async (asPng) => {
       element.setAttribute(name, seen.getPropertyValue(name));
     element.removeAttribute("class");
   }
-  const [w, h] = [width - left - 30, height - top - 100];
-  for (const [name, value] of Object.entries({ x: left, y: top, width: w, height: h }))
+  for (const [name, value] of Object.entries({
+    x: chartLeft,
+    y: chartTop,
+    width: chartWidth,
+    height: chartHeight,
+  }))
     copy.setAttribute(name, String(value));
-  paper.append(copy);
+  return copy;
+};
+
+/** Draws the labels of both axes. @param {Element} figure */
+const createAxes = (figure) => {
   const scale = all(".scale span", figure);
-  for (const [n, each] of scale.entries())
-    write(left - 10, top + (h * n) / Math.max(1, scale.length - 1) + 5, each.textContent, {
-      "text-anchor": "end",
-    });
   const dates = all(".axis span", figure);
-  for (const [n, each] of dates.entries())
-    write(left + (w * n) / Math.max(1, dates.length - 1), top + h + 24, each.textContent, {
-      "text-anchor": n === 0 ? "start" : n === dates.length - 1 ? "end" : "middle",
-    });
-  let x = left;
-  for (const each of all(".legend li", figure)) {
+  return [
+    ...scale.map((each, n) => {
+      const y = chartTop + (chartHeight * n) / Math.max(1, scale.length - 1) + 5;
+      return createLabel(chartLeft - 10, y, each.textContent, { "text-anchor": "end" });
+    }),
+    ...dates.map((each, n) => {
+      const x = chartLeft + (chartWidth * n) / Math.max(1, dates.length - 1);
+      const anchor = n === 0 ? "start" : n === dates.length - 1 ? "end" : "middle";
+      return createLabel(x, chartTop + chartHeight + 24, each.textContent, { "text-anchor": anchor });
+    }),
+  ];
+};
+
+/** @param {Element} figure */
+const createLegend = (figure) => {
+  let x = chartLeft;
+  return all(".legend li", figure).flatMap((each) => {
     const mark = each.querySelector("i");
-    add("rect", {
-      x,
-      y: height - 42,
-      width: 12,
-      height: 12,
-      fill: mark ? getComputedStyle(mark).backgroundColor : "none",
-    });
-    write(x + 18, height - 31, each.textContent?.trim() ?? "");
-    x += 50 + (each.textContent?.trim().length ?? 0) * 8;
-  }
-  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(paper))}`;
+    const fill = mark ? getComputedStyle(mark).backgroundColor : "none";
+    const text = each.textContent?.trim() ?? "";
+    const left = x;
+    x += 50 + text.length * 8;
+    return [
+      createSvg("rect", { x: left, y: pictureHeight - 42, width: 12, height: 12, fill }),
+      createLabel(left + 18, pictureHeight - 31, text),
+    ];
+  });
+};
+
+/** Draws the chart with its title, scale and legend. @param {Element} figure @param {Element} drawn */
+const createPicture = (figure, drawn) => {
+  const size = { width: pictureWidth, height: pictureHeight };
+  const paper = createSvg("svg", {
+    xmlns: "http://www.w3.org/2000/svg",
+    ...size,
+    viewBox: `0 0 ${pictureWidth} ${pictureHeight}`,
+  });
+  const fill = getComputedStyle(figure.closest(".panel") ?? figure).backgroundColor;
+  const summary = document.querySelector("[data-summary]")?.textContent?.replace(/\s+/g, " ").trim() ?? "";
+  paper.append(
+    createSvg("rect", { ...size, fill }),
+    createLabel(24, 40, document.title, { "font-size": 22, "font-weight": 600 }),
+    createLabel(24, 66, summary),
+    copyDrawing(drawn),
+    ...createAxes(figure),
+    ...createLegend(figure),
+  );
+  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(paper))}`;
+};
+
+/** Converts a picture from SVG to PNG. @param {string} source */
+const toPng = async (source) => {
+  const image = new Image();
+  image.src = source;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [pictureWidth * 2, pictureHeight * 2];
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL("image/png");
+};
+
+/** Saves the picture of the chart. @param {boolean} asPng */
+const savePicture = async (asPng) => {
+  const figure = document.querySelector("figure.chart");
+  const drawn = figure?.querySelector("svg");
+  if (!figure || !drawn) return;
+  const source = createPicture(figure, drawn);
   const link = document.createElement("a");
   link.download = `${document.title.replace(/[^\p{L}\p{N}]+/gu, "-")}.${asPng ? "png" : "svg"}`;
-  link.href = source;
-  if (asPng) {
-    const image = new Image();
-    image.src = source;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [width * 2, height * 2];
-    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-    link.href = canvas.toDataURL("image/png");
-  }
+  link.href = asPng ? await toPng(source) : source;
   link.target = "_self";
   link.click();
 };

@@ -121,26 +121,32 @@ export async function serveDaemon(
     ...(earlyProxy !== null && { earlyProxy }),
     portLost: () => portLost.resolve("port_lost"),
     cloud: createCloudService(cloudPorts),
-    webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey: idKey }, () => perProject),
-    otlp: await openOtlp(setup, { store, client: cloudPorts.client, idKey: idKey }, () => perProject),
+    webhooks: await openWebhooks(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
+    otlp: await openOtlp(setup, { store, client: cloudPorts.client, idKey }, () => perProject),
     notify: createNotifyUser(config.budgetWarnings, setup.log),
     hostname: cloudPorts.machine.hostname,
     ...(idKey !== null && { hashAccount: createAccountHash(idKey, sha256) }),
   };
   const daemon = await startDaemon(ports, {
-    proxy,
-    api: { host: apiAddress, name: config.api.host, port: config.api.port, allowedOrigins },
+    ...{ proxy, api: { host: apiAddress, name: config.api.host, port: config.api.port, allowedOrigins } },
+    ...(await readDaemonOptions(setup)),
+    budgets: { configured: config.budgets, place: placeOf(cloudPorts.machine.hostname) },
+  });
+  proxyPort = daemon.proxyPort;
+  const running = describeRunning(daemon, proxy, { home, apiAddress });
+  return { daemon, running, cloudPorts, portLost: portLost.promise };
+}
+
+/** Returns what the home and the configuration say about the daemon. */
+async function readDaemonOptions({ home, config, warnings }: DaemonSetup) {
+  return {
     loopbackToken: await readOrCreateToken(home),
     authorityFile: authorityFiles(home).caFile,
     receiveTelemetry: config.telemetry.receive,
     maxBodyBytes: config.bodies.maxBodyBytes,
     bodyRetentionDays: config.bodies.retentionDays,
-    budgets: { configured: config.budgets, place: placeOf(cloudPorts.machine.hostname) },
     warnings: warnings.current,
-  });
-  proxyPort = daemon.proxyPort;
-  const running = describeRunning(daemon, proxy, { home, apiAddress });
-  return { daemon, running, cloudPorts, portLost: portLost.promise };
+  };
 }
 
 /** Creates the service for webhooks; null if none is configured. */
