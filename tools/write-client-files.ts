@@ -16,10 +16,13 @@ const clientFiles = [
   { name: "kit.js", constant: "KIT_SCRIPT", type: "text/javascript; charset=utf-8" },
 ] as const;
 
+/** Removes the lines that hold one whole comment, which a browser would only download. */
+const withoutComments = (text: string) => text.replace(/^\s*(?:\/\/.*|\/\*.*\*\/)\n/gm, "");
+
 /** Returns the text of `pages/client-files.data.ts`. */
 export function formatClientFiles(): string {
   const constants = clientFiles.map(({ name, constant, type }) => {
-    const text = readFileSync(new URL(`pages/client/${name}`, root), "utf8");
+    const text = withoutComments(readFileSync(new URL(`pages/client/${name}`, root), "utf8"));
     const hash = createHash("sha256").update(text).digest("hex").slice(0, HASH_CHARACTERS);
     const [stem, extension] = name.split(".");
     const values = { path: `/assets/${stem}.${hash}.${extension}`, type, text };
