@@ -53,6 +53,8 @@ export type BudgetEvent =
       readonly added: readonly BookedCall[];
       readonly removed: readonly BookedCall[];
     }
+  /** A call is about to be decided. */
+  | { readonly kind: "call_asked"; readonly facts: CallFacts }
   | {
       readonly kind: "call_admitted";
       readonly call: string;
@@ -128,6 +130,7 @@ const handlers: Handlers = {
   sums_loaded: loadSums,
   sums_lost: loseSums,
   calls_booked: bookCalls,
+  call_asked: askCall,
   call_admitted: admitCall,
   call_refused: refuseCall,
   call_ended: (state, { call }, now) => endCalls(state, ({ id }) => id === call, now),
@@ -154,12 +157,13 @@ function setBudgets(
   const effects: BudgetEffect[] = [];
   const next = budgets.map((active): BudgetState => {
     const { budget } = active;
-    const known = state.budgets.find((each) => each.active.budget.name === budget.name);
+    const known = state.budgets.find(({ active: { budget: other } }) => other.name === budget.name);
     const bounds = budgetPeriod(budget, now);
-    if (known?.isKnown && countsSame(known.active.budget, budget) && bounds.from >= known.bounds.from)
-      return { ...known, active };
+    const isSame = known !== undefined && countsSame(known.active.budget, budget);
+    if (isSame && known.isKnown && bounds.from >= known.bounds.from) return { ...known, active };
     effects.push({ kind: "load_sums", budget: budget.name, key: null, from: bounds.from });
-    return { active, bounds, isKnown: false, sums: {} };
+    // Sums that are not known still have their warnings and the cool-down of a guard.
+    return { active, bounds, isKnown: false, sums: isSame ? known.sums : {} };
   });
   return check(withInFlight({ ...state, budgets: next }), now, effects);
 }
@@ -218,10 +222,15 @@ function loadSums(
   if (each === undefined) return { state, effects: [] };
   const bounds = currentBounds(each, now);
   const loaded: Record<string, BudgetSum> = key === null ? {} : { ...each.sums };
+  const effects: BudgetEffect[] = [];
   // The cool-down of a guard may be longer than its period, in which no call is left.
-  for (const [known, sum] of Object.entries(each.sums))
-    if (key === null && (sum.callsInFlight > 0 || sum.trippedUntil !== null))
-      loaded[known] = { ...sum, parts: [], from: 0, used: 0n };
+  for (const [known, sum] of Object.entries(each.sums)) {
+    if (key !== null || (sum.callsInFlight === 0 && sum.trippedUntil === null)) continue;
+    loaded[known] = { ...sum, parts: [], from: 0, used: 0n };
+    // Only the latest sessions are read at once.
+    if (sums.length >= MAX_BUDGET_SESSIONS && !sums.some((one) => one.key === known))
+      effects.push({ kind: "load_sums", budget: name, key: known, from: 0 });
+  }
   for (const { key: of, parts, fired } of sums) {
     const known = each.sums[of] ?? EMPTY_SUM;
     const lastAt = parts.at(-1)?.at ?? 0;
@@ -230,7 +239,7 @@ function loadSums(
   }
   const isKnown = key === null ? true : each.isKnown;
   const budgets = state.budgets.with(at, { ...each, bounds, isKnown, sums: loaded });
-  return check({ ...state, budgets }, now, []);
+  return check({ ...state, budgets }, now, effects);
 }
 
 /** A warning that is given while the sums are read again may not be stored yet. */
@@ -322,17 +331,18 @@ function admitCall(
   const call: CallInFlight = { id, at: now, facts, bound };
   const effects: BudgetEffect[] = [];
   const advanced = advance(state, now, effects);
-  const budgets = advanced.budgets.map((each) => {
-    const { budget } = each.active;
-    const isNewSession =
-      budget.period.kind === "session" &&
-      matchesScope(budget, facts) === true &&
-      each.sums[sumKey(budget, facts)] === undefined;
-    if (isNewSession && each.isKnown)
-      effects.push({ kind: "load_sums", budget: budget.name, key: sumKey(budget, facts), from: 0 });
-    return hold(each, call, 1);
-  });
+  const budgets = advanced.budgets.map((each) => hold(each, call, 1));
   return { state: { budgets, calls: [...state.calls, call] }, effects };
+}
+
+/** Reads the sums of sessions that continue and are not held. */
+function askCall(state: BudgetsState, { facts }: Extract<BudgetEvent, { kind: "call_asked" }>): BudgetsStep {
+  const effects = state.budgets.flatMap(({ active: { budget }, isKnown, sums }): BudgetEffect[] => {
+    if (budget.period.kind !== "session" || !isKnown || matchesScope(budget, facts) !== true) return [];
+    const key = sumKey(budget, facts);
+    return sums[key] === undefined ? [{ kind: "load_sums", budget: budget.name, key, from: 0 }] : [];
+  });
+  return { state, effects };
 }
 
 /** A guard that refuses a call stops all further ones for its cool-down. */
@@ -421,8 +431,11 @@ function check(
     if (!each.isKnown || each.active.isPaused) return each;
     const unchanged = before?.budgets[at]?.sums;
     let next = each;
-    for (const key in each.sums)
-      if (unchanged?.[key] !== each.sums[key]) next = checkSum(next, key, now, effects, withForecast);
+    for (const [key, sum] of Object.entries(each.sums)) {
+      // A warning of another session may have made this one forgotten.
+      if (unchanged?.[key] === sum || next.sums[key] === undefined) continue;
+      next = checkSum(next, key, now, effects, withForecast);
+    }
     if (next !== each) isChanged = true;
     return next;
   });

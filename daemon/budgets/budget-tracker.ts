@@ -94,7 +94,10 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     store: (batch, insert) => storeBatch(state, batch, insert, guarded),
     canRefuse: () => canRefuse(state.current, ports.clock.now()),
     onChange: (listener) => void state.listeners.push(listener),
-    decide: (call) => decide(state, call),
+    decide(call) {
+      send({ kind: "call_asked", facts: call.facts });
+      return decide(state, call);
+    },
     admitted: (call, facts, bound) => send({ kind: "call_admitted", call, facts, bound }),
     refused: (budget, facts) => send({ kind: "call_refused", budget, facts }),
     ended: (call) => send({ kind: "call_ended", call }),

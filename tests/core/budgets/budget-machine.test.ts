@@ -1,19 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { BookedCall, Budget, CallUse } from "../../../core/budgets/budget.ts";
+import {
+  type BookedCall,
+  type Budget,
+  type CallUse,
+  matchesScope,
+  sumKey,
+} from "../../../core/budgets/budget.ts";
 import {
   type BudgetEffect,
   type BudgetEvent,
   budgetTransition,
+  type LoadedSum,
+  MAX_BUDGET_SESSIONS,
   RESERVATION_TIMEOUT_MS,
 } from "../../../core/budgets/budget-machine.ts";
-import { budgetPeriod } from "../../../core/budgets/budget-period.ts";
+import { budgetPeriod, partStart } from "../../../core/budgets/budget-period.ts";
 import {
   type BudgetState,
   type BudgetsState,
   callsSince,
   initialBudgetsState,
+  type SumPart,
   usedSince,
 } from "../../../core/budgets/budget-state.ts";
 import { decideCall } from "../../../core/budgets/decide-call.ts";
@@ -192,13 +201,52 @@ describe("budgetTransition()", () => {
     assert.deepEqual([spentOf(read, later), sumOf(read)?.trippedUntil], [0n, NOON + 600_000]);
   });
 
+  it("keeps a guard's cool-down when budgets are set while its sums can't be read", () => {
+    const guard = budgetOf({
+      unit: "requests",
+      limit: 1n,
+      period: { kind: "rolling", lengthMs: 60_000 },
+      coolDownMs: 600_000,
+    });
+    const { state } = apply(stateOf([guard]), [booked(cents(1)), booked(cents(1))], NOON);
+    const later = NOON + 300_000;
+    const lost = budgetTransition(state, { kind: "sums_lost" }, later).state;
+    const read = apply(lost, [{ kind: "budgets_set", budgets: [activeOf(guard)] }], later).state;
+    assert.deepEqual([spentOf(read, later), sumOf(read)?.trippedUntil], [0n, NOON + 600_000]);
+    const { kind } = decideCall(read, { facts: metered, bound: cents(1), isFinal: true }, later);
+    assert.equal(kind, "refuse");
+  });
+
+  it("holds the sums of more stored sessions than it keeps, beside those in flight", () => {
+    const perSession = budgetOf({ name: "session", limit: USD, period: { kind: "session" } });
+    const inFlight = apply(
+      stateOf([perSession]),
+      [admitted("1", cents(1), { ...metered, session: "now" })],
+      NOON,
+    );
+    const sums = Array.from({ length: MAX_BUDGET_SESSIONS }, (_, index) => ({
+      key: `stored ${index}`,
+      parts: [{ at: 0, used: 2n * USD, calls: 1, unknown: 0 }],
+      fired: [],
+    }));
+    const { state, effects } = apply(
+      inFlight.state,
+      [{ kind: "sums_loaded", budget: "session", key: null, sums }],
+      NOON,
+    );
+    const kept = Object.keys(state.budgets[0]?.sums ?? {});
+    assert.equal(kept.length, MAX_BUDGET_SESSIONS);
+    assert.ok(kept.includes("now"));
+    assert.ok(thresholdsOf(effects).length >= MAX_BUDGET_SESSIONS - 1);
+  });
+
   it("makes no forecast from few calls", () => {
     const { effects } = apply(stateOf([budgetOf()]), [booked(cents(400)), passed], NOON);
     assert.deepEqual(effects, []);
   });
 });
 
-const sessions = fc.constantFrom("a", "b");
+const sessions: fc.Arbitrary<string> = fc.constantFrom("a", "b");
 const use = fc.oneof(
   { weight: 5, arbitrary: fc.nat(60).map(cents) },
   { weight: 1, arbitrary: fc.constant<CallUse>({ costPicoUsd: null, tokens: null }) },
@@ -207,7 +255,7 @@ const use = fc.oneof(
 /** A client's move: it begins a call, ends one, or its record is stored. */
 const moves = fc.array(
   fc.record({
-    kind: fc.constantFrom("begin", "begin", "begin", "end", "end", "lose", "wait"),
+    kind: fc.constantFrom("begin", "begin", "begin", "end", "end", "lose", "wait", "read", "reopen"),
     session: sessions,
     bound: use,
     part: fc.nat(100),
@@ -222,41 +270,100 @@ const budgetsOf = (reserve: boolean): Budget[] => [
   budgetOf({ name: "hourly", limit: 3n * USD, reserve, period: { kind: "hour", zone: "Asia/Kolkata" } }),
   budgetOf({ name: "session", limit: 2n * USD, reserve, period: { kind: "session" } }),
   budgetOf({ name: "rolling", limit: 4n * USD, reserve, period: { kind: "rolling", lengthMs: HOUR } }),
+  budgetOf({
+    ...{ name: "guard", limit: USD / 2n, reserve, coolDownMs: HOUR, scope: { session: ["a"] } },
+    period: { kind: "rolling", lengthMs: 10 * 60_000 },
+  }),
 ];
 
+/** More sessions than a budget holds, the latest last, each of which has 19 cents left. */
+const storedSessions: readonly BookedCall[] = Array.from(
+  { length: MAX_BUDGET_SESSIONS + 20 },
+  (_, index) => ({
+    ...cents(181),
+    at: NOON - 2 * DAY + index,
+    facts: { ...metered, session: `stored ${index}` },
+  }),
+);
+
+/** What the records have of a budget's sums: the latest sessions, or those of a key. */
+function storedSums(
+  budget: Budget,
+  key: string | null,
+  records: readonly BookedCall[],
+  now: number,
+): LoadedSum[] {
+  const bounds = budgetPeriod(budget, now);
+  const sums = new Map<string, Map<number, SumPart>>();
+  for (const { at, facts, costPicoUsd } of records.toReversed()) {
+    const of = sumKey(budget, facts);
+    if (at < bounds.from || matchesScope(budget, facts) !== true || (key !== null && of !== key)) continue;
+    if (!sums.has(of) && sums.size >= MAX_BUDGET_SESSIONS) continue;
+    const parts = sums.get(of) ?? new Map<number, SumPart>();
+    sums.set(of, parts);
+    const start = partStart(budget.period, bounds, at);
+    const { used, calls, unknown } = parts.get(start) ?? { used: 0n, calls: 0, unknown: 0 };
+    parts.set(start, {
+      at: start,
+      used: used + (costPicoUsd ?? 0n),
+      calls: calls + 1,
+      unknown: unknown + (costPicoUsd === null ? 1 : 0),
+    });
+  }
+  return [...sums].map(([of, parts]) => ({
+    key: of,
+    parts: [...parts.values()].sort((one, other) => one.at - other.at),
+    fired: [],
+  }));
+}
+
 /** Runs moves through decision and transition, and returns the final state with what was recorded. */
-function simulate(all: typeof moves extends fc.Arbitrary<infer T> ? T : never, reserve: boolean) {
+function simulate(
+  all: typeof moves extends fc.Arbitrary<infer T> ? T : never,
+  reserve: boolean,
+  stored: readonly BookedCall[] = [],
+) {
   let state = deepFreeze(stateOf(budgetsOf(reserve)));
   let now = NOON;
   let id = 0;
   const open: { id: string; at: number; bound: CallUse; session: string }[] = [];
-  const records: BookedCall[] = [];
+  const records = [...stored];
+  let coolDownEnd = 0;
   const send = (event: BudgetEvent) => {
     const step = budgetTransition(state, deepFreeze(event), now);
     assert.deepEqual(budgetTransition(state, event, now), step, "the same input gives the same step");
     state = deepFreeze(step.state);
-    for (const effect of step.effects)
-      if (effect.kind === "load_sums") {
-        assert.equal(effect.budget, "session");
-        const own = records.filter(({ facts }) => facts.session === effect.key);
-        const used = own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
-        const unknown = own.filter(({ costPicoUsd }) => costPicoUsd === null).length;
-        const parts = own.length === 0 ? [] : [{ at: 0, used, calls: own.length, unknown }];
-        send({
-          kind: "sums_loaded",
-          budget: "session",
-          key: effect.key,
-          sums: [{ key: effect.key as string, parts, fired: [] }],
-        });
-      }
+    for (const effect of step.effects) {
+      if (effect.kind === "trip_guard") coolDownEnd = effect.until;
+      if (effect.kind !== "load_sums") continue;
+      const each = state.budgets.find(({ active }) => active.budget.name === effect.budget) as BudgetState;
+      const sums = storedSums(each.active.budget, effect.key, records, now);
+      send({ kind: "sums_loaded", budget: effect.budget, key: effect.key, sums });
+    }
   };
+  for (const { active } of state.budgets)
+    send({
+      ...{ kind: "sums_loaded", budget: active.budget.name, key: null },
+      sums: storedSums(active.budget, null, records, now),
+    });
   for (const move of all) {
     now += move.kind === "wait" ? move.afterMs : 1;
     const facts = { ...metered, session: move.session };
     const ending = open[move.place % Math.max(1, open.length)];
-    if (move.kind === "begin") {
+    if (move.kind === "read") send({ kind: "sums_lost" });
+    else if (move.kind === "reopen") {
+      // Nothing was read when the budgets are set.
+      state = deepFreeze(budgetTransition(state, { kind: "sums_lost" }, now).state);
+      send({ kind: "budgets_set", budgets: state.budgets.map(({ active }) => active) });
+    } else if (move.kind === "begin") {
+      send({ kind: "call_asked", facts });
       const decision = decideCall(state, { facts, bound: move.bound, isFinal: true }, now);
+      if (decision.kind === "refuse") send({ kind: "call_refused", budget: decision.budget, facts });
       if (decision.kind !== "allow") continue;
+      assert.ok(
+        move.session !== "a" || now >= coolDownEnd,
+        "a guard refuses calls until its cool-down is over",
+      );
       id += 1;
       open.push({ id: `${id}`, at: now, bound: move.bound, session: move.session });
       send({ kind: "call_admitted", call: `${id}`, facts, bound: move.bound });
@@ -287,7 +394,10 @@ function worstSum(budget: Budget, records: readonly BookedCall[]): bigint {
     const { from } = budgetPeriod(budget, end);
     const own = records.filter(
       ({ at, facts }) =>
-        at >= from && at <= end && (budget.period.kind !== "session" || facts.session === session),
+        at >= from &&
+        at <= end &&
+        matchesScope(budget, facts) === true &&
+        (budget.period.kind !== "session" || facts.session === session),
     );
     return own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
   });
@@ -320,7 +430,10 @@ describe("budgets that block", () => {
           for (const [key, sum] of Object.entries(sums)) {
             assert.deepEqual([sum.inFlight, sum.callsInFlight, sum.unbounded], [0n, 0, 0]);
             const own = records.filter(
-              (each) => each.at >= from && (!isSession || each.facts.session === key),
+              (each) =>
+                each.at >= from &&
+                matchesScope(active.budget, each.facts) === true &&
+                (!isSession || each.facts.session === key),
             );
             const used = own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
             assert.equal(spentOf(state, now, key, at), used);
@@ -329,6 +442,28 @@ describe("budgets that block", () => {
         }
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it("have exact sums of sessions when more are stored than are held", () => {
+    const pool = fc.constantFrom("a", "stored 0", "stored 7", "stored 18", "stored 519");
+    const withStored = moves.chain((all) =>
+      fc
+        .array(pool, { minLength: all.length, maxLength: all.length })
+        .map((names) => all.map((move, at) => ({ ...move, session: names[at] as string }))),
+    );
+    fc.assert(
+      fc.property(withStored, (all) => {
+        const { state, records } = simulate(all, true, storedSessions);
+        const sums = state.budgets.find(({ active }) => active.budget.name === "session")?.sums ?? {};
+        for (const [key, sum] of Object.entries(sums)) {
+          const own = records.filter(({ facts }) => facts.session === key);
+          const used = own.reduce((total, { costPicoUsd }) => total + (costPicoUsd ?? 0n), 0n);
+          assert.equal(usedSince(sum, 0), used, key);
+          assert.ok(used <= 2n * USD, key);
+        }
+      }),
+      { numRuns: 15 },
     );
   });
 
