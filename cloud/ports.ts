@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { Accounts } from "../core/ports/accounts.ts";
+import type { BodyKeyStore } from "../core/ports/body-key-store.ts";
 import type { OpenCheckout } from "../core/ports/checkout.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { CloudLog } from "../core/ports/cloud-log.ts";
@@ -23,6 +24,8 @@ export interface CloudPorts {
   readonly mail: SendMail;
   /** Opens a checkout after a person agreed on the subscribe page. Default: none; an operator sets the plan (`meter-cloud admin set-plan`). */
   readonly checkout?: OpenCheckout;
+  /** Stores the keys of bodies. Default: none; bodies are stored as they are, and backups keep those that are deleted. */
+  readonly bodyKeys?: BodyKeyStore;
   /** Returns the peer's address from the `env` that the server passes to Hono; null if it is unknown. */
   readonly peerAddress: (env: unknown) => string | null;
 }

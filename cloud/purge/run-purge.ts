@@ -1,6 +1,8 @@
 import type { Accounts } from "../../core/ports/accounts.ts";
+import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { PURGE_DELAY_MS } from "../../core/privacy/deletion/soft-deletion.ts";
+import { destroyKeys } from "../store/erasures.ts";
 import type { CloudDatabase } from "../store/open-database.ts";
 import {
   finishAccount,
@@ -22,6 +24,8 @@ export interface PurgeParts {
   readonly db: CloudDatabase;
   readonly clock: Pick<Clock, "now">;
   readonly accounts: Pick<Accounts, "deleteUser" | "eraseUser">;
+  /** The store of the body keys, which are destroyed before the bodies are deleted. */
+  readonly bodyKeys?: BodyKeyStore;
 }
 
 /** The result of one run of the purge. */
@@ -90,7 +94,7 @@ async function erase(
   budget: Budget,
   { isStopped = () => false }: { readonly isStopped?: () => boolean },
 ): Promise<boolean> {
-  const { db, clock, accounts } = parts;
+  const { db, clock, accounts, bodyKeys = null } = parts;
   const now = clock.now();
   const toEnd = async (step: () => Promise<PurgeStep>): Promise<boolean> => {
     while (budget.left > 0 && !isStopped()) {
@@ -104,9 +108,13 @@ async function erase(
     }
     return false;
   };
-  if (kind === "workspace") return await toEnd(() => purgeWorkspace(db, id, now));
+  if (kind === "workspace") {
+    await destroyKeys(db, bodyKeys, { workspaceId: id, userId: null, project: null }, now);
+    return await toEnd(() => purgeWorkspace(db, id, now));
+  }
   if (kind === "organisation") return await toEnd(() => purgeOrganisation(db, id, now));
   for (const workspaceId of await workspacesOfPerson(db, id)) {
+    await destroyKeys(db, bodyKeys, { workspaceId, userId: id, project: null }, now);
     if (!(await toEnd(() => purgeAccountIn(db, id, workspaceId, now)))) return false;
   }
   // Before the deletion is marked as done, so that a crash in between repeats it.

@@ -20,6 +20,7 @@ export type AuditEventKind =
   | "member_removed"
   | "organisation_role_changed"
   | "body_replaced"
+  | "prompts_erased"
   | "machine_paired"
   | "machine_user_changed"
   | "machine_renamed"

@@ -1,6 +1,9 @@
 import { sql, type Transaction } from "kysely";
 import type { Millis } from "../../core/values/time.ts";
 import { addAuditEvent } from "./audit-events.ts";
+import { SEAL_BYTES } from "./body-cipher.ts";
+import { type BodySealing, sealForOwner } from "./body-keys.ts";
+import { isErased } from "./erasures.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 import { inScope } from "./transaction.ts";
@@ -29,7 +32,7 @@ export type BodyOutcome<Refusal> =
   | { readonly kind: "not_the_sender" }
   /** The side has the maximum number of versions. */
   | { readonly kind: "too_many_versions" }
-  /** Another workspace has the request, or its metadata did not arrive within a day. Terminal. */
+  /** Another workspace has the request, its metadata did not arrive within a day, or its prompts were erased. Terminal. */
   | { readonly kind: "request_unknown" }
   /** The request's metadata has not arrived yet. */
   | { readonly kind: "request_not_synced" };
@@ -55,12 +58,12 @@ export interface BodySender {
   readonly userId: string;
 }
 
-/** Thrown to roll back the transaction of a body if the gate is closed at its end. */
+/** Thrown to roll back the transaction of a body that may no longer be stored at its end. */
 class GateClosed extends Error {
   override readonly name = "GateClosed";
-  readonly gate: Exclude<Gate, "open">;
+  readonly gate: Exclude<Gate, "open"> | "request_unknown";
 
-  constructor(gate: Exclude<Gate, "open">) {
+  constructor(gate: GateClosed["gate"]) {
     super(`the gate is closed: ${gate}`);
     this.gate = gate;
   }
@@ -76,6 +79,7 @@ export async function storeBody<Refusal>(
   db: CloudDatabase,
   workspaceId: string,
   sender: BodySender,
+  sealing: BodySealing | null,
   open: () =>
     | { readonly ok: true; readonly value: ReceivedBody }
     | { readonly ok: false; readonly refusal: Refusal },
@@ -83,14 +87,11 @@ export async function storeBody<Refusal>(
 ): Promise<BodyOutcome<Refusal>> {
   try {
     return await inScope(db, { workspaceId }, async (trx): Promise<BodyOutcome<Refusal>> => {
-      const gate = await readGate(trx, workspaceId);
+      const { gate } = await readGate(trx, workspaceId);
       if (gate !== "open") return { kind: gate };
       const opened = open();
       if (!opened.ok) return { kind: "refused", refusal: opened.refusal };
-      const kind = await storeForSender(trx, workspaceId, sender, opened.value, now);
-      if (kind !== "stored") return { kind };
-      await lockGate(trx, workspaceId);
-      return { kind };
+      return { kind: await storeForSender(trx, workspaceId, sender, sealing, opened.value, now) };
     });
   } catch (error) {
     if (error instanceof GateClosed) return { kind: error.gate };
@@ -100,39 +101,69 @@ export async function storeBody<Refusal>(
 
 type Gate = "open" | "gate_off" | "workspace_deleted";
 
-async function readGate(trx: Transaction<CloudSchema>, workspaceId: string, lock?: "held"): Promise<Gate> {
+async function readGate(
+  trx: Transaction<CloudSchema>,
+  workspaceId: string,
+  lock?: "held",
+): Promise<{ readonly gate: Gate; readonly erasedAt: Millis | null }> {
   const row = await trx
     .selectFrom("workspaces")
-    .select(["store_prompt_content", "deleted_at"])
+    .select(["store_prompt_content", "deleted_at", "prompts_erased_at"])
     .where("workspace_id", "=", workspaceId)
     .$if(lock === "held", (query) => query.forShare())
     .executeTakeFirst();
-  if (row === undefined || row.deleted_at !== null) return "workspace_deleted";
-  return row.store_prompt_content ? "open" : "gate_off";
+  if (row === undefined || row.deleted_at !== null) return { gate: "workspace_deleted", erasedAt: null };
+  return {
+    gate: row.store_prompt_content ? "open" : "gate_off",
+    erasedAt: row.prompts_erased_at,
+  };
 }
 
-/** Locks the gate's row to the end of the transaction, or throws `GateClosed`. */
-async function lockGate(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
-  const gate = await readGate(trx, workspaceId, "held");
+/** Locks the gate's row to the end of the transaction, or throws `GateClosed`. Returns when prompts were last erased. */
+async function lockGate(trx: Transaction<CloudSchema>, workspaceId: string): Promise<Millis | null> {
+  const { gate, erasedAt } = await readGate(trx, workspaceId, "held");
   if (gate !== "open") throw new GateClosed(gate);
+  return erasedAt;
 }
 
 async function storeForSender(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   sender: BodySender,
+  sealing: BodySealing | null,
   body: ReceivedBody,
   now: Millis,
 ): Promise<"stored" | "not_the_sender" | "too_many_versions" | "request_unknown" | "request_not_synced"> {
   const request = await trx
     .selectFrom("requests")
-    .select(["machine_id", "user_id"])
+    .select(["machine_id", "user_id", "project", "requested_at", "received_at"])
     .where("workspace_id", "=", workspaceId)
     .where("request_id", "=", body.requestId)
     .executeTakeFirst();
   if (request === undefined) return await explainMissing(trx, workspaceId, body.requestId, now);
   if (request.machine_id !== sender.machineId || request.user_id !== sender.userId) return "not_the_sender";
-  return await storeSide(trx, workspaceId, body, sender, now);
+  const owner = { workspaceId, userId: request.user_id, project: request.project ?? "" };
+  const place = { workspaceId, requestId: body.requestId, direction: body.direction };
+  const stored: StorableBody = { ...body, bytes: body.utf8, keyId: null };
+  const sealed =
+    sealing === null
+      ? stored
+      : { ...stored, ...(await sealForOwner(trx, sealing, owner, body.utf8, place, now)) };
+  const kind = await storeSide(trx, workspaceId, sealed, sender, now);
+  if (kind !== "stored") return kind;
+  // The start of an erasure waits for this lock. Nothing else may follow it, or steady uploads would keep the gate from closing.
+  const erasedAt = await lockGate(trx, workspaceId);
+  const at = Math.min(request.requested_at, request.received_at);
+  if (erasedAt !== null && erasedAt > at && (await isErased(trx, owner, at))) {
+    throw new GateClosed("request_unknown");
+  }
+  return kind;
+}
+
+/** A body with the bytes to store, and the key that they are sealed with; null if they are the content. */
+interface StorableBody extends ReceivedBody {
+  readonly bytes: Uint8Array;
+  readonly keyId: string | null;
 }
 
 /** The columns of a side, by their names in `request_body_versions`. */
@@ -144,7 +175,17 @@ const SIDE_COLUMNS = [
   "redaction_applied",
   "redaction_summary",
   "stored_at",
+  "key_id",
+  "content_sha256",
 ] as const;
+
+/** The columns of a side, besides its content, in which an identical one has the same values. */
+const COMPARED_COLUMNS = SIDE_COLUMNS.slice(1, 6);
+
+/** SQL for the size of a side's content, bytes. A sealed one is longer. */
+export function contentSize(body: string, keyId: string): string {
+  return `(octet_length(${body}) - case when ${keyId} is null then 0 else ${SEAL_BYTES} end)`;
+}
 
 /**
  * Stores a side in the body's row. A different side replaces the stored one, which becomes an earlier version; an identical
@@ -153,15 +194,16 @@ const SIDE_COLUMNS = [
 async function storeSide(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
-  body: ReceivedBody,
+  body: StorableBody,
   sender: BodySender,
   now: Millis,
 ): Promise<"stored" | "too_many_versions"> {
   const { requestId, direction } = body;
   const columns = SIDE_COLUMNS.map((column) => `${direction}_${column}`);
-  const values = sql`${body.utf8}::bytea, ${body.contentType}::text, ${body.originalSizeBytes}::bigint,
+  const values = sql`${body.bytes}::bytea, ${body.contentType}::text, ${body.originalSizeBytes}::bigint,
     ${body.truncated}::boolean, ${body.redactionApplied}::boolean,
-    ${JSON.stringify(body.redactionSummary)}::text::jsonb, ${now}::timestamptz`;
+    ${JSON.stringify(body.redactionSummary)}::text::jsonb, ${now}::timestamptz, ${body.keyId}::uuid,
+    ${body.keyId === null ? null : body.sha256}::text`;
   const { rows: inserted } = await sql`
     insert into request_bodies (workspace_id, request_id, ${sql.raw(columns.join(", "))})
     values (${workspaceId}::uuid, ${requestId}::uuid, ${values})
@@ -211,9 +253,11 @@ async function lockSide(
   workspaceId: string,
   { requestId, direction }: ReceivedBody,
 ): Promise<StoredSide | null> {
-  const facts = SIDE_COLUMNS.slice(1, -1).map((column) => `${direction}_${column} as ${column}`);
+  const facts = COMPARED_COLUMNS.map((column) => `${direction}_${column} as ${column}`);
+  const hash = `coalesce(${direction}_content_sha256, ${direction}_sha256) as sha256`;
+  const size = `${contentSize(`${direction}_body`, `${direction}_key_id`)} as size`;
   const { rows } = await sql<StoredSide & { sha256: string | null }>`
-    select ${sql.raw(`${direction}_sha256 as sha256, octet_length(${direction}_body) as size, ${facts.join(", ")}`)}
+    select ${sql.raw(`${hash}, ${size}, ${facts.join(", ")}`)}
     from request_bodies
     where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid
     for update`.execute(trx);
@@ -241,7 +285,7 @@ async function saveEarlierVersion(
   now: Millis,
 ): Promise<number | null> {
   const { rows } = await sql<{ versions: number; bytes: number }>`
-    select count(*)::integer as versions, coalesce(sum(octet_length(body)), 0)::integer as bytes
+    select count(*)::integer as versions, coalesce(sum(${sql.raw(contentSize("body", "key_id"))}), 0)::integer as bytes
     from request_body_versions
     where workspace_id = ${workspaceId}::uuid and request_id = ${requestId}::uuid and direction = ${direction}`.execute(
     trx,

@@ -16,6 +16,7 @@ import { sessionColumns } from "./migrations/0012-session-columns.ts";
 import { blockedBy } from "./migrations/0013-blocked-by.ts";
 import { limitReadings } from "./migrations/0014-limit-readings.ts";
 import { administration } from "./migrations/0015-administration.ts";
+import { bodyKeys } from "./migrations/0016-body-keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import type { CloudSchema } from "./schema.ts";
 
@@ -36,6 +37,7 @@ export const CLOUD_MIGRATIONS: readonly Migration[] = [
   blockedBy,
   limitReadings,
   administration,
+  bodyKeys,
 ];
 
 /** The advisory lock's key: an arbitrary number that must not change. */

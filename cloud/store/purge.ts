@@ -26,6 +26,8 @@ const INVITATION_KEPT_MS = PURGE_DELAY_MS;
 export const DELETED_WITH_WORKSPACE = [
   "request_body_versions",
   "request_bodies",
+  "body_keys",
+  "erasures",
   "requests",
   "usage_hourly",
   "usage_daily",
@@ -165,7 +167,8 @@ export async function purgeWorkspace(
   });
 }
 
-async function deleteBatch(
+/** Deletes at most one batch of rows. Returns how many. */
+export async function deleteBatch(
   trx: Transaction<CloudSchema>,
   table: (typeof DELETED_WITH_WORKSPACE)[number],
   condition: RawBuilder<unknown>,
@@ -185,7 +188,7 @@ async function blankSeals(trx: Transaction<CloudSchema>, workspaceId: string, no
 }
 
 /** Blanks the texts of prompt views. Their places in the chain, ids and times remain, and the chain still verifies. */
-async function blankViews(
+export async function blankViews(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   condition: RawBuilder<unknown>,
@@ -199,7 +202,7 @@ async function blankViews(
 }
 
 /** Blanks the details of audit events: addresses, host names, names of workspaces. The chain still verifies. */
-async function blankEvents(
+export async function blankEvents(
   trx: Transaction<CloudSchema>,
   workspaceId: string,
   condition: RawBuilder<unknown>,
@@ -282,15 +285,27 @@ export async function purgeAccountIn(
       );
       if (bodies > 0) return { kind: "more", rows: bodies };
     }
-    const described = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} is not null`).join(" or "));
-    const blanked = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} = null`).join(", "));
-    const { numAffectedRows: requests } = await sql`update requests set ${blanked}
-      where ctid = any (array(select ctid from requests
-        where workspace_id = ${workspaceId}::uuid and user_id = ${userId} and (${described})
-        limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
-    if (Number(requests) > 0) return { kind: "more", rows: Number(requests) };
+    const requests = await blankRequests(
+      trx,
+      sql`workspace_id = ${workspaceId}::uuid and user_id = ${userId}`,
+    );
+    if (requests > 0) return { kind: "more", rows: requests };
     return { kind: "done", rows: await purgePlace(trx, userId, workspaceId, now) };
   });
+}
+
+/** Erases the columns of some requests that describe a person. Tokens and costs stay. Returns how many requests had any. */
+export async function blankRequests(
+  trx: Transaction<CloudSchema>,
+  condition: RawBuilder<unknown>,
+): Promise<number> {
+  const described = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} is not null`).join(" or "));
+  const blanked = sql.raw(PERSONAL_REQUEST_COLUMNS.map((column) => `${column} = null`).join(", "));
+  const { numAffectedRows } = await sql`update requests set ${blanked}
+    where ctid = any (array(select ctid from requests
+      where ${condition} and (${described})
+      limit ${sql.lit(BATCH_ROWS)}))`.execute(trx);
+  return Number(numAffectedRows ?? 0);
 }
 
 async function purgePlace(

@@ -61,6 +61,8 @@ export interface CloudSchema {
     prompt_hash_key: Nullable<Uint8Array>;
     /** An IANA name. */
     reporting_zone: Defaulted<string>;
+    /** When the latest erasure of prompts began. */
+    prompts_erased_at: Nullable<Millis>;
   };
   memberships: {
     workspace_id: string;
@@ -144,6 +146,33 @@ export interface CloudSchema {
     redaction_summary: string[] | null;
     stored_at: Millis | null;
     replaced_at: Millis;
+    key_id: Nullable<string>;
+    content_sha256: Nullable<string>;
+  };
+  /** The keys of bodies. Their bytes are in the key store. */
+  body_keys: {
+    workspace_id: string;
+    key_id: string;
+    user_id: string;
+    /** Empty for requests without a project. */
+    project: string;
+    created_at: Millis;
+    /** When an erasure ended the key's use. */
+    destroyed_at: Nullable<Millis>;
+    /** When the key store confirmed that the key is gone. */
+    shredded_at: Nullable<Millis>;
+  };
+  /** The erasures of prompts: those of one person, one project, or one person in one project. */
+  erasures: {
+    workspace_id: string;
+    erasure_id: string;
+    user_id: Nullable<string>;
+    project: Nullable<string>;
+    /** Prompts of earlier requests are erased and no longer accepted. */
+    before: Millis;
+    finished_at: Nullable<Millis>;
+    /** The certificate as JSON, once the erasure has finished. */
+    certificate: Nullable<string>;
   };
   body_first_sightings: { workspace_id: string; request_id: string; first_seen_at: Millis };
   usage_hourly: { hour: Millis } & UsageRow;
@@ -311,4 +340,4 @@ type BodySideColumns<Side extends "request" | "response"> = {
   [Key in `${Side}_redaction_summary`]: string[] | null;
 } & { [Key in `${Side}_stored_at`]: Millis | null } & {
   [Key in `${Side}_sha256`]: Computed<string | null>;
-};
+} & { [Key in `${Side}_key_id` | `${Side}_content_sha256`]: Nullable<string> };

@@ -1,6 +1,9 @@
 import { type Selectable, sql, type Transaction } from "kysely";
 import type { Sha256 } from "../../core/values/hash.ts";
 import type { Millis } from "../../core/values/time.ts";
+import { contentSize } from "./bodies.ts";
+import type { BodyPlace } from "./body-cipher.ts";
+import { BodyKeyMissing, type BodySealing, openSealed } from "./body-keys.ts";
 import { findDeletedAccounts } from "./deletions.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { appendView, type BodyHashes, type NewPromptView } from "./prompt-view-ledger.ts";
@@ -111,9 +114,10 @@ export async function readBody(
   versions: BodyVersions,
   access: BodyAccess,
   sha256: Sha256,
+  sealing: BodySealing | null,
 ): Promise<BodyResult> {
   return await inScope(db, { workspaceId }, async (trx): Promise<BodyResult> => {
-    const body = await findBody(trx, workspaceId, requestId, versions);
+    const body = await findBody(trx, workspaceId, requestId, versions, sealing);
     if (body === null) return { ok: false, reason: "body_unknown" };
     if (access.kind === "unexplained") return { ok: false, reason: "reason_missing" };
     const seen = hashesOf(body);
@@ -136,6 +140,7 @@ async function findBody(
   workspaceId: string,
   requestId: string,
   versions: BodyVersions,
+  sealing: BodySealing | null,
 ): Promise<StoredBody | null> {
   const row = await trx
     .selectFrom("request_bodies")
@@ -148,8 +153,9 @@ async function findBody(
   if (row === undefined) return null;
   const earlier = await trx
     .selectFrom("request_body_versions")
-    .select(["direction", "version", "body_sha256", "stored_at"])
-    .select(sql<number>`octet_length(body)`.as("size"))
+    .select(["direction", "version", "stored_at"])
+    .select(sql<string>`coalesce(content_sha256, body_sha256)`.as("sha256"))
+    .select(sql<number>`${sql.raw(contentSize("body", "key_id"))}`.as("size"))
     .where("workspace_id", "=", workspaceId)
     .where("request_id", "=", requestId)
     .orderBy("direction")
@@ -159,10 +165,11 @@ async function findBody(
   for (const direction of ["request", "response"] as const) {
     const latest = earlier.filter((each) => each.direction === direction).length + 1;
     const asked = versions[direction] ?? latest;
-    sides[direction] =
+    const side =
       asked === latest
         ? latestSide(row, direction, latest)
         : await earlierSide(trx, workspaceId, requestId, direction, asked);
+    sides[direction] = side && (await openSide(trx, side, { workspaceId, requestId, direction }, sealing));
     if (versions[direction] !== null && sides[direction] === null) return null;
   }
   return {
@@ -170,22 +177,39 @@ async function findBody(
     earlier: earlier.map((each) => ({
       direction: each.direction,
       version: each.version,
-      sha256: each.body_sha256,
+      sha256: each.sha256,
       sizeBytes: each.size,
       storedAt: each.stored_at,
     })),
   };
 }
 
+/** A side as the database has it: sealed, unless `keyId` is null. */
+type DatabaseSide = StoredSide & { readonly keyId: string | null };
+
+/** Opens a side; null if its key was destroyed. */
+async function openSide(
+  trx: Transaction<CloudSchema>,
+  { keyId, ...side }: DatabaseSide,
+  place: BodyPlace,
+  sealing: BodySealing | null,
+): Promise<StoredSide | null> {
+  if (keyId === null) return side;
+  if (sealing === null) throw new BodyKeyMissing(keyId);
+  const body = await openSealed(trx, sealing, { bytes: side.body, keyId }, place);
+  return body && { ...side, body };
+}
+
 function latestSide(
   row: Selectable<CloudSchema["request_bodies"]>,
   direction: Direction,
   version: number,
-): StoredSide | null {
+): DatabaseSide | null {
   const body = row[`${direction}_body`];
-  const sha256 = row[`${direction}_sha256`];
+  const sha256 = row[`${direction}_content_sha256`] ?? row[`${direction}_sha256`];
   if (body === null || sha256 === null) return null;
   return {
+    keyId: row[`${direction}_key_id`],
     version,
     body,
     sha256,
@@ -204,7 +228,7 @@ async function earlierSide(
   requestId: string,
   direction: Direction,
   version: number,
-): Promise<StoredSide | null> {
+): Promise<DatabaseSide | null> {
   const row = await trx
     .selectFrom("request_body_versions")
     .selectAll()
@@ -215,9 +239,10 @@ async function earlierSide(
     .executeTakeFirst();
   if (row === undefined) return null;
   return {
+    keyId: row.key_id,
     version,
     body: row.body,
-    sha256: row.body_sha256,
+    sha256: row.content_sha256 ?? row.body_sha256,
     contentType: row.content_type,
     originalSizeBytes: Number(row.original_size_bytes),
     truncated: row.truncated,
@@ -275,7 +300,8 @@ export async function recordViewWithTicket(
   await inScope(db, { workspaceId }, async (trx) => {
     const stored = await trx
       .selectFrom("request_bodies")
-      .select(["request_sha256", "response_sha256"])
+      .select(sql<string | null>`coalesce(request_content_sha256, request_sha256)`.as("request_sha256"))
+      .select(sql<string | null>`coalesce(response_content_sha256, response_sha256)`.as("response_sha256"))
       .where("workspace_id", "=", workspaceId)
       .where("request_id", "=", requestId)
       .executeTakeFirst();

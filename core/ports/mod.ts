@@ -21,6 +21,7 @@ export type {
   SessionProof,
   SignInOptions,
 } from "./accounts.ts";
+export type { BodyKeyStore } from "./body-key-store.ts";
 export { CertificateStoreError, type LeafCertificate, type LeafIssuer } from "./certificates.ts";
 export type { CheckoutOrder, OpenCheckout } from "./checkout.ts";
 export type { Clock } from "./clock.ts";

@@ -9,6 +9,7 @@ import { problem } from "../../http/problem.ts";
 import { type OrRefusal, readBytes, readPayload } from "../../http/read-payload.ts";
 import type { CloudParts } from "../../ports.ts";
 import { type ReceivedBody, storeBody } from "../../store/bodies.ts";
+import { sealingOf } from "../../store/body-keys.ts";
 import type { ApiHandlers } from "../api-call.ts";
 
 /** The route that stores one side of a request's body. */
@@ -24,6 +25,7 @@ export const requestBodyHandlers = {
       parts.db,
       key.workspaceId,
       { machineId: key.machine?.id ?? null, userId: key.userId },
+      sealingOf(parts),
       () => openEnvelope(parts, bytes.value, params.id),
       parts.clock.now(),
     );

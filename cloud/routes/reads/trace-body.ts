@@ -16,6 +16,7 @@ import { problem } from "../../http/problem.ts";
 import { type OrRefusal, refuseInvalid } from "../../http/read-payload.ts";
 import { newId } from "../../new-id.ts";
 import type { CloudEnv, CloudParts } from "../../ports.ts";
+import { sealingOf } from "../../store/body-keys.ts";
 import {
   type BodyAccess,
   findOwners,
@@ -64,6 +65,7 @@ export const traceBodyHandlers = {
       versions,
       access.value,
       parts.sha256,
+      sealingOf(parts),
     );
     return read.ok ? answer(200, toTraceBody(requestId, read.body)) : problem(read.reason);
   },

@@ -10,6 +10,7 @@ import { seedRates } from "../../../cloud/store/rates.ts";
 import type { KeyScope } from "../../../cloud/store/schema.ts";
 import { inScope } from "../../../cloud/store/transaction.ts";
 import type { Accounts } from "../../../core/ports/accounts.ts";
+import type { BodyKeyStore } from "../../../core/ports/body-key-store.ts";
 import type { CloudLogEvent } from "../../../core/ports/cloud-log.ts";
 import type { Mail } from "../../../core/ports/mail.ts";
 import { loadBundledRates } from "../../../core/pricing/bundled-rates.ts";
@@ -51,6 +52,8 @@ export interface CloudRig extends TestDatabase {
   readonly clock: ManualClock;
   readonly log: CloudLogEvent[];
   readonly accounts: Accounts<Request, Response>;
+  /** The keys of stored bodies, by id. */
+  readonly bodyKeys: BodyKeyStore & { readonly stored: ReadonlyMap<string, Uint8Array> };
   /** The emails that were sent, oldest first. */
   readonly mails: Mail[];
   /** Creates another app on the same database, as another instance. */
@@ -93,6 +96,19 @@ const ORGANISATION_ROLES: { readonly [S in Standing]?: "owner" | "admin" | "memb
 /** Rates of two providers: enough to price, quick to seed. */
 const RATES = loadBundledRates().filter(({ provider }) => provider === "openai" || provider === "anthropic");
 
+/** Body keys in memory. */
+function createBodyKeys(): CloudRig["bodyKeys"] {
+  const stored = new Map<string, Uint8Array>();
+  return {
+    stored,
+    read: async (keyId) => stored.get(keyId) ?? null,
+    write: async (keyId, key) => void stored.set(keyId, key),
+    destroy: async (keyIds) => {
+      for (const keyId of keyIds) stored.delete(keyId);
+    },
+  };
+}
+
 /** Makes a cloud. The clock stands still until a test moves it. */
 export async function createRig(
   engine: Engine,
@@ -109,6 +125,7 @@ export async function createRig(
   await seedRates(test.db, RATES, START);
   const accounts = options.accounts?.(test, clock) ?? createMemoryAccounts(randomBytes);
   const mails: Mail[] = [];
+  const bodyKeys = createBodyKeys();
   const app = (config: CloudSettings = {}) =>
     createCloud(
       {
@@ -118,6 +135,7 @@ export async function createRig(
         sha256,
         log: (event) => log.push(event),
         accounts,
+        bodyKeys,
         mail: async (mail) => {
           mails.push(mail);
         },
@@ -133,6 +151,7 @@ export async function createRig(
     clock,
     log,
     accounts,
+    bodyKeys,
     mails,
     app,
     uuid,

@@ -42,6 +42,11 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
         (w: string) => `insert into ${table} values ('${w}', now(), '${ID}', 'ann', '', 'openai', 'gpt-5')`,
       ] as const,
   ),
+  ["body_keys", (w) => `insert into body_keys values ('${w}', '${ID}', 'ann', '', now(), null, null)`],
+  [
+    "erasures",
+    (w) => `insert into erasures values ('${w}', '${ID}', 'ann', null, now(), null, null)`,
+  ],
   ["prompt_view_heads", (w) => `insert into prompt_view_heads values ('${w}', 0, '')`],
   [
     "prompt_views",

@@ -234,7 +234,7 @@ describeOnEngines("the purge", (engine) => {
     // A session lasts a week.
     const author = await rig.sessionFor(kept.author.userId);
     assert.equal((await rig.call("GET", path, author)).status, 200);
-    assert.equal((await tablesWith(rig.db, canary("kept-request-first-body"))).length, 1);
+    assert.deepEqual(await tablesWith(rig.db, canary("kept-request-first-body")), []);
   });
 
   it("erases an account before its date with the organisations that were deleted with it, and with no others", async () => {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
+import { openBody } from "../../../../cloud/store/body-cipher.ts";
 import { MAX_SIGHTINGS, ORPHAN_AFTER_MS, SIGHTING_TTL_MS } from "../../../../cloud/store/bodies.ts";
+import type { CloudSchema } from "../../../../cloud/store/schema.ts";
 import { encodeBase64 } from "../../../../core/wire/base64.ts";
 import { batch, type CloudRig, createRig, json, record, type TestWorkspace } from "../../kit/cloud-rig.ts";
 import { describeOnEngines } from "../../kit/engines.ts";
@@ -46,8 +48,32 @@ describeOnEngines("POST /v1/requests/{id}/body", (engine) => {
 
   const post = (workspace: TestWorkspace, requestId: string, body: unknown = envelope(requestId)) =>
     rig.call("POST", pathOf(requestId), workspace.token, body);
-  const stored = async ({ id }: TestWorkspace) =>
-    await rig.db.selectFrom("request_bodies").selectAll().where("workspace_id", "=", id).execute();
+  /** The rows of the bodies, opened. */
+  const stored = async ({ id }: TestWorkspace) => {
+    const rows = await rig.db
+      .selectFrom("request_bodies")
+      .selectAll()
+      .where("workspace_id", "=", id)
+      .execute();
+    return await Promise.all(
+      rows.map(async (row) => ({
+        ...row,
+        request_body: await opened(row, "request"),
+        response_body: await opened(row, "response"),
+      })),
+    );
+  };
+  const opened = async (
+    row: Selectable<CloudSchema["request_bodies"]>,
+    direction: "request" | "response",
+  ) => {
+    const [sealed, keyId] = [row[`${direction}_body`], row[`${direction}_key_id`]];
+    if (sealed === null) return null;
+    const key = rig.bodyKeys.stored.get(keyId ?? "");
+    assert.ok(key);
+    const place = { workspaceId: row.workspace_id, requestId: row.request_id, direction };
+    return await openBody(sealed, key, place);
+  };
   const synced = async (workspace: TestWorkspace) => {
     const requestId = rig.uuid();
     await rig.call("POST", "/v1/requests/batch", workspace.token, batch(record(requestId)));

@@ -1,0 +1,39 @@
+import type { Millis } from "../../core/values/time.ts";
+import { formatInstant } from "../../core/wire/instant.ts";
+import type { ErasedCounts, Erasure } from "../store/erasures.ts";
+
+/** What remains after an erasure, in words for the person who asked for it. */
+const REMAINS = [
+  "The tokens and costs of the requests, with their times, models and projects.",
+  "The places of prompt views and audit events in their ledgers, without reasons, addresses or hashes of content.",
+  "Backups and logs of the database that were made before: they hold the bodies encrypted, and their keys were destroyed. They hold the hashes of the bodies, which confirm a guess of a whole body and nothing else.",
+  "Backups of the key store that were made before, until they expire. Bodies that were stored before the server encrypted bodies are readable in older backups of the database, until these expire.",
+] as const;
+
+/** Writes the certificate of an erasure as JSON with sorted parts, so that equal erasures give equal text. */
+export function writeCertificate(
+  erasure: Erasure,
+  { keyIds, counts }: { readonly keyIds: readonly string[]; readonly counts: ErasedCounts },
+  finishedAt: Millis,
+): string {
+  const { workspaceId, erasureId, userId, project, before } = erasure;
+  return JSON.stringify({
+    certificate: "erasure of prompts",
+    version: 1,
+    erasure_id: erasureId,
+    workspace_id: workspaceId,
+    user_id: userId,
+    project,
+    before: formatInstant(before),
+    finished_at: formatInstant(finishedAt),
+    destroyed_keys: keyIds,
+    erased: {
+      bodies: counts.bodies,
+      replaced_versions: counts.replacedVersions,
+      requests_without_description: counts.requests,
+      prompt_views: counts.views,
+      audit_events: counts.events,
+    },
+    remains: REMAINS,
+  });
+}
