@@ -1,13 +1,16 @@
 import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
 import { createUser, listWorkspacesOf, setPlan } from "../../cloud/accounts/admin.ts";
+import { erasePrompts } from "../../cloud/erasure/run-erasure.ts";
 import { verifyWorkspaceLedgers, type WorkspaceHeads } from "../../cloud/ledger/verify-ledgers.ts";
 import { listDeletedSubject, listDue, runPurge } from "../../cloud/purge/run-purge.ts";
 import { compactDatabase } from "../../cloud/store/compact.ts";
+import { type ErasureScope, isInService } from "../../cloud/store/erasures.ts";
 import type { CloudDatabase } from "../../cloud/store/open-database.ts";
 import type { PurgeSubject } from "../../cloud/store/purge.ts";
 import { publishRates, seedRates } from "../../cloud/store/rates.ts";
 import type { Accounts, NewAccount } from "../../core/ports/accounts.ts";
+import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import { loadBundledRates } from "../../core/pricing/bundled-rates.ts";
 import type { Plan } from "../../core/values/plan.ts";
 import type { RatePull } from "../../core/wire/pricing-rates.ts";
@@ -16,6 +19,7 @@ import { prepareDatabase } from "./prepare-database.ts";
 /** What an administration task needs. */
 export interface AdministrationParts {
   readonly db: CloudDatabase;
+  readonly bodyKeys: BodyKeyStore;
   /** Opens the accounts. A function, because loading them takes a while. */
   accounts(): Promise<Accounts<Request, Response>>;
 }
@@ -44,13 +48,18 @@ export const ADMINISTRATION = {
   list_deleted: ({ db }: AdministrationParts, { subject }: { subject: string | null }) =>
     subject === null ? listDue({ db, clock }) : listDeletedSubject({ db, clock }, subject),
   purge: async (
-    { db, accounts }: AdministrationParts,
+    { db, accounts, bodyKeys }: AdministrationParts,
     input: { subjects: readonly PurgeSubject[] | null; compact: boolean },
   ) => {
-    const parts = { db, clock, accounts: await accounts() };
+    const parts = { db, clock, bodyKeys, accounts: await accounts() };
     const report = await runPurge(parts, input.subjects === null ? {} : { subjects: input.subjects });
     return { ...report, compaction: input.compact ? await compactDatabase(db) : null };
   },
+  /** Null if there is no such workspace in service. */
+  erase_prompts: async ({ db, bodyKeys }: AdministrationParts, scope: ErasureScope) =>
+    (await isInService(db, scope.workspaceId))
+      ? await erasePrompts({ db, clock, randomBytes: createRandomBytes(), sha256, bodyKeys }, scope, null)
+      : null,
 };
 
 /** The name of an administration task. */

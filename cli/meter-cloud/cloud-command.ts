@@ -35,7 +35,9 @@ export abstract class CloudCommand extends MeterCommand {
           const baseUrl = base_url ?? `http://127.0.0.1:${port}`;
           return openAccounts(config, db, baseUrl, createConsoleMail(this.context.stdout));
         };
-        return await administer({ db, accounts }, name, input);
+        const { createBodyKeyFolder } = await import("../../adapters/body-keys/key-folder.ts");
+        const bodyKeys = createBodyKeyFolder(config.bodyKeysFolder);
+        return await administer({ db, bodyKeys, accounts }, name, input);
       });
     } catch (cause) {
       if (!(cause instanceof DatabaseInUse)) throw cause;

@@ -18,6 +18,8 @@ export interface CloudProgramConfig {
   /** Null if the embedded database in `databaseFolder` is used. */
   readonly databaseUrl: string | null;
   readonly databaseFolder: string;
+  /** The folder of the keys that encrypt bodies. Processes on the same database share it. */
+  readonly bodyKeysFolder: string;
   /** Null if the secret in the home is used, which is created at the first start. */
   readonly authSecret: string | null;
   readonly metricsToken: string | null;
@@ -68,6 +70,8 @@ export async function readCloudConfig(env: Environment, flags: CloudFlags = {}):
     databaseUrl: secrets.get("DATABASE_URL") ?? null,
     databaseFolder:
       settings.database.folder === null ? join(home, "database") : resolve(settings.database.folder),
+    bodyKeysFolder:
+      settings.bodies.keys_folder === null ? join(home, "body-keys") : resolve(settings.bodies.keys_folder),
     authSecret: secrets.get("METER_CLOUD_AUTH_SECRET") ?? null,
     metricsToken: secrets.get("METER_CLOUD_METRICS_TOKEN") ?? null,
     oidcSecrets: new Map(settings.oidc.map(({ id }) => [id, secrets.get(oidcVariable(id)) ?? ""])),

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createSecureContext } from "node:tls";
+import { createBodyKeyFolder } from "../../adapters/body-keys/key-folder.ts";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { createRandomBytes, sha256 } from "../../adapters/crypto/node-crypto.ts";
 import { type Peer, type Served, serve } from "../../adapters/http/serve.ts";
@@ -75,11 +76,16 @@ async function serveOn(
   const stopped = stopSignal();
   const running = await startServing(opened, tls, config, { log, stdout });
   const { accounts, baseUrl, served } = running;
+  const bodyKeys = createBodyKeyFolder(config.bodyKeysFolder);
   const control =
     engine === "pglite"
-      ? await openControlChannel(config.databaseFolder, { db, accounts: async () => accounts })
+      ? await openControlChannel(config.databaseFolder, {
+          db,
+          bodyKeys,
+          accounts: async () => accounts,
+        })
       : null;
-  const purge = startPurgeJob({ db, clock: systemClock, accounts, log }, async () => {
+  const purge = startPurgeJob({ db, clock: systemClock, accounts, bodyKeys, sha256, log }, async () => {
     // The embedded database is small and only this process uses it, so erased rows are removed from its files too.
     if (engine === "pglite") await compactDatabase(db);
   });
@@ -116,7 +122,10 @@ async function startServing(
   const peerAddress = (env: unknown) => (env as Peer | undefined)?.address ?? null;
   const randomBytes = createRandomBytes();
   const app = createCloud(
-    { db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
+    {
+      ...{ db, clock: systemClock, randomBytes, sha256, log, metrics, accounts, mail, peerAddress },
+      bodyKeys: createBodyKeyFolder(config.bodyKeysFolder),
+    },
     toCloudConfig(config.settings, baseUrl),
   );
   operations = withOperations(app, {

@@ -78,6 +78,13 @@ export const settingsSchema = v.strictObject({
     }),
     {},
   ),
+  bodies: v.optional(
+    v.strictObject({
+      /** The folder of the body keys; null for the one in the home. */
+      keys_folder: v.optional(v.nullable(text), null),
+    }),
+    {},
+  ),
   limits: v.optional(
     v.strictObject({
       key_per_minute: v.optional(integer(1, 10_000_000), 600),

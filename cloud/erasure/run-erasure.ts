@@ -50,7 +50,9 @@ export async function erasePrompts(
 }
 
 /** Finishes the erasures that were interrupted. Returns their reports. */
-export async function continueErasures(parts: ErasureParts): Promise<readonly ErasureReport[]> {
+export async function continueErasures(
+  parts: Omit<ErasureParts, "randomBytes">,
+): Promise<readonly ErasureReport[]> {
   const reports = [];
   for (const erasure of await listUnfinishedErasures(parts.db)) {
     reports.push(await finish(parts, erasure, null));
@@ -59,7 +61,7 @@ export async function continueErasures(parts: ErasureParts): Promise<readonly Er
 }
 
 async function finish(
-  { db, clock, sha256, bodyKeys }: ErasureParts,
+  { db, clock, sha256, bodyKeys }: Omit<ErasureParts, "randomBytes">,
   erasure: Erasure,
   actorUserId: string | null,
 ): Promise<ErasureReport> {

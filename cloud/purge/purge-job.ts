@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { CloudLog } from "../../core/ports/cloud-log.ts";
+import { continueErasures, type ErasureParts } from "../erasure/run-erasure.ts";
 import { problemOf } from "../http/problem.ts";
 import { PURGE_MAX_STEPS, type PurgeParts, type PurgeReport, runPurge } from "./run-purge.ts";
 
@@ -17,11 +18,15 @@ export interface PurgeJob {
 }
 
 /**
- * Starts a job that erases what is due, hourly, for a few seconds at a time. Several processes may each run one. Calls
+ * Starts a job that erases what is due and finishes interrupted erasures, hourly, for a few seconds at a time. Several processes may each run one. Calls
  * `purged` after a run that erased something.
  */
 export function startPurgeJob(
-  parts: PurgeParts & { readonly clock: Pick<Clock, "now" | "setTimer">; readonly log: CloudLog },
+  parts: PurgeParts &
+    Pick<ErasureParts, "sha256"> & {
+      readonly clock: Pick<Clock, "now" | "setTimer">;
+      readonly log: CloudLog;
+    },
   purged: (report: PurgeReport) => Promise<void> = async () => {},
 ): PurgeJob {
   const { clock, log } = parts;
@@ -37,6 +42,7 @@ export function startPurgeJob(
 
   async function run(): Promise<number> {
     try {
+      await continueErasures({ ...parts, bodyKeys: parts.bodyKeys ?? null });
       const report = await runPurge(parts, { maxSteps: PURGE_MAX_STEPS, isStopped: () => isStopped });
       const count = (kind: string) => report.erased.filter((subject) => subject.kind === kind).length;
       if (report.rows > 0 || report.erased.length > 0) {

@@ -3,7 +3,9 @@
 /** The length of a body key, bytes. */
 export const BODY_KEY_BYTES = 32;
 
-const NONCE_BYTES = 12;
+/** The length of a nonce, bytes. */
+export const NONCE_BYTES = 12;
+
 const TAG_BYTES = 16;
 
 /** How much longer a sealed body is than its content, bytes. */
@@ -44,9 +46,6 @@ export async function openBody(sealed: Uint8Array, key: Uint8Array, place: BodyP
   );
   return new Uint8Array(content);
 }
-
-/** The length of a nonce, bytes. */
-export { NONCE_BYTES };
 
 function importKey(key: Uint8Array, usage: "encrypt" | "decrypt") {
   return crypto.subtle.importKey("raw", new Uint8Array(key), "AES-GCM", false, [usage]);

@@ -37,6 +37,19 @@ const asPurge = <T>(
   work: (trx: Transaction<CloudSchema>) => Promise<T>,
 ): Promise<T> => inScope(db, { workspaceId }, work, "meter_purge");
 
+/** Whether a workspace exists and was not deleted. */
+export async function isInService(db: CloudDatabase, workspaceId: string): Promise<boolean> {
+  const row = await inScope(db, { workspaceId }, (trx) =>
+    trx
+      .selectFrom("workspaces")
+      .select("workspace_id")
+      .where("workspace_id", "=", workspaceId)
+      .where("deleted_at", "is", null)
+      .executeTakeFirst(),
+  );
+  return row !== undefined;
+}
+
 /**
  * Whether the prompts of an owner's request were erased, so that a late body is not stored. `at` is when the request was sent or when
  * its metadata arrived, whichever is earlier.

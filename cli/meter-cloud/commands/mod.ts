@@ -1,4 +1,5 @@
 import { AdminCreateUserCommand, AdminListCommand, AdminSetPlanCommand } from "./admin.ts";
+import { EraseCommand } from "./erase.ts";
 import { LedgerVerifyCommand } from "./ledger.ts";
 import { MigrateCommand } from "./migrate.ts";
 import { PurgeCommand } from "./purge.ts";
@@ -16,4 +17,5 @@ export const commands = [
   RatesPublishCommand,
   LedgerVerifyCommand,
   PurgeCommand,
+  EraseCommand,
 ];

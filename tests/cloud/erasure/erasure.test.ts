@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { sql } from "kysely";
+import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
+import { continueErasures, erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
+import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
+import { openBody } from "../../../cloud/store/body-cipher.ts";
+import { listErasures } from "../../../cloud/store/erasures.ts";
+import { hashText } from "../../../core/values/hash-text.ts";
+import { type CloudRig, createRig, type TestWorkspace } from "../kit/cloud-rig.ts";
+import { describeOnEngines } from "../kit/engines.ts";
+import { sendBody, sendRequest } from "../kit/stored-body.ts";
+
+const config = { rateLimits: { perUser: 1e6, perKey: 1e6 } };
+
+const canary = (of: string) => `canary-${of}-51c2`;
+
+/** Every row of every table as text, as a backup holds it. */
+async function dump(rig: CloudRig): Promise<string> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname in ('public', 'accounts')`.execute(rig.db);
+  const texts = [];
+  for (const { name } of tables) {
+    const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.raw(name)} t`.execute(
+      rig.db,
+    );
+    texts.push(...rows.map(({ text }) => text));
+  }
+  return texts.join("\n");
+}
+
+const hex = (text: string) => Buffer.from(text).toString("hex");
+
+describeOnEngines("an erasure of prompts", (engine) => {
+  let rig: CloudRig;
+  before(async () => {
+    rig = await createRig(engine, { config });
+  });
+  after(() => rig.close());
+
+  const parts = () => ({ ...rig.parts, sha256, bodyKeys: rig.bodyKeys });
+  const workspaceWithBodies = async (name: string) => {
+    const workspace = await rig.addWorkspace({ plan: "business", storePromptContent: true });
+    const bodies: Record<string, string> = {};
+    for (const project of ["apollo", "hermes"]) {
+      const requestId = await sendRequest(rig, workspace, {
+        project,
+        path: `/${canary(`${name}-${project}-path`)}`,
+        source_workdir: `/home/${canary(`${name}-${project}-workdir`)}`,
+      });
+      for (const text of ["first", "second"]) {
+        const sent = await sendBody(rig, workspace, requestId, canary(`${name}-${project}-${text}`));
+        assert.equal(sent.status, 204);
+      }
+      bodies[project] = requestId;
+    }
+    return { workspace, apollo: bodies.apollo ?? "", hermes: bodies.hermes ?? "" };
+  };
+  const read = async (workspace: TestWorkspace, requestId: string) => {
+    const token = await rig.sessionFor(workspace.userId);
+    return await rig.call("GET", `/v1/traces/${requestId}/body?workspace_id=${workspace.id}`, token);
+  };
+
+  it("leaves no text of a person in any table, and nothing readable in a backup", async () => {
+    const { workspace, apollo } = await workspaceWithBodies("ann");
+    assert.equal((await read(workspace, apollo)).status, 200);
+    const backup = await dump(rig);
+    for (const version of ["first", "second"]) {
+      for (const project of ["apollo", "hermes"]) {
+        const text = canary(`ann-${project}-${version}`);
+        assert.ok(!backup.includes(text) && !backup.includes(hex(text)));
+      }
+    }
+    for (const key of rig.bodyKeys.stored.values()) {
+      assert.ok(!backup.includes(Buffer.from(key).toString("hex")));
+    }
+    const [saved] = await rig.db
+      .selectFrom("request_bodies")
+      .selectAll()
+      .where("request_id", "=", apollo)
+      .execute();
+    assert.ok(saved?.request_body != null && saved.request_key_id !== null);
+    const place = { workspaceId: workspace.id, requestId: apollo, direction: "request" } as const;
+    const key = rig.bodyKeys.stored.get(saved.request_key_id);
+    assert.ok(key);
+    assert.equal(
+      new TextDecoder().decode(await openBody(saved.request_body, key, place)),
+      canary("ann-apollo-second"),
+    );
+
+    const spent = () =>
+      rig.db
+        .selectFrom("usage_daily")
+        .select(["project", "requests", "cost_pico_usd"])
+        .where("workspace_id", "=", workspace.id)
+        .orderBy("project")
+        .execute();
+    const before = await spent();
+    rig.clock.advance(1_000);
+    const report = await erasePrompts(
+      parts(),
+      { workspaceId: workspace.id, userId: workspace.userId, project: null },
+      workspace.userId,
+    );
+    const left = await dump(rig);
+    assert.ok(!left.includes("canary-ann-") && !left.includes(hex("canary-ann-")));
+    assert.equal(rig.bodyKeys.stored.get(saved.request_key_id), undefined);
+    assert.equal((await read(workspace, apollo)).status, 404);
+    assert.deepEqual(await spent(), before);
+
+    const certificate = JSON.parse(report.certificate);
+    assert.deepEqual(certificate.erased, {
+      bodies: 2,
+      replaced_versions: 2,
+      requests_without_description: 2,
+      prompt_views: 0,
+      audit_events: 2,
+    });
+    assert.equal(certificate.destroyed_keys.length, 2);
+    const verdict = await verifyWorkspaceLedgers(rig.db, workspace.id, null, sha256);
+    assert.ok(verdict.ok);
+    const events = await rig.db
+      .selectFrom("audit_events")
+      .select("details")
+      .where("workspace_id", "=", workspace.id)
+      .where("kind", "=", "prompts_erased")
+      .execute();
+    assert.deepEqual(
+      events.map(({ details }) => details.certificate_sha256),
+      [hashText(report.certificate, sha256)],
+    );
+  });
+
+  it("erases one project and keeps the others readable", async () => {
+    const { workspace, apollo, hermes } = await workspaceWithBodies("ben");
+    rig.clock.advance(1_000);
+    await erasePrompts(parts(), { workspaceId: workspace.id, userId: null, project: "apollo" }, null);
+    assert.equal((await read(workspace, apollo)).status, 404);
+    const kept = await read(workspace, hermes);
+    assert.equal(kept.status, 200);
+    assert.match(await kept.text(), new RegExp(canary("ben-hermes-second")));
+    const left = await dump(rig);
+    assert.ok(!left.includes("canary-ben-apollo-"));
+    assert.ok(left.includes(canary("ben-hermes-path")));
+  });
+
+  it("refuses a body that comes later for a request before the erasure, and stores those of newer requests", async () => {
+    const { workspace, apollo } = await workspaceWithBodies("cleo");
+    rig.clock.advance(1_000);
+    await erasePrompts(
+      parts(),
+      { workspaceId: workspace.id, userId: workspace.userId, project: "apollo" },
+      null,
+    );
+    assert.equal((await sendBody(rig, workspace, apollo, canary("cleo-late"))).status, 404);
+    rig.clock.advance(1_000);
+    const newer = await sendRequest(rig, workspace, {
+      project: "apollo",
+      requested_at: new Date(rig.clock.now()).toISOString(),
+    });
+    assert.equal((await sendBody(rig, workspace, newer, canary("cleo-newer"))).status, 204);
+    assert.match(await (await read(workspace, newer)).text(), new RegExp(canary("cleo-newer")));
+    assert.ok(!(await dump(rig)).includes(canary("cleo-late")));
+  });
+
+  it("is finished by a later run if the key store fails, and certified once", async () => {
+    const { workspace } = await workspaceWithBodies("dora");
+    const scope = { workspaceId: workspace.id, userId: workspace.userId, project: null };
+    const bodyKeys = {
+      ...rig.bodyKeys,
+      destroy: async () => {
+        throw new Error("the key store is down");
+      },
+    };
+    rig.clock.advance(1_000);
+    await assert.rejects(erasePrompts({ ...parts(), bodyKeys }, scope, null), /key store is down/);
+    const [begun] = await listErasures(rig.db, workspace.id);
+    assert.equal(begun?.certificate, null);
+    const [report] = await continueErasures(parts());
+    assert.ok(report);
+    assert.deepEqual(await continueErasures(parts()), []);
+    assert.deepEqual(
+      (await listErasures(rig.db, workspace.id)).map(({ certificate }) => certificate),
+      [report.certificate],
+    );
+    assert.ok(!(await dump(rig)).includes("canary-dora-"));
+  });
+
+  it("fails for a body whose key is missing though nobody destroyed it", async () => {
+    const { workspace, apollo } = await workspaceWithBodies("eve");
+    const keys = new Map(rig.bodyKeys.stored);
+    await rig.bodyKeys.destroy([...keys.keys()]);
+    assert.equal((await read(workspace, apollo)).status, 500);
+    assert.ok(
+      rig.log.some((event) => event.event === "cloud.request_failed" && event.reason === "BodyKeyMissing"),
+    );
+    for (const [keyId, key] of keys) await rig.bodyKeys.write(keyId, key);
+    assert.equal((await read(workspace, apollo)).status, 200);
+  });
+});
