@@ -29,7 +29,7 @@ export function writeCertificate(
     destroyed_keys: keyIds,
     erased: {
       bodies: counts.bodies,
-      replaced_versions: counts.replacedVersions,
+      replaced_versions: counts.replaced_versions,
       requests_without_description: counts.requests,
       prompt_views: counts.views,
       audit_events: counts.events,

@@ -45,8 +45,8 @@ export async function erasePrompts(
   scope: ErasureScope,
   actorUserId: string | null,
 ): Promise<ErasureReport> {
-  const erasure = await beginErasure(parts.db, scope, newId(parts), () => parts.clock.now());
-  return await finish(parts, erasure, actorUserId);
+  const erasure = { ...scope, erasureId: newId(parts), actorUserId };
+  return await finish(parts, await beginErasure(parts.db, erasure, () => parts.clock.now()));
 }
 
 /** Finishes the erasures that were interrupted. Returns their reports. */
@@ -55,7 +55,7 @@ export async function continueErasures(
 ): Promise<readonly ErasureReport[]> {
   const reports = [];
   for (const erasure of await listUnfinishedErasures(parts.db)) {
-    reports.push(await finish(parts, erasure, null));
+    reports.push(await finish(parts, erasure));
   }
   return reports;
 }
@@ -63,24 +63,14 @@ export async function continueErasures(
 async function finish(
   { db, clock, sha256, bodyKeys }: Omit<ErasureParts, "randomBytes">,
   erasure: Erasure,
-  actorUserId: string | null,
 ): Promise<ErasureReport> {
   const keyIds = await destroyEndedKeys(db, bodyKeys, erasure, clock.now());
-  let counts: ErasedCounts = { bodies: 0, replacedVersions: 0, requests: 0, views: 0, events: 0 };
-  for (;;) {
-    const batch = await eraseBatch(db, erasure, clock.now());
-    if (Object.values(batch).every((count) => count === 0)) break;
-    counts = {
-      bodies: counts.bodies + batch.bodies,
-      replacedVersions: counts.replacedVersions + batch.replacedVersions,
-      requests: counts.requests + batch.requests,
-      views: counts.views + batch.views,
-      events: counts.events + batch.events,
-    };
-  }
+  while ((await eraseBatch(db, erasure, clock.now())) > 0);
   const now = clock.now();
-  const text = writeCertificate(erasure, { keyIds, counts }, now);
-  const certificate = { text, sha256: hashText(text, sha256) };
-  await finishErasure(db, erasure, certificate, { userId: actorUserId, now });
-  return { erasureId: erasure.erasureId, certificate: text, sha256: certificate.sha256 };
+  const certify = (counts: ErasedCounts) => {
+    const text = writeCertificate(erasure, { keyIds, counts }, now);
+    return { text, sha256: hashText(text, sha256) };
+  };
+  const certificate = await finishErasure(db, erasure, certify, now);
+  return { erasureId: erasure.erasureId, certificate, sha256: hashText(certificate, sha256) };
 }

@@ -18,8 +18,8 @@ export interface PurgeJob {
 }
 
 /**
- * Starts a job that erases what is due and finishes interrupted erasures, hourly, for a few seconds at a time. Several processes may each run one. Calls
- * `purged` after a run that erased something.
+ * Starts a job that erases what is due and finishes interrupted erasures, hourly, for a few seconds at a time. Several processes may
+ * each run one. Calls `purged` after a run that erased something.
  */
 export function startPurgeJob(
   parts: PurgeParts &

@@ -1,12 +1,12 @@
-import { type RawBuilder, sql, type Transaction } from "kysely";
+import { type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import type { BodyKeyStore } from "../../core/ports/body-key-store.ts";
 import type { Millis } from "../../core/values/time.ts";
-import { addAuditEvent, type Change } from "./audit-events.ts";
+import { addAuditEvent } from "./audit-events.ts";
 import type { BodyOwner } from "./body-keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { blankEvents, blankRequests, blankViews, deleteBatch } from "./purge.ts";
 import type { CloudSchema } from "./schema.ts";
-import { inScope } from "./transaction.ts";
+import { enterRole, inScope } from "./transaction.ts";
 
 /** Whose prompts are erased. Null stands for everybody or every project; at least one is given. */
 export interface ErasureScope {
@@ -18,18 +18,17 @@ export interface ErasureScope {
 /** An erasure that began. */
 export interface Erasure extends ErasureScope {
   readonly erasureId: string;
+  /** Who asked for it; null for the host's own administration. */
+  readonly actorUserId: string | null;
   /** Prompts of requests that were sent or had arrived before this instant are erased. */
   readonly before: Millis;
 }
 
-/** What an erasure removed so far. */
-export interface ErasedCounts {
-  readonly bodies: number;
-  readonly replacedVersions: number;
-  readonly requests: number;
-  readonly views: number;
-  readonly events: number;
-}
+/** How many rows an erasure removed or blanked so far, by their kind. */
+export type ErasedCounts = Pick<
+  Selectable<CloudSchema["erasures"]>,
+  "bodies" | "replaced_versions" | "requests" | "views" | "events"
+>;
 
 const asPurge = <T>(
   db: CloudDatabase,
@@ -77,11 +76,10 @@ export async function isErased(
  */
 export async function beginErasure(
   db: CloudDatabase,
-  scope: ErasureScope,
-  erasureId: string,
+  erasure: Omit<Erasure, "before">,
   now: () => Millis,
 ): Promise<Erasure> {
-  const { workspaceId, userId, project } = scope;
+  const { workspaceId, erasureId, userId, project, actorUserId } = erasure;
   return await asPurge(db, workspaceId, async (trx) => {
     await trx
       .selectFrom("workspaces")
@@ -98,10 +96,17 @@ export async function beginErasure(
       .execute();
     await trx
       .insertInto("erasures")
-      .values({ workspace_id: workspaceId, erasure_id: erasureId, user_id: userId, project, before })
+      .values({
+        workspace_id: workspaceId,
+        erasure_id: erasureId,
+        user_id: userId,
+        project,
+        before,
+        actor_user_id: actorUserId,
+      })
       .execute();
-    await endKeys(trx, scope, before);
-    return { ...scope, erasureId, before };
+    await endKeys(trx, erasure, before);
+    return { ...erasure, before };
   });
 }
 
@@ -118,19 +123,29 @@ export async function listUnfinishedErasures(db: CloudDatabase): Promise<readonl
     (trx) =>
       trx
         .selectFrom("erasures")
-        .select(["workspace_id", "erasure_id", "user_id", "project", "before"])
+        .select(["workspace_id", "erasure_id", "user_id", "project", "before", "actor_user_id"])
         .where("finished_at", "is", null)
         .orderBy("before")
         .execute(),
     "meter_purge",
   );
-  return rows.map((row) => ({
+  return rows.map(toErasure);
+}
+
+function toErasure(
+  row: Pick<
+    Selectable<CloudSchema["erasures"]>,
+    "workspace_id" | "erasure_id" | "user_id" | "project" | "before" | "actor_user_id"
+  >,
+): Erasure {
+  return {
     workspaceId: row.workspace_id,
     erasureId: row.erasure_id,
     userId: row.user_id,
     project: row.project,
     before: row.before,
-  }));
+    actorUserId: row.actor_user_id,
+  };
 }
 
 /**
@@ -176,24 +191,33 @@ export async function destroyKeys(
   await destroyEndedKeys(db, keys, scope, now);
 }
 
-/** Erases one batch of rows, in one transaction. Returns what it erased; nothing is left once every count is 0. */
-export async function eraseBatch(db: CloudDatabase, erasure: Erasure, now: Millis): Promise<ErasedCounts> {
+/** Erases one batch of rows and adds it to the erasure's counts, in one transaction. Returns how many rows it erased. */
+export async function eraseBatch(db: CloudDatabase, erasure: Erasure, now: Millis): Promise<number> {
   const { workspaceId } = erasure;
   const requests = sql`select request_id from requests
     where ${ownedBy(erasure)} and least(requested_at, received_at) < ${erasure.before}::timestamptz`;
   const inRequests = sql`workspace_id = ${workspaceId}::uuid and request_id in (${requests})`;
-  return await asPurge(db, workspaceId, async (trx): Promise<ErasedCounts> => {
-    const none = { bodies: 0, replacedVersions: 0, requests: 0, views: 0, events: 0 };
-    const replacedVersions = await deleteBatch(trx, "request_body_versions", inRequests);
-    if (replacedVersions > 0) return { ...none, replacedVersions };
-    const bodies = await deleteBatch(trx, "request_bodies", inRequests);
-    if (bodies > 0) return { ...none, bodies };
-    const blanked = await blankRequests(trx, inRequests);
-    if (blanked > 0) return { ...none, requests: blanked };
-    const views = await blankViews(trx, workspaceId, sql`request_id in (${requests})`, now);
-    const replaced = sql`kind = 'body_replaced' and details ->> 'request_id' in
-      (select r.request_id::text from (${requests}) r)`;
-    return { ...none, views, events: await blankEvents(trx, workspaceId, replaced, now) };
+  const replaced = sql`kind = 'body_replaced' and details ->> 'request_id' in
+    (select r.request_id::text from (${requests}) r)`;
+  const steps: readonly (readonly [
+    keyof ErasedCounts,
+    (trx: Transaction<CloudSchema>) => Promise<number>,
+  ])[] = [
+    ["replaced_versions", (trx) => deleteBatch(trx, "request_body_versions", inRequests)],
+    ["bodies", (trx) => deleteBatch(trx, "request_bodies", inRequests)],
+    ["requests", (trx) => blankRequests(trx, inRequests)],
+    ["views", (trx) => blankViews(trx, workspaceId, sql`request_id in (${requests})`, now)],
+    ["events", (trx) => blankEvents(trx, workspaceId, replaced, now)],
+  ];
+  return await asPurge(db, workspaceId, async (trx) => {
+    for (const [column, erase] of steps) {
+      const erased = await erase(trx);
+      if (erased === 0) continue;
+      await sql`update erasures set ${sql.ref(column)} = ${sql.ref(column)} + ${sql.lit(erased)}
+        where workspace_id = ${workspaceId}::uuid and erasure_id = ${erasure.erasureId}::uuid`.execute(trx);
+      return erased;
+    }
+    return 0;
   });
 }
 
@@ -204,33 +228,42 @@ function ownedBy({ workspaceId, userId, project }: ErasureScope): RawBuilder<unk
   return sql`workspace_id = ${workspaceId}::uuid and ${person} and ${inProject}`;
 }
 
-/** Records that an erasure finished: its certificate and one audit event. Returns false if another process recorded it first. */
+/**
+ * Records that an erasure finished: its certificate, and one audit event with the certificate's hash. Returns the certificate; if another
+ * process finished the erasure first, that process's.
+ */
 export async function finishErasure(
   db: CloudDatabase,
-  { workspaceId, erasureId, userId, project }: Erasure,
-  certificate: { readonly text: string; readonly sha256: string },
-  change: Change,
-): Promise<boolean> {
-  const recorded = await asPurge(db, workspaceId, (trx) =>
-    trx
-      .updateTable("erasures")
-      .set({ finished_at: change.now, certificate: certificate.text })
+  { workspaceId, erasureId, userId, project, actorUserId }: Erasure,
+  certify: (counts: ErasedCounts) => { readonly text: string; readonly sha256: string },
+  now: Millis,
+): Promise<string> {
+  return await asPurge(db, workspaceId, async (trx) => {
+    const row = await trx
+      .selectFrom("erasures")
+      .selectAll()
       .where("workspace_id", "=", workspaceId)
       .where("erasure_id", "=", erasureId)
-      .where("finished_at", "is", null)
-      .returning("erasure_id")
-      .executeTakeFirst(),
-  );
-  if (recorded === undefined) return false;
-  await inScope(db, { workspaceId }, (trx) =>
-    addAuditEvent(trx, workspaceId, "prompts_erased", change, {
-      erasure_id: erasureId,
-      user_id: userId,
-      project,
-      certificate_sha256: certificate.sha256,
-    }),
-  );
-  return true;
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    if (row.certificate !== null) return row.certificate;
+    const { text, sha256 } = certify(row);
+    await trx
+      .updateTable("erasures")
+      .set({ finished_at: now, certificate: text })
+      .where("workspace_id", "=", workspaceId)
+      .where("erasure_id", "=", erasureId)
+      .execute();
+    await enterRole(trx, "meter_app");
+    await addAuditEvent(
+      trx,
+      workspaceId,
+      "prompts_erased",
+      { userId: actorUserId, now },
+      { erasure_id: erasureId, user_id: userId, project, certificate_sha256: sha256 },
+    );
+    return text;
+  });
 }
 
 /** Returns the certificates of a workspace's erasures, the newest first. An unfinished one has none yet. */
@@ -251,11 +284,7 @@ export async function listErasures(
       .execute(),
   );
   return rows.map((row) => ({
-    workspaceId,
-    erasureId: row.erasure_id,
-    userId: row.user_id,
-    project: row.project,
-    before: row.before,
+    ...toErasure(row),
     finishedAt: row.finished_at,
     certificate: row.certificate,
   }));

@@ -170,6 +170,13 @@ export interface CloudSchema {
     project: Nullable<string>;
     /** Prompts of earlier requests are erased and no longer accepted. */
     before: Millis;
+    /** Null for the host's own administration. */
+    actor_user_id: Nullable<string>;
+    bodies: Defaulted<number>;
+    replaced_versions: Defaulted<number>;
+    requests: Defaulted<number>;
+    views: Defaulted<number>;
+    events: Defaulted<number>;
     finished_at: Nullable<Millis>;
     /** The certificate as JSON, once the erasure has finished. */
     certificate: Nullable<string>;

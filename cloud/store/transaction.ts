@@ -60,6 +60,11 @@ export async function inSnapshot<T>(
   });
 }
 
+/** Sets the role, for the rest of the transaction. */
+export async function enterRole(trx: Transaction<CloudSchema>, role: "meter_app"): Promise<void> {
+  await sql`select set_config('role', ${role}, true)`.execute(trx);
+}
+
 /** Sets the workspace of the transaction's scope, for the rest of the transaction. */
 export async function enterWorkspace(trx: Transaction<CloudSchema>, workspaceId: string): Promise<void> {
   await sql`select set_config('meter.workspace_id', ${workspaceId}, true)`.execute(trx);

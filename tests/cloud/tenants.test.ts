@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import fc from "fast-check";
+import { openBody } from "../../cloud/store/body-cipher.ts";
 import { batch, type CloudRig, createRig, record, type TestWorkspace } from "./kit/cloud-rig.ts";
 import { describeOnEngines } from "./kit/engines.ts";
 import { bodyPayload } from "./kit/stored-body.ts";
@@ -278,6 +279,22 @@ const viewsOf = (run: Run, views: TenantsModel["workspaces"][number]["views"]) =
     run.requests[at],
   ]);
 
+async function openStored(
+  rig: CloudRig,
+  workspaceId: string,
+  row: {
+    readonly request_id: string;
+    readonly request_body: Uint8Array | null;
+    readonly request_key_id: string | null;
+  },
+): Promise<string | null> {
+  if (row.request_body === null) return null;
+  const key = await rig.bodyKeys.read(row.request_key_id ?? assert.fail("a body is not encrypted"));
+  const place = { workspaceId, requestId: row.request_id, direction: "request" } as const;
+  const content = await openBody(row.request_body, key ?? assert.fail("a body's key is missing"), place);
+  return new TextDecoder().decode(content);
+}
+
 /** What lies in the database in the end is the model's, row by row: nothing was changed that no answer showed. */
 async function compareStored(rig: CloudRig, run: Run, model: TenantsModel): Promise<void> {
   for (const [at, { requests, views }] of model.workspaces.entries()) {
@@ -287,16 +304,13 @@ async function compareStored(rig: CloudRig, run: Run, model: TenantsModel): Prom
       .leftJoin("request_bodies as b", (join) =>
         join.onRef("b.workspace_id", "=", "r.workspace_id").onRef("b.request_id", "=", "r.request_id"),
       )
-      .select(["r.request_id", "r.machine_id", "b.request_body"])
+      .select(["r.request_id", "r.machine_id", "b.request_body", "b.request_key_id"])
       .where("r.workspace_id", "=", own)
       .execute();
+    const opened = new Map<string, readonly [string | null, string | null]>();
+    for (const row of stored) opened.set(row.request_id, [row.machine_id, await openStored(rig, own, row)]);
     assert.deepEqual(
-      new Map(
-        stored.map((row) => [
-          row.request_id,
-          [row.machine_id, row.request_body && new TextDecoder().decode(row.request_body)],
-        ]),
-      ),
+      opened,
       new Map([...requests].map(([id, { key: by, body }]) => [run.requests[id], [run.machines[by], body]])),
     );
     const written = await rig.db

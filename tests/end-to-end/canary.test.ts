@@ -4,11 +4,14 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
+import { createBodyKeyFolder } from "../../adapters/body-keys/key-folder.ts";
 import { systemClock } from "../../adapters/clock/system-clock.ts";
 import { openPgliteFolder } from "../../adapters/postgres/pglite.ts";
 import { openPostgres } from "../../adapters/postgres/postgres-server.ts";
+import { openBody } from "../../cloud/store/body-cipher.ts";
 import { type CloudDatabase, openCloudDatabase } from "../../cloud/store/open-database.ts";
+import type { CloudSchema } from "../../cloud/store/schema.ts";
 import { runWords } from "../cli/run-command.rig.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "../cloud/kit/postgres-server.ts";
 import { type CanaryRig, createCanaryRig, readToken } from "./canary.rig.ts";
@@ -281,14 +284,13 @@ for (const engine of engines) {
         postgres?.url("postgres") ?? null,
         join(rig.cloud.home, "database"),
       );
-      const kept = toBytes(
-        tables.filter(({ table }) => table === "request_bodies").flatMap(({ rows }) => rows),
+      const kept = await openBodies(
+        tables.flatMap(({ table, rows }) => (table === "request_bodies" ? rows : [])),
+        join(rig.cloud.home, "body-keys"),
       );
       assert.deepEqual(expected(kept), []);
       assert.deepEqual(exposed(kept), []);
-      for (const { table, rows } of tables) {
-        if (table !== "request_bodies") assert.deepEqual(findCanaries(table, toBytes(rows)), []);
-      }
+      for (const { table, rows } of tables) assert.deepEqual(findCanaries(table, toBytes(rows)), []);
       const { stdout, stderr } = await rig.meter.stop();
       assert.deepEqual(findCanaries("output of the daemon", Buffer.from(stdout + stderr)), []);
     });
@@ -317,6 +319,22 @@ function decoded(envelope: Buffer): Buffer {
 const isUnredacted = ({ form, context }: Find): boolean =>
   form === "in base64" ||
   shapes.some(({ unredacted }, number) => unredacted !== null && context.includes(canary("secret", number)));
+
+/** The stored bodies, opened with the keys in a folder. */
+async function openBodies(rows: readonly unknown[], folder: string): Promise<Buffer> {
+  const keys = createBodyKeyFolder(folder);
+  const bodies = [];
+  for (const row of rows as readonly Selectable<CloudSchema["request_bodies"]>[]) {
+    for (const direction of ["request", "response"] as const) {
+      const [sealed, keyId] = [row[`${direction}_body`], row[`${direction}_key_id`]];
+      if (sealed === null) continue;
+      const key = await keys.read(keyId ?? assert.fail("a body is not encrypted"));
+      const place = { workspaceId: row.workspace_id, requestId: row.request_id, direction };
+      bodies.push(await openBody(sealed, key ?? assert.fail(`no key ${keyId}`), place));
+    }
+  }
+  return Buffer.concat(bodies);
+}
 
 /** The rows of all tables of a cloud that is stopped. */
 async function readCloudTables(

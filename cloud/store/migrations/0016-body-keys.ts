@@ -27,6 +27,12 @@ export const bodyKeys: Migration = {
       user_id text,
       project text,
       before timestamptz(3) not null,
+      actor_user_id text,
+      bodies integer not null default 0,
+      replaced_versions integer not null default 0,
+      requests integer not null default 0,
+      views integer not null default 0,
+      events integer not null default 0,
       finished_at timestamptz(3),
       certificate text,
       primary key (workspace_id, erasure_id)
@@ -42,11 +48,12 @@ export const bodyKeys: Migration = {
       `grant select, insert, update, delete on ${table} to meter_purge`,
     ]),
     `create policy body_keys_purge on body_keys to meter_purge using (${TENANT}) with check (${TENANT})`,
-    // Also those that were interrupted, of every workspace.
-    `create policy erasures_purge on erasures to meter_purge
-      using (${TENANT} or (current_user = 'meter_purge' and finished_at is null)) with check (${TENANT})`,
+    `create policy erasures_purge on erasures to meter_purge using (${TENANT}) with check (${TENANT})`,
+    // The purge's job finds those that were interrupted, in every workspace. The role itself, not a login that inherits its rights.
+    `create policy erasures_unfinished on erasures for select to meter_purge
+      using (current_user = 'meter_purge' and finished_at is null)`,
     // A lock on a key's row needs the right to update one of its columns.
     "grant select, insert, update (shredded_at) on body_keys to meter_app",
-    "grant select on erasures to meter_app",
+    "grant select, insert on erasures to meter_app",
   ],
 };

@@ -4,8 +4,9 @@ import { sql } from "kysely";
 import { sha256 } from "../../../adapters/crypto/node-crypto.ts";
 import { continueErasures, erasePrompts } from "../../../cloud/erasure/run-erasure.ts";
 import { verifyWorkspaceLedgers } from "../../../cloud/ledger/verify-ledgers.ts";
+import { newId } from "../../../cloud/new-id.ts";
 import { openBody } from "../../../cloud/store/body-cipher.ts";
-import { listErasures } from "../../../cloud/store/erasures.ts";
+import { beginErasure, eraseBatch, listErasures } from "../../../cloud/store/erasures.ts";
 import { hashText } from "../../../core/values/hash-text.ts";
 import { type CloudRig, createRig, type TestWorkspace } from "../kit/cloud-rig.ts";
 import { describeOnEngines } from "../kit/engines.ts";
@@ -185,6 +186,32 @@ describeOnEngines("an erasure of prompts", (engine) => {
       [report.certificate],
     );
     assert.ok(!(await dump(rig)).includes("canary-dora-"));
+  });
+
+  it("gives two processes that finish it the same certificate, which counts what both erased and who asked", async () => {
+    const { workspace } = await workspaceWithBodies("fay");
+    const scope = { workspaceId: workspace.id, userId: workspace.userId, project: null };
+    const erasure = { ...scope, erasureId: newId(rig.parts), actorUserId: workspace.userId };
+    rig.clock.advance(1_000);
+    const begun = await beginErasure(rig.db, erasure, () => rig.clock.now());
+    assert.equal(await eraseBatch(rig.db, begun, rig.clock.now()), 2);
+    const reports = (await Promise.all([continueErasures(parts()), continueErasures(parts())])).flat();
+    const [certificate, ...others] = new Set(reports.map((report) => report.certificate));
+    assert.ok(certificate !== undefined && others.length === 0);
+    assert.deepEqual(JSON.parse(certificate).erased, {
+      bodies: 2,
+      replaced_versions: 2,
+      requests_without_description: 2,
+      prompt_views: 0,
+      audit_events: 2,
+    });
+    const events = await rig.db
+      .selectFrom("audit_events")
+      .select("actor_user_id")
+      .where("workspace_id", "=", workspace.id)
+      .where("kind", "=", "prompts_erased")
+      .execute();
+    assert.deepEqual(events, [{ actor_user_id: workspace.userId }]);
   });
 
   it("fails for a body whose key is missing though nobody destroyed it", async () => {

@@ -43,7 +43,11 @@ export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace:
       ] as const,
   ),
   ["body_keys", (w) => `insert into body_keys values ('${w}', '${ID}', 'ann', '', now(), null, null)`],
-  ["erasures", (w) => `insert into erasures values ('${w}', '${ID}', 'ann', null, now(), null, null)`],
+  [
+    "erasures",
+    (w) =>
+      `insert into erasures (workspace_id, erasure_id, user_id, before, finished_at) values ('${w}', '${ID}', 'ann', now(), now())`,
+  ],
   ["prompt_view_heads", (w) => `insert into prompt_view_heads values ('${w}', 0, '')`],
   [
     "prompt_views",

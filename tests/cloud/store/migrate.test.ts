@@ -67,6 +67,7 @@ describeOnEngines("the cloud's schema", (engine) => {
       deleted_at: null,
       purged_at: null,
       prompt_hash_key: null,
+      prompts_erased_at: null,
       reporting_zone: "UTC",
     });
     await close();

@@ -104,6 +104,32 @@ for (const setup of ["one", "two"] as const satisfies readonly LoginSetup[]) {
         await close();
       });
 
+      it("shows the purge the unfinished erasures of every workspace, which it can't change from another one", async () => {
+        const { owner, server, close } = await openAsLogins(engine, setup);
+        await fill(server);
+        await inScope(server, { workspaceId: OTHER }, (trx) =>
+          sql`insert into erasures (workspace_id, erasure_id, user_id, before)
+            values (${OTHER}::uuid, ${WORKSPACE}::uuid, 'ann', now())`.execute(trx),
+        );
+        for (const db of new Set([owner, server])) {
+          for (const { role } of SESSIONS) {
+            const seen = await asRole(db, role, WORKSPACE, async (trx) => {
+              const { rows } = await sql<{ workspace_id: string }>`
+                select workspace_id from erasures where finished_at is null`.execute(trx);
+              return rows.map((row) => row.workspace_id);
+            });
+            assert.deepEqual(seen ?? [], role === "meter_purge" ? [OTHER] : [], `${role}`);
+            for (const statement of ["update erasures set project = 'x'", "delete from erasures"]) {
+              const changed = await asRole(db, role, "", async (trx) => {
+                return (await sql.raw(statement).execute(trx)).numAffectedRows ?? 0n;
+              });
+              assert.ok((changed ?? 0n) === 0n, `${role}: ${statement}`);
+            }
+          }
+        }
+        await close();
+      });
+
       it("tells the serving role only whether a workspace has an id", async () => {
         const { server: db, close } = await openAsLogins(engine, setup);
         await fill(db);
