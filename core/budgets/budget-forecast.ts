@@ -1,7 +1,7 @@
 import type { Millis } from "../values/time.ts";
 import { type BudgetState, type BudgetSum, callsSince, currentBounds, usedSince } from "./budget-state.ts";
 
-/** A forecast needs this part of the period behind it, and this many calls: less would be noise. */
+/** The least share of the period that must have passed, and the least number of calls. Fewer would make a forecast noise. */
 const MIN_ELAPSED_PART = 0.05;
 const MIN_CALLS = 10;
 

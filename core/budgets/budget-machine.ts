@@ -26,7 +26,7 @@ import {
   usedSince,
 } from "./budget-state.ts";
 
-/** A sum as the records have it, with the warnings that were stored. */
+/** A sum of the stored records, with the warnings that were stored. */
 export interface LoadedSum {
   /** The session, or empty. */
   readonly key: string;
@@ -34,7 +34,7 @@ export interface LoadedSum {
   readonly fired: readonly FiredWarning[];
 }
 
-/** What happens to budgets. */
+/** The events of the machine. */
 export type BudgetEvent =
   /** All budgets, after a start and each change. */
   | { readonly kind: "budgets_set"; readonly budgets: readonly ActiveBudget[] }
@@ -70,7 +70,7 @@ export type BudgetEvent =
   /** Some time has passed: at least every minute. */
   | { readonly kind: "time_passed" };
 
-/** What the driver does. */
+/** The effects that the driver performs. */
 export type BudgetEffect =
   /** Read the sums from the records: all of the budget's, or the one of the key. */
   | {
@@ -168,7 +168,7 @@ function setBudgets(
   return check(withInFlight({ ...state, budgets: next }), now, effects);
 }
 
-/** Counts the calls in flight anew. */
+/** Recounts the calls in flight. */
 function withInFlight(state: BudgetsState): BudgetsState {
   const budgets = state.budgets.map((each): BudgetState => {
     const cleared = Object.entries(each.sums).map(([key, sum]): [string, BudgetSum] => [
@@ -284,7 +284,7 @@ function bookCalls(
   const effects: BudgetEffect[] = [];
   const advanced = advance(state, now, effects);
   const budgets = advanced.budgets.map((each) => {
-    // What is read later contains these calls.
+    // Sums that are read later contain these calls.
     if (!each.isKnown) return each;
     let next = each;
     for (const call of removed) next = book(next, call, -1, effects);
@@ -391,7 +391,7 @@ function passTime(state: BudgetsState, _event: unknown, now: Millis): BudgetsSte
   return check(advance(current, now, all), now, all, { withForecast: true });
 }
 
-/** Moves every budget to its period at the time. */
+/** Moves every budget to the period that contains the time. */
 function advance(state: BudgetsState, now: Millis, effects: BudgetEffect[]): BudgetsState {
   let isChanged = false;
   const budgets = state.budgets.map((each) => {
@@ -419,7 +419,7 @@ function moveTo(each: BudgetState, bounds: PeriodBounds, effects: BudgetEffect[]
   return { ...each, bounds, sums, isKnown: each.isKnown && !isBack };
 }
 
-/** Gives the warnings that are due: of the sums that differ from those before, or of all. The forecast is made as time passes. */
+/** Emits the warnings that are due: for the sums that changed, or for all. Forecasts become due as time passes. */
 function check(
   state: BudgetsState,
   now: Millis,
@@ -477,7 +477,7 @@ function checkSum(
   return withSum(each, key, { ...sum, fired: [...kept, ...fired] });
 }
 
-/** Whether a warning belongs to this period. A rolling one warns again after its length. */
+/** Whether a warning belongs to this period. A rolling budget warns again after the length of its period. */
 function isCurrent(
   { period }: Budget,
   { from, to }: PeriodBounds,

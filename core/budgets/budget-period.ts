@@ -62,8 +62,8 @@ function calendarBounds(
 }
 
 /**
- * An hour that the clocks show twice is two hours. Hours are counted from the start of the day, so that there are no gaps and no
- * overlaps where clocks change by half an hour.
+ * An hour that the clocks repeat counts as two hours. Hours are counted from the start of the day, so that there are no
+ * gaps and no overlaps where clocks change by half an hour.
  */
 function hourBounds(zone: string, now: Millis): PeriodBounds {
   const day = calendarBounds("day", zone, now);

@@ -10,7 +10,7 @@ import {
 } from "./budget.ts";
 import { budgetPeriod, type PeriodBounds, rollingStepMs } from "./budget-period.ts";
 
-/** A part of a sum: what the calls used that began in a period, or in a step of a rolling one. */
+/** A part of a sum: the use of the calls that began in a period, or in a step of a rolling period. */
 export interface SumPart {
   readonly at: Millis;
   readonly used: bigint;
@@ -102,7 +102,7 @@ export function usedSince({ parts, from, used }: BudgetSum, since: Millis): bigi
   return total;
 }
 
-/** Returns how many calls a sum has since a time, and of how many the use is not known. */
+/** Returns the number of calls of a sum since a time, and how many of them have unknown use. */
 export function callsSince({ parts }: BudgetSum, since: Millis): { calls: number; unknown: number } {
   let calls = 0;
   let unknown = 0;
@@ -148,8 +148,8 @@ export function inFlightSince(
 }
 
 /**
- * Returns when a budget that is used up has room again: when its period ends, or when enough of a rolling one is past. Null if it
- * never has by itself.
+ * Returns when a used-up budget has room again: when its period ends, or when enough of a rolling period has passed. Null
+ * if it never has room again by itself.
  */
 export function roomAt(
   { active }: BudgetState,

@@ -46,7 +46,7 @@ export interface Budget {
   /** In percent, ascending. */
   readonly thresholds: readonly number[];
   readonly atLimit: "warn" | "block";
-  /** Whether a call needs room for all that it may use. Else it needs any room at all. */
+  /** Whether a call needs room for all that it may use; otherwise any room is enough. */
   readonly reserve: boolean;
   /** What happens to a call that can't be decided. */
   readonly fail: "open" | "closed";
@@ -63,7 +63,7 @@ export interface ActiveBudget {
   readonly liftedUntil: Millis | null;
 }
 
-/** What is known of a call: undefined if it is not known yet, null if it never will be. */
+/** What is known about a call: undefined if it is not known yet, null if it never will be. */
 export type CallFacts = { readonly [Key in ScopeKey]?: string | null };
 
 /** What one call used. Null is unknown. */
@@ -91,8 +91,8 @@ export const MAX_BUDGETS = 100;
 const NOT_SPENT = "plan";
 
 /**
- * Whether a budget counts a call; undefined if that depends on a fact that is not known yet. A key that never will be known does not
- * match.
+ * Whether a budget counts a call; undefined if that depends on a fact that is not known yet. A key that will never be
+ * known does not match.
  */
 export function matchesScope({ scope, unit, period }: Budget, facts: CallFacts): boolean | undefined {
   let isUnknown = false;
@@ -132,7 +132,7 @@ export function neededFacts({ scope, unit, period }: Budget): readonly ScopeKey[
   return [...needed];
 }
 
-/** Returns what a call adds to a budget. Null: unknown. It is not known whether a cost is spent if the billing mode is unknown. */
+/** Returns what a call adds to a budget. Null if unknown: without a billing mode, it is not known whether a cost is spent. */
 export function usedOf(
   { unit, scope }: Budget,
   { facts, costPicoUsd, tokens }: CallUse & { readonly facts: CallFacts },

@@ -40,7 +40,7 @@ const MAX_VALUE_CHARACTERS = 256;
 const MAX_THRESHOLDS = 10;
 const MAX_THRESHOLD = 1_000;
 
-/** The largest amount: what 64 bits hold, in pico-USD over nine million USD. */
+/** The largest amount: the largest signed 64-bit integer, which is over nine million USD in pico-USD. */
 const MAX_LIMIT = 2n ** 63n - 1n;
 
 class Invalid extends Error {

@@ -3,7 +3,7 @@ import type { BudgetEffect } from "../../core/budgets/budget-machine.ts";
 import type { PeriodBounds } from "../../core/budgets/budget-period.ts";
 import type { Millis } from "../../core/values/time.ts";
 
-/** What is told of a budget. `key` is the session of a budget per session, else empty. */
+/** A notice about a budget. `key` is the session of a budget per session, otherwise empty. */
 export type BudgetNotice = { readonly budget: Budget; readonly key: string } & (
   | {
       /** `budget.exceeded` from 100 %. */
@@ -23,7 +23,7 @@ export type BudgetNotice = { readonly budget: Budget; readonly key: string } & (
   | { readonly event: "budget.lift_ended" }
 );
 
-/** Returns what an effect tells. */
+/** Returns the notice of an effect. */
 export function noticeOf(budget: Budget, effect: Exclude<BudgetEffect, { kind: "load_sums" }>): BudgetNotice {
   switch (effect.kind) {
     case "warn": {

@@ -14,7 +14,10 @@ import type { CaptureBatch, Store } from "../store/port/store.ts";
 import { type BudgetNotice, noticeOf } from "./budget-notice.ts";
 import { type BudgetSources, listBudgets, loadSums } from "./load-budgets.ts";
 
-/** Keeps the state of all budgets: what is booked, what is in flight, and what was warned of. No method throws, except `store()`. */
+/**
+ * Keeps the state of all budgets: their sums, the calls in flight, and the warnings given. No method throws, except
+ * `store()`.
+ */
 export interface BudgetTracker {
   /** Stores a batch with `insert`, and books what it changes. Throws what `insert` throws. */
   store(batch: CaptureBatch, insert: () => void): void;
@@ -51,7 +54,7 @@ export interface BudgetTrackerPorts {
   onFailure(cause: unknown): void;
 }
 
-/** How often budgets are looked after, in milliseconds: with any, and without. */
+/** How often the budgets are checked, in milliseconds: if there are any, and if there are none. */
 const TICK_MS = 1_000;
 const IDLE_TICK_MS = 30_000;
 
@@ -85,7 +88,7 @@ export function createBudgetTracker(ports: BudgetTrackerPorts): BudgetTracker {
     }
   };
   const send = (event: BudgetEvent) => guarded(() => dispatch(state, event));
-  // Those that fail closed do so before the store is open.
+  // Budgets that fail closed refuse calls before the store is open.
   const configured = ports.configured.map((budget) => ({ budget, isPaused: false, liftedUntil: null }));
   const set = { kind: "budgets_set", budgets: configured } as const;
   state.current = budgetTransition(state.current, set, ports.clock.now()).state;
@@ -136,7 +139,7 @@ function refresh(state: TrackerState): void {
   for (const listener of state.listeners) listener();
 }
 
-/** Tells of lifts that began since the state before. */
+/** Sends a notice for each lift that began since the previous state. */
 function noteLifts({ ports, current }: TrackerState, before: BudgetsState, now: Millis): void {
   for (const { active } of current.budgets) {
     const { budget, liftedUntil } = active;

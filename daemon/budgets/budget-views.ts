@@ -116,7 +116,7 @@ function statusOf(
   return spent > 0n && spent * 100n >= budget.limit * BigInt(first) ? "warning" : "ok";
 }
 
-/** A budget of which a status line tells. */
+/** A budget that a status line shows. */
 export type NearBudget = Pick<BudgetView, "name" | "status" | "used_percent" | "lifted_until">;
 
 /** Returns the budgets that a person should know of: those that reached a threshold, or stop calls. */
@@ -133,7 +133,7 @@ export function describeBudgetTroubles(views: readonly BudgetView[]): string[] {
     const refuses = budget.at_limit === "block" ? " Its calls are refused." : "";
     if (status === "unknown")
       return [`The records of budget ${name} can't be read, so its sum is not known.`];
-    if (status === "tripped") return [`Budget ${name} was reached too quickly.${refuses} ${show}`];
+    if (status === "tripped") return [`Budget ${name} was used up too quickly.${refuses} ${show}`];
     if (status !== "exceeded" || spent === null) return [];
     const amount = (text: string) => formatBudgetAmount(unit, BigInt(text));
     return [`Budget ${name} is used up: ${amount(spent)} of ${amount(limit)}.${refuses} ${show}`];

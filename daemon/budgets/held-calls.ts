@@ -129,7 +129,7 @@ export function createHeldCalls(ports: HeldCallPorts): HeldCalls {
   };
 }
 
-/** What is known of a held call at once. */
+/** What is known about a held call at once. */
 interface KnownCall {
   readonly question: CallQuestion;
   readonly head: RequestHead;

@@ -39,11 +39,11 @@ export function describeNotice(notice: BudgetNotice, formatTime: (at: Millis) =>
       return `${name}: ${usedPercent(budget.limit, notice.used)} % used (${used}).${stops} ${show}`;
     }
     case "budget.forecast":
-      return `${name}: at this pace gone by ${formatTime(notice.goneAt)} (${formatBudgetAmount(budget.unit, notice.used)} of ${amount(budget.limit)} used). ${show}`;
+      return `${name}: at this pace used up by ${formatTime(notice.goneAt)} (${formatBudgetAmount(budget.unit, notice.used)} of ${amount(budget.limit)} used). ${show}`;
     case "budget.guard_tripped": {
       const stops =
         budget.atLimit === "block" ? ` Its calls are refused until ${formatTime(notice.until)}.` : "";
-      return `${name}: ${amount(budget.limit)} were reached too quickly.${stops} ${show}`;
+      return `${name}: ${amount(budget.limit)} were used up too quickly.${stops} ${show}`;
     }
     case "budget.lifted":
       return `${name} is lifted until ${formatTime(notice.until)}. ${show}`;

@@ -20,7 +20,7 @@ export interface WebhookService {
   start(): void;
   /** Keeps an event until it is delivered. Never throws. */
   addLimitEvent(event: LimitEvent): void;
-  /** The same for what happens to a budget. */
+  /** Keeps an event of a budget until it is delivered. Never throws. */
   addBudgetNotice(notice: BudgetNotice): void;
   status(): readonly WebhookStatus[];
   /** Ends requests in progress; what they sent is sent again after the next start. */

@@ -50,7 +50,7 @@ interface State {
   readonly webhook: ConfiguredWebhook;
   readonly queue: EventQueue;
   readonly host: string;
-  /** The key of the stored progress. A new URL has another key, so it begins like a new webhook. */
+  /** The key of the stored progress. A changed URL has another key, so it begins like a new webhook. */
   readonly key: string;
   progress: WebhookProgress | null;
   /** The message that failed, which is sent again. */

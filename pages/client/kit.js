@@ -1,5 +1,5 @@
 // The script of all pages. Without it the pages work: it only saves page loads and adds keys, copies, pictures and live
-// updates. It is no module: a browser fetches modules with an Origin, which the local API refuses.
+// updates. It is not a module: a browser fetches modules with an Origin, which the local API refuses.
 
 /** How long an answer may take before the page says that it is loading, in milliseconds. */
 const BUSY_AFTER_MS = 300;

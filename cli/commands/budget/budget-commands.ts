@@ -51,10 +51,10 @@ export class BudgetSetCommand extends MeterCommand {
     description: "With --block: refuse a call also if it may use more than is left",
   });
   failClosed = Option.Boolean("--fail-closed", false, {
-    description: "With --block: refuse calls that can't be decided",
+    description: "With --block: also refuse calls that can't be checked in time",
   });
   coolDown = Option.String("--cool-down", {
-    description: "Make it a rate guard: stop its calls for this long, such as 10m",
+    description: "Make it a rate guard: once the amount is used up, refuse calls for this long, such as 10m",
   });
   json = Option.Boolean("--json", false, { description: "Print JSON" });
 
@@ -84,7 +84,7 @@ export class BudgetShowCommand extends MeterCommand {
   static override paths = [["budget", "show"]];
   static override usage = Command.Usage({
     category: CATEGORY,
-    description: "Explain the number of a budget, and list what was done to it",
+    description: "Show how a budget's sum was counted, and its history",
     examples: [["Explain a budget", "meter budget show monthly"]],
   });
 
@@ -101,7 +101,7 @@ export class BudgetPauseCommand extends MeterCommand {
   static override paths = [["budget", "pause"]];
   static override usage = Command.Usage({
     category: CATEGORY,
-    description: "Pause a budget: it counts, and neither warns nor refuses calls",
+    description: "Stop a budget's warnings and refusals; it still counts",
     examples: [["Pause a budget", "meter budget pause monthly"]],
   });
 
@@ -150,7 +150,7 @@ export class BudgetLiftCommand extends MeterCommand {
   static override usage = Command.Usage({
     category: CATEGORY,
     description: "Let calls pass a budget for a while",
-    details: "The budget counts on, and warns. Who lifted it and why is kept: see `meter budget show`.",
+    details: "The budget still counts and warns. `meter budget show` lists who lifted it, when and why.",
     examples: [["Continue for an hour", "meter budget lift monthly --for 1h --reason 'release day'"]],
   });
 

@@ -68,7 +68,7 @@ function statusCell(view: BudgetView, now: number): string {
   if (status === "lifted") return `lifted until ${clock(lifted_until, now)}`;
   if (status === "tripped") return `stopped until ${clock(tripped_until, now)}`;
   if (status === "exceeded") return budget.at_limit === "block" ? "used up, refuses calls" : "used up";
-  return gone_at === null ? status : `gone by ${clock(gone_at, now)}`;
+  return gone_at === null ? status : `used up by ${clock(gone_at, now)}`;
 }
 
 /** Renders the budgets as a table with notes below. */

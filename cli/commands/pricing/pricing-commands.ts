@@ -75,9 +75,9 @@ export class PricingPullCommand extends MeterCommand {
     category: "Prices",
     description: "Pull the published rates now",
     details: `
-      Pulls from \`[pricing] source\` or \`pull_url\` if one is set, otherwise from the cloud. Of a public price list, rates
-      that change more than tenfold or between free and paid are held back, and the others are applied from today. A pull
-      from the cloud is applied as a whole or not at all. Stored requests keep their cost; see \`meter recompute-costs\`.
+      Pulls from \`[pricing] source\` or \`pull_url\` if one is set, otherwise from the cloud. Rates of a public price
+      list that change more than tenfold or between free and paid are held back; the others apply from today. A pull from
+      the cloud is applied as a whole or not at all. Stored requests keep their cost; see \`meter recompute-costs\`.
     `,
     examples: [
       ["Pull LiteLLM's price list", "meter pricing pull --source litellm"],
@@ -127,7 +127,7 @@ export class PricingImportCommand extends MeterCommand {
   static override usage = Command.Usage({
     category: "Prices",
     description: "Import a price list from a file or an https URL",
-    details: "The rates are judged as those of a pull, and apply from today.",
+    details: "The rates pass the same checks as those of a pull, and apply from today.",
     examples: [
       ["Import a copy of LiteLLM's list", "meter pricing import prices.json --format litellm"],
       ["Import from a URL", "meter pricing import https://models.dev/api.json --format models.dev"],
@@ -152,7 +152,10 @@ export class PricingAutoPullCommand extends MeterCommand {
     category: "Prices",
     description: "Turn regular pulls of the published rates on or off",
     examples: [
-      ["Pull every six hours, or as [pricing] pull_interval is set", "meter pricing auto-pull on"],
+      [
+        "Pull at the interval of [pricing] pull_interval, by default every six hours",
+        "meter pricing auto-pull on",
+      ],
       ["Pull LiteLLM's price list regularly", "meter pricing auto-pull on --source litellm"],
       ["Stop pulling", "meter pricing auto-pull off"],
     ],

@@ -8,7 +8,7 @@ export class WebhookTestCommand extends MeterCommand {
     description: "Send a test message to each webhook",
     details: `
       Sends the event webhook.test to each [[webhooks]] of config.toml, signed like every other message, and shows the
-      responses. Fails if one is no 2xx. See docs/webhooks.md.
+      responses. Exits with 1 if a response is not a 2xx. See docs/webhooks.md.
     `,
     examples: [["Test the webhooks", "meter webhook test"]],
   });

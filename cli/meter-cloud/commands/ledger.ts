@@ -19,7 +19,7 @@ const CHAIN_TITLES: Readonly<Record<ChainName, string>> = {
 export class LedgerVerifyCommand extends CloudCommand {
   static override paths = [["ledger", "verify"]];
   static override usage = Command.Usage({
-    category: "Evidence",
+    category: "Ledgers and erasure",
     description: "Check that a workspace's ledgers were not changed",
     details: `
       Checks prompt views, audit events and costs. For costs, compares each request with the digest sealed when it was

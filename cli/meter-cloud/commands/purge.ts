@@ -8,7 +8,7 @@ import { cloudExitCodes } from "../cloud-exit-codes.ts";
 export class PurgeCommand extends CloudCommand {
   static override paths = [["purge"]];
   static override usage = Command.Usage({
-    category: "Evidence",
+    category: "Ledgers and erasure",
     description: "Erase workspaces and accounts deleted 30 days ago or earlier",
     details: `
       \`serve\` does this every hour. Without \`--now\` this command only lists what is due; with \`--now\` it erases it.

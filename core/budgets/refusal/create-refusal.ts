@@ -13,7 +13,7 @@ export interface CallRefusal {
   readonly body: string;
 }
 
-/** The longest `retry-after`, in seconds. A client that believes it anyway comes back within a day. */
+/** The longest `retry-after`, in seconds. A client that obeys it retries within a day. */
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 /**

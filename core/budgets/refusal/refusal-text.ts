@@ -28,7 +28,7 @@ export function isMisread(text: string): boolean {
   return MISREAD_TEXTS.some((pattern) => pattern.test(text));
 }
 
-/** U+2060 has no width. Between two letters of a word, it makes the word another one to a program. */
+/** U+2060 has no width. Between two letters, it makes a word a different word to a program. */
 const WORD_JOINER = "\u2060";
 
 /** Breaks up what a client may misread with characters that people do not see. */

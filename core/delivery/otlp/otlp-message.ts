@@ -42,7 +42,7 @@ export function createOtlpRequest(
 
 /**
  * Whether a response means that sending the same message again is useless: the collector can't read it, or it is too large.
- * Source: OTLP 1.x, "Bad Data". Other errors may be of the configuration, so the message waits.
+ * Source: OTLP 1.x, "Bad Data". Other errors may come from the configuration, so the message waits.
  */
 export const isRejected = (result: CloudResult): boolean =>
   result.kind === "http" && (result.status === 400 || result.status === 413 || result.status === 422);

@@ -35,7 +35,7 @@ export interface ClientReport {
   readonly at: Millis;
   /** The start of the interval or of the counter. Null for a request. */
   readonly startedAt: Millis | null;
-  /** `unknown` if the client does not tell. */
+  /** `unknown` if the client does not state it. */
   readonly model: string;
   readonly tokens: TokenCounts;
   /** What the client computed. */

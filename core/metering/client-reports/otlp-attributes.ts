@@ -45,13 +45,13 @@ export function readNumber(value: unknown): number | null {
 export const readTokens = (attributes: Attributes, key: string): number | null =>
   readCount(readNumber(attributes.get(key)));
 
-/** Reads an id; null if it is none. */
+/** Reads an id; null if the value is not one. */
 export function readAttributeId(attributes: Attributes, key: string): string | null {
   const value = attributes.get(key);
   return typeof value === "string" && ID.test(value) ? value : null;
 }
 
-/** Reads a name; null if it is none. */
+/** Reads a name; null if the value is not one. */
 export function readAttributeName(attributes: Attributes, key: string): string | null {
   const value = attributes.get(key);
   return typeof value === "string" && NAME.test(value) ? value : null;
@@ -65,7 +65,7 @@ export function readUsdAttribute(attributes: Attributes, key: string): bigint | 
   return pico === null || pico < 0n || pico > MAX_COST_PICO_USD ? null : pico;
 }
 
-/** Reads a time in nanoseconds since the epoch, a text or a number. Null if it is no time. */
+/** Reads a time in nanoseconds since the epoch, a text or a number. Null if the value is not a time. */
 export function readNanos(value: unknown): Millis | null {
   const isText = typeof value === "string" && /^\d{1,20}$/.test(value);
   if (!isText && typeof value !== "number") return null;

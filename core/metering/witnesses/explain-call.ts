@@ -19,7 +19,9 @@ export interface CallDifference {
   readonly reason: DifferenceReason;
 }
 
-/** How long after a failed call another one of its session and model counts as its repeat. Claude Code waits up to minutes. */
+/**
+ * How long after a failed call another call of its session and model counts as a retry of it. Claude Code waits up to minutes.
+ */
 const RETRY_WINDOW_MS = 10 * 60_000;
 
 /** How close to a call another one must have been metered to show that the proxy was running. */
@@ -92,8 +94,8 @@ const retryKey = ({ session, model, requestedModel }: WireCallEvidence) =>
   JSON.stringify([session, requestedModel ?? model]);
 
 /**
- * Whether the client closed the connection while it received a response: no other failure after a status is of the network and can't
- * be retried. Source: docs/specification.md#error-classification.
+ * Whether the client closed the connection while it received a response: no other network failure after a status can't be
+ * retried. Source: docs/specification.md#error-classification.
  */
 const isAborted = ({ errorClass, retryable, httpStatus }: WireCallEvidence) =>
   errorClass === "network" && retryable === false && httpStatus !== null;

@@ -15,7 +15,7 @@ export function nameRootSessions({
   return client.map((report) => ({ ...report, session: roots.get(report.session) ?? report.session }));
 }
 
-/** What belongs together, while it is joined. */
+/** Parts of one call while they are joined. */
 interface OpenCall {
   wire: WireCallEvidence | null;
   log: LogEvidence | null;

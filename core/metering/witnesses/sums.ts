@@ -20,7 +20,7 @@ export interface DaySum {
   /** The end of the last part. */
   readonly at: Millis;
   readonly totals: WitnessTotals;
-  /** Whether it can't be divided by days: it is of a whole session, or a counter that began before this day was read. */
+  /** Whether it can't be divided by days: it covers a whole session, or its counter began before this day. */
   readonly isCumulative: boolean;
 }
 
