@@ -50,7 +50,7 @@ export type { PublishedRate, RatePull } from "../wire/pricing-rates.ts";
 export { loadBundledRates } from "./bundled-rates.ts";
 export { PICO_USD_PER_USD } from "./decimal.ts";
 export type { PriceFactor } from "./factors.data.ts";
-export { isPullUrlAllowed, judgePull, type PullVerdict } from "./guard.ts";
+export { judgePull, type PullVerdict } from "./guard.ts";
 export { formatPicoUsd, formatUsd } from "./money.ts";
 export { createPriceBook, type PriceBook, type PriceBookOptions, type RateQuery } from "./price-book.ts";
 export { type CostLine, type PricedUsage, priceUsage, type UsageToPrice } from "./price-usage.ts";

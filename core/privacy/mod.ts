@@ -68,8 +68,6 @@ export type { RedactionRule } from "./redaction/rule.ts";
 export { type PeriodVerdict, readPeriod } from "./retention/read-period.ts";
 export {
   clampWindow,
-  defaultFrom,
-  isWithinReach,
   type ReachFacts,
   type ReadEndpoint,
   type UtcPeriod,

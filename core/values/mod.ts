@@ -3,10 +3,9 @@
  * project slugs, and the shape of a state machine. It imports no other room.
  *
  * ```ts
- * import { normaliseSlug, truncateText, uuidV7 } from "./mod.ts";
+ * import { normaliseSlug, uuidV7 } from "./mod.ts";
  *
  * console.log(normaliseSlug("  My Shop (EU) ")); // my-shop-eu
- * console.log(truncateText("naïve", 3).text); // na
  * console.log(uuidV7(Date.UTC(2026, 0, 1), new Uint8Array(10)).slice(0, 8)); // 019b76da
  * ```
  *
@@ -14,14 +13,11 @@
  */
 
 export type { Sha256 } from "./hash.ts";
-export { hashText } from "./hash-text.ts";
-export {
-  type ClearTimerEffect,
-  runTable,
-  type SetTimerEffect,
-  type Step,
-  type Table,
-  type Transition,
+export type {
+  ClearTimerEffect,
+  SetTimerEffect,
+  Step,
+  Transition,
 } from "./machine.ts";
 export { isPlan, PLANS, type Plan } from "./plan.ts";
 export type {
@@ -34,6 +30,5 @@ export type {
   TokenCounts,
 } from "./record.ts";
 export { normaliseSlug } from "./slug/normalise-slug.ts";
-export { type TruncatedText, truncateText } from "./text/truncate-text.ts";
 export type { CalendarDate, Millis } from "./time.ts";
-export { isUuid, uuidV7 } from "./uuid.ts";
+export { uuidV7 } from "./uuid.ts";

@@ -18,8 +18,6 @@
  *
  * @module
  */
-export { ERROR_CLASSES } from "../values/record-fields.ts";
-export { decodeBase64, decodeBase64Url, encodeBase64, encodeBase64Url } from "./base64.ts";
 export {
   type BodyEnvelopeV021,
   type BodyUploadResponse,
@@ -46,8 +44,6 @@ export {
   parseMetadataRecord,
 } from "./metadata-record.ts";
 export {
-  formatPairingCode,
-  normalisePairingCode,
   type PairingPollRequest,
   type PairingPollResponse,
   type PairingStartRequest,

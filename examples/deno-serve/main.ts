@@ -1,5 +1,6 @@
 // The cloud in another program: the app that `meter-cloud serve` serves, for anything that calls a `fetch` handler. On
 // Deno: `deno serve -A --host 127.0.0.1 examples/deno-serve/main.ts`, then open http://127.0.0.1:8000/sign-up.
+import { Buffer } from "node:buffer";
 import process from "node:process";
 import { createBetterAuthAccounts } from "../../adapters/accounts/mod.ts";
 import { systemClock } from "../../adapters/clock/mod.ts";
@@ -14,7 +15,6 @@ import {
 } from "../../cloud/mod.ts";
 import { loadBundledRates } from "../../core/pricing/mod.ts";
 import { uuidV7 } from "../../core/values/mod.ts";
-import { encodeBase64Url } from "../../core/wire/mod.ts";
 
 const { DATABASE_URL, METER_CLOUD_AUTH_SECRET, BASE_URL: baseUrl = "http://127.0.0.1:8000" } = process.env;
 const clock = systemClock;
@@ -31,7 +31,7 @@ const mail = async ({ to, subject }: { to: string; subject: string }) => console
 const accounts = createBetterAuthAccounts(db, {
   baseUrl,
   // Signs sessions. A new secret at each start ends them.
-  secret: METER_CLOUD_AUTH_SECRET ?? encodeBase64Url(randomBytes(32)),
+  secret: METER_CLOUD_AUTH_SECRET ?? Buffer.from(randomBytes(32)).toString("base64url"),
   newId: () => uuidV7(clock.now(), randomBytes(10)),
   mail,
   policy: createSignUpPolicy({ db, clock, randomBytes, sha256 }, { openSignUp: false }),
