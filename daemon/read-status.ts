@@ -4,6 +4,7 @@ import {
   splitAddedHosts,
 } from "../core/metering/coverage/unlisted-hosts.ts";
 import { formatQuantity } from "../core/values/text/format-quantity.ts";
+import { DAY_MS } from "../core/values/time.ts";
 import {
   configuredProvider,
   type DaemonHealth,
@@ -15,8 +16,6 @@ import type { OtlpStatus } from "./otlp/otlp-service.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
 import type { RecordWriterHealth } from "./store/record-writer.ts";
 import type { WebhookStatus } from "./webhooks/webhook-worker.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Returns the writer's health, or the trouble of the store if the writer has not met it yet. */
 export function readStoreHealth({ ports, writer }: RunningDaemon): RecordWriterHealth {

@@ -21,7 +21,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { type CertificatePair, CertificateStoreError } from "../../core/ports/certificates.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { DAY_MS, type Millis } from "../../core/values/time.ts";
 import { makeFolder } from "../files/make-folder.ts";
 import {
   authorityExtensions,
@@ -30,8 +30,6 @@ import {
   nameConstraints,
   SERVER_AUTHENTICATION,
 } from "./issue-certificate.ts";
-
-const dayMs = 86_400_000;
 
 /** Validity of the authority's certificate, in days. */
 export const authorityDays = 1_095;
@@ -143,7 +141,7 @@ export function reasonToIssue(
   if (certificate === null) return "damaged";
   const publicKey = createPublicKey(keyPem);
   if (!certificate.verify(publicKey)) return "damaged";
-  if (Date.parse(certificate.validTo) - now < authorityRenewDays * dayMs) return "expiring";
+  if (Date.parse(certificate.validTo) - now < authorityRenewDays * DAY_MS) return "expiring";
   if (Date.parse(certificate.validFrom) > now) return "damaged"; // made by a clock that ran ahead
   // Earlier versions were not limited to TLS servers. `keyUsage` is Node's name for the extended key usage.
   if (!certificate.keyUsage?.includes(SERVER_AUTHENTICATION)) return "outdated";
@@ -159,8 +157,8 @@ function issueAuthority(key: KeyObject, hosts: readonly string[], now: Millis): 
     issuer: subject,
     publicKey,
     signingKey: key,
-    notBefore: now - 2 * dayMs,
-    notAfter: now + authorityDays * dayMs,
+    notBefore: now - 2 * DAY_MS,
+    notAfter: now + authorityDays * DAY_MS,
     extensions: authorityExtensions(publicKey, hosts),
   });
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import type { CertificatePair, LeafIssuer } from "../../core/ports/certificates.ts";
+import { DAY_MS } from "../../core/values/time.ts";
 import {
   ipBytes,
   issueCertificate,
@@ -7,8 +8,6 @@ import {
   permitsHost,
   serverExtensions,
 } from "./issue-certificate.ts";
-
-const dayMs = 86_400_000;
 
 /** Validity of a server certificate, in days. Short, since a new one costs a fraction of a millisecond. */
 export const leafDays = 30;
@@ -34,8 +33,8 @@ export function createLeafIssuer(authority: CertificatePair): LeafIssuer {
         throw new RangeError(`not a host: ${JSON.stringify(host)}`);
       if (!permitsHost(certificate, host)) throw new RangeError(`the authority may not sign for ${host}`);
       if (now > authorityEnd) throw new RangeError("the authority has expired");
-      const notBefore = now - leafBackdateDays * dayMs;
-      const notAfter = Math.min(now + leafDays * dayMs, authorityEnd);
+      const notBefore = now - leafBackdateDays * DAY_MS;
+      const notAfter = Math.min(now + leafDays * DAY_MS, authorityEnd);
       const certificatePem = issueCertificate({
         // The space keeps it from being a host name, which OpenSSL would check against the constraints of an IP leaf.
         subject: `meter ${host}`.slice(0, 64), // X.520's limit

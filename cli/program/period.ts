@@ -1,5 +1,6 @@
 import { UsageError } from "clipanion";
-import type { Millis } from "../../core/values/time.ts";
+import { type CalendarDate, DAY_MS, HOUR_MS, MINUTE_MS, type Millis } from "../../core/values/time.ts";
+import { parseCalendarDate } from "../../core/wire/instant.ts";
 
 /** The period of a report: half-open; `null` means unbounded. */
 export interface ReportPeriod {
@@ -14,7 +15,7 @@ export interface PeriodOptions {
   to: string | undefined;
 }
 
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+const unitMs = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS } as const;
 
 /** Returns the start of a calendar day, local or UTC, moved by `offset` days; null if it is not a date. */
 function startOfDay(date: string, utc: boolean, offset: number): Millis | null {
@@ -64,4 +65,12 @@ export function readPeriod({ since, from, to }: PeriodOptions, now: Millis, utc:
   if (start !== null && end !== null && end <= start)
     throw new UsageError("The period ends before it begins.");
   return { from: start, to: end };
+}
+
+/** Reads the value of an option that takes a date; null if the option is not given. */
+export function readDateOption(option: string, text: string | undefined): CalendarDate | null {
+  if (text === undefined) return null;
+  if (parseCalendarDate(text) === null)
+    throw new UsageError(`Invalid value for ${option}: ${text}. Expected: a date such as 2026-11-21.`);
+  return text;
 }

@@ -3,7 +3,6 @@ import type { IsKnownHost } from "../../core/metering/coverage/unlisted-hosts.ts
 import { describeSplit, shownParts } from "../../core/pricing/cost-split.ts";
 import { formatFixedUsd, formatPicoUsd } from "../../core/pricing/money.ts";
 import { formatCount } from "../../core/values/text/format-count.ts";
-import { formatCsvField } from "../../core/values/text/format-csv-field.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import { countPart, formatRowCost } from "../../daemon/store/format-row-cost.ts";
 import type {
@@ -14,7 +13,7 @@ import type {
 } from "../../daemon/store/port/reports.ts";
 import { totalInput, totalOutput, totalTokens } from "../../daemon/store/token-sums.ts";
 import { coverageLines } from "./coverage.ts";
-import { printable } from "./printable.ts";
+import { renderCsvTable } from "./csv-table.ts";
 import { streamsWithoutUsageLines } from "./streams-without-usage.ts";
 import { type Column, renderTable, tableFits } from "./table.ts";
 
@@ -191,7 +190,7 @@ function sourceNotes({ bySource: { provider, estimated } }: ReportRow): string[]
 
 /** Renders the report as CSV: exact sums, costs in USD as decimal text. */
 export function renderCsv(dimensions: readonly ReportGrouping[], rows: readonly ReportRow[]): string {
-  const head = [
+  const columns = [
     ...[
       ...dimensions,
       "requests",
@@ -207,14 +206,14 @@ export function renderCsv(dimensions: readonly ReportGrouping[], rows: readonly 
   ];
   const lines = rows.map((row) => {
     const { tokens, split } = row;
-    const fields = [
-      ...keysOf(dimensions, row).map((key) => (key === null ? null : printable(key))),
+    const costs = [row.costPicoUsd, split.spentPicoUsd, split.planUsagePicoUsd, split.unknownBillingPicoUsd];
+    return [
+      ...keysOf(dimensions, row),
       ...[row.requests, row.errors, row.unpriced, row.incomplete],
       ...[tokens.prompt, tokens.cacheRead, tokens.cacheWrite, tokens.cacheWrite1h],
       ...[tokens.completion, tokens.thinking],
+      ...costs.map(formatPicoUsd),
     ];
-    const costs = [row.costPicoUsd, split.spentPicoUsd, split.planUsagePicoUsd, split.unknownBillingPicoUsd];
-    return [...fields.map(formatCsvField), ...costs.map(formatPicoUsd)].join(",");
   });
-  return [head.join(","), ...lines, ""].join("\r\n");
+  return renderCsvTable(columns, lines);
 }

@@ -1,4 +1,4 @@
-import type { Millis } from "../values/time.ts";
+import { HOUR_MS, type Millis } from "../values/time.ts";
 import { addDays, findZone, monthOf, weekdayOf, type ZoneCalendar } from "../values/zone.ts";
 import type { Budget, BudgetPeriod, CalendarPeriod } from "./budget.ts";
 
@@ -10,8 +10,6 @@ export interface PeriodBounds {
 
 /** A rolling period moves in this many steps, so that its sum is made of as many parts. */
 export const ROLLING_STEPS = 60;
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Returns the period that a time belongs to. A calendar period begins and ends by the clocks of its zone: a day has 23, 24 or 25

@@ -1,6 +1,7 @@
 import { effectiveBilling } from "../values/billing.ts";
 import type { RequestRecord } from "../values/record.ts";
 import { formatCount } from "../values/text/format-count.ts";
+import { HOUR_MS } from "../values/time.ts";
 import { describeFreeCall } from "./free-calls.ts";
 import { formatPicoUsd, formatRateText } from "./money.ts";
 import type { PriceBook } from "./price-book.ts";
@@ -55,18 +56,16 @@ export function explainRequest(request: RequestRecord, book: PriceBook): Explana
 }
 
 /** Milliseconds per hour, the `perUnit` of hourly rates. */
-const MS_PER_HOUR = 3_600_000;
-
 /** Formats the quantity of a cost line with thousands separators. */
 export function formatLineQuantity({ quantity, perUnit }: CostLine): string {
   const text = formatCount(quantity);
-  return perUnit === MS_PER_HOUR ? `${text} ms` : text;
+  return perUnit === HOUR_MS ? `${text} ms` : text;
 }
 
 /** Formats a rate as price lists show it: per million tokens, per item, or per hour. */
 export function formatLineRate({ label, perUnit }: CostLine, rate: number): string {
   // Micro-USD per million equals pico-USD per unit.
-  if (perUnit === MS_PER_HOUR) return `$${formatPicoUsd(BigInt(rate))} an hour`;
+  if (perUnit === HOUR_MS) return `$${formatPicoUsd(BigInt(rate))} an hour`;
   return labelsBilledEach.has(label)
     ? `$${formatPicoUsd(BigInt(rate))} each`
     : `$${formatRateText(rate)} / M`;

@@ -1,4 +1,4 @@
-import type { Millis } from "../values/time.ts";
+import { DAY_MS, type Millis } from "../values/time.ts";
 import {
   dashDate,
   matchesRule,
@@ -46,8 +46,6 @@ export interface PriceBookOptions {
 
 /** Maximum number of cached names, because clients choose names. */
 const MAX_CACHED_NAMES = 10_000;
-
-const MILLIS_PER_DAY = 86_400_000;
 
 interface DatedRow {
   row: RateRow;
@@ -293,7 +291,7 @@ function applicable(history: readonly DatedRow[], at: Millis): RateRow | null {
 function inDailyWindow({ daily }: RateRow, at: Millis): boolean {
   if (daily === null) return true;
   if (daily.weekdaysOnly === true && isWeekend(at)) return false;
-  const second = (((at % MILLIS_PER_DAY) + MILLIS_PER_DAY) % MILLIS_PER_DAY) / 1000;
+  const second = (((at % DAY_MS) + DAY_MS) % DAY_MS) / 1000;
   return daily.toSecond < daily.fromSecond
     ? second >= daily.fromSecond || second < daily.toSecond
     : second >= daily.fromSecond && second < daily.toSecond;

@@ -1,6 +1,4 @@
-import type { CalendarDate, Millis } from "./time.ts";
-
-const DAY_MS = 86_400_000;
+import { type CalendarDate, DAY_MS, type Millis } from "./time.ts";
 
 /** The calendar of a named time zone. Every day is one span of time, of 23 to 25 hours when clocks change. */
 export interface ZoneCalendar {

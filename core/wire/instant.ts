@@ -1,6 +1,4 @@
-import type { CalendarDate, Millis } from "../values/time.ts";
-
-const DAY_MS = 86_400_000;
+import { type CalendarDate, DAY_MS, type Millis } from "../values/time.ts";
 
 /** The earliest time in a payload: the start of year 1, because PostgreSQL has no year 0. */
 export const MIN_INSTANT: Millis = -62_135_596_800_000;

@@ -3,6 +3,7 @@ import { summariseCoverage } from "../../core/metering/coverage/coverage-summary
 import { explainRequest } from "../../core/pricing/explain-request.ts";
 import type { RequestRecord } from "../../core/values/record.ts";
 import { BILLING_MODES } from "../../core/values/record-fields.ts";
+import { DAY_MS } from "../../core/values/time.ts";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/wire/queries.ts";
 import type { RequestListQuery } from "../store/port/records.ts";
 import type { StatisticsQuery } from "../store/port/reports.ts";
@@ -89,8 +90,6 @@ const periodJson = (period: { from: number; to: number; days: "local" | "utc" })
 
 /** How many unpriced models the status has at most. */
 const MAX_UNPRICED_MODELS = 10;
-
-const DAY_MS = 86_400_000;
 
 async function getStatus(ports: ApiPorts, context: Context): Promise<Response> {
   const cloud = (await ports.cloud?.banner()) ?? null;

@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import { DAY_MS } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import { readLimitViews, toPercent } from "../limits/limit-views.ts";
 import { type DividedWindow, readShares, SHARE_GROUPS, type ShareGroup } from "../limits/read-shares.ts";
@@ -7,8 +8,6 @@ import { problem } from "./problem.ts";
 
 /** How many days of history a response has at most. */
 const MAX_HISTORY_DAYS = 90;
-
-const DAY_MS = 86_400_000;
 
 /** Creates the routes below `/v1/limits`. Access is checked before. */
 export function createLimitRoutes(ports: ApiPorts): Hono {

@@ -1,4 +1,4 @@
-import type { Millis } from "../../core/values/time.ts";
+import { DAY_MS, type Millis } from "../../core/values/time.ts";
 import { parseCalendarDate, parseInstant } from "../../core/wire/instant.ts";
 import { dayOf } from "../store/days.ts";
 import type { DayZone } from "../store/port/values.ts";
@@ -8,8 +8,6 @@ const MAX_PERIOD_DAYS = 400;
 
 /** The default period in days, including today. */
 export const DEFAULT_PERIOD_DAYS = 30;
-
-const DAY_MS = 86_400_000;
 
 /** The parsed period, or the problem with the query. */
 export type PeriodResult =

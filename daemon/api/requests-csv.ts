@@ -1,4 +1,4 @@
-import { formatCsvField } from "../../core/values/text/format-csv-field.ts";
+import { formatCsvLine } from "../../core/values/text/format-csv-field.ts";
 import type { RequestItem } from "../../core/wire/loopback-data.ts";
 
 const columns = [
@@ -30,6 +30,6 @@ const columns = [
 
 /** Formats requests as CSV (RFC 4180) with a header line. Unknown values are empty. */
 export function requestsCsv(items: readonly RequestItem[]): string {
-  const lines = items.map((item) => columns.map((column) => formatCsvField(item[column] ?? null)).join(","));
-  return [columns.join(","), ...lines, ""].join("\r\n");
+  const rows = items.map((item) => columns.map((column) => item[column] ?? null));
+  return [columns, ...rows].map(formatCsvLine).join("");
 }

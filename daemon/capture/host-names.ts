@@ -1,3 +1,5 @@
+import { DAY_MS } from "../../core/values/time.ts";
+
 /** Decides which names of unlisted hosts are counted, so that a program can't fill the database with them. */
 export interface HostNames {
   /** Returns the address if it may be stored, otherwise null. */
@@ -7,8 +9,6 @@ export interface HostNames {
 /** How many different addresses are named in a day, and how many below one domain. */
 const MAX_NAMES = 64;
 const MAX_NAMES_PER_SITE = 8;
-
-const DAY_MS = 86_400_000;
 
 /** A DNS name, an address or a bracketed IPv6 address, with a port or without. */
 const ADDRESS = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;

@@ -1,14 +1,13 @@
 import { summariseCoverage } from "../../core/metering/coverage/coverage-summary.ts";
 import { addToSplit, NO_COST } from "../../core/pricing/cost-split.ts";
 import { effectiveBilling } from "../../core/values/billing.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { MINUTE_MS, type Millis } from "../../core/values/time.ts";
 import type { FirstStep } from "../../pages/states.ts";
 import type { NowAnswer, NowTotal } from "../../pages/views/now.ts";
 import type { ApiPorts } from "../api/api-ports.ts";
 import { longWindowsOf, readLimitViews } from "../limits/limit-views.ts";
 import { dayOf } from "../store/days.ts";
 
-const MINUTE_MS = 60_000;
 const MINUTES = 60;
 
 /** How many requests of the last hour are read for its minutes, how many are listed, and how many calls in flight. */

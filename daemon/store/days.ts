@@ -1,4 +1,4 @@
-import type { CalendarDate, Millis } from "../../core/values/time.ts";
+import { type CalendarDate, DAY_MS, type Millis } from "../../core/values/time.ts";
 import type { DayZone } from "./port/values.ts";
 
 /** A calendar day as a half-open period. It is 23 or 25 hours long when daylight saving time starts or ends. */
@@ -8,13 +8,11 @@ export interface Day {
   to: Millis;
 }
 
-const dayMs = 86_400_000;
-
 /** Returns the day that contains the instant. A local day starts at its first instant, even if midnight is skipped or repeated. */
 export function dayOf(at: Millis, zone: DayZone): Day {
   if (zone === "utc") {
-    const from = Math.floor(at / dayMs) * dayMs;
-    return { date: new Date(from).toISOString().slice(0, 10), from, to: from + dayMs };
+    const from = Math.floor(at / DAY_MS) * DAY_MS;
+    return { date: new Date(from).toISOString().slice(0, 10), from, to: from + DAY_MS };
   }
   const local = new Date(at);
   const [year, month, day] = [local.getFullYear(), local.getMonth(), local.getDate()];

@@ -5,7 +5,7 @@ import type { UsageBucketGroup, UsageData, UsageGroup } from "../../core/pricing
 import type { UsagePlan } from "../../core/pricing/view/usage-plan.ts";
 import { addToSums, emptySums, sumOf, type UsageSums } from "../../core/pricing/view/usage-sums.ts";
 import type { BillingMode } from "../../core/values/record.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { DAY_MS, type Millis } from "../../core/values/time.ts";
 import type { UsageDimension } from "../../core/wire/usage.ts";
 import type { UsageGrouping } from "./port/reports.ts";
 import type { Turn } from "./port/values.ts";
@@ -33,8 +33,6 @@ import {
   type UsageColumn,
 } from "./usage-sums.ts";
 import { valueColumnOf } from "./value-sums.ts";
-
-const DAY_MS = 86_400_000;
 
 /** How many whole days one slice has at most: 5 ms with 700 series a day. Sums by value have a tenth of the rows. */
 const SLICE_DAYS = { series: 10, values: 30 } as const;

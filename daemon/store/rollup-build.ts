@@ -1,5 +1,5 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import type { StoreConnections } from "./connections.ts";
 import { type Day, dayOf } from "./days.ts";
 import type { RollupStore } from "./port/rollups.ts";
@@ -13,15 +13,7 @@ import {
   readLastSeq,
   readThroughSeq,
 } from "./rollups.ts";
-import {
-  forgetSpans,
-  HOUR_MS,
-  readDays,
-  readHours,
-  type SummedDays,
-  sumDay,
-  sumHour,
-} from "./summed-spans.ts";
+import { forgetSpans, readDays, readHours, type SummedDays, sumDay, sumHour } from "./summed-spans.ts";
 import type { Span } from "./usage-sums.ts";
 
 /** How many slots of rollups of another version one transaction deletes at most. */

@@ -1,5 +1,5 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
-import type { CalendarDate, Millis } from "../../core/values/time.ts";
+import { type CalendarDate, DAY_MS, type Millis } from "../../core/values/time.ts";
 import { dayOf } from "./days.ts";
 import type { Statistics, StatisticsQuery } from "./port/reports.ts";
 import type { DayZone, Turn } from "./port/values.ts";
@@ -18,8 +18,6 @@ import type { Span, SumQuery, SumRow } from "./usage-sums.ts";
 
 /** How many requests one slice sums if it reads them one by one: measured 13 ms per slice at 500,000 requests. */
 const SLICE_ROWS = 5_000;
-
-const DAY_MS = 86_400_000;
 
 const BY_MODEL: SumQuery = { columns: ["project", "provider", "model"], filters: {} };
 const BY_DAY: SumQuery = { columns: [], filters: {} };

@@ -1,5 +1,5 @@
 import type { SqliteConnection } from "../../core/ports/sqlite.ts";
-import type { Millis } from "../../core/values/time.ts";
+import { HOUR_MS, type Millis } from "../../core/values/time.ts";
 import { sumColumns, VALUE_COLUMNS } from "./rollup-definition.ts";
 import { bounds, type Span, sumsOfSeries } from "./usage-sums.ts";
 import { VALUE_TABLES, valueSums } from "./value-sums.ts";
@@ -8,8 +8,6 @@ import { VALUE_TABLES, valueSums } from "./value-sums.ts";
 // background build makes them again.
 
 /** The longest hour. The last one of a day is shorter if the clocks are moved by half an hour. */
-export const HOUR_MS = 3_600_000;
-
 /** The first and last of some slots. */
 export interface SlotBounds {
   readonly first: Millis;

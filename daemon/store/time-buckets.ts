@@ -1,4 +1,4 @@
-import type { Millis } from "../../core/values/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, type Millis } from "../../core/values/time.ts";
 import { dayOf } from "./days.ts";
 import type { TimeUnit } from "./port/reports.ts";
 import type { DayZone } from "./port/values.ts";
@@ -9,10 +9,6 @@ export interface TimeBucket {
   from: Millis;
   to: Millis;
 }
-
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /** Returns the period that contains the instant. */
 export function bucketOf(at: Millis, unit: TimeUnit, zone: DayZone): TimeBucket {

@@ -2,8 +2,8 @@ import { formatPicoUsd } from "../../../core/pricing/money.ts";
 import { isUnpriced } from "../../../core/pricing/unpriced.ts";
 import { effectiveBilling } from "../../../core/values/billing.ts";
 import type { BillingMode, RequestRecord } from "../../../core/values/record.ts";
-import { formatCsvField } from "../../../core/values/text/format-csv-field.ts";
-import type { Millis } from "../../../core/values/time.ts";
+import { formatCsvLine } from "../../../core/values/text/format-csv-field.ts";
+import { DAY_MS, type Millis } from "../../../core/values/time.ts";
 import { totalInputTokens, totalOutputTokens } from "../../../core/values/token-totals.ts";
 import type { Convert } from "./export-requests.ts";
 
@@ -23,8 +23,6 @@ interface Group {
   /** The cost at API prices. */
   costPicoUsd: bigint;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * The columns: those that FOCUS 1.2 requires, with the conditional ones that apply, in alphabetical order; then our own, which
@@ -89,14 +87,10 @@ function billedCost(group: Group): string | null {
 export const toFocus: Convert = async (pages, write) => {
   const groups = new Map<string, Group>();
   for await (const page of pages) for (const request of page) addToGroup(groups, request);
-  await write(`${Object.keys(COLUMNS).join(",")}\r\n`);
+  await write(formatCsvLine(Object.keys(COLUMNS)));
   const sorted = [...groups].sort(([one], [other]) => (one < other ? -1 : 1));
   for (const [, group] of sorted)
-    await write(
-      `${Object.values(COLUMNS)
-        .map((value) => formatCsvField(value(group)))
-        .join(",")}\r\n`,
-    );
+    await write(formatCsvLine(Object.values(COLUMNS).map((value) => value(group))));
 };
 
 function addToGroup(groups: Map<string, Group>, request: RequestRecord): void {

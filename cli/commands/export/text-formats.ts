@@ -1,4 +1,4 @@
-import { formatCsvField } from "../../../core/values/text/format-csv-field.ts";
+import { formatCsvLine } from "../../../core/values/text/format-csv-field.ts";
 import { requestItemSchema } from "../../../core/wire/loopback-data.ts";
 import { requestJson } from "../../../daemon/api/request-json.ts";
 import type { StoredRequest } from "../../../daemon/store/port/records.ts";
@@ -14,13 +14,13 @@ const columns = Object.keys(requestItemSchema.entries) as (keyof ReturnType<type
 
 /** Formats requests as CSV (RFC 4180) with a header line. Unknown values are empty. */
 export const toCsv: Convert = async (pages, write) => {
-  await write(`${columns.join(",")}\r\n`);
+  await write(formatCsvLine(columns));
   for await (const page of pages) await write(page.map(toLine).join(""));
 };
 
 function toLine(request: StoredRequest): string {
   const item = requestJson(request);
-  return `${columns.map((column) => formatCsvField(toCell(item[column]))).join(",")}\r\n`;
+  return formatCsvLine(columns.map((column) => toCell(item[column])));
 }
 
 function toCell(value: unknown): string | number | boolean | null {

@@ -2,9 +2,9 @@ import { isUnpriced } from "../../../core/pricing/unpriced.ts";
 import { effectiveBilling } from "../../../core/values/billing.ts";
 import type { RequestRecord } from "../../../core/values/record.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
-import type { Millis } from "../../../core/values/time.ts";
 import { totalInputTokens, totalOutputTokens } from "../../../core/values/token-totals.ts";
 import { formatShortCount } from "../../../pages/formats.ts";
+import { formatTime } from "../../render/format-time.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, MIN_SHRUNK_WIDTH, renderTable, tableFits } from "../../render/table.ts";
 
@@ -102,12 +102,6 @@ function describeMarks(requests: readonly RequestRecord[]): string[] {
       ? ["Costs in parentheses are covered by a plan, at API prices."]
       : []),
   ];
-}
-
-/** Formats a time as `2026-11-23 06:47:35`. */
-function formatTime(at: Millis, utc: boolean): string {
-  const shifted = utc ? at : at - new Date(at).getTimezoneOffset() * 60_000;
-  return new Date(shifted).toISOString().slice(0, 19).replace("T", " ");
 }
 
 function formatCost(request: RequestRecord, formatPlan: (amount: string) => string): string {

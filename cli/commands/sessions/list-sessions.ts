@@ -2,7 +2,7 @@ import { UsageError } from "clipanion";
 import { shownParts } from "../../../core/pricing/cost-split.ts";
 import { formatPicoUsd } from "../../../core/pricing/money.ts";
 import { formatCount, UNKNOWN } from "../../../core/values/text/format-count.ts";
-import { formatCsvField } from "../../../core/values/text/format-csv-field.ts";
+import type { CsvValue } from "../../../core/values/text/format-csv-field.ts";
 import { countPart, formatRowCost } from "../../../daemon/store/format-row-cost.ts";
 import type { SessionSummary } from "../../../daemon/store/port/sessions.ts";
 import { sumRows } from "../../../daemon/store/report-rows.ts";
@@ -10,11 +10,11 @@ import { formatPermille } from "../../../pages/formats.ts";
 import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { type PeriodOptions, readPeriod } from "../../program/period.ts";
+import { renderCsvTable } from "../../render/csv-table.ts";
 import { formatSpan } from "../../render/format-span.ts";
-import { printable } from "../../render/printable.ts";
+import { formatTime } from "../../render/format-time.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, renderTable } from "../../render/table.ts";
-import { formatTime } from "./format-time.ts";
 import { cachePermille, sessionJson } from "./session-json.ts";
 
 /** The options of `meter sessions`. */
@@ -121,11 +121,11 @@ const SESSION_COLUMNS = [
 
 /** Renders objects as CSV with these columns. */
 export function renderCsvItems<Name extends string>(
-  items: readonly { readonly [Key in Name]: string | number | bigint | boolean | null }[],
+  items: readonly { readonly [Key in Name]: CsvValue }[],
   columns: readonly Name[],
 ): string {
-  const field = (value: string | number | bigint | boolean | null) =>
-    formatCsvField(typeof value === "string" ? printable(value) : value);
-  const lines = items.map((item) => columns.map((name) => field(item[name])).join(","));
-  return `${[columns.join(","), ...lines].join("\r\n")}\r\n`;
+  return renderCsvTable(
+    columns,
+    items.map((item) => columns.map((name) => item[name])),
+  );
 }

@@ -18,11 +18,11 @@ import { withStore } from "../../home/open-store.ts";
 import type { CommandContext } from "../../program/command-context.ts";
 import { CommandFailure } from "../../program/exit-codes.ts";
 import { formatSpan } from "../../render/format-span.ts";
+import { formatTime } from "../../render/format-time.ts";
 import { labelled } from "../../render/labelled.ts";
 import { printable } from "../../render/printable.ts";
 import { fixedUsd } from "../../render/report.ts";
 import { type Column, renderTable } from "../../render/table.ts";
-import { formatTime } from "./format-time.ts";
 import { renderCsvItems } from "./list-sessions.ts";
 import {
   agentJson,

@@ -4,7 +4,7 @@ import type { UsagePlan } from "../../../core/pricing/view/usage-plan.ts";
 import type { UsageFilter } from "../../../core/pricing/view/usage-query.ts";
 import type { UsageSums } from "../../../core/pricing/view/usage-sums.ts";
 import { EFFECTIVE_BILLING_SQL } from "../../../core/values/billing.ts";
-import type { Millis } from "../../../core/values/time.ts";
+import { HOUR_MS, type Millis } from "../../../core/values/time.ts";
 import { formatInstant } from "../../../core/wire/instant.ts";
 import type { UsageDimension } from "../../../core/wire/usage.ts";
 import type { CloudDatabase } from "../open-database.ts";
@@ -14,7 +14,6 @@ import { inReadScope } from "./read-scope.ts";
 import { partsOf } from "./usage.ts";
 import type { Span } from "./usage-spans.ts";
 
-const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** SQL for whether a row of `requests` has no known price. */

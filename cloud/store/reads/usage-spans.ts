@@ -1,7 +1,4 @@
-import type { Millis } from "../../../core/values/time.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
+import { DAY_MS, HOUR_MS, type Millis } from "../../../core/values/time.ts";
 
 /** A half-open span `[from, to)`. */
 export interface Span {

@@ -1,6 +1,6 @@
 import type { UnlistedApi } from "../../metering/coverage/unlisted-hosts.ts";
 import type { MeteredRoute } from "../../metering/usage/route.ts";
-import { isObject } from "../../metering/usage/token-counts.ts";
+import { isObject } from "../../values/json-object.ts";
 import { ERROR_BODIES, type ErrorShape, errorShapeOf, openaiError } from "./refusal-shapes.ts";
 import { formatRefusal, type RefusalFacts } from "./refusal-text.ts";
 import { type RefusedClient, stopsAt400Only } from "./refused-client.ts";

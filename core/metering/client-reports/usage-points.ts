@@ -1,5 +1,6 @@
 import { parseDecimalToPico } from "../../pricing/decimal.ts";
 import { MAX_COST_PICO_USD } from "../../pricing/money.ts";
+import { DAY_MS } from "../../values/time.ts";
 import { readCount, splitTotal } from "../usage/token-counts.ts";
 import type { ClientReport, ReportScope } from "./client-report.ts";
 
@@ -11,8 +12,6 @@ export interface UsagePoint
   readonly type: string;
   readonly value: number;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Merges the points of one session, model and time into one report. A running total has one report per day (UTC), which the next

@@ -1,8 +1,9 @@
+import { isObject } from "../../values/json-object.ts";
 import { OPEN_BRACE, OPEN_BRACKET } from "../../values/text/json-bytes.ts";
 import { createJsonArrayReader } from "../exchange/json-array-reader.ts";
 import { createNdjsonReader } from "../exchange/ndjson-reader.ts";
 import { createSseReader } from "../exchange/sse-reader.ts";
-import { isRecord, itemsOf, parseText } from "./json.ts";
+import { itemsOf, parseText } from "./json.ts";
 
 /** The texts of a response, which may be incomplete. */
 export interface AnswerTexts {
@@ -21,7 +22,7 @@ export function answerTexts(body: Uint8Array): AnswerTexts {
   const pieces = { output: [] as string[], thinking: [] as string[] };
   const readMessage = (bytes: Uint8Array) => {
     const message = parseText(bytes);
-    if (isRecord(message)) collectTexts(message, pieces);
+    if (isObject(message)) collectTexts(message, pieces);
   };
   const reader =
     body[0] === OPEN_BRACKET
@@ -32,7 +33,7 @@ export function answerTexts(body: Uint8Array): AnswerTexts {
   if (reader !== null) {
     reader.push(body);
     reader.end();
-  } else if (isRecord(parseText(body))) readMessage(body);
+  } else if (isObject(parseText(body))) readMessage(body);
   else {
     const lines = createNdjsonReader(readMessage);
     lines.push(body);
@@ -54,15 +55,15 @@ function collectTexts(message: Readonly<Record<string, unknown>>, pieces: Pieces
 
   // Chat Completions and compatible APIs, streamed or not; text completions.
   for (const choice of itemsOf(message.choices)) {
-    if (!isRecord(choice)) continue;
+    if (!isObject(choice)) continue;
     add(output, choice.text);
     const answer = choice.delta ?? choice.message;
-    if (!isRecord(answer)) continue;
+    if (!isObject(answer)) continue;
     add(output, answer.content, answer.refusal);
     // Some hosts send the same reasoning under both names.
     add(thinking, answer.reasoning_content ?? answer.reasoning);
     for (const call of itemsOf(answer.tool_calls)) {
-      if (isRecord(call) && isRecord(call.function)) add(output, call.function.name, call.function.arguments);
+      if (isObject(call) && isObject(call.function)) add(output, call.function.name, call.function.arguments);
     }
   }
 
@@ -71,13 +72,13 @@ function collectTexts(message: Readonly<Record<string, unknown>>, pieces: Pieces
     message.content_block,
     ...(message.type === "message" ? itemsOf(message.content) : []),
   ]) {
-    if (!isRecord(block)) continue;
+    if (!isObject(block)) continue;
     add(output, block.text, block.type === "tool_use" ? block.name : null);
     add(thinking, block.thinking);
-    if (isRecord(block.input) && Object.keys(block.input).length > 0)
+    if (isObject(block.input) && Object.keys(block.input).length > 0)
       output.push(JSON.stringify(block.input));
   }
-  if (isRecord(message.delta)) {
+  if (isObject(message.delta)) {
     add(output, message.delta.text, message.delta.partial_json);
     add(thinking, message.delta.thinking);
   }
@@ -88,19 +89,19 @@ function collectTexts(message: Readonly<Record<string, unknown>>, pieces: Pieces
   }
 
   // Gemini, and Code Assist, which wraps it.
-  const gemini = isRecord(message.response) ? message.response : message;
+  const gemini = isObject(message.response) ? message.response : message;
   for (const candidate of itemsOf(gemini.candidates)) {
-    if (!isRecord(candidate) || !isRecord(candidate.content)) continue;
+    if (!isObject(candidate) || !isObject(candidate.content)) continue;
     for (const part of itemsOf(candidate.content.parts)) {
-      if (!isRecord(part)) continue;
+      if (!isObject(part)) continue;
       add(part.thought === true ? thinking : output, part.text);
-      if (isRecord(part.functionCall)) output.push(JSON.stringify(part.functionCall));
+      if (isObject(part.functionCall)) output.push(JSON.stringify(part.functionCall));
     }
   }
 
   // Ollama.
   add(output, message.response);
-  if (isRecord(message.message)) {
+  if (isObject(message.message)) {
     add(output, message.message.content);
     add(thinking, message.message.thinking);
   } else if ("response" in message) add(thinking, message.thinking);

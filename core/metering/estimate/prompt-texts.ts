@@ -1,4 +1,5 @@
-import { isRecord, parseText } from "./json.ts";
+import { isObject } from "../../values/json-object.ts";
+import { parseText } from "./json.ts";
 
 /** The request members that contain the prompt, in any API. */
 const PROMPT_MEMBERS = [
@@ -54,16 +55,16 @@ export interface PromptTexts {
 /** Extracts the prompt from a decoded request body, without files, images and audio. Returns null if it is not a JSON object. */
 export function promptTexts(body: Uint8Array): PromptTexts | null {
   const request = parseText(body);
-  if (!isRecord(request)) return null;
+  if (!isObject(request)) return null;
   // Code Assist wraps a Gemini request in `request`.
-  const prompt = isRecord(request.request) ? request.request : request;
+  const prompt = isObject(request.request) ? request.request : request;
   const texts: string[] = [];
   let messages = 0;
   const walk = (value: unknown, depth: number): void => {
     if (typeof value === "string") texts.push(value);
     else if (depth === MAX_DEPTH) return;
     else if (Array.isArray(value)) for (const item of value) walk(item, depth + 1);
-    else if (isRecord(value)) {
+    else if (isObject(value)) {
       if ("role" in value) messages++;
       for (const [name, member] of Object.entries(value))
         if (!NON_TEXT_MEMBERS.has(name)) walk(member, depth + 1);

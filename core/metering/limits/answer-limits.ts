@@ -1,8 +1,8 @@
-import type { Millis } from "../../values/time.ts";
-import { asObject, isObject } from "../usage/token-counts.ts";
+import { isObject } from "../../values/json-object.ts";
+import { DAY_MS, type Millis } from "../../values/time.ts";
+import { asObject } from "../usage/token-counts.ts";
 import { readCodexUsage } from "./codex-limits.ts";
 import {
-  DAY_MS,
   monthUntil,
   ppmOfFraction,
   ppmOfPercent,

@@ -1,13 +1,5 @@
-import type { Millis } from "../../values/time.ts";
-import {
-  DAY_MS,
-  monthUntil,
-  ppmOfPercent,
-  readAmount,
-  readDecimal,
-  readName,
-  readResetAt,
-} from "./limit-values.ts";
+import { DAY_MS, type Millis } from "../../values/time.ts";
+import { monthUntil, ppmOfPercent, readAmount, readDecimal, readName, readResetAt } from "./limit-values.ts";
 import { type StatedLimit, unknownLimit, WHOLE_PPM } from "./stated-limit.ts";
 
 const QUOTA = "x-quota-snapshot-";

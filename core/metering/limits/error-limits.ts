@@ -1,6 +1,6 @@
-import type { Millis } from "../../values/time.ts";
+import { DAY_MS, type Millis } from "../../values/time.ts";
 import { asObject } from "../usage/token-counts.ts";
-import { DAY_MS, readAmount, readDuration, readName, readResetAfter, readResetAt } from "./limit-values.ts";
+import { readAmount, readDuration, readName, readResetAfter, readResetAt } from "./limit-values.ts";
 import {
   distinctLimits,
   type LimitUnit,

@@ -1,9 +1,6 @@
-import type { Millis } from "../../values/time.ts";
+import { DAY_MS, HOUR_MS, type Millis } from "../../values/time.ts";
 import { isSameReset, type LimitPoint } from "./limit-change.ts";
 import { type LimitReading, WHOLE_PPM } from "./stated-limit.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /** The burn rate is that of the last fifth of a window, but of at least 15 minutes and at most a day. */
 const BURN_PART = 0.2;

@@ -1,12 +1,8 @@
-import type { Millis } from "../../values/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, type Millis } from "../../values/time.ts";
 import { parseInstant } from "../../wire/instant.ts";
 import { WHOLE_PPM } from "./stated-limit.ts";
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-export const DAY_MS = 86_400_000;
-
 /** The largest used share that is accepted. Anthropic was seen to state 1.12; 62 would be a percentage. */
 const MAX_SHARE = 10;
 

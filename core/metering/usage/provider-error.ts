@@ -1,6 +1,7 @@
+import { isObject } from "../../values/json-object.ts";
 import type { EventStreamMessage } from "../exchange/event-stream-reader.ts";
 import { compileMemberPaths, type PickedMembers, pickMembers } from "./member-picker.ts";
-import { asObject, isObject } from "./token-counts.ts";
+import { asObject } from "./token-counts.ts";
 import type { ProviderError } from "./usage-report.ts";
 
 /** The members in which providers put errors. Some APIs add `message.…` and `response.…` in their readers. */

@@ -1,3 +1,4 @@
+import { isObject } from "../../values/json-object.ts";
 import {
   pickStatedMembers,
   readStatedMembers,
@@ -10,7 +11,7 @@ import { canonicalJson } from "./canonical-json.ts";
 import { readFormFields } from "./form-fields.ts";
 import { compileMemberPaths, createMemberPicker, type PickedMembers, pickMembers } from "./member-picker.ts";
 import type { MeteredRoute } from "./route.ts";
-import { asObject, isObject } from "./token-counts.ts";
+import { asObject } from "./token-counts.ts";
 
 /** Facts read from a request. A fact is null if it is absent or unreadable. */
 export interface RequestFacts {

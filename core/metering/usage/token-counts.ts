@@ -37,11 +37,6 @@ export function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Whether the value is an object and not an array, as a usage object must be. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** A total split into its parts and the rest. */
 interface SplitTotal {
   /** The remainder after all parts. */

@@ -1,5 +1,5 @@
+import { isObject } from "../../values/json-object.ts";
 import { jsonText } from "./member-picker.ts";
-import { isObject } from "./token-counts.ts";
 
 /** Maximum size of the unknown usage in a record, in bytes. */
 export const MAX_UNKNOWN_USAGE_BYTES = 2048;

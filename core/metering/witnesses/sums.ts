@@ -1,4 +1,4 @@
-import type { CalendarDate, Millis } from "../../values/time.ts";
+import { type CalendarDate, DAY_MS, type Millis } from "../../values/time.ts";
 import type { LogAgent } from "../agent-logs/log-entry.ts";
 import type { ClientReport } from "../client-reports/client-report.ts";
 import type { Difference, WitnessTotals } from "./compare-witnesses.ts";
@@ -62,8 +62,6 @@ interface Increment {
   readonly costPicoUsd: bigint | null;
   readonly isCumulative: boolean;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Subtracts from each running total the one before it. The first one counts whole if its counter began on the same day. */
 function toIncrements(reports: readonly ClientReport[]): Increment[] {

@@ -1,9 +1,8 @@
+import { DAY_MS } from "../../values/time.ts";
 import { quoteForShell } from "../install/environment-files.ts";
 import { describeAddedHosts } from "./added-hosts.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { broken, type Finding, inconsistent, note, ok, refresh, restart } from "./finding.ts";
-
-const DAY_MS = 86_400_000;
 
 /** Checks the certificate authority: its files, its certificate, its key, and whether the system trusts it. */
 export function checkAuthority(facts: DoctorFacts): Finding[] {

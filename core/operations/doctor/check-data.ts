@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../values/time.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { broken, type Finding, inconsistent, note, ok, restart, start } from "./finding.ts";
 
@@ -32,8 +33,6 @@ export const MAX_UNSUMMED_REQUESTS = 10_000;
 
 /** Age, in days, of the records that the doctor suggests to delete when the disk is nearly full. */
 const PRUNE_AFTER_DAYS = 90;
-
-const DAY_MS = 86_400_000;
 
 const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 

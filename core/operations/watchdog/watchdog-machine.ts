@@ -5,7 +5,7 @@ import {
   type Step,
   type Table,
 } from "../../values/machine.ts";
-import type { Millis } from "../../values/time.ts";
+import { HOUR_MS, type Millis } from "../../values/time.ts";
 
 /** Interval between probes of the proxy's port, in milliseconds. Source: docs/specification.md#limits: watchdog, 1.5 s. */
 export const PROBE_INTERVAL_MS = 1_500;
@@ -23,8 +23,6 @@ export const PROBE_FAILURES_TO_RESTART = 5;
 
 /** Maximum number of restarts within an hour. Source: docs/specification.md#limits: watchdog, 3 per hour. */
 export const PROXY_RESTARTS_PER_HOUR = 3;
-
-const HOUR_MS = 3_600_000;
 
 /** The health of the proxy's port. `exhausted`: it needs a restart, but the restarts of this hour are used up. */
 export type WatchdogStatus = "healthy" | "failing" | "unhealthy" | "exhausted";

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import type { PublishedRate, PublishedTier, PublishedTokenRates } from "../../wire/pricing-rates.ts";
 import type { RateProblem } from "../published-rates.ts";
 import type { UsageExtraName } from "../usage-extras.ts";
@@ -5,8 +6,6 @@ import {
   addProblem,
   createPriceReader,
   fillTiers,
-  isObject,
-  type JsonObject,
   type PriceReader,
   type PriceUnit,
 } from "./price-fields.ts";

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import type { PublishedRate, PublishedServiceTier, PublishedTier } from "../../wire/pricing-rates.ts";
 import type { RateProblem } from "../published-rates.ts";
 import type { UsageExtraName } from "../usage-extras.ts";
@@ -5,8 +6,6 @@ import {
   createPriceReader,
   definedFields,
   fillTiers,
-  isObject,
-  type JsonObject,
   type PriceReader,
   type PriceUnit,
   tokenRates,

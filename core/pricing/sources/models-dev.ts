@@ -1,14 +1,7 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import type { PublishedRate, PublishedServiceTier, PublishedTier } from "../../wire/pricing-rates.ts";
 import type { RateProblem } from "../published-rates.ts";
-import {
-  createPriceReader,
-  definedFields,
-  fillTiers,
-  isObject,
-  type JsonObject,
-  type PriceReader,
-  tokenRates,
-} from "./price-fields.ts";
+import { createPriceReader, definedFields, fillTiers, type PriceReader, tokenRates } from "./price-fields.ts";
 import { listOf, MODELS_DEV_PROVIDERS } from "./provider-lists.ts";
 
 /** Providers whose prices of 0 mean that a subscription covers the calls. */

@@ -1,14 +1,7 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import type { PublishedRate, PublishedTier } from "../../wire/pricing-rates.ts";
 import type { RateProblem } from "../published-rates.ts";
-import {
-  createPriceReader,
-  definedFields,
-  fillTiers,
-  isObject,
-  type JsonObject,
-  type PriceReader,
-  tokenRates,
-} from "./price-fields.ts";
+import { createPriceReader, definedFields, fillTiers, type PriceReader, tokenRates } from "./price-fields.ts";
 
 /**
  * Reads a model of OpenRouter's `GET /api/v1/models`: `pricing` has decimal texts in USD per token, image or request, and

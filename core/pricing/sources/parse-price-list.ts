@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import { parseWire } from "../../wire/parse.ts";
 import type { PublishedRate } from "../../wire/pricing-rates.ts";
 import { publishedRatesSchema } from "../../wire/pricing-rates.ts";
@@ -7,7 +8,7 @@ import { type RankedRate, readLiteLlmEntry } from "./litellm.ts";
 import { readModelsDevModel } from "./models-dev.ts";
 import { parseJsonWithNumberTexts } from "./number-texts.ts";
 import { readOpenRouterModel } from "./openrouter.ts";
-import { isObject, type JsonObject, MAX_MODELS } from "./price-fields.ts";
+import { MAX_MODELS } from "./price-fields.ts";
 import type { PriceFormat } from "./price-sources.ts";
 import { MODELS_DEV_PROVIDERS, precedenceOf } from "./provider-lists.ts";
 

@@ -1,10 +1,8 @@
+import type { JsonObject } from "../../values/json-object.ts";
 import type { PublishedTokenRates } from "../../wire/pricing-rates.ts";
 import { divideHalfEven, parseDecimal } from "../decimal.ts";
 import { formatRateText } from "../money.ts";
 import type { RateProblem } from "../published-rates.ts";
-
-/** A JSON object whose fields have not been checked. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Maximum number of problems that a list reports. */
 const MAX_PROBLEMS = 1_000;
@@ -24,11 +22,6 @@ export const PRICE_UNITS = { one: PER_UNIT, thousand: PER_THOUSAND, million: PER
 
 /** The unit of a published price. */
 export type PriceUnit = keyof typeof PRICE_UNITS;
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Reads the prices of one model, and reports those that are not amounts. */
 export interface PriceReader {

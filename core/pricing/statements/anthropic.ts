@@ -1,7 +1,7 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import { normaliseServiceTier } from "../factors.ts";
 import {
   EMPTY_LINE,
-  type JsonObject,
   type LineKind,
   type PageFormat,
   type PartCounts,
@@ -15,7 +15,6 @@ import {
   countOf,
   dayOf,
   firstResult,
-  isObject,
   nameOf,
   objectAt,
   objectsAt,

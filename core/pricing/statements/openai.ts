@@ -1,8 +1,8 @@
+import type { JsonObject } from "../../values/json-object.ts";
 import { normaliseServiceTier } from "../factors.ts";
 import { definedCounts } from "./anthropic.ts";
 import {
   EMPTY_LINE,
-  type JsonObject,
   type LineKind,
   type PageFormat,
   type RowFormat,

@@ -1,3 +1,4 @@
+import { isObject } from "../../values/json-object.ts";
 import { definedCounts } from "./anthropic.ts";
 import {
   EMPTY_LINE,
@@ -6,16 +7,7 @@ import {
   type StatementFormat,
   type StatementRow,
 } from "./statement-line.ts";
-import {
-  countOf,
-  dayOf,
-  isObject,
-  nameOf,
-  objectsAt,
-  readSafely,
-  requestsOf,
-  usdOf,
-} from "./statement-values.ts";
+import { countOf, dayOf, nameOf, objectsAt, readSafely, requestsOf, usdOf } from "./statement-values.ts";
 
 const OPENROUTER: Omit<StatementFormat, "name" | "keyIs"> = {
   provider: "openrouter",

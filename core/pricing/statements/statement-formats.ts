@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import { parseJsonWithNumberTexts } from "../sources/number-texts.ts";
 import {
   anthropicCostCsv,
@@ -8,8 +9,7 @@ import {
 import { awsCostAndUsage } from "./aws-cur.ts";
 import { openaiCosts, openaiCostsCsv, openaiUsage, openaiUsageCsv } from "./openai.ts";
 import { openrouterActivity, openrouterActivityCsv, openrouterGenerationsCsv } from "./openrouter.ts";
-import type { JsonObject, PageFormat, RowFormat } from "./statement-line.ts";
-import { isObject } from "./statement-values.ts";
+import type { PageFormat, RowFormat } from "./statement-line.ts";
 
 const ROW_FORMATS: readonly RowFormat[] = [
   anthropicCostCsv,

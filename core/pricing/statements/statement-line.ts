@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../values/json-object.ts";
 import type { CalendarDate } from "../../values/time.ts";
 
 /**
@@ -81,9 +82,6 @@ export interface PageFormat extends StatementFormat {
   matches(page: JsonObject): boolean;
   readPage(page: JsonObject): ReadLines;
 }
-
-/** A parsed JSON object whose numbers are texts: see `parseJsonWithNumberTexts()`. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A line of usage, to copy and fill in. */
 export const EMPTY_LINE = {

@@ -1,7 +1,8 @@
+import { isObject, type JsonObject } from "../../values/json-object.ts";
 import type { CalendarDate } from "../../values/time.ts";
 import { formatCalendarDate, parseCalendarDate } from "../../wire/instant.ts";
 import { parseDecimal, parseDecimalToPico } from "../decimal.ts";
-import type { JsonObject, ReadLines, StatementLine } from "./statement-line.ts";
+import type { ReadLines, StatementLine } from "./statement-line.ts";
 
 /** Pico-USD in one cent. */
 const PICO_PLACES_OF_CENT = 10;
@@ -102,8 +103,4 @@ export function objectsAt(value: JsonObject, name: string): readonly JsonObject[
 export function firstResult({ data }: JsonObject): JsonObject | undefined {
   const buckets = Array.isArray(data) ? data.filter(isObject) : [];
   return buckets.flatMap(({ results }) => (Array.isArray(results) ? results : [])).find(isObject);
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

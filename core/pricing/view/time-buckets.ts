@@ -1,8 +1,7 @@
-import type { CalendarDate, Millis } from "../../values/time.ts";
+import { type CalendarDate, MINUTE_MS, type Millis } from "../../values/time.ts";
 import { addDays, daysBetween, monthOf, weekdayOf, type ZoneCalendar } from "../../values/zone.ts";
 import type { UsageBucket } from "../../wire/usage.ts";
 
-const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const QUARTER_MS = 15 * MINUTE_MS;

@@ -1,5 +1,5 @@
 import { formatCount } from "../../values/text/format-count.ts";
-import { formatCsvField } from "../../values/text/format-csv-field.ts";
+import { formatCsvLine } from "../../values/text/format-csv-field.ts";
 import type { UsageAnswer, UsageSumsJson } from "../../wire/usage.ts";
 import { PICO_USD_PER_USD } from "../decimal.ts";
 import { formatFixedUsd, formatPicoUsd } from "../money.ts";
@@ -65,7 +65,7 @@ export function usageCsv(answer: UsageAnswer): string {
     tz,
     query,
   ]);
-  return [head, ...records].map((fields) => `${fields.map(formatCsvField).join(",")}\r\n`).join("");
+  return [head, ...records].map(formatCsvLine).join("");
 }
 
 /** Escapes what Markdown would read as markup, or as the end of a cell. */

@@ -1,10 +1,8 @@
 import type { Plan } from "../../values/plan.ts";
-import type { Millis } from "../../values/time.ts";
+import { DAY_MS, type Millis } from "../../values/time.ts";
 import { PLAN_TABLE } from "../plans/plan-table.ts";
 
 /** Milliseconds of a day, UTC. */
-const DAY_MS = 86_400_000;
-
 /** An endpoint that reads a period. */
 export type ReadEndpoint =
   | "traces"

@@ -2,13 +2,14 @@ import { UsageError } from "clipanion";
 import { explainRequest } from "../../../../core/pricing/explain-request.ts";
 import { compareBill } from "../../../../core/pricing/statements/compare-bill.ts";
 import { addOwnRecord, type OwnDays } from "../../../../core/pricing/statements/own-usage.ts";
-import type { CalendarDate } from "../../../../core/values/time.ts";
+import { type CalendarDate, DAY_MS } from "../../../../core/values/time.ts";
 import { formatCalendarDate } from "../../../../core/wire/instant.ts";
 import type { Store } from "../../../../daemon/store/port/store.ts";
 import { withStore } from "../../../home/open-store.ts";
 import { readConfig } from "../../../home/read-config.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
 import { exitCodes } from "../../../program/exit-codes.ts";
+import { readDateOption } from "../../../program/period.ts";
 import { openPriceBook } from "../../../records/price-book.ts";
 import { BillCollector, type CollectedBill } from "./collect-bill.ts";
 import { readStatementFile } from "./read-statement-file.ts";
@@ -26,8 +27,6 @@ export interface ReconcileBillOptions {
   readonly json: boolean;
 }
 
-const MS_PER_DAY = 86_400_000;
-
 /** How many records are read at once. */
 const PAGE_ROWS = 1_000;
 
@@ -37,8 +36,8 @@ export async function reconcileBill(context: CommandContext, options: ReconcileB
   if ((files.length === 0) === (api === undefined))
     throw new UsageError("Name the files of a statement, or a provider with --api.");
   const selection = {
-    from: readDate("--from", options.from),
-    to: readDate("--to", options.to),
+    from: readDateOption("--from", options.from),
+    to: readDateOption("--to", options.to),
     key: options.key ?? null,
   };
   const collector = new BillCollector(selection);
@@ -72,7 +71,7 @@ function readOwn(
 ) {
   const days: OwnDays = new Map();
   const projects = new Map<string, bigint>();
-  const period = { from: Date.parse(`${from}T00:00:00Z`), to: Date.parse(`${to}T00:00:00Z`) + MS_PER_DAY };
+  const period = { from: Date.parse(`${from}T00:00:00Z`), to: Date.parse(`${to}T00:00:00Z`) + DAY_MS };
   for (let afterSeq = 0; ; ) {
     const page = records.read({ ...period, afterSeq, limit: PAGE_ROWS });
     const last = page.at(-1);
@@ -99,12 +98,4 @@ function findFirstDay(records: Store["records"], provider: string): CalendarDate
     if (last === undefined) return null;
     afterSeq = last.seq;
   }
-}
-
-function readDate(option: string, text: string | undefined): CalendarDate | null {
-  if (text === undefined) return null;
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== text)
-    throw new UsageError(`Invalid value for ${option}: ${text}. Expected: a date such as 2026-11-21.`);
-  return text;
 }

@@ -5,6 +5,7 @@ import {
   type WitnessComparison,
 } from "../../../../core/metering/witnesses/compare-witnesses.ts";
 import type { CalendarDate, Millis } from "../../../../core/values/time.ts";
+import { dayOf } from "../../../../daemon/store/days.ts";
 import { withStore } from "../../../home/open-store.ts";
 import { readConfig } from "../../../home/read-config.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
@@ -33,30 +34,24 @@ export async function reconcileLogs(context: CommandContext, options: ReconcileL
   const now = Date.now();
   const { since = DEFAULT_SINCE, utc } = options;
   const from = readPeriod({ since, from: undefined, to: undefined }, now, utc).from as Millis;
+  const nameDay = (at: Millis): CalendarDate => dayOf(at, utc ? "utc" : "local").date;
+  const firstDay = nameDay(from);
   const { config } = await readConfig(context.home, context.env);
   const { evidence, problems } = await withStore(context.home, { readOnly: true }, (store) =>
     gatherEvidence(context, {
       ...{ store, from, to: now },
       prices: openPriceBook(config, store.rates),
-      dayOf: (at) => dayOf(at, utc),
+      dayOf: nameDay,
     }),
   );
   const whole = compareWitnesses(evidence);
-  const comparison = selectDays(whole, dayOf(from, utc), options.session);
+  const comparison = selectDays(whole, firstDay, options.session);
   if (options.json) context.printJson(comparisonJson(comparison, { from, to: now, problems }));
   else if (options.csv) context.stdout.write(comparisonCsv(comparison));
-  else
-    context.print(renderComparison(comparison, { from: dayOf(from, utc), all: options.all }, context.width));
+  else context.print(renderComparison(comparison, { from: firstDay, all: options.all }, context.width));
   for (const { path, reason } of options.json ? [] : problems)
     context.notice(`${path} could not be read: ${reason}.`);
   return comparison.unexplained === 0 ? exitCodes.ok : exitCodes.failed;
-}
-
-function dayOf(at: Millis, utc: boolean): CalendarDate {
-  const date = new Date(at);
-  if (utc) return date.toISOString().slice(0, 10);
-  const two = (value: number) => String(value).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
 /** Leaves out days before the period, which were read only to join calls across its beginning, and other sessions. */

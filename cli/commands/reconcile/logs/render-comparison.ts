@@ -12,10 +12,9 @@ import {
 } from "../../../../core/metering/witnesses/evidence.ts";
 import { formatPicoUsd } from "../../../../core/pricing/money.ts";
 import { formatCount, UNKNOWN } from "../../../../core/values/text/format-count.ts";
-import { formatCsvField } from "../../../../core/values/text/format-csv-field.ts";
 import type { CalendarDate, Millis } from "../../../../core/values/time.ts";
+import { renderCsvTable } from "../../../render/csv-table.ts";
 import { forPrograms } from "../../../render/for-programs.ts";
-import { printable } from "../../../render/printable.ts";
 import { fixedUsd } from "../../../render/report.ts";
 import { renderTable } from "../../../render/table.ts";
 import type { LogProblem } from "./gather-evidence.ts";
@@ -185,7 +184,5 @@ export function comparisonCsv({ days }: WitnessComparison): string {
     const agreed = [null, null, null, null, null, null, null];
     return (rows.length === 0 ? [agreed] : rows).map((row) => [day, session, agent, ...row, ...sums]);
   });
-  const field = (value: string | number | null) =>
-    formatCsvField(typeof value === "string" ? printable(value) : value);
-  return `${[COLUMNS.join(","), ...lines.map((line) => line.map(field).join(","))].join("\r\n")}\r\n`;
+  return renderCsvTable(COLUMNS, lines);
 }

@@ -1,4 +1,5 @@
-import { isObject, readCount } from "../../usage/token-counts.ts";
+import { isObject } from "../../../values/json-object.ts";
+import { readCount } from "../../usage/token-counts.ts";
 import { type LogEntry, type LogFault, type LogReader, NOT_STATED } from "../log-entry.ts";
 import {
   entryStep,

@@ -1,6 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { readPullRequestNumber } from "../../attribution/pull-request.ts";
 import { readAnthropicCounts, readIterations } from "../../usage/readers/anthropic-usage.ts";
-import { isObject } from "../../usage/token-counts.ts";
 import { setExtra } from "../../usage/usage-extras.ts";
 import {
   type LogEntry,

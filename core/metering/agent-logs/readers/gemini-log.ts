@@ -1,4 +1,5 @@
-import { addCounts, isObject, readCount, splitTotal } from "../../usage/token-counts.ts";
+import { isObject } from "../../../values/json-object.ts";
+import { addCounts, readCount, splitTotal } from "../../usage/token-counts.ts";
 import { type LogEntry, type LogFault, type LogReader, type LogStep, NOT_STATED } from "../log-entry.ts";
 import {
   entryStep,

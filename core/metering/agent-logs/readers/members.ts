@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import type { Millis } from "../../../values/time.ts";
-import { asObject, isObject } from "../../usage/token-counts.ts";
+import { asObject } from "../../usage/token-counts.ts";
 import type { LogEntry, LogFault, LogStep } from "../log-entry.ts";
 
 /** The longest text that is taken from a log, in characters. */

@@ -1,4 +1,5 @@
-import { isObject, readCount } from "../../usage/token-counts.ts";
+import { isObject } from "../../../values/json-object.ts";
+import { readCount } from "../../usage/token-counts.ts";
 import type { LogAgent, LogReader } from "../log-entry.ts";
 import { NOT_STATED, totalTokens } from "../log-entry.ts";
 import {

@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import type { Millis } from "../../../values/time.ts";
-import { isObject, readCount, splitTotal } from "../../usage/token-counts.ts";
+import { readCount, splitTotal } from "../../usage/token-counts.ts";
 import { type LogReader, NOT_STATED } from "../log-entry.ts";
 import {
   entryStep,

@@ -1,7 +1,8 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { type PickedMembers, parseJson } from "../member-picker.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import { asObject, isObject, NO_TOKENS } from "../token-counts.ts";
+import { asObject, NO_TOKENS } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";

@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import type { PickedMembers } from "../member-picker.ts";
-import { asObject, isObject, NO_TOKENS } from "../token-counts.ts";
+import { asObject, NO_TOKENS } from "../token-counts.ts";
 import type { UsageFindings, UsageReport } from "../usage-report.ts";
 import { readAnthropicCounts } from "./anthropic-usage.ts";
 

@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, type ApiReader, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { membersUnder, type PickedMembers, pickedFromValue } from "../member-picker.ts";
-import { asObject, isObject, NO_TOKENS } from "../token-counts.ts";
+import { asObject, NO_TOKENS } from "../token-counts.ts";
 import type { UsageFindings, UsageReport } from "../usage-report.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
 import { geminiGenerate } from "./gemini-generate.ts";

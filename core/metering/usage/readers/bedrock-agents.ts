@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { addCounts, asObject, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { addCounts, asObject, NO_TOKENS, readCount } from "../token-counts.ts";
 import { setPartExtra } from "../usage-extras.ts";
 import { bedrockModel } from "./bedrock-converse.ts";
 

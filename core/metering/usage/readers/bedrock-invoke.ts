@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { membersUnder, type PickedMembers } from "../member-picker.ts";
-import { asObject, firstCount, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { asObject, firstCount, NO_TOKENS, readCount } from "../token-counts.ts";
 import type { UsageFindings } from "../usage-report.ts";
 import { bedrockModel } from "./bedrock-converse.ts";
 import { readerForUsage } from "./usage-shapes.ts";

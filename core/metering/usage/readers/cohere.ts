@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { defineApiReader, type MessageReader } from "../api-reader.ts";
-import { asObject, firstCount, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { asObject, firstCount, NO_TOKENS, readCount } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra } from "../usage-extras.ts";
 

@@ -1,11 +1,11 @@
+import { isObject } from "../../../values/json-object.ts";
+import { HOUR_MS } from "../../../values/time.ts";
 import { defineApiReader, type MessageReader } from "../api-reader.ts";
-import { asObject, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { asObject, NO_TOKENS, readCount } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra } from "../usage-extras.ts";
 
 const KNOWN: KnownMembers = { totalTokenCount: true, textCount: true };
-
-const MS_PER_HOUR = 3_600_000;
 
 /**
  * The creation of an explicit context cache, at Google's developer API and Vertex. The response states the cached tokens
@@ -47,7 +47,7 @@ function startCache(): MessageReader {
       const total = readCount(stated.totalTokenCount);
       const extras: Record<string, number> = {};
       const storage =
-        lifetimeMs === null ? null : readCount(Math.ceil(((total ?? 0) * lifetimeMs) / MS_PER_HOUR));
+        lifetimeMs === null ? null : readCount(Math.ceil(((total ?? 0) * lifetimeMs) / HOUR_MS));
       setExtra(extras, "cache_storage_token_hours", storage);
       return {
         tokens:

@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { defineApiReader, type MessageReader } from "../api-reader.ts";
-import { firstCount, isObject, NO_TOKENS } from "../token-counts.ts";
+import { firstCount, NO_TOKENS } from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
 import { setPartExtra } from "../usage-extras.ts";
 import { GEMINI_MEDIA, modalityCount } from "./gemini-modalities.ts";

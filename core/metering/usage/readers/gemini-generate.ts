@@ -1,14 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { membersUnder, type PickedMembers } from "../member-picker.ts";
-import {
-  addCounts,
-  asObject,
-  firstCount,
-  isObject,
-  NO_TOKENS,
-  readCount,
-  splitTotal,
-} from "../token-counts.ts";
+import { addCounts, asObject, firstCount, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPartExtra } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";

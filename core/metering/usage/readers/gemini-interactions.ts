@@ -1,13 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import {
-  addCounts,
-  asObject,
-  firstCount,
-  isObject,
-  NO_TOKENS,
-  readCount,
-  splitTotal,
-} from "../token-counts.ts";
+import { addCounts, asObject, firstCount, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPartExtra } from "../usage-extras.ts";
 

@@ -1,6 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { pickedFromValue } from "../member-picker.ts";
-import { isObject } from "../token-counts.ts";
 import { startGenerate } from "./gemini-generate.ts";
 
 /**

@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import type { PickedMembers } from "../member-picker.ts";
-import { addCounts, asObject, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
+import { addCounts, asObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import type { UsageFindings } from "../usage-report.ts";
 import { openaiCompletions } from "./openai-chat.ts";
 

@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { defineApiReader, type MessageReader } from "../api-reader.ts";
-import { isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { NO_TOKENS, readCount } from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
 import { setExtra } from "../usage-extras.ts";
 

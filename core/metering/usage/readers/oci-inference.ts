@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { defineApiReader, type MessageReader } from "../api-reader.ts";
-import { asObject, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
+import { asObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 
 const KNOWN: KnownMembers = {

@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { isObject, NO_TOKENS } from "../token-counts.ts";
+import { NO_TOKENS } from "../token-counts.ts";
 import { setExtra } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";
 import { readOpenaiUsage } from "./openai-usage.ts";

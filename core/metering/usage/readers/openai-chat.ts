@@ -1,7 +1,8 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import type { PickedMembers } from "../member-picker.ts";
 import { readGatewayCost } from "../stated-cost.ts";
-import { asObject, isObject } from "../token-counts.ts";
+import { asObject } from "../token-counts.ts";
 import type { UsageReport } from "../usage-report.ts";
 import { type OpenaiAnswer, readOpenaiUsage } from "./openai-usage.ts";
 

@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import { asObject, firstCount, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { asObject, firstCount, NO_TOKENS, readCount } from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPartExtra } from "../usage-extras.ts";
 

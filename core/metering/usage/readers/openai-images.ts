@@ -1,5 +1,5 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { isObject } from "../token-counts.ts";
 import { readOpenaiUsage } from "./openai-usage.ts";
 
 /**

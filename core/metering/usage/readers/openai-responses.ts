@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import type { PickedMembers } from "../member-picker.ts";
-import { asObject, firstCount, isObject, readCount } from "../token-counts.ts";
+import { asObject, firstCount, readCount } from "../token-counts.ts";
 import { setExtra } from "../usage-extras.ts";
 import type { NoRecordReason, UsageFindings, UsageReport } from "../usage-report.ts";
 import { readOpenaiUsage } from "./openai-usage.ts";

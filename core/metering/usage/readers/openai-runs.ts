@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { asObject, isObject, NO_TOKENS } from "../token-counts.ts";
+import { asObject, NO_TOKENS } from "../token-counts.ts";
 import type { UsageFindings, UsageReport } from "../usage-report.ts";
 import { readOpenaiUsage } from "./openai-usage.ts";
 

@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import { asObject, firstCount, isObject, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
+import { asObject, firstCount, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra, setPartExtra } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";

@@ -1,8 +1,9 @@
 import { parseDecimalToPico } from "../../../pricing/decimal.ts";
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import type { PickedMembers } from "../member-picker.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import { asObject, firstCount, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { asObject, firstCount, NO_TOKENS, readCount } from "../token-counts.ts";
 import { setExtra } from "../usage-extras.ts";
 import type { UsageFindings } from "../usage-report.ts";
 import { millisecondsOf } from "./openai-audio.ts";

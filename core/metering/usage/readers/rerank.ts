@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { readStatedCost } from "../stated-cost.ts";
-import { asObject, firstCount, isObject, NO_TOKENS } from "../token-counts.ts";
+import { asObject, firstCount, NO_TOKENS } from "../token-counts.ts";
 import { type KnownMembers, unknownUsage } from "../unknown-usage.ts";
 import { setExtra } from "../usage-extras.ts";
 

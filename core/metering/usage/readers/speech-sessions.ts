@@ -1,5 +1,6 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { addCounts, isObject, NO_TOKENS, readCount } from "../token-counts.ts";
+import { addCounts, NO_TOKENS, readCount } from "../token-counts.ts";
 import { setExtra } from "../usage-extras.ts";
 import { millisecondsOf, readTranscriptionUsage } from "./openai-audio.ts";
 

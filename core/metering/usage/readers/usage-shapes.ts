@@ -1,6 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import type { ApiReader } from "../api-reader.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
-import { isObject, NO_TOKENS } from "../token-counts.ts";
+import { NO_TOKENS } from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
 import { bedrockConverse } from "./bedrock-converse.ts";

@@ -1,14 +1,7 @@
+import { isObject } from "../../../values/json-object.ts";
 import { type AnswerFacts, defineApiReader, type MessageReader } from "../api-reader.ts";
 import { readGatewayCost } from "../stated-cost.ts";
-import {
-  addCounts,
-  asObject,
-  firstCount,
-  isObject,
-  NO_TOKENS,
-  readCount,
-  splitTotal,
-} from "../token-counts.ts";
+import { addCounts, asObject, firstCount, NO_TOKENS, readCount, splitTotal } from "../token-counts.ts";
 import { unknownUsage } from "../unknown-usage.ts";
 import type { UsageFindings } from "../usage-report.ts";
 import { readOpenaiTotals } from "./openai-totals.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { formatCsvField } from "../../../../core/values/text/format-csv-field.ts";
+import { formatCsvField, formatCsvLine } from "../../../../core/values/text/format-csv-field.ts";
 
 describe("formatCsvField()", () => {
   for (const [value, field] of [
@@ -38,4 +38,10 @@ describe("formatCsvField()", () => {
       assert.equal(formatCsvField(value), field);
     });
   }
+});
+
+describe("formatCsvLine()", () => {
+  it("separates fields by commas and ends with a line end", () => {
+    assert.equal(formatCsvLine(["a", null, 2n, "b,c"]), 'a,,2,"b,c"\r\n');
+  });
 });
