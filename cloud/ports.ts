@@ -24,7 +24,9 @@ export interface CloudPorts {
   readonly mail: SendMail;
   /** Opens a checkout after a person agreed on the subscribe page. Default: none; an operator sets the plan (`meter-cloud admin set-plan`). */
   readonly checkout?: OpenCheckout;
-  /** Stores the keys of bodies. Default: none; bodies are stored as they are, and backups keep those that are deleted. */
+  /**
+   * Stores the keys of bodies. Default: none; bodies are stored unencrypted, and backups keep deleted ones readable.
+   */
   readonly bodyKeys?: BodyKeyStore;
   /** Returns the peer's address from the `env` that the server passes to Hono; null if it is unknown. */
   readonly peerAddress: (env: unknown) => string | null;

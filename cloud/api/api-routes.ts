@@ -208,7 +208,7 @@ export const API_ROUTES = {
     summary: "Answer a usage query: sums by up to two dimensions and by time, with the period before",
     caller: "person",
     workspace: {},
-    // Filters repeat, and what is unknown is refused.
+    // Filters can repeat. Unknown parameters are refused.
     inputReadBy: "handler",
     query: usageQuerySchema,
     answers: { 200: usageAnswerSchema },

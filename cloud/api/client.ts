@@ -23,14 +23,16 @@ export type CallInput<Name extends ApiRouteName> = (PathNames<Name> extends neve
   InputOf<Routes[Name], "query"> &
   InputOf<Routes[Name], "body">;
 
-/** The output of a call: the answer's body, or null if the answer has none. */
+/** The output of a call: the body of the response, or null if it has none. */
 export type CallOutput<Name extends ApiRouteName> = {
   [Status in keyof Routes[Name]["answers"]]: Routes[Name]["answers"][Status] extends v.GenericSchema
     ? v.InferOutput<Routes[Name]["answers"][Status]>
     : null;
 }[keyof Routes[Name]["answers"]];
 
-/** Thrown for an unsuccessful answer. `problem` says why; it is null if the answer is not one of the API's problems. */
+/**
+ * Thrown for an unsuccessful response. `problem` says why; it is null if the response is not one of the API's problems.
+ */
 export class CloudApiError extends Error {
   override readonly name = "CloudApiError";
   readonly status: number;

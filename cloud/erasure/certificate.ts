@@ -2,7 +2,7 @@ import type { Millis } from "../../core/values/time.ts";
 import { formatInstant } from "../../core/wire/instant.ts";
 import type { ErasedCounts, Erasure } from "../store/erasures.ts";
 
-/** What remains after an erasure, in words for the person who asked for it. */
+/** What remains after an erasure, for the person who asked for it. */
 const REMAINS = [
   "The tokens and costs of the requests, with their times, models and projects.",
   "The places of prompt views and audit events in their ledgers, without reasons, addresses or hashes of content.",

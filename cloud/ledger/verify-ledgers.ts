@@ -101,8 +101,8 @@ export function headsOf(workspaceId: string, verdict: WorkspaceVerdict): Workspa
 }
 
 /**
- * Adds a fault if there are more rows outside the chain than before. Their number can only decrease: a new one was forged,
- * or written by an older version of the program.
+ * Adds a fault if there are more rows outside the chain than before. Their number can only decrease, so a new one was
+ * forged or written by an older version of the program.
  */
 function withOutside(verdict: LedgerVerdict, outside: number, saved: SavedHead | null): LedgerVerdict {
   if (!verdict.ok || saved === null || outside <= (saved.outside_chain ?? outside)) return verdict;

@@ -13,7 +13,7 @@ export const FAILURES_TTL_MS = 86_400_000;
 /** Most accounts remembered at once; beyond that, the one that failed longest ago is forgotten. */
 const MAX_ACCOUNTS = 10_000;
 
-/** Most addresses remembered per account, the latest ones it was signed in from. */
+/** Most addresses remembered per account: the latest from which it was signed in. */
 const MAX_KNOWN_ADDRESSES = 5;
 
 /** Slows down guessing one account's password from many addresses. */

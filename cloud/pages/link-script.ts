@@ -2,7 +2,8 @@ import type { Sha256 } from "../../core/values/hash.ts";
 import { encodeBase64 } from "../../core/wire/base64.ts";
 
 /**
- * The only script on any page: it moves the secret of an emailed link from the URL's fragment into the form.
+ * The only script outside the pages of a workspace: it moves the secret of an emailed link from the URL's fragment into
+ * the form.
  *
  * Decision: invitation and password reset links carry their secret in the fragment, which browsers do not send. It appears in
  * no server or proxy log and in no `Referer`, and a program that only fetches links cannot use it up. The cost is this

@@ -4,7 +4,7 @@ import { describeProblem } from "./describe-problem.ts";
 import { type CallApi, redirectTo } from "./page-parts.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
-/** Reads a route below the workspace. The API's refusal is the page's. */
+/** Reads a route of the workspace. If the API refuses, returns its refusal, which the page answers with. */
 export async function readRoute<T>(
   { env, context, workspace }: PageCall,
   path: string,
@@ -17,7 +17,7 @@ export async function readRoute<T>(
   return parsed;
 }
 
-/** The route that a form calls, below the workspace. */
+/** The route that a form calls, with its path below the workspace. */
 export interface FormRoute {
   readonly method: Exclude<Parameters<CallApi>[1], "GET">;
   readonly path: string;
@@ -27,7 +27,7 @@ export interface FormRoute {
 /** Statuses with which a page shows its form again. */
 const SHOWN_AGAIN = [400, 404, 409, 422] as const;
 
-/** Calls the route of a form. Its page is then opened again, or shown with the reason of the refusal. */
+/** Calls the route of a form. On success, redirects to the page; otherwise shows it again with the reason. */
 export async function sendForm(
   call: PageCall,
   pagePath: string,

@@ -10,7 +10,7 @@ import { isCloudDimension } from "../store/reads/usage-data.ts";
 import { toolsOf } from "./page-tools.ts";
 import type { PageAnswer, PageCall } from "./workspace-page.ts";
 
-/** The dimensions that a cloud has. */
+/** The dimensions of a cloud's usage. */
 const DIMENSIONS: readonly UsageDimension[] = USAGE_DIMENSIONS.filter(isCloudDimension);
 
 /** Answers with a page about usage. */

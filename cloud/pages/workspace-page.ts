@@ -20,7 +20,7 @@ export interface Visitor {
   readonly workspaces: readonly WorkspaceAccess[];
 }
 
-/** A visitor of a page of one of their workspaces. */
+/** A person who visits a page of one of their workspaces. */
 export interface WorkspaceVisitor extends Visitor {
   readonly workspace: WorkspaceAccess;
 }
@@ -29,7 +29,7 @@ export interface WorkspaceVisitor extends Visitor {
 export interface PageCall extends WorkspaceVisitor {
   readonly env: PageEnv;
   readonly context: Context<CloudEnv>;
-  /** The zone and the present, and the base of links: `/w/{ws}`. */
+  /** The time zone, the current time, and the base of links: `/w/{ws}`. */
   readonly place: PagePlace;
   /** The parameters of the address. */
   readonly parameters: URLSearchParams;
@@ -42,11 +42,14 @@ export type PageAnswer = Response | (FramedPage & { readonly status?: 200 | 400 
 export interface WorkspacePage {
   /** Below `/w/:ws`; `/` is the overview. */
   readonly path: string;
-  /** Its name in the navigation. Absent: other pages lead to it. */
+  /** Its name in the navigation. Absent: only other pages link to it. */
   readonly name?: string;
-  /** Who can open it: by default every member. The navigation shows it to them only. */
+  /** Who can open it and sees it in the navigation. Default: every member. */
   readonly access?: NonNullable<ApiRoute["workspace"]>;
-  /** Whether it shows a secret, such as a new key. It is then not compressed, because the size of a page would tell about it. */
+  /**
+   * Whether it shows a secret, such as a new key. Such a page is not compressed, because its compressed size would
+   * reveal parts of the secret (BREACH).
+   */
   readonly showsSecret?: true;
   readonly get?: (call: PageCall) => PageAnswer | Promise<PageAnswer>;
   /** Answers a form of the page. */
@@ -117,10 +120,10 @@ function renderWorkspaces({ workspaces, workspace }: PageCall): Html {
   )}</ul></details>`;
 }
 
-/** Renders the person with what they can do outside the pages of the navigation. */
+/** Renders the person with the links that are not in the navigation. */
 function renderPerson({ person, workspace, place, env }: PageCall): Html {
   const { checkoutWording } = env.parts.config;
-  // Without wording of its own, a server sells no plans.
+  // A server that still has the placeholder wording sells no plans.
   const sellsPlans = checkoutWording !== CLOUD_CONFIG_DEFAULTS.checkoutWording;
   return html`<ul class="person"><li><a href="/connect">Connect a machine</a></li>${
     sellsPlans && workspace.role === "admin"

@@ -11,7 +11,7 @@ const TAG_BYTES = 16;
 /** How much longer a sealed body is than its content, bytes. */
 export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES;
 
-/** Where a body belongs. A body that was moved to another place does not open. */
+/** Where a body belongs. A body that was moved to another row or side does not decrypt. */
 export interface BodyPlace {
   readonly workspaceId: string;
   readonly requestId: string;

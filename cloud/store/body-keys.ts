@@ -6,13 +6,13 @@ import { uuidV7 } from "../../core/values/uuid.ts";
 import { BODY_KEY_BYTES, type BodyPlace, NONCE_BYTES, openBody, sealBody } from "./body-cipher.ts";
 import type { CloudSchema } from "./schema.ts";
 
-/** What seals and opens bodies. */
+/** The dependencies of encrypting and decrypting bodies. */
 export interface BodySealing {
   readonly keys: BodyKeyStore;
   readonly randomBytes: RandomBytes;
 }
 
-/** Returns what seals bodies; null if no key store is configured. */
+/** Returns these dependencies; null if no key store is configured. */
 export function sealingOf({
   bodyKeys,
   randomBytes,
@@ -23,7 +23,7 @@ export function sealingOf({
   return bodyKeys === undefined ? null : { keys: bodyKeys, randomBytes };
 }
 
-/** Whose body it is. Each person has one key for each of their projects in a workspace. */
+/** The owner of a body. Each person has one key for each of their projects in a workspace. */
 export interface BodyOwner {
   readonly workspaceId: string;
   readonly userId: string;

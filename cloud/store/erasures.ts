@@ -8,7 +8,7 @@ import { blankEvents, blankRequests, blankViews, deleteBatch } from "./purge.ts"
 import type { CloudSchema } from "./schema.ts";
 import { enterRole, inScope } from "./transaction.ts";
 
-/** Whose prompts are erased. Null stands for everybody or every project; at least one is given. */
+/** Whose prompts are erased. A null person means everyone, a null project every project; at least one is not null. */
 export interface ErasureScope {
   readonly workspaceId: string;
   readonly userId: string | null;
@@ -88,7 +88,7 @@ export async function beginErasure(
       .forUpdate()
       .execute();
     const before = now();
-    // Read again by the bodies that wait for this lock.
+    // Bodies that wait for this lock read this time again.
     await trx
       .updateTable("workspaces")
       .set({ prompts_erased_at: before })

@@ -123,7 +123,7 @@ export async function saveKeyUse(
       .set({ last_used_at: now })
       .where("workspace_id", "=", workspaceId)
       .where("key_id", "=", keyId)
-      // Of requests at the same time, one writes.
+      // Of simultaneous requests, one writes.
       .where((where) =>
         where.or([where("last_used_at", "is", null), where("last_used_at", "<=", now - KEY_USE_STEP_MS)]),
       )

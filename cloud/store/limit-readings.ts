@@ -6,13 +6,15 @@ import type { AuthenticatedKey } from "./keys.ts";
 import type { CloudDatabase } from "./open-database.ts";
 import { inScope } from "./transaction.ts";
 
-/** How long a window is kept that is not seen any more, milliseconds. Decision: longer than the longest window, a month. */
+/**
+ * How long a window is kept after it was last seen, milliseconds. Decision: longer than the longest window, a month.
+ */
 const KEPT_MS = 35 * 86_400_000;
 
-/** Most windows that are kept of one machine; the oldest are deleted first. */
+/** Most windows kept per machine; the oldest are deleted first. */
 const MAX_PER_MACHINE = 500;
 
-/** A reading of the future is one of a clock that is wrong. It counts as seen now. */
+/** A time in the future comes from a wrong clock, so the reading counts as seen now. */
 const seenAt = (text: string, now: Millis): Millis => Math.min(parseInstant(text) ?? now, now);
 
 /** Stores the readings of the key's machine. An older reading of a window never replaces a newer one. */

@@ -114,7 +114,7 @@ export async function setMachineBlocked(
   });
 }
 
-/** Stores the version that a machine runs, if it is another one. Its next pairing would be too late: it may never come. */
+/** Stores the version that a machine runs, if it changed. The next pairing states it too, but may never come. */
 export async function saveDaemonVersion(
   db: CloudDatabase,
   { workspaceId, machine }: AuthenticatedKey,

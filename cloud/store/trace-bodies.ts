@@ -184,7 +184,7 @@ async function findBody(
   };
 }
 
-/** A side as the database has it: sealed, unless `keyId` is null. */
+/** A stored side: encrypted, unless `keyId` is null. */
 type DatabaseSide = StoredSide & { readonly keyId: string | null };
 
 /** Opens a side; null if its key was destroyed. */

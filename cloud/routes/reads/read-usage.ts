@@ -44,7 +44,7 @@ export async function readUsageAnswer(
   return { ok: true, value: answerUsage(plan, { ...data, coverage: null }, { nameOf }) };
 }
 
-/** Lists the values of a dimension in the period of a query, of requests that match its filters. */
+/** Lists the values of a dimension among the requests of a query's period and filters. */
 export async function readUsageValues(
   parts: CloudParts,
   workspace: WorkspaceAccess,
@@ -69,7 +69,7 @@ export async function readUsageForecast(
   return read.ok ? { ok: true, value: answerForecast(read.value.plan, read.value.data) } : read;
 }
 
-/** Returns what a plan depends on: the zone of the query, or UTC, and the floor of an overview. */
+/** Returns what a plan depends on: the zone of the query (default: UTC) and the retention floor of an overview. */
 function factsOf({ clock }: CloudParts, workspace: WorkspaceAccess, { tz }: UsageQuery): UsagePlanFacts {
   const zone = findZone(tz ?? "UTC");
   if (zone === null) throw new Error("the runtime does not know UTC");
@@ -98,13 +98,13 @@ async function readPlan(
     (dimension) => dimension !== null && !isCloudDimension(dimension),
   );
   if (unknown != null) {
-    const detail = "A cloud does not receive it. Only a daemon knows this dimension.";
+    const detail = "The cloud does not receive this dimension. Only the daemon knows it.";
     return { ok: false, code: "wrong_shape", detail, field: unknown };
   }
   const maxMs = MAX_UNSUMMED_PERIOD_MS + SLACK_MS;
   if (!isFromRollups(plan) && period.to - period.from > maxMs) {
     const days = MAX_UNSUMMED_PERIOD_MS / 86_400_000;
-    const detail = `This is summed from single requests, of at most ${days} days. Choose a shorter period.`;
+    const detail = `This query reads single requests, for at most ${days} days. Choose a shorter period.`;
     return { ok: false, code: "period_too_long", detail };
   }
   const data = await readUsageData(parts.db, workspaceId, plan);

@@ -7,10 +7,10 @@ import type { OrRefusal } from "../../http/read-payload.ts";
 import type { ApiHandlers } from "../api-call.ts";
 import { type CloudUsageResult, readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
 
-/** The forms of an answer. */
+/** The formats of an answer. */
 const FORMATS = ["json", "csv", "md"] as const;
 
-/** The longest text that values are searched for. */
+/** The longest search text, in UTF-16 code units. */
 const MAX_SEARCH = 256;
 
 /** The routes of the usage query. A period is cut at the retention floor, as that of an overview. */
@@ -54,7 +54,7 @@ const refuseQuery = ({ code, detail, field }: Extract<CloudUsageResult<never>, {
 const refuse = (field: string, text: string) =>
   problem("wrong_shape", { errors: [{ field, problem: text }] });
 
-/** Parses the query. What is not understood is refused: a filter with a misspelt name would answer with everything. */
+/** Parses the query. Unknown parameters are refused: without a misspelt filter, the answer would contain everything. */
 function readQuery(context: Context, ...otherKeys: readonly string[]): OrRefusal<UsageQuery> {
   const { searchParams } = new URL(context.req.url);
   const { query, notices } = parseUsageQuery(searchParams, { otherKeys });

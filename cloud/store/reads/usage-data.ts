@@ -44,7 +44,7 @@ const REQUEST_SQL: Readonly<Record<Exclude<UsageDimension, "client">, string>> =
   person: "user_id",
 };
 
-/** The same over the rollups, which have these dimensions only. */
+/** SQL for the text of each dimension over the rollups, which have only these. */
 const ROLLUP_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
   project: "project",
   model: "model",
@@ -53,7 +53,7 @@ const ROLLUP_SQL: Readonly<Partial<Record<UsageDimension, string>>> = {
   person: "user_id",
 };
 
-/** The dimensions that a cloud has. */
+/** The dimensions of a cloud's usage. */
 export const isCloudDimension = (dimension: UsageDimension): boolean => dimension in REQUEST_SQL;
 
 /**
