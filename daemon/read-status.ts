@@ -17,7 +17,7 @@ import type { RunningDaemon } from "./running-daemon.ts";
 import type { RecordWriterHealth } from "./store/record-writer.ts";
 import type { WebhookStatus } from "./webhooks/webhook-worker.ts";
 
-/** Returns the writer's health, or the trouble of the store if the writer has not met it yet. */
+/** Returns the writer's health, or the trouble of the store if the writer has not noticed it yet. */
 export function readStoreHealth({ ports, writer }: RunningDaemon): RecordWriterHealth {
   const health = writer.health();
   const { trouble } = ports.store;
@@ -87,7 +87,7 @@ function listWarnings(daemon: RunningDaemon): readonly string[] {
   ];
 }
 
-/** Returns how many calls went since the start because the budgets could not decide on them. */
+/** Returns how many calls were sent since the start without a decision of the budgets. */
 export const countLetThrough = ({ proxy, budgets }: RunningDaemon): number =>
   proxy.counters().gate.undecided + budgets.letThrough();
 

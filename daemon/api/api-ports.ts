@@ -30,7 +30,7 @@ export interface ApiPorts {
   owners: ConnectionOwnerLookup | null;
   /** The file of the certificate that programs should trust, for the local page. */
   authorityFile?: string;
-  /** Whether the daemon meters a host. Without it, the page takes each host that was not metered as still unknown. */
+  /** Whether the daemon meters a host. Without it, the page lists each host that was not metered as unknown. */
   isKnownHost?: IsKnownHost;
   /** The port that the API listens on. */
   port(): number;
@@ -46,7 +46,7 @@ export interface ApiPorts {
   budgets?: {
     readonly tracker: Pick<BudgetTracker, "refresh" | "state">;
     readonly configured: readonly Budget[];
-    /** Calls that were sent because a budget could not be decided, since the start. */
+    /** The number of calls since the start that were sent because no decision on a budget was possible. */
     letThrough(): number;
     /** Resolves with whether the proxy has confirmed that it holds calls as the budgets need. */
     confirmed(): Promise<boolean>;

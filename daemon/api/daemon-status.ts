@@ -22,7 +22,10 @@ export interface DaemonStatus {
     /** The watchdog's last result. */
     watchdog: WatchdogStatus;
     counters: ProxyCounters;
-    /** Programs that seem not to trust the meter's certificate, latest first, since the daemon started. Older daemons do not state them. */
+    /**
+     * Programs that do not seem to trust the meter's certificate, latest first, since the daemon started. Absent from
+     * older daemons.
+     */
     distrusting_programs?: readonly (DistrustFacts & { readonly last_seen: string })[];
   };
   api: { port: number };
@@ -98,7 +101,7 @@ export type StatusResponse = DaemonStatus & {
   /** Null if the daemon was started without a cloud service. */
   readonly cloud: CloudBanner | null;
   readonly last_24_hours: {
-    /** The models with the most unpriced requests, and how each gets a price. Older daemons do not state them. */
+    /** The models with the most unpriced requests, and how to give each a price. Absent from older daemons. */
     readonly unpriced_models?: readonly UnpricedModelStatus[];
   };
 };

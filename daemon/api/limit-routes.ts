@@ -20,7 +20,7 @@ export function createLimitRoutes(ports: ApiPorts): Hono {
   return routes;
 }
 
-/** Answers with the history of a window, and with the shares of what `by` names. */
+/** Returns the history of a window and, with `by`, its shares by project, session or agent. */
 async function getLimit(ports: ApiPorts, context: Context, id: string): Promise<Response> {
   const { store, clock, turn } = ports;
   const { by, days = "7" } = context.req.query();

@@ -41,7 +41,7 @@ export interface NowResponse {
   readonly session: NowSums | null;
   /** The windows of an hour or more. */
   readonly limits: readonly LimitView[];
-  /** The budgets that reached a threshold, or stop calls. Absent in answers of older daemons. */
+  /** The budgets that reached a threshold, or stop calls. Absent from older daemons. */
   readonly budgets?: readonly NearBudget[];
   readonly calls_in_flight: number;
   readonly detail: {
@@ -56,7 +56,9 @@ export interface NowResponse {
 const HOUR_MS = 60 * MINUTE_MS;
 const MINUTES = 60;
 
-/** How many requests of the last hour are read for its minutes, how many sessions are listed, and how many calls. */
+/**
+ * The most requests of the last hour that are summed by minute, the most sessions and the most calls that are listed.
+ */
 const MAX_RECENT = 5_000;
 const MAX_SESSIONS = 20;
 const MAX_CALLS = 50;

@@ -13,7 +13,7 @@ import type { UsageAnswer, UsageDimension, UsageForecast, UsageValues } from "..
 import type { UsageResult } from "../../pages/usage-host.ts";
 import type { ApiPorts } from "./api-ports.ts";
 
-/** What usage is read with. */
+/** The dependencies of reading usage. */
 export type UsagePorts = Pick<ApiPorts, "store" | "clock" | "turn">;
 
 /** The dimensions that requests of one machine do not have. */
@@ -37,7 +37,10 @@ export async function readUsageAnswer(
   return { ok: true, value: answerUsage(planned.plan, { ...data, coverage }, { notices }) };
 }
 
-/** Answers a usage query by several dimensions, each alone, from one read. Requests of one machine must have them. */
+/**
+ * Answers a usage query by several dimensions, each on its own, from one read. Requests of one machine must have these
+ * dimensions.
+ */
 export async function readUsageBreakdowns(
   ports: UsagePorts,
   query: UsageQuery,
@@ -61,7 +64,7 @@ export async function readUsageBreakdowns(
   return { ok: true, value };
 }
 
-/** Lists the values of a dimension in the period of a query, of requests that match its filters. */
+/** Lists the values of a dimension among the requests of a query's period and filters. */
 export async function readUsageValues(
   { store, clock, turn }: UsagePorts,
   query: UsageQuery,

@@ -6,15 +6,15 @@ import { readSourcePulledAt } from "../cloud/pull-state.ts";
 import type { ReportQuery, UnpricedModel } from "../store/port/reports.ts";
 import type { Store } from "../store/port/store.ts";
 
-/** A model of which requests have no known price. */
+/** A model with requests that have no known price. */
 export interface UnpricedModelStatus {
   readonly provider: string;
   readonly model: string;
   readonly requests: number;
   readonly last_request_id: string;
   /**
-   * How the latest of them gets a price. Null if the model has a rate, but not for all that the request used, and no list can add
-   * it.
+   * How to give the latest of them a price. Null if the model has a rate, but not for everything that the request used,
+   * and no list can add it.
    */
   readonly fix: PriceFix | null;
 }
@@ -56,7 +56,7 @@ export async function findPriceFixes(
   return found;
 }
 
-/** Reads the models of unpriced requests since a time, as `findPriceFixes()` does, in the API's words. */
+/** Reads the models of unpriced requests since a time, as `findPriceFixes()` does, in the form of the API. */
 export async function readUnpricedModels(
   ports: PriceFixPorts,
   since: Millis,

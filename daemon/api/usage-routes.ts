@@ -7,10 +7,10 @@ import type { ApiPorts } from "./api-ports.ts";
 import { problem } from "./problem.ts";
 import { readUsageAnswer, readUsageForecast, readUsageValues } from "./read-usage.ts";
 
-/** The forms of an answer. */
+/** The formats of an answer. */
 const FORMATS = ["json", "csv", "md"] as const;
 
-/** The longest text that values are searched for. */
+/** The longest search text, in UTF-16 code units. */
 const MAX_SEARCH = 256;
 
 /** Creates the routes of the usage query. Access is checked before. */
@@ -22,7 +22,7 @@ export function createUsageRoutes(ports: ApiPorts): Hono {
   return routes;
 }
 
-/** Parses the query. What is not understood is refused: a filter with a misspelt name would answer with everything. */
+/** Parses the query. Unknown parameters are refused: without a misspelt filter, the answer would contain everything. */
 function readQuery(context: Context, ...otherKeys: readonly string[]): UsageQuery | Response {
   const parameters = new URL(context.req.url).searchParams;
   const { query, notices } = parseUsageQuery(parameters, { otherKeys });

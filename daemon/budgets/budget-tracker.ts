@@ -15,11 +15,11 @@ import { type BudgetNotice, noticeOf } from "./budget-notice.ts";
 import { type BudgetSources, listBudgets, loadSums } from "./load-budgets.ts";
 
 /**
- * Keeps the state of all budgets: their sums, the calls in flight, and the warnings given. No method throws, except
- * `store()`.
+ * Keeps the state of all budgets: their sums, the calls in flight, and the warnings that were sent. No method throws,
+ * except `store()`.
  */
 export interface BudgetTracker {
-  /** Stores a batch with `insert`, and books what it changes. Throws what `insert` throws. */
+  /** Stores a batch with `insert`, and adds its records to the sums. Throws what `insert` throws. */
   store(batch: CaptureBatch, insert: () => void): void;
   /** Whether any budget blocks, so that calls need a decision. */
   canRefuse(): boolean;
@@ -37,7 +37,7 @@ export interface BudgetTracker {
   /** Reads what other programs changed. */
   refresh(): void;
   state(): BudgetsState;
-  /** Calls that were sent because a budget could not be decided, since the start. */
+  /** The number of calls since the start that were sent because no decision on a budget was possible. */
   letThrough(): number;
   stop(): void;
 }
@@ -181,7 +181,7 @@ function perform(state: TrackerState, effect: BudgetEffect): void {
   ports.onNotice(noticeOf(budget, effect));
 }
 
-/** If it can't be saved, the warning is given all the same, and perhaps again after a restart. */
+/** A warning that can't be saved is sent nevertheless, and may be sent again after a restart. */
 function saveWarning(
   { ports }: TrackerState,
   budget: Budget,
@@ -220,7 +220,7 @@ function storeBatch(
   });
   insert();
   guarded(() => {
-    // What could not be read before is read with all records.
+    // Budgets that could not be read before are read from all records.
     if (removed === null) return;
     const added = readCalls(state, ids);
     const isSame = (one: StoredCall, all: readonly StoredCall[]) => all.some((other) => equals(one, other));

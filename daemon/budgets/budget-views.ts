@@ -48,7 +48,7 @@ export interface BudgetView {
   readonly session: string | null;
 }
 
-/** Returns what is shown of all budgets. */
+/** Returns the views of all budgets. */
 export function budgetViews(
   state: BudgetsState,
   configured: readonly Budget[],
@@ -119,13 +119,13 @@ function statusOf(
 /** A budget that a status line shows. */
 export type NearBudget = Pick<BudgetView, "name" | "status" | "used_percent" | "lifted_until">;
 
-/** Returns the budgets that a person should know of: those that reached a threshold, or stop calls. */
+/** Returns the budgets that need attention: those that reached a threshold, or stop calls. */
 export const nearBudgets = (views: readonly BudgetView[]): readonly NearBudget[] =>
   views
     .filter(({ status }) => status !== "ok" && status !== "paused" && status !== "unknown")
     .map(({ name, status, used_percent, lifted_until }) => ({ name, status, used_percent, lifted_until }));
 
-/** Describes what is wrong with budgets: those that are used up, stop calls or can't be read. */
+/** Describes the budgets that are used up, stop calls or can't be read. */
 export function describeBudgetTroubles(views: readonly BudgetView[]): string[] {
   return views.flatMap((view) => {
     const { name, status, budget, spent, unit, limit } = view;

@@ -38,7 +38,7 @@ export interface HeldCallBudgets {
   callsLost(): void;
 }
 
-/** What the decision on held calls needs. */
+/** The ports of the decision on held calls. */
 export interface HeldCallPorts {
   readonly budgets: HeldCallBudgets;
   readonly registry: Registry;
@@ -67,7 +67,7 @@ export interface HeldCalls {
   closed(connection: number): void;
   /** The proxy's thread has ended, and all calls with it. */
   lost(): void;
-  /** How the proxy has to hold calls now; null if no budget can refuse one. */
+  /** How the proxy must hold calls now; null if no budget can refuse one. */
   gate(): GateConfig | null;
 }
 
@@ -151,7 +151,7 @@ function decide(state: HeldState, question: CallQuestion, answer: (answer: GateA
   readBody(state, question, head, (body) => decideRoute(state, question, head, route, body, answer));
 }
 
-/** Whether the messages of a WebSocket are decided, instead of its handshake. */
+/** Whether the decision is on each message of a WebSocket, and not on its handshake. */
 const hasTurns = ({ webSocket, api }: MeteredRoute) =>
   webSocket === true && (api === "openai.responses" || api === "openai.realtime");
 
@@ -244,7 +244,7 @@ function attributionOf(state: HeldState, question: CallQuestion): ConnectionAttr
   return attribution;
 }
 
-/** Decides with what is known of the caller. Returns false, and answers nothing, if that is not enough yet. */
+/** Decides with the known facts of the caller. Returns false, and sends no answer, if more facts are needed. */
 function finishDecision(
   state: HeldState,
   call: KnownCall,

@@ -6,7 +6,7 @@ import { parseBudget } from "../../core/budgets/parse-budget.ts";
 import type { Millis } from "../../core/values/time.ts";
 import type { BudgetStore } from "../store/port/budgets.ts";
 
-/** What budgets are read from. */
+/** The sources of budgets. */
 export interface BudgetSources {
   readonly budgets: BudgetStore;
   /** The budgets of `config.toml`. One of them replaces a stored one of its name. */

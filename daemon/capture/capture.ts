@@ -212,7 +212,7 @@ function onTunnelled(
     ports.coverage.count(hostNames.admit(unlistedAddress(host, port, HTTPS_PORT)), "unlisted_tunnel");
 }
 
-/** Learns from the end of a connection whether its program trusts the meter's certificate. */
+/** Finds out from the end of a connection whether its program trusts the meter's certificate. */
 function noteTrust(
   { ports, distrusting }: CaptureState,
   connection: TappedConnection,

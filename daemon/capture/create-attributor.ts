@@ -20,7 +20,7 @@ export const FOLDERS_MAX_AGE_MS = 5_000;
 /** How long what a working tree has checked out is cached, in milliseconds. */
 export const CHECKOUT_MAX_AGE_MS = 1_000;
 
-/** How long reading it may take, in milliseconds. After that, it is unknown. */
+/** How long reading that may take, in milliseconds. After that, it is unknown. */
 export const CHECKOUT_TIMEOUT_MS = 1_000;
 
 /** The maximum number of folders whose facts are cached. */

@@ -8,7 +8,10 @@ export interface DistrustingProgram extends CallingProgram {
   readonly host: string;
   /** How many of them ended with a TLS alert that rejects the certificate. */
   readonly rejected: number;
-  /** How many ended without one. Node closes the connection so; a program may also have changed its mind. */
+  /**
+   * How many ended without an alert. Node closes a distrusted connection like this, but a program may also have
+   * cancelled its call.
+   */
   readonly unused: number;
   /** Whether it had used connections to other hosts before: it trusts an earlier certificate, which does not cover this host. */
   readonly trustsEarlier: boolean;
@@ -33,12 +36,12 @@ interface InterceptedEnd {
 }
 
 /**
- * How many connections a program that uses other hosts must end without a reason before it is listed. Node ends those
- * that it distrusts so, but also those that it no longer needs.
+ * How many connections a program that uses other hosts must end without an alert before it is listed. Node ends
+ * connections like this both if it distrusts the certificate and if it no longer needs them.
  */
 const MIN_UNUSED = 3;
 
-/** Maximum number of hosts that are remembered of a program. */
+/** Maximum number of hosts that are remembered per program. */
 const MAX_HOSTS = 32;
 
 /** Maximum number of programs that are remembered, of each kind. */

@@ -5,12 +5,12 @@ import type { MeteredCall } from "./metered-call.ts";
 import type { CapturePorts } from "./ports.ts";
 import { takeLimits } from "./read-limits.ts";
 
-/** The longest answer about limits that is read, in bytes. */
+/** The longest response about limits that is read, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Reads the answer to a request about limits, such as Claude Code's `GET /api/oauth/usage`. Returns null for other requests. It makes
- * no record.
+ * Reads the response to a request about limits, such as Claude Code's `GET /api/oauth/usage`. Returns null for other
+ * requests. It makes no record.
  */
 export function createLimitCall(
   ports: CapturePorts,

@@ -27,10 +27,10 @@ interface LastStated {
 
 const lastStated = new WeakMap<ConnectionFacts, LastStated>();
 
-/** How often limits that did not change are taken again, in milliseconds. Only the time at which they were seen would differ. */
+/** How often unchanged limits are stored again, in milliseconds. Only the time at which they were seen would differ. */
 const UNCHANGED_INTERVAL_MS = 10_000;
 
-/** How often rate limits are taken, in milliseconds. They change with each call. */
+/** How often rate limits are stored, in milliseconds. They change with each call. */
 const RATE_INTERVAL_MS = 1_000;
 
 /** The first status that is an error, and states a limit that was reached. */

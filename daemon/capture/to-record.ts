@@ -41,7 +41,7 @@ export interface EndedCall {
   onRecord?: (requestId: string) => void;
 }
 
-/** What one record of a call has of its own. */
+/** The facts that differ between the records of one call. */
 export interface NewRecord {
   requestId: string;
   requestedAt: Millis;
@@ -119,7 +119,7 @@ export function gitFields({
   return { gitBranch: branch, gitCommit: commit, gitRemote: remote, pullRequest };
 }
 
-/** What a call that was not sent used, and that nobody failed. */
+/** The usage of a call that was not sent: nothing was used, and nothing failed. */
 const NOTHING_USED = {
   tokens: {
     promptTokens: 0,
@@ -138,7 +138,7 @@ const NOTHING_USED = {
   retryable: null,
 } as const satisfies Partial<RequestRecord>;
 
-/** What the record of a call needs beside the call itself. */
+/** The facts of a record besides those of its call. */
 function deriveParts(
   call: EndedCall,
   created: NewRecord,

@@ -6,7 +6,7 @@ export interface UnfinishedWork {
   begin(host: string): (cause: unknown) => void;
   /** Adds work that continues after a call of this host has ended. */
   continueWith(host: string, work: Promise<unknown>): void;
-  /** Counts and logs a failure of meter itself. */
+  /** Counts and logs a failure of the meter itself. */
   recordFailure(host: string, cause: unknown): void;
   /** Resolves when nothing is unfinished. */
   settled(): Promise<void>;

@@ -14,7 +14,7 @@ export const LEDGER_CHECK_MS = 3_600_000;
 /** The key of the saved heads. */
 const HEADS_KEY = "ledger_heads";
 
-/** What this machine knows of the ledgers of its workspace. */
+/** What this machine knows about the ledgers of its workspace. */
 export interface LedgerWitness {
   readonly workspaceId: string;
   readonly heads: SavedHeads;

@@ -56,7 +56,7 @@ const HISTORY_MS = 90 * 86_400_000;
 const MAX_WINDOWS = 500;
 const MAX_POINTS = 100_000;
 
-/** Two resets that differ by less are one that the provider states in seconds from now. */
+/** Two resets that differ by less are the same: the provider states it in seconds from now. */
 const SAME_RESET_MS = 60_000;
 
 interface TrackedWindow {

@@ -149,7 +149,7 @@ async function sendBatch(
   return 0;
 }
 
-/** What counts as a delivery: a message that the collector can't read is not sent again. */
+/** The result of a delivery. A message that the collector can't read gets it too, because it is not sent again. */
 const ACCEPTED = { kind: "http", status: 200, retryAfterMs: null } as const;
 
 function fail(state: State, progress: WebhookProgress, delayMs: number): number {

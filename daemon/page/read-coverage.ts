@@ -13,7 +13,7 @@ import type { CoverageAnswer, CoverageTask } from "../../pages/views/coverage.ts
 import type { ApiPorts } from "../api/api-ports.ts";
 import { readPagePeriod } from "./page-period.ts";
 
-/** Where the certificate is if the daemon was not told. */
+/** The certificate's file if the daemon does not know another one. */
 const DEFAULT_AUTHORITY_FILE = "<meter_home>/ca/ca.pem";
 
 /** Reads what was metered and what was missed. */

@@ -10,7 +10,9 @@ import { dayOf } from "../store/days.ts";
 
 const MINUTES = 60;
 
-/** How many requests of the last hour are read for its minutes, how many are listed, and how many calls in flight. */
+/**
+ * The most requests of the last hour that are summed by minute, the most that are listed, and the most calls in flight.
+ */
 const MAX_RECENT = 5_000;
 const LATEST = 12;
 const MAX_CALLS = 20;

@@ -12,7 +12,7 @@ import { type DaemonStatus, findDaemonFault } from "../api/daemon-status.ts";
 import { NAVIGATION } from "./page-paths.ts";
 import { localZone } from "./page-period.ts";
 
-/** The zone, the present and the base of a page. */
+/** The time zone, the current time and the base of a page. */
 export const placeOf = ({ clock }: ApiPorts): PagePlace => ({
   zone: localZone(),
   now: clock.now(),
@@ -52,7 +52,7 @@ function renderState(daemon: DaemonStatus): Html {
   return html`<span class="dot bad">${fault === "proxy" ? "The proxy does not answer" : "Calls pass through but are not stored"}</span>`;
 }
 
-/** Renders what is wrong with the daemon, on all pages. */
+/** Renders the problems of the daemon, which every page shows. */
 function renderNotices({ store, warnings }: DaemonStatus): Html {
   const { lastError, dropped, capturing, set_aside } = store;
   const lost = Object.values(dropped).reduce((sum, count) => sum + (count ?? 0), 0);

@@ -44,7 +44,7 @@ export type GateAnswer =
 
 /** Holds calls until the main thread has decided on them. */
 export interface CallGate {
-  /** Null while no budget blocks: calls are then not held. */
+  /** Null while no budget blocks, so that calls are not held. */
   readonly config: GateConfig | null;
   configure(config: GateConfig | null): void;
   /** Asks for a decision. `done` is called once, in a later turn of the event loop; the returned function prevents that. */
@@ -59,7 +59,7 @@ interface GateState {
   readonly waiting: Map<number, (answer: GateAnswer) => void>;
   /** The questions among them that wait for the gate to be configured. */
   readonly unasked: Map<number, CallQuestion>;
-  /** Calls that went while the gate was provisional. */
+  /** Calls that were sent while the gate was provisional. */
   wentEarly: number;
   readonly counters: GateCounters;
   readonly post: (id: number, question: CallQuestion) => void;
@@ -158,7 +158,7 @@ function undecidedAnswer({ head, turn }: CallQuestion): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(message));
 }
 
-/** Whether a request may cost something: it sends something, or opens a WebSocket. */
+/** Whether a request may cost something: it sends data, or opens a WebSocket. */
 export function isHeld({ method }: RequestHead, switchesProtocol: boolean): boolean {
   return (
     method === "POST" || method === "PUT" || method === "PATCH" || (switchesProtocol && method === "GET")

@@ -31,7 +31,7 @@ export interface WarmCounters {
 export interface GateCounters {
   asked: number;
   refused: number;
-  /** Calls that went because there was no decision in time. */
+  /** Calls that were sent because there was no decision in time. */
   undecided: number;
 }
 

@@ -14,7 +14,7 @@ import {
 import { createGatedTurns, type GatedTurns } from "./gated-turns.ts";
 import type { RelayLog, RelayTarget } from "./relay-context.ts";
 
-/** What a tap needs to hold the requests of its client. */
+/** The operations of a tap that holds the requests of its client. */
 export interface GatedLink {
   readonly gate: CallGate;
   readonly client: Socket;
@@ -72,7 +72,7 @@ interface GatedState {
   requests: number;
   refusal: (GateAnswer & { kind: "refuse" }) | null;
   clientEnded: boolean;
-  /** Whether the turns of the WebSocket are decided that the client asks for; and the turns, once it is open. */
+  /** Whether each turn of the requested WebSocket is held; and its turns, once it is open. */
   gatesTurns: boolean;
   turns: GatedTurns | null;
   /** Cancels the question or the wait for the body. */
@@ -284,7 +284,7 @@ function continueWith(state: GatedState, phase: "passing" | "open"): void {
   resume(state);
 }
 
-/** Answers in the place of the provider once the responses to earlier requests are complete. */
+/** Answers instead of the provider once the responses to earlier requests are complete. */
 function refuseWhenAnswered({ link, refusal, pending, held }: GatedState): void {
   if (refusal !== null && pending.length === 0) link.refuse(refusal, held);
 }

@@ -9,7 +9,7 @@ import { compileMemberPaths, pickMembers } from "../../core/metering/usage/membe
 import type { CreateMessageInflater } from "../../core/ports/message-inflater.ts";
 import type { GateAnswer } from "./call-gate.ts";
 
-/** What a WebSocket needs so that its turns are held. */
+/** The operations of a WebSocket whose turns are held. */
 export interface TurnLink {
   readonly createInflater: CreateMessageInflater;
   /** Sends the client's bytes upstream, and logs them. */
@@ -44,7 +44,7 @@ interface TurnsState {
   readonly reader: WebSocketReader;
   readonly client: ReturnType<typeof createFrameScanner>;
   readonly server: ReturnType<typeof createFrameScanner>;
-  /** Whether the provider can't read on after a message that it did not get, because messages share their compression. */
+  /** Whether the provider can't read later messages if one is missing, because messages share their compression. */
   readonly needsAllMessages: boolean;
   /** The frames of the message in progress, and bytes that were not scanned yet. */
   held: Uint8Array[];
@@ -55,7 +55,7 @@ interface TurnsState {
   turns: number;
   isAsking: boolean;
   isOpen: boolean;
-  /** What the client gets after the message that is being relayed to it. */
+  /** What is sent to the client after the message that is being relayed to it. */
   reply: Uint8Array | null;
   cancel: () => void;
 }

@@ -32,7 +32,7 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Creates an empty cache. `now` is a clock that goes on while the machine sleeps. */
+/** Creates an empty cache. `now` is a clock that continues while the machine sleeps. */
 export function createLookupCache(resolve: Resolve = lookup, now: () => number = Date.now): LookupCache {
   const answers = new Map<string, { readonly addresses: readonly LookupAddress[]; readonly at: number }>();
   const waiting = new Map<string, LookupDone[]>();

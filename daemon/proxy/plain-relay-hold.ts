@@ -126,7 +126,7 @@ function ask(
   );
 }
 
-/** Answers in the place of the provider once the responses to earlier requests are complete. */
+/** Answers instead of the provider once the responses to earlier requests are complete. */
 function refuseWhenAnswered(
   relay: PlainRelayState,
   upstream: PlainUpstream,

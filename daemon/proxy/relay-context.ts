@@ -114,7 +114,7 @@ export function openRelayLog(
     },
     closed(reason, code) {
       if (!relays.delete(entry.id)) return;
-      // An unreachable provider says nothing about the client.
+      // An unreachable provider shows nothing about the client.
       const byClient = reason === "clean" || reason === "client_aborted";
       if (byClient && mode === "intercepted" && entry.lastAtMs === atMs) context.counters.endedUnused += 1;
       log.note({ kind: "closed", connection: entry.id, atMs: tapClock(), reason, code });

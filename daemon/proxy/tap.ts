@@ -115,10 +115,10 @@ function passBytes(tap: TapState, direction: TapDirection, from: Socket, to: Soc
   to.on("drain", () => from.resume());
 }
 
-/** The line that begins a request. */
+/** The first line of a request. */
 const REQUEST_LINE = /^[A-Z]{3,7} \S+ HTTP\/1\.[01]\r?\n/;
 
-/** The longest such line that is looked at, in bytes. */
+/** The longest first line that is examined, in bytes. */
 const MAX_REQUEST_LINE = 4_096;
 
 /**

@@ -9,9 +9,9 @@ import type { WarmConnection } from "./warm-connections.ts";
 
 /** Where an interception gets its verified upstream connection from. */
 export interface UpstreamSource {
-  /** Opens the connection for the client on `server`. Calls `done` once, unless the client has gone. */
+  /** Opens the connection for the client on `server`. Calls `done` once, unless the client has disconnected. */
   open(server: TLSSocket, done: (opened: DialTlsResult) => void): void;
-  /** Ends what was opened so far, because the client has gone. */
+  /** Closes what was opened so far, because the client has disconnected. */
   abandon(): void;
 }
 

@@ -248,7 +248,7 @@ function watch(socket: TLSSocket, onLost: () => void): () => void {
   return stop;
 }
 
-/** A failure that is no answer of the host or of a parent proxy is the network's. */
+/** A failure without a response of the host or of a parent proxy is the network's. */
 function failureScope(failed: DialTlsResult & { ok: false }): "host" | "network" {
   const isAnswer = /^(?:ECONNREFUSED|ECONNRESET|PARENT_PROXY_.*)$/.test(failed.code);
   return failed.reason === "upstream_unreachable" && !isAnswer ? "network" : "host";

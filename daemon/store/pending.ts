@@ -31,8 +31,8 @@ export function countPendingAmong(connection: SqliteConnection, { sql, values }:
 }
 
 /**
- * Performs a change that makes requests pending or settles or deletes them, or moves the cursor. `change` returns by how many the
- * pending requests became more. The caller has begun a transaction.
+ * Performs a change that makes requests pending or settles or deletes them, or moves the cursor. `change` returns by
+ * how much the number of pending requests grew. The caller has begun a transaction.
  */
 export function changePending(connection: SqliteConnection, change: () => number): number {
   const before = countPending(connection);

@@ -45,7 +45,7 @@ interface Grouping extends UsageGrouping {
   readonly groups: Map<string, UsageGroup & { readonly sums: UsageSums }>;
 }
 
-/** What a period gives for some groupings: the groups of each, and the buckets. */
+/** The result of reading a period by several groupings: the groups of each, and the buckets. */
 interface PeriodSums {
   readonly groups: readonly (readonly UsageGroup[])[];
   readonly buckets: UsageData["buckets"];

@@ -110,7 +110,7 @@ export function matches({ filters, only, where = [] }: Selection, sql: ColumnSql
 function isValue(column: UsageColumn, value: string | number | null, sql: ColumnSql): Condition {
   if (column !== "git_commit" || typeof value !== "string")
     return { sql: `${sql(column)} IS ?`, values: [value] };
-  // After every hex digit comes "g". The bare column has the index.
+  // "g" sorts after every hex digit. The bare column has the index.
   return { sql: "git_commit >= ? AND git_commit < ?", values: [value, `${value}g`] };
 }
 

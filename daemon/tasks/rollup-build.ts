@@ -7,10 +7,16 @@ import { logTaskCrash } from "./log-task-crash.ts";
 /** How long after the start the build begins, so that it does not delay the start, in milliseconds. */
 const FIRST_DELAY_MS = 2_000;
 
-/** The pause between two steps of a few milliseconds each: a million requests take half a minute, and calls go on. */
+/**
+ * The pause between two steps of a few milliseconds each, in milliseconds. A million requests take half a minute, while
+ * calls are metered.
+ */
 const PAUSE_MS = 20;
 
-/** How often the build looks for more work once it is done: a day that has ended, or one whose sums were changed. */
+/**
+ * How often the build looks for more work once it is done, in milliseconds: a day that has ended, or one whose sums
+ * were changed.
+ */
 const INTERVAL_MS = 60_000;
 
 /** The ports of the build. */

@@ -119,7 +119,7 @@ export function findOutgoing(
     if (last === undefined) return null;
     const hashId = ports.createIdHash();
     const records = ready.flatMap((record) => {
-      // Imported records are of the past.
+      // Imported records describe past calls, so they are not sent.
       if (record.recordSource === "logs") return [];
       const outgoing = toOutgoingRecord(record, policy, { kind: "plain" }, hashId);
       return outgoing.kind === "send" ? [outgoing.record] : [];

@@ -3,7 +3,7 @@ import type { PeriodBounds } from "../../../core/budgets/budget-period.ts";
 import type { FiredWarning, SumPart } from "../../../core/budgets/budget-state.ts";
 import type { Millis } from "../../../core/values/time.ts";
 
-/** What people have done to a budget, also to one of `config.toml`. */
+/** What people have done to a budget, including one of `config.toml`. */
 export interface BudgetMark {
   readonly name: string;
   readonly isPaused: boolean;
@@ -45,7 +45,7 @@ export interface BudgetStore {
   remove(name: string, action: BudgetAction): boolean;
   /** Sets the marks of a budget. */
   mark(mark: BudgetMark, action: BudgetAction): void;
-  /** Returns what was done to a budget, the latest first. */
+  /** Returns the actions on a budget, the latest first. */
   actions(name: string, limit: number): BudgetAction[];
   /** Returns the warnings that were given for a budget. */
   warnings(name: string): StoredWarning[];
