@@ -5,7 +5,7 @@ import { LOG_FORMATS } from "../../core/metering/agent-logs/log-formats.ts";
 import type { LogLocation } from "../../core/metering/agent-logs/log-locations.ts";
 import type { Millis } from "../../core/values/time.ts";
 
-/** The identity and the extent of a file. With the -wal of a database. */
+/** The identity and the size of a file. The size of a database includes its -wal. */
 export interface LogFileFacts {
   /** Device and inode; null on file systems without them. */
   readonly fileId: string | null;
@@ -55,7 +55,7 @@ async function* walk(root: string, folder: string, depth: number): AsyncGenerato
   }
 }
 
-/** Reads the facts of a file. Null if it is gone, or is no file. */
+/** Reads the facts of a file. Null if it no longer exists, or is not a file. */
 export async function readLogFacts(path: string, isDatabase: boolean): Promise<LogFileFacts | null> {
   const file = await lstat(path).catch(() => null);
   if (file === null || !file.isFile()) return null;

@@ -105,7 +105,7 @@ async function readLines(
   return { offset, line: ended };
 }
 
-/** Returns the hash of the bytes before an offset. A file that is shorter has another one. */
+/** Returns the hash of the bytes before an offset; another hash if the file is shorter. */
 async function hashTail(file: FileHandle, offset: number): Promise<string> {
   const length = Math.min(offset, TAIL_BYTES);
   const bytes = Buffer.alloc(length);

@@ -17,7 +17,7 @@ export interface LogRow {
   readonly line: number;
 }
 
-/** What a database is read with. */
+/** The options of reading a database. */
 export interface RowReading {
   readonly queries: readonly LogQuery[];
   /** By table, the largest value of the column that grows in the rows that were read before. */

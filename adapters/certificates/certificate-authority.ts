@@ -87,7 +87,7 @@ export function openCertificateAuthority(options: {
 
 /** What `openTrustedAuthority()` found. */
 export interface TrustedAuthority {
-  /** Null if it can't sign: its key is missing or another one, or it is not valid at this time. */
+  /** Null if it can't sign: its key is missing or does not match, or it is not valid at this time. */
   readonly authority: CertificatePair | null;
   /** Problems that were found and fixed, for `doctor` and the log. */
   readonly warnings: readonly string[];

@@ -26,8 +26,8 @@ export interface ServeLimits {
   /** For the whole request including its body. The time until the response does not count. */
   readonly requestTimeoutMs: number;
   /**
-   * How long an idle connection stays open. It must be longer than that of a proxy in front; otherwise requests are lost.
-   * between.
+   * How long an idle connection stays open. It must be longer than in a proxy in front of this server; otherwise requests
+   * are lost between the two.
    */
   readonly keepAliveMs: number;
   /** Maximum number of connections. Further connections are closed immediately. */

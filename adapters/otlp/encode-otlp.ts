@@ -36,7 +36,7 @@ export async function loadOtlpEncoder(version: string): Promise<OtlpEncoder> {
     "The export of telemetry",
     () => import("@opentelemetry/otlp-transformer"),
   );
-  // The machine is not named: what leaves it is what the records state.
+  // No attribute names the machine: only what the records state is sent.
   const common = {
     resource: { attributes: { "service.name": "meter", "service.version": version } },
     instrumentationScope: { name: "meter", version },

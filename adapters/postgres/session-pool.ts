@@ -35,7 +35,7 @@ interface SessionPool {
   readonly options: SessionPoolOptions;
   /** All sessions that are open. */
   readonly all: Set<Session>;
-  /** Those that are not lent. */
+  /** The sessions that no caller uses. */
   readonly idle: Session[];
   readonly waiters: Waiter[];
 }

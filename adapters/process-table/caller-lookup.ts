@@ -131,7 +131,7 @@ function createLinuxLookup(monotonicMs: () => number, url: URL): CallerLookup {
     owners: createConnectionOwners(lookUpCaller),
     connect(deliver) {
       const remove = subscribers.add(deliver, worker);
-      // Not at once: the program that connects is starting, and has more urgent work for the processor.
+      // Delayed: the program that connects is still starting and needs the processor more.
       starting ??= setImmediate(start);
       return remove;
     },

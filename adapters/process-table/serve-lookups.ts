@@ -23,7 +23,7 @@ interface WaitingRequest {
 export function serveLookups(parent: MessagePort, answer: LinuxCallers, stop: () => void): void {
   let waiting: WaitingRequest[] = [];
   let scheduled = false;
-  /** The time that batches took and no rest has made up for yet, at the end of the last batch. */
+  /** The time that batches took and that no pause has compensated yet, at the end of the last batch. */
   let owedMs = 0;
   let endedAtMs = 0;
 

@@ -11,7 +11,10 @@ const REST_UTILIZATION = 0.05;
 /** A thread that worked for less than this since the last collection, in milliseconds, left little garbage. */
 const MIN_WORK_MS = 250;
 
-/** How many times as long as a collection the work before it is, so that collecting takes a twentieth of the time at most. */
+/**
+ * How much work must come before a collection, as a multiple of the last collection's duration: collecting then takes
+ * at most a twentieth of the time.
+ */
 const WORK_PER_COLLECTION = 20;
 
 /** How busy a thread's event loop was in an interval: in milliseconds, and as a share of the interval. */
@@ -35,10 +38,12 @@ export function createRestDetector(): (load: ThreadLoad, collectionMs?: number) 
   };
 }
 
-/** How V8 collects: both generations once; it would collect only the young one if called without this. */
+/**
+ * The option of V8's collector that collects both generations once. Without it, only the young generation is collected.
+ */
 const ONCE = { type: "major", flavor: "regular" };
 
-/** How V8 collects: until no more garbage is found, and the free pages are returned to the system. */
+/** The option of V8's collector that collects until no more garbage is found, and returns free pages to the system. */
 const THOROUGHLY = { type: "major", flavor: "last-resort" };
 
 /**
