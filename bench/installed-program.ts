@@ -20,7 +20,7 @@ export const isBuilt = () => existsSync(join(root, "dist/cli/bundle/main.js"));
 
 /** Installs the output of `npm run build` in a temporary folder. */
 export function installProgram(): InstalledProgram {
-  if (!isBuilt()) throw new Error("npm run build comes first");
+  if (!isBuilt()) throw new Error("there is no output of the build. Build it: npm run build");
   const folder = mkdtempSync(join(tmpdir(), "meter-bench-"));
   cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
   for (const name of ["cli/bin.js", "cli/compile-cache.js", "cli/node-version.js"])

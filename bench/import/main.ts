@@ -1,5 +1,5 @@
-// `npm run bench:import [-- --lines N]`, after `npm run build`: imports a million lines of logs of Claude Code and Codex, and again
-// without news. Fails if that takes longer than 60 s or more than 200 MB. All data is invented.
+// `npm run bench:import [-- --lines N]`, after `npm run build`: imports a million lines of logs of Claude Code and
+// Codex, and again with nothing new. Fails if that takes longer than 60 s or more than 200 MB. All data is invented.
 import { spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -51,7 +51,7 @@ export async function openProvider(folder: string): Promise<Provider & { stop():
   return { port, folder, caFile: authority.certificatePath, certFile, keyFile, stop };
 }
 
-/** Puts the provider far away: `roundTripMs` from everybody. */
+/** Puts the provider far away: `roundTripMs` from every contender. */
 export async function openFarProvider(
   provider: Provider,
   roundTripMs: number,
@@ -153,8 +153,8 @@ interface MeterOptions {
 }
 
 /**
- * The complete meter as a user runs it: calls are parsed, priced and stored. Runs the output of `npm run build`, and the sources
- * if there is none: these take 45 MiB more, most of it for the compiler of types in each thread.
+ * The complete meter as a user runs it: calls are parsed, priced and stored. Runs the output of `npm run build`, or the
+ * sources if there is none. The sources take 45 MiB more, most of it for stripping types in each thread.
  */
 export async function meter(provider: Provider, options: MeterOptions = {}): Promise<Contender> {
   const { hasMemoryLimits = true, stallSeconds = 0 } = options;

@@ -53,12 +53,15 @@ export interface Dataset {
   readonly days: number;
   /** The end of the last day. */
   readonly until: Millis;
-  /** Whether the calls are spread evenly over day and night and over all projects; otherwise a person works in spells. */
+  /**
+   * Whether the calls are spread evenly over day and night and over all projects; otherwise a person works on one
+   * project for a while.
+   */
   readonly even: boolean;
 }
 
-/** What a person or an agent does for a while. */
-interface Spell {
+/** The work of a person or an agent on one topic. */
+interface WorkSession {
   readonly project: number;
   readonly model: number;
   readonly branch: string;
@@ -90,17 +93,17 @@ function timeOf(n: number, { requests, days, until, even }: Dataset): { day: num
   };
 }
 
-/** Starts a spell. A project has a new topic every ten days. */
-function startSpell(n: number, day: number, random: () => number, pick: Pick): Spell {
+/** Starts a work session. A project has a new topic every ten days. */
+function startWorkSession(n: number, day: number, random: () => number, pick: Pick): WorkSession {
   const [project, model] = [pick(20), pick(MODELS.length)];
   const branch = random() < 0.4 ? "main" : `topic-${project}-${Math.floor(day / 10)}`;
   return { project, model, branch, session: `session-${n}` };
 }
 
 /** Makes one record. The order of the random numbers decides the rows. */
-function makeRecord(requestedAt: Millis, spell: Spell, random: () => number, pick: Pick): RequestRecord {
+function makeRecord(requestedAt: Millis, work: WorkSession, random: () => number, pick: Pick): RequestRecord {
   const other = random() < 0.3;
-  const chosen = MODELS[other ? pick(MODELS.length) : spell.model] as (typeof MODELS)[number];
+  const chosen = MODELS[other ? pick(MODELS.length) : work.model] as (typeof MODELS)[number];
   const failed = random() < 0.03;
   // The price of one model is unknown for some of its calls.
   const priced = !failed && (chosen.provider !== "openrouter" || random() > 0.05);
@@ -133,21 +136,21 @@ function makeRecord(requestedAt: Millis, spell: Spell, random: () => number, pic
     providerErrorCode: failed ? "overloaded_error" : null,
     retryable: failed ? true : null,
     errorMessageHash: null,
-    project: `project-${spell.project}`,
+    project: `project-${work.project}`,
     attributionTier: "git_root",
     promptHash: createHash("sha256").update(requestId).digest("hex"),
     method: "POST",
     path: "/v1/messages",
-    sourceWorkdir: `/home/user/src/project-${spell.project}`,
+    sourceWorkdir: `/home/user/src/project-${work.project}`,
     host: `api.${chosen.provider}.com`,
     api: chosen.api,
     providerResponseId: `msg_${requestId}`,
     client: chosen.client,
-    gitRemote: `github.com/user/project-${spell.project}`,
-    gitBranch: spell.branch,
+    gitRemote: `github.com/user/project-${work.project}`,
+    gitBranch: work.branch,
     gitCommit: null,
     pullRequest: null,
-    sessionId: spell.session,
+    sessionId: work.session,
     sessionSource: "header",
     agentId: other ? "agent" : null,
     parentAgentId: null,
@@ -159,10 +162,10 @@ function makeRecord(requestedAt: Millis, spell: Spell, random: () => number, pic
 export function* makeRecords(dataset: Dataset): Generator<RequestRecord> {
   const random = createRandom(1);
   const pick: Pick = (count) => Math.floor(random() * count);
-  let spell: Spell = { project: 0, model: 0, branch: "main", session: "0" };
+  let work: WorkSession = { project: 0, model: 0, branch: "main", session: "0" };
   for (let n = 0; n < dataset.requests; n += 1) {
     const { day, requestedAt } = timeOf(n, dataset);
-    if (dataset.even || random() < 0.02) spell = startSpell(n, day, random, pick);
-    yield makeRecord(requestedAt, spell, random, pick);
+    if (dataset.even || random() < 0.02) work = startWorkSession(n, day, random, pick);
+    yield makeRecord(requestedAt, work, random, pick);
   }
 }

@@ -9,10 +9,11 @@ import { getHeapStatistics } from "node:v8";
 import { memoryLimits } from "../../core/operations/install/memory-limits.ts";
 import { openStages, type Stage } from "./stages.ts";
 
-/** Runs before anything is measured, so that compiled code is measured, and measured runs. Of a stream, a tenth of them. */
+/** Runs before the measured ones, so that compiled code is measured. A stream has a tenth of them. */
 const WARM_UP_RUNS = 20_000;
+/** Measured runs. A stream has a tenth of them. */
 const MEASURED_RUNS = 40_000;
-/** As many runs as the large young generation takes. */
+/** The bytes that the counted runs allocate, which the large young generation holds. */
 const COUNTED_BYTES = 40e6;
 /** In MB. One semi-space holds everything that is counted. */
 const LARGE_SEMI_SPACE = 128;
@@ -20,7 +21,7 @@ const LARGE_SEMI_SPACE = 128;
 const option = (name: string) =>
   process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined;
 
-/** Runs a stage and returns how often. */
+/** Runs a stage and returns how many times it ran. */
 function runStage(stage: Stage, runs: number): number {
   const rounds = stage.units === 1 ? runs : runs / 10;
   for (let round = 0; round < rounds; round += 1) stage.run(round);

@@ -23,7 +23,7 @@ import { createTapLog, readTapBatch, type TapBatch } from "../../daemon/proxy/ta
 import { openStore } from "../../daemon/store/open-store.ts";
 import * as samples from "./samples.ts";
 
-/** A part of the way of a call, on its own. */
+/** One stage of a call, measured on its own. */
 export interface Stage {
   readonly name: string;
   /** What one run handles: a call, or a streamed event. */
@@ -45,7 +45,7 @@ const route = registry.match({
 const response = (round: number) => samples.responses[round % samples.responses.length] as Uint8Array;
 const nothing = () => {};
 
-/** Copies a call into the log and reads it back, as the two threads do. A batch is sent after 64 calls. */
+/** Copies a call into the tap log and reads it back, as the two threads do. A batch is sent after 64 calls. */
 function tapStage(): Stage["run"] {
   const reads: ArrayBuffer[] = [];
   const acknowledged = new Int32Array(new SharedArrayBuffer(4));
