@@ -68,7 +68,7 @@ export function renderChips(view: View): Html | "" {
 const without = (filters: readonly ViewFilter[], removed: ViewFilter): ViewFilter[] =>
   filters.filter((each) => each !== removed);
 
-/** Renders what the address has and the page does not know. */
+/** Renders notices about the unknown parts of the address. */
 export const renderViewNotices = ({ notices }: View): Html | "" =>
   notices.length === 0
     ? ""

@@ -1,6 +1,6 @@
 import type { PageClock } from "./times.ts";
 
-/** What a page is rendered with: the zone and the present, and the base of its links. */
+/** The time zone and the current time with which a page is rendered, and the base of its links. */
 export interface PagePlace extends PageClock {
   /** What all pages of the host are below: empty on a machine, `/w/{ws}` in a cloud. */
   readonly base: string;

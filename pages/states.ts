@@ -3,7 +3,7 @@ import type { Html } from "./html.ts";
 import { renderCommand } from "./tools.ts";
 import { type View, viewHref } from "./view.ts";
 
-/** Renders a state of a page that has nothing to list: what is so, and what to do. */
+/** Renders the state of a page that has nothing to list, with what to do. */
 export const renderState = (title: string, body: Html | string, more: Html | "" = ""): Html =>
   html`<section class="panel state"><h2>${title}</h2><p class="quiet">${body}</p>${more}</section>`;
 

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { Millis } from "../core/values/time.ts";
 import type { Html } from "./html.ts";
 
-/** The time zone of a page, and its present. */
+/** The time zone and the current time of a page. */
 export interface PageClock {
   /** An IANA name, such as `Europe/Berlin`. */
   readonly zone: string;

@@ -24,7 +24,7 @@ export interface UsageHost {
   /** The dimensions that the list of requests can filter by. */
   readonly listed: readonly UsageDimension[];
   readUsage(query: UsageQuery): Promise<UsageResult<UsageAnswer>>;
-  /** Answers a query by several dimensions, each alone. */
+  /** Answers a query by several dimensions, each on its own. */
   readBreakdowns(
     query: UsageQuery,
     dimensions: readonly UsageDimension[],
@@ -32,11 +32,11 @@ export interface UsageHost {
   readForecast(query: UsageQuery): Promise<UsageResult<UsageForecast>>;
   /** Returns the steps to the first call; none if there was one. */
   firstSteps(): Promise<readonly FirstStep[]>;
-  /** Returns how the models of the unpriced requests of an answer get a price. */
+  /** Returns how to give the models of an answer's unpriced requests a price. */
   priceFixes(usage: UsageAnswer): Promise<readonly PriceAdvice[]>;
-  /** Returns the rates of all times. */
+  /** Returns all rates, past and current. */
   prices(): Promise<PriceBook>;
-  /** Returns where the projects are whose names do not tell. */
+  /** Returns the remotes or folders of projects that share a folder name, by project. */
   projectOrigins(): ReadonlyMap<string, string>;
   /** Renders the exports of a view whose answer is at a path of the API, such as `/usage?by=model`. */
   renderTools(apiPath: string, tools: ViewTools): Html;

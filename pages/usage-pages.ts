@@ -68,7 +68,7 @@ async function toPage(
   const controls = renderUsagePeriods(view);
   if (!result.ok) {
     const main = renderState(
-      "This question has no answer",
+      "This query is not valid",
       result.detail,
       html`<p><a href="${pageHref(view.base, view.path)}">Start again</a></p>`,
     );
@@ -115,7 +115,7 @@ export function requestsHref(
   return [pageHref(base, "/requests"), query].filter((part) => part !== "").join("?");
 }
 
-/** Returns the addresses of the rows behind a figure: its requests, or the same question in Explore. */
+/** Returns the addresses of the rows behind a figure: its requests, or the same query in Explore. */
 export const linksOf = (host: Pick<UsageHost, "base" | "listed">) => ({
   requests: (query: string) =>
     requestsHref(host, parseUsageQuery(new URLSearchParams(query)).query) ??

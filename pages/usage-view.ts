@@ -30,15 +30,15 @@ export interface UsageView {
   /** What the pages of the host are below. */
   readonly base: string;
   readonly query: UsageQuery;
-  /** What the page asks where its address says nothing. */
+  /** The query of an address without parameters. */
   readonly defaults: UsageQuery;
   /** The page's own keys that differ from their defaults. */
   readonly own: Readonly<Record<string, string>>;
-  /** What of the address is not known, as sentences. */
+  /** The unknown parts of the address, as sentences. */
   readonly notices: readonly string[];
 }
 
-/** A page about usage: its path, what it asks by default, and its own keys with their values, the default first. */
+/** A page about usage: its path, its default query, and its own keys with their values, the default first. */
 export interface UsageViewSpec {
   readonly path: string;
   readonly defaults?: Partial<UsageQuery>;
@@ -236,7 +236,7 @@ export function renderUsageChips(view: UsageView): Html | "" {
   )}${filters.length > 1 ? html`<a href="${usageHref(view, { filters: [] })}">Remove all</a>` : ""}</div>`;
 }
 
-/** Renders what the address has and the page does not know. */
+/** Renders notices about the unknown parts of the address. */
 export const renderUsageNotices = ({ notices }: UsageView): Html | "" =>
   notices.length === 0
     ? ""

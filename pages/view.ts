@@ -7,7 +7,7 @@ export interface ViewFilter {
   readonly excludes: boolean;
 }
 
-/** What a page can be asked in its address. */
+/** The parameters that a page's address can have. */
 export interface ViewSpec {
   /** The path of the page. */
   readonly path: string;
@@ -25,7 +25,7 @@ export interface View {
   /** The value of each key, its default included. */
   readonly values: Readonly<Record<string, string>>;
   readonly filters: readonly ViewFilter[];
-  /** What of the address is not known, as sentences. */
+  /** The unknown parts of the address, as sentences. */
   readonly notices: readonly string[];
 }
 
@@ -40,7 +40,7 @@ const OTHER_KEYS = ["format"];
 
 const NOT = ".not";
 
-/** Reads a view from the parameters of an address. What it does not know becomes a notice. */
+/** Reads a view from the parameters of an address. Unknown parameters become notices. */
 export function readView(spec: ViewSpec, parameters: URLSearchParams, base = ""): View {
   const values: Record<string, string> = {};
   for (const [key, choices] of Object.entries(spec.keys)) values[key] = choices[0] ?? "";
@@ -64,11 +64,14 @@ export function readView(spec: ViewSpec, parameters: URLSearchParams, base = "")
   return { spec, base, values, filters, notices };
 }
 
-/** What differs in another view: new values of keys, and new filters. Changing anything but the cursor goes to the first page. */
+/**
+ * The change that makes another view: new values of keys, and new filters. Any change but that of the cursor returns to
+ * the first page.
+ */
 export interface ViewChange {
   readonly values?: Readonly<Record<string, string>>;
   readonly filters?: readonly ViewFilter[];
-  /** Another page, with the values and filters that it knows. */
+  /** Another page. Values and filters that it does not have are dropped. */
   readonly spec?: ViewSpec;
 }
 

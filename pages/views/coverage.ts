@@ -23,7 +23,7 @@ export const COVERAGE_VIEW: ViewSpec = {
 
 /** Something to do, with the command that does it. */
 export interface CoverageTask {
-  /** The program or host that it is about. */
+  /** The program or host that it concerns. */
   readonly name: string;
   readonly text: string;
   readonly command: string | null;

@@ -42,7 +42,7 @@ const TOPS = ["6", "10", "25", "100"];
 /** The buckets in the menu. */
 const BUCKETS = ["auto", "15m", "hour", "day", "week", "month"];
 
-/** Renders any question of two dimensions, as a table or a chart. */
+/** Renders a query by up to two dimensions, as a table or a chart. */
 export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view: UsageView): Html {
   const { query } = view;
   const isChart = view.own.view === "chart";
@@ -64,7 +64,7 @@ export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view:
     ${renderUsageChips(view)}
     <p class="quiet" data-summary>${METRIC_NAMES[usage.metric]}, ${usage.period.label} (${usage.tz})</p>
     ${renderCaveats(usage, links)}
-    <section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${describeQuestion(usage, isChart)}</h2>
+    <section class="panel" aria-labelledby="explore-title"><div class="head"><h2 id="explore-title">${describeQuery(usage, isChart)}</h2>
       <nav aria-label="Table or chart"><ul class="switch">${(["table", "chart"] as const).map((each) => html`<li><a id="view-${each}" href="${usageHref(view, {}, each === "table" ? {} : { view: each })}"${isChart === (each === "chart") ? html` aria-current="true"` : ""}>${each === "table" ? "Table" : "Chart"}</a></li>`)}</ul></nav></div>
       <div id="explore" data-live>${
         usage.totals.requests === 0
@@ -76,7 +76,7 @@ export function renderExplore({ usage, dimensions, links }: ExploreAnswer, view:
     </section>`;
 }
 
-const describeQuestion = ({ metric, by, then_by }: UsageAnswer, isChart: boolean): string =>
+const describeQuery = ({ metric, by, then_by }: UsageAnswer, isChart: boolean): string =>
   [
     METRIC_NAMES[metric],
     ...(by === null ? [] : [`by ${DIMENSION_NAMES[by].toLowerCase()}`]),
@@ -111,7 +111,7 @@ function renderPivot(usage: UsageAnswer, view: UsageView, list: (query: UsageQue
     const href = both === null ? null : (list(both) ?? usageHref(view, both));
     return html`<td class="num cell-${heatLevel(value ?? 0n, highest)}">${href === null ? shown : html`<a href="${href}">${shown}</a>`}</td>`;
   };
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${describeQuestion(usage, false)} as a table"><table class="pivot" aria-label="${describeQuestion(usage, false)}">
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${describeQuery(usage, false)} as a table"><table class="pivot" aria-label="${describeQuery(usage, false)}">
     <thead><tr><th scope="col">${by === null ? "" : DIMENSION_NAMES[by]}</th>${columns.map((column) => html`<th scope="col" class="num">${then_by === null ? column.label : heading(column, then_by)}</th>`)}<th scope="col" class="num">Total</th><th scope="col" class="num">Share</th></tr></thead>
     <tbody>${rows.map((row) => html`<tr><th scope="row" class="name">${by === null ? row.label : heading(row, by)}</th>${columns.map((column) => renderCell(row, column))}<td class="num">${renderMetric(metric, amountOf(row))}</td><td class="num quiet">${formatShare(amountOf(row) ?? 0n, total)}</td></tr>`)}</tbody>
     <tfoot><tr><th scope="row">Total</th>${columns.map((column) => html`<td class="num">${renderMetric(metric, amountOf(column))}</td>`)}<td class="num">${renderMetric(metric, amountOf(usage))}</td><td></td></tr></tfoot>

@@ -47,7 +47,7 @@ export interface NowAnswer {
 /** The top of an empty chart: a tenth of a cent. */
 const EMPTY_CEILING = PICO_USD_PER_USD / 1_000n;
 
-/** Renders what is happening, and what limits it may reach. */
+/** Renders the calls in flight and the limits that they may reach. */
 export function renderNow(answer: NowAnswer, place: PagePlace): Html {
   const { today, lastHour, calls, coveragePermille, limits, latest, firstSteps } = answer;
   const tile = (name: string, value: Html | string, note: Html | string) =>

@@ -48,7 +48,7 @@ const METRICS: readonly UsageMetric[] = [
   "output_tokens",
 ];
 
-/** What its chart can be stacked by. */
+/** The dimensions that its chart can be stacked by. */
 const STACKS: readonly UsageDimension[] = [
   "model",
   "project",
@@ -72,7 +72,7 @@ export interface OverviewAnswer {
   /** A year by day, and some weeks by hour; null if they are left out. */
   readonly year: UsageAnswer | null;
   readonly hours: UsageAnswer | null;
-  /** How the models of unpriced requests get a price. */
+  /** How to give the models of unpriced requests a price. */
   readonly priceFixes: readonly PriceAdvice[];
   /** The steps to the first call; empty if there was one. */
   readonly firstSteps: readonly FirstStep[];
@@ -121,7 +121,7 @@ function renderControls({ breakdowns }: OverviewAnswer, view: UsageView): Html {
 /** The period in words, with its zone. */
 const describePeriod = ({ period, tz }: UsageAnswer): string => `${period.label} (${tz}).`;
 
-/** One sentence on what changed and who explains it. */
+/** Describes the change in a sentence, with the value that explains most of it. */
 function describeChange({ change, metric, compared_period, by }: UsageAnswer): Html | "" {
   if (change === null || compared_period === null) return "";
   const delta = BigInt(change.delta);

@@ -27,7 +27,7 @@ export const PROJECTS_VIEW: UsageViewSpec = {
 export interface ProjectsAnswer {
   /** By project, then by branch, with buckets. */
   readonly usage: UsageAnswer;
-  /** Where the projects are whose names do not tell. */
+  /** The remotes or folders of projects that share a folder name, by project. */
   readonly origins: ReadonlyMap<string, string>;
   readonly links: CaveatLinks;
 }

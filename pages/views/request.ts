@@ -18,9 +18,9 @@ import { renderOutcome } from "./request-table.ts";
 /** One request with the calculation of its cost. */
 export interface RequestAnswer {
   readonly explanation: Explanation;
-  /** How its model gets a price. Null if it has one. */
+  /** How to give its model a price. Null if it has one. */
   readonly priceFix: PriceFix | null;
-  /** Where the project is, if its name does not tell; null otherwise. */
+  /** The remote or folder of the project, if another project has the same folder name; otherwise null. */
   readonly origin: string | null;
 }
 
@@ -120,7 +120,7 @@ function renderLines({ lines, computedPicoUsd }: Explanation["priced"]): Html {
   </table></div>`;
 }
 
-/** How models get a price: a sentence, and the lines to write or run. */
+/** How to give models a price: a sentence, and the lines to write or run. */
 export interface PriceAdvice {
   readonly text: string;
   readonly lines: readonly string[];
@@ -131,7 +131,7 @@ export const adviceOf = ({ text, toml, commands }: PriceFix): PriceAdvice => ({
   lines: [...toml, ...commands],
 });
 
-/** Renders how models get a price. */
+/** Renders how to give models a price. */
 export const renderPriceAdvice = ({ text, lines }: PriceAdvice): Html =>
   html`<p>${text}</p><pre tabindex="0">${lines.join("\n")}</pre>`;
 

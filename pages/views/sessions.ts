@@ -55,7 +55,7 @@ const ORDERS: Readonly<Record<string, (one: SessionLine, other: SessionLine) => 
   length: (one, other) => other.endedAt - other.startedAt - (one.endedAt - one.startedAt),
 };
 
-/** Renders sessions: which run cost what. */
+/** Renders sessions with their costs. */
 export function renderSessions(answer: SessionsAnswer, view: View, place: PagePlace): Html {
   const { sessions, limit, periodWords } = answer;
   const sorted = sessions.toSorted(ORDERS[view.values.sort ?? "latest"]);

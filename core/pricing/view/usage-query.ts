@@ -23,7 +23,7 @@ export interface UsageFilter {
   readonly values: readonly string[];
 }
 
-/** A question about usage. All state of a page is in it. */
+/** A query of usage. It holds the whole state of a page. */
 export interface UsageQuery {
   /** A named period, or its bounds: dates of the zone, or instants. `to` is exclusive; null is now. */
   readonly period: UsagePeriodName | { readonly from: string; readonly to: string | null };
