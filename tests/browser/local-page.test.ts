@@ -150,7 +150,7 @@ describe("the local page in Chromium", {
     }
   }
 
-  it("shows what was metered, in light and dark, with names for who can't see it", async () => {
+  it("shows what was metered, in light and dark, with names for screen readers", async () => {
     const grounds: unknown[] = [];
     for (const colorScheme of ["light", "dark"] as const) {
       await withPage(addressOf(full), { colorScheme }, async (page) => {
@@ -184,7 +184,7 @@ describe("the local page in Chromium", {
       await page.getByRole("heading", { name: "One request" }).waitFor();
     }));
 
-  it("has no barriers for people, fits every width, and is small", async () => {
+  it("passes the accessibility checks, fits every width, and is small", async () => {
     for (const colorScheme of ["light", "dark"] as const)
       await withPage(`${addressOf(full)}now`, { colorScheme }, async (page) => {
         for (const path of PAGES) {
@@ -242,7 +242,7 @@ describe("the local page in Chromium", {
       await page.waitForURL("**/requests?period=7d");
     }));
 
-  it("has keys, which can be switched off", () =>
+  it("has keyboard shortcuts, which can be switched off", () =>
     withPage(`${addressOf(full)}requests`, {}, async (page) => {
       await page.keyboard.press("w");
       await page.waitForURL("**/requests?period=7d");
@@ -254,7 +254,7 @@ describe("the local page in Chromium", {
       await page.waitForURL("**/requests?period=90d");
     }));
 
-  it("refuses what it does not know in words, and finds no page for what is gone", () =>
+  it("describes unknown parameters in words, and answers 404 for deleted records", () =>
     withPage(`${addressOf(full)}requests?period=2d&colour=red`, {}, async (page) => {
       assert.ok(await page.getByText("This page has no “colour”. It is left out.").isVisible());
       await page.goto(`${addressOf(full)}requests?model=none-such`);
@@ -287,7 +287,7 @@ describe("the local page in Chromium", {
     }
   });
 
-  it("takes what providers and programs say for text", () =>
+  it("shows texts of providers and programs as text, never as markup", () =>
     withPage(`${addressOf(full)}requests`, {}, async (page) => {
       assert.ok((await page.locator("#list").textContent())?.includes(evil));
       await page.locator("#list tbody a").first().click();
@@ -295,7 +295,7 @@ describe("the local page in Chromium", {
       assert.ok((await page.locator("main").textContent())?.includes(evil));
     }));
 
-  it("goes by keyboard alone", () =>
+  it("can be used by keyboard alone", () =>
     withPage(addressOf(full), {}, async (page) => {
       const focused = async () => {
         await page.keyboard.press("Tab");
@@ -314,7 +314,7 @@ describe("the local page in Chromium", {
       assert.ok(await page.getByRole("region", { name: "Spent by model as a table" }).isVisible());
     }));
 
-  it("says how to begin, and shows the first call as it ends", () =>
+  it("says how to begin, and shows the first call when it ends", () =>
     withPage(`${addressOf(empty)}now`, {}, async (page) => {
       await page.getByText("Live", { exact: true }).waitFor();
       assert.ok(await page.getByText("Nothing metered yet").isVisible());

@@ -151,7 +151,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     });
   }
 
-  it("rebinding: a name that came to mean this machine is nobody's we know, on every path", async () => {
+  it("DNS rebinding: a name that now resolves to this machine is refused on every path", async () => {
     for (const port of [meter.apiPort, meter.proxyPort]) {
       const target = `http://rebind.test:${port}`;
       const answers = await answersOf(target, async (context) => {
@@ -186,7 +186,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     await assertUntouched();
   });
 
-  it("a dashboard's script learns how it stands, but nothing that was metered", async () => {
+  it("a dashboard's script can read the state, but nothing that was metered", async () => {
     await answersOf(api, async (context) => {
       const page = await context.newPage();
       const seen = page.waitForEvent("response", (answer) => answer.url() === `${api}/v1/cloud/state`);
@@ -210,7 +210,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     await assertUntouched();
   });
 
-  it("what none of the pages managed, a program of this machine does: the gateway passes its call on", async () => {
+  it("the gateway serves a program of this machine, which no page achieves", async () => {
     const answer = await fetch(`http://127.0.0.1:${meter.proxyPort}${GATEWAY}`, {
       method: "POST",
       body: "{}",
@@ -222,7 +222,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
   });
 
   // The last one, since a code is a state that stays.
-  it("a dashboard's script gets a code with the header, and its other words are not heard", async () => {
+  it("a dashboard's script gets a code with the header, and its other options are ignored", async () => {
     await answersOf(api, async (context) => {
       const page = await context.newPage();
       await page.goto(`${cloud.origin}/`);

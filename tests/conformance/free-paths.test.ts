@@ -143,7 +143,7 @@ describe("the paths that are free", () => {
     }
   });
 
-  it("take no new method with them: an unknown path is unknown for every provider and method", () => {
+  it("do not include further methods: an unknown path is unknown for every provider and method", () => {
     for (const { hosts, port } of PROVIDERS)
       for (const method of ["POST", "PUT", "PATCH", "DELETE"])
         for (const path of ["/v1/zz", "/api/zz", "/zz/zz"]) {

@@ -18,7 +18,7 @@ function titlesOf(file: string): string[] {
 
 describe("docs/threats.md", () => {
   // Planted: a name with one word changed, and a file that is not there.
-  it("cites tests that there are, by their names", () => {
+  it("cites tests that exist, by their names", () => {
     const wrong = cited.filter(
       ({ file, name }) => !existsSync(root + file) || !titlesOf(file).some((title) => title.includes(name)),
     );

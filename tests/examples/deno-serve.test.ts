@@ -22,7 +22,7 @@ const freePort = () =>
 describe("examples/deno-serve", {
   skip: deno === null && "NOT TESTED: Deno is not installed (npm run setup)",
 }, () => {
-  it("serves the cloud by `deno serve`: somebody signs up, and is who they are, as often as they ask", async () => {
+  it("serves the cloud by `deno serve`: a person signs up, and every request returns the same person", async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const words = ["serve", "-A", "--no-check", "--host", "127.0.0.1", "--port", String(port)];

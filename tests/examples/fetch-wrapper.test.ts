@@ -22,14 +22,14 @@ function meterAnswer(answer: () => Response | Promise<Response>) {
 }
 
 describe("examples/fetch-wrapper", () => {
-  it("runs, and meters a whole and a streamed answer alike", async () => {
+  it("runs, and meters a whole and a streamed response alike", async () => {
     const line = "gpt-4o-mini: 200 fresh, 1000 cached, 300 out: $0.000285";
     assert.deepEqual(await runExample("fetch-wrapper"), [line, line]);
   });
 });
 
 describe("createMeteredFetch()", () => {
-  it("hands on request and answer unchanged, and reports once the answer is read", async () => {
+  it("passes request and response on unchanged, and reports once the response is read", async () => {
     const text = JSON.stringify({ model: "gpt-4o-mini", usage });
     const { meteredFetch, calls, seen } = meterAnswer(() => new Response(text, { status: 200 }));
     const response = await meteredFetch(CHAT, ask);
@@ -40,7 +40,7 @@ describe("createMeteredFetch()", () => {
     assert.equal(calls[0]?.usage.tokens.promptTokens, 10);
     assert.equal(calls[0]?.price.costPicoUsd, 10n * 150_000n + 2n * 600_000n);
   });
-  it("leaves what is no provider's call alone", async () => {
+  it("does not change a call to another host", async () => {
     const answer = new Response("{}");
     const { meteredFetch, calls } = meterAnswer(() => answer);
     assert.equal(await meteredFetch("https://example.org/"), answer);
@@ -56,12 +56,12 @@ describe("createMeteredFetch()", () => {
     assert.equal(calls[0]?.usage.tokens.promptTokens, null);
     assert.equal(calls[0]?.price.costPicoUsd, null);
   });
-  it("reports an answer without a body", async () => {
+  it("reports a response without a body", async () => {
     const { meteredFetch, calls } = meterAnswer(() => new Response(null, { status: 204 }));
     assert.equal((await meteredFetch(CHAT, ask)).status, 204);
     assert.equal(calls[0]?.status, 204);
   });
-  it("says that the counts are not complete when the caller stops reading", async () => {
+  it("marks the counts as incomplete if the caller stops reading", async () => {
     const head = new TextEncoder().encode('data: {"model":"gpt-4o-mini","choices":[]}\n\n');
     const body = new ReadableStream({ pull: (controller) => controller.enqueue(head) });
     const { meteredFetch, calls } = meterAnswer(() => new Response(body));
@@ -71,7 +71,7 @@ describe("createMeteredFetch()", () => {
     assert.equal(calls[0]?.usage.tokensComplete, false);
     assert.equal(calls[0]?.model, "gpt-4o-mini");
   });
-  it("passes on that the connection broke, and reports what was seen", async () => {
+  it("passes on the error of a broken connection, and reports what was read", async () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
     const { meteredFetch, calls } = meterAnswer(() => new Response(body));
     await assert.rejects((await meteredFetch(CHAT, ask)).text(), /reset/);

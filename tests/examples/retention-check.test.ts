@@ -28,7 +28,7 @@ describe("examples/retention-check", () => {
     server.close();
   });
 
-  it("runs: traces refuse, the overview clamps", async () => {
+  it("runs: traces reject a period, the overview clamps it", async () => {
     const lines = await runExample("retention-check");
     assert.deepEqual(
       lines.map((line) => line.split(" ").slice(0, 3).join(" ")),
@@ -46,15 +46,15 @@ describe("examples/retention-check", () => {
     assert.equal((await ask("/traces?from=2026-10-22T12:00:00.000Z")).status, 200);
     assert.equal((await ask("/traces?from=2026-10-22T11:59:59.999Z")).status, 400);
   });
-  it("counts what lies in the period alone", async () => {
+  it("counts only what is in the period", async () => {
     const { body } = await ask("/overview?from=2026-11-21&to=2026-11-22");
     assert.equal((body as { requests: number }).requests, 1);
   });
-  it("knows no other path and no other method", async () => {
+  it("rejects any other path and method", async () => {
     assert.equal((await ask("/nothing")).status, 404);
     assert.equal((await ask("/traces", { method: "POST" })).status, 405);
   });
-  it("refuses a plan that does not exist", () => {
+  it("rejects a plan that does not exist", () => {
     const workspace = { plan: "gold", dataRetentionDays: 1, auditLogRetentionDays: 1, requests: [] };
     assert.throws(() => createRetentionServer(workspace, () => now), RangeError);
   });

@@ -54,13 +54,13 @@ async function syncOnce(file: string, answers: readonly (() => Response)[]) {
 }
 
 describe("examples/sync-worker", () => {
-  it("runs: takes what the cloud takes, and quarantines what it refuses by name", async () => {
+  it("runs: marks what the cloud accepts, and quarantines what it rejects", async () => {
     assert.deepEqual(await runExample("sync-worker"), ["done: 2 accepted, 1 quarantined", "0 still waiting"]);
   });
 });
 
 describe("createWorker()", () => {
-  it("sends each record once, with the token, and remembers it over a restart", async () => {
+  it("sends each record once, with the token, and remembers it across a restart", async () => {
     openJsonFileStore(join(directory, "once.json")).add(recordOf(1));
     const first = await syncOnce("once.json", [
       () => Response.json({ accepted: 1, duplicates: 0, rejected: [] }),
@@ -70,7 +70,7 @@ describe("createWorker()", () => {
     const second = await syncOnce("once.json", []);
     assert.deepEqual([second.report.ok, second.sent.length], [true, 0]);
   });
-  it("pauses on 401, keeps the record, and stays paused over a restart", async () => {
+  it("pauses on 401, keeps the record, and stays paused across a restart", async () => {
     openJsonFileStore(join(directory, "paused.json")).add(recordOf(1));
     const first = await syncOnce("paused.json", [() => new Response(null, { status: 401 })]);
     assert.equal(first.state.status, "paused_unauthorised");
@@ -78,7 +78,7 @@ describe("createWorker()", () => {
     const second = await syncOnce("paused.json", []);
     assert.deepEqual([second.report.reason, second.sent.length], ["paused", 0]);
   });
-  it("counts a refused connection, an unreadable 200 and a redirect as failures that pass", async () => {
+  it("counts a refused connection, an unreadable 200 and a redirect as transient failures", async () => {
     for (const [file, answers] of [
       ["refused.json", []],
       ["unreadable.json", [() => new Response("<html>")]],

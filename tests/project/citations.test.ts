@@ -50,7 +50,7 @@ describe("citations of the specification", () => {
     );
   });
 
-  it("can be told apart: no two headings have one anchor", () => {
+  it("are unique: no two headings have the same anchor", () => {
     assert.deepEqual(
       anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index),
       [],

@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), "meter-examples-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the example in README.md", () => {
-  it("runs, and says what it says", async () => {
+  it("runs, and prints what it states", async () => {
     const [, example = ""] = /```ts\n([\s\S]*?)```/.exec(readSource("README.md")) ?? [];
     const local = example.replaceAll(/"@llm-meter\/(core\/[^"]+)"/g, (_, entry: string) =>
       JSON.stringify(new URL(publicEntries()[`./${entry}`] as string, pathToFileURL(root)).href),

@@ -19,7 +19,7 @@ describe("the manifests", () => {
     assert.deepEqual(read("package.json").exports, npmExports());
   });
 
-  it("say one version", () => {
+  it("state the same version", () => {
     assert.deepEqual([read("package.json").version, read("deno.json").version], [version, version]);
   });
 

@@ -17,7 +17,7 @@ describe("the events of the daemon's log", () => {
     .join("\n");
 
   for (const name of Object.keys(LOG_EVENTS)) {
-    it(`are written by somebody: ${name}`, () => {
+    it(`are written by the code: ${name}`, () => {
       const [opening, text] = name in madeUp ? ["`", madeUp[name as keyof typeof madeUp]] : ['"', `${name}"`];
       // The record writer's outcomes are named where they are made, and `store.` is put before them.
       const outcome = name.startsWith("store.") ? `kind: "${name.slice("store.".length)}"` : null;

@@ -18,7 +18,7 @@ describe("streamsWithoutUsageLines()", () => {
     ]);
   });
 
-  it("speaks of one stream, and prints no control characters of a program's name", () => {
+  it("uses the singular for one stream, and prints no control characters of a program's name", () => {
     const [first, second] = streamsWithoutUsageLines([{ client: "a\u001b[2J", requests: 1 }]);
     assert.match(first!, /^1 stream states no tokens, because its request did not ask for them;/);
     assert.ok(!second!.includes("\u001b"));

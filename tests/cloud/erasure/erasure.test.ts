@@ -214,7 +214,7 @@ describeOnEngines("an erasure of prompts", (engine) => {
     assert.deepEqual(events, [{ actor_user_id: workspace.userId }]);
   });
 
-  it("fails for a body whose key is missing though nobody destroyed it", async () => {
+  it("fails for a body whose key is missing although it was not destroyed", async () => {
     const { workspace, apollo } = await workspaceWithBodies("eve");
     const keys = new Map(rig.bodyKeys.stored);
     await rig.bodyKeys.destroy([...keys.keys()]);

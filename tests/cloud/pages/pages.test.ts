@@ -80,7 +80,7 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
-  it("load files whose addresses name their content, so that they may be kept for ever", async () => {
+  it("load files whose addresses name their content, so that browsers may cache them for ever", async () => {
     for (const { path, type, text } of [KIT_STYLE, FORM_STYLE, KIT_SCRIPT]) {
       const answer = await get(path, {});
       assert.equal(answer.headers.get("content-type"), type);
@@ -89,7 +89,7 @@ describeOnEngines("the pages", (engine) => {
     }
   });
 
-  it("are compressed within a workspace, and not where a person signs in", async () => {
+  it("are compressed in a workspace, but not at the sign-in", async () => {
     const zipped = { cookie, "accept-encoding": "gzip" };
     const answer = await get(`/w/${workspace.id}/explore`, zipped);
     assert.equal(answer.headers.get("content-encoding"), "gzip");
@@ -124,7 +124,7 @@ describeOnEngines("the pages", (engine) => {
     assert.doesNotMatch(await read("&format=csv&tz=UTC"), /gpt-4o/);
   });
 
-  it("count one request of a person each", async () => {
+  it("count as one request of the person each", async () => {
     const strict = rig.app({ ...config, rateLimits: { ...config.rateLimits, perUser: 2 } });
     const own = { headers: { cookie: `session=${await rig.sessionFor(workspace.userId)}` } };
     for (const status of [200, 200, 429])

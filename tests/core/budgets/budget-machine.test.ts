@@ -54,7 +54,7 @@ const spentOf = (state: BudgetsState, now = NOON, key = "", at = 0): bigint => {
 };
 
 describe("budgetTransition()", () => {
-  it("warns at each threshold once, and only of the highest that is reached", () => {
+  it("warns at each threshold once, and only about the highest that is reached", () => {
     let { state, effects } = apply(stateOf([budgetOf()]), [booked(cents(499))], NOON);
     assert.deepEqual(thresholdsOf(effects), []);
     ({ state, effects } = apply(state, [booked(cents(1)), booked(cents(1))], NOON));
@@ -66,7 +66,7 @@ describe("budgetTransition()", () => {
     assert.deepEqual(thresholdsOf(effects), [50]);
   });
 
-  it("does not warn again after a restart, but does of another amount", () => {
+  it("does not warn again after a restart, except about another amount", () => {
     const { state } = apply(stateOf([budgetOf()]), [booked(cents(900))], NOON);
     const { parts = [], fired = [] } = sumOf(state) ?? {};
     const restart = (budget: Budget) => {

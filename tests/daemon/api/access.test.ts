@@ -54,7 +54,7 @@ describe("checkAccess()", () => {
     ["and with the secret from an unknown end", { owner: "unknown", hasSecret: true }, "ok"],
     ["another user does not, secret or not", { owner: "other", hasSecret: true }, "other_user"],
     ["not even whether it lives", { owner: "other", path: "/health" }, "other_user"],
-    ["everybody else learns that it lives", { owner: null, path: "/health" }, "ok"],
+    ["everyone else can read that it is alive", { owner: null, path: "/health" }, "ok"],
     ["and whether it is paired", { owner: null, path: "/v1/cloud/state" }, "ok"],
     ["a program without the secret changes nothing", { ...connect }, "unauthorised"],
     ["with it, it does", { ...connect, hasSecret: true }, "ok"],

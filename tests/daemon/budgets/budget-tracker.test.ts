@@ -54,7 +54,7 @@ function spentOf(tracker: BudgetTracker, name = "daily", key = ""): bigint | nul
 }
 
 describe("createBudgetTracker()", () => {
-  it("books records as they are stored, once", () =>
+  it("counts records as they are stored, once", () =>
     withStore(async (store) => {
       const { tracker, add } = await track(store, [budgetOf()]);
       const record = costing(5);

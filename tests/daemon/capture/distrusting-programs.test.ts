@@ -66,7 +66,7 @@ describe("createDistrustingPrograms()", () => {
     assert.deepEqual(names(), []);
   });
 
-  it("lists one that sends no alert only if it goes on ending connections to a host that it never uses", () => {
+  it("lists one that sends no alert only if it keeps ending connections to a host that it never uses", () => {
     const programs = createDistrustingPrograms();
     const unused = { outcome: "unused", host: "api.added.test", at: 2 } as const;
     programs.ended(gemini, { outcome: "used", host, at: 1 });

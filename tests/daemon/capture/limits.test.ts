@@ -81,7 +81,7 @@ describe("the limits that calls state", () => {
     assert.deepEqual(summary(taken), [["openai", null, "rate gpt-5 500000 null"]]);
   });
 
-  it("are taken again on a connection if they changed, rates once a second, and all after ten", async () => {
+  it("are stored again on a connection if they changed, rates once a second, and all after ten seconds", async () => {
     let atMs = 0;
     const { rig, taken } = openRig({ monotonicMs: () => atMs });
     const connection = rig.connect("api.anthropic.com");
@@ -169,7 +169,7 @@ describe("the limits that calls state", () => {
     assert.deepEqual(taken, []);
   });
 
-  it("make no call in flight, unlike the calls of models", async () => {
+  it("are no calls in flight, unlike the calls of models", async () => {
     let atMs = 100;
     const { rig } = openRig({ monotonicMs: () => atMs });
     const open = (start: string, body: string) => {

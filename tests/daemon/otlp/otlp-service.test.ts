@@ -162,7 +162,7 @@ describe("createOtlpService()", () => {
       await third.service.stop();
     }));
 
-  it("does not send what the collector can't read again, and goes on", () =>
+  it("does not send a message again that the collector can't read, and continues", () =>
     withStore(async (store) => {
       const { service, paths, results, logged, advance } = setUp(store, {}, { ...otlp, signals: ["traces"] });
       service.start();

@@ -230,7 +230,7 @@ describe("the local dashboard", () => {
     }
   });
 
-  it("shows the cloud banner, and returns 404 for what is gone", async () => {
+  it("shows the cloud banner, and returns 404 for deleted records", async () => {
     const cloud = {
       routes: new (await import("hono")).Hono(),
       banner: async () => ({ banner: "PAUSED", sentence: "The key is invalid." }) as const,
@@ -243,7 +243,7 @@ describe("the local dashboard", () => {
     assert.equal((await pageOf(() => {}, "/sessions/none")).answer.status, 404);
   });
 
-  it("says in words what of an address it does not know, and answers the rest", async () => {
+  it("describes the unknown parts of an address in words, and answers the rest", async () => {
     const fill = (store: Store) => store.records.insert([sampleRecord({ requestedAt: noon })]);
     const { answer, text } = await pageOf(fill, "/?period=2d&colour=red&by=model");
     assert.equal(answer.status, 200);

@@ -245,7 +245,7 @@ describe("createWebhookService()", () => {
       assert.deepEqual([kept.length, kept[0]?.number], [MAX_QUEUED_EVENTS, 2]);
     }));
 
-  it("goes on after the store failed, and while it is in trouble sends nothing", () =>
+  it("continues after the store failed, and sends nothing while it is in trouble", () =>
     withStore(async (store) => {
       let trouble: StoreError | null = null;
       let fails = false;

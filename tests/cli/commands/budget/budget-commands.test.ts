@@ -71,7 +71,7 @@ describe("meter budget", () => {
     }
   });
 
-  it("removes a budget and what was done to it applies no longer", async () => {
+  it("removes a budget with its pause and its lift", async () => {
     assert.equal((await run("remove", "shop")).code, 0);
     const { code, stderr } = await run("show", "shop");
     assert.deepEqual([code, /There is no budget shop/.test(stderr)], [4, true]);

@@ -161,7 +161,7 @@ describeOnEngines("pairing", (engine) => {
     assert.deepEqual(statuses, [200, 403]);
   });
 
-  it("reports denied, expired and failed, and nothing of a workspace that was deleted meanwhile", async () => {
+  it("reports denied, expired and failed, and no key of a workspace that was deleted meanwhile", async () => {
     const workspace = await rig.addWorkspace();
     const denied = await start(rig);
     await decide(rig, workspace, denied.code, false);

@@ -141,7 +141,7 @@ describeOnEngines("usage", (engine) => {
     });
   }
 
-  it("has the daemon's answer to the same query about the same requests", async () => {
+  it("returns the daemon's answer to the same query of the same requests", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aRequest, { minLength: 1, maxLength: 30, size: "max" }), async (requests) => {
         const { workspace, get, send } = await open();
@@ -216,7 +216,7 @@ describeOnEngines("usage", (engine) => {
     ["from=2026-11-02&to=2026-11-01", "period_reversed"],
     ["period=90d&by=session", "period_too_long"],
   ];
-  it("refuses what it does not understand, and long periods that need requests", async () => {
+  it("refuses unknown parameters, and long periods that need requests", async () => {
     const { get } = await open();
     for (const [query, code] of refused) {
       const response = await get(`?${query}`);

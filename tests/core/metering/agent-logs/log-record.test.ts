@@ -155,7 +155,7 @@ describe("providers and billing", () => {
     assert.deepEqual(of({ provider: "x".repeat(100) })[0], "x".repeat(64));
   });
 
-  it("are a plan where the log or the provider's name says so", () => {
+  it("are a plan if the log or the provider's name states one", () => {
     assert.deepEqual(of({ billing: "plan" }), ["anthropic", "plan"]);
     assert.deepEqual(of({}), ["anthropic", "unknown"]);
     assert.deepEqual(of({ provider: "zai-coding-plan" })[1], "plan");

@@ -115,7 +115,7 @@ describe("warmTransition()", () => {
     replay(machine, initialWarmState, [...first, [20, requested(), ["dial"]]]);
   });
 
-  it("keeps one less for each that nobody used", () => {
+  it("keeps one less for each that was not used", () => {
     const state = replay(machine, initialWarmState, [
       ...first,
       [1, requested(), ["use", "dial"]],
@@ -128,7 +128,7 @@ describe("warmTransition()", () => {
     assert.deepEqual(ids(state), [5]);
   });
 
-  it("does not count a slow dial as one that nobody used", () => {
+  it("does not count a slow dial as unused", () => {
     const state = replay(machine, initialWarmState, [
       [0, connected(), ["dial", "set check 20000"]],
       [0, requested(), ["dial"]],

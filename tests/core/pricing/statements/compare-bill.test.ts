@@ -129,7 +129,7 @@ describe("compareBill()", () => {
     assert.deepEqual(differing(finer, [aRecord()], { format: inCents })[0], [model, [], CENT]);
   });
 
-  it("states credits, taxes and days before the first call, whoever used what", () => {
+  it("states credits, taxes and days before the first call, regardless of the model", () => {
     const credit = line({ kind: "credit", model: null, costPicoUsd: -USD });
     const tax = line({ kind: "tax", model: null, costPicoUsd: USD });
     assert.deepEqual(differing([...agreeing, credit, tax, tax], [aRecord()]), [
