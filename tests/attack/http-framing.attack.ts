@@ -20,7 +20,7 @@ import {
   tlsThrough,
 } from "../daemon/proxy/proxy.rig.ts";
 
-/** Each server adds this line to the answer of each request that it took. */
+/** Each server adds this line to the response of each request that it accepted. */
 const mark = "x-taken: 1";
 
 /** Bytes after `POST <target> HTTP/1.1` and `Host`; `NEXT` is a second request that might be smuggled. */
@@ -75,10 +75,12 @@ const cases: Readonly<Record<string, string>> = {
   "empty lines between requests": "Content-Length: 0\r\n\r\n\r\n\r\nNEXT",
 };
 
-/** What every server reads as two requests. */
+/** Bytes that every server reads as two requests. */
 const plainCases: ReadonlySet<string> = new Set(["a length", "a length of zero", "chunks"]);
 
-/** Node's server drops what stands behind such a request in one packet (seen in 24.21). Our relay would hold it back. */
+/**
+ * Node's server drops bytes after such a request in the same packet (seen in 24.21). Our relay would hold them back.
+ */
 const droppedByNode = "a request to upgrade";
 
 const cleanup = createCleanup();
@@ -193,7 +195,9 @@ const servers: Readonly<Record<string, { start(): Promise<number>; secure?: bool
   },
 };
 
-/** What the log's reader makes of one connection: heads, the bodies of requests, and whether it gave up. */
+/**
+ * What the reader of the log found on one connection: heads, the bodies of requests, and whether it stopped reading.
+ */
 function readLogged(proxy: TestProxy, from: number) {
   const seen = { requests: 0, bodies: [] as string[], isUnreadable: false };
   const reader = createExchangeReader({
@@ -211,7 +215,7 @@ function readLogged(proxy: TestProxy, from: number) {
     upgradedBytes() {},
     unreadable: () => (seen.isUnreadable = true),
   });
-  // What is left to say of the connection before may come late.
+  // The last frames of the previous connection may arrive late.
   const frames = proxy.frames.slice(from);
   const own = new Set(frames.flatMap((frame) => (frame.kind === "opened" ? [frame.connection] : [])));
   for (const frame of frames) {
@@ -228,7 +232,10 @@ const takenTwice = (got: ReturnType<typeof collect>) =>
 
 const quiet = () => new Promise((resolve) => setTimeout(resolve, quietMs));
 
-/** Long enough for a server on loopback that answers at all, in milliseconds; only a server that waits for more takes it. */
+/**
+ * How long to wait for a response, in milliseconds: longer than any server on loopback takes, unless it waits for more
+ * bytes.
+ */
 const quietMs = 300;
 
 for (const [name, server] of Object.entries(servers)) {

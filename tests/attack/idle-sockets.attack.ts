@@ -1,6 +1,6 @@
 /**
- * Holds more silent connections than the proxy takes, at its real limit, and counts how long a new caller waits. The checks
- * do the same with eight slots (`tests/daemon/proxy/silent-clients.test.ts`).
+ * Holds more silent connections than the proxy accepts, at its real limit, and measures how long a new caller waits.
+ * The checks do the same with eight slots (`tests/daemon/proxy/silent-clients.test.ts`).
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -26,7 +26,7 @@ const withDescriptors = (words: readonly string[]) => [
   ...words,
 ];
 
-/** Opens connections, says so, and holds them until it is told to end. */
+/** Opens connections, reports that, and holds them until it is stopped. */
 const attacker = `
 import { connect } from "node:net";
 const [port, count, first] = process.argv.slice(1);

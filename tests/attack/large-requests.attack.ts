@@ -1,4 +1,7 @@
-/** 150 requests of 4 MB at the same time, 600 MB together: the daemon stays within 400 MB, and every call is a row with its tokens. */
+/**
+ * 150 requests of 4 MB at the same time, 600 MB together: the daemon stays within 400 MB, and every call has a row with
+ * its tokens.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

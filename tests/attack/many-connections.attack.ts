@@ -1,6 +1,6 @@
 /**
- * 500 and 1,000 connections at once on a machine with 300 other processes, five of them with 1,000 files open: the daemon
- * goes on answering, every call is a row, and every row has its caller. The checks do the same with 60
+ * 500 and 1,000 connections at once on a machine with 300 other processes, five of them with 1,000 files open: the
+ * daemon keeps responding, every call has a row, and every row has its caller. The checks do the same with 60
  * (`tests/end-to-end/many-connections.test.ts`).
  */
 import assert from "node:assert/strict";

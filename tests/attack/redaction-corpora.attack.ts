@@ -1,7 +1,7 @@
 /**
- * How much of what other scanners know redaction finds, and how often it takes code and prose for a secret. Figures go to
- * standard output; the goals are asserted. The samples of secretlint are fetched from GitHub, or read from the folder
- * that SECRETLINT_SOURCE names.
+ * How many of the secrets that other scanners find redaction finds, and how often it redacts code and prose. Figures go
+ * to standard output; the goals are asserted. The samples of secretlint are fetched from GitHub, or read from the
+ * folder that SECRETLINT_SOURCE names.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -39,7 +39,7 @@ function isFound(text: string, secret: string): boolean {
   return result.ok && result.summary.length > 0 && !result.text.includes(middle);
 }
 
-/** A folder that holds the packages of secretlint; null with a reason where they can't be had. */
+/** Returns a folder with the packages of secretlint, or null with the reason why there is none. */
 async function secretlintFolder(): Promise<{ folder: string; remove(): void } | string> {
   const given = process.env.SECRETLINT_SOURCE;
   if (given !== undefined) return { folder: given, remove: () => {} };
@@ -68,7 +68,7 @@ interface SecretlintOutput {
   readonly sourceContent?: unknown;
 }
 
-/** Not about secrets: file names, home directories, settings of the linter, account numbers. */
+/** These samples are not secrets: file names, home directories, settings of the linter, account numbers. */
 const NO_SECRETS =
   /preset-|no-homedir|no-dotenv|filter-comments|rule-pattern|rule-example|rule-internal|k8s-kind/;
 
@@ -149,7 +149,8 @@ describe("redaction", () => {
     assert.ok(missed.length <= SECRET_FORMATS.length * 0.1);
   });
 
-  // The rules before gitleaks' were taken in marked 12 places besides e-mail addresses, nearly all passwords of examples.
+  // Before gitleaks' rules were added, 12 places besides email addresses were redacted, nearly all of them passwords of
+  // examples.
   it("has at most twice the recorded false positives in 20 MiB of code and prose", () => {
     const pick = createPick(7);
     const files = globSync("node_modules/**/*.{js,ts,mjs,cjs,mts,md,json}", { cwd: ROOT }).sort();

@@ -1,6 +1,6 @@
 /**
- * Texts in which credentials are met, each with the credential in it: headers, command lines, URLs, configuration files,
- * code, statements. Some are known not to be found; `docs/redaction.md` names them.
+ * Texts in which credentials occur, each with its credential: headers, command lines, URLs, configuration files, code,
+ * statements. Redaction is known to miss some; `docs/redaction.md` names them.
  */
 import { Buffer } from "node:buffer";
 import { createPick, draw } from "../core/privacy/redaction/secret-samples.rig.ts";

@@ -9,15 +9,15 @@ interface Attack {
   readonly host: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * The page, which posts to the path. What it manages to read it puts into `stolen`, and it sets `done` when there is
-   * nothing more to try.
+   * The page, which posts to the path. It puts what it could read into `stolen`, and sets `done` when it has tried
+   * everything.
    */
   page(target: string, path: string): string;
-  /** Whether it takes the tab away, so that the page is gone afterwards. */
+  /** Whether it navigates the tab away from the page. */
   readonly navigates?: boolean;
 }
 
-/** Sends the only form of the page, as a page does that gets its visitor to click. */
+/** Submits the only form of the page, as if its visitor had clicked. */
 const submit = "<script>document.forms[0].submit()</script>";
 const script = (body: string) =>
   `<script>window.stolen = []; (async () => { ${body} })().catch(() => {}).finally(() => { window.done = true; });</script>`;
@@ -25,7 +25,7 @@ const form = (action: string, enctype: string, fields: string) =>
   `<form method="post" action="${action}" enctype="${enctype}">${fields}</form>${submit}`;
 const json = `<input name='{"force":true,"base_url":"http://evil.test","x":"' value='"}'>`;
 
-/** The nine of the threat model, and some more. `{target}` is an origin. */
+/** The nine attacks of the threat model, and some more. `{target}` is an origin. */
 export const attacks: readonly Attack[] = [
   {
     name: "a form, as forms are",
@@ -166,10 +166,10 @@ export const attacks: readonly Attack[] = [
   },
 ];
 
-/** A server that serves the pages and, as the counter-test, believes everybody. */
+/** A server that serves the pages and, to prove that the attacks work, accepts every request. */
 export interface Attacker {
   readonly port: number;
-  /** How many state-changing requests came to it as their target. */
+  /** The number of state-changing requests that it received. */
   readonly believed: number;
   close(): void;
 }

@@ -7,8 +7,8 @@ import { type Browser, chromium } from "playwright-core";
 const run = promisify(execFile);
 
 /**
- * Where Debian and others put it; `METER_CHROMIUM` names another place. First the one without windows: the same engine at
- * half the processor time.
+ * The paths of Chromium on Debian and others; `METER_CHROMIUM` names another one. The headless shell comes first: the
+ * same engine at half the processor time.
  */
 const places = [
   "/usr/bin/chromium-headless-shell",
@@ -17,7 +17,7 @@ const places = [
   "/usr/bin/google-chrome",
 ];
 
-/** After this long, in milliseconds, something hangs: one thing in the browser, and a whole suite. */
+/** Time limits in milliseconds: of one action in the browser, and of a whole suite. */
 export const BROWSER_PATIENCE_MS = 120_000;
 export const BROWSER_SUITE_TIMEOUT_MS = 900_000;
 
@@ -28,7 +28,7 @@ const find = (): string | null =>
   [process.env.METER_CHROMIUM, ...places].find((path) => path !== undefined && existsSync(path)) ?? null;
 
 /**
- * Finds a Chromium, or installs Debian's where we are root; null where neither goes. The tests then say loudly that they
+ * Finds a Chromium, or installs Debian's if this user is root; null if neither works. The tests then report that they
  * were skipped. With `METER_BROWSER_TESTS=required`, as in CI, it rejects instead.
  */
 async function findOrInstallChromium(): Promise<string | null> {
@@ -59,7 +59,7 @@ async function findOrInstallChromium(): Promise<string | null> {
 
 let path: Promise<string | null> | null = null;
 
-/** The program, looked for once; null where there is none. */
+/** The program, which is searched for once; null if there is none. */
 function chromiumPath(): Promise<string | null> {
   path ??= findOrInstallChromium();
   return path;
@@ -71,13 +71,13 @@ export async function withoutChromium(): Promise<string | false> {
   return (await chromiumPath()) === null ? "there is no Chromium" : false;
 }
 
-/** Starts a browser that talks to nobody by itself. `words` are more of its switches. Close it. */
+/** Starts a browser that makes no requests by itself. `words` are further switches. The caller closes it. */
 export async function launchChromium(words: readonly string[] = []): Promise<Browser> {
   const executablePath = await chromiumPath();
   if (executablePath === null) throw new Error("there is no Chromium");
   return chromium.launch({
     executablePath,
-    // Sandboxes need more rights than a container gives.
+    // A container does not give the rights that sandboxes need.
     chromiumSandbox: false,
     args: [
       "--disable-gpu",

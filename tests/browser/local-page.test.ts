@@ -73,7 +73,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** What a narrow page can break. */
+/** The layout faults that a narrow page can have. */
 const NARROW = { type: "rule", values: ["target-size", "scrollable-region-focusable"] };
 
 /** Returns what axe-core finds, by default against WCAG 2.2, A and AA, and good practice. */
@@ -120,7 +120,7 @@ describe("the local page in Chromium", {
 
   const addressOf = (meter: MeterProcess) => `http://127.0.0.1:${meter.apiPort}/`;
 
-  /** Opens a page, and holds that the browser found nothing wrong with it: no error, refused part or dialog. */
+  /** Opens a page, and asserts that the browser reported no error, blocked resource or dialog. */
   async function withPage(
     address: string,
     options: BrowserContextOptions,

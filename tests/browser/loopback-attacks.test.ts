@@ -16,7 +16,7 @@ import {
 import { createFilledHome, sampleMonths } from "./sample-home.rig.ts";
 import { type ScriptedCloud, startScriptedCloud } from "./scripted-cloud.rig.ts";
 
-/** What changes the state of the API, and a call that a gateway of the proxy would pass on to a provider. */
+/** Requests that change the state of the API, and a call that the proxy's gateway would relay to a provider. */
 const CONNECT = "/v1/cloud/connect";
 const GATEWAY = "/ollama/api/chat";
 
@@ -40,11 +40,11 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     rows = records.length;
     meter = await startMeter(await createFilledHome(config, records, now));
     api = `http://127.0.0.1:${meter.apiPort}`;
-    // Every name leads to this machine, as an attacker's own names can: that is what rebinding comes down to.
+    // Every name resolves to this machine, as an attacker's own names can after DNS rebinding.
     browser = await launchChromium([
       "--host-resolver-rules=MAP *.test 127.0.0.1",
       "--disable-popup-blocking",
-      // Chromium asks its user before a page reaches this machine; other browsers don't, and users say yes.
+      // Chromium asks its user before a page may connect to this machine. Other browsers do not, and users agree.
       "--disable-features=LocalNetworkAccessChecks",
     ]);
   });
@@ -56,7 +56,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     if (meter !== undefined) removeHome(meter.home);
   });
 
-  /** Runs the work in a browser of its own and gives every answer that came from the target. */
+  /** Runs the work in its own browser and returns every response of the target. */
   async function answersOf(
     target: string,
     work: (context: BrowserContext) => Promise<void>,
@@ -75,7 +75,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     return answers;
   }
 
-  /** Opens an attack's page and gives what it has read once it has tried everything. */
+  /** Opens the page of an attack and returns what it could read once it has tried everything. */
   async function attackWith(
     number: number,
     target: string,
@@ -86,7 +86,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     const answers = await answersOf(target, async (context) => {
       const page = await context.newPage();
       const isIt = (url: string, method: string) => url === `${target}${path}` && method === "POST";
-      // An answer that nobody may load as a part of their page ends as a failure.
+      // A response that no page may embed ends as a failure.
       const reached = new Promise<Response | null>((resolve) => {
         context.on("response", (answer) => isIt(answer.url(), answer.request().method()) && resolve(answer));
         context.on("requestfailed", (failed) => isIt(failed.url(), failed.method()) && resolve(null));
@@ -107,7 +107,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     return { stolen, answers };
   }
 
-  /** Nothing was begun, and nothing of the proxy's came about. */
+  /** No pairing began, and the proxy relayed nothing. */
   async function assertUntouched() {
     assert.equal(cloud.pairings, 0, "the daemon asked the cloud for a code");
     const token = readFileSync(tokenFile(meter.home), "utf8").trim();
@@ -119,8 +119,8 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
     assert.equal((await meter.rows()).length, rows);
   }
 
-  // Seen to fail where the gateway forgot to look for a page's headers, where the API believed any origin, and (rebinding)
-  // where it believed any host.
+  // Seen to fail with a gateway that did not check a page's headers, with an API that accepted any origin, and
+  // (rebinding) with one that accepted any host.
   for (const [number, { name }] of attacks.entries()) {
     it(`${name}: changes nothing and reads nothing, though it works elsewhere`, async () => {
       const before = attacker.believed;
@@ -139,7 +139,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
         assert.deepEqual(stolen, []);
         for (const answer of answers) {
           assert.ok(
-            // A refusal of ours, not what became of a call that was passed on.
+            // The proxy's own refusal, not the result of a relayed call.
             answer.status() >= 400 && answer.status() < 500,
             `${answer.request().method()} ${answer.url()}: ${answer.status()}`,
           );
@@ -156,7 +156,7 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
       const target = `http://rebind.test:${port}`;
       const answers = await answersOf(target, async (context) => {
         const page = await context.newPage();
-        // The page itself came from the attacker before the name moved.
+        // The page was loaded from the attacker before the name changed.
         await page.route(`${target}/evil`, (route) =>
           route.fulfill({ contentType: "text/html", body: "<!doctype html><title>evil</title>" }),
         );
@@ -216,12 +216,12 @@ describe("web pages against the loopback API and the proxy, in Chromium", {
       body: "{}",
     });
     await answer.arrayBuffer();
-    // The proxy's thread tells its counters now and then.
+    // The proxy's thread posts its counters at intervals.
     const counted = async () => (await meter.status()).proxy.counters.gateway === 1;
     assert.ok(await waitFor("the call in the counters", counted));
   });
 
-  // The last one, since a code is a state that stays.
+  // This attack runs last, since its code stays valid.
   it("a dashboard's script gets a code with the header, and its other options are ignored", async () => {
     await answersOf(api, async (context) => {
       const page = await context.newPage();

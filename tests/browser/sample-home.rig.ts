@@ -17,7 +17,7 @@ const models = [
 const projects = ["acme-web", "acme-web", "billing-service", "research/notes", "misc"];
 const clients = ["claude", "codex", "python3", "node", null];
 
-/** Two months of work, the same in every run but for the date. */
+/** Two months of work, the same in every run except for the date. */
 export function sampleMonths(now: number): RequestRecord[] {
   return Array.from({ length: 900 }, (_, n) => {
     const [provider, model, cost] = models[(n * 7) % models.length] as (typeof models)[number];
@@ -49,7 +49,7 @@ export function sampleMonths(now: number): RequestRecord[] {
 
 const MINUTE_MS = 60_000;
 
-/** Sessions of an agent with its sub-agents, of which the context grows until it is compacted. */
+/** Sessions of an agent with sub-agents, whose context grows until it is compacted. */
 export function sampleSessions(now: number): RequestRecord[] {
   return Array.from({ length: 6 }, (_, s) => {
     const began = now - (s * 27 + 2) * HOUR_MS;
@@ -90,7 +90,7 @@ export function sampleSessions(now: number): RequestRecord[] {
   }).flat();
 }
 
-/** A home with a configuration and these records, as a daemon of before left it. */
+/** Creates a home with a configuration and these records, as an earlier daemon left it. */
 export async function createFilledHome(
   config: readonly string[],
   records: readonly RequestRecord[],

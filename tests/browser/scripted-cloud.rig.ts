@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A cloud that hands out pairing codes that nobody ever approves, and whose dashboard is a page of a script's making. */
+/** A cloud that issues pairing codes which are never approved, and whose dashboard runs a script of the test. */
 export interface ScriptedCloud {
   /** Both the `base_url` and the dashboard's origin. */
   readonly origin: string;
-  /** Requests to begin a pairing. */
+  /** The number of requests to begin a pairing. */
   readonly pairings: number;
   close(): void;
 }

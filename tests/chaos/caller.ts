@@ -5,9 +5,9 @@ import type { SeededRandom } from "../simulation/seeded-random.ts";
 
 type Socket = Awaited<ReturnType<typeof dialProvider>>;
 
-/** A client with connections of its own, one to each host, as the providers' libraries have them. One call at a time. */
+/** A client with its own connections, one to each host, as in the providers' libraries. It makes one call at a time. */
 export interface Caller {
-  /** Sends the call with the label as its project. Resolves when the answer was whole, rejects where it was not. */
+  /** Sends the call with the label as its project. Resolves once the response is complete, rejects if it is cut off. */
   call(call: RawCall, label: string): Promise<void>;
   close(): void;
 }
@@ -17,7 +17,7 @@ interface Line {
   send(bytes: Buffer): Promise<void>;
 }
 
-/** A connection on which each request is sent when the answer before it is whole. */
+/** A connection that sends each request once the previous response is complete. */
 function openLine(socket: Socket): Line {
   let settle: ((problem: string | null) => void) | null = null;
   const settleWith = (problem: string | null) => {

@@ -4,33 +4,33 @@ import { type RawCall, rawCalls } from "../end-to-end/raw-client.rig.ts";
 import { createSeededRandom, type SeededRandom } from "../simulation/seeded-random.ts";
 import { createSyncRig, type SyncRig, type Victim } from "./sync-rig.ts";
 
-/** What came of the rounds. */
+/** The result of the rounds. */
 interface ChaosResult {
   readonly rounds: number;
   readonly seed: string;
-  /** Calls whose client has a whole answer, and calls that a kill cut off. */
+  /** Calls with a complete response, and calls that a kill cut off. */
   readonly answered: number;
   readonly cut: number;
   readonly kills: Readonly<Record<Victim, number>>;
   /** Requests that the daemon has. */
   readonly captured: number;
-  /** Answered calls without a record: what a killed daemon had not stored yet. */
+  /** Answered calls without a record, because the killed daemon had not stored them yet. */
   readonly lost: number;
-  /** How long before the kill their answers were whole, milliseconds. */
+  /** How long before the kill their responses were complete, in milliseconds. */
   readonly lostBeforeMs: { readonly median: number; readonly longest: number };
-  /** Answered calls without a record whose daemon was not killed: none. */
+  /** Answered calls without a record although their daemon was not killed. Must be 0. */
   readonly unexplained: readonly string[];
-  /** Calls without a record that the coverage knows of, and what it has under other names for that: nothing. */
+  /** Calls without a record that the coverage counts as unfinished, and other counts of such calls, which must be 0. */
   readonly unfinished: number;
   readonly unmetered: number;
-  /** Calls with more than one record: none. */
+  /** Calls with more than one record. Must be 0. */
   readonly doubled: readonly string[];
-  /** Captured, but not in the cloud: none. */
+  /** Captured requests that are not in the cloud. Must be 0. */
   readonly missing: readonly string[];
-  /** In the cloud more than once, or never captured: none. */
+  /** Requests that are in the cloud more than once, or were never captured. Must be 0. */
   readonly surplus: readonly string[];
   readonly quarantined: number;
-  /** What `meter cloud reconcile` said and how it ended; null where it said something else. */
+  /** The output of `meter cloud reconcile` and its exit code; null if the output was something else. */
   readonly reconcile: { readonly code: number | null; readonly said: Reconciled | null };
 }
 
@@ -39,7 +39,7 @@ interface Answered {
   readonly killsBefore: number;
 }
 
-/** The part of `meter cloud reconcile --json` that has to be zero, and how much that is zero of. */
+/** The counts in `meter cloud reconcile --json` that must be 0, and the totals that they belong to. */
 interface Reconciled {
   readonly verdict: string;
   readonly is_delivery_exact: boolean;
@@ -50,7 +50,7 @@ interface Reconciled {
 /** The longest time between two kills, milliseconds. */
 const CALM_MS = 1_000;
 
-/** Calls at a time. */
+/** Simultaneous calls. */
 const CLIENTS = 3;
 
 const VICTIMS: readonly (readonly Victim[])[] = [
@@ -62,7 +62,7 @@ const VICTIMS: readonly (readonly Victim[])[] = [
   ["daemon", "cloud", "postgres"],
 ];
 
-/** What is asked for: answers of every kind of price, refusals, and some that take their time. */
+/** The scenarios of the calls: responses of every kind of price, refusals, and slow ones. */
 const CALLS: readonly (readonly [api: string, scenario: string])[] = [
   ["anthropic", "ok"],
   ["anthropic", "thinking+cached"],
@@ -81,8 +81,8 @@ function pickCall(random: SeededRandom): RawCall {
 
 /**
  * Kills the daemon, the cloud and PostgreSQL at random points while calls go through the proxy and the daemon syncs;
- * then lets everything settle and compares both sides. The same seed gives the same victims and pauses; what they meet is
- * the machine's.
+ * then lets everything settle and compares both sides. The same seed gives the same victims and pauses; the state in
+ * which they are hit depends on the machine.
  */
 export async function runChaos(
   { rounds, seed }: { rounds: number; seed: string },
@@ -91,7 +91,7 @@ export async function runChaos(
   const rig = await createSyncRig(seed);
   const random = createSeededRandom(`${seed} kills`);
   const kills = { daemon: 0, cloud: 0, postgres: 0 };
-  /** When each answer was whole, and how many daemons were killed before it was asked for; all on one clock. */
+  /** When each response was complete, and how many daemons were killed before its request, all on one clock. */
   const answered = new Map<string, Answered>();
   const killedAt: number[] = [];
   let [begun, cut, over] = [0, 0, false];
@@ -99,7 +99,7 @@ export async function runChaos(
     const caller = rig.createCaller(`client ${client}`);
     const picks = createSeededRandom(`${seed} calls ${client}`);
     while (!over) {
-      // Its own project tells each call's record from all others.
+      // Each call has its own project, which identifies its record.
       const label = `call-${(begun += 1)}`;
       const killsBefore = killedAt.length;
       try {
@@ -146,14 +146,14 @@ export async function runChaos(
   }
 }
 
-/** What the daemon has beside what the clients and the cloud have. */
+/** Compares the daemon's records with those of the clients and the cloud. */
 async function compare(rig: SyncRig, answered: ReadonlyMap<string, Answered>, killedAt: readonly number[]) {
   const rows = await rig.daemon.rows();
   const projects = rows.map((row) => row.project);
   const [recorded, doubled] = firstAndRest(projects);
   const lost = [...answered].filter(([label]) => !recorded.has(label));
   const lostMs = lost
-    // An answer may have been read after the kill of the daemon that had passed it on.
+    // A response may have been read after the daemon that relayed it was killed.
     .map(([, { at, killsBefore }]) => Math.max(0, Math.round((killedAt[killsBefore] ?? Number.NaN) - at)))
     .sort((one, other) => one - other);
   const here = new Set(rows.map((row) => row.requestId));

@@ -28,7 +28,7 @@ import {
 import { createSeededRandom } from "../simulation/seeded-random.ts";
 import { type Caller, createCaller } from "./caller.ts";
 
-/** Providers, a daemon, a cloud and PostgreSQL as processes of their own, paired with each other. */
+/** Providers, a daemon, a cloud and PostgreSQL as separate processes, paired with each other. */
 export interface SyncRig {
   readonly home: string;
   readonly daemon: MeterProcess;
@@ -40,7 +40,7 @@ export interface SyncRig {
   stopDaemon(): Promise<void>;
   /** A client whose calls go through the proxy. */
   createCaller(seed: string): Caller;
-  /** Asks the daemon to sync; false where it does not answer. */
+  /** Asks the daemon to sync; false if it does not respond. */
   poke(): Promise<boolean>;
   /** The ids that the cloud has, read as the owner of the tables. */
   cloudIds(): Promise<string[]>;
@@ -49,11 +49,11 @@ export interface SyncRig {
 
 export type Victim = "daemon" | "cloud" | "postgres";
 
-/** Starts all of it but the daemon. */
+/** Starts everything except the daemon. */
 export async function createSyncRig(seed: string): Promise<SyncRig> {
   const simulation: ProviderSimulation = await createProviderSimulation({ seed });
   const parent: ParentProxy = await createParentProxy(simulation);
-  // What it has said to be committed must outlive a crash.
+  // Committed data must survive a crash.
   const postgres = await startPostgres(true);
   const url = postgres.url("postgres");
   const token = await withDatabase(url, async (db) => {

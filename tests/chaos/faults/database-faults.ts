@@ -29,7 +29,7 @@ import { assertRows, ended, type FaultRig, health, statusUntil } from "./fault-r
 import type { FaultScenario } from "./fault-scenario.ts";
 import { freePort } from "./inspect-worker.ts";
 
-/** Another process that holds the database's lock until it is told to let go. */
+/** Another process that holds the database's lock until it is told to release it. */
 async function lockElsewhere(path: string): Promise<{ release(): Promise<void> }> {
   const script = `
     const { DatabaseSync } = require("node:sqlite");
@@ -84,7 +84,7 @@ const busy = (name: string, lockedMs: number, isQuick: boolean): FaultScenario =
   run: (rig) => busyFor(rig, lockedMs),
 });
 
-/** A home with 200 stored calls' worth of pages and no daemon. */
+/** A home with the pages of 200 stored calls and no daemon. */
 async function usedHome(rig: FaultRig): Promise<{ home: string; entries: SimulatedCall[] }> {
   const home = rig.home();
   const meter = await rig.start(home);
@@ -104,7 +104,9 @@ function overwrite(path: string, at: number, bytes: Buffer): void {
   closeSync(file);
 }
 
-/** All of them are looked at in a store alone, over thousands of files, in `tests/daemon/store/damaged-store.test.ts`. */
+/**
+ * All of them are tested on the store alone, with thousands of files, in `tests/daemon/store/damaged-store.test.ts`.
+ */
 const damaged = (
   name: string,
   fault: string,
@@ -134,7 +136,7 @@ const damaged = (
   },
 });
 
-/** What happens to the database. */
+/** Faults of the database. */
 export const databaseFaults: readonly FaultScenario[] = [
   busy("busy-1s", 1_000, true),
   busy("busy-10s", 10_000, false),
@@ -262,7 +264,7 @@ export const databaseFaults: readonly FaultScenario[] = [
       const path = databaseFile(home);
       const meter = await rig.start(home);
       await assertRows(meter, [await rig.call(meter)]);
-      // What is in SQLite's own log is copied back first, so that the pages are read from the file.
+      // The contents of SQLite's WAL are copied into the file first, so that the pages are read from it.
       const other = new DatabaseSync(path);
       other.exec("PRAGMA busy_timeout = 10000; PRAGMA wal_checkpoint(TRUNCATE)");
       other.close();

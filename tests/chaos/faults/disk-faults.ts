@@ -55,7 +55,7 @@ const failingWrites = (name: string, share: number): FaultScenario => ({
   },
 });
 
-/** What happens to the disk that the home is on. */
+/** Faults of the disk that contains the home. */
 export const diskFaults: readonly FaultScenario[] = [
   {
     name: "full-disk",
@@ -105,7 +105,7 @@ export const diskFaults: readonly FaultScenario[] = [
       const meter = await rig.start(home);
       const entries = [await rig.call(meter)];
       await assertRows(meter, entries);
-      // A log of 5 MB, which the daemon's next commit begins to copy back.
+      // A WAL of 5 MB, which the daemon's next commit begins to copy into the database.
       const writer = new DatabaseSync(databaseFile(home));
       writer.exec("PRAGMA busy_timeout = 10000; PRAGMA wal_autocheckpoint = 0");
       writer.prepare("INSERT INTO meta (key, value) VALUES ('ballast', ?)").run("x".repeat(5 * 1024 * 1024));
@@ -157,7 +157,7 @@ export const diskFaults: readonly FaultScenario[] = [
       );
       const filler = join(home, "filler");
       fillDisk(filler);
-      // What it would be found by can't be written.
+      // The file by which commands find the daemon can't be written.
       const starting = rig.start(home);
       const early = { proxyPort, caPem: killed.caPem };
       const first = await waitFor("a call to pass", () => rig.call(early).catch(() => null));
@@ -222,7 +222,7 @@ export const diskFaults: readonly FaultScenario[] = [
       assert.match(stdout, /^Metering\.\n/);
       assert.match(stdout, /\nwarning {3}.*lines of the log could not be written/);
       execFileSync("mount", ["-o", "remount,rw", logs], { stdio: "pipe" });
-      // A log that failed is tried again with lines that come two seconds later.
+      // A log file that failed is opened again for lines that come two seconds later.
       await delay(2_100);
       assert.equal((await meter.stop()).code, 0);
       assert.ok(meter.log().some(({ event }) => event === "daemon.stopped"));

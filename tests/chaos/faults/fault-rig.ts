@@ -30,39 +30,42 @@ import { createSeededRandom } from "../../simulation/seeded-random.ts";
 
 type Meter = Pick<MeterProcess, "proxyPort" | "caPem">;
 
-/** A call that is on its way. */
+/** A call in flight. */
 interface OpenCall {
-  /** What has come so far. */
+  /** The bytes that have arrived so far. */
   bytes(): Buffer;
-  /** Resolves when the call is over and every byte of both ways was what the other side sent; else rejects. */
+  /**
+   * Resolves when the call has ended and every byte in both directions equals what the other side sent; otherwise
+   * rejects.
+   */
   untouched(): Promise<SimulatedCall>;
-  /** Resolves when the connection is closed, however. */
+  /** Resolves when the connection is closed for any reason. */
   over: Promise<{ readonly error: string | null }>;
 }
 
-/** A call of which the client got every byte. */
+/** A call whose client received every byte. */
 export interface WholeCall {
   readonly entry: SimulatedCall;
   /** By `performance.now()`. */
   readonly endedAt: number;
 }
 
-/** Providers, homes, disks and daemons of one run; everything is taken down by `close()`. */
+/** The providers, homes, disks and daemons of one run. `close()` removes all of them. */
 export interface FaultRig {
   readonly simulation: ProviderSimulation;
   readonly random: ReturnType<typeof createSeededRandom>;
-  /** A folder of its own, for a home or a disk; `name` may hold anything that a folder's name may. */
+  /** Creates a folder for a home or a disk. `name` may contain anything that a folder's name may. */
   folder(name?: string): string;
   /** Writes the configuration of a daemon whose providers are the simulated ones. */
   home(folder?: string, more?: readonly string[]): string;
   /** Mounts a file system in memory over the folder. */
   mount(folder: string, kib: number): void;
   start(home: string, options?: RunOptions & { words?: readonly string[] }): Promise<MeterProcess>;
-  /** Sends a request whole. */
+  /** Sends a complete request. */
   open(meter: Meter, scenario?: string, streams?: boolean): Promise<OpenCall>;
-  /** One call, of which every byte is held against the provider's: no trouble of the meter may touch it. */
+  /** Makes one call and compares every byte with the provider's: no fault of the meter may affect it. */
   call(meter: Meter, scenario?: string): Promise<SimulatedCall>;
-  /** Calls one after the other on several connections at once until it is told to stop; gives those that went well. */
+  /** Makes calls one after another on several connections until it is stopped. Returns those that succeeded. */
   traffic(
     meter: () => Meter,
     clients: number,
@@ -72,7 +75,7 @@ export interface FaultRig {
   close(): Promise<void>;
 }
 
-/** Why no file system can be mounted here; null where one can. */
+/** Why no file system can be mounted here; null if one can. */
 export function mountObstacle(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "needs root on Linux to mount a small tmpfs";
@@ -88,7 +91,7 @@ export function mountObstacle(): string | null {
   }
 }
 
-/** Starts the providers. The same seed gives the same calls; what they meet is the machine's. */
+/** Starts the providers. The same seed gives the same calls. */
 export async function createFaultRig(seed: string): Promise<FaultRig> {
   const simulation = await createProviderSimulation({ seed });
   const parent: ParentProxy = await createParentProxy(simulation);
@@ -108,7 +111,7 @@ export async function createFaultRig(seed: string): Promise<FaultRig> {
       over,
       async untouched() {
         const received = await over;
-        // Each request carries a key of its own, so that its bytes are those of one connection.
+        // Each request carries its own key, so that its bytes identify the connection.
         const index = await waitFor("the provider to have got the request", () => {
           const found = simulation.connections.findIndex((each) => Buffer.concat(each.received).equals(sent));
           return found < 0 ? null : { found };
@@ -165,7 +168,7 @@ export async function createFaultRig(seed: string): Promise<FaultRig> {
           try {
             opened = await open(meter(), random.pick(["ok", "gzip+thinking", "chunked+br+cached"]));
           } catch {
-            // The port is not there for a moment.
+            // The port is briefly unavailable.
             cut += 1;
             await new Promise((resolve) => setTimeout(resolve, 20));
             continue;
@@ -189,7 +192,7 @@ export async function createFaultRig(seed: string): Promise<FaultRig> {
     },
     async close() {
       for (const meter of meters) {
-        // A daemon that a scenario left stopped would never end.
+        // A daemon that a scenario suspended would never end.
         for (const signal of ["SIGCONT", "SIGTERM"] as const) {
           try {
             process.kill(meter.pid, signal);
@@ -207,19 +210,19 @@ export async function createFaultRig(seed: string): Promise<FaultRig> {
   };
 }
 
-/** Waits until the daemon's process is gone; `stop()` then says how it ended. */
+/** Waits until the daemon's process has exited; `stop()` then returns how it ended. */
 export function ended(meter: MeterProcess): Promise<unknown> {
   return waitFor("the daemon to end", () => !isAlive(meter.pid));
 }
 
-/** The row of the call with this answer. */
+/** Returns the row of the call with this response. */
 export function rowOf(meter: MeterProcess, entry: SimulatedCall): Promise<StoredRequest> {
   return waitFor(`the row of ${entry.responseId}`, async () =>
     (await meter.rows()).find((row) => row.providerResponseId === entry.responseId),
   );
 }
 
-/** Each of the calls is one row, equal to the provider's books to the last token and pico-USD. */
+/** Asserts that each call has one row that equals the provider's usage to the last token and pico-USD. */
 export async function assertRows(meter: MeterProcess, entries: readonly SimulatedCall[]): Promise<void> {
   const ids = new Set(entries.map(({ responseId }) => responseId));
   const found = await waitFor(`${entries.length} rows`, async () => {
@@ -229,12 +232,12 @@ export async function assertRows(meter: MeterProcess, entries: readonly Simulate
   assert.deepEqual(inOrder(found.map(toComparable)), inOrder(entries.map(expectedRow)));
 }
 
-/** What `meter status` says, on lines as long as they are. */
+/** Returns the output of `meter status` without wrapped lines. */
 export function meterStatus(home: string): Promise<Finished> {
   return runMeter(home, ["status"], { env: { COLUMNS: "1000" } });
 }
 
-/** What `meter status` says once it ends with the code. */
+/** Returns the output of `meter status` once it exits with the code. */
 export function statusUntil(home: string, code: number): Promise<Finished> {
   return waitFor(`meter status to end with ${code}`, async () => {
     const status = await meterStatus(home);
@@ -247,7 +250,7 @@ export async function health(meter: Pick<MeterProcess, "apiPort">): Promise<Reco
   return JSON.parse((await requestDaemon(meter.apiPort, "/health")).body) as Record<string, unknown>;
 }
 
-/** Writes into the file until not one byte more fits. */
+/** Writes to the file until the disk is full. */
 export function fillDisk(filler: string): void {
   for (const bytes of [65_536, 4_096, 512, 1]) {
     const block = Buffer.alloc(bytes, 1);

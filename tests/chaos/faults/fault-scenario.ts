@@ -1,19 +1,19 @@
 import type { FaultRig } from "./fault-rig.ts";
 
-/** One fault of the table in `docs/faults.md`: how it is brought about, and what has to be so. */
+/** One fault of the table in `docs/faults.md`: how it is caused, and what must hold. */
 export interface FaultScenario {
   /** For `--only`. */
   readonly name: string;
-  /** What is done to the daemon. */
+  /** How the fault is caused. */
   readonly fault: string;
-  /** What rows and counters have to say. */
+  /** What rows and counters must show. */
   readonly data: string;
-  /** What `meter status` and `/health` have to show. */
+  /** What `meter status` and `/health` must show. */
   readonly shown: string;
-  /** Takes seconds and needs nothing special, so that it is one of the tests. */
+  /** Whether it takes seconds and needs no special rights, so that `npm test` includes it. */
   readonly isQuick: boolean;
-  /** Why the fault can't be brought about here; null where it can. */
+  /** Why the fault can't be caused here; null if it can. */
   readonly obstacle?: () => string | null;
-  /** Rejects where something is not as it has to be. */
+  /** Rejects if anything differs from what must hold. */
   run(rig: FaultRig): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { waitFor } from "../../end-to-end/meter-process.rig.ts";
 
-/** A port that is free now. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -18,8 +18,8 @@ interface Message {
 }
 
 /**
- * Runs an expression in each worker thread of that name that the process has or starts, through Node's own inspector: a
- * thread can be made to hang from outside, so that the program needs no switch for it. The process was started with
+ * Runs an expression in each worker thread of that name that the process has or starts, through Node's own inspector:
+ * this blocks a thread from outside, so that the program needs no switch for it. The process was started with
  * `NODE_OPTIONS=--inspect=127.0.0.1:<port>`.
  */
 export async function evaluateInWorkers(

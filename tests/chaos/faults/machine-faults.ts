@@ -11,10 +11,10 @@ import { assertRows, type FaultRig, health, meterStatus, rowOf, statusUntil } fr
 import type { FaultScenario } from "./fault-scenario.ts";
 import { evaluateInWorkers, freePort } from "./inspect-worker.ts";
 
-/** Holds a thread's event loop for good. */
+/** Blocks a thread's event loop forever. */
 const HANG = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)";
 
-/** Where Debian puts the library that sets the clock of a process. */
+/** The path on Debian of the library that sets the clock of a process. */
 const FAKETIME = `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/faketime/libfaketimeMT.so.1`;
 
 const faketimeObstacle = () =>
@@ -29,7 +29,7 @@ const prlimitObstacle = () => {
   }
 };
 
-/** Starts a daemon whose wall clock is read from a file, while timers and durations go by the real one. */
+/** Starts a daemon whose wall clock is read from a file, while timers and durations use the real clock. */
 async function startWithClock(rig: FaultRig, home: string) {
   const folder = mkdtempSync(join(tmpdir(), "meter-clock-"));
   const file = join(folder, "clock");
@@ -97,7 +97,7 @@ async function hangProxy(meter: MeterProcess, inspectPort: number, restarts: num
       return proxy.restarts === restarts || proxy.watchdog === "exhausted";
     });
   } finally {
-    // A process that is inspected does not end.
+    // A process with an attached inspector does not end.
     inspector.stop();
   }
 }
@@ -111,7 +111,7 @@ async function startInspected(rig: FaultRig, home: string) {
 const back = (rig: FaultRig, meter: MeterProcess) =>
   waitFor("the proxy to be back", () => rig.call(meter).catch(() => null));
 
-/** What happens to the machine around the daemon, to its threads and to its home. */
+/** Faults of the machine, of the daemon's threads and of its home. */
 export const machineFaults: readonly FaultScenario[] = [
   {
     name: "few-descriptors",
@@ -140,7 +140,7 @@ export const machineFaults: readonly FaultScenario[] = [
       assert.ok(whole.length < 40, "64 descriptors are not enough for all");
       await assertRows(meter, [first, await held.untouched(), ...whole]);
       await waitFor("a call to get through again", () => rig.call(meter).catch(() => null));
-      // The proxy's thread tells its counters once in a while.
+      // The proxy's thread posts its counters at intervals.
       const { stdout } = await waitFor("the count of those turned away", async () => {
         const status = await statusUntil(home, 0);
         if (/\nConnections refused because too many were open: [1-9]/.test(status.stdout)) return status;

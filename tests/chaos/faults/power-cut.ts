@@ -15,7 +15,9 @@ import type { FaultScenario } from "./fault-scenario.ts";
 const CUTS = 8;
 const CALLS_EVERY_MS = 250;
 
-/** What a sync of the disk, and the copy that plays the cut, may take on a busy machine, in milliseconds. */
+/**
+ * How long a sync of the disk, and the copy that simulates the power cut, may take on a busy machine, in milliseconds.
+ */
 const DISK_MS = 1_000;
 
 const run = (command: string, ...words: string[]) => execFileSync(command, words, { stdio: "pipe" });
@@ -55,7 +57,7 @@ function openDisk(folder: string) {
   return {
     folder: inner,
     close,
-    /** Gives the disk after a cut at this moment to the work. */
+    /** Runs the work on the disk as it is after a power cut at this moment. */
     afterCut<T>(work: (folder: string) => T): T {
       const copy = join(outer, `cut-${(cuts += 1)}.img`);
       run("cp", "--reflink=always", image, copy);
@@ -84,7 +86,7 @@ function obstacle(): string | null {
   }
 }
 
-/** The answers of the calls that are rows in the database of a home. */
+/** Returns the responses of the calls that have rows in a home's database. */
 function storedAnswers(home: string): Set<unknown> {
   const database = new DatabaseSync(databaseFile(home));
   try {
@@ -111,7 +113,7 @@ async function cutAndCount(rig: FaultRig, disk: ReturnType<typeof openDisk>): Pr
   const losses: { lost: number; oldestMs: number }[] = [];
   try {
     for (let cut = 0; cut < CUTS; cut += 1) {
-      // Anywhere between two syncs.
+      // At a random time between two syncs.
       const wanted = answered.length + 16 + (cut % 4);
       await waitFor("some calls", () => answered.length >= wanted);
       const [before, cutAtMs] = [[...answered], performance.now()];
@@ -135,7 +137,7 @@ async function cutAndCount(rig: FaultRig, disk: ReturnType<typeof openDisk>): Pr
   );
 }
 
-/** What a power cut takes. */
+/** Faults by a power cut. */
 export const powerCut: FaultScenario = {
   name: "power-cut",
   fault: "the power goes while calls are made",

@@ -8,13 +8,13 @@ import { meterWords, runMeter, runProgram, waitFor } from "../../end-to-end/mete
 import { assertRows, ended, meterStatus, rowOf, statusUntil, type WholeCall } from "./fault-rig.ts";
 import type { FaultScenario } from "./fault-scenario.ts";
 
-/** Killed so often in `kill-under-traffic`. */
+/** The number of kills in `kill-under-traffic`. */
 const KILLS = 5;
 
-/** So long before a kill a call may have ended whose row was not committed yet, on a busy machine, in milliseconds. */
+/** How long before a kill a call without a committed row may have ended on a busy machine, in milliseconds. */
 const UNWRITTEN_MS = 2_000;
 
-/** What happens to the daemon's process. */
+/** Faults of the daemon's process. */
 export const processFaults: readonly FaultScenario[] = [
   {
     name: "kill-under-traffic",
@@ -97,7 +97,7 @@ export const processFaults: readonly FaultScenario[] = [
     isQuick: true,
     obstacle: () => (existsSync("/dev/full") ? null : "needs /dev/full"),
     async run(rig) {
-      // A key that is no setting, so that there is something to say.
+      // A key that is not a setting, so that there is a warning.
       const home = rig.home(undefined, ["colour = 1"]);
       const words = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh", ...meterWords, "start", "--foreground"];
       const meter = await rig.start(home, { words });
@@ -119,7 +119,7 @@ export const processFaults: readonly FaultScenario[] = [
       process.kill(killed.pid, "SIGKILL");
       await killed.stop();
       const other = await rig.start(neighbour);
-      // As if the port and the id that the killed one left behind had gone to the neighbour's daemon.
+      // As if another user's daemon had got the port and the process id of the killed one.
       writeFileSync(
         stateFile(home),
         JSON.stringify({ ...left, pid: other.pid, api_port: other.apiPort, proxy_port: other.proxyPort }),

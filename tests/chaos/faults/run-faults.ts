@@ -15,13 +15,13 @@ export const faultScenarios: readonly FaultScenario[] = [
   ...machineFaults,
 ];
 
-/** What came of one scenario. `not_tested` is no success: the fault could not be brought about here. */
+/** The result of one scenario. `not_tested` is not a success: the fault could not be caused here. */
 export type FaultResult =
   | { readonly kind: "ok"; readonly tookMs: number }
   | { readonly kind: "failed"; readonly tookMs: number; readonly error: unknown }
   | { readonly kind: "not_tested"; readonly why: string };
 
-/** Runs one scenario with providers and homes of its own. */
+/** Runs one scenario with its own providers and homes. */
 export async function runFault(scenario: FaultScenario, seed: string): Promise<FaultResult> {
   const why = scenario.obstacle?.() ?? null;
   if (why !== null) return { kind: "not_tested", why };

@@ -3,7 +3,7 @@ import { onNodeOnly, SUITE_TIMEOUT_MS } from "../../end-to-end/meter-process.rig
 import type { FaultScenario } from "./fault-scenario.ts";
 import { runFault } from "./run-faults.ts";
 
-/** Those of the faults that take seconds, as tests; the others are among those of `npm run chaos:local`. */
+/** The faults that take seconds, as tests. `npm run chaos:local` causes all of them. */
 export function testQuickFaults(group: string, faults: readonly FaultScenario[]): void {
   describe(`a fault of the ${group}`, { skip: onNodeOnly, timeout: 2 * SUITE_TIMEOUT_MS }, () => {
     for (const scenario of faults.filter(({ isQuick }) => isQuick)) {
