@@ -1,6 +1,6 @@
 import type { CloudRig } from "./cloud-rig.ts";
 
-/** What a workspace's audit log holds, the oldest first: kind, who, and what changed. */
+/** Returns a workspace's audit events, the oldest first: kind, person and changes. */
 export async function auditOf(
   rig: CloudRig,
   workspaceId: string,

@@ -6,31 +6,31 @@ import process from "node:process";
 import { programFile } from "../../end-to-end/program-file.rig.ts";
 import { writeMigratedFolder } from "./engines.ts";
 
-/** How long a process may take until it answers, milliseconds: on a busy machine, with a database to make. */
+/** How long a process may take until it responds, in milliseconds, on a busy machine and with a database to create. */
 const STARTS_WITHIN_MS = 120_000;
 
-/** How it is started. */
+/** The options of its start. */
 interface CloudProcessOptions {
   readonly words?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The runtime and its flags. Default: the present Node. */
   readonly runtime?: readonly string[];
-  /** A home that is there already, and stays. Default: one of its own, removed at the end. */
+  /** An existing home, which is kept. Default: a new one, which is removed at the end. */
   readonly home?: string;
-  /** Whether the home gets a migrated database first. To make one takes the process three seconds of CPU time. */
+  /** Whether the home gets a migrated database first. Creating one takes the process three seconds of CPU time. */
   readonly withDatabase?: boolean;
 }
 
-/** `meter-cloud serve` as a process of its own. */
+/** `meter-cloud serve` as a separate process. */
 export interface CloudProcess {
   readonly url: string;
   readonly home: string;
   readonly pid: number;
-  /** All that it has printed so far. */
+  /** Everything that it has printed so far. */
   output(): string;
   /** Its log, line by line, so far. */
   log(): Record<string, unknown>[];
-  /** Sends a signal and gives the exit code; null where the signal ended it. */
+  /** Sends a signal and returns the exit code; null if the signal ended it. */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
   /** Sends a signal and does not wait. */
   signal(signal: "SIGTERM"): void;
@@ -49,12 +49,12 @@ export function cloudEnvironment(
 
 const running = new Set<ChildProcess>();
 
-/** Ends those that a test left running because it failed. */
+/** Ends the processes that a failed test left running. */
 export function killCloudProcesses(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-/** Starts it on a free port and waits until it listens. Whatever happens, it ends with this process. */
+/** Starts it on a free port and waits until it listens. It ends with this process in any case. */
 export async function startCloudProcess(options: CloudProcessOptions = {}): Promise<CloudProcess> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "meter-cloud-"));
   if (options.withDatabase) await writeMigratedFolder(join(home, "database"));

@@ -109,7 +109,7 @@ function createBodyKeys(): CloudRig["bodyKeys"] {
   };
 }
 
-/** Makes a cloud. The clock stands still until a test moves it. */
+/** Creates a cloud. The clock stands still until a test advances it. */
 export async function createRig(
   engine: Engine,
   options: {
@@ -267,7 +267,7 @@ function toBody(body: unknown): string | Uint8Array<ArrayBuffer> {
   return typeof body === "string" ? body : JSON.stringify(body);
 }
 
-/** A record with the four fields that it must have, and whatever else is given. */
+/** A record with the four required fields and the given ones. */
 export function record(requestId: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     request_id: requestId,
@@ -283,7 +283,7 @@ export function batch(...records: Record<string, unknown>[]): Record<string, unk
   return { daemon_version: "0.4.0", records };
 }
 
-/** The answer's JSON, read without looking. */
+/** Returns the JSON of a response without checking it. */
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects, field by field.
 export async function json(answer: Response | Promise<Response>): Promise<any> {
   return await (await answer).json();

@@ -15,9 +15,9 @@ import type { PostgresDatabase } from "../../../core/ports/postgres.ts";
 import { createPglitePool, type Lease, type PglitePool } from "./pglite-pool.ts";
 import { missingPostgres, type PostgresServer, startPostgres } from "./postgres-server.ts";
 
-/** A migrated, empty database of its own. */
+/** A migrated, empty database. */
 export interface TestDatabase {
-  /** As the role that owns the tables: for setting up and looking behind the scenes. */
+  /** A connection as the role that owns the tables, for setting up and inspecting. */
   readonly db: CloudDatabase;
   readonly database: PostgresDatabase<Dialect>;
   /** Null on PGlite. */
@@ -25,7 +25,7 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-/** What a suite gets: a way to open databases, on one engine. */
+/** The argument of a suite: opens databases on one engine. */
 export interface Engine {
   readonly name: "pglite" | "postgres15";
   open(options?: PostgresServerOptions): Promise<TestDatabase>;
@@ -44,7 +44,7 @@ interface EngineOptions {
   ownServer?: boolean;
 }
 
-/** Runs a suite on PGlite and on PostgreSQL 15; where the latter can't be had, says so and why. */
+/** Runs a suite on PGlite and on PostgreSQL 15; if the latter is not available, reports the reason. */
 export function describeOnEngines(
   name: string,
   suite: (engine: Engine) => void,
@@ -55,7 +55,7 @@ export function describeOnEngines(
   describeOnPostgres(name, suite, options);
 }
 
-/** Runs a suite on PostgreSQL 15 alone: what needs several connections at once. */
+/** Runs a suite on PostgreSQL 15 only, because it needs several connections at once. */
 export function describeOnPostgres(
   name: string,
   suite: (engine: Engine) => void,
@@ -63,7 +63,7 @@ export function describeOnPostgres(
 ): void {
   const missing = missingPostgres();
   if (missing !== null) {
-    // In the name, since Deno shows no reason for a skip.
+    // The reason is in the name, since Deno shows no reason for a skip.
     describe(`${name}, on PostgreSQL 15: NOT TESTED: ${missing}`, { skip: true }, () => {});
     return;
   }
@@ -96,7 +96,8 @@ export function describeOnPostgres(
           ...database,
           close: async () => {
             await database.close();
-            // Clusters lie in memory. Without `force` since a connection may still be closing: then the database stays.
+            // Clusters are in memory. Dropped without `force`, since a connection may still be closing; the database
+            // then stays.
             await asAdmin(`drop database ${name}`, running).catch(() => {});
           },
         };
@@ -121,7 +122,7 @@ export function newDatabaseName(): string {
   return `cloud_${randomUUID().replaceAll("-", "")}`;
 }
 
-/** The server that runs for all test processes, or one of this process where there is none. */
+/** Returns the server of all test processes, or starts one for this process if there is none. */
 async function takeRunningServer(): Promise<SuiteServer> {
   const port = process.env[SERVER_PORT];
   if (port === undefined) return await startMigrated();
@@ -129,7 +130,7 @@ async function takeRunningServer(): Promise<SuiteServer> {
   return { url, stop: async () => {}, folder: null };
 }
 
-/** A server whose new databases are migrated. Kept between runs, by what it holds. */
+/** A server whose new databases are migrated. It is kept between runs, by its contents. */
 export async function startMigrated(): Promise<PostgresServer> {
   const path = join(tmpdir(), `meter-postgres-15-${schemaHash()}.tar`);
   if (existsSync(path)) return await startPostgres(false, path);
@@ -152,7 +153,7 @@ async function connect(url: string, options: PostgresServerOptions = {}): Promis
   return { db, database, url, close: () => db.destroy() };
 }
 
-/** Null in a process without a suite that shares it. */
+/** Null in a process without a suite that uses it. */
 let pool: PglitePool | null = null;
 
 /** Opens a PGlite that is `snapshot`, for one suite. Destroy its `Kysely` before it is closed. */
@@ -161,7 +162,7 @@ export async function openPglite(snapshot: Blob): Promise<Lease> {
   return { database: openPgliteInMemory(snapshot), close: async () => {} };
 }
 
-/** PGlite alone, for what no engine changes. */
+/** Runs a suite on PGlite only, because the engine does not matter. */
 export function pgliteEngine(): Engine {
   return {
     name: "pglite",
@@ -180,7 +181,10 @@ export function pgliteEngine(): Engine {
 
 const snapshots = new Map<string, Promise<Blob>>();
 
-/** A migrated PGlite, to be loaded: a tenth of the time that a new one takes. Kept between runs, by its schema. */
+/**
+ * Returns a snapshot of a migrated PGlite. Loading it takes a tenth of the time of a new one. It is kept between runs,
+ * by its schema.
+ */
 export function migratedSnapshot(): Promise<Blob> {
   return savedSnapshot("migrated", (db) => migrateCloud(db, 0));
 }
@@ -196,7 +200,10 @@ export async function writeMigratedFolder(folder: string): Promise<void> {
   if (status !== 0) throw new Error(`tar failed: exit status ${status}`);
 }
 
-/** A PGlite that `prepare` filled, to be loaded. Kept between runs, by its name and the cloud's migrations. */
+/**
+ * Returns a snapshot of a PGlite that `prepare` filled. It is kept between runs, by its name and the cloud's
+ * migrations.
+ */
 export function savedSnapshot(name: string, prepare: (db: CloudDatabase) => Promise<unknown>): Promise<Blob> {
   const found = snapshots.get(name);
   if (found !== undefined) return found;
@@ -223,7 +230,7 @@ async function readOrMakeSnapshot(
     const database = openPgliteInMemory();
     const db = openCloudDatabase(database);
     await prepare(db);
-    // The owner of the tables, whom `prepare` may have chosen, drops no database.
+    // The owner of the tables, which `prepare` may have set, can't drop a database.
     await sql`set session authorization postgres`.execute(db);
     for (const name of ["template0", "template1"]) await dropTemplate(db, name);
     const made = `${path}.${randomUUID()}`;

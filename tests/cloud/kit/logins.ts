@@ -8,16 +8,16 @@ import { type CloudDatabase, openCloudDatabase } from "../../../cloud/store/open
 import { type Engine, newDatabaseName, openPglite, savedSnapshot } from "./engines.ts";
 import type { Lease } from "./pglite-pool.ts";
 
-/** A database that real logins use, none of them a superuser's, migrated by its owner. */
+/** A database that its owner has migrated, with real logins that are not superusers. */
 interface Logins {
   /** As the login that owns the tables. */
   readonly owner: CloudDatabase;
-  /** As the login that serves; the owner's where there is only one. */
+  /** As the login that serves; the owner's if there is only one. */
   readonly server: CloudDatabase;
   close(): Promise<void>;
 }
 
-/** The set-ups of docs/hosting.md: one login that owns everything, or an owner and a server. */
+/** The setups of docs/hosting.md: one login that owns everything, or an owner and a server. */
 export type LoginSetup = "one" | "two";
 
 const SETUPS: Readonly<Record<LoginSetup, readonly string[]>> = {
@@ -34,7 +34,7 @@ const SETUPS: Readonly<Record<LoginSetup, readonly string[]>> = {
   ],
 };
 
-/** Makes the logins of a set-up and a database that its owner has migrated. On PGlite both are one session. */
+/** Creates the logins of a setup and a database that its owner has migrated. On PGlite both are one session. */
 export async function openAsLogins(
   engine: Engine,
   setup: LoginSetup,
@@ -53,7 +53,7 @@ export async function openAsLogins(
     return { owner: db, server: db, close: closeBoth };
   }
   const admin = await engine.open();
-  // Roles belong to the whole server: a suite that makes logins has the option `ownServer`.
+  // Roles belong to the whole server: a suite that creates logins has the option `ownServer`.
   for (const statement of SETUPS[setup]) {
     await sql
       .raw(`do $$ begin ${statement}; exception when duplicate_object then null; end $$`)
@@ -88,7 +88,7 @@ async function openMigratedPglite(setup: LoginSetup, migrations: readonly Migrat
   return { database, close: async () => {} };
 }
 
-/** Makes the logins of a set-up on a new PGlite, and migrates it as their owner. */
+/** Creates the logins of a setup on a new PGlite, and migrates it as their owner. */
 async function migrateAsHost(
   db: CloudDatabase,
   setup: LoginSetup,

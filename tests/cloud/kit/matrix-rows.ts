@@ -4,34 +4,39 @@ import { checkPlan, type PlanFeature } from "../../../core/privacy/plans/plan-ta
 import { batch, type CloudRig, record } from "./cloud-rig.ts";
 import { type ActorName, startPairing, type TokenKind, type World } from "./matrix-world.ts";
 
-/** One question of the matrix: who asks, by what, where. */
+/** One case of the matrix: the caller, their credential and the workspace. */
 export interface Case {
   readonly actor: ActorName;
   readonly token: TokenKind | null;
   readonly world: World;
-  /** Whether they reach the workspace: a member, or who runs the organisation, while it is in service. */
+  /**
+   * Whether the caller can access the workspace: as a member or an administrator of the organisation, while it is in
+   * service.
+   */
   readonly reaches: boolean;
   readonly isAdmin: boolean;
 }
 
-/** What is sent. */
+/** The payload. */
 export interface Sent {
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** What a route asks of its callers, in words of the specification and not of the code, and what it says to those who may. */
+/**
+ * What a route requires of its callers, in the terms of the specification, and its status for those who are allowed.
+ */
 export interface Row {
   /** `service`: a key whose workspace, machine and owner are in service. `key`: any valid key. */
   readonly needs: "nothing" | "service" | "key" | "person" | "inPerson";
   readonly send: (rig: CloudRig, world: World, question: Case) => Sent | Promise<Sent>;
   /** For a route below a workspace. */
   readonly workspace?: { readonly role?: "admin"; readonly feature?: PlanFeature };
-  /** For a route below an organisation: who may. */
+  /** For a route below an organisation: the roles that may call it. */
   readonly organisation?: readonly ActorName[];
-  /** The status for those who passed all that. */
+  /** The status for allowed callers. */
   readonly answer: number | ((question: Case) => number);
-  /** The caller loses something by it: each who may gets a world of their own. */
+  /** Whether the call takes something away from its caller, so that each allowed caller needs their own world. */
   readonly consumes?: true;
 }
 
@@ -44,12 +49,12 @@ const ws =
 const at = (path: string, body?: unknown) => () => ({ path, body });
 const orgMembers = ({ workspace }: World) => `/v1/organisations/${workspace.organisationId}/members`;
 
-/** Passed with a payload of the wrong shape: authorised, and nothing changed. */
+/** Sent with a payload of the wrong shape: the caller is authorised, and nothing changes. */
 const UNREAD = 422;
 
 const NOT_OF_IT = ["nobody", "stranger", "member", "author", "workspaceAdmin"] as const;
 
-/** Everybody whom the organisation knows. */
+/** Everyone whom the organisation knows. */
 const inOrganisation = (actor: ActorName) => !(NOT_OF_IT as readonly ActorName[]).includes(actor);
 
 const member = { needs: "person", workspace: {} } as const;
@@ -104,7 +109,7 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
         original_size_bytes: 1,
       },
     }),
-    // The same id in another workspace is unknown to a stranger's; in this one only the author's machine may send it.
+    // A stranger's workspace does not know the id; in this workspace only the author's machine may send it.
     answer: ({ actor, token }) => {
       if (actor === "stranger") return 404;
       return actor === "author" && token === "sync" ? 204 : 403;
@@ -172,7 +177,7 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
   "GET /v1/traces/:request_id/body": {
     needs: "person",
     send: (_, { requestId }) => ({ path: `/v1/traces/${requestId}/body?reason=matrix` }),
-    // One opaque 403 for everybody else.
+    // The same 403 for everyone else.
     answer: (question) => (mayReadBody(question) ? 200 : 403),
   },
   "POST /v1/audit/prompt-views": {
@@ -331,7 +336,7 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
   },
   "DELETE /v1/workspaces/:ws/keys/:id": {
     ...member,
-    // Somebody else's key: to a member it is not there.
+    // Another person's key does not exist for a member.
     send: async (rig, { workspace }) => {
       const token = await rig.addKey(workspace, { machineId: await rig.addMachine(workspace) });
       const { key_id } = await rig.db
@@ -364,7 +369,7 @@ export const API_ROWS: Readonly<Record<string, Row>> = {
   "GET /openapi.json": { needs: "nothing", send: at("/openapi.json"), answer: 200 },
 };
 
-/** What a route must say, by the rules that hold for all of them and its row. */
+/** Returns the expected status of a route, by the rules for all routes and its row. */
 export function expectedStatus(row: Row, question: Case): number {
   const { token, world, actor } = question;
   const answer = typeof row.answer === "number" ? row.answer : row.answer(question);

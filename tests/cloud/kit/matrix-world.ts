@@ -1,7 +1,7 @@
 import { PLANS, type Plan } from "../../../core/values/plan.ts";
 import { batch, type CloudRig, json, record, type Standing, type TestWorkspace } from "./cloud-rig.ts";
 
-/** Who asks. `author` is a member whose request and body the workspace holds. */
+/** The callers. `author` is a member whose request and body are in the workspace. */
 export const ACTORS = [
   "nobody",
   "stranger",
@@ -16,10 +16,10 @@ export const ACTORS = [
 /** One of them. */
 export type ActorName = (typeof ACTORS)[number];
 
-/** By what they ask. */
+/** Their credentials. */
 export const TOKEN_KINDS = ["session", "sync", "admin"] as const;
 
-/** What looks like a token and is nobody's, and one of another kind. */
+/** A text in the form of a token that does not exist, and one of another kind. */
 export const STRAY_TOKENS = {
   wrong: `mtr_admin_${"A".repeat(64)}`,
   invitation: `mtr_invite_${"A".repeat(64)}`,
@@ -28,23 +28,23 @@ export const STRAY_TOKENS = {
 /** One of either. */
 export type TokenKind = (typeof TOKEN_KINDS)[number] | keyof typeof STRAY_TOKENS;
 
-/** Somebody with all their tokens. */
+/** A person with all their tokens. */
 interface WorldPerson {
   readonly userId: string;
   readonly tokens: Readonly<Record<(typeof TOKEN_KINDS)[number], string>>;
 }
 
-/** A workspace on a plan with everybody around it. */
+/** A workspace on a plan, with people of every relation to it. */
 export interface World {
   readonly plan: Plan;
   readonly isDeleted: boolean;
   readonly workspace: TestWorkspace;
   readonly people: Readonly<Partial<Record<ActorName, WorldPerson>>>;
-  /** The author's request, of an hour ago, with a stored body. */
+  /** The author's request of an hour ago, with a stored body. */
   readonly requestId: string;
 }
 
-/** Makes a world, with only these people if they are given. */
+/** Creates a world, with only these people if they are given. */
 export async function makeWorld(
   rig: CloudRig,
   plan: Plan,
@@ -87,7 +87,7 @@ async function addPerson(
 ): Promise<WorldPerson> {
   const standing: Standing = actor === "author" ? "member" : actor;
   const { userId, token } = await rig.personIn(workspace, standing);
-  // A stranger's keys are valid, elsewhere.
+  // A stranger's keys are valid in another workspace.
   const home = actor === "stranger" ? await rig.addWorkspace({ storePromptContent: true }) : workspace;
   if (actor === "stranger") await rig.addMember(home, userId, "admin");
   const machineId = await rig.addMachine(home);
@@ -101,7 +101,7 @@ async function addPerson(
   };
 }
 
-/** Every world that the matrix is played in: each plan in service, and one deleted. */
+/** The worlds of the matrix: one for each plan, and a deleted one. */
 export async function makeWorlds(rig: CloudRig, plans: readonly Plan[] = PLANS): Promise<readonly World[]> {
   const worlds: World[] = [];
   for (const plan of plans) worlds.push(await makeWorld(rig, plan, false));
@@ -109,7 +109,7 @@ export async function makeWorlds(rig: CloudRig, plans: readonly Plan[] = PLANS):
   return worlds;
 }
 
-/** A code that waits to be approved. */
+/** A code that waits for its approval. */
 export async function startPairing(rig: CloudRig): Promise<string> {
   const machine = { fingerprint: null, hostname: "laptop", platform: "linux", daemon_version: "0.4.0" };
   return (await json(rig.call("POST", "/v1/pairing/start", null, machine))).code;

@@ -1,16 +1,16 @@
 import { Agent, request } from "undici";
 
-/** What the cloud answered; the body is its JSON, or null where there is none. */
+/** A response of the cloud; the body is its JSON, or null if there is none. */
 interface PersonAnswer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a caller says what it expects, field by field.
   readonly body: any;
 }
 
-/** Somebody who is signed in to a cloud, with a browser's cookie. */
+/** A person who is signed in to a cloud, with a browser's cookie. */
 export interface Person {
   readonly userId: string;
-  /** The first workspace that they reach: their own, for somebody who has just signed up. */
+  /** The first workspace that they can access: their own after a sign-up. */
   readonly workspaceId: string;
   ask(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<PersonAnswer>;
   /** Approves the machine that shows this code, for `workspaceId`. */
@@ -18,7 +18,7 @@ export interface Person {
   close(): Promise<void>;
 }
 
-/** Signs somebody up at a cloud that runs elsewhere. `ca` is trusted for its certificate, and nothing else is. */
+/** Signs a person up at a cloud in another process. Only `ca` is trusted for its certificate. */
 export async function signUp(
   url: string,
   account: {

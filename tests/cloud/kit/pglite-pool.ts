@@ -39,8 +39,8 @@ export function createPglitePool(): PglitePool {
     open.delete(pooled);
     await pooled.admin.destroy();
   };
-  // An open PGlite keeps the process running, also one whose suite did not return it. Where `npm test` runs several files in
-  // this process, the hook belongs to the first of them, and the others go on with databases of their own.
+  // An open PGlite keeps the process running, also one whose suite did not return it. Where `npm test` runs several
+  // files in this process, the hook belongs to the first of them, and the others use their own databases.
   after(async () => {
     idle.length = 0;
     for (const pooled of open) await close(pooled);

@@ -14,7 +14,7 @@ export interface Sender {
 
 const randomBytes = createRandomBytes();
 
-/** Makes a workspace with so many machines, each with a key of its own. */
+/** Creates a workspace with this number of machines, each with its own key. */
 export async function addSenders(
   db: CloudDatabase,
   machines: number,
@@ -37,7 +37,7 @@ export async function addSenders(
   return { workspaceId, senders };
 }
 
-/** Makes a machine with a key of its owner's, in a workspace that is there. */
+/** Creates a machine with a key of its owner in an existing workspace. */
 export async function addSender(
   db: CloudDatabase,
   workspaceId: string,
@@ -67,7 +67,7 @@ export async function addSender(
   return { machineId, userId: owner, token };
 }
 
-/** Whoever owns the workspace's organisation. */
+/** Returns the owner of the workspace's organisation. */
 async function ownerOf(db: CloudDatabase, workspaceId: string): Promise<string> {
   const owner = await db
     .selectFrom("organisation_members as m")

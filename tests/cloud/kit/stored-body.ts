@@ -1,7 +1,7 @@
 import { encodeBase64 } from "../../../core/wire/base64.ts";
 import { batch, type CloudRig, record, type TestWorkspace } from "./cloud-rig.ts";
 
-/** Sends a request's metadata; its id. */
+/** Sends the metadata of a request and returns its id. */
 export async function sendRequest(
   rig: CloudRig,
   workspace: TestWorkspace,

@@ -2,7 +2,7 @@ export const WORKSPACE = "01994b8e-7c00-7000-8000-00000000000a";
 export const OTHER = "01994b8e-7c00-7000-8000-00000000000b";
 export const ID = "01994b8e-7c00-7000-8000-000000000001";
 
-/** Every tenant table with an insert of one row; what a foreign key needs comes first. */
+/** Every tenant table with an insert of one row, in an order that foreign keys allow. */
 export const TENANT_ROWS: readonly (readonly [table: string, insert: (workspace: string) => string])[] = [
   [
     "workspaces",

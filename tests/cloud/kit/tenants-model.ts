@@ -2,7 +2,7 @@
 export const WORKSPACES = 2;
 export const REQUESTS = 3;
 
-/** Where each person stands at the beginning, workspace by workspace. The last one is nobody anywhere. */
+/** The role of each person at the beginning, by workspace. The last person has none. */
 export const PEOPLE: readonly (readonly ("owner" | "admin" | "member" | null)[])[] = [
   ["owner", null],
   ["member", null],
@@ -12,7 +12,7 @@ export const PEOPLE: readonly (readonly ("owner" | "admin" | "member" | null)[])
   [null, null],
 ];
 
-/** Whose keys there are, each of a machine of its own. */
+/** The owners of the keys, each with its own machine. */
 export const KEYS: readonly { readonly person: number; readonly workspace: number }[] = [
   { person: 1, workspace: 0 },
   { person: 4, workspace: 0 },
@@ -20,7 +20,7 @@ export const KEYS: readonly { readonly person: number; readonly workspace: numbe
   { person: 4, workspace: 1 },
 ];
 
-/** What somebody may do. Numbers are places in the lists above. */
+/** The actions. Numbers are positions in the lists above. */
 export type Operation =
   | { readonly kind: "send"; readonly key: number; readonly stale: boolean; readonly request: number }
   | { readonly kind: "upload"; readonly key: number; readonly stale: boolean; readonly request: number }
@@ -53,16 +53,16 @@ export type Operation =
   | { readonly kind: "renew"; readonly key: number }
   | { readonly kind: "delete"; readonly person: number; readonly workspace: number };
 
-/** A request as its workspace has it. */
+/** A request as its workspace stores it. */
 interface ModelRequest {
   readonly key: number;
   body: string | null;
 }
 
-/** What the cloud should say, in so far as the model has an opinion. */
+/** The expected response, as far as the model determines it. */
 export interface Expected {
   readonly status: number;
-  /** What is to be found in the answer. */
+  /** The expected contents of the response. */
   readonly shows?: unknown;
 }
 
@@ -76,19 +76,22 @@ interface ModelWorkspace {
   readonly views: { readonly viewer: number; readonly subject: number; readonly request: number }[];
 }
 
-/** The cloud's tenants in a hundred lines: maps and no database. `apply` says what must be answered, and does it. */
+/**
+ * A model of the cloud's tenants: maps instead of a database. `apply` performs an action and returns the expected
+ * response.
+ */
 export interface TenantsModel {
   readonly workspaces: readonly ModelWorkspace[];
-  /** Whether a person may come into a workspace now. */
+  /** Whether a person can access a workspace now. */
   reaches(person: number, workspace: number): boolean;
-  /** `text` is what an upload holds, `prompt` how many tokens each request has. */
+  /** `text` is the content of an upload, `prompt` the number of tokens of each request. */
   apply(operation: Operation, text: string): Expected;
 }
 
-/** The text that stands in everything of a workspace's. */
+/** The text that all data of a workspace contains. */
 export const markOf = (workspace: number) => `mark-of-tenant-${workspace}`;
 
-/** Tokens of a request, which say which workspace's key sent it. */
+/** The tokens of a request, which identify the key that sent it. */
 export const tokensOf = (request: number, key: number) => 1_000 * (key + 1) + request;
 
 export function createTenantsModel(): TenantsModel {
@@ -117,7 +120,7 @@ export function createTenantsModel(): TenantsModel {
     of(workspace).owner === person || of(workspace).members.get(person) === "admin";
   const owned = (key: number) => KEYS[key] as (typeof KEYS)[number];
 
-  /** Why a key is refused, or null. */
+  /** Returns why a key is refused, or null. */
   function refusal(key: number, stale: boolean): Expected | null {
     if (stale) return { status: 401 };
     const { person, workspace } = owned(key);
@@ -125,7 +128,7 @@ export function createTenantsModel(): TenantsModel {
     return serves ? null : { status: 403 };
   }
 
-  /** Runs what only admins may, or says why not. */
+  /** Runs an action of admins, or returns why it is refused. */
   function asAdmin(person: number, workspace: number, work: () => Expected): Expected {
     if (!reaches(person, workspace)) return { status: 404 };
     return isAdmin(person, workspace) ? work() : { status: 403 };

@@ -27,7 +27,7 @@ const on = { cloud: { bodies: { enabled: true, upload_from: "none" } } };
 beforeEach(async () => {
   cloud = await startScriptedCloud();
   machine = await createMachine(cloud.url, { config: on, timeouts: { headersMs: 300, bodyMs: 300 } });
-  // Body sync was switched on long ago: what is captured from now on goes.
+  // Body sync was switched on long ago, so bodies captured from now on are sent.
   await machine.service.reload();
   setCloud({ bodies: { enabled: true, upload_from: "2020-01-01" } });
 });
@@ -349,7 +349,7 @@ describe("the body uploader, row by row of the specification's table", () => {
       [first.redaction_applied, first.redaction_summary.toSorted()],
       [true, ["email", "own", "provider_api_key"]],
     );
-    // What stands here stays as it was captured.
+    // The stored body stays as it was captured.
     assert.match(new TextDecoder().decode(machine.store.bodies.get(old, "request")?.content), /mine-7/);
   });
 
@@ -479,7 +479,7 @@ describe("switching body sync on", () => {
       saveAnnouncedWatermark(own.store, written);
       assert.equal(await switchTo(true), written);
       assert.deepEqual(own.notices, [], "the command has printed it");
-      // By hand, later: what was captured while it was off stays here.
+      // Switched on by hand later: bodies captured while it was off stay here.
       await switchTo(false);
       assert.ok((await switchTo(true)) > written + 80_000_000);
       assert.equal(own.notices.length, 1);

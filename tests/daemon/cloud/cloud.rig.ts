@@ -25,31 +25,31 @@ import { openStore } from "../../../daemon/store/open-store.ts";
 import type { Store } from "../../../daemon/store/port/store.ts";
 import { opener } from "../store/open-sample-store.rig.ts";
 
-/** What one request to the scripted cloud was. */
+/** A request that the scripted cloud received. */
 export interface Seen {
   readonly method: string;
   readonly path: string;
   readonly authorization: string | undefined;
   readonly headers: IncomingMessage["headers"];
-  /** The body's JSON; null where there was none. */
+  /** The JSON of the body; null if there was none. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects, field by field.
   readonly body: any;
 }
 
-/** An answer of the scripted cloud: a status with a body and headers, or anything else that it does to the response. */
+/** A response of the scripted cloud: a status with a body and headers, or any other treatment of the request. */
 export type Answer =
   | { status: number; body?: unknown; headers?: Record<string, string> }
   | ((seen: Seen, response: ServerResponse) => void);
 
-/** A cloud that says what a test wants, over real HTTP. */
+/** A cloud that responds as a test states, over real HTTP. */
 export interface ScriptedCloud {
   readonly url: string;
   readonly seen: Seen[];
-  /** Answers to come, for a path that begins so; behind the last one `otherwise` holds. */
+  /** The next responses for paths with this prefix; after the last one, `otherwise` applies. */
   script(path: string, ...answers: Answer[]): void;
-  /** The answer where nothing is scripted. */
+  /** The response if none is scripted. */
   otherwise(path: string, answer: Answer): void;
-  /** Those requests that went to the path. */
+  /** The requests to the path. */
   to(path: string): Seen[];
   close(): Promise<void>;
 }
@@ -62,13 +62,13 @@ export const WHOAMI = {
   server_time: "2026-11-21T10:00:00.000Z",
 };
 
-/** Takes every record of a batch. */
+/** Accepts every record of a batch. */
 export const takeAll: Answer = (seen, response) => {
   const accepted = seen.body.records.length;
   response.writeHead(200).end(JSON.stringify({ accepted, duplicates: 0, rejected: [] }));
 };
 
-/** Starts the cloud: whoami holds, batches are taken, bodies stored. */
+/** Starts the cloud: whoami returns 200, batches are accepted, and bodies are stored. */
 export async function startScriptedCloud(): Promise<ScriptedCloud> {
   const seen: Seen[] = [];
   const scripts: { path: string; answers: Answer[] }[] = [];
@@ -109,7 +109,7 @@ export async function startScriptedCloud(): Promise<ScriptedCloud> {
     seen,
     script: (path, ...answers) => void scripts.push({ path, answers }),
     otherwise: (path, answer) => {
-      // In front, so that a longer path goes before a shorter one's default.
+      // Added at the front, so that a longer path takes precedence over the default of a shorter one.
       const rest = [...defaults].filter(([start]) => start !== path);
       defaults.clear();
       for (const [start, each] of [[path, answer] as const, ...rest]) defaults.set(start, each);
@@ -129,7 +129,7 @@ interface Logged {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A machine with a home of its own, and the service on it. */
+/** A machine with its own home, and the cloud service on it. */
 export interface Machine {
   readonly home: string;
   readonly store: Store;
@@ -137,14 +137,14 @@ export interface Machine {
   readonly ports: CloudServicePorts;
   readonly logged: Logged[];
   readonly notices: string[];
-  /** The configuration, as the parsed file has it; changes count at the next reading. */
+  /** The configuration in the form of the parsed file. Changes apply at the next reading. */
   config: Record<string, unknown>;
   close(): Promise<void>;
 }
 
 export const TOKEN = `mtr_sync_${"a".repeat(64)}`;
 
-/** Makes a machine. It is paired with `baseUrl` unless `paired` is false. */
+/** Creates a machine. It is paired with `baseUrl` unless `paired` is false. */
 export async function createMachine(
   baseUrl: string,
   options: {
@@ -201,7 +201,7 @@ export async function createMachine(
       createDriver,
       sha256,
       idKey: () => Promise.resolve("1d".repeat(32)),
-      // No jitter: a first backoff is nothing.
+      // No jitter: the first backoff is 0.
       random: () => 0,
       settings: async () => resolveConfig(machine.config, { today: "2026-11-21" }).config,
       saveConnection: async ({ enabled, baseUrl: url }) => {
@@ -240,7 +240,7 @@ export function credentialsFor(baseUrl: string, token: string = TOKEN): CloudCre
   };
 }
 
-/** Polls until it is so; generous, since the machine may be busy. */
+/** Polls until the condition holds, for a long time, since the machine may be busy. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (!(await isSo())) {

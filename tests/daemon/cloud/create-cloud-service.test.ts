@@ -41,13 +41,13 @@ describe("resume()", () => {
         return workers?.sync === status && workers.bodies === status;
       };
       await until("both to degrade", async () => {
-        // Less than proves a run: one that is about to fail must not count as healthy.
+        // Shorter than a healthy run: one that is about to fail must not count as healthy.
         clock.advance(2_000);
         return await are("degraded");
       });
       broken = false;
       assert.equal((await service.resume()).ok, true);
-      // Well before the 300 s are over: the clock stands still.
+      // Well before the 300 s have passed: the clock stands still.
       await until("both to be tried", () => are("retrying"));
     } finally {
       await service.stop();
@@ -105,7 +105,7 @@ describe("syncNow()", () => {
         },
       });
       assert.equal((await service.syncNow()).kind, "not_synced");
-      // The question whether the workspace stores bodies holds nothing that was metered.
+      // The request whether the workspace stores bodies contains nothing that was metered.
       assert.deepEqual(
         cloud.seen.map(({ path }) => path),
         ["/v1/daemon/whoami"],

@@ -7,7 +7,7 @@ import { noon, sampleRecord } from "../store/sample-records.rig.ts";
 const policy = { preset: "standard", fields: {}, perProject: {} } as const;
 const date = new Date(noon).toISOString().slice(0, 10);
 
-/** What happens to a request, and whether the cloud may differ because of it. */
+/** A change of a request, and whether the cloud's totals may then differ. */
 const changes: readonly (readonly [what: string, at: number, isChanged: boolean])[] = [
   ["before it was sent", noon + 1, false],
   ["since it was sent", noon + 3, true],

@@ -85,7 +85,7 @@ describe("pairing", () => {
     assert.equal(Buffer.from(mirror ?? []).includes(TOKEN), false);
     assert.deepEqual(await machine.ports.credentials.open(mirror ?? new Uint8Array()), credentials);
     assert.deepEqual((await machine.service.state()).paired, true);
-    // Neither the token nor the poll's secret is left in what is shown or logged.
+    // Neither the token nor the poll's secret appears in output or logs.
     const shown = JSON.stringify([
       machine.logged,
       machine.service.connectStatus(),
@@ -180,7 +180,8 @@ describe("pairing", () => {
     assert.equal(await machine.ports.credentials.read(), null);
   });
 
-  // Planted: a new driver at once. On a full disk it failed as well, and the next one, without a turn for anybody else.
+  // Planted: a new driver at once. On a full disk it failed too, and so did the next ones, without a turn for other
+  // work.
   it("waits before it retries if neither the credentials nor its state can be stored", async () => {
     const clock = createManualClock(Date.UTC(2026, 10, 21));
     const own = await createMachine(cloud.url, { paired: false, clock });
@@ -215,7 +216,7 @@ describe("pairing", () => {
 
   for (const [who, options, first, again, anew] of [
     ["the owner", {}, 2, 1, 2],
-    // A key that is replaced interrupts nothing.
+    // Replacing a key interrupts nothing.
     ["a page", { byPage: true }, 0, 1, 0],
     ["the owner with --from-now", { fromNow: true }, 0, 0, 0],
   ] as const) {

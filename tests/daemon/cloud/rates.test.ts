@@ -172,7 +172,7 @@ describe("the pull of rates", () => {
     assert.equal(history.pulledAt, clock.now() - 1);
     assert.equal(nextPullAt(history, 6 * HOUR), clock.now() + HOUR);
     assert.equal(nextPullAt({ ...history, failure: null }, 6 * HOUR), clock.now() - 1 + 6 * HOUR);
-    // Unchanged rates are as good as new ones.
+    // A pull of unchanged rates counts as a success.
     answer = { status: 200, etag: '"one"' };
     await machine.service.refreshRates();
     assert.equal(readPullHistory(machine.store.notes).failure, null);
@@ -193,7 +193,7 @@ describe("the pull of rates", () => {
     await until("the first pull", () => isBroken);
     await until("the next look", () => clock.nextTimerMs() !== null);
     isBroken = false;
-    // Only the worker's own timer: the configuration says what it did.
+    // Only the worker's own timer runs; the log shows what it did.
     await until("the second pull", () => {
       clock.advance(HOUR);
       return asked.length === 2;
@@ -203,7 +203,7 @@ describe("the pull of rates", () => {
   it("pulls at its interval while auto_pull is on, at least an hour apart, and an hour after a failure", async () => {
     machine.config.pricing = { auto_pull: true, pull_interval: "2h" };
     await machine.service.start();
-    // The other timers of the service do not matter here, so that only small steps of time are taken.
+    // Time advances in small steps, so that the other timers of the service do not matter.
     const pulls = () => asked.filter(({ path }) => !path.startsWith("/v1/daemon/")).length;
     clock.advance(1);
     await until("the first pull", () => pulls() === 1);
@@ -218,7 +218,7 @@ describe("the pull of rates", () => {
     await until("the third pull", () => pulls() === 3);
 
     async function turnOf(ms: number): Promise<void> {
-      // What was just asked has to set its timer first.
+      // The request must set its timer first.
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setTimeout(resolve, 20));
       clock.advance(ms);

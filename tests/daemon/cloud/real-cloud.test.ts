@@ -12,7 +12,7 @@ import { createMachine, credentialsFor, type Machine } from "./cloud.rig.ts";
 
 const DAY = "2026-11-21";
 
-/** A record of an openai model whose cost is what the cloud will say as well. */
+/** A record of an OpenAI model whose cost equals the one that the cloud computes. */
 const priced = (given: Partial<RequestRecord> = {}): RequestRecord =>
   sampleRecord({ requestedAt: START - 60_000, ...given });
 
@@ -20,7 +20,9 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
   let rig: CloudRig;
   let served: Served;
   let baseUrl: string;
-  /** What the network does to the next requests: `dropped` before the cloud sees it, `lost` after it has done its work. */
+  /**
+   * The faults of the next requests: `dropped` before the cloud receives them, `lost` after the cloud has handled them.
+   */
   const network: ("dropped" | "lost" | "fine")[] = [];
 
   before(async () => {
@@ -283,7 +285,7 @@ describeOnEngines("the daemon's side against the real cloud", (engine) => {
             );
             machine.store.records.insert(records);
             network.splice(0, network.length, ...losses);
-            // By the daemon, again and again as its answers are lost …
+            // By the daemon, repeatedly as responses are lost …
             for (let tries = 0; machine.store.delivery.countPending() > 0 && tries < 100; tries += 1) {
               await machine.service.syncNow();
             }

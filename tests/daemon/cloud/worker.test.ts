@@ -5,7 +5,7 @@ import { createWorker } from "../../../daemon/cloud/worker.ts";
 
 type State = { readonly events: readonly string[] };
 
-/** A worker whose drivers are made when told, and note what they are sent. */
+/** A worker whose drivers are created on command and record their events. */
 function createBench() {
   const made: { events: string[]; ended: Promise<void> }[] = [];
   const letMake = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ function createBench() {
   return {
     worker,
     made,
-    /** Nothing is made before. */
+    /** Nothing is created before. */
     make: letMake.resolve,
   };
 }
@@ -37,8 +37,8 @@ function createBench() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("createWorker()", { timeout: 60_000 }, () => {
-  // Planted: an errand that does not wait for the driver in the making began a second one on the same state, and a daemon
-  // with body sync on printed its notice twice at the start.
+  // Planted: a task that does not wait for the driver being created started a second one on the same state, and a
+  // daemon with body sync on printed its notice twice at the start.
   it("dispatches to the driver that is being created, and creates no second one", async () => {
     const { worker, made, make } = createBench();
     const run = worker.run();
@@ -67,15 +67,15 @@ describe("createWorker()", { timeout: 60_000 }, () => {
     const { worker, made, make } = createBench();
     make();
     const log: string[] = [];
-    const errand = (name: string) =>
+    const task = (name: string) =>
       worker.use(async () => {
         log.push(`${name} begins`);
         await turn();
         log.push(`${name} ends`);
       });
-    const errands = [errand("one"), errand("other")];
+    const tasks = [task("one"), task("other")];
     const run = worker.run();
-    await Promise.all(errands);
+    await Promise.all(tasks);
     await turn();
     assert.deepEqual(log, ["one begins", "one ends", "other begins", "other ends"]);
     assert.equal(made.length, 3);
@@ -86,11 +86,11 @@ describe("createWorker()", { timeout: 60_000 }, () => {
   it("ends a task's driver when stopped, and does not start a run that waited for it", async () => {
     const { worker, made, make } = createBench();
     make();
-    const errand = worker.use((_, ended) => ended);
+    const task = worker.use((_, ended) => ended);
     const run = worker.run();
     await turn();
     worker.stop();
-    await Promise.all([errand, run]);
+    await Promise.all([task, run]);
     assert.equal(made.length, 1);
   });
 

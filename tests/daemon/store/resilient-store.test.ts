@@ -109,22 +109,22 @@ describe("openResilientStore()", () => {
         whole.records.insert([sampleRecord()]);
         whole.close();
         let broken = true;
-        const lasting = await open(path, {
+        const resilient = await open(path, {
           open: (async (place: string, options: object) => {
             if (broken && place !== ":memory:") throw new StoreError(reason, "not now");
             return opener.open(place, options);
           }) as never,
         });
-        const { store, found } = lasting;
+        const { store, found } = resilient;
         assert.equal(store.trouble?.reason, reason);
         assert.throws(() => insert(store), fails(reason));
         assert.equal(store.records.count(ever), 0, "reading goes on, of nothing");
-        lasting.clock.advance(10_000);
+        resilient.clock.advance(10_000);
         assert.deepEqual(found, []);
         broken = false;
-        await untilWell(lasting);
+        await untilWell(resilient);
         await store.opened;
-        assert.deepEqual([found.length, lasting.seen], [1, [1]], "who is told finds the real one");
+        assert.deepEqual([found.length, resilient.seen], [1, [1]], "who is told finds the real one");
         insert(store);
         store.close();
         const again = await openStore(opener, path, { readOnly: true });
@@ -154,7 +154,7 @@ describe("openResilientStore()", () => {
       whole.records.insert(Array.from({ length: 300 }, () => sampleRecord()));
       whole.close();
       let damaged = false;
-      const lasting = await open(path, {
+      const resilient = await open(path, {
         open: (async (place: string, options: object) => {
           const connection = await opener.open(place, options);
           if (place === ":memory:") return connection;
@@ -171,14 +171,14 @@ describe("openResilientStore()", () => {
           return opener.setAside(place, suffix);
         },
       });
-      const { store, found } = lasting;
+      const { store, found } = resilient;
       insert(store);
       const bytes = readFileSync(path);
       bytes.fill(0x5a, 4_096 * 5, 4_096 * 9);
       writeFileSync(path, bytes);
       damaged = true;
       assert.throws(() => insert(store), fails("corrupt"));
-      await untilWell(lasting);
+      await untilWell(resilient);
       assert.equal(store.setAsidePath, `${path}.corrupt`);
       assert.deepEqual(found.at(-1), { setAsidePath: `${path}.corrupt`, damagedLogPath: null });
       insert(store);
@@ -211,15 +211,15 @@ describe("openResilientStore()", () => {
   it("creates a new database if only the old file was removed", () =>
     inNewFolder(async (folder) => {
       const path = join(folder, "meter.db");
-      const lasting = await open(path);
-      insert(lasting.store);
-      if (process.platform === "win32") return lasting.store.close();
+      const resilient = await open(path);
+      insert(resilient.store);
+      if (process.platform === "win32") return resilient.store.close();
       for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
-      lasting.clock.advance(1_000);
-      assert.throws(() => insert(lasting.store), fails("missing"));
-      await untilWell(lasting);
-      insert(lasting.store);
-      lasting.store.close();
+      resilient.clock.advance(1_000);
+      assert.throws(() => insert(resilient.store), fails("missing"));
+      await untilWell(resilient);
+      insert(resilient.store);
+      resilient.store.close();
       const again = await openStore(opener, path, { readOnly: true });
       assert.equal(again.records.count(ever), 1);
       again.close();
