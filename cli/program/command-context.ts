@@ -14,7 +14,7 @@ export interface Streams {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a command's handler has at hand: the environment, the home, and functions that print. */
+/** The context of a command's handler: the environment, the home, and functions that print. */
 export interface CommandContext extends Streams {
   /** The meter's home. */
   readonly home: string;

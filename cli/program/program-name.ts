@@ -41,6 +41,8 @@ const firstWords = [
   "admin",
   "rates",
   "ledger",
+  "purge",
+  "erase",
 ].join("|");
 
 /** Matches a program's name before one of its commands, unless it is part of a longer command or of another word. */

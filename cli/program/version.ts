@@ -1,2 +1,2 @@
-/** The version of the package; a test holds it against `package.json`. */
+/** The version of the package; a test compares it with `package.json`. */
 export const version = "0.4.0";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { commandsFor } from "../../../cli/commands/commands-for.ts";
+import { commands as cloudCommands } from "../../../cli/meter-cloud/commands/mod.ts";
 import { withProgramName } from "../../../cli/program/program-name.ts";
 import { createEmptyHome, runWords } from "../run-command.rig.ts";
 
@@ -45,6 +46,11 @@ describe("withProgramName()", () => {
     for (const { paths } of await commandsFor([]))
       for (const path of paths ?? []) {
         const command = ["meter", ...path].join(" ");
+        assert.equal(withProgramName(command, inClone), `npx --no-install ${command}`);
+      }
+    for (const { paths } of cloudCommands)
+      for (const path of paths ?? []) {
+        const command = ["meter-cloud", ...path].join(" ");
         assert.equal(withProgramName(command, inClone), `npx --no-install ${command}`);
       }
   });
