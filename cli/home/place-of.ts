@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import type { CallFacts } from "../../core/budgets/budget.ts";
 
-/** Returns the machine and the person that scopes of budgets can name: its host name, and the name of this user. */
+/** Returns the machine and the person that a budget's scope can name: the host name and the name of this user. */
 export function placeOf(machine: string = hostname()): CallFacts {
   return { machine, person: userName() };
 }

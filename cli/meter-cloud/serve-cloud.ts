@@ -54,7 +54,7 @@ export async function serveCloud(config: CloudProgramConfig, outputs: Outputs): 
   }
 }
 
-/** What serves requests, with what its end needs. */
+/** The running server, with the parts that its stop needs. */
 interface Running {
   readonly operations: Operations;
   readonly served: Served;

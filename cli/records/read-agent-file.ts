@@ -50,7 +50,7 @@ export function isUnchanged(file: FoundLog, position: LogPosition | null): boole
 const isContinued = (file: FoundLog, position: LogPosition) =>
   position.format === file.format && position.readerVersion === LOG_READER_VERSION;
 
-/** Reads what is new in a file. Never rejects for a reason that lies in the file. */
+/** Reads what is new in a file. Never rejects because of the file or its contents. */
 export async function readAgentFile(
   file: FoundLog,
   stored: LogPosition | null,

@@ -20,7 +20,8 @@ export interface LimitTextFacts {
   readonly full_at: string | null;
 }
 
-// The sign of core/values/text, which the status line does not load: it would take longer than the command.
+// The dash of `core/values/text`. It is repeated here because the status line does not load that module, which would
+// take longer than the command.
 const UNKNOWN = "–";
 
 const DAY_MS = 86_400_000;

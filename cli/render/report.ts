@@ -150,7 +150,7 @@ function costNotes(total: ReportRow): string[] {
   return notes;
 }
 
-/** Counts the failed and the unpriced requests, with what gives the latter a price. */
+/** Counts the failed and the unpriced requests, with the fix for the latter. */
 function requestNotes(total: ReportRow, priceFixes: readonly string[]): string[] {
   const notes: string[] = [];
   if (total.errors > 0)
@@ -169,7 +169,7 @@ function requestNotes(total: ReportRow, priceFixes: readonly string[]): string[]
   return notes;
 }
 
-/** Says how much was imported from logs of agents. The rest was read from the wire. */
+/** Describes how much was imported from logs of agents. The rest was read from the wire. */
 function logNotes({ requests, costPicoUsd }: SourceShare, total: ReportRow): string[] {
   return requests === 0
     ? []
@@ -178,7 +178,7 @@ function logNotes({ requests, costPicoUsd }: SourceShare, total: ReportRow): str
       ];
 }
 
-/** Says how much of the cost is the providers' own figure, and how much is estimated. */
+/** Describes how much of the cost is the providers' own figure, and how much is estimated. */
 function sourceNotes({ bySource: { provider, estimated } }: ReportRow): string[] {
   const notes: string[] = [];
   if (provider.requests > 0) {

@@ -14,7 +14,7 @@ import type { LogMatch, LogStore } from "../../../daemon/store/port/logs.ts";
 import type { StoredRequest } from "../../../daemon/store/port/records.ts";
 import { type AgentSummary, addRecord } from "./import-summary.ts";
 
-/** What storing entries needs. */
+/** The dependencies of storing entries. */
 export interface EntryPorts {
   readonly logs: LogStore;
   readonly prices: PriceBook;

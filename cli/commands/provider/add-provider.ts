@@ -27,7 +27,7 @@ export interface AddProviderOptions {
   readonly json: boolean;
 }
 
-/** What hosts of platforms serve that carry models beside other data. See docs/providers.md. */
+/** The names of platforms that serve models besides other data, by the suffix of their hosts. See docs/providers.md. */
 const PLATFORMS: readonly (readonly [suffix: RegExp, name: string])[] = [
   [/\.(cloud|gcp)\.databricks\.com$|\.azuredatabricks\.net$/, "databricks"],
   [/\.snowflakecomputing\.com$/, "snowflake"],

@@ -80,7 +80,7 @@ function nameMachine(row: ReportRow, { by, and }: Pick<ReportQuery, "by" | "and"
   return and === "machine" ? { ...row, second: hostname() } : row;
 }
 
-/** Says which models have no price, and how each gets one. Loads rates, which other reports do not need. */
+/** Describes which models have no price, and how to give each one. Loads rates, which other reports do not need. */
 async function fixLines(
   { home, env }: CommandContext,
   store: Store,

@@ -13,7 +13,7 @@ export interface ListRequestsOptions extends RequestFilters {
   readonly csv: boolean;
 }
 
-/** The length of an id's prefix that also tells a reader when two requests are minutes apart. */
+/** The length of an id's prefix at which requests that are minutes apart differ. */
 const MIN_ID_LENGTH = 8;
 
 /** Lists requests, the newest first. */

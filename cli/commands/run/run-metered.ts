@@ -71,7 +71,10 @@ export async function runMetered(context: CommandContext, options: RunMeteredOpt
   return code;
 }
 
-/** Shows the budgets that reached a threshold or stop calls, but those that were shown in the same state. Returns all of them. */
+/**
+ * Shows the budgets that reached a threshold or stop calls, except those that were already shown in this state. Returns
+ * all of them.
+ */
 async function showBudgets(context: CommandContext, shown: readonly string[]): Promise<readonly string[]> {
   const budgets = (await requestBudgets(context.home))?.budgets ?? [];
   const lines = budgets.flatMap(({ name, status, used_percent }) => {

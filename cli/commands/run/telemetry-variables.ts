@@ -2,7 +2,7 @@ import { basename } from "node:path";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What makes a program report its usage to the daemon. */
+/** The settings with which a program reports its usage to the daemon. */
 export interface TelemetrySettings {
   readonly variables: Readonly<Record<string, string>>;
   /** Arguments that come before the program's own: Codex reads no variables. */

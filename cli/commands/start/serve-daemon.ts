@@ -43,7 +43,7 @@ import { passwordFile } from "./proxy-login.ts";
 /** Limits of the loopback API, whose clients are the programs and pages of one person. */
 const API_LIMITS = { requestTimeoutMs: 30_000, keepAliveMs: 30_000, maxConnections: 256 };
 
-/** A daemon that serves, with what its end needs. */
+/** A running daemon, with the parts that its stop needs. */
 export interface Serving {
   readonly daemon: Daemon;
   readonly running: RunningDaemon;
@@ -100,7 +100,7 @@ export async function serveDaemon(
   origins = createProjectOrigins({
     ...{ store, isFolderGone, sha256Hex, clock: systemClock, log: setup.log },
     isSecret: createNameCheck(config.redactionRules),
-    // A project that is kept on this machine must not go on under another name.
+    // A project that is kept on this machine must not continue under another name.
     isShared: (name) => localProjects.has(name),
   });
   const allowedOrigins = new Set(dashboardOrigins(config));

@@ -167,7 +167,7 @@ function deliveryLines({ now }: StatusFacts, status: StatusResponse): string[] {
   ];
 }
 
-/** Renders the models of which requests have no known price, one line each, with what gives them one. */
+/** Renders the models with requests that have no known price, one line each, with the fix. */
 function unpricedLines(models: readonly UnpricedModelStatus[]): string[] {
   const lines = models
     .slice(0, MAX_UNPRICED_MODELS)

@@ -44,7 +44,7 @@ function cachePart(now: NowResponse | null): string[] {
   return percent === null ? [] : [`cache ${percent}%`];
 }
 
-/** The windows that are nearest to their end, of all models first. Claude Code's own are taken if the daemon knows none. */
+/** The windows with the highest use; Claude Code's own if the daemon knows none. */
 function windowParts(now: NowResponse | null, input: ClaudeInput | null, at: number): string[] {
   const known = (now?.limits ?? []).filter(({ is_over, used_percent }) => !is_over && used_percent !== null);
   if (known.length === 0) return (input?.limits ?? []).map((window) => claudeWindow(window, at));

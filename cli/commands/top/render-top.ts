@@ -14,7 +14,7 @@ import {
 } from "../../render/limit-text.ts";
 import { type Column, renderTable } from "../../render/table.ts";
 
-/** What the view depends on besides the data. */
+/** The state of the view besides the data. */
 export interface TopView {
   readonly columns: number;
   readonly rows: number;

@@ -13,7 +13,7 @@ const INTERVAL_MS = 1_000;
 /** The height of the view without a terminal. */
 const SNAPSHOT_ROWS = 60;
 
-/** What the keys change. */
+/** The state that keys change. */
 interface TopState {
   /** The view that is shown while it is paused; null while it is not. */
   paused: { readonly now: NowResponse | null; readonly at: number } | null;

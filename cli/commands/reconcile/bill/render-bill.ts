@@ -11,7 +11,7 @@ import { renderTable } from "../../../render/table.ts";
 import { wrapLine } from "../../../render/wrap.ts";
 import type { CollectedBill } from "./collect-bill.ts";
 
-/** What is shown of a comparison. */
+/** A comparison with the options of showing it. */
 export interface ShownBill {
   readonly bill: CollectedBill;
   readonly comparison: BillComparison;

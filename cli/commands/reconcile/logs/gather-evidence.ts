@@ -23,7 +23,7 @@ import type { CommandContext } from "../../../program/command-context.ts";
 import { findLogLocations } from "../../../records/offer-import.ts";
 import { readAgentFile } from "../../../records/read-agent-file.ts";
 
-/** What is compared, and with which rates entries of logs are priced. */
+/** The period to compare, and the rates with which entries of logs are priced. */
 interface Selection extends Pick<Evidence, "dayOf"> {
   readonly store: Pick<Store, "records" | "logs" | "clientReports">;
   readonly from: Millis;
@@ -40,7 +40,10 @@ export interface LogProblem {
 /** How many records are read at once. */
 const PAGE_ROWS = 1_000;
 
-/** Reads what each witness says about a period: the stored records, the agents' logs, and the stored reports of clients. */
+/**
+ * Reads the evidence of each witness about a period: the stored records, the agents' logs, and the stored reports of
+ * clients.
+ */
 export async function gatherEvidence(
   context: CommandContext,
   selection: Selection,
@@ -93,7 +96,7 @@ function* readRecords({ records }: Selection["store"], from: Millis, to: Millis)
 const AGENTS: ReadonlyMap<string, LogAgent> = new Map([
   ...LOG_AGENTS.map((agent): [string, LogAgent] => [agent, agent]),
   ...Object.entries(CLIENTS_OF_SUMS).flatMap(([agent, clients]) =>
-    // An editor makes calls of other extensions too.
+    // An editor also makes the calls of other extensions.
     agent === "cline" ? [] : clients.map((client): [string, LogAgent] => [client, agent as LogAgent]),
   ),
 ]);

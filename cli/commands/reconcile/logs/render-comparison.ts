@@ -85,7 +85,7 @@ function summarise({ days, calls, agreed, unexplained }: WitnessComparison): str
 const unexplainedText = (count: number) =>
   count === 1 ? "1 difference has no known reason" : `${formatCount(count)} differences have no known reason`;
 
-/** Puts the same number of the three next to each other. */
+/** Renders each number of the three witnesses in one row. */
 function renderDays(days: readonly SessionDay[], width: number): string {
   const columns = (name: string) =>
     WITNESSES.map((witness, index) => ({
