@@ -113,7 +113,7 @@ async function tryCloud(prefix: string): Promise<void> {
   server.kill();
 }
 
-/** Begins to connect this machine to a cloud, until somebody would have to approve it. */
+/** Begins to connect this machine to a cloud, up to the approval. */
 function tryConnect(meter: string, address: string): void {
   const words = [meter, "cloud", "connect", "--base-url", address];
   const env = { ...process.env, METER_HOME: join(folder, "home-node") };

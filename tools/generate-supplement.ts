@@ -37,8 +37,8 @@ function modelRow({ model, rates }: RateRow): unknown[] {
 }
 
 /**
- * Whether a price of 0 is one: OpenRouter's and OpenCode's free variants say so in their names, and NVIDIA's API catalog is free.
- * Elsewhere, 0 often means that nobody entered a price.
+ * Whether a price of 0 is one: OpenRouter's and OpenCode's free variants say so in their names, and NVIDIA's API
+ * catalog is free. Elsewhere, 0 often means that no price was entered.
  */
 const isListedFree = (provider: string, model: string) =>
   provider === "openrouter" || provider === "nvidia" || model.endsWith("-free");

@@ -55,7 +55,7 @@ for host in sys.argv[1:]:
         print(host, error)
 `;
 
-/** Clients that the project does not bring. */
+/** Clients that the project does not install. */
 const clients: readonly (LeafClient & { readonly skip: string | false })[] = [
   {
     name: "curl",

@@ -8,7 +8,7 @@ import { main } from "../../cli/main.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
 import type { Store } from "../../daemon/store/port/store.ts";
 
-/** What a command came to. */
+/** The result of a command. */
 export interface Said {
   code: number;
   stdout: string;

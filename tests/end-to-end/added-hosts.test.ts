@@ -35,7 +35,7 @@ const PASSED = "200, passed";
 
 const step = (id: string): InstallStep => ({ kind: "commands", id, purpose: "", do: [], undo: [] });
 
-/** A record of an earlier version's `meter init`. */
+/** An install record that an earlier version's `meter init` wrote. */
 const recordOf = (more: Partial<InstallRecord>, ...steps: InstallStep[]): InstallRecord => ({
   format: 1,
   meter_version: "0.4.0",
@@ -50,12 +50,14 @@ const recordOf = (more: Partial<InstallRecord>, ...steps: InstallStep[]): Instal
 interface Case {
   readonly name: string;
   readonly record: InstallRecord | null;
-  /** What a program that trusts only the earlier certificate gets from the earlier and the added host. */
+  /**
+   * The responses that a program which trusts only the earlier certificate gets from the earlier and the added host.
+   */
   readonly earlierClient: readonly [earlier: string, added: string];
-  /** What a program of `meter run` gets. */
+  /** The responses that a program of `meter run` gets. */
   readonly runClient: readonly [earlier: string, added: string];
   readonly warning?: RegExp;
-  /** What happened to the home since the earlier version. */
+  /** Changes of the home since the earlier version. */
   readonly alter?: (home: string) => void;
   /** How old the authority is. Default: 1 day. */
   readonly ageDays?: number;
@@ -134,7 +136,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
 }, () => {
   const rig = useSimulation("added hosts");
 
-  /** Calls a host as a program that trusts an authority of the meter, and the providers' own. */
+  /** Calls a host as a program that trusts an authority of the meter and the providers' own. */
   async function call(
     { proxyPort }: { proxyPort: number },
     host: string,
@@ -163,7 +165,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
     await call(meter, ADDED_HOST, certificatePem),
   ];
 
-  /** The certificate that `meter run` hands out: what its programs find in the file of a variable. */
+  /** Returns the certificate that `meter run` gives its programs in the file of a variable. */
   async function certificateOfRun(meter: MeterProcess): Promise<string> {
     const script = "console.log(require('fs').readFileSync(process.env.NODE_EXTRA_CA_CERTS,'utf8'))";
     const { stdout } = await meter.run(["run", "--", process.execPath, "-e", script]);
@@ -235,7 +237,7 @@ describe("calls to the hosts of an earlier version, and to a host that the updat
     const home = createHome(
       simulationConfig(rig.parent, rig.simulation, [], { proxy: proxyPort, api: apiPort }),
     );
-    // Nothing of the system that `init` could change is on this `PATH`.
+    // This `PATH` has no program of the system that `init` could use for changes.
     const env = { HOME: user, SHELL: "/bin/bash", PATH: dirname(process.execPath) };
     const meter = async (...words: string[]) => {
       const { code, stdout, stderr } = await runMeter(home, words, { env });

@@ -10,8 +10,8 @@ const isList = (value: unknown): value is readonly Json[] => Array.isArray(value
 const listOf = (value: unknown): readonly Json[] => (isList(value) ? value : []);
 
 /**
- * Creates the answers of models for agents. Each names the next number of input tokens (100, 200, …), so that every call can
- * be told from the others.
+ * Creates the responses of models for agents. Each states the next number of input tokens (100, 200, …), which
+ * identifies the call.
  */
 export function createAgentAnswers(): (request: ScriptedRequest) => ScriptedAnswer {
   let count = 0;

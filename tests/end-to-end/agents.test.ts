@@ -20,10 +20,13 @@ import {
 } from "./meter-process.rig.ts";
 import { createScriptedProvider, type ScriptedProvider } from "./scripted-provider.rig.ts";
 
-/** A folder in which npm has installed agents. They are large and change weekly, so they are no packages of this project. */
+/**
+ * A folder in which npm has installed agents. They are large and change weekly, so they are not packages of this
+ * project.
+ */
 const folder = process.env.METER_TEST_AGENTS ?? "";
 
-/** How long an agent may take for its start and a few calls, in milliseconds. */
+/** How long an agent may take to start and make a few calls, in milliseconds. */
 const AGENT_TIMEOUT_MS = 120_000;
 
 interface Agent {
@@ -31,7 +34,7 @@ interface Agent {
   readonly program: string;
   readonly words: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** How many sub-agents it starts. */
+  /** The number of sub-agents that it starts. */
   readonly agents: number;
   readonly kind?: string;
   readonly source: "stated" | "inferred";
@@ -143,7 +146,7 @@ describe("the sessions of real agents", { skip }, () => {
     const compared = await waitFor("its reports", async () => {
       const { stdout } = await meter.run(["reconcile", "logs", "--json"], { env: { HOME: home } });
       const { days } = JSON.parse(stdout) as { days: readonly ComparedDay[] };
-      // The logs of the other agents are gone.
+      // The other agents keep no logs.
       const own = days.filter(({ totals }) => totals.log !== null);
       return own.length > 0 && own.every(({ totals }) => totals.client?.calls === totals.log?.calls) && own;
     });
@@ -156,7 +159,7 @@ describe("the sessions of real agents", { skip }, () => {
     }
   }
 
-  /** Runs an agent to its end, and returns the records of its calls with usage. */
+  /** Runs an agent until it exits, and returns the records of its calls with usage. */
   async function run({ program, words, env, reports }: Agent): Promise<StoredRequest[]> {
     const [home, cwd] = ["agent-home-", "agent-work-"].map((name) => mkdtempSync(join(tmpdir(), name)));
     const known = new Set((await meter.rows()).map(({ requestId }) => requestId));
@@ -193,7 +196,7 @@ describe("the sessions of real agents", { skip }, () => {
       assert.ok(sessionId);
       assert.deepEqual([...new Set(rows.map((row) => row.sessionSource))], [agent.source]);
       if (agent.source === "stated") {
-        // The client's own words contain the id, if not as the whole value.
+        // The client's own headers or body contain the id, possibly as a part of a value.
         const stated = provider.requests.map(({ headers, body }) => JSON.stringify([headers, body]));
         assert.ok(stated.some((text) => text.includes(sessionId)));
       }

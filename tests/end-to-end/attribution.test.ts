@@ -9,7 +9,7 @@ import { createProjectFolder } from "../simulation/mod.ts";
 import { meterWords, onNodeOnly, plainEnvironment, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
 import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
-/** Makes one call and stays, with its connection, until its standard input ends. */
+/** Makes one call and keeps its connection open until its standard input ends. */
 const client = `
 const [base, marker, label] = process.argv.slice(1);
 const answer = await fetch(base + "/v1/messages", {
@@ -34,7 +34,7 @@ describe("the project of a call, for real processes", {
 
   interface Caller {
     cwd: string;
-    /** Words of `meter run`; none where the client is started without it. */
+    /** Arguments of `meter run`; none if the client is started without it. */
     run?: readonly string[];
     env?: Record<string, string>;
     base?: string;

@@ -10,7 +10,7 @@ import { askForTunnel, dialProvider, dialTcp, rawCalls, receive, writeRequest } 
 import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
 describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
-  /** A provider of its own, on whose connections a test writes what it likes. */
+  /** A provider on whose connections a test writes any bytes. */
   let answer: (socket: Socket) => void = () => {};
   const rogue = createServer((socket) => {
     socket.on("error", () => {});
@@ -62,7 +62,7 @@ describe("bad input through the whole daemon", { skip: onNodeOnly, timeout: SUIT
       );
   });
 
-  /** Writes the bytes to the proxy port and gives all that came back until it closed. */
+  /** Writes the bytes to the proxy's port and returns everything received until it closed. */
   async function send(bytes: string | Buffer, end = false): Promise<string> {
     const socket = await dialTcp(rig.meter.proxyPort);
     const { over } = receive(socket);

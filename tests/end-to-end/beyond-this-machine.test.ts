@@ -5,7 +5,7 @@ import { before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { onNodeOnly, plainEnvironment, runProgram, SUITE_TIMEOUT_MS } from "./meter-process.rig.ts";
 
-/** A network of its own, where two addresses play two machines; no other traffic is possible in it. */
+/** A separate network, in which two addresses act as two machines. It has no other traffic. */
 const inOwnNetwork = (command: string) => [
   ...["unshare", "--net", "--map-root-user", "sh", "-c"],
   `ip link set lo up && ip address add 192.0.2.1/32 dev lo && ip address add 192.0.2.2/32 dev lo && ${command}`,

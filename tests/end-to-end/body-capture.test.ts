@@ -16,7 +16,7 @@ const KIB = 1_024;
 describe("captured bodies, through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   const rig = useSimulation("bodies");
 
-  /** What is stored of a prompt of so many characters, each two bytes long. */
+  /** Returns the stored body of a prompt with this number of characters, each two bytes long. */
   async function captured(characters: number, config: readonly string[]) {
     const meter = await startMeter(createHome(simulationConfig(rig.parent, rig.simulation, config)));
     try {

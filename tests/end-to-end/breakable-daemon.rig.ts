@@ -1,5 +1,5 @@
-// A daemon whose parts can be broken while it runs: the file `break` in its home names the part. It is put together as
-// `meter start --foreground` does it, for tests alone.
+// A daemon whose parts can be broken while it runs: the file `break` in its home names the part. It is composed as by
+// `meter start --foreground`, for tests only.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -24,7 +24,7 @@ import { createRedact } from "../../core/privacy/redaction/redact.ts";
 import { startDaemon } from "../../daemon/start-daemon.ts";
 import { openStore } from "../../daemon/store/open-store.ts";
 
-/** What can be broken. */
+/** The parts that can be broken. */
 export type Breakage =
   | "registry"
   | "decoder"
@@ -35,7 +35,7 @@ export type Breakage =
   | "redaction"
   | "main thread";
 
-/** What the errors say: it must not get into the log. */
+/** The message of the errors, which must not appear in the log. */
 export const privateWords = "the prompt was: tell nobody";
 
 const [home = "", parentPort = "", caFile = ""] = process.argv.slice(2);
@@ -49,7 +49,7 @@ function throwIfBroken(part: Breakage): void {
   if (isBroken(part)) throw new TypeError(privateWords);
 }
 
-/** Bytes on which whoever reads them fails, as on a fault of its own, in the turn in which they are delivered. */
+/** Bytes that make their reader throw in the turn in which they are delivered, as a fault of its own would. */
 function unreadable(bytes: Uint8Array): Uint8Array {
   return Object.defineProperty(bytes.slice(), "length", {
     get() {

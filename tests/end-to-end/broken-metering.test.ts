@@ -29,7 +29,7 @@ import { useSimulation } from "./simulated-meter.rig.ts";
 describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }, () => {
   const rig = useSimulation("broken metering");
 
-  /** Makes one call and holds every byte of it against the provider's: no trouble of the meter may touch it. */
+  /** Makes one call and compares every byte with the provider's: no fault of the meter may affect it. */
   async function callUntouched(
     meter: Pick<MeterProcess, "proxyPort" | "caPem">,
     scenario = "gzip+thinking+shredded",
@@ -111,7 +111,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
     });
   });
 
-  /** A small file system of its own; null where this user may not mount one. */
+  /** A small separate file system; null if this user may not mount one. */
   function mountSmall(folder: string, kib: number): string | null {
     if (process.platform !== "linux" || process.getuid?.() !== 0)
       return "needs root on Linux to mount a small tmpfs";
@@ -134,7 +134,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
     before(() => {
       folder = mkdtempSync(join(tmpdir(), "small-disk-"));
       home = join(folder, "home");
-      // The log has a disk of its own: the database is to fail, and the log to tell of it.
+      // The log is on another disk: the database must fail, and the log must report it.
       for (const [path, kib] of [
         [home, 2_048],
         [join(home, "logs"), 1_024],
@@ -165,7 +165,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
             assert.equal((cause as NodeJS.ErrnoException).code, "ENOSPC");
           }
         }
-        // What is left of the log of the database takes some rows still.
+        // The free space of the database's WAL still takes some rows.
         await waitFor("the store to fail", async () => {
           await callUntouched(meter, "ok");
           return (await meter.status()).store.capturing === "failing";
@@ -277,7 +277,7 @@ describe("metering that is broken", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_M
       const row = (await meter.waitForRows(stored + 1)).at(-1)!;
       await waitFor("the counter", async () => (await meter.counted("capture_failed")) === failed + 1);
       mend();
-      // Names that could not be searched for secrets are not kept either.
+      // Names that could not be searched for secrets are not stored either.
       const [expected, redacted] = [expectedRow(entry), "[redacted]"];
       assert.deepEqual(toComparable(row), {
         ...expected,

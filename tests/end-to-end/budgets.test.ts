@@ -39,7 +39,7 @@ describe("a budget that blocks", { skip: onNodeOnly, timeout: SUITE_TIMEOUT_MS }
     const sentBefore = rig.simulation.calls.length;
     assert.match(await send("ok"), /^HTTP\/1\.1 200/);
     await rig.meter.waitForRows(1);
-    // A busy machine may decide too late: until then, calls go.
+    // A busy machine may decide too late; such calls are sent.
     let answer = "";
     let went = 0;
     await waitFor("a refusal", async () => {

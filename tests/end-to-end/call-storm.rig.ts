@@ -37,7 +37,7 @@ console.log(JSON.stringify({ answered, failed: Number(count) - answered }));
 process.stdin.on("end", () => process.exit(0)).resume();
 `;
 
-/** Asks `/health` every 20 ms, until its standard input ends, and prints the longest time that an answer took. */
+/** Requests `/health` every 20 ms until its standard input ends, and prints the longest response time. */
 const prober = `
 const [port] = process.argv.slice(1);
 let worst = 0, over = false;
@@ -70,15 +70,15 @@ function run(
   });
 }
 
-/** What a storm of calls came to. */
+/** The result of many simultaneous calls. */
 export interface StormResult {
   readonly answered: number;
   readonly failed: number;
-  /** The longest that `/health` took meanwhile, in milliseconds. */
+  /** The longest response time of `/health` meanwhile, in milliseconds. */
   readonly worstHealthMs: number;
 }
 
-/** Makes calls through the daemon from one process in the folder, each on a connection of its own, all at once. */
+/** Makes calls through the daemon from one process in the folder, each on its own connection, all at once. */
 export async function callAtOnce(meter: MeterProcess, count: number, folder: string): Promise<StormResult> {
   const caFile = join(folder, "ca.pem");
   writeFileSync(caFile, meter.caPem);
@@ -97,7 +97,7 @@ export async function callAtOnce(meter: MeterProcess, count: number, folder: str
   return { ...(JSON.parse(calls) as Pick<StormResult, "answered" | "failed">), worstHealthMs };
 }
 
-/** Starts processes that do nothing, each with so many files open; gives what ends them. */
+/** Starts processes that do nothing, each with this number of open files. Returns a function that ends them. */
 export function startIdleProcesses(count: number, openFiles: number): () => void {
   const script = `for i in $(seq ${openFiles}); do exec {fd}</dev/null; done; exec sleep 900`;
   const children = Array.from({ length: count }, () => spawn("bash", ["-c", script], { stdio: "ignore" }));

@@ -17,7 +17,7 @@ import {
   stream,
 } from "./canary-messages.rig.ts";
 
-/** Canaries in what a provider answers. */
+/** Canaries in the responses of a provider. */
 export const answerDrafts: readonly (readonly [name: string, draft: (planted: Planted) => Draft])[] = [
   [
     "a key in the answer",

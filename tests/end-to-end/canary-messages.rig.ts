@@ -6,7 +6,7 @@ export interface Planted {
   readonly text: string;
 }
 
-/** A shape in short; what is left out is as in an ordinary call. */
+/** A shape with only what differs from an ordinary call. */
 export interface Draft {
   readonly host?: string;
   readonly method?: string;
@@ -14,7 +14,7 @@ export interface Draft {
   readonly headers?: readonly string[];
   readonly type?: string;
   readonly body?: string | Buffer;
-  /** Bytes in each write; the body is then in chunks of as many. */
+  /** The number of bytes in each write; the body then has chunks of the same size. */
   readonly piece?: number;
   readonly trailer?: string;
   readonly reply?: readonly Buffer[];
@@ -26,7 +26,7 @@ export const CRLF = "\r\n";
 /** Makes a key as long as a real one. */
 export const TAIL = "A1b2C3d4E5f6G7h8J9k0";
 
-/** A key of Anthropic's form around a canary; the others likewise. */
+/** Returns a key in Anthropic's form that contains a canary. The following functions do the same for other forms. */
 export const keys = {
   anthropic: (secret: string) => `sk-ant-api03-${secret}${TAIL}`,
   openai: (secret: string) => `sk-proj-${secret}${TAIL}`,
@@ -57,7 +57,7 @@ export const ask = (content: unknown, more: object = {}) =>
     ...more,
   });
 
-/** An answer in one write. */
+/** A response in one write. */
 export function answer(
   status: number,
   body: string | Buffer,
@@ -71,7 +71,7 @@ export function answer(
   ];
 }
 
-/** The body of an ordinary answer. */
+/** The body of an ordinary response. */
 export const message = (content: unknown) =>
   JSON.stringify({
     id: "msg_1",
@@ -82,7 +82,7 @@ export const message = (content: unknown) =>
     usage: { input_tokens: 5, output_tokens: 7 },
   });
 
-/** An answer in events, each in a chunk and a write of its own. */
+/** A response in events, each in its own chunk and write. */
 export function stream(events: readonly object[]): Buffer[] {
   const head = `HTTP/1.1 200 OK${CRLF}Content-Type: text/event-stream${CRLF}Transfer-Encoding: chunked${CRLF}${CRLF}`;
   const start = {
@@ -103,7 +103,7 @@ export function stream(events: readonly object[]): Buffer[] {
   return [head, ...chunks, `0${CRLF}${CRLF}`].map((text) => Buffer.from(text));
 }
 
-/** Events that tell an answer in parts. */
+/** Events that contain a response in parts. */
 export const deltas = (kind: string, parts: readonly string[]) =>
   parts.map((part) => ({
     type: "content_block_delta",
@@ -111,7 +111,7 @@ export const deltas = (kind: string, parts: readonly string[]) =>
     delta: { type: `${kind}_delta`, [kind]: part },
   }));
 
-/** In the middle, so that no part holds the whole. */
+/** Split in the middle, so that no part contains all of it. */
 export const halves = (text: string) => {
   const middle = Math.floor(text.length / 2);
   return [text.slice(0, middle), text.slice(middle)];
@@ -121,12 +121,12 @@ export const halves = (text: string) => {
 export const inPieces = (bytes: Buffer, size: number): Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => bytes.subarray(n * size, (n + 1) * size));
 
-/** Where OpenAI's chat stands. */
+/** The path of OpenAI's chat. */
 export const openai = { host: "api.openai.com", path: "/v1/chat/completions" };
 /** A call of it. */
 export const chat = (content: string) =>
   JSON.stringify({ model: "gpt-5", messages: [{ role: "user", content }] });
-/** Where Gemini's model stands. */
+/** The path of Gemini's model. */
 export const gemini = {
   host: "generativelanguage.googleapis.com",
   path: "/v1beta/models/gemini-2.5-pro:generateContent",

@@ -13,7 +13,7 @@ import {
   TAIL,
 } from "./canary-messages.rig.ts";
 
-/** Canaries in what a client sends. */
+/** Canaries in the requests of a client. */
 export const requestDrafts: readonly (readonly [name: string, draft: (planted: Planted) => Draft])[] = [
   // The heads of requests.
   ["a key in x-api-key", ({ secret }) => ({ headers: [`x-api-key: ${keys.anthropic(secret)}`] })],

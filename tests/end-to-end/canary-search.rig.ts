@@ -2,24 +2,24 @@ import { Buffer } from "node:buffer";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** What is planted: a credential, or words that a person wrote. */
+/** The kinds of canaries: a credential, or text that a person wrote. */
 export type CanaryKind = "secret" | "text";
 
-/** Each canary begins with the mark of its kind, so that one look through a file finds all of them. */
+/** Each canary begins with the mark of its kind, so that one search of a file finds all of them. */
 const MARKS: Readonly<Record<CanaryKind, string>> = { secret: "cnrys7x", text: "cnryt7x" };
 
-/** A canary that is known by its kind and number wherever it turns up. */
+/** A canary, which its kind and number identify wherever it is found. */
 export function canary(kind: CanaryKind, number: number): string {
   return `${MARKS[kind]}${String.fromCharCode(97 + Math.floor(number / 26), 97 + (number % 26))}q`;
 }
 
-/** Something that was found where it does not belong. */
+/** A canary that was found where it must not be. */
 export interface Find {
   readonly kind: CanaryKind;
   readonly place: string;
-  /** How it was written there. */
+  /** The form in which it was written there. */
   readonly form: string;
-  /** What stands around it. */
+  /** The text around it. */
   readonly context: string;
 }
 
@@ -58,7 +58,7 @@ function needlesOf(mark: string): Needle[] {
 
 const NEEDLES = Object.entries(MARKS).map(([kind, mark]) => [kind as CanaryKind, needlesOf(mark)] as const);
 
-/** Finds canaries of any number in bytes, in every form that is looked for; the first of each form. */
+/** Finds canaries of any number in bytes, in every known form. Returns the first of each form. */
 export function findCanaries(place: string, bytes: Uint8Array): Find[] {
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const folded = Buffer.from(haystack);
@@ -76,7 +76,7 @@ export function findCanaries(place: string, bytes: Uint8Array): Find[] {
   );
 }
 
-/** Every file below a folder that has something in it. */
+/** Lists the files below a folder that are not empty. */
 export function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -84,20 +84,20 @@ export function filesIn(folder: string): string[] {
     .filter((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
 }
 
-/** Looks through every file below a folder. */
+/** Searches every file below a folder. */
 export function findInFolder(folder: string, isSearched: (file: string) => boolean = () => true): Find[] {
   return filesIn(folder).flatMap((file) => {
     try {
       return isSearched(file) ? findCanaries(file, readFileSync(file)) : [];
     } catch (cause) {
-      // A server at work removes files of its own.
+      // A running server removes its own files.
       if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
       throw cause;
     }
   });
 }
 
-/** Looks through a process's command line and variables, where the system shows them. */
+/** Searches a process's command line and variables, if the system shows them. */
 export function findInProcess(name: string, pid: number): Find[] {
   return ["cmdline", "environ"].flatMap((file) => {
     try {

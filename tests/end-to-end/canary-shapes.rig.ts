@@ -4,15 +4,15 @@ import { answer, ask, CRLF, type Draft, inPieces, message } from "./canary-messa
 import { requestDrafts } from "./canary-requests.rig.ts";
 import { canary } from "./canary-search.rig.ts";
 
-/** A request that plants a secret and some prompt text, and what the provider answers to it. */
+/** A request that contains a secret and some prompt text, and the provider's response. */
 export interface Shape {
   readonly name: string;
   readonly host: string;
   /** The request, in the pieces in which it is written. */
   readonly request: readonly Buffer[];
-  /** The answer, likewise; behind it the provider closes the connection. */
+  /** The response, in the same way; the provider closes the connection after it. */
   readonly reply: readonly Buffer[];
-  /** Whether its text is in a body that is stored where both gates are on. */
+  /** Whether its text is in a body that is stored if both gates are on. */
   readonly isStored: boolean;
   /** Why redaction does not find its secret. Source: `core/privacy/redaction`, "What it can't find". */
   readonly unredacted: string | null;

@@ -11,7 +11,7 @@ import { shapes } from "./canary-shapes.rig.ts";
 import { meterWords, runMeter, runProgram, waitFor } from "./meter-process.rig.ts";
 import { dialProvider, dialTcp, receive } from "./raw-client.rig.ts";
 
-/** Canaries that come another way than in a shape of the list. */
+/** Canaries that are sent in another way than by a listed shape. */
 export const more = [
   "gateway",
   "argument",
@@ -23,7 +23,7 @@ export const more = [
   "host",
   "parent",
 ].map((name, index) => [name, shapes.length + index] as const);
-/** The canary of one of them. */
+/** Returns the canary of one of these ways. */
 export const planted = (kind: CanaryKind, name: string): string =>
   canary(kind, more.find((each) => each[0] === name)?.[1] ?? Number.NaN);
 /** The remote of the repository that a client runs in, without its login. It tells projects apart on this machine. */
@@ -31,7 +31,7 @@ export const ownRemote = "git.example.com/anns-team/canaries";
 
 const key = (name: string) => `sk-ant-api03-${planted("secret", name)}A1b2C3d4E5f6G7h8J9k0`;
 
-/** A client in a process of its own, found by its folder, its arguments and its variables. */
+/** A client in a separate process, which is found by its folder, its arguments and its variables. */
 const client = `
 const body = { model: "claude-sonnet-4-5", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] };
 const answer = await fetch("https://api.anthropic.com/v1/messages", {
@@ -42,7 +42,7 @@ const answer = await fetch("https://api.anthropic.com/v1/messages", {
 await answer.text();
 `;
 
-/** What a WebSocket's provider answers: in parts, as a response is told. */
+/** The provider's messages on a WebSocket: a response in parts. */
 export function answerSession(text: string): string[] {
   const { response } = JSON.parse(text) as { response: { instructions: string } };
   const id = "resp_1";
@@ -76,7 +76,7 @@ async function sendShapes({ meter }: CanaryRig): Promise<void> {
   }
 }
 
-/** The ways that are not a request over TLS to a provider. */
+/** The ways other than a request over TLS to a provider. */
 async function sendOtherwise({ meter, folder, home }: CanaryRig): Promise<void> {
   const tcp = async (head: readonly string[], body = "") => {
     const socket = await dialTcp(meter.proxyPort);
@@ -140,7 +140,7 @@ async function sendOtherwise({ meter, folder, home }: CanaryRig): Promise<void> 
   assert.equal(ran.code, 0, ran.stderr);
 }
 
-/** Sends all of it, waits until it is stored, and has it sent to the cloud. */
+/** Sends everything, waits until it is stored, and has it sent to the cloud. */
 export async function drive(rig: CanaryRig): Promise<void> {
   await sendShapes(rig);
   await sendOtherwise(rig);
@@ -148,7 +148,7 @@ export async function drive(rig: CanaryRig): Promise<void> {
   assert.equal(code, 0, stderr);
 }
 
-/** The same with bodies kept here, and offered to the cloud. */
+/** Does the same with bodies that are stored here and offered to the cloud. */
 export async function capture(rig: CanaryRig): Promise<void> {
   for (const words of [
     ["project", "canaries", "set", "body-capture", "on"],
@@ -156,7 +156,7 @@ export async function capture(rig: CanaryRig): Promise<void> {
   ]) {
     assert.equal((await runMeter(rig.home, words)).code, 0);
   }
-  // The daemon looks at the switch once a second.
+  // The daemon reads the setting once a second.
   await waitFor("bodies to be kept", async () => {
     const socket = await dialProvider(rig.meter, "api.anthropic.com");
     socket.write(Buffer.concat(shapes[0]?.request ?? []));
@@ -166,7 +166,7 @@ export async function capture(rig: CanaryRig): Promise<void> {
   await drive(rig);
 }
 
-/** Sends a body as a daemon would that redacts nothing, for a request that is synced; gives the answer. */
+/** Sends a body of a synced request as a daemon without redaction would. Returns the response. */
 export async function offer(
   { home, meter, cloud }: CanaryRig,
   number: number,

@@ -23,7 +23,7 @@ import {
   startMeter,
 } from "./meter-process.rig.ts";
 
-/** What reached a provider: all that was written on its socket, decrypted. */
+/** Everything that a provider received on its socket, decrypted. */
 interface EchoProvider {
   readonly hosts: readonly string[];
   readonly port: number;
@@ -33,7 +33,7 @@ interface EchoProvider {
   close(): Promise<void>;
 }
 
-/** The number of the shape that a request says it is of. */
+/** Returns the number of the shape that a request states. */
 const shapeOf = (request: IncomingMessage) => Number(request.headers["x-shape"] ?? -1);
 
 /** Providers that answer each request with the bytes that `replyTo` has for its shape. */
@@ -57,7 +57,7 @@ async function startEchoProvider(
   });
   server.on("secureConnection", (socket) => {
     sockets.add(socket);
-    // Behind the parser's own listener, so that both see all of it.
+    // Added after the parser's own listener, so that both receive everything.
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.on("close", () => sockets.delete(socket)).on("error", () => {});
   });
@@ -102,13 +102,13 @@ async function startEchoProvider(
 interface WireExchange {
   readonly method: string;
   readonly path: string;
-  /** Names and values but for the token. */
+  /** Names and values, except those of the token. */
   readonly headers: string;
   readonly body: Buffer;
   readonly status: number;
 }
 
-/** A relay in front of the cloud that keeps what passes. */
+/** A relay in front of the cloud that records what passes. */
 interface WireRecorder {
   readonly url: string;
   readonly seen: WireExchange[];
@@ -124,7 +124,7 @@ async function startWireRecorder(target: string): Promise<WireRecorder> {
       for await (const part of request) parts.push(part as Buffer);
       const body = Buffer.concat(parts);
       const { method = "", url: path = "", headers } = request;
-      // A connection of its own for each request: the cloud may close an idle one just as it is used again.
+      // A new connection for each request: the cloud may close an idle one just as it is used again.
       const onward = forward(`${target}${path}`, { method, headers, agent: false }, (answer) => {
         const { authorization: _, ...others } = headers;
         seen.push({ method, path, headers: JSON.stringify(others), body, status: answer.statusCode ?? 0 });
@@ -167,7 +167,9 @@ export interface CanaryRig {
   close(): Promise<void>;
 }
 
-/** Starts all of it, and pairs daemon and cloud. `parentPassword` is the configured one of the company's proxy. */
+/**
+ * Starts all of them, and pairs daemon and cloud. `parentPassword` is the configured password of the company's proxy.
+ */
 export async function createCanaryRig(
   given: { env: Readonly<Record<string, string>>; parentPassword: string },
   ...answers: Parameters<typeof startEchoProvider> extends [string, ...infer Rest] ? Rest : never
@@ -227,7 +229,7 @@ export async function createCanaryRig(
 /** Whether a local table is one of those that hold bodies. */
 const isOfBodies = (table: string) => /^request_bod(?:ies|y_contents)$/.test(table);
 
-/** The token that the daemon was given. */
+/** Returns the token of the daemon. */
 export function readToken(home: string): string {
   return (JSON.parse(readFileSync(join(home, "cloud-credentials.json"), "utf8")) as { token: string }).token;
 }

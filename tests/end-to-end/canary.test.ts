@@ -38,10 +38,10 @@ import {
 import { onNodeOnly, plainEnvironment, runMeter } from "./meter-process.rig.ts";
 import { dialProvider, receive } from "./raw-client.rig.ts";
 
-/** After this long, milliseconds, something hangs. */
+/** The time limit of the suite, in milliseconds. */
 const timeout = 900_000;
 
-/** What a person or a program may ask the daemon and the command line for, but for stored bodies. */
+/** Everything that a person or a program can read from the daemon and the command line, except stored bodies. */
 async function findInAnswers({ home }: CanaryRig): Promise<Find[]> {
   const commands = [
     ["status", "--json"],
@@ -68,7 +68,9 @@ async function findInAnswers({ home }: CanaryRig): Promise<Find[]> {
   return finds;
 }
 
-/** Everything but the provider's socket and stored bodies. The one file that is left out names the company's proxy. */
+/**
+ * Everything except the provider's socket and stored bodies. The one file that is left out names the company's proxy.
+ */
 async function findOutside(
   rig: CanaryRig,
   cloudFolder: string,
@@ -92,7 +94,7 @@ async function findOutside(
   ];
 }
 
-/** Rows as text, byte strings as they are. */
+/** Rows as text, and byte strings unchanged. */
 function toBytes(rows: readonly unknown[]): Buffer {
   const parts = rows.flatMap((row) =>
     Object.values(row as object).map((value) =>
@@ -105,7 +107,7 @@ function toBytes(rows: readonly unknown[]): Buffer {
 const isSecret = ({ kind }: Find) => kind === "secret";
 const numbers = (texts: readonly number[]) => texts.map((number) => shapes[number]?.name);
 
-/** The numbers of the canaries that stand in the bytes as they are or as JSON escapes them. */
+/** Returns the numbers of the canaries in the bytes, unescaped or with JSON's escapes. */
 function numbersIn(kind: CanaryKind, bytes: Buffer): number[] {
   const text = bytes.toString("latin1").toLowerCase();
   const plain = text.replaceAll(/\\u00([0-9a-f]{2})/g, (_, code) =>
@@ -242,14 +244,14 @@ for (const engine of engines) {
         rig.wire.seen.slice(from).filter(({ path }) => path.endsWith("/body")),
         [],
       );
-      // Another client may send one all the same: it is refused, whatever it holds.
+      // Another client may send a body nevertheless: it is refused, whatever it contains.
       for (const [number, { request, reply }] of shapes.entries()) {
         assert.deepEqual(await offer(rig, number, Buffer.concat([...request, ...reply])), {
           stored: false,
           reason: "store_prompt_content_disabled",
         });
       }
-      // The store's own files hold the bodies, as text alone.
+      // The store's own files contain the bodies as text only.
       const finds = await findOutside(rig, cloudFolder, (file) => !/meter\.db(-wal)?$/.test(file));
       assert.deepEqual(finds, []);
       assert.deepEqual(exposed(stored), []);
@@ -297,7 +299,7 @@ for (const engine of engines) {
   });
 }
 
-/** Names of the shapes whose text should stand in the stored bodies, and does not. */
+/** Returns the names of the shapes whose text should be in the stored bodies and is not. */
 const expected = (bodies: Buffer): (string | undefined)[] => {
   const found = numbersIn("text", bodies);
   return numbers(
@@ -305,11 +307,11 @@ const expected = (bodies: Buffer): (string | undefined)[] => {
   );
 };
 
-/** Names of the shapes whose secret stands in the bodies although redaction knows its form. */
+/** Returns the names of the shapes whose secret is in the bodies although redaction knows its form. */
 const exposed = (bodies: Buffer): (string | undefined)[] =>
   numbers(numbersIn("secret", bodies).filter((number) => shapes[number]?.unredacted === null));
 
-/** An envelope with its text as it is. */
+/** An envelope with its decoded text. */
 function decoded(envelope: Buffer): Buffer {
   const { body_b64: text, ...rest } = JSON.parse(String(envelope)) as { body_b64: string };
   return Buffer.concat([Buffer.from(JSON.stringify(rest)), Buffer.from(text, "base64")]);

@@ -6,7 +6,7 @@ import { onNodeOnly, runMeter, SUITE_TIMEOUT_MS, waitFor } from "./meter-process
 import { dialProvider, dialTcp, rawCalls } from "./raw-client.rig.ts";
 import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
-/** How a client gives a call up. */
+/** The ways in which a client aborts a call. */
 const manners: Readonly<Record<string, (client: Socket) => void>> = {
   "a reset": resetSocket,
   "FIN, and close_notify on TLS": (client) => void client.end(() => closeSocket(client)),

@@ -11,7 +11,7 @@ import { connectMeter, shownCode, spawnMeter } from "./connect-meter.rig.ts";
 import { onNodeOnly, removeHome, waitFor } from "./meter-process.rig.ts";
 import { type SyncMachine, startSyncMachine } from "./sync-machine.rig.ts";
 
-/** After this long, milliseconds, something hangs. */
+/** The time limit of the suite, in milliseconds. */
 const timeout = 900_000;
 
 const today = () => new Date().toISOString().slice(0, 10);
@@ -56,7 +56,7 @@ describe("a daemon and a cloud, both processes, on the specification's three dae
     return answer.body;
   };
 
-  /** Begins from a machine that is connected to Ann's own workspace, whatever was before. */
+  /** Starts from a machine that is connected to Ann's own workspace, regardless of its earlier state. */
   async function paired(): Promise<void> {
     const whoami = await machine.attempt("cloud", "whoami", "--json");
     if (whoami.code === 0 && JSON.parse(whoami.stdout).workspace.id === ann.workspaceId) return;
@@ -67,7 +67,7 @@ describe("a daemon and a cloud, both processes, on the specification's three dae
     await machine.run("cloud", "disconnect");
   }
 
-  /** Both sides have the same, all that was recorded. */
+  /** Asserts that both sides have everything that was recorded. */
   async function assertDelivered(): Promise<void> {
     const said = JSON.parse(
       await machine.run("cloud", "reconcile", "--from", today(), "--to", today(), "--json"),
@@ -153,7 +153,7 @@ describe("a daemon and a cloud, both processes, on the specification's three dae
     assert.equal((await machine.status()).sync.paused_reason, "paused_forbidden");
 
     await ask(204, "POST", workspace(`machines/${id}/invite`));
-    // Nothing goes by itself: the operator says so.
+    // Nothing resumes automatically: the operator resumes it.
     assert.match((await machine.attempt("sync")).stderr, /The workspace does not permit this machine\./);
     assert.equal(await machine.run("cloud", "resume"), "Sync is resumed.\n");
     await machine.run("sync");
@@ -247,7 +247,7 @@ describe("a daemon and a cloud, both processes, on the specification's three dae
   });
 
   it("disconnect deletes the key and warns if the cloud is unreachable", async () => {
-    // A port where nobody listens, and which fetch does not refuse by itself.
+    // A port on which no program listens, and which fetch does not refuse by itself.
     const away = "http://127.0.0.1:2";
     const own = await startSyncMachine(["[cloud]", "enabled = true", `base_url = "${away}"`]);
     try {

@@ -15,7 +15,7 @@ import {
 import { onNodeOnly, waitFor, withoutResets } from "./meter-process.rig.ts";
 import { type SyncMachine, startSyncMachine } from "./sync-machine.rig.ts";
 
-/** After this long, milliseconds, something hangs. */
+/** The time limit of the suite, in milliseconds. */
 const timeout = 900_000;
 
 const BATCH = "/v1/requests/batch";
@@ -34,7 +34,7 @@ const half: Answer = (_, response) => {
   response.writeHead(200, { "content-length": "1000" }).write('{"accepted":');
   setImmediate(() => response.destroy());
 };
-/** Never silent for long, and never done. */
+/** A response that is never silent for long and never ends. */
 const drip: Answer = (_, response) => {
   response.writeHead(200);
   const next = setInterval(() => response.write(" "), 200);
@@ -47,10 +47,10 @@ describe("a daemon process and a cloud with scripted responses", {
 }, () => {
   let cloud: ScriptedCloud;
   let machine: SyncMachine;
-  /** What batches and bodies are answered with, for as long as it stays: the daemon also tries again by itself. */
+  /** The response to every batch and body until it is replaced, since the daemon also retries by itself. */
   let batch: Answer = takeAll;
   let body: Answer = STORED;
-  /** One whose cloud drips, from the beginning: its patience is a minute. */
+  /** A machine whose cloud responds endlessly slowly from the beginning: it waits for a minute. */
   let dripping: { cloud: ScriptedCloud; machine: SyncMachine };
 
   before(async () => {
@@ -93,7 +93,7 @@ describe("a daemon process and a cloud with scripted responses", {
     ["an answer that is cut", half, "no answer: connection_reset"],
   ];
   for (const [name, answer, error] of transient) {
-    // There the daemon learns of it only when the whole request is given up, after a minute.
+    // The daemon notices this only when it abandons the whole request after a minute.
     const skip = answer === half ? withoutResets : false;
     it(`metadata: ${name} is transient: marks nothing, does not pause, sends again`, { skip }, async () => {
       batch = answer;
@@ -143,7 +143,7 @@ describe("a daemon process and a cloud with scripted responses", {
       ["soon", false],
     ];
     for (const [header, isWaitedFor] of forms) {
-      // What one is asked to wait for is not forgotten: then a machine of its own asks.
+      // A Retry-After is not forgotten, so another machine makes the next request.
       const own = isWaitedFor ? await startPaired(cloud) : machine;
       try {
         batch = { status: 429, headers: { "retry-after": header } };
@@ -378,7 +378,7 @@ describe("a daemon process and a cloud with scripted responses", {
   });
 });
 
-/** Gives an answer as the scripted cloud would. */
+/** Returns a response as the scripted cloud would. */
 function answerWith(
   answer: Answer,
   ...[seen, response]: Parameters<Extract<Answer, (...given: never) => void>>

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Person } from "../cloud/kit/person.ts";
 import { meterWords, plainEnvironment } from "./meter-process.rig.ts";
 
-/** A command of the meter that runs, with what it has printed so far on both streams. */
+/** A running command of the meter, with its output so far on both streams. */
 interface RunningMeter {
   readonly process: ChildProcess;
   output(): string;
@@ -10,7 +10,7 @@ interface RunningMeter {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts a command; `onText` is told after each piece of output. */
+/** Starts a command. `onText` is called after each piece of output. */
 export function spawnMeter(home: string, words: readonly string[], onText = () => {}): RunningMeter {
   const [command = "", ...rest] = meterWords;
   const child = spawn(command, [...rest, ...words], {
@@ -36,7 +36,7 @@ export function shownCode(output: string): string | null {
   return /\n {2}code {2}(\S+)\n[\s\S]*Ctrl-C/.exec(output)?.[1] ?? null;
 }
 
-/** Pairs as people do: `meter cloud connect` shows a code and waits, and the person approves it. Gives what was printed. */
+/** Pairs as people do: `meter cloud connect` shows a code and waits, and the person approves it. Returns the output. */
 export async function connectMeter(
   home: string,
   baseUrl: string,
@@ -48,7 +48,7 @@ export async function connectMeter(
     const code = shownCode(running.output());
     if (code === null || approval !== null) return;
     approval = person.approve(code);
-    // The command would wait until the code ends.
+    // The command would wait until the code expires.
     approval.catch(() => running.process.kill("SIGKILL"));
   });
   const code = await running.ended;

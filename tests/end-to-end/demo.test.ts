@@ -111,7 +111,7 @@ describe("npm run demo", { skip: onNodeOnly, timeout: 3 * SUITE_TIMEOUT_MS }, ()
   });
 });
 
-/** What runs on this machine, where the system says so. */
+/** Returns the processes of this machine, if the system lists them. */
 function commandLines(): string[] {
   const numbers = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
   return numbers.flatMap((pid) => {

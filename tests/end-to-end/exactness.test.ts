@@ -17,7 +17,7 @@ import { expectedRow, inOrder, toComparable } from "./expected-rows.rig.ts";
 import { meterWords, onNodeOnly, SUITE_TIMEOUT_MS, waitFor } from "./meter-process.rig.ts";
 import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
-/** What one project did: its calls as its programs saw them, the providers' books, and the rows. */
+/** The calls of one project as its programs saw them, the providers' lists of calls, and the rows. */
 interface Course {
   project: string;
   driven: DrivenClient[];
@@ -25,7 +25,7 @@ interface Course {
   rows: StoredRequest[];
 }
 
-/** Ollama's own port, at which the gateway looks for it; null where somebody has it already. */
+/** Ollama's own port, where the gateway expects it; null if another program uses it. */
 async function listenAsOllama(plainPort: number): Promise<Server | null> {
   const server = createServer((socket) => {
     const upstream = connect(plainPort, "127.0.0.1");
@@ -56,7 +56,7 @@ describe("the database compared with the providers' totals", {
     folder = mkdtempSync(join(tmpdir(), "exactness-"));
     ollama = await listenAsOllama(rig.simulation.plainPort);
     let seen = 0;
-    /** Drives the clients of one project at the same time, and takes what came of it. */
+    /** Runs the clients of one project at the same time, and returns the results. */
     const drive = async (
       project: string,
       clients: readonly SdkClient[],
@@ -105,7 +105,7 @@ describe("the database compared with the providers' totals", {
   it("attributes each call to its project", () => {
     for (const { project, rows } of courses) {
       for (const row of rows) {
-        // A simulated call may be over before anybody could look who made it; attribution.test.ts holds its calls open.
+        // A simulated call may end before its caller can be looked up; attribution.test.ts holds its calls open.
         const nobody = row.attributionTier === "default_project";
         if (row.attributionTier === "header") assert.equal(row.project, "side-project");
         else assert.equal(row.project, nobody ? "misc" : project, `${row.attributionTier} ${row.path}`);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { StoredRequest } from "../../daemon/store/port/records.ts";
 import { expectedCostPicoUsd, type SimulatedCall } from "../simulation/mod.ts";
 
-/** The part of a row that a provider's own books can be held against; money as decimal text. */
+/** The part of a row that can be compared with the provider's list of calls; money as decimal text. */
 interface ComparableRow {
   provider: string;
   host: string;
@@ -29,7 +29,7 @@ interface ComparableRow {
 
 const text = (value: bigint | null) => (value === null ? null : value.toString());
 
-/** What is stored of a request, as far as its provider could know it. */
+/** The stored fields of a request that its provider can know. */
 export function toComparable(row: StoredRequest): ComparableRow {
   return {
     provider: row.provider,
@@ -56,14 +56,15 @@ export function toComparable(row: StoredRequest): ComparableRow {
   };
 }
 
-/** What a row must say of a call, from the provider's books and the published price list alone. */
+/** Returns the expected row of a call, from the provider's list of calls and the published price list alone. */
 export function expectedRow(entry: SimulatedCall): ComparableRow {
-  // Of an answer that broke off only what was written before can be known.
+  // Of a response that was cut off, only what was written before can be known.
   const told = (value: string | null) =>
     value !== null && (entry.delivery === "whole" || entry.responsePlain.includes(value)) ? value : null;
   const model = told(entry.model);
   const cost = expectedCostPicoUsd(entry);
-  // A body that goes on until the connection is closed is whole when it is closed properly, whatever was meant.
+  // A body that ends with the connection is complete if the connection is closed properly, whatever the provider
+  // intended.
   const { outcome, deliveryModes } = entry.scenario;
   const seemsWhole = outcome === "early-fin" && deliveryModes.has("until-close");
   const broken = entry.delivery === "cut" && entry.error === null && !seemsWhole;
@@ -75,7 +76,7 @@ export function expectedRow(entry: SimulatedCall): ComparableRow {
     path: entry.path,
     model: model ?? entry.requestedModel ?? "unknown",
     requestedModel: entry.requestedModel,
-    // As asked for: a stream that is refused is answered in one piece.
+    // As requested: a refused stream gets a response in one piece.
     streaming: entry.streaming || asksForStream(entry),
     httpStatus: entry.status,
     tokens: entry.tokens,

@@ -46,7 +46,7 @@ async function ask(
 
 const status = (answer: string) => Number(answer.slice(9, 12));
 
-/** Guesses wrongly and gives the wait that the answer names, 0 where the guess was looked at. */
+/** Sends a wrong password and returns the wait that the response states; 0 if the password was checked. */
 async function secondsToWait(meter: MeterProcess, target: string): Promise<number> {
   const answer = await ask(meter, REMOTE, target, "wrong");
   return Number(/^Retry-After: (\d+)\r$/m.exec(answer)?.[1] ?? 0);

@@ -9,11 +9,11 @@ import { memoryLimits } from "../../core/operations/install/memory-limits.ts";
 import { createHome, type MeterProcess, startMeter, waitFor } from "./meter-process.rig.ts";
 import { askForTunnel, receive } from "./raw-client.rig.ts";
 
-/** A provider that keeps nothing of a request and answers with the hash of its body. */
+/** A provider that stores nothing of a request and responds with the hash of its body. */
 interface HashingProvider {
   readonly port: number;
   readonly caFile: string;
-  /** Body bytes that have come so far. */
+  /** The body bytes received so far. */
   receivedBytes(): number;
   close(): Promise<void>;
 }

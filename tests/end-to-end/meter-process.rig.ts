@@ -35,23 +35,23 @@ function runtimeWords(): readonly string[] {
   return meterRuntime === "deno" ? [program, "run", "--allow-all", "--no-check"] : [program];
 }
 
-/** What the command line is started with in a shell: the program and its words. */
+/** The program and the arguments with which a shell starts the command line. */
 export const meterWords: readonly string[] = [...runtimeWords(), programFile("bin.js", meterRuntime)];
 
 /** The same from the sources, for tests of how these are loaded. */
 export const sourceWords: readonly string[] = [...runtimeWords(), sourceFile("bin.js")];
 
-/** Why a test of resets is left out on the daemon's runtime. */
+/** Why tests of resets are skipped on the daemon's runtime. */
 export const withoutResets =
   meterRuntime === "deno" ? "Deno 2.9 neither sends nor reports a TCP reset below TLS" : false;
 
-/** After this long, in milliseconds, something hangs: a suite then ends with what it has. */
+/** The time limit of a suite, in milliseconds. It then ends with the results so far. */
 export const SUITE_TIMEOUT_MS = 180_000;
 
 /** How long a condition may take to come true on a busy machine, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
-/** Polls until `look` gives something; rejects with what was waited for. */
+/** Polls until `look` returns a value; rejects with a description of what did not happen. */
 export async function waitFor<T>(
   what: string,
   look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
@@ -66,7 +66,7 @@ export async function waitFor<T>(
   }
 }
 
-/** What a command came to. */
+/** The result of a command. */
 export interface Finished {
   code: number | null;
   stdout: string;
@@ -89,7 +89,7 @@ export function plainEnvironment(more: RunOptions["env"] = {}): NodeJS.ProcessEn
   return { ...Object.fromEntries(own), ...more };
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it exits. */
 export function runProgram(words: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const [command = "", ...rest] = words;
   const child = spawn(command, rest, {
@@ -129,7 +129,7 @@ function describeDatabaseFiles(home: string): string {
     .join();
 }
 
-/** Opens what is stored, as a command would, and closes it again. */
+/** Opens the store as a command does, and closes it again. */
 export async function readStore<T>(home: string, work: (store: Store) => T | Promise<T>): Promise<T> {
   const store = await openStore(createSqliteOpener(), databaseFile(home), { readOnly: true });
   try {
@@ -142,7 +142,7 @@ export async function readStore<T>(home: string, work: (store: Store) => T | Pro
 /** One line of the daemon's log. */
 type LogLine = Readonly<Record<string, unknown>> & { event: string; level: string };
 
-/** A daemon in a process of its own. */
+/** A daemon in a separate process. */
 export interface MeterProcess {
   readonly home: string;
   readonly proxyPort: number;
@@ -153,20 +153,20 @@ export interface MeterProcess {
   run(words: readonly string[], options?: RunOptions): Promise<Finished>;
   /** All stored requests in the order in which they were stored. */
   rows(): Promise<StoredRequest[]>;
-  /** Waits until so many requests are stored, and the callers of all that are, and gives these. */
+  /** Waits until this number of requests is stored and their callers are known, and returns the requests. */
   waitForRows(count: number): Promise<StoredRequest[]>;
   coverage(): Promise<CoverageTotal[]>;
   /** The sum of one coverage counter over all hosts. */
   counted(kind: CoverageTotal["kind"]): Promise<number>;
   status(): Promise<DaemonStatus>;
   log(): LogLine[];
-  /** Ends the daemon as `meter stop` does and gives its exit code and its words. Safe to call twice. */
+  /** Stops the daemon as `meter stop` does and returns its exit code and output. Safe to call twice. */
   stop(): Promise<Finished>;
   /** Its end, whatever brings it about: `stop()` after another signal would be the second, which ends it at once. */
   readonly ended: Promise<Finished>;
 }
 
-/** A home in a folder of its own, with a configuration. */
+/** Creates a home with a configuration. */
 export function createHome(
   config: readonly string[],
   home = mkdtempSync(join(tmpdir(), "meter-home-")),
@@ -280,7 +280,7 @@ export async function startMeter(
   };
 }
 
-/** Removes a home; what a process that ends late still writes there is tried again. */
+/** Removes a home. Retries if a process that is still exiting writes to it. */
 export function removeHome(home: string): void {
   rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 }

@@ -5,13 +5,13 @@ import type { createSeededRandom } from "../simulation/seeded-random.ts";
 
 type Random = ReturnType<typeof createSeededRandom>;
 
-/** Everything that a socket gave until it was over, and how it was over. */
+/** Everything that a socket received until it closed, and how it closed. */
 interface Received {
   bytes: Buffer;
   error: string | null;
 }
 
-/** Collects from now on; resolves when the socket is closed. */
+/** Collects bytes from now on. Resolves when the socket is closed. */
 export function receive(socket: Socket): { bytes(): Buffer; over: Promise<Received> } {
   const pieces: Buffer[] = [];
   let error: string | null = null;
@@ -33,7 +33,7 @@ export async function dialTcp(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Asks for a tunnel and gives the proxy's answer. */
+/** Requests a tunnel and returns the proxy's response. */
 export async function askForTunnel(
   proxyPort: number,
   authority: string,
@@ -49,7 +49,7 @@ export async function askForTunnel(
   }
   if (end === -1) return { socket, head: bytes.toString() };
   const head = bytes.subarray(0, end + 4).toString();
-  // A server that speaks first may have spoken in the same piece.
+  // The bytes of a server that speaks first may be in the same piece.
   if (bytes.length > end + 4) socket.unshift(bytes.subarray(end + 4));
   return { socket, head };
 }
@@ -70,7 +70,7 @@ export async function dialProvider(
 export async function writeInPieces(socket: Socket, bytes: Buffer, random: Random): Promise<void> {
   const most = random.pick([3, 40, 700, 20_000]);
   for (let at = 0; at < bytes.length && !socket.destroyed; ) {
-    // Small pieces for heads and short bodies; what is long would take all day in threes.
+    // Small pieces for heads and short bodies; long bodies would take too long in pieces of three bytes.
     const length = random.integer(1, Math.max(most, Math.ceil(bytes.length / 200)));
     await new Promise<void>((resolve) => socket.write(bytes.subarray(at, at + length), () => resolve()));
     at += length;
@@ -84,7 +84,7 @@ export interface RawCall {
   body: object;
 }
 
-/** The calls by API; what the provider does with them is the scenario. */
+/** The calls by API. The scenario decides how the provider treats them. */
 export const rawCalls: Readonly<Record<string, (scenario: string, stream: boolean) => RawCall>> = {
   anthropic: (scenario, stream) => ({
     host: "api.anthropic.com",
@@ -127,7 +127,7 @@ function user(scenario: string) {
   return { role: "user", content: `Say — in Zürich 🧮. scenario: ${scenario}` };
 }
 
-/** How a request is written down: its header lines and framing differ, what it asks does not. */
+/** The forms of a request: its header lines and framing differ, its content does not. */
 export function writeRequest(call: RawCall, last: boolean, random: Random): Buffer {
   const body = Buffer.from(JSON.stringify(call.body, null, random.pick([0, 2])));
   const name = (text: string) => random.pick([text, text.toLowerCase(), text.toUpperCase()]);

@@ -30,8 +30,9 @@ interface Side {
 type Ending = (side: Side, random: SeededRandom) => void;
 
 /**
- * Node crashes where a TLS stream is used in the tick in which its TCP socket was reset or destroyed (docs/node-tls-reset.md);
- * that is what the daemon is tested for, so each of these touches the stream or the socket, and never both.
+ * Node crashes if a TLS stream is used in the tick in which its TCP socket was reset or destroyed
+ * (docs/node-tls-reset.md); that is what the daemon is tested for, so each of these touches the stream or the socket,
+ * and never both.
  */
 const endings: Readonly<Record<string, Ending>> = {
   reset: ({ bottom }) => resetSocket(bottom),
@@ -150,7 +151,7 @@ async function readHead(socket: Socket): Promise<string> {
   return head;
 }
 
-/** An upstream behind a parent proxy that ends connections in every phase, or serves them well. */
+/** An upstream behind a parent proxy that ends connections in every phase, or serves them normally. */
 interface Upstream {
   readonly url: string;
   readonly authority: CertificateAuthority;
@@ -219,7 +220,7 @@ async function openUpstream(): Promise<Upstream> {
   });
 }
 
-/** What a client goes on to send, and on which stream. */
+/** What a client sends next, and on which stream. */
 interface Opened {
   readonly stream: Socket;
   readonly parts: readonly (string | Buffer)[];
@@ -233,7 +234,7 @@ async function askForTunnel(socket: Socket, authority: string, random: SeededRan
   else await eventOrClose(socket, "data");
 }
 
-/** The ways into the proxy, each on a fresh connection. */
+/** The ways of using the proxy, each on a new connection. */
 const ways: Readonly<
   Record<string, (socket: Socket, meter: MeterProcess, random: SeededRandom) => Opened | Promise<Opened>>
 > = {
@@ -286,7 +287,7 @@ async function dial(meter: MeterProcess): Promise<Socket> {
   return socket;
 }
 
-/** The most patience that a client has with one connection, in milliseconds; then it resets it. */
+/** How long a client waits on one connection before it resets it, in milliseconds. */
 const patienceMs = 150;
 
 async function attack(meter: MeterProcess, seed: string): Promise<void> {
@@ -301,14 +302,14 @@ async function attack(meter: MeterProcess, seed: string): Promise<void> {
   clearTimeout(impatience);
 }
 
-/** A daemon in a process of its own between clients and upstreams that all misbehave. */
+/** A daemon in a separate process between misbehaving clients and upstreams. */
 export interface RelayFuzz {
   readonly meter: MeterProcess;
-  /** Runs so many connections, some at a time. Rejects as soon as the daemon has ended. */
+  /** Runs this number of connections, several at a time. Rejects as soon as the daemon has exited. */
   run(connections: number): Promise<void>;
   /** Makes one call through each way that leads to the provider, and rejects unless both are answered and recorded. */
   assertServes(): Promise<void>;
-  /** Waits until the daemon has as few sockets as at its start. */
+  /** Waits until the daemon has no more sockets than at its start. */
   socketsClosed(): Promise<void>;
   close(): Promise<void>;
 }
@@ -403,7 +404,7 @@ export async function openRelayFuzz(seed: string): Promise<RelayFuzz> {
     async socketsClosed() {
       if (process.platform !== "linux") return;
       await waitFor("the daemon's sockets to be closed", () => {
-        upstream.reset(); // those too that the daemon has opened since
+        upstream.reset(); // including those that the daemon has opened since
         return socketCount() <= socketsAtStart;
       });
     },

@@ -29,7 +29,7 @@ export interface ScriptedAnswer {
   readonly events?: readonly { readonly event?: string; readonly data: unknown }[];
 }
 
-/** Providers whose answers a test writes. Agents reach them through `createParentProxy()`. */
+/** Providers whose responses a test states. Agents reach them through `createParentProxy()`. */
 export interface ScriptedProvider {
   readonly hosts: readonly string[];
   readonly port: number;

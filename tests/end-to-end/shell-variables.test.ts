@@ -19,7 +19,7 @@ describe("a shell that init --apps configures", { skip, timeout: SUITE_TIMEOUT_M
         const proxy = `http://127.0.0.1:${meter.proxyPort}`;
         const file = join(home, "env.sh");
         writeFileSync(file, shellFile({ HTTPS_PROXY: proxy }, stateFile(home)));
-        // A new shell, started from one that was led to the meter.
+        // A new shell, started from one that uses the meter.
         const said = () =>
           execFileSync("sh", ["-c", `. '${file}'; printf %s "$HTTPS_PROXY"`], {
             encoding: "utf8",

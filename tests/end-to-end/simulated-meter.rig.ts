@@ -19,7 +19,7 @@ export interface Simulation {
   readonly parent: ParentProxy;
 }
 
-/** A daemon in a process of its own, and the simulated providers that it reaches through a company's proxy. */
+/** A daemon in a separate process, and the simulated providers that it reaches through a company's proxy. */
 export interface SimulatedMeter extends Simulation {
   readonly meter: MeterProcess;
   /** Stops the daemon if it is running, and starts it again on its home. */

@@ -26,7 +26,7 @@ fetch(${JSON.stringify(url)}, { method: "POST", headers: { "content-type": "appl
   .then(async (response) => process.exit(response.status === 200 && (await response.text()) ? 0 : 1));
 `;
 
-/** An agent of its own, as in the AWS SDK. */
+/** A separate HTTPS agent, as in the AWS SDK. */
 const byAgent = `
 const { Agent, request } = require("node:https");
 const call = request(${JSON.stringify(url)}, {
@@ -35,7 +35,7 @@ const call = request(${JSON.stringify(url)}, {
 call.end(process.argv[1]);
 `;
 
-/** The Node before proxy variables on this machine, if there is one. */
+/** A Node on this machine that is too old for proxy variables, if there is one. */
 function findOldNode(): string | null {
   for (const path of ["/usr/bin/node", "/usr/local/bin/node"]) {
     const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });

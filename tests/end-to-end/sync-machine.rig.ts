@@ -35,7 +35,7 @@ export interface SyncMachine {
   call(count: number, project?: string): Promise<void>;
   /** Runs a command that must succeed, and gives what it printed. On Node, commands run in this process. */
   run(...words: string[]): Promise<string>;
-  /** Runs a command, whatever comes of it. */
+  /** Runs a command and returns its result, even if it fails. */
   attempt(...words: string[]): Promise<Finished>;
   /** `meter cloud status --json`. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects, field by field.
@@ -45,7 +45,7 @@ export interface SyncMachine {
   connectStatus(): Promise<ConnectStatus>;
   /** `meter sync` likewise; whether everything was sent. */
   sync(): Promise<boolean>;
-  /** Ends the daemon at once, without a word, and starts it anew. */
+  /** Kills the daemon and starts a new one. */
   crash(): Promise<void>;
   close(): Promise<void>;
 }

@@ -24,7 +24,7 @@ const forms = [
   ...["gzip+until-close", "zstd+chunked+trailers+hints+shredded", "br+length+shredded+hints"],
 ];
 
-/** What goes wrong, or not as usual, and still has to arrive as it was sent. */
+/** Failures and unusual cases that must still arrive unchanged. */
 const outcomes = [
   ...["unauthorised", "rate-limit", "quota", "overloaded", "server-error", "bad-request", "not-found"],
   ...[
@@ -43,7 +43,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
   const rig = useSimulatedMeter("transparency");
   let rowsSeen = 0;
 
-  /** The rows that came since the last look, as many as the provider has new entries. */
+  /** Returns the rows since the last call, as many as the provider has new entries. */
   async function newRows(ledgerFrom: number) {
     await rig.simulation.idle();
     const entries = rig.simulation.calls.slice(ledgerFrom);
@@ -269,7 +269,7 @@ describe("bytes through the whole daemon", { skip: onNodeOnly, timeout: SUITE_TI
       const [entry] = await assertRows(ledgerFrom);
       const connection = rig.simulation.connections[entry!.connection]!;
       assert.ok(Buffer.concat(connection.sent).equals(received.bytes));
-      // The head says where it goes; all that follows it is as it was.
+      // The head states the target; everything after it is unchanged.
       const upstream = Buffer.concat(connection.received);
       const bodyOf = (bytes: Buffer) => bytes.subarray(bytes.indexOf("\r\n\r\n"));
       assert.ok(bodyOf(upstream).equals(bodyOf(sent)));

@@ -30,7 +30,7 @@ const ANSWER = JSON.stringify({
 });
 
 describe("hosts that the meter does not know", { timeout: SUITE_TIMEOUT_MS, skip: onNodeOnly }, () => {
-  // A company's gateway that answers like OpenAI's API, and an AI service behind a tunnel that nobody reads.
+  // A company's gateway that answers like OpenAI's API, and an AI service behind a tunnel that is not read.
   const gateway = createHttpServer((request, response) => {
     request.resume().on("end", () => response.setHeader("content-type", "application/json").end(ANSWER));
   });

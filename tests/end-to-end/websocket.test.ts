@@ -8,7 +8,7 @@ import { meterWords, onNodeOnly, runProgram, SUITE_TIMEOUT_MS } from "./meter-pr
 import { dialProvider } from "./raw-client.rig.ts";
 import { useSimulatedMeter } from "./simulated-meter.rig.ts";
 
-/** Asks twice over Node's own WebSocket, which offers compression, and ends. */
+/** Makes two requests over Node's own WebSocket, which offers compression, and exits. */
 const nodeClient = `
 const socket = new WebSocket(process.argv[1]);
 let answers = 0;
@@ -30,7 +30,7 @@ describe("WebSocket sessions through the whole daemon", {
   const rig = useSimulatedMeter("sessions");
   let seen = 0;
 
-  /** Opens a session as an application does: through the proxy, which it takes for the provider. */
+  /** Opens a session through the proxy, as an application does. */
   async function open(path: string): Promise<WebSocket> {
     const socket = await dialProvider(rig.meter, "api.openai.com");
     const client = new WebSocket(`ws://api.openai.com${path}`, { createConnection: () => socket });
@@ -38,7 +38,7 @@ describe("WebSocket sessions through the whole daemon", {
     return client;
   }
 
-  /** Sends a request and gives the types of what was answered, up to the one that ends it. */
+  /** Sends a request and returns the types of the events up to the last one. */
   function ask(client: WebSocket, message: object, ends: RegExp): Promise<string[]> {
     const types: string[] = [];
     return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ describe("WebSocket sessions through the whole daemon", {
     });
   }
 
-  /** The rows since the last look, held against what the provider has in its books since then. */
+  /** Returns the rows since the last call after comparing them with the provider's calls since then. */
   async function assertRows() {
     const entries = rig.simulation.calls.slice(seen);
     const rows = (await rig.meter.waitForRows(rig.simulation.calls.length)).slice(seen);

@@ -16,7 +16,7 @@ interface Answer {
 export interface SimulatedClaude {
   /** Calls through the gateway in a session. Null if the response is no success. */
   call(session: string, text: string): Promise<Answer | null>;
-  /** Begins a stream and gives it up. */
+  /** Begins a stream and aborts it. */
   abort(session: string, text: string): Promise<void>;
   /** Adds a line to the log of a session. */
   log(session: string, answer: Answer, members?: { readonly at?: number; readonly output?: number }): void;

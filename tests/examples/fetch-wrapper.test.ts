@@ -7,7 +7,7 @@ const CHAT = "https://api.openai.com/v1/chat/completions";
 const usage = { prompt_tokens: 10, completion_tokens: 2 };
 const ask = { method: "POST", body: JSON.stringify({ model: "gpt-4o-mini", messages: [] }) };
 
-/** A wrapper over a made-up answer, and the calls that it reports. */
+/** A wrapper over an invented response, and the calls that it reports. */
 function meterAnswer(answer: () => Response | Promise<Response>) {
   const calls: MeteredCall[] = [];
   const seen: Request[] = [];

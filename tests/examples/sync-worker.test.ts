@@ -24,7 +24,7 @@ function recordOf(number: number): MetadataRecord {
   return parsed.value;
 }
 
-/** Runs one requested sync against made-up answers. */
+/** Runs one requested sync against invented responses. */
 async function syncOnce(file: string, answers: readonly (() => Response)[]) {
   const store = openJsonFileStore(join(directory, file));
   const waiting = [...answers];

@@ -11,7 +11,7 @@ import {
 import { midStreamError } from "./provider-errors.ts";
 
 interface ContentBlock {
-  /** As in a whole message. */
+  /** As in a complete message. */
   whole: Record<string, unknown>;
   /** As in `content_block_start`. */
   start: Record<string, unknown>;
@@ -36,7 +36,7 @@ export function answerAnthropicMessages(call: ProviderCall): Answer {
     scenario.outcome === "incomplete" ? "max_tokens" : scenario.traits.has("tools") ? "tool_use" : "end_turn";
 
   const cacheWrite = numbers.cacheWrite5m + numbers.cacheWrite1h;
-  // What a server tool brought is input that the stream's start can't know yet.
+  // Input from a server tool is not known at the start of the stream.
   const laterInput = numbers.toolResultInput;
   const output = numbers.visibleOutput + numbers.thinking;
   const outputDetails = numbers.thinking > 0 ? { thinking_tokens: numbers.thinking } : null;
@@ -215,7 +215,7 @@ function contentBlocks(call: ProviderCall): ContentBlock[] {
     const id = `toolu_01${random.text(22)}`;
     const caller = { type: "direct" };
     const name = toolName(call.body.tools);
-    // Anthropic sends an empty piece first, then cuts the JSON where it likes.
+    // Anthropic sends an empty piece first, then splits the JSON anywhere.
     const cuts = ["", '{"city": "Z', 'ürich", "uni', 't": "celsius"}'];
     blocks.push({
       whole: { type: "tool_use", id, caller, name, input: JSON.parse(cuts.join("")) },
@@ -231,7 +231,7 @@ function toolName(tools: unknown): string {
   return typeof first === "object" && first !== null && "name" in first ? String(first.name) : "get_weather";
 }
 
-/** The headers that Anthropic sends with each answer, errors too. */
+/** The headers that Anthropic sends with each response, including errors. */
 export function commonHeaders(call: ProviderCall): readonly (readonly [string, string])[] {
   return [
     ["request-id", `req_011C${call.random.text(20)}`],

@@ -120,7 +120,7 @@ type Usage = Readonly<Record<string, number | undefined>> & {
   cache_creation?: Record<string, number>;
 };
 
-/** The disjoint counts as a careful user of the SDK would work them out. */
+/** The disjoint counts as a careful user of the SDK would compute them. */
 function readSdkUsage(entry: SimulatedCall, usage: Usage): TokenCounts {
   switch (entry.api) {
     case "anthropic.messages": {

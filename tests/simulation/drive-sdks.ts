@@ -7,7 +7,7 @@ import type { CallOutcome } from "../../examples/demo/call-log.ts";
 /** The client programs in `examples/demo`. */
 export type SdkClient = "anthropic" | "openai" | "google" | "compatible" | "ollama";
 
-/** Where the clients find each provider in gateway mode. */
+/** The base URL of each provider in gateway mode. */
 export interface BaseUrls {
   anthropic: string;
   /** With the version, as OpenAI's SDK wants it: `…/openai/v1`. */
@@ -34,7 +34,7 @@ export interface DriveOptions {
   cwd: string;
   /** Proxy mode: what `meter run` sets. */
   proxyUrl?: string;
-  /** Trusted beside the system's roots. */
+  /** Trusted besides the system's roots. */
   caFile?: string;
   /** Gateway mode. */
   baseUrls?: BaseUrls;

@@ -190,7 +190,7 @@ export function chooseServiceTier({ provider, scenario }: ProviderCall): string 
   return scenario.traits.has("priority") ? "priority" : "default";
 }
 
-/** The headers that OpenAI and the providers like it send with each answer, errors too. */
+/** The headers that OpenAI and similar providers send with each response, including errors. */
 export function commonHeaders(call: ProviderCall): readonly (readonly [string, string])[] {
   return [
     ["x-request-id", `req_${call.random.text(32, hexDigits)}`],

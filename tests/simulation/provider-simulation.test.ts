@@ -7,7 +7,7 @@ import { connect as connectTls } from "node:tls";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { createParentProxy, createProviderSimulation, listen, type ProviderSimulation } from "./mod.ts";
 
-// Raw sockets on purpose: what is checked here are bytes, and a client that hides them can't see them.
+// Raw sockets, because the tests compare bytes that an HTTP client hides.
 const onNode = !("Deno" in globalThis) && !("Bun" in globalThis);
 
 describe("createProviderSimulation()", {
@@ -200,7 +200,7 @@ describe("createProviderSimulation()", {
       places.toSorted((a, b) => a - b),
     );
     assert.equal(new Set(entries.map(({ connection }) => connection)).size, 1);
-    // Two equal requests are two calls.
+    // Two equal requests are separate calls.
     assert.notEqual(entries[1]!.responseId, entries[2]!.responseId);
   });
 
@@ -349,7 +349,7 @@ describe("createParentProxy()", { skip: onNode ? false : "the simulation stands 
   });
 });
 
-/** Undoes the chunked coding; fails on anything odd. */
+/** Decodes the chunked coding; throws for anything unusual. */
 function dechunk(bytes: Buffer): Buffer {
   const pieces: Buffer[] = [];
   for (let at = 0; ; ) {

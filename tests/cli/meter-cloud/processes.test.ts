@@ -28,7 +28,7 @@ const skip =
       ? false
       : `NOT TESTED: ${missingPostgres()}`;
 
-/** After this long, milliseconds, something hangs. */
+/** The time limit of the suite, in milliseconds. */
 const timeout = 300_000;
 
 const BATCH_SIZE = 20;
