@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { LOG_FORMATS } from "../../core/metering/agent-logs/log-formats.ts";
-import type { LogLocation } from "../../core/metering/agent-logs/log-locations.ts";
+import type { LogLocation, ReportLocation } from "../../core/metering/agent-logs/log-locations.ts";
 import type { Millis } from "../../core/values/time.ts";
 
 /** The identity and the size of a file. The size of a database includes its -wal. */
@@ -13,12 +13,15 @@ export interface LogFileFacts {
   readonly modifiedAt: Millis;
 }
 
-/** A file of an agent. */
-export interface FoundLog extends LogFileFacts, Pick<LogLocation, "agent" | "format"> {
+/** A file of a location. */
+export interface FoundFile extends LogFileFacts {
   readonly path: string;
-  /** The path below the folder of the logs, with `/` between folders. */
+  /** The path below the folder of the location, with `/` between folders. */
   readonly relativePath: string;
 }
+
+/** A log of an agent. */
+export interface FoundLog extends FoundFile, Pick<LogLocation, "agent" | "format"> {}
 
 /** How deep folders are searched. */
 const MAX_DEPTH = 8;
@@ -27,18 +30,31 @@ const MAX_DEPTH = 8;
 export async function findLogFiles(locations: readonly LogLocation[]): Promise<FoundLog[]> {
   const found = new Map<string, FoundLog>();
   for (const location of locations) {
-    // The folder itself may be a link, as in a repository of settings.
-    const root = await realpath(location.folder).catch(() => null);
-    if (root === null) continue;
-    for await (const relativePath of walk(root, "", MAX_DEPTH)) {
-      if (!location.files.test(relativePath)) continue;
-      const path = join(root, ...relativePath.split("/"));
-      const facts = await readLogFacts(path, LOG_FORMATS[location.format].kind === "rows");
-      const { agent, format } = location;
-      if (facts !== null) found.set(`${format} ${path}`, { ...facts, agent, format, path, relativePath });
-    }
+    const { agent, format } = location;
+    for await (const file of filesOf(location, LOG_FORMATS[format].kind === "rows"))
+      found.set(`${format} ${file.path}`, { ...file, agent, format });
   }
   return [...found.values()];
+}
+
+/** Finds the files of the locations of reports, as `findLogFiles()`. */
+export async function findReportFiles(locations: readonly ReportLocation[]): Promise<FoundFile[]> {
+  const found = new Map<string, FoundFile>();
+  for (const location of locations)
+    for await (const file of filesOf(location, false)) found.set(file.path, file);
+  return [...found.values()];
+}
+
+async function* filesOf({ folder, files }: ReportLocation, isDatabase: boolean): AsyncGenerator<FoundFile> {
+  // The folder itself may be a link, as in a repository of settings.
+  const root = await realpath(folder).catch(() => null);
+  if (root === null) return;
+  for await (const relativePath of walk(root, "", MAX_DEPTH)) {
+    if (!files.test(relativePath)) continue;
+    const path = join(root, ...relativePath.split("/"));
+    const facts = await readLogFacts(path, isDatabase);
+    if (facts !== null) yield { ...facts, path, relativePath };
+  }
 }
 
 async function* walk(root: string, folder: string, depth: number): AsyncGenerator<string> {

@@ -2,16 +2,28 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import process from "node:process";
 import type { LogAgent } from "../../core/metering/agent-logs/log-entry.ts";
-import { type LogLocation, logLocations } from "../../core/metering/agent-logs/log-locations.ts";
+import {
+  type LogLocation,
+  type LogPlaces,
+  logLocations,
+  type ReportLocation,
+  reportLocations,
+} from "../../core/metering/agent-logs/log-locations.ts";
 import { formatQuantity } from "../../core/values/text/format-quantity.ts";
 import type { CommandContext } from "../program/command-context.ts";
 import { confirm } from "../program/confirm.ts";
 import { formatBytes } from "../render/format-bytes.ts";
 
 /** Returns the folders in which agents write logs. */
-export function findLogLocations(env: CommandContext["env"]): LogLocation[] {
+export const findLogLocations = (env: CommandContext["env"]): LogLocation[] => logLocations(placesOf(env));
+
+/** Returns the folders in which agents write reports of their own usage. */
+export const findReportLocations = (env: CommandContext["env"]): ReportLocation[] =>
+  reportLocations(placesOf(env));
+
+function placesOf(env: CommandContext["env"]): LogPlaces {
   const home = (process.platform === "win32" ? env.USERPROFILE : env.HOME) ?? homedir();
-  return logLocations({ env, home, platform: process.platform });
+  return { env, home, platform: process.platform };
 }
 
 /** The agents as their makers write them. */

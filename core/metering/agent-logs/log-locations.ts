@@ -10,6 +10,9 @@ export interface LogLocation {
   readonly files: RegExp;
 }
 
+/** A folder that may contain files in which an agent reports its own usage by OpenTelemetry. */
+export type ReportLocation = Pick<LogLocation, "folder" | "files">;
+
 /** What determines where agents write: see `logLocations()`. */
 export interface LogPlaces {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -80,6 +83,25 @@ export function logLocations(places: LogPlaces): LogLocation[] {
     ...at("kilo", "kilo_tasks", tasks("kilocode.kilo-code"), taskFile),
     ...at("pi", "pi", inEach(own("PI_CODING_AGENT_DIR", join(home, ".pi", "agent")), "sessions"), /\.jsonl$/),
     ...at("droid", "droid", [join(home, ".factory", "sessions")], /\.settings\.json$/),
+  ];
+}
+
+/**
+ * Returns the folders with the files that Copilot CLI writes if it reports its usage to files. `COPILOT_OTEL_FILE_EXPORTER_PATH` names
+ * one file.
+ */
+export function reportLocations({ env, home, platform }: LogPlaces): ReportLocation[] {
+  const separator = platform === "win32" ? "\\" : "/";
+  const stated = env.COPILOT_OTEL_FILE_EXPORTER_PATH ?? "";
+  const cut = Math.max(stated.lastIndexOf("/"), stated.lastIndexOf(separator));
+  const name = stated.slice(cut + 1).replace(/[^\w]/g, "\\$&");
+  const homes = [env.COPILOT_HOME ?? "", [home, ".copilot"].join(separator)];
+  return [
+    ...homes
+      .filter((folder) => folder !== "")
+      .map((folder) => ({ folder: [folder, "otel"].join(separator), files: /\.jsonl$/ })),
+    // A name without a folder is relative to where Copilot ran, which is not known.
+    ...(cut < 1 ? [] : [{ folder: stated.slice(0, cut), files: new RegExp(`^${name}$`) }]),
   ];
 }
 

@@ -47,3 +47,10 @@ export interface ClientReport {
   /** The part of the client that made the request, as the client names it. */
   readonly querySource: string | null;
 }
+
+/** Whether a report has neither a token count nor a cost. */
+export const statesNothing = ({
+  tokens,
+  statedCostPicoUsd,
+}: Pick<ClientReport, "tokens" | "statedCostPicoUsd">): boolean =>
+  statedCostPicoUsd === null && Object.values(tokens).every((count) => count === null);

@@ -1,8 +1,9 @@
 import type { TokenCounts } from "../../values/record.ts";
 import type { Millis } from "../../values/time.ts";
 import { type Members, membersOf, objectsOf, readText } from "../agent-logs/readers/members.ts";
-import { readCount, splitTotal } from "../usage/token-counts.ts";
-import type { ClientReport, ReportingClient } from "./client-report.ts";
+import { readCount } from "../usage/token-counts.ts";
+import { type ClientReport, type ReportingClient, statesNothing } from "./client-report.ts";
+import { readCopilotSpan } from "./copilot-span.ts";
 import {
   type Attributes,
   readAnyValue,
@@ -15,6 +16,7 @@ import {
   readUsdAttribute,
 } from "./otlp-attributes.ts";
 import type { OtlpSignal } from "./otlp-shapes.ts";
+import { splitCounts } from "./split-counts.ts";
 import { mergePoints, type UsagePoint } from "./usage-points.ts";
 
 /** What a client's own statement of a request is called, and the attributes of its counts. */
@@ -71,28 +73,6 @@ const REQUEST_EVENTS: Readonly<Record<string, RequestEvent>> = {
     },
   },
 };
-
-/** Counts whose input includes what was read from and written to a cache, and whose output includes reasoning. */
-function splitCounts(total: {
-  readonly input: number | null;
-  readonly cacheRead: number | null;
-  readonly cacheWrite?: number | null;
-  readonly output?: number | null;
-  readonly reasoning?: number | null;
-}): TokenCounts {
-  const { input, cacheRead, cacheWrite = null, output = null, reasoning = null } = total;
-  const inputs = splitTotal(input, [cacheRead, cacheWrite]);
-  const outputs = splitTotal(output, [reasoning]);
-  return {
-    // Parts that exceed their total make both of them unknown.
-    promptTokens: inputs.consistent ? inputs.rest : null,
-    cacheReadTokens: cacheRead,
-    cacheWriteTokens: cacheWrite,
-    cacheWrite1hTokens: null,
-    completionTokens: outputs.consistent ? outputs.rest : null,
-    thinkingTokens: reasoning,
-  };
-}
 
 /**
  * Reads the usage that the export request of a client states: a parsed JSON payload, or a decoded protobuf one. Only the names that
@@ -159,52 +139,21 @@ function readLogRecord(record: Members, resource: Attributes, receivedAt: Millis
     responseId: readAttributeId(attributes, "response_id"),
     querySource: readAttributeName(attributes, "query_source"),
   };
-  if (isEmpty(report)) return [];
+  if (statesNothing(report)) return [];
   // The number of the event tells requests with the same counts apart.
   const sequence = readNumber(attributes.get("event.sequence"));
   const own = [client, event, session, model, Object.values(tokens), providerRequestId, sequence];
   return [{ key: JSON.stringify([...own, nanos === undefined ? null : String(nanos)]), ...report }];
 }
 
-/** Operations of spans that are one request to a model. `invoke_agent` contains others and is left out. */
-const OPERATIONS: ReadonlySet<unknown> = new Set(["chat", "generate_content", "text_completion"]);
-
 /** Reads a span of Copilot, with the attributes of OpenTelemetry's GenAI conventions. */
 function readSpan(span: Members, resource: Attributes, receivedAt: Millis): ClientReport[] {
-  const attributes = readAttributes(span);
   const service = resource.get("service.name");
   if (typeof service !== "string" || !/^(?:github-)?copilot\b/.test(service)) return [];
-  if (!OPERATIONS.has(attributes.get("gen_ai.operation.name"))) return [];
-  const counts = splitCounts({
-    input: readTokens(attributes, "gen_ai.usage.input_tokens"),
-    cacheRead: readTokens(attributes, "gen_ai.usage.cache_read.input_tokens"),
-    cacheWrite: readTokens(attributes, "gen_ai.usage.cache_creation.input_tokens"),
-    output: readTokens(attributes, "gen_ai.usage.output_tokens"),
-    reasoning: readTokens(attributes, "gen_ai.usage.reasoning.output_tokens"),
-  });
-  const ids = [readText(span.traceId)?.slice(0, 64) ?? null, readText(span.spanId)?.slice(0, 64) ?? null];
-  const report: Omit<ClientReport, "key"> = {
-    client: "copilot",
-    scope: "request",
-    event: "chat",
-    session: readAttributeId(attributes, "gen_ai.conversation.id"),
-    at: readNanos(span.endTimeUnixNano) ?? receivedAt,
-    startedAt: null,
-    model:
-      readAttributeName(attributes, "gen_ai.response.model") ??
-      readAttributeName(attributes, "gen_ai.request.model") ??
-      "unknown",
-    tokens: counts,
-    statedCostPicoUsd: null,
-    providerRequestId: null,
-    responseId: readAttributeId(attributes, "gen_ai.response.id"),
-    querySource: null,
-  };
-  return isEmpty(report) ? [] : [{ key: JSON.stringify(["copilot", ...ids, report.responseId]), ...report }];
+  const at = readNanos(span.endTimeUnixNano) ?? receivedAt;
+  const report = readCopilotSpan(span, readAttributes(span), at);
+  return report === null ? [] : [report];
 }
-
-const isEmpty = ({ tokens, statedCostPicoUsd }: Pick<ClientReport, "tokens" | "statedCostPicoUsd">) =>
-  statedCostPicoUsd === null && Object.values(tokens).every((count) => count === null);
 
 /** The metrics that count tokens and cost, and the kinds of tokens that their points state. */
 const METRICS: Readonly<

@@ -22,6 +22,7 @@ import type { Store } from "../../../../daemon/store/port/store.ts";
 import type { CommandContext } from "../../../program/command-context.ts";
 import { findLogLocations } from "../../../records/offer-import.ts";
 import { readAgentFile } from "../../../records/read-agent-file.ts";
+import { readReportFiles } from "./read-report-files.ts";
 
 /** The period to compare, and the rates with which entries of logs are priced. */
 interface Selection extends Pick<Evidence, "dayOf"> {
@@ -58,6 +59,9 @@ export async function gatherEvidence(
     else wire.push(toWireEvidence(record));
   }
   const read = await readLogs(context, from, to);
+  const files = await readReportFiles(context.env, from, to);
+  const received = store.clientReports.read({ from, to });
+  const isReceived = new Set(received.map(({ key }) => key));
   const matches = new Map(
     store.logs.matchesOf(wire.map(({ requestId }) => requestId)).map((match) => [match.entryId, match]),
   );
@@ -76,10 +80,10 @@ export async function gatherEvidence(
     );
   const evidence = {
     ...{ wire, dayOf, log: [...log.values()], faults: read.faults },
-    client: store.clientReports.read({ from, to }),
+    client: [...received, ...files.reports.filter(({ key }) => !isReceived.has(key))],
     firstWireAt: store.logs.firstWireCall(null),
   };
-  return { evidence, problems: read.problems };
+  return { evidence, problems: [...read.problems, ...files.problems] };
 }
 
 function* readRecords({ records }: Selection["store"], from: Millis, to: Millis): Generator<StoredRequest> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LOG_AGENTS } from "../../../../core/metering/agent-logs/log-entry.ts";
-import { logLocations } from "../../../../core/metering/agent-logs/log-locations.ts";
+import { logLocations, reportLocations } from "../../../../core/metering/agent-logs/log-locations.ts";
 
 const linux = { env: {}, home: "/home/me", platform: "linux" };
 const foldersOf = (places: Parameters<typeof logLocations>[0], format: string) =>
@@ -113,5 +113,30 @@ describe("logLocations()", () => {
       ["droid", "-w/1.jsonl", false],
     ];
     for (const [format, path, taken] of cases) assert.equal(takes(format, path), taken, `${format} ${path}`);
+  });
+});
+
+describe("reportLocations()", () => {
+  const takes = (places: Parameters<typeof reportLocations>[0], folder: string, path: string) =>
+    reportLocations(places).some((each) => each.folder === folder && each.files.test(path));
+
+  it("finds the folder of Copilot CLI, and the one that a variable names", () => {
+    assert.ok(takes(linux, "/home/me/.copilot/otel", "a.jsonl"));
+    assert.ok(!takes(linux, "/home/me/.copilot/otel", "a.json"));
+    const moved = { ...linux, env: { COPILOT_HOME: "/c" } };
+    assert.ok(takes(moved, "/c/otel", "a.jsonl") && takes(moved, "/home/me/.copilot/otel", "a.jsonl"));
+    const windows = { env: {}, home: "C:\\Users\\me", platform: "win32" };
+    assert.ok(takes(windows, "C:\\Users\\me\\.copilot\\otel", "a.jsonl"));
+  });
+
+  it("takes exactly the file that a variable names", () => {
+    const stated = (platform: string, path: string) => ({
+      ...{ ...linux, platform, env: { COPILOT_OTEL_FILE_EXPORTER_PATH: path } },
+    });
+    assert.ok(takes(stated("linux", "/t/a+b.log"), "/t", "a+b.log"));
+    assert.ok(!takes(stated("linux", "/t/a+b.log"), "/t", "aab.log"));
+    assert.ok(!takes(stated("linux", "/t/a+b.log"), "/t", "x/a+b.log"));
+    assert.ok(takes(stated("win32", "D:\\t\\a.jsonl"), "D:\\t", "a.jsonl"));
+    assert.equal(reportLocations(stated("linux", "a.jsonl")).length, 1);
   });
 });

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { sampleRecord } from "../../../daemon/store/sample-records.rig.ts";
+import { createSampleHome, runWords } from "../../run-command.rig.ts";
+
+const AT = Date.now() - 60_000;
+
+const tokens = {
+  ...{ promptTokens: 500, cacheReadTokens: 4000, cacheWriteTokens: 500, cacheWrite1hTokens: null },
+  ...{ completionTokens: 200, thinkingTokens: null },
+};
+
+/** A span of a request, as Copilot CLI writes it. */
+const span = (responseId: string, operation = "chat") =>
+  `${JSON.stringify({
+    ...{ type: "span", name: `${operation} claude-sonnet-5`, traceId: "t", spanId: responseId },
+    endTime: [AT / 1000, 0],
+    attributes: {
+      "gen_ai.operation.name": operation,
+      "gen_ai.response.model": "claude-sonnet-5",
+      "gen_ai.response.id": responseId,
+      "gen_ai.conversation.id": "cp-1",
+      "gen_ai.usage.input_tokens": 5000,
+      "gen_ai.usage.output_tokens": 200,
+      "gen_ai.usage.cache_read.input_tokens": 4000,
+      "gen_ai.usage.cache_creation.input_tokens": 500,
+    },
+  })}\n`;
+
+describe("meter reconcile logs", () => {
+  it("joins what Copilot CLI reports in files with the calls of the proxy, each span once", async () => {
+    const user = mkdtempSync(join(tmpdir(), "meter-user-"));
+    const otel = join(user, ".copilot", "otel");
+    mkdirSync(otel, { recursive: true });
+    writeFileSync(
+      join(otel, "a.jsonl"),
+      `${span("msg_1")}${span("msg_1", "invoke_agent")}${span("msg_2")}{"type":"span","gen_ai.usage`,
+    );
+    const own = join(user, "own.log");
+    writeFileSync(own, span("msg_1"));
+    const { home, remove } = await createSampleHome((store) =>
+      store.records.insert([
+        sampleRecord({
+          ...{ client: "copilot", model: "claude-sonnet-5", sessionId: "cp-1", sessionSource: "stated" },
+          ...{ requestedAt: AT - 900, latencyMs: 900, providerResponseId: "msg_1", tokens },
+        }),
+      ]),
+    );
+    try {
+      const { stdout, stderr } = await runWords(home, ["reconcile", "logs", "--json"], {
+        ...{ HOME: user, USERPROFILE: user, COPILOT_OTEL_FILE_EXPORTER_PATH: own },
+      });
+      assert.ok(stdout.startsWith("{"), stderr);
+      const { days } = JSON.parse(stdout) as {
+        readonly days: readonly { agreed: number; differences: readonly { kind: string; calls: number }[] }[];
+      };
+      // The second span is of a call that neither the proxy nor an imported log knows.
+      assert.deepEqual(
+        days.map(({ agreed, differences }) => [agreed, differences.length]),
+        [[1, 1]],
+        stdout,
+      );
+    } finally {
+      remove();
+      rmSync(user, { recursive: true, force: true });
+    }
+  });
+});
