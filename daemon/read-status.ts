@@ -11,6 +11,8 @@ import {
   type DaemonStatus,
   findDaemonFault,
 } from "./api/daemon-status.ts";
+import { TELEMETRY_PATH } from "./api/telemetry-path.ts";
+import { readLastReport, type TelemetryStatus } from "./api/telemetry-status.ts";
 import { budgetViews, describeBudgetTroubles } from "./budgets/budget-views.ts";
 import type { OtlpStatus } from "./otlp/otlp-service.ts";
 import type { RunningDaemon } from "./running-daemon.ts";
@@ -58,6 +60,7 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
         .map(({ lastSeenAt, ...program }) => ({ ...program, last_seen: new Date(lastSeenAt).toISOString() })),
     },
     api: { port: daemon.served.port },
+    telemetry: daemon.config.receiveTelemetry === true ? readTelemetry(daemon) : null,
     store: { ...readStoreHealth(daemon), set_aside: store.setAsidePath, bodies_held: sweep.held },
     last_24_hours: {
       coverage,
@@ -70,6 +73,12 @@ export function readStatus(daemon: RunningDaemon): DaemonStatus {
     warnings: listWarnings(daemon),
   };
 }
+
+const readTelemetry = ({ ports, refusals }: RunningDaemon): TelemetryStatus => ({
+  path: TELEMETRY_PATH,
+  last_report: readLastReport(ports.store.clientReports),
+  ...refusals.read(),
+});
 
 function listWarnings(daemon: RunningDaemon): readonly string[] {
   const { ports, config, budgets } = daemon;

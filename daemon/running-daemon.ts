@@ -1,4 +1,5 @@
 import type { Millis } from "../core/values/time.ts";
+import type { TelemetryRefusals } from "./api/telemetry-status.ts";
 import type { FollowedGate } from "./budgets/follow-gate.ts";
 import type { DaemonConfig, DaemonPorts } from "./daemon.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -18,6 +19,7 @@ export interface RunningDaemon extends Pipeline {
   readonly proxy: RunningProxy;
   /** How often the proxy thread was replaced. */
   restarts(): number;
+  readonly refusals: TelemetryRefusals;
   readonly sweep: BodySweep;
   readonly watchdog: RunningWatchdog;
   stopHeartbeat(): void;

@@ -3,6 +3,7 @@ import type { Millis } from "../core/values/time.ts";
 import { createApi } from "./api/app.ts";
 import { createCloudApi } from "./api/cloud-api.ts";
 import { hasBearerSecret } from "./api/has-bearer-secret.ts";
+import { createTelemetryRefusals, type TelemetryRefusals } from "./api/telemetry-status.ts";
 import { followGate } from "./budgets/follow-gate.ts";
 import { provisionalGate } from "./budgets/provisional-gate.ts";
 import type { Daemon, DaemonConfig, DaemonPorts } from "./daemon.ts";
@@ -43,7 +44,8 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     throw cause;
   };
   // The API listens first, so that the proxy knows the API's port and refuses to connect to it.
-  const api = { ...pipeline, startedAt, allowedHosts, getRunning };
+  const refusals = createTelemetryRefusals(ports.now);
+  const api = { ...pipeline, startedAt, allowedHosts, refusals, getRunning };
   const served = await serveApi(ports, config, api).catch(abandon);
   const sink = createProxySink(ports, pipeline);
   const proxy = await listenAsProxy(ports, config, served.port, sink).catch(async (cause: unknown) => {
@@ -55,6 +57,7 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
     ports,
     config,
     startedAt,
+    refusals,
     served,
     proxy,
     restarts: () => sink.restarts,
@@ -90,12 +93,13 @@ export async function startDaemon(ports: DaemonPorts, config: DaemonConfig): Pro
 interface ApiParts extends Pipeline {
   readonly startedAt: Millis;
   readonly allowedHosts: Set<string>;
+  readonly refusals: TelemetryRefusals;
   getRunning(): RunningDaemon;
 }
 
 /** Serves the loopback API. */
 async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiParts): Promise<ServedApi> {
-  const { capture, feed, counters, limits, budgets, startedAt, allowedHosts, getRunning } = parts;
+  const { capture, feed, counters, limits, budgets, startedAt, allowedHosts, refusals, getRunning } = parts;
   const { log, cloud } = ports;
   const token = config.loopbackToken;
   const port = () => served.port;
@@ -106,7 +110,9 @@ async function serveApi(ports: DaemonPorts, config: DaemonConfig, parts: ApiPart
     token,
     port,
     isKnownHost: ports.registry.isProviderHost,
-    ...(config.receiveTelemetry === true && { telemetry: { ...ports, reports: ports.store.clientReports } }),
+    ...(config.receiveTelemetry === true && {
+      telemetry: { ...ports, reports: ports.store.clientReports, onRefused: refusals.add },
+    }),
     ...(config.authorityFile !== undefined && { authorityFile: config.authorityFile }),
     health: () => readHealth(getRunning()),
     status: () => readStatus(getRunning()),

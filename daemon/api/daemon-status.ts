@@ -7,6 +7,7 @@ import type { WatchdogStatus } from "../../core/operations/watchdog/watchdog-mac
 import type { BillingMode } from "../../core/values/record.ts";
 import type { ProxyCounters } from "../proxy/counters.ts";
 import type { RecordWriterHealth } from "../store/record-writer.ts";
+import type { TelemetryStatus } from "./telemetry-status.ts";
 import type { UnpricedModelStatus } from "./unpriced-models.ts";
 
 /** The daemon's status at `/v1/status`. Times are ISO 8601 in UTC. */
@@ -29,6 +30,8 @@ export interface DaemonStatus {
     distrusting_programs?: readonly (DistrustFacts & { readonly last_seen: string })[];
   };
   api: { port: number };
+  /** The receiver of OpenTelemetry; null if it is off. Older daemons do not state it. */
+  telemetry?: TelemetryStatus | null;
   store: RecordWriterHealth & {
     /** Where a corrupt database was moved since this daemon started, else null. */
     set_aside: string | null;

@@ -21,6 +21,8 @@ export interface TelemetryPorts {
   readonly reports: Pick<ClientReportStore, "save">;
   readonly createDecoder: CreateContentDecoder;
   readonly redact: Redact;
+  /** Called when a payload was refused, with the reason as a sentence that does not quote it. */
+  onRefused?(reason: string): void;
   sha256Hex(text: string): string;
   now(): Millis;
 }
@@ -31,14 +33,25 @@ export interface TelemetryPorts {
  */
 export function createTelemetryRoutes(ports: TelemetryPorts): Hono {
   const routes = new Hono();
-  const tooLarge = (context: Context) =>
-    problem(context, 413, "body_too_large", `The payload is larger than ${MAX_TELEMETRY_BYTES} bytes.`);
-  routes.use(bodyLimit({ maxSize: MAX_TELEMETRY_BYTES, onError: tooLarge }));
-  for (const signal of SIGNALS) routes.post(`/v1/${signal}`, (context) => receive(ports, [signal], context));
+  const refuse: Refuse = (context, status, code, detail) => {
+    ports.onRefused?.(detail);
+    return problem(context, status, code, detail);
+  };
+  routes.use(
+    bodyLimit({
+      maxSize: MAX_TELEMETRY_BYTES,
+      onError: (context) =>
+        refuse(context, 413, "body_too_large", `The payload is larger than ${MAX_TELEMETRY_BYTES} bytes.`),
+    }),
+  );
+  for (const signal of SIGNALS)
+    routes.post(`/v1/${signal}`, (context) => receive(ports, [signal], context, refuse));
   // Versions of Gemini CLI append nothing and send JSON, whose members name the signal.
-  routes.post("/", (context) => receive(ports, SIGNALS, context));
+  routes.post("/", (context) => receive(ports, SIGNALS, context, refuse));
   return routes;
 }
+
+type Refuse = (context: Context, status: 400 | 413 | 415, code: string, detail: string) => Response;
 
 const SIGNALS = Object.keys(OTLP_REQUESTS) as OtlpSignal[];
 
@@ -46,32 +59,33 @@ async function receive(
   ports: TelemetryPorts,
   signals: readonly OtlpSignal[],
   context: Context,
+  refuse: Refuse,
 ): Promise<Response> {
   const type = (context.req.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json" && type !== "application/x-protobuf")
-    return problem(
+    return refuse(
       context,
       415,
       "unsupported_media_type",
       "The payload must be application/json or application/x-protobuf.",
     );
-  const refuse = (detail: string) => problem(context, 400, "invalid_payload", detail);
+  const refuseContent = (detail: string) => refuse(context, 400, "invalid_payload", detail);
   const encoding = context.req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity" && encoding !== "gzip")
-    return refuse("The content encoding must be gzip or absent.");
+    return refuseContent("The content encoding must be gzip or absent.");
   const sent = new Uint8Array(await context.req.arrayBuffer());
   const body = encoding === "gzip" ? await decompress(ports.createDecoder, sent) : sent;
   if (body === "too_large")
-    return problem(
+    return refuse(
       context,
       413,
       "body_too_large",
       `The payload is larger than ${MAX_DECODED_TELEMETRY_BYTES} bytes after decompression.`,
     );
-  if (typeof body === "string") return refuse("The payload is not valid gzip.");
+  if (typeof body === "string") return refuseContent("The payload is not valid gzip.");
   const isJson = type === "application/json";
   const parsed = isJson ? parseJson(body) : parseProtobuf(body, signals);
-  if (!parsed.ok) return refuse(parsed.detail);
+  if (!parsed.ok) return refuseContent(parsed.detail);
   const found = signals.flatMap((signal) => readOtlp(signal, parsed.payload, ports.now()));
   if (found.length > 0) ports.reports.save(found.map((report) => toStorable(report, ports)));
   return isJson ? context.json({}) : context.body(null, 200, { "content-type": "application/x-protobuf" });

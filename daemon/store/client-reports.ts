@@ -63,6 +63,12 @@ export function createClientReportStore({
         )
         .all([from, to])
         .flatMap(toReports),
+    last: () =>
+      state
+        .prepare<{ client: string; at: number }>(
+          "SELECT client, reported_at AS at FROM client_reports ORDER BY reported_at DESC LIMIT 1",
+        )
+        .get([]) ?? null,
   };
 }
 

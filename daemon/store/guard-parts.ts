@@ -236,6 +236,7 @@ function guardLogs(part: () => LogStore, guard: Guard): LogStore {
 function guardClientReports(part: () => ClientReportStore, guard: Guard): ClientReportStore {
   return {
     save: (reports) => guard(() => part().save(reports)),
+    last: () => guard(() => part().last()),
     read: (period) => guard(() => part().read(period)),
   };
 }

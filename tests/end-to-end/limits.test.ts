@@ -159,6 +159,11 @@ describe("limits and witnesses, through the whole daemon", {
       csv.stdout,
       /^day,session_id,[^\n]+\r\n[\d-]+,5e550004-0000-4000-8000-0{12},claude,client,missing,not_exported,wire log,1,/,
     );
+    const status = await rig.meter.run(["status"]);
+    assert.match(
+      status.stdout,
+      /^telemetry http:\/\/127\.0\.0\.1:\d+\/otlp {2}\(last report just now from claude\)$/m,
+    );
     // An import in between changes nothing: what it matched and stored is the same evidence.
     assert.equal((await rig.meter.run(["import", "claude"], { env: { HOME: user } })).code, 0);
     const again = await rig.meter.run(["reconcile", "logs", "--json"], { env: { HOME: user } });

@@ -22,6 +22,7 @@ import { probePort } from "../../../daemon/proxy/probe-port.ts";
 import { checkDatabase } from "../../../daemon/store/check-database.ts";
 import { findDaemon, findHolder, type RunningDaemon, readToken } from "../../daemon/daemon-process.ts";
 import { requestDaemon } from "../../daemon/loopback-client.ts";
+import { httpAddress } from "../../daemon/own-address.ts";
 import { databaseBytes, databaseFile } from "../../home/database-file.ts";
 import { authorityFiles } from "../../home/prepare-home.ts";
 import { readConfigOrDefaults } from "../../home/read-config.ts";
@@ -171,6 +172,7 @@ async function gatherQuickFacts(subject: Subject): Promise<Facts> {
     configProblem,
     unresponsiveDaemon,
     daemon: running === null ? null : daemonFacts(running, status),
+    telemetry: running === null ? null : telemetryFacts(subject, running),
     proxy: { configuredPort: configProblem === null ? config.proxy.port : proxyPort, inUse },
     shell,
     unmetered: missing
@@ -191,6 +193,21 @@ function daemonFacts(running: RunningDaemon, status: DaemonStatus | null): Docto
     endedUnused: status?.proxy.counters.endedUnused ?? 0,
     distrusting: status?.proxy.distrusting_programs ?? [],
     setAside: status?.store.set_aside ?? null,
+  };
+}
+
+function telemetryFacts(
+  { config, configProblem, status }: Subject,
+  running: RunningDaemon,
+): DoctorFacts["telemetry"] {
+  const telemetry = status?.telemetry;
+  if (telemetry === undefined || configProblem !== null) return null;
+  return {
+    configured: config.telemetry.receive,
+    address: telemetry && `${httpAddress(running.api_host, running.api_port)}${telemetry.path}`,
+    lastReportAt: telemetry?.last_report ? Date.parse(telemetry.last_report.at) : null,
+    refused: telemetry?.refused ?? 0,
+    lastRefusal: telemetry?.last_refusal?.reason ?? null,
   };
 }
 

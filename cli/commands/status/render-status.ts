@@ -66,7 +66,8 @@ function describeMissingDaemon({ holder = null }: StatusFacts): string {
   return `${which} is using this home but does not answer: it hangs, or could not write daemon.json (is the disk full?).`;
 }
 
-function daemonLines({ home }: StatusFacts, running: RunningDaemon, status: StatusResponse): string[] {
+function daemonLines(facts: StatusFacts, running: RunningDaemon, status: StatusResponse): string[] {
+  const { home } = facts;
   const { proxy, store } = status;
   const fault = findDaemonFault(status);
   const waiting = store.pending > 0 ? `, ${formatCount(store.pending)} waiting` : "";
@@ -75,9 +76,31 @@ function daemonLines({ home }: StatusFacts, running: RunningDaemon, status: Stat
     `proxy     ${httpAddress(running.proxy_host, proxy.port)}  (${formatQuantity(proxy.connections, "connection")} to providers open)`,
     ...warmLines(proxy.counters),
     `api       ${httpAddress(running.api_host, status.api.port)}`,
+    ...telemetryLines(facts, running, status),
     `process   ${running.pid}, version ${status.version}, since ${status.started_at}`,
     `home      ${home}`,
     `stored    ${formatQuantity(store.stored, "request")} since it started${waiting}`,
+  ];
+}
+
+/** Renders the receiver of OpenTelemetry, if it is on. An older daemon does not state it. */
+function telemetryLines({ now }: StatusFacts, running: RunningDaemon, status: StatusResponse): string[] {
+  const { telemetry } = status;
+  if (telemetry == null) return [];
+  const { path, last_report: last, refused, last_refusal: refusal } = telemetry;
+  const latest =
+    last === null
+      ? "no report yet"
+      : `last report ${ago(now - Date.parse(last.at))} from ${printable(last.client)}`;
+  const run = "          Report from a program: meter run --telemetry -- <command>";
+  return [
+    `telemetry ${httpAddress(running.api_host, status.api.port)}${path}  (${latest})`,
+    ...(refusal === null
+      ? []
+      : [
+          `          ${formatQuantity(refused, "payload")} refused since the start. The last one: ${refusal.reason}`,
+        ]),
+    ...(refusal === null && last !== null ? [] : [run]),
   ];
 }
 

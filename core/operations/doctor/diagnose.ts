@@ -3,6 +3,7 @@ import { checkBypass, checkClients, checkShell } from "./check-clients.ts";
 import { checkCloud } from "./check-cloud.ts";
 import { checkDaemon, checkMetering, checkService } from "./check-daemon.ts";
 import { checkData } from "./check-data.ts";
+import { checkTelemetry } from "./check-telemetry.ts";
 import type { DoctorFacts } from "./doctor-facts.ts";
 import { type Finding, type FindingLevel, inconsistent } from "./finding.ts";
 
@@ -30,6 +31,7 @@ const checks: readonly Check[] = [
     from: ["daemon", "unresponsiveDaemon", "proxy", "version", "platform"],
     find: checkDaemon,
   },
+  { name: "telemetry", from: ["telemetry"], find: checkTelemetry },
   { name: "service", from: ["install", "daemon"], find: checkService },
   { name: "self-test", from: ["selfTest", "interception"], find: checkMetering },
   { name: "trust", from: ["authority", "daemon", "meterHome", "now"], find: checkAuthority },

@@ -72,6 +72,17 @@ export interface DoctorFacts {
     /** Whether another program listens on the port. */
     readonly inUse: boolean;
   };
+  /** The receiver of OpenTelemetry. Null if the daemon does not respond, or does not state it. */
+  readonly telemetry: {
+    /** Whether `config.toml` switches it on. */
+    readonly configured: boolean;
+    /** Its address; null if the daemon does not receive. */
+    readonly address: string | null;
+    readonly lastReportAt: Millis | null;
+    readonly refused: number;
+    /** Why the last payload was refused, as a sentence. */
+    readonly lastRefusal: string | null;
+  } | null;
   /** Null if there is no daemon to test. */
   readonly selfTest: { readonly ok: boolean; readonly message: string } | null;
   readonly interception: "intercepted" | "not_intercepted" | "untrusted" | "offline" | null;

@@ -1,4 +1,5 @@
 import type { ClientReport } from "../../../core/metering/client-reports/client-report.ts";
+import type { Millis } from "../../../core/values/time.ts";
 import type { Period } from "./values.ts";
 
 /** A stored report; its key is a hash. */
@@ -13,4 +14,6 @@ export interface ClientReportStore {
   save(reports: readonly ClientReport[]): void;
   /** Reads the reports of a period in order of time. Empty if there are none. */
   read(period: Period): StoredClientReport[];
+  /** Returns the client and the time of the latest report. Null if there is none. */
+  last(): { readonly client: string; readonly at: Millis } | null;
 }

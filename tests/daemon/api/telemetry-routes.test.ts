@@ -28,10 +28,14 @@ const sample = (values: Record<string, string | number> = {}) =>
 const JSON_TYPE = { "content-type": "application/json" };
 const PROTOBUF_TYPE = { "content-type": "application/x-protobuf" };
 
-async function withReceiver(work: (api: ApiRig) => Promise<void>, isOn = true): Promise<void> {
+async function withReceiver(
+  work: (api: ApiRig) => Promise<void>,
+  isOn = true,
+  onRefused: (reason: string) => void = () => {},
+): Promise<void> {
   const telemetry: { -readonly [Name in keyof TelemetryPorts]: TelemetryPorts[Name] } = {
     reports: { save: () => {} },
-    ...{ createDecoder: createZlibDecoder, redact: createRedact([]), sha256Hex, now: () => AT },
+    ...{ createDecoder: createZlibDecoder, redact: createRedact([]), sha256Hex, now: () => AT, onRefused },
   };
   const api = await openApi(isOn ? { telemetry } : {});
   telemetry.reports = api.store.clientReports;
@@ -72,6 +76,23 @@ describe("POST /otlp/v1/logs", () => {
       assert.equal(stored(api).length, 1);
       assert.equal((await post(api, Uint8Array.of(), PROTOBUF_TYPE, "/otlp")).status, 400);
     }));
+
+  it("tells why it refused a payload", () => {
+    const reasons: string[] = [];
+    return withReceiver(
+      async (api) => {
+        await post(api, "{");
+        await post(api, "{}", { "content-type": "text/plain" });
+        await post(api, "{}");
+        assert.deepEqual(reasons, [
+          "The payload is not valid JSON.",
+          "The payload must be application/json or application/x-protobuf.",
+        ]);
+      },
+      true,
+      (reason) => reasons.push(reason),
+    );
+  });
 
   it("reads gzip", () =>
     withReceiver(async (api) => {

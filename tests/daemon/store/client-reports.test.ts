@@ -32,6 +32,7 @@ const all = { from: null, to: null };
 describe("store.clientReports", () => {
   it("returns what was saved, once", () =>
     withStore(({ clientReports }) => {
+      assert.equal(clientReports.last(), null);
       clientReports.save([sample]);
       clientReports.save([sample, { ...sample, key: "k2", at: noon - 1, statedCostPicoUsd: null }]);
       assert.deepEqual(clientReports.read(all), [
@@ -40,6 +41,7 @@ describe("store.clientReports", () => {
       ]);
       assert.deepEqual(clientReports.read({ from: noon, to: noon + 1 }), [sample]);
       assert.deepEqual(clientReports.read({ from: null, to: noon - 1 }), []);
+      assert.deepEqual({ ...clientReports.last() }, { client: "claude", at: noon });
     }));
 
   it("replaces a running total by a later one, and keeps what that one does not state", () =>

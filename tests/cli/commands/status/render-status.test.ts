@@ -63,6 +63,28 @@ describe("renderStatus()", () => {
     assert.doesNotMatch(shown(undefined), /^warm/m);
   });
 
+  it("shows the receiver of OpenTelemetry if it is on, and what it refused", () => {
+    const now = Date.parse("2026-11-21T12:00:00Z");
+    const shown = (telemetry: object | null | undefined) =>
+      renderStatus(facts({ telemetry } as never, { now }));
+    const well = { path: "/otlp", last_report: { client: "claude", at: "2026-11-21T11:55:00Z" } };
+    const on = { ...well, refused: 0, last_refusal: null };
+    assert.match(
+      shown(on),
+      /^telemetry http:\/\/127\.0\.0\.1:8765\/otlp {2}\(last report 5 min ago from claude\)\nprocess/m,
+    );
+    assert.match(
+      shown({ ...on, last_report: null }),
+      /\(no report yet\)\n {10}Report .*meter run --telemetry -- /,
+    );
+    const reason = "The payload is not valid JSON.";
+    assert.match(
+      shown({ ...on, refused: 3, last_refusal: { reason, at: "2026-11-21T11:55:00Z" } }),
+      /^ {10}3 payloads refused since the start\. The last one: The payload is not valid JSON\.\n {10}Report /m,
+    );
+    for (const off of [null, undefined]) assert.doesNotMatch(shown(off), /telemetry/);
+  });
+
   it("begins with the daemon's own problems", () => {
     const { proxy, store } = facts().status as StatusResponse;
     const stuck = renderStatus(facts({ proxy: { ...proxy, watchdog: "exhausted" } }));

@@ -33,6 +33,10 @@ const well: DoctorFacts = {
     ...{ watchdog: "healthy", endedUnused: 0, distrusting: [], setAside: null },
   },
   proxy: { configuredPort: 8081, inUse: false },
+  telemetry: {
+    ...{ configured: true, address: "http://127.0.0.1:8765/otlp", lastReportAt: now },
+    ...{ refused: 0, lastRefusal: null },
+  },
   selfTest: { ok: true, message: "a call was metered" },
   interception: "intercepted",
   authority: {
@@ -76,6 +80,12 @@ describe("diagnose()", () => {
     assert.deepEqual(new Set(findings.map(({ level }) => level)), new Set(["ok"]));
   });
 
+  it("finds nothing about a receiver that is off, or that is not known", () => {
+    const off = change({ telemetry: { configured: false, address: null } });
+    for (const facts of [off, change({ telemetry: null })])
+      assert.ok(!diagnose(facts).findings.some(({ check }) => check === "telemetry"));
+  });
+
   it("reports nothing about unknown facts", () => {
     const { findings } = diagnose(
       change({ authority: { systemTrusts: null }, newestRate: null, freeDiskBytes: null }),
@@ -87,6 +97,34 @@ describe("diagnose()", () => {
   type Row = [name: string, by: Change, verdict: DoctorVerdict, message: RegExp, fixCommand?: string | null];
   const restart = "meter stop && meter start";
   const table: Row[] = [
+    [
+      "a receiver that is switched on without a restart",
+      { telemetry: { address: null } },
+      "INCONSISTENT",
+      /switches the receiver of OpenTelemetry on, but the running daemon does not receive/,
+      restart,
+    ],
+    [
+      "a receiver that is switched off without a restart",
+      { telemetry: { configured: false } },
+      "INCONSISTENT",
+      /switches the receiver of OpenTelemetry off, but the running daemon still receives/,
+      restart,
+    ],
+    [
+      "a receiver that refused payloads",
+      { telemetry: { refused: 2, lastRefusal: "The payload is not valid JSON." } },
+      "INCONSISTENT",
+      /otlp refused 2 payloads since the daemon started\. The last one: The payload is not valid JSON\.$/,
+      "meter run --telemetry -- <command>",
+    ],
+    [
+      "a receiver that no client has reported to",
+      { telemetry: { lastReportAt: null } },
+      "HEALTHY",
+      /otlp receives OpenTelemetry, but no client has reported yet\.$/,
+      "meter run --telemetry -- <command>",
+    ],
     [
       "no daemon",
       { daemon: null, selfTest: null, interception: null },
