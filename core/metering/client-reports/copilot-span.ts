@@ -41,16 +41,13 @@ export function readCopilotSpan(span: Members, attributes: Attributes, at: Milli
 
 /**
  * Reads the request that a line of a file states which Copilot CLI writes instead of exporting: a span, whose attributes are members of
- * an object. A span without a time gets that of the file. Null: the line states no request. Never throws.
+ * an object. Null: the line states no request, or no time of it, which could only be guessed. Never throws.
  */
-export function readCopilotLine(line: unknown, modifiedAt: Millis): ClientReport | null {
+export function readCopilotLine(line: unknown): ClientReport | null {
   const span = membersOf(line);
-  if (span.type !== "span") return null;
-  return readCopilotSpan(
-    { ...membersOf(span.spanContext), ...span },
-    readPlainAttributes(span),
-    readEnd(span) ?? modifiedAt,
-  );
+  const at = readEnd(span);
+  if (span.type !== "span" || at === null) return null;
+  return readCopilotSpan({ ...membersOf(span.spanContext), ...span }, readPlainAttributes(span), at);
 }
 
 function readPlainAttributes(span: Members): Attributes {

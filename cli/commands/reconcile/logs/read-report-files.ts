@@ -26,7 +26,7 @@ export async function readReportFiles(
   for (const { path, modifiedAt } of await findReportFiles(findReportLocations(env))) {
     if (modifiedAt < from) continue;
     const onLine = (text: string) => {
-      const report = readCopilotLine(parseJson(text), modifiedAt);
+      const report = readCopilotLine(parseJson(text));
       if (report === null || report.at < from || report.at >= to) return;
       const key = sha256Hex(report.key);
       reports.set(key, { ...report, key });
