@@ -376,6 +376,7 @@ export async function openRelayFuzz(seed: string): Promise<RelayFuzz> {
     },
     async assertServes() {
       upstream.random = null;
+      upstream.reset(); // including spares of the daemon, which would still be answered by an attack
       const before = (await meter.rows()).filter(
         ({ httpStatus, errorClass }) => httpStatus === 200 && errorClass === null,
       );
