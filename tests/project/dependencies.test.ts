@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createSbom } from "../../tools/sbom.ts";
-import { readSource, root } from "./source-files.rig.ts";
+import { readSource, root, sourceFiles } from "./source-files.rig.ts";
 
 const manifest = JSON.parse(readSource("package.json"));
 
@@ -29,10 +29,15 @@ const locked = (file: string): [string, Locked][] =>
     path.includes("node_modules/"),
   );
 
-/** The rows of docs/dependencies.md: package and licence. */
-const rows = [...readSource("docs/dependencies.md").matchAll(/^\| (\S+) \| (\S+) \| \S.* \|$/gm)]
-  .map(([, name, licence]) => [name as string, licence as string] as const)
-  .filter(([name]) => name !== "package");
+/** The rows of docs/dependencies.md: package, licence, and how many packages it brings. */
+const rows = [
+  ...readSource("docs/dependencies.md").matchAll(/^\| (\S+) \| (\S+) \| [\d.]+ [kM]B \| (\d+) \| \S.* \|$/gm),
+].map(([, name, licence, brings]) => [name as string, licence as string, Number(brings)] as const);
+
+/** The rows of its table of packages that one file imports. */
+const singleFiles = [...readSource("docs/dependencies.md").matchAll(/^\| (\S+) \| `(\S+\.ts)` \|$/gm)].map(
+  ([, name, file]) => [name as string, file as string] as const,
+);
 
 describe("docs/dependencies.md", () => {
   it("has each package that the meter may load, with the licence of the lockfile", () => {
@@ -45,6 +50,38 @@ describe("docs/dependencies.md", () => {
     assert.deepEqual(rows.map(([name]) => name).toSorted(), names.toSorted());
     const licences = new Map(locked("package-lock.json").map(([path, { license }]) => [path, license]));
     for (const [name, licence] of rows) assert.equal(licence, licences.get(`node_modules/${name}`), name);
+  });
+
+  it("says how many packages each of them brings", () => {
+    const { components, dependencies } = JSON.parse(createSbom({ root, vendored }));
+    const needs = new Map<string, string[]>(
+      dependencies.map((each: { ref: string; dependsOn: string[] }) => [each.ref, each.dependsOn]),
+    );
+    const reach = (ref: string, found: Set<string>): Set<string> => {
+      for (const needed of needs.get(ref) ?? []) if (!found.has(needed)) reach(needed, found.add(needed));
+      return found;
+    };
+    const refs = new Map<string, string>(
+      components.map((each: { name: string; purl: string }) => [each.name, each.purl]),
+    );
+    const brought = (name: string) => reach(refs.get(name) as string, new Set()).size;
+    assert.deepEqual(
+      rows.map(([name, , brings]) => [name, brings]),
+      rows.map(([name]) => [name, brought(name)]),
+    );
+  });
+
+  it("names the file of each package that only one file imports", () => {
+    const sources = ["core", "adapters", "daemon", "cloud", "pages", "cli"].flatMap(sourceFiles);
+    assert.ok(singleFiles.length > 0);
+    for (const [name, file] of singleFiles) {
+      const imported = new RegExp(`(?:from|import\\() ?"${name}["/]`);
+      assert.deepEqual(
+        sources.filter((each) => imported.test(readSource(each))),
+        [file],
+        name,
+      );
+    }
   });
 });
 
