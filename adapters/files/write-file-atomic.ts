@@ -26,8 +26,8 @@ export function writeFileAtomic(path: string, text: string | Uint8Array, options
   syncFolder(dirname(path));
 }
 
-/** Syncs a rename to disk. Windows cannot open folders and does not need this. */
-function syncFolder(path: string): void {
+/** Syncs the names in a folder to disk. Windows cannot open folders and does not need this. */
+export function syncFolder(path: string): void {
   let folder: number;
   try {
     folder = openSync(path, "r");

@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
   openSync,
   readdirSync,
@@ -12,10 +13,11 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Outbox, OutboxEntry, OutboxItem, OutboxVerdict } from "../../core/ports/outbox.ts";
 import { sha256Hex } from "../crypto/node-crypto.ts";
 import { makeFolder } from "../files/make-folder.ts";
+import { syncFolder } from "../files/write-file-atomic.ts";
 import { type ExclusiveLock, waitForLock } from "../lock/exclusive-lock.ts";
 import { createSqliteOpener } from "../sqlite/open-sqlite.ts";
 
@@ -126,16 +128,22 @@ function appendEntry(state: OutboxState, item: OutboxItem): void {
   for (const old of listFiles(folder).slice(0, -OUTBOX_FILES)) rmSync(join(folder, old), { force: true });
 }
 
-/** Appends a line completely or not at all. Returns the new size of the file. */
+/** Appends a line completely or not at all, and syncs it to disk, since it is sent next. Returns the new size of the file. */
 function appendLine(path: string, line: Buffer): number {
   const file = openSync(path, "a", 0o600);
   try {
     const start = fstatSync(file).size;
     try {
       for (let written = 0; written < line.length; ) written += writeSync(file, line, written);
+      fsyncSync(file);
     } catch (cause) {
       ftruncateSync(file, start);
       throw cause;
+    }
+    if (start === 0) {
+      // The name of a new file, and that of a new outbox.
+      syncFolder(dirname(path));
+      syncFolder(dirname(dirname(path)));
     }
     return start + line.length;
   } finally {
@@ -183,9 +191,10 @@ function verifyFiles(folder: string, names: readonly string[]): OutboxVerdict {
   let firstSeq = 0;
   let last: OutboxEntry | null = null;
   for (const file of names) {
-    const lines = readFileSync(join(folder, file), "utf8").split("\n");
-    // Text after the last line feed is still being written, or is incomplete and will be cut off.
-    if (file === names.at(-1)) lines.pop();
+    const bytes = readFileSync(join(folder, file));
+    // The rest of the last file is still being written, or is incomplete and will be cut off.
+    const end = file === names.at(-1) ? endOfLines(bytes) : bytes.length;
+    const lines = bytes.toString("utf8", 0, end).split("\n");
     for (const [index, text] of lines.entries()) {
       if (text === "") continue;
       const fail = (problem: string): OutboxVerdict => ({ ok: false, file, line: index + 1, problem });
@@ -204,7 +213,16 @@ function verifyFiles(folder: string, names: readonly string[]): OutboxVerdict {
   return { ok: true, entries, firstSeq, lastSeq: last?.seq ?? 0 };
 }
 
-/** Returns the last complete line. Cuts off an incomplete line after it, which a killed process left before sending anything. */
+/**
+ * Returns where the complete lines end. Behind it may be a line that was not sent, because its process was killed or the power
+ * went: without its line feed, or with zeros in place of sectors that were not written. No entry contains a zero byte.
+ */
+function endOfLines(bytes: Buffer): number {
+  const zero = bytes.indexOf(0);
+  return (zero < 0 ? bytes : bytes.subarray(0, zero)).lastIndexOf(0x0a) + 1;
+}
+
+/** Returns the last complete line. Cuts off an incomplete line after it. */
 function readLastLine(path: string): string | null {
   const file = openSync(path, "r+");
   try {
@@ -212,7 +230,7 @@ function readLastLine(path: string): string | null {
     const length = Math.min(size, MAX_LINE_BYTES);
     const bytes = Buffer.alloc(length);
     readSync(file, bytes, 0, length, size - length);
-    const end = bytes.lastIndexOf(0x0a);
+    const end = endOfLines(bytes) - 1;
     if (end !== length - 1) ftruncateSync(file, size - length + end + 1);
     if (end < 0) return null;
     const start = bytes.lastIndexOf(0x0a, end - 1) + 1;

@@ -36,7 +36,8 @@ export interface SyncRig {
   readonly postgres: PostgresServer;
   /** Ends the processes at once (SIGKILL) and starts them again. */
   crash(victims: readonly Victim[]): Promise<void>;
-  startDaemon(): Promise<void>;
+  /** `env` is added to the daemon's variables. */
+  startDaemon(env?: Readonly<Record<string, string>>): Promise<void>;
   stopDaemon(): Promise<void>;
   /** A client whose calls go through the proxy. */
   createCaller(seed: string): Caller;
@@ -99,8 +100,8 @@ export async function createSyncRig(seed: string): Promise<SyncRig> {
     get cloud() {
       return cloud;
     },
-    async startDaemon() {
-      daemon = await startMeter(home);
+    async startDaemon(env = {}) {
+      daemon = await startMeter(home, { env });
     },
     async stopDaemon() {
       await daemon?.stop();

@@ -111,6 +111,16 @@ describe("createOutbox()", () => {
     assert.deepEqual(await seqs(), [1]);
   });
 
+  it("cuts off a line of which the power went before all sectors were written", async () => {
+    await createOutbox(home).append(item(1));
+    const file = path(files()[0] as string);
+    appendFileSync(file, `{"seq":2,${"\0".repeat(512)}"}\n${"\0".repeat(40)}"}\n`);
+    assert.equal((await createOutbox(home).verify()).ok, true);
+    await createOutbox(home).append(item(2));
+    assert.deepEqual(await seqs(), [1, 2]);
+    assert.equal(readFileSync(file).includes(0), false);
+  });
+
   it("detects a changed, a missing and a moved entry", async () => {
     const outbox = createOutbox(home);
     for (let n = 1; n <= 5; n += 1) await outbox.append(item(n));

@@ -1,0 +1,161 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import type { SeededRandom } from "../../simulation/seeded-random.ts";
+
+/** The operations of record-writes.c, by number. */
+const OPERATIONS = ["", "write", "truncate", "sync", "create", "rename", "unlink", "mkdir"] as const;
+
+/** What a disk writes completely or not at all, in bytes. */
+const SECTOR_BYTES = 512;
+
+const HEADER_BYTES = 40;
+
+/** One recorded operation. */
+export interface WriteRecord {
+  readonly op: (typeof OPERATIONS)[number];
+  /** By the machine's monotonic clock, in nanoseconds, as `process.hrtime.bigint()`. */
+  readonly atNs: bigint;
+  readonly ino: bigint;
+  /** Of a write its place, of a truncation the new size, in bytes. */
+  readonly offset: number;
+  readonly path: string;
+  /** The bytes that were written, or the new name. */
+  readonly data: Buffer;
+}
+
+/** Reads a log of record-writes.c. A last record that is incomplete is left out. */
+export function readWriteLog(file: string): WriteRecord[] {
+  const bytes = readFileSync(file);
+  const records: WriteRecord[] = [];
+  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
+    const pathEnd = at + HEADER_BYTES + bytes.readUInt32LE(at + 28);
+    const end = pathEnd + bytes.readUInt32LE(at + 32);
+    if (end > bytes.length) break;
+    records.push({
+      op: OPERATIONS[bytes.readUInt32LE(at + 24)] ?? "",
+      atNs: bytes.readBigUInt64LE(at),
+      ino: bytes.readBigUInt64LE(at + 8),
+      offset: Number(bytes.readBigUInt64LE(at + 16)),
+      path: bytes.toString("utf8", at + HEADER_BYTES, pathEnd),
+      data: bytes.subarray(pathEnd, end),
+    });
+    at = end;
+  }
+  return records;
+}
+
+/** A file: what is on the disk for certain, and what was written since the last sync. */
+interface DiskFile {
+  synced: Buffer;
+  readonly pending: WriteRecord[];
+}
+
+/** A change of a name that may not be on the disk yet. `file` is null if the name is removed. */
+interface NameChange {
+  readonly path: string;
+  readonly file: DiskFile | null;
+}
+
+/** A folder on a disk that keeps unsynced writes in any order, in part or not at all when the power goes. */
+export interface SimulatedDisk {
+  apply(record: WriteRecord): void;
+  /** Writes to `target` what the disk may have after a power cut at this moment. */
+  cut(target: string, random: SeededRandom): void;
+}
+
+/** Starts with the files of a folder, all of them on the disk for certain. */
+export function createSimulatedDisk(folder: string): SimulatedDisk {
+  const files = new Map<bigint, DiskFile>();
+  const names = new Map<string, DiskFile>();
+  const pendingNames = new Map<string, NameChange[]>();
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const file = { synced: readFileSync(path), pending: [] };
+    files.set(statSync(path, { bigint: true }).ino, file);
+    names.set(path, file);
+  }
+  const syncedNames = new Map(names);
+
+  function changeName(path: string, file: DiskFile | null): void {
+    changeIn(names, { path, file });
+    const changes = pendingNames.get(dirname(path)) ?? [];
+    changes.push({ path, file });
+    pendingNames.set(dirname(path), changes);
+  }
+
+  function rename(from: string, to: string): void {
+    const file = names.get(from);
+    if (file === undefined) return;
+    changeName(to, file);
+    changeName(from, null);
+  }
+
+  function create({ path, ino }: WriteRecord): void {
+    if (names.has(path) && names.get(path) === files.get(ino)) return;
+    const file = { synced: Buffer.alloc(0), pending: [] };
+    files.set(ino, file);
+    changeName(path, file);
+  }
+
+  return {
+    apply(record) {
+      const { op, path, ino } = record;
+      if (op === "create") create(record);
+      else if (op === "rename") rename(path, record.data.toString("utf8"));
+      else if (op === "unlink") changeName(path, null);
+      else if (op === "sync") {
+        const file = files.get(ino);
+        if (file !== undefined) {
+          for (const each of file.pending.splice(0)) file.synced = changeBytes(file.synced, each);
+        }
+        for (const change of pendingNames.get(path)?.splice(0) ?? []) changeIn(syncedNames, change);
+      } else if (op !== "mkdir") files.get(ino)?.pending.push(record);
+    },
+    cut(target, random) {
+      const left = new Map(syncedNames);
+      for (const changes of pendingNames.values()) {
+        for (const change of changes.slice(0, random.integer(0, changes.length))) changeIn(left, change);
+      }
+      for (const [path, file] of left) {
+        // Memory that SQLite's processes share. It is made again from the log.
+        if (path.endsWith("-shm")) continue;
+        const place = join(target, relative(folder, path));
+        mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
+        writeFileSync(place, afterCut(file, random), { mode: 0o600 });
+      }
+    },
+  };
+}
+
+function changeIn(names: Map<string, DiskFile>, { path, file }: NameChange): void {
+  if (file === null) names.delete(path);
+  else names.set(path, file);
+}
+
+/** Returns a file with each unsynced write kept, dropped, or kept in some of its sectors. */
+function afterCut({ synced, pending }: DiskFile, random: SeededRandom): Buffer {
+  const share = random.pick([0, 0.5, 0.9, 1]);
+  const isKept = () => random.integer(0, 999) < share * 1_000;
+  let bytes = synced;
+  for (const record of pending) {
+    if (record.op === "truncate" || isKept()) {
+      if (record.op !== "truncate" || isKept()) bytes = changeBytes(bytes, record);
+      continue;
+    }
+    if (random.integer(0, 1) === 0) continue;
+    for (let at = 0; at < record.data.length; at += SECTOR_BYTES) {
+      const data = record.data.subarray(at, at + SECTOR_BYTES);
+      if (isKept()) bytes = changeBytes(bytes, { ...record, offset: record.offset + at, data });
+    }
+  }
+  return bytes;
+}
+
+function changeBytes(bytes: Buffer, { op, offset, data }: WriteRecord): Buffer {
+  if (op === "truncate") return Buffer.concat([bytes.subarray(0, offset)], offset);
+  const changed = Buffer.alloc(Math.max(bytes.length, offset + data.length));
+  bytes.copy(changed);
+  data.copy(changed, offset);
+  return changed;
+}

@@ -1,0 +1,27 @@
+/**
+ * `npm run chaos:power -- --cuts N --calls N --seed S`: cuts the power of a recorded daemon at random places, and checks each
+ * home that is left. Exits with 1 if one does not open, or lost or doubled more than `docs/durability.md` allows.
+ */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { LOST_MS, recordingObstacle, runPowerLoss } from "../tests/chaos/power/power-loss.ts";
+import { missingPostgres } from "../tests/cloud/kit/postgres-server.ts";
+
+const { values } = parseArgs({
+  options: {
+    cuts: { type: "string", default: "200" },
+    calls: { type: "string", default: "300" },
+    seed: { type: "string", default: String(Date.now()) },
+  },
+});
+const obstacle = recordingObstacle() ?? missingPostgres();
+if (obstacle !== null) {
+  process.stderr.write(`NOT TESTED: ${obstacle}\n`);
+  process.exit(1);
+}
+const { cuts, calls, seed } = values;
+const result = await runPowerLoss({ cuts: Number(cuts), calls: Number(calls), seed }, (line) =>
+  process.stdout.write(`${line}\n`),
+);
+process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+process.exit(result.oldestLostMs <= LOST_MS ? 0 : 1);
