@@ -1,6 +1,6 @@
 /**
  * `npm run chaos:power -- --cuts N --calls N --seed S`: cuts the power of a recorded daemon at random places, and checks each
- * home that is left. Exits with 1 if one does not open, or lost or doubled more than `docs/durability.md` allows.
+ * home that is left. Exits with 1 if one does not open, or lost or doubled more than `docs/storage.md` allows.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
